@@ -1,0 +1,56 @@
+# Every target makes what it needs: a virtual environment in .venv and the pinned packages in it.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+PYTHON := .venv/bin/python
+PIP := $(PYTHON) -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help run test lint bench docs spec
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# exec: the signal that make passes on reaches the supervisor itself, not a shell.
+run: .venv/.local-stamp ## Run everything on this machine until Ctrl-C (API_PORT, SMTP_PORT, API_KEY, DATA_DIR)
+	@exec $(PYTHON) -m infrastructure.local.run --stop-with-parent
+
+test: .venv/.dev-stamp ## Run all tests
+	@exec $(PYTHON) -m pytest
+
+lint: .venv/.dev-stamp ## Check style, types and the CloudFormation template
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+	.venv/bin/cfn-lint infrastructure/template.yaml
+
+bench: .venv/.dev-stamp ## Measure throughput, requests per message and dollars per million
+	@exec $(PYTHON) -m tests.bench
+
+docs: .venv/.local-stamp ## Write the parts of the documentation that are generated
+	@exec $(PYTHON) -m infrastructure.docs
+
+spec: .venv/.dev-stamp ## List the statements of the specification that no test cites
+	@exec $(PYTHON) -m tests.spec_coverage
+
+# The first Python of at least 3.11. python3 comes first: it is what the user's machine calls Python.
+.venv/bin/python:
+	@for candidate in python3 python3.13 python3.12 python3.11; do \
+	  if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "Making .venv with $$($$candidate --version)"; \
+	    $$candidate -m venv .venv && exit 0; \
+	    rm -rf .venv; \
+	    echo "$$candidate cannot make a virtual environment: install its venv package" >&2; \
+	    exit 1; \
+	  fi; \
+	done; \
+	echo "Postfinch needs Python 3.11 or later, and neither python3 nor python3.11 is" >&2; exit 1
+
+.venv/.local-stamp: requirements.txt requirements-local.txt relay/requirements.txt | .venv/bin/python
+	@echo "Installing what running needs (once)"
+	@$(PIP) -r requirements-local.txt
+	@touch $@
+
+.venv/.dev-stamp: requirements-dev.txt .venv/.local-stamp
+	@echo "Installing what tests need (once)"
+	@$(PIP) -r requirements-dev.txt
+	@touch $@

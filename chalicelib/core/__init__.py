@@ -1,0 +1,1 @@
+"""Band 0: what every feature stands on, and nothing about any feature."""

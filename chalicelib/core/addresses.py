@@ -1,0 +1,70 @@
+"""Email addresses: one strict, linear-time reading of them for every part of the service.
+
+An address is a dot-atom or quoted local part of at most 64 bytes, ``@``, and a domain of at least
+two labels (RFC 5321 section 4.1.2, RFC 6531 for characters beyond ASCII), 254 bytes in all. Address
+literals such as ``a@[192.0.2.1]`` are refused: nothing this service does could verify them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# Beyond ASCII everything but surrogates: half a pair is no character and has no UTF-8 form
+_BEYOND = r"\u0080-\ud7ff\ue000-\U0010ffff"
+_ATEXT = rf"[A-Za-z0-9!#$%&'*+/=?^_`{{|}}~\-{_BEYOND}]"
+_LOCAL = rf'(?:{_ATEXT}+(?:\.{_ATEXT}+)*|"(?:[ !#-\[\]-~]|\\[ -~])*")'
+_LABEL = rf"[A-Za-z0-9{_BEYOND}](?:[A-Za-z0-9\-{_BEYOND}]{{0,61}}[A-Za-z0-9{_BEYOND}])?"
+_ADDRESS = re.compile(rf"({_LOCAL})@({_LABEL}(?:\.{_LABEL})+)")
+_DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
+
+LONGEST = 254
+LONGEST_LOCAL = 64
+LONGEST_DOMAIN = 253
+LONGEST_MAILBOX = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """An address with an optional display name."""
+
+    email: str
+    name: str = ""
+
+    @property
+    def domain(self) -> str:
+        """Return the domain, in lower case."""
+        return domain_of(self.email)
+
+
+def is_address(text: str) -> bool:
+    """Tell whether ``text`` is one bare address."""
+    if len(text) > LONGEST or not (found := _ADDRESS.fullmatch(text)):
+        return False
+    return len(found[1].encode()) <= LONGEST_LOCAL and len(text.encode()) <= LONGEST
+
+
+def is_domain(text: str) -> bool:
+    """Tell whether ``text`` is a domain name of at least two labels."""
+    return len(text) <= LONGEST_DOMAIN and _DOMAIN.fullmatch(text) is not None
+
+
+def domain_of(email: str) -> str:
+    """Return the part behind the last ``@``, in lower case."""
+    return email.rpartition("@")[2].lower()
+
+
+def read_mailbox(text: str) -> Mailbox | None:
+    """Read ``a@b.c`` or ``Name <a@b.c>`` (the name may be quoted); ``None`` if it is neither."""
+    text = text.strip()
+    if is_address(text):
+        return Mailbox(text)
+    if len(text) > LONGEST_MAILBOX or not text.endswith(">"):
+        return None
+    before, bracket, inside = text[:-1].rpartition("<")
+    name, email = before.strip(), inside.strip()
+    if not bracket or "<" in name or ">" in name or not is_address(email):
+        return None
+    if len(name) >= 2 and name[0] == name[-1] == '"':
+        name = re.sub(r"\\(.)", r"\1", name[1:-1])
+    return Mailbox(email, name)

@@ -1,0 +1,57 @@
+"""The boto3 clients of this process: one per service, made when first asked for.
+
+Endpoint, region and credentials come from the standard AWS environment variables, so that the same
+code talks to AWS, LocalStack and the embedded local cloud.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_kms import KMSClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sqs import SQSClient
+
+
+@cache
+def _client(service: str) -> Any:
+    import boto3
+    from botocore.config import Config
+
+    config = Config(
+        connect_timeout=3,
+        read_timeout=30,
+        retries={"max_attempts": 4, "mode": "standard"},
+        max_pool_connections=32,
+        s3={"addressing_style": "path"},
+    )
+    session: Any = boto3.session.Session()
+    return session.client(service, config=config)
+
+
+def dynamodb() -> DynamoDBClient:
+    """Return the DynamoDB client."""
+    return _client("dynamodb")
+
+
+def sqs() -> SQSClient:
+    """Return the SQS client."""
+    return _client("sqs")
+
+
+def s3() -> S3Client:
+    """Return the S3 client."""
+    return _client("s3")
+
+
+def kms() -> KMSClient:
+    """Return the KMS client."""
+    return _client("kms")
+
+
+def reset() -> None:
+    """Forget the clients (tests switch endpoints)."""
+    _client.cache_clear()

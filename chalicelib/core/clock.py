@@ -1,0 +1,45 @@
+"""The one source of the time. Tests replace it with :func:`use`; nothing else reads a clock.
+
+Times are seconds since the epoch as ``float``; formats are those of the specification.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+_source: Callable[[], float] = time.time
+
+
+def now() -> float:
+    """Return the time in seconds since the epoch."""
+    return _source()
+
+
+def now_ms() -> int:
+    """Return the time in whole milliseconds since the epoch."""
+    return int(_source() * 1000)
+
+
+@contextmanager
+def use(source: Callable[[], float]) -> Iterator[None]:
+    """Let ``source`` tell the time within the block (for tests and simulations)."""
+    global _source
+    before, _source = _source, source
+    try:
+        yield
+    finally:
+        _source = before
+
+
+def iso_ms(moment_ms: int) -> str:
+    """Format milliseconds as ``2026-01-31T09:05:00.123Z`` (spec 2.11, events search)."""
+    moment = datetime.fromtimestamp(moment_ms / 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment_ms % 1000:03d}Z"
+
+
+def iso_offset(moment: float) -> str:
+    """Format seconds as ``2026-01-31T09:05:00+00:00`` (spec 2.3, 2.5, 2.9)."""
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")

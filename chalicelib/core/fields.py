@@ -1,0 +1,75 @@
+"""Typed fields out of a request: a JSON body by its model, a query parameter by its reader.
+
+What a body or a query holds beyond the fields that are asked for is ignored (spec 1.5).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Self, overload
+
+import pydantic
+
+from chalicelib.core.errors import ApiError, invalid_params
+from chalicelib.core.violations import from_validation
+
+Query = Mapping[str, str]
+
+_INTEGER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
+
+
+class Body(pydantic.BaseModel):
+    """A model of a JSON body, or of an object in it: exact types, unknown fields ignored.
+
+    A validator may raise ``ValueError`` (told as code 1300, beside the other violations) or a
+    ``ServiceError`` (told alone). A list that has no small ``max_length`` should be
+    ``Annotated[list[...], pydantic.FailFast()]``: else each bad element costs memory.
+    """
+
+    model_config = pydantic.ConfigDict(strict=True, extra="ignore", defer_build=True)
+
+    @classmethod
+    def parse(cls, data: Any) -> Self:
+        """Check ``data``, as parsed from JSON; raises 422 with every violation found."""
+        try:
+            return cls.model_validate(data)
+        except pydantic.ValidationError as error:
+            raise from_validation(error, data) from None
+
+
+@overload
+def boolean(query: Query, name: str) -> bool | None: ...
+@overload
+def boolean(query: Query, name: str, default: bool) -> bool: ...
+def boolean(query: Query, name: str, default: bool | None = None) -> bool | None:
+    """Read ``true`` or ``false``; ``default`` when absent; 400 with code 1200 on anything else."""
+    text = query.get(name)
+    if text is None:
+        return default
+    if text not in ("true", "false"):
+        raise _unusable(name, "must be true or false")
+    return text == "true"
+
+
+@overload
+def integer(query: Query, name: str, default: None, low: int, high: int) -> int | None: ...
+@overload
+def integer(query: Query, name: str, default: int, low: int, high: int) -> int: ...
+def integer(query: Query, name: str, default: int | None, low: int, high: int) -> int | None:
+    """Read an integer from ``low`` to ``high``; ``default`` when absent; 400 (1200) otherwise."""
+    text = query.get(name)
+    if text is None:
+        return default
+    if not _INTEGER.fullmatch(text) or not low <= int(text) <= high:
+        raise _unusable(name, f"must be an integer from {low} to {high}")
+    return int(text)
+
+
+def comma_list(query: Query, name: str) -> list[str]:
+    """Read a comma-separated list without its blanks; empty when absent."""
+    return [item for text in query.get(name, "").split(",") if (item := text.strip())]
+
+
+def _unusable(name: str, rule: str) -> ApiError:
+    return invalid_params(f"{name} {rule}")

@@ -1,0 +1,51 @@
+"""Identifiers. Those of accepted work are drawn once; all others derive from them.
+
+Deriving makes repeated work rewrite the same record instead of adding one: a message id follows
+from its transmission and recipient index, an event id from its message, type and attempt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+
+from chalicelib.core import clock
+
+_EPOCH_MS = 1_577_836_800_000  # 2020-01-01: keeps ids at 18 digits until 2051
+_MESSAGE_ID = re.compile(r"[0-9a-f]{24}")
+
+
+def transmission_id() -> str:
+    """Draw a transmission id: 18 digits, growing with time."""
+    return str((clock.now_ms() - _EPOCH_MS) * 1_000_000 + secrets.randbelow(1_000_000))
+
+
+def message_id(transmission: str, index: int) -> str:
+    """Derive the id of the message to recipient ``index`` of ``transmission`` (24 hex digits).
+
+    The first 16 digits name the transmission and the last 8 the recipient, so that the
+    transmission of a message can be told from its id (:func:`transmission_of`).
+    """
+    return f"{int(transmission):016x}{index:08x}"
+
+
+def transmission_of(message: str) -> tuple[str, int]:
+    """Return the transmission id and recipient index that ``message`` was derived from.
+
+    Raises ``ValueError`` for anything that :func:`message_id` cannot have made.
+    """
+    if not _MESSAGE_ID.fullmatch(message):
+        raise ValueError(f"not a message id: {message!r}")
+    return str(int(message[:16], 16)), int(message[16:], 16)
+
+
+def event_id(message: str, event_type: str, attempt: int = 0) -> str:
+    """Derive the id of an event of ``message`` (a decimal string of at most 19 digits)."""
+    digest = hashlib.sha256(f"{message}\0{event_type}\0{attempt}".encode()).digest()
+    return str(int.from_bytes(digest[:8], "big") >> 1)
+
+
+def recipient_hash(address: str) -> str:
+    """Return the 40 hex digits that stand for a recipient in events (SHA-1 of the address)."""
+    return hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()

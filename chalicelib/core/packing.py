@@ -1,0 +1,33 @@
+"""One byte string from a JSON head and several byte strings, and back.
+
+Messages are bytes in no particular encoding, so they do not fit JSON; base64 would grow them by a
+third and copy them. The form is: head length (4 bytes, big-endian), head, bodies end to end; the
+head holds the bodies' lengths.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+
+def pack(head: Any, bodies: Sequence[bytes] = ()) -> bytes:
+    """Return ``head`` (JSON) and ``bodies`` as one byte string."""
+    text = json.dumps(
+        {"head": head, "sizes": [len(body) for body in bodies]},
+        separators=(",", ":"),
+        ensure_ascii=False,
+    ).encode("utf-8", "surrogatepass")
+    return b"".join([len(text).to_bytes(4, "big"), text, *bodies])
+
+
+def unpack(data: bytes) -> tuple[Any, list[bytes]]:
+    """Return the head and the bodies that :func:`pack` was given."""
+    start = 4 + int.from_bytes(data[:4], "big")
+    text = json.loads(data[4:start].decode("utf-8", "surrogatepass"))
+    bodies = []
+    for size in text["sizes"]:
+        bodies.append(data[start : start + size])
+        start += size
+    return text["head"], bodies

@@ -1,0 +1,228 @@
+"""Queue messages: a small readable head and a compressed payload, inline or in the bucket.
+
+SQS takes 256 KiB a message and a batch. A payload that would not fit travels as an object under
+``queue/`` and the message names it; whoever finishes the work discards it. SQS delays by at most 15
+minutes, so a message may carry ``not_before`` in its head and be sent on until that time comes.
+
+Delivery is at least once: a consumer must be able to meet any message twice.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from uuid import uuid4
+
+from chalicelib.core import aws, blobs, clock
+from chalicelib.core.settings import settings
+
+Json = dict[str, Any]
+
+_log = logging.getLogger(__name__)
+
+BATCH_ENTRIES = 10
+BATCH_BYTES = 256 * 1024
+LONGEST_DELAY = 900
+
+
+class MalformedMessage(ValueError):
+    """A queue message that no part of this service can have sent."""
+
+
+class Discarded(LookupError):
+    """The payload is gone: the message was met before, and its work was finished for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One message to send: ``head`` is readable JSON, ``payload`` bytes are compressed."""
+
+    head: Json
+    payload: bytes = b""
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One message received. The payload is fetched only when asked for."""
+
+    head: Json
+    _inline: str = ""
+    _blob: str = ""
+
+    def payload(self) -> bytes:
+        """Return the payload; raises :class:`Discarded`."""
+        try:
+            packed = blobs.get(self._blob) if self._blob else base64.b64decode(self._inline)
+        except blobs.BlobMissing:
+            raise Discarded(self._blob) from None
+        return zlib.decompress(packed)
+
+    def discard(self) -> None:
+        """Delete the payload's object, if there is one (the work is done for good)."""
+        if self._blob:
+            blobs.delete(self._blob)
+
+    def again(self, delay: float) -> _Entry:
+        """Return the same message, to be seen again after ``delay`` seconds."""
+        return _Entry(_body(self.head, self._inline, self._blob), _whole_seconds(delay))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    body: str
+    delay: int = field(default=0)
+
+
+def _body(head: Json, inline: str, blob: str) -> str:
+    message = {"head": head} | ({"blob": blob} if blob else {"payload": inline} if inline else {})
+    return json.dumps(message, separators=(",", ":"))
+
+
+def _whole_seconds(delay: float) -> int:
+    return min(LONGEST_DELAY, max(0, -int(-delay // 1)))
+
+
+def _pack(queue: str, work: Work) -> _Entry:
+    inline, blob = "", ""
+    if work.payload:
+        packed = zlib.compress(work.payload, 1)
+        if len(packed) > settings().queue_inline_bytes:
+            blob = f"queue/{queue}/{uuid4().hex}"
+            blobs.put(blob, packed)
+        else:
+            inline = base64.b64encode(packed).decode()
+    return _Entry(_body(work.head, inline, blob), _whole_seconds(work.delay))
+
+
+@cache
+def _url(queue: str) -> str:
+    return aws.sqs().get_queue_url(QueueName=settings().queue(queue))["QueueUrl"]
+
+
+def reset() -> None:
+    """Forget the queue addresses (tests switch endpoints)."""
+    _url.cache_clear()
+
+
+def send(queue: str, works: Iterable[Work]) -> None:
+    """Put messages on ``queue``, as many to a request as fit; raises if any was not stored."""
+    _send_entries(queue, (_pack(queue, work) for work in works))
+
+
+def send_again(queue: str, message: Received, delay: float) -> None:
+    """Put a received message back on ``queue`` to be seen after ``delay`` seconds."""
+    _send_entries(queue, [message.again(delay)])
+
+
+def _send_entries(queue: str, entries: Iterable[_Entry]) -> None:
+    batch: list[_Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and (len(batch) == BATCH_ENTRIES or size + len(entry.body) > BATCH_BYTES):
+            _send_batch(queue, batch)
+            batch, size = [], 0
+        batch.append(entry)
+        size += len(entry.body)
+    if batch:
+        _send_batch(queue, batch)
+
+
+def _send_batch(queue: str, batch: Sequence[_Entry]) -> None:
+    if len(batch) == 1:
+        aws.sqs().send_message(
+            QueueUrl=_url(queue), MessageBody=batch[0].body, DelaySeconds=batch[0].delay
+        )
+        return
+    pending: list[Any] = [
+        {"Id": str(i), "MessageBody": entry.body, "DelaySeconds": entry.delay}
+        for i, entry in enumerate(batch)
+    ]
+    for _ in range(3):
+        failed = aws.sqs().send_message_batch(QueueUrl=_url(queue), Entries=pending).get("Failed")
+        if not failed:
+            return
+        names = {failure["Id"] for failure in failed}
+        pending = [entry for entry in pending if entry["Id"] in names]
+    raise RuntimeError(f"{queue}: {len(pending)} messages were not taken: {failed}")
+
+
+def read(body: str) -> Received:
+    """Take a queue message apart; raises :class:`MalformedMessage`."""
+    try:
+        message = json.loads(body)
+    except ValueError as error:
+        raise MalformedMessage(str(error)) from None
+    if not isinstance(message, dict) or not isinstance(message.get("head"), dict):
+        raise MalformedMessage("no head")
+    inline, blob = message.get("payload", ""), message.get("blob", "")
+    if not isinstance(inline, str) or not isinstance(blob, str):
+        raise MalformedMessage("the payload is not text")
+    return Received(message["head"], inline, blob)
+
+
+def consume(queue: str, event: Json, handle: Callable[[Received], None]) -> Json:
+    """Handle each record of an SQS event; return those that failed, for SQS to show again.
+
+    The answer is Lambda's partial batch response. A message whose ``not_before`` has not come is
+    sent on, and one that was finished before is dropped. A message that keeps failing ends in the
+    queue's dead-letter queue.
+    """
+    from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType
+
+    def handle_record(record: Any) -> None:
+        message = read(record.body)
+        wait = message.head.get("not_before", 0) - clock.now()
+        if wait > 0:
+            send_again(queue, message, wait)
+            return
+        try:
+            handle(message)
+        except Discarded as payload:
+            _log.warning("%s: dropped a message that was finished before (%s)", queue, payload)
+
+    processor = BatchProcessor(
+        event_type=EventType.SQS, raise_on_entire_batch_failure=False, logger=_log
+    )
+    with processor(records=event["Records"], handler=handle_record):
+        processor.process()
+    return dict(processor.response())
+
+
+def consume_together(event: Json, handle: Callable[[list[Received]], None]) -> Json:
+    """Handle all records of an SQS event in one call, for work that is cheaper in bulk.
+
+    If the call fails, each record is tried alone, so that one bad message fails alone, and one that
+    was finished before is dropped alone.
+    """
+    readable: list[tuple[str, Received]] = []
+    failed: list[str] = []
+    for record in event["Records"]:
+        try:
+            readable.append((record["messageId"], read(record["body"])))
+        except MalformedMessage:
+            _log.exception("malformed message %s", record["messageId"])
+            failed.append(record["messageId"])
+    try:
+        handle([message for _, message in readable])
+    except Exception:
+        _log.exception("a batch of %d messages failed; trying each alone", len(readable))
+        failed += [name for name, message in readable if not _succeeds(handle, message)]
+    return {"batchItemFailures": [{"itemIdentifier": name} for name in failed]}
+
+
+def _succeeds(handle: Callable[[list[Received]], None], message: Received) -> bool:
+    try:
+        handle([message])
+    except Discarded as payload:
+        _log.warning("dropped a message that was finished before (%s)", payload)
+    except Exception:
+        _log.exception("a message failed")
+        return False
+    return True

@@ -1,0 +1,86 @@
+"""What a view returns: a status, headers and a body that is JSON unless made by :func:`raw`."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+_JSON = "application/json"
+_UNSAFE = re.compile(r"[^\t\x20-\x7e]")
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply. A ``bytes`` body is sent as it is; any other is sent as JSON."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def to_gateway(self, request_id: str) -> dict[str, Any]:
+        """Return the API Gateway proxy response; raises ``ValueError`` on an unsafe header."""
+        headers = {**self.headers, "X-Request-ID": request_id}
+        for name, value in headers.items():
+            if _UNSAFE.search(name) or _UNSAFE.search(value):
+                raise ValueError(f"unsafe reply header {name!r}: {value!r}")
+        binary = isinstance(self.body, bytes)
+        if not binary:
+            headers["Content-Type"] = _JSON
+        return {
+            "statusCode": self.status,
+            "headers": headers,
+            "multiValueHeaders": {},
+            "body": base64.b64encode(self.body).decode() if binary else _dumps(self.body),
+            "isBase64Encoded": binary,
+        }
+
+
+def ok(
+    results: Any,
+    /,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] = _NO_HEADERS,
+    **extra: Any,
+) -> Reply:
+    """Reply ``{"results": results, **extra}``; ``extra`` are further top-level keys."""
+    return Reply(status, {"results": results, **extra}, headers)
+
+
+def empty(status: int = 200, *, headers: Mapping[str, str] = _NO_HEADERS) -> Reply:
+    """Reply without a body."""
+    typed = headers if status == 204 else {"Content-Type": _JSON, **headers}
+    return Reply(status, b"", typed)
+
+
+def raw(
+    content: bytes,
+    content_type: str,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] = _NO_HEADERS,
+) -> Reply:
+    """Reply with bytes of any media type."""
+    return Reply(status, content, {"Content-Type": content_type, **headers})
+
+
+def redirect(location: str, *, headers: Mapping[str, str] = _NO_HEADERS) -> Reply:
+    """Send the client to ``location``, an absolute URL in ASCII."""
+    return Reply(302, b"", {"Location": location, **headers})
+
+
+def _dumps(body: Any) -> str:
+    # ASCII only: text from outside may hold half a surrogate pair, which UTF-8 cannot carry.
+    return json.dumps(body, separators=(",", ":"), allow_nan=False, default=_plain)
+
+
+def _plain(value: Any) -> int | float:
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    raise TypeError(f"{type(value).__name__} does not go into a reply")

@@ -1,0 +1,94 @@
+"""One HTTP request, read from an API Gateway REST event, and the caller who made it.
+
+A view gets a :class:`Request` and needs nothing of the framework; a test builds one by its fields.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.core import strict_json
+from chalicelib.core.errors import UnsupportedMediaType, bad_format
+from chalicelib.core.scope import Scope
+
+_JSON_TYPE = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json\s*(?:;|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who a key speaks for, and which part of the account this request is about."""
+
+    scope: Scope
+    key_id: str
+    grants: frozenset[str]
+
+    @property
+    def account_id(self) -> int:
+        """Return the account of the key."""
+        return self.scope.account_id
+
+
+@dataclass(slots=True)
+class Request:
+    """A request as a view reads it.
+
+    ``path`` is as sent (percent-encoded, without the query); ``query`` is decoded, and the last of
+    several equal names counts; ``headers`` have lower-case names; ``source_ip`` is the peer of the
+    connection, whatever headers claim.
+    """
+
+    method: str = "GET"
+    path: str = "/"
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    raw_body: bytes = b""
+    source_ip: str = "127.0.0.1"
+    request_id: str = "-"
+    authenticated: Caller | None = None
+
+    @classmethod
+    def from_event(cls, event: Mapping[str, Any]) -> Request:
+        """Read an API Gateway REST proxy event."""
+        context = event["requestContext"]
+        return cls(
+            method=context["httpMethod"],
+            path=event.get("path") or context.get("path") or "/",
+            query=_last_values(event),
+            headers={name.lower(): text for name, text in (event.get("headers") or {}).items()},
+            raw_body=_body(event),
+            source_ip=(context.get("identity") or {}).get("sourceIp") or "",
+            request_id=context.get("requestId") or "-",
+        )
+
+    @property
+    def caller(self) -> Caller:
+        """Who is calling; only on routes that ask for a key."""
+        if self.authenticated is None:
+            raise RuntimeError("a public route has no caller")
+        return self.authenticated
+
+    def json(self) -> Any:
+        """Parse the body; raises 415 when it is declared as something else, 422 or 400 when bad."""
+        if not self.raw_body:
+            raise bad_format("Problems parsing request as json: the request body is empty")
+        if not _JSON_TYPE.match(self.headers.get("content-type", "").strip()):
+            raise UnsupportedMediaType("Content-Type must be application/json")
+        if self.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise UnsupportedMediaType("the body must be sent without a Content-Encoding")
+        return strict_json.loads(self.raw_body)
+
+
+def _last_values(event: Mapping[str, Any]) -> dict[str, str]:
+    several = event.get("multiValueQueryStringParameters")
+    return {name: texts[-1] for name, texts in several.items()} if several else {}
+
+
+def _body(event: Mapping[str, Any]) -> bytes:
+    body = event.get("body")
+    if not body:
+        return b""
+    return base64.b64decode(body) if event.get("isBase64Encoded") else body.encode("utf-8")

@@ -1,0 +1,60 @@
+"""How a feature declares its routes: each with its method, its path and the grant it takes.
+
+The decorated view stays a plain function of the :class:`Request` and the path's parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import chalice
+
+from chalicelib.core.reply import Reply
+
+PUBLIC: Final = "public"
+AUTHENTICATED: Final = "authenticated"
+
+View = Callable[..., Reply]
+
+_GRANT = re.compile(r"[a-z_-]+/[a-z_-]+")
+
+
+class DeclaredRoute(NamedTuple):
+    """One method of one path, and the grant it takes (or ``PUBLIC``, or ``AUTHENTICATED``)."""
+
+    method: str
+    path: str
+    grant: str
+
+
+class Routes(chalice.Blueprint):
+    """The routes of one feature. ``grant`` names who may call: a grant such as ``templates/view``,
+    ``AUTHENTICATED`` (any valid key) or ``PUBLIC`` (no key). The view is called with the
+    :class:`Request` and the path's parameters by name, decoded once.
+    """
+
+    def get(self, path: str, *, grant: str) -> Callable[[View], View]:
+        """Declare the view of GET ``path``, which also answers HEAD."""
+        return self._declare("GET", path, grant)
+
+    def post(self, path: str, *, grant: str) -> Callable[[View], View]:
+        """Declare the view of POST ``path``."""
+        return self._declare("POST", path, grant)
+
+    def put(self, path: str, *, grant: str) -> Callable[[View], View]:
+        """Declare the view of PUT ``path``."""
+        return self._declare("PUT", path, grant)
+
+    def delete(self, path: str, *, grant: str) -> Callable[[View], View]:
+        """Declare the view of DELETE ``path``."""
+        return self._declare("DELETE", path, grant)
+
+    def _declare(self, method: str, path: str, grant: str) -> Callable[[View], View]:
+        return self.route(path, methods=[method], grant=grant)
+
+
+def is_grant(text: str) -> bool:
+    """Tell whether a route may declare ``text`` as its grant."""
+    return text in (PUBLIC, AUTHENTICATED) or _GRANT.fullmatch(text) is not None

@@ -1,0 +1,222 @@
+"""Every setting of the service, read from the environment in one place.
+
+A setting is a field of :class:`Settings`: its environment variable is the field's name in upper
+case, its type is the field's type (``int``, ``float``, ``bool`` or ``str``), and its metadata says
+what it means. ``local`` is the value that the one-command local runtime exports when it differs
+from the default; the difference is thereby one documented setting, and no code asks where it runs.
+
+``python -m chalicelib.core.settings`` prints the table of the documentation.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from functools import cache
+from math import isfinite
+from typing import Any
+
+MIB = 1024 * 1024
+
+
+def _setting(default: Any, doc: str, *, local: Any = None, secret: bool = False) -> Any:
+    return field(default=default, repr=not secret, metadata={"doc": doc, "local": local})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings, typed. Sizes are bytes and times are seconds unless the text says otherwise."""
+
+    # Where the service runs
+    stage: str = _setting(
+        "dev", "Name of the deployment; prefixes table and queue names", local="local"
+    )
+    log_level: str = _setting("INFO", "Lowest level that is logged")
+    bucket: str = _setting("", "Name of the bucket for large bodies; empty: `postfinch-<stage>`")
+    public_url: str = _setting(
+        "http://localhost:8080", "Base of the URLs put into messages and links, without /api/v1"
+    )
+    mail_hostname: str = _setting(
+        "localhost", "Name used in EHLO, in Message-ID and in the relay's banner"
+    )
+    system_domain: str = _setting(
+        "postfinch.test",
+        "The service's own mail domain: CNAME target and last-resort bounce domain",
+    )
+
+    # Secrets
+    secret_key: str = _setting(
+        "",
+        "Base64 of 32 bytes: signs cursors, links and return paths, and encrypts DKIM keys at rest",
+        secret=True,
+    )
+    kms_key_id: str = _setting(
+        "", "KMS key that encrypts DKIM keys at rest instead of `SECRET_KEY`; empty: not used"
+    )
+
+    # HTTP
+    max_body_bytes: int = _setting(
+        6 * MIB,
+        "Largest HTTP request body; Lambda itself takes no more than 6 MiB",
+        local=50 * MIB,
+    )
+    key_cache_seconds: float = _setting(
+        5.0,
+        "How long a process trusts an API key it has looked up; revocation takes effect within it",
+    )
+
+    # SMTP relay
+    relay_host: str = _setting("0.0.0.0", "Address that the relay binds", local="127.0.0.1")
+    relay_ports: str = _setting("587,2525", "Ports that the relay binds, with commas between")
+    relay_certificate: str = _setting(
+        "", "PEM file with the relay's certificate; empty: one is made at first start"
+    )
+    relay_key: str = _setting("", "PEM file with the key of `RELAY_CERTIFICATE`")
+    relay_tls_directory: str = _setting("tls", "Where the relay keeps a certificate it made itself")
+    relay_drain: float = _setting(
+        30.0, "How long a stopping relay lets messages under way come to their end", local=3.0
+    )
+
+    # Accepting and generating
+    chunk_recipients: int = _setting(100, "Most recipients in one unit of generation and delivery")
+    chunk_bytes: int = _setting(
+        4 * MIB, "Most bytes of finished messages in one unit (a larger message goes alone)"
+    )
+    max_message_bytes: int = _setting(20 * MIB, "Largest finished message")
+    queue_inline_bytes: int = _setting(
+        180_000, "A queue message larger than this travels in the bucket instead"
+    )
+    item_inline_bytes: int = _setting(
+        100_000, "Transmission content larger than this is kept in the bucket instead"
+    )
+    accept_window: float = _setting(
+        120.0, "A bulk request that was not completely stored after this time is dropped"
+    )
+
+    # Delivery
+    transport: str = _setting("smtp", "How mail leaves: `smtp` (smarthost), `mx` or `ses`")
+    smarthost: str = _setting("localhost:25", "Host and port for the `smtp` transport")
+    smarthost_username: str = _setting("", "User name for the smarthost; empty: no AUTH")
+    smarthost_password: str = _setting("", "Password for the smarthost", secret=True)
+    smarthost_tls: str = _setting(
+        "required", "STARTTLS to the smarthost: `required`, `opportunistic` or `off`", local="off"
+    )
+    delivery_connections: int = _setting(8, "Connections that one delivery worker uses at a time")
+    delivery_journal: str = _setting(
+        "",
+        "Directory, shared by all delivery workers, for the record of each sent message; empty: "
+        "the record is written to the messages table, one request a message",
+    )
+    delivery_lease: float = _setting(
+        900.0,
+        "How long a delivery worker owns a unit; another takes over after it",
+        local=12.0,
+    )
+    retry_base: float = _setting(
+        1200.0, "Delay before a deferred message is first retried", local=1.0
+    )
+    retry_factor: float = _setting(2.0, "Growth of the delay from one retry to the next")
+    retry_cap: float = _setting(43_200.0, "Longest delay between two retries")
+    retry_expiry: float = _setting(259_200.0, "Age at which a deferred message bounces (72 hours)")
+
+    # Events
+    events_retention: int = _setting(864_000, "How long events are kept (10 days)")
+    events_shards: int = _setting(
+        4, "Partitions over which the events of an account and hour are spread", local=1
+    )
+    events_lag: float = _setting(
+        60.0, "Default upper bound of an events search: this long ago", local=0.0
+    )
+    messages_retention: int = _setting(
+        5_184_000, "How long the state of a message is kept for engagement (60 days)"
+    )
+
+    def table(self, name: str) -> str:
+        """Return the full name of the table ``name``."""
+        return f"postfinch-{self.stage}-{name}"
+
+    def queue(self, name: str) -> str:
+        """Return the full name of the queue ``name``."""
+        return f"postfinch-{self.stage}-{name}"
+
+    @property
+    def bucket_name(self) -> str:
+        """Return the bucket's name."""
+        return self.bucket or f"postfinch-{self.stage}"
+
+
+_BOOLEANS = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "": False,
+}
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "bool": lambda text: _BOOLEANS[text.lower()],
+    "float": _finite,
+    "int": int,
+    "str": str,
+}
+
+
+def _read(setting: Field[Any], text: str) -> Any:
+    kind = str(setting.type)
+    try:
+        return _READERS[kind](text)
+    except (ValueError, KeyError):
+        raise ValueError(f"{setting.name.upper()}={text!r} is not of type {kind}") from None
+
+
+def load(environ: Mapping[str, str]) -> Settings:
+    """Read the settings from ``environ``; a value of the wrong type raises ``ValueError``."""
+    given = {
+        setting.name: _read(setting, environ[setting.name.upper()])
+        for setting in fields(Settings)
+        if setting.name.upper() in environ
+    }
+    return Settings(**given)
+
+
+@cache
+def settings() -> Settings:
+    """Return this process's settings (read once)."""
+    return load(os.environ)
+
+
+def local_values() -> dict[str, str]:
+    """Return the environment in which the local runtime differs from the defaults."""
+    return {
+        setting.name.upper(): str(setting.metadata["local"])
+        for setting in fields(Settings)
+        if setting.metadata["local"] is not None
+    }
+
+
+def table() -> str:
+    """Return the documentation's table of settings, as Markdown."""
+    rows = ["| Setting | Default | Local value | Meaning |", "|---|---|---|---|"]
+    for setting in fields(Settings):
+        local = setting.metadata["local"]
+        default = f"`{setting.default}`" if setting.default != "" else "empty"
+        shown = f"`{local}`" if local is not None else ""
+        rows.append(
+            f"| `{setting.name.upper()}` | {default} | {shown} | {setting.metadata['doc']} |"
+        )
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,54 @@
+"""Short texts that leave the service and come back: signed, so that only ours are believed.
+
+Cursors, tracking links and return paths are HMAC-SHA-256 under a key that is derived from
+``SECRET_KEY`` for each purpose; a signature for one purpose means nothing for another.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from functools import cache
+from typing import Any
+
+from chalicelib.core.sealing import master_key
+
+_TAG_BYTES = 10
+
+
+class BadSignature(ValueError):
+    """The text was not signed by this service for this purpose."""
+
+
+@cache
+def _key(purpose: str) -> bytes:
+    return hmac.digest(master_key(), b"postfinch/" + purpose.encode(), hashlib.sha256)
+
+
+def tag(data: bytes, purpose: str) -> bytes:
+    """Return the 10-byte authentication tag of ``data`` for ``purpose``."""
+    return hmac.digest(_key(purpose), data, hashlib.sha256)[:_TAG_BYTES]
+
+
+def is_valid(data: bytes, signature: bytes, purpose: str) -> bool:
+    """Tell, in constant time, whether ``signature`` is the tag of ``data``."""
+    return hmac.compare_digest(tag(data, purpose), signature)
+
+
+def to_token(value: Any, purpose: str) -> str:
+    """Return ``value`` (JSON) as an opaque signed text that is safe in a URL."""
+    data = json.dumps(value, separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(tag(data, purpose) + data).decode().rstrip("=")
+
+
+def from_token(token: str, purpose: str) -> Any:
+    """Return the value that :func:`to_token` was given; raises :class:`BadSignature`."""
+    try:
+        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except ValueError:
+        raise BadSignature("not a token") from None
+    if not is_valid(raw[_TAG_BYTES:], raw[:_TAG_BYTES], purpose):
+        raise BadSignature("the signature does not fit")
+    return json.loads(raw[_TAG_BYTES:])

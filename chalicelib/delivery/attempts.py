@@ -1,0 +1,82 @@
+"""Delivery attempts of one unit, several connections at a time, each recorded as it is decided."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+
+from chalicelib.core import clock
+from chalicelib.core.settings import settings
+from chalicelib.delivery.journal import Entry, Journal
+from chalicelib.delivery.outcome import Outcome, to_dict
+from chalicelib.delivery.parcel import FinishedMessage
+from chalicelib.delivery.transports import OutboundMessage, Transport
+
+_log = logging.getLogger(__name__)
+
+# A host that takes longer than this to answer the end of a message gives up its turn, so that it
+# does not hold up the mail to others; a crash in that moment can repeat its message as well.
+_TURN_SECONDS = 0.25
+
+_turn = threading.Lock()
+
+
+def attempt_all(
+    transport: Transport,
+    messages: Sequence[FinishedMessage],
+    journal: Journal,
+    *,
+    until: float,
+) -> dict[int, Entry]:
+    """Attempt messages until the time ``until``; return the entries of those that were attempted.
+
+    Each is recorded in ``journal`` before another message of this process can be accepted by a
+    remote host.
+    """
+
+    def attempt(message: FinishedMessage) -> tuple[int, Entry] | None:
+        if clock.now() >= until:
+            return None
+        return message.index, _attempt(transport, message, journal)
+
+    return dict(found for found in _pool().map(attempt, messages) if found)
+
+
+def _attempt(transport: Transport, message: FinishedMessage, journal: Journal) -> Entry:
+    entries: list[Entry] = []
+
+    def record(outcome: Outcome) -> None:
+        entry = {"at": clock.now_ms(), "outcome": to_dict(outcome)}
+        journal.record(message.index, entry)
+        entries.append(entry)
+
+    def commit(finish: Callable[[], Outcome]) -> Outcome:
+        with _one_at_a_time():
+            outcome = finish()
+            record(outcome)
+        return outcome
+
+    outbound = OutboundMessage(message.sender, message.recipient, message.data)
+    outcome = transport.deliver(outbound, commit)
+    if not entries:  # it failed before the window
+        record(outcome)
+    return entries[0]
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    mine = _turn.acquire(timeout=_TURN_SECONDS)
+    try:
+        yield
+    finally:
+        if mine:
+            _turn.release()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(settings().delivery_connections, thread_name_prefix="delivery")

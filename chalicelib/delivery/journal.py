@@ -1,0 +1,112 @@
+"""The record of each message that was sent, made before the next one is.
+
+A worker can die between any two lines, and the remote host cannot be asked what it has accepted.
+So between two messages of a process there is a durable record of the first: after a crash at most
+the one message in between is sent twice. Two records are equally good:
+
+- a file, where the workers of a machine share a disk (``DELIVERY_JOURNAL``): a line that was
+  written survives the death of every process;
+- an item in the ``messages`` table, where they do not (Lambda): one request a message.
+
+Access patterns (table ``messages``):
+
+- what was sent of a unit → ``pk = transmission#<id>``, ``sk = sent#<unit name>#<index>``
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Protocol
+
+from chalicelib.core import clock
+from chalicelib.core.dynamo import Table
+from chalicelib.core.settings import settings
+from chalicelib.delivery.units import Unit
+
+Entry = dict[str, Any]
+
+_messages = Table("messages")
+
+
+class Journal(Protocol):
+    """The record of one unit."""
+
+    def recorded(self) -> dict[int, Entry]:
+        """Return what was recorded of the unit, by recipient index."""
+        ...
+
+    def record(self, index: int, entry: Entry) -> None:
+        """Record ``entry`` durably for the recipient ``index``."""
+        ...
+
+    def close(self, *, finished: bool) -> None:
+        """Let go; if ``finished``, the record is not needed any more."""
+        ...
+
+
+def open_journal(unit: Unit) -> Journal:
+    """Return the journal of ``unit``, of the kind that the settings ask for."""
+    directory = settings().delivery_journal
+    return FileJournal(Path(directory), unit) if directory else TableJournal(unit)
+
+
+class FileJournal:
+    """One file a unit, one JSON line a message, appended with a single write each."""
+
+    def __init__(self, directory: Path, unit: Unit) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._path = directory / f"{unit}.jsonl"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def recorded(self) -> dict[int, Entry]:
+        """Read the file; a last line that is cut short was never recorded."""
+        text = self._path.read_bytes()
+        whole, _, torn = text.rpartition(b"\n")
+        if torn:
+            os.ftruncate(self._file, len(text) - len(torn))
+        return dict(map(json.loads, whole.splitlines()))
+
+    def record(self, index: int, entry: Entry) -> None:
+        """Append one line."""
+        line = json.dumps([index, entry], separators=(",", ":")).encode() + b"\n"
+        if os.write(self._file, line) != len(line):
+            raise OSError("the delivery journal's disk is full")
+
+    def close(self, *, finished: bool) -> None:
+        """Close the file, and remove it if ``finished``."""
+        os.close(self._file)
+        if finished:
+            self._path.unlink(missing_ok=True)
+
+
+class TableJournal:
+    """One item a message."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._pk = f"transmission#{unit.transmission_id}"
+        self._prefix = f"sent#{unit.name}#"
+
+    def recorded(self) -> dict[int, Entry]:
+        """Query the items of the unit."""
+        items = _messages.query_all(
+            "#pk = :pk AND begins_with(#sk, :prefix)",
+            {"pk": self._pk, "prefix": self._prefix},
+            consistent=True,
+        )
+        return {int(item["sk"].rpartition("#")[2]): json.loads(item["entry"]) for item in items}
+
+    def record(self, index: int, entry: Entry) -> None:
+        """Put one item; it goes away on its own after a message's longest life."""
+        _messages.put(
+            {
+                "pk": self._pk,
+                "sk": f"{self._prefix}{index:08d}",
+                "entry": json.dumps(entry, separators=(",", ":")),
+                "expires": int(clock.now() + settings().retry_expiry) + 86_400,
+            }
+        )
+
+    def close(self, *, finished: bool) -> None:
+        """Do nothing: the items expire."""

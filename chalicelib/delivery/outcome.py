@@ -1,0 +1,112 @@
+"""What became of one delivery attempt, as a value.
+
+An attempt ends in exactly one of three: `Delivered`, `Retry` (try again later, or give up when the
+schedule says so) or `Failed` (never again). All carry the SMTP reply that decided:
+
+- `code`: the three-digit reply code (RFC 5321 4.2) as a number.
+- `reply`: the text after that code, the enhanced status code (RFC 3463) included; the lines of a
+  multi-line reply joined by spaces, control characters removed, at most `REPLY_LIMIT` characters.
+- `ip_address`: the remote host that answered, None when no host was reached.
+- `tls`: the protocol version of the encrypted connection, such as `TLSv1.3`; None in the clear.
+
+Not every failure has a remote reply. Those found on this side use the code and enhanced status the
+RFCs give such a failure, and mark the text after the enhanced status with `[internal]`:
+
+======================================  ====  ==========  =====
+what happened                           code  bounce class
+======================================  ====  ==========  =====
+a time-out, in connecting or waiting    421   24 (Timeout)
+connection refused, broken or garbled   421   20 (Soft Bounce)
+TLS required and not to be had          454   20 (Soft Bounce)
+no answer from the DNS                  451   21 (DNS Failure)
+the domain has no mail host             454   21 (DNS Failure)
+the domain does not exist               550   21 (DNS Failure)
+the message's time is over              554   24 (Timeout)
+======================================  ====  ==========  =====
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+REPLY_LIMIT = 1_000
+"""Longest reply text kept, in characters."""
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_SPACES = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
+
+
+def clean_reply(text: str) -> str:
+    """Return `text` on one line, without control characters, cut to `REPLY_LIMIT` characters."""
+    text = text[: 2 * REPLY_LIMIT]
+    if not text.isprintable():
+        text = _CONTROLS.sub("", _SPACES.sub(" ", text))
+    return text[:REPLY_LIMIT].strip()
+
+
+def internal(status: str, text: str) -> str:
+    """Return the reply text of a failure found on this side, such as `4.4.3 [internal] ...`."""
+    return f"{status} [internal] {text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The remote host took responsibility for the message (a 2xx reply to its end)."""
+
+    code: int
+    reply: str
+    ip_address: str | None = None
+    tls: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reply", clean_reply(self.reply))
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Not delivered, for a reason that may pass (a 4xx reply, or no usable reply)."""
+
+    code: int
+    reply: str
+    bounce_class: int
+    ip_address: str | None = None
+    tls: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reply", clean_reply(self.reply))
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Not delivered and not to be tried again (a 5xx reply, or a fault that will not pass)."""
+
+    code: int
+    reply: str
+    bounce_class: int
+    ip_address: str | None = None
+    tls: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reply", clean_reply(self.reply))
+
+
+Outcome = Delivered | Retry | Failed
+
+_NAMES: dict[type[Any], str] = {Delivered: "delivered", Retry: "retry", Failed: "failed"}
+_TYPES: dict[str, type[Any]] = {name: kind for kind, name in _NAMES.items()}
+
+
+def to_dict(outcome: Outcome) -> dict[str, Any]:
+    """Return the outcome as JSON data: its fields, and which of the three it is as `outcome`."""
+    return {"outcome": _NAMES[type(outcome)], **asdict(outcome)}
+
+
+def from_dict(data: Mapping[str, Any]) -> Outcome:
+    """Return the outcome that `to_dict` gave `data` for; KeyError or TypeError on anything else."""
+    fields = dict(data)
+    kind = _TYPES[fields.pop("outcome")]
+    outcome: Outcome = kind(**fields)
+    return outcome

@@ -1,0 +1,150 @@
+"""Where the mail of a domain goes: MX records, their order, and addresses (RFC 5321 5.1, RFC 7505).
+
+- Hosts come in order of preference, those of equal preference in random order.
+- A domain without MX records is its own mail host (the implicit MX), if it has an address.
+- A null MX says that no address at the domain takes mail. RFC 7505 and RFC 3463 count that among
+  the faults of an address (556 5.1.10), so it fails with class 10 (Invalid Recipient); a domain
+  that does not exist fails with class 21 (DNS Failure), as the name may be back tomorrow.
+- What the DNS does not answer, or answers without a host, is tried again later.
+- Addresses that are not public are passed over unless they are allowed: a domain's owner can name
+  any address, and must not make this service speak to its own network.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from itertools import product
+from operator import itemgetter
+from typing import Any, Protocol
+
+import dns.exception
+import dns.name
+import dns.resolver
+
+from chalicelib.delivery.bounce_classes import DNS_FAILURE, INVALID_RECIPIENT
+from chalicelib.delivery.outcome import Failed, Retry, internal
+from chalicelib.delivery.transports.smtp_session import SessionFailed
+
+MOST_HOSTS = 10
+"""Hosts looked at for one domain, whatever its owner lists."""
+
+_NAT64 = IPv6Network("64:ff9b::/96")  # is_global lets it pass, but it leads to any IPv4 address
+
+
+class Resolver(Protocol):
+    """The part of `dns.resolver.Resolver` that is used here."""
+
+    def resolve(self, qname: str, rdtype: str) -> Any:
+        """Return the records, or raise as `dns.resolver.Resolver.resolve` does."""
+        ...
+
+
+class Unroutable(SessionFailed):
+    """The DNS names no host that the message could be handed to."""
+
+
+class MailHosts:
+    """The mail hosts of domains, by the DNS."""
+
+    def __init__(self, resolver: Resolver, *, allow_private: bool = False) -> None:
+        self._resolver = resolver
+        self._allow_private = allow_private
+
+    def addresses(
+        self, domain: str, source_address: str | None = None
+    ) -> Iterator[tuple[str, str]]:
+        """Yield host name and IP address to try, the best first; raise Unroutable if none is.
+
+        `source_address` limits them to its family. Addresses of a host are looked up when it is
+        its turn; a host that cannot be looked up is passed over.
+        """
+        families = _families(source_address)
+        unanswered: Unroutable | None = None
+        usable = private = 0
+        for host, family in product(self._hosts(domain), families):
+            try:
+                addresses = self._host_addresses(host, family)
+            except Unroutable as failure:
+                unanswered = failure
+                continue
+            for address in addresses:
+                if self._allow_private or is_public(address):
+                    usable += 1
+                    yield host, address
+                else:
+                    private += 1
+        if usable:
+            return
+        if unanswered:
+            raise unanswered
+        if private:
+            raise _fails("5.4.4", f"the mail hosts of {domain} have no public address")
+        kinds = " or ".join(families)
+        raise _retries(454, "4.4.4", f"{domain} has no mail host with a record of type {kinds}")
+
+    def _hosts(self, domain: str) -> list[str]:
+        """Return the mail hosts of the domain in the order to try them."""
+        try:
+            found = [(r.preference, str(r.exchange).rstrip(".")) for r in self._ask(domain, "MX")]
+        except dns.resolver.NXDOMAIN as error:
+            raise _fails("5.1.2", f"the domain {domain} does not exist") from error
+        if not found:
+            return [domain]
+        if [host for _, host in found] == [""]:
+            text = internal("5.1.10", f"{domain} takes no mail (null MX)")
+            raise Unroutable(Failed(556, text, INVALID_RECIPIENT))
+        random.shuffle(found)
+        found.sort(key=itemgetter(0))
+        return [host for _, host in found if host][:MOST_HOSTS]
+
+    def _host_addresses(self, host: str, family: str) -> list[str]:
+        try:
+            return [record.address for record in self._ask(host, family)]
+        except dns.resolver.NXDOMAIN:
+            return []
+
+    def _ask(self, name: str, kind: str) -> list[Any]:
+        """Return the records, none if the name has none of that kind; NXDOMAIN passes through."""
+        try:
+            return list(self._resolver.resolve(name, kind))
+        except dns.resolver.NoAnswer:
+            return []
+        except dns.resolver.NXDOMAIN:
+            raise
+        except (dns.exception.SyntaxError, dns.name.NameTooLong, dns.name.IDNAException) as error:
+            raise _fails("5.1.2", f"{name} is no domain name") from error
+        except dns.exception.DNSException as error:
+            text = f"the DNS gave no answer for {name} ({type(error).__name__})"
+            raise _retries(451, "4.4.3", text) from error
+
+
+def is_public(address: str) -> bool:
+    """Tell whether an IP address, and any IPv4 address inside it, is reachable for everyone."""
+    ip = ip_address(address)
+    if isinstance(ip, IPv6Address):
+        if ip in _NAT64:
+            return False
+        if inner := ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1]):
+            return _is_global(inner)
+    return _is_global(ip)
+
+
+def _is_global(ip: IPv4Address | IPv6Address) -> bool:
+    return ip.is_global and not ip.is_multicast
+
+
+def _families(source_address: str | None) -> list[str]:
+    """Return the record types of addresses to use; IPv4 first, where reputations are made."""
+    if source_address is None:
+        return ["A", "AAAA"]
+    return ["A"] if ip_address(source_address).version == 4 else ["AAAA"]
+
+
+def _fails(status: str, text: str) -> Unroutable:
+    return Unroutable(Failed(550, internal(status, text), DNS_FAILURE))
+
+
+def _retries(code: int, status: str, text: str) -> Unroutable:
+    return Unroutable(Retry(code, internal(status, text), DNS_FAILURE))

@@ -1,0 +1,51 @@
+"""The `smtp` transport: every message goes to one host, which takes it from there.
+
+The host is the operator's own choice, so it is connected to wherever it is, and what it says before
+a message (its greeting, AUTH) never fails the message: a wrong password must not bounce the mail
+that is waiting for it.
+"""
+
+from __future__ import annotations
+
+import socket
+
+from chalicelib.delivery.outcome import Outcome
+from chalicelib.delivery.transports import Commit, OutboundMessage
+from chalicelib.delivery.transports.session_pool import PoolLimits, Route, SessionPool
+from chalicelib.delivery.transports.smtp_opening import open_session
+from chalicelib.delivery.transports.smtp_options import SessionOptions
+from chalicelib.delivery.transports.smtp_session import SmtpSession
+
+
+class SmarthostTransport:
+    """Deliver by one SMTP host; sessions are reused and shared by the threads of the process."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        options: SessionOptions | None = None,
+        limits: PoolLimits | None = None,
+        ehlo_name: str = "",
+    ) -> None:
+        self._address = (host, port)
+        self._options = options or SessionOptions()
+        self._ehlo_name = ehlo_name or socket.gethostname()
+        self._pool = SessionPool(limits or PoolLimits())
+
+    def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
+        """Attempt the message once."""
+        ehlo_name = message.ehlo_name or self._ehlo_name
+        host, port = self._address
+        route = Route(f"{host}:{port}", message.source_address, ehlo_name)
+
+        def connect() -> SmtpSession:
+            return open_session(
+                self._address, ehlo_name, self._options, source_address=message.source_address
+            )
+
+        return self._pool.deliver(route, connect, message, commit)
+
+    def close(self) -> None:
+        """Take leave of every idle connection."""
+        self._pool.close()

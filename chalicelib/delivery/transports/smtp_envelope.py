@@ -1,0 +1,106 @@
+"""What a message needs of a host, and the commands and bytes that carry it (RFC 5321 3.3, 4.5.2).
+
+- A domain with characters beyond ASCII goes as A-labels (RFC 5890). A local part with such
+  characters, or a header with them, needs SMTPUTF8 (RFC 6531). For the address the extension is a
+  must: without it the message fails as `553 5.6.7`, bounce class 10 (Invalid Recipient), since this
+  host will never take the address. For a header the extension is asked for when it is offered.
+- Content beyond ASCII is announced by BODY=8BITMIME (RFC 6152) when that is offered and is sent
+  unchanged when it is not: converting would break the DKIM signature, and hosts that do not name
+  the extension are 8-bit clean all the same.
+- A message larger than the host's SIZE (RFC 1870) fails here, before it is sent.
+- Line ends are CRLF on the wire whatever they are in the message: a bare CR or LF could be read as
+  the end of a line, and so of the message, by the next host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chalicelib.delivery.bounce_classes import ADMIN_FAILURE, INVALID_RECIPIENT, TOO_LARGE
+from chalicelib.delivery.outcome import Failed, internal
+from chalicelib.delivery.transports import OutboundMessage
+
+Extensions = Mapping[str, str]
+"""What a host offered in its EHLO reply: keyword in upper case -> parameters."""
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_UNSAFE = re.compile(r"[\x00-\x20\x7f<>]")
+_UNSAFE_QUOTED = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The MAIL and RCPT commands of a message, each with its line end."""
+
+    mail: bytes
+    rcpt: bytes
+
+
+def seal(message: OutboundMessage, offered: Extensions) -> Envelope | Failed:
+    """Return the envelope of `message` for a host that offers `offered`, or why there is none."""
+    sender, recipient = _on_the_wire(message.sender), _on_the_wire(message.recipient)
+    if recipient is None or not recipient:
+        return Failed(553, internal("5.1.3", "not a usable recipient address"), INVALID_RECIPIENT)
+    if sender is None:
+        return Failed(553, internal("5.1.7", "not a usable sender address"), ADMIN_FAILURE)
+    if "SMTPUTF8" not in offered and not (sender.isascii() and recipient.isascii()):
+        text = "the address needs SMTPUTF8, which the remote host does not offer"
+        return Failed(553, internal("5.6.7", text), INVALID_RECIPIENT)
+    limit = offered.get("SIZE", "")
+    if limit.isdecimal() and 0 < int(limit) < len(message.data):
+        text = f"{len(message.data)} bytes are more than the {limit} that the remote host takes"
+        return Failed(552, internal("5.3.4", text), TOO_LARGE)
+    parameters = _parameters(message.data, offered, sender, recipient)
+    return Envelope(
+        f"MAIL FROM:<{sender}>{parameters}\r\n".encode(), f"RCPT TO:<{recipient}>\r\n".encode()
+    )
+
+
+def content(data: bytes) -> bytes:
+    """Return the message as it goes on the wire: CRLF line ends, dot-stuffed, without the dot.
+
+    >>> content(b".a\\n.b")
+    b'..a\\r\\n..b\\r\\n'
+    """
+    ends = data.count(b"\r\n")
+    if not ends == data.count(b"\n") == data.count(b"\r"):
+        data = _LINE_END.sub(b"\r\n", data)
+    data = data.replace(b"\r\n.", b"\r\n..")
+    if data.startswith(b"."):
+        data = b"." + data
+    return data if data.endswith(b"\r\n") else data + b"\r\n"
+
+
+def _parameters(data: bytes, offered: Extensions, sender: str, recipient: str) -> str:
+    """Return the parameters of the MAIL command, each after a space."""
+    parameters = f" SIZE={len(data)}" if "SIZE" in offered else ""
+    if data.isascii() and sender.isascii() and recipient.isascii():
+        return parameters
+    if "8BITMIME" in offered:
+        parameters += " BODY=8BITMIME"
+    if "SMTPUTF8" in offered and not (
+        sender.isascii() and recipient.isascii() and _header_of(data).isascii()
+    ):
+        parameters += " SMTPUTF8"
+    return parameters
+
+
+def _header_of(data: bytes) -> bytes:
+    end = data.find(b"\r\n\r\n")
+    return data if end < 0 else data[:end]
+
+
+def _on_the_wire(address: str) -> str | None:
+    """Return the address with its domain in A-labels; None if it could break out of a command."""
+    local, at, domain = address.rpartition("@")
+    unsafe = _UNSAFE_QUOTED if local.startswith('"') and local.endswith('"') else _UNSAFE
+    if unsafe.search(local) or _UNSAFE.search(domain):
+        return None
+    if domain.isascii():
+        return address
+    try:
+        return f"{local}{at}{domain.encode('idna').decode()}"
+    except UnicodeError:
+        return None

@@ -1,0 +1,197 @@
+"""One SMTP session after its opening: any number of messages, one after the other.
+
+A message costs two round trips when the host offers PIPELINING (RFC 2920): MAIL, RCPT and DATA
+together, then the content and its dot. What fails before the dot raises `SessionLost` when the
+session broke, so that the caller may use another one; what fails after it is a `Retry` and never
+sent again by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from time import monotonic
+
+from chalicelib.delivery.bounce_classes import SOFT_BOUNCE, TIMEOUT
+from chalicelib.delivery.classify import classify
+from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
+from chalicelib.delivery.transports import Commit, OutboundMessage
+from chalicelib.delivery.transports.smtp_envelope import Envelope, Extensions, content, seal
+from chalicelib.delivery.transports.smtp_options import Timeouts
+from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, ReplyTimeout, SmtpWire
+
+_CLOSING = 421
+_GO_AHEAD = 354
+
+
+class SessionFailed(Exception):
+    """No message could be handed over; `outcome` says how that counts for this one."""
+
+    def __init__(self, outcome: Retry | Failed) -> None:
+        super().__init__(f"{outcome.code} {outcome.reply}")
+        self.outcome = outcome
+
+
+class SessionLost(SessionFailed):
+    """The session ended before the dot; `worn_out` if it may just have been idle for too long."""
+
+    def __init__(self, outcome: Retry, *, worn_out: bool) -> None:
+        super().__init__(outcome)
+        self.worn_out = worn_out
+
+
+class SmtpSession:
+    """A greeted session. One thread at a time may use it."""
+
+    def __init__(self, wire: SmtpWire, offered: Extensions, timeouts: Timeouts) -> None:
+        self._wire = wire
+        self._offered = offered
+        self._timeouts = timeouts
+        self._needs_reset = False
+        self.is_open = True
+        self.messages = 0
+        self.last_used = monotonic()
+
+    def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
+        """Send one message; SessionLost if the session broke before the dot."""
+        envelope = seal(message, self._offered)
+        if isinstance(envelope, Failed):
+            return envelope
+        try:
+            refusal = self._begin(envelope) or self._send_content(message.data)
+        except ConnectionLost as error:
+            self.abandon()
+            raise self._lost(error) from error
+        return refusal or self._commit(commit)
+
+    def is_stale(self) -> bool:
+        """Tell whether the host has ended this idle session."""
+        return self._wire.is_stale()
+
+    def close(self) -> None:
+        """Take leave by QUIT, and close the connection."""
+        if self.is_open:
+            with contextlib.suppress(ConnectionLost):
+                self._wire.send(b"QUIT\r\n", self._timeouts.quit)
+                self._wire.read_reply(self._timeouts.quit)
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Close the connection without a word."""
+        self.is_open = False
+        self._wire.close()
+
+    def _begin(self, envelope: Envelope) -> Retry | Failed | None:
+        """Go as far as the host's go-ahead for the content; None when it was given."""
+        commands = [envelope.mail, envelope.rcpt, b"DATA\r\n"]
+        if self._needs_reset:
+            commands.insert(0, b"RSET\r\n")
+        replies = self._exchange(commands)
+        if self._needs_reset and replies.pop(0).code != 250:
+            raise ConnectionLost("the remote host did not reset the session")
+        self._needs_reset = False
+        decisive = next((reply for reply in replies[:2] if reply.code >= 300), replies[-1])
+        if decisive.code == _GO_AHEAD:
+            return None
+        if decisive.code < 400:
+            raise ConnectionLost(f"the remote host answered {decisive.code} out of turn")
+        if replies[-1].code == _GO_AHEAD:
+            self.abandon()  # only a dot would end this, and none is sent without a recipient
+        self._needs_reset = True
+        return self._refusal(decisive)
+
+    def _exchange(self, commands: list[bytes]) -> list[Reply]:
+        """Send the commands and return the replies: to all of them, or up to a refusal.
+
+        A host may hang up once it has refused; its refusal counts all the same.
+        """
+        groups = [b"".join(commands)] if "PIPELINING" in self._offered else commands
+        replies: list[Reply] = []
+        try:
+            for group in groups:
+                self._wire.send(group, self._timeouts.command)
+                for _ in range(len(commands) // len(groups)):
+                    replies.append(self._read())
+                if replies[-1].code >= 400:
+                    break
+        except ConnectionLost:
+            if not any(reply.code >= 500 for reply in replies):
+                raise
+            self.abandon()
+        return replies
+
+    def _send_content(self, data: bytes) -> Failed | None:
+        """Send everything but the dot; a host that hangs up meanwhile may have said why."""
+        try:
+            self._wire.send(content(data), self._timeouts.data)
+            return None
+        except ConnectionLost as error:
+            with contextlib.suppress(ConnectionLost):
+                refusal = self._refusal(self._wire.read_reply(self._timeouts.quit))
+                if isinstance(refusal, Failed):
+                    self.abandon()
+                    return refusal
+            raise error
+
+    def _read(self) -> Reply:
+        reply = self._wire.read_reply(self._timeouts.command)
+        if reply.code == _CLOSING:
+            raise _Closing(reply)
+        return reply
+
+    def _commit(self, commit: Commit) -> Outcome:
+        try:
+            return commit(self._finish)
+        except BaseException:
+            self.abandon()  # the dot may or may not be out
+            raise
+
+    def _finish(self) -> Outcome:
+        """Send the dot and read what became of the message."""
+        try:
+            self._wire.send(b".\r\n", self._timeouts.command)
+            reply = self._wire.read_reply(self._timeouts.final)
+            if 300 <= reply.code < 400:
+                raise ConnectionLost(f"the remote host answered {reply.code} out of turn")
+        except ConnectionLost as error:
+            self.abandon()
+            return self._broken(error, ", after the whole message was sent")
+        self.messages += 1
+        self.last_used = monotonic()
+        if reply.code == _CLOSING:
+            self.abandon()
+        if reply.code < 300:
+            return Delivered(reply.code, reply.text, self._wire.ip_address, self._wire.tls)
+        return self._refusal(reply)
+
+    def _refusal(self, reply: Reply) -> Retry | Failed:
+        kind = Failed if reply.code >= 500 else Retry
+        bounce_class = classify(reply.code, reply.text)
+        return kind(reply.code, reply.text, bounce_class, self._wire.ip_address, self._wire.tls)
+
+    def _lost(self, error: ConnectionLost) -> SessionLost:
+        if isinstance(error, _Closing):
+            text, bounce_class = error.reply.text, classify(_CLOSING, error.reply.text)
+            closed = Retry(_CLOSING, text, bounce_class, self._wire.ip_address, self._wire.tls)
+            return SessionLost(closed, worn_out=True)
+        worn_out = not isinstance(error, ReplyTimeout)
+        return SessionLost(self._broken(error), worn_out=worn_out)
+
+    def _broken(self, error: ConnectionLost, when: str = "") -> Retry:
+        return broken(error, when, self._wire.ip_address, self._wire.tls)
+
+
+class _Closing(ConnectionLost):
+    """The host said that it is closing the session (421)."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(reply.text)
+        self.reply = reply
+
+
+def broken(
+    error: ConnectionLost, when: str = "", ip_address: str | None = None, tls: str | None = None
+) -> Retry:
+    """Return the outcome for a message whose connection broke."""
+    timed_out = isinstance(error, ReplyTimeout)
+    bounce_class = TIMEOUT if timed_out else SOFT_BOUNCE
+    return Retry(_CLOSING, internal("4.4.2", f"{error}{when}"), bounce_class, ip_address, tls)

@@ -1,0 +1,152 @@
+"""The bytes of an SMTP connection: commands out, replies in (RFC 5321 2.4, 4.2, 4.5.3).
+
+A reply comes from a stranger: the length of its lines, their number and the time it may take are
+all bounded, and the time covers the whole reply, so that a host cannot hold a connection by sending
+a byte now and then.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from time import monotonic
+from typing import NamedTuple
+
+LONGEST_LINE = 4_096
+"""Bytes in one line of a reply; RFC 5321 4.5.3.1.5 allows 512, some hosts send more."""
+
+MOST_LINES = 128
+"""Lines in one reply."""
+
+_REPLY_LINE = re.compile(rb"([2-5]\d\d)(?:([- ])(.*))?", re.DOTALL)
+_BLOCK = 262_144
+_RECEIVE = 8_192
+
+
+class ConnectionLost(Exception):
+    """The connection cannot be used any more."""
+
+
+class ReplyTimeout(ConnectionLost):
+    """The remote host took too long to read or to answer."""
+
+
+class Reply(NamedTuple):
+    """A reply: its code and the text of each line after the code."""
+
+    code: int
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The lines, joined by spaces."""
+        return " ".join(self.lines)
+
+
+class SmtpWire:
+    """A connected socket that speaks in commands and replies; every method may block."""
+
+    __slots__ = ("_buffer", "_socket", "ip_address", "tls")
+
+    def __init__(self, connected: socket.socket) -> None:
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = connected
+        self._buffer = bytearray()
+        self.ip_address: str = connected.getpeername()[0]
+        self.tls: str | None = None
+
+    def send(self, data: bytes, seconds: float) -> None:
+        """Send all of `data` within that many seconds."""
+        deadline = monotonic() + seconds
+        view = memoryview(data)
+        try:
+            for start in range(0, len(view), _BLOCK):
+                self._socket.settimeout(_left(deadline))
+                self._socket.sendall(view[start : start + _BLOCK])
+        except TimeoutError as error:
+            raise ReplyTimeout("the remote host stopped reading") from error
+        except OSError as error:
+            raise ConnectionLost(_told(error)) from error
+
+    def read_reply(self, seconds: float) -> Reply:
+        """Return the next reply, which must be complete within that many seconds."""
+        deadline = monotonic() + seconds
+        lines = []
+        for _ in range(MOST_LINES):
+            line = _REPLY_LINE.fullmatch(self._read_line(deadline))
+            if line is None:
+                raise ConnectionLost("the remote host sent something that is no reply")
+            code, mark, text = line.groups(b"")
+            lines.append(text.decode("utf-8", "replace"))
+            if mark != b"-":
+                return Reply(int(code), tuple(lines))
+        raise ConnectionLost("the remote host sent a reply without end")
+
+    def is_stale(self) -> bool:
+        """Tell whether an idle connection was closed or spoken on by the remote host."""
+        if self._buffer:
+            return True
+        try:
+            self._socket.settimeout(0)
+            self._socket.recv(1)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return False
+        except OSError:
+            return True
+        return True
+
+    def start_tls(self, context: ssl.SSLContext, host: str, seconds: float) -> None:
+        """Encrypt the connection; what came in the clear after the go-ahead is an attack."""
+        if self._buffer:
+            raise ConnectionLost("the remote host spoke in the clear after STARTTLS")
+        try:
+            self._socket.settimeout(seconds)
+            secured = context.wrap_socket(self._socket, server_hostname=host)
+        except TimeoutError as error:
+            raise ReplyTimeout("the TLS handshake took too long") from error
+        except (OSError, ValueError) as error:
+            raise ConnectionLost(f"the TLS handshake failed: {_told(error)}") from error
+        self._socket = secured
+        self.tls = secured.version()
+
+    def close(self) -> None:
+        """Close the connection without a word."""
+        self._socket.close()
+
+    def _read_line(self, deadline: float) -> bytes:
+        """Return the next line without its end; a bare LF ends it too, as nothing follows it."""
+        buffer = self._buffer
+        while (end := buffer.find(b"\n")) < 0:
+            if len(buffer) > LONGEST_LINE:
+                raise ConnectionLost("the remote host sent a line without end")
+            buffer += self._receive(deadline)
+        line = bytes(buffer[:end])
+        del buffer[: end + 1]
+        return line.removesuffix(b"\r")
+
+    def _receive(self, deadline: float) -> bytes:
+        try:
+            self._socket.settimeout(_left(deadline))
+            data = self._socket.recv(_RECEIVE)
+        except TimeoutError as error:
+            raise ReplyTimeout("the remote host did not answer in time") from error
+        except OSError as error:
+            raise ConnectionLost(_told(error)) from error
+        if not data:
+            raise ConnectionLost("the remote host closed the connection")
+        return data
+
+
+def _left(deadline: float) -> float:
+    """Return the seconds until the deadline; TimeoutError when there are none."""
+    left = deadline - monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _told(error: Exception) -> str:
+    """Return an error of the operating system or of TLS in words."""
+    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(told)

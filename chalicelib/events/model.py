@@ -1,0 +1,124 @@
+"""The shape of a message event (spec 2.11).
+
+Inside the service an event is a flat dictionary of the fields of spec 2.11, without those that
+do not apply, and with ``timestamp`` as whole milliseconds. It takes its public form where it
+leaves: :func:`as_search_result` for the search, the webhooks' own form for theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.core import clock, ids
+
+Event = dict[str, Any]
+
+#: type → (label, description), for the search's human-readable fields
+DESCRIPTIONS: dict[str, tuple[str, str]] = {
+    "injection": ("Injection", "Message is received by or injected into the service."),
+    "delivery": ("Delivery", "Remote MTA acknowledged receipt of a message."),
+    "delay": ("Delay", "Remote MTA has temporarily rejected a message."),
+    "bounce": ("Bounce", "Remote MTA has permanently rejected a message."),
+    "policy_rejection": (
+        "Policy Rejection",
+        "Due to policy, the service rejected a message or failed to generate a message.",
+    ),
+    "generation_failure": (
+        "Generation Failure",
+        "Message generation failed for an intended recipient.",
+    ),
+    "generation_rejection": (
+        "Generation Rejection",
+        "The service rejected message generation due to policy.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """What all messages of one transmission share, as far as events tell of it."""
+
+    account_id: int
+    subaccount_id: int | None
+    transmission_id: str
+    recv_method: str
+    campaign_id: str = ""
+    template_id: str = ""
+    template_version: str = ""
+    ip_pool: str = "default"
+    transactional: bool = False
+    open_tracking: bool = False
+    click_tracking: bool = False
+    initial_pixel: bool = False
+    scheduled_time: str = ""
+
+    def fields(self) -> Event:
+        """Return the event fields."""
+        found: Event = {
+            "customer_id": str(self.account_id),
+            "transmission_id": self.transmission_id,
+            "recv_method": self.recv_method,
+            "ip_pool": self.ip_pool,
+            "open_tracking": self.open_tracking,
+            "click_tracking": self.click_tracking,
+            "initial_pixel": self.initial_pixel,
+            "amp_enabled": False,
+        }
+        optional = {
+            "subaccount_id": str(self.subaccount_id or ""),
+            "campaign_id": self.campaign_id,
+            "template_id": self.template_id,
+            "template_version": self.template_version,
+            "transactional": "1" if self.transactional else "",
+            "scheduled_time": self.scheduled_time,
+        }
+        return found | {name: value for name, value in optional.items() if value}
+
+
+def recipient_fields(
+    email: str, *, metadata: Mapping[str, Any], tags: list[str], rcpt_type: str = ""
+) -> Event:
+    """Return the event fields that tell of the recipient; ``metadata`` is already merged."""
+    address = email.lower()
+    domain = address.rpartition("@")[2]
+    found: Event = {
+        "rcpt_to": address,
+        "raw_rcpt_to": email,
+        "rcpt_hash": ids.recipient_hash(address),
+        "rcpt_meta": dict(metadata),
+        "rcpt_tags": tags,
+        "recipient_domain": domain,
+        "routing_domain": domain,
+    }
+    return found | ({"rcpt_type": rcpt_type} if rcpt_type else {})
+
+
+def make(
+    kind: str, base: Mapping[str, Any], at_ms: int, *, attempt: int = 0, **fields: Any
+) -> Event:
+    """Return an event of type ``kind`` at ``at_ms`` on top of its message's ``base`` fields.
+
+    Its id follows from message (or transmission and recipient, where no message came to be), type
+    and attempt: making it again makes the same event.
+    """
+    subject = base.get("message_id") or f"{base['transmission_id']}/{base['rcpt_to']}"
+    return {
+        **base,
+        **fields,
+        "type": kind,
+        "timestamp": at_ms,
+        "event_id": ids.event_id(subject, kind, attempt),
+    }
+
+
+def as_search_result(event: Mapping[str, Any]) -> Event:
+    """Return the event as the events search shows it."""
+    label, description = DESCRIPTIONS.get(event["type"], (event["type"], ""))
+    return {
+        **event,
+        "timestamp": clock.iso_ms(event["timestamp"]),
+        "display_name": label,
+        "event_description": description,
+    }

@@ -1,0 +1,187 @@
+"""Where events are kept for ten days.
+
+Access patterns (table ``events``):
+
+- events of an account in an hour, newest first → ``pk = <account>#<hour>#<shard>``,
+  ``sk = <milliseconds>#<event id>``; an account's hour is spread over ``EVENTS_SHARDS`` partitions
+- which hours of an account hold events → ``pk = <account>#hours``, ``sk = <hour>``
+- events of a recipient, newest first → index ``by_recipient``:
+  ``recipient_key = <account>#<address>``, ``sk`` as above
+
+An event's place follows from its time and id, so storing it again changes nothing. The fields are
+kept as one compressed value: with all of them as attributes an event would pass 1 KB, and cost
+twice the write units in the table and in each index.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from chalicelib.core import clock
+from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.settings import settings
+from chalicelib.events.model import Event
+
+_events = Table("events")
+
+_HOUR_MS = 3_600_000
+_PAGE = 200
+
+# What most events have in common, so that even a single one compresses well (RFC 1950 dictionary).
+# Part of the stored format: changing it makes stored events unreadable.
+_DICTIONARY = (
+    b'"bounce_class":"10","error_code":"550","raw_reason":"550 5.1.1 ","reason":"550 5.1.1 '
+    b'"num_retries":"0","queue_time":"","outbound_tls":"","ip_address":"127.0.0.1","sending_ip":"'
+    b'"delv_method":"esmtp","ab_test_id":"","user_agent":"","geo_ip":{},"target_link_name":"",'
+    b'"target_link_url":"https://","template_version":"0","template_id":"","scheduled_time":"",'
+    b'"subaccount_id":"","transactional":"1","campaign_id":"","rcpt_type":"","mailbox_provider":"'
+    b'"mailbox_provider_region":"","type":"delay","type":"bounce","type":"delivery",'
+    b'{"customer_id":"1","transmission_id":"217","recv_method":"esmtp","recv_method":"rest",'
+    b'"ip_pool":"default","open_tracking":true,"click_tracking":true,"initial_pixel":true,'
+    b'"open_tracking":false,"click_tracking":false,"initial_pixel":false,"amp_enabled":false,'
+    b'"rcpt_to":"@example.com","raw_rcpt_to":"","rcpt_hash":"","rcpt_meta":{},"rcpt_tags":[],'
+    b'"recipient_domain":"gmail.com","routing_domain":"gmail.com","message_id":"03","subject":"",'
+    b'"friendly_from":"","sending_domain":"","msg_from":"","msg_size":"","injection_time":"2026-'
+    b'T00:00:00.000Z","type":"injection","timestamp":17,"event_id":"'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A span of time in milliseconds: ``start`` belongs to it, ``end`` does not."""
+
+    start: int
+    end: int
+
+
+def put_all(events: Sequence[Event]) -> None:
+    """Store events (of any accounts); those stored before are rewritten unchanged."""
+    expires = int(clock.now()) + settings().events_retention
+    unique = {event["event_id"]: event for event in events}
+    _events.write_all([_to_item(event, expires) for event in unique.values()])
+    for account, hour in {(e["customer_id"], _hour(e["timestamp"])) for e in unique.values()}:
+        _note_hour(account, hour)
+
+
+def newest_first(
+    account_id: int, window: Window, *, before: str = "", recipients: Sequence[str] = ()
+) -> Iterator[tuple[str, Event]]:
+    """Yield ``(position, event)`` of an account, newest first, as far as they are asked for.
+
+    ``before`` is the position behind which to go on; ``recipients`` narrows to these addresses.
+    """
+    low = f"{window.start:013d}"
+    high = min(before, f"{window.end:013d}") if before else f"{window.end:013d}"
+    if recipients:
+        keys = [f"{account_id}#{address}" for address in recipients]
+        yield from _merged(keys, low, high, _page_of_recipient)
+        return
+    for hour in _hours(account_id, window):
+        shards = [f"{account_id}#{hour}#{shard}" for shard in range(settings().events_shards)]
+        yield from _merged(shards, low, high, _page_of_hour)
+
+
+def _to_item(event: Event, expires: int) -> Item:
+    account, stamp, event_id = event["customer_id"], event["timestamp"], event["event_id"]
+    shard = int(event_id) % settings().events_shards
+    return {
+        "pk": f"{account}#{_hour(stamp)}#{shard}",
+        "sk": f"{stamp:013d}#{event_id}",
+        "recipient_key": f"{account}#{event['rcpt_to']}",
+        "data": _compress(event),
+        "expires": expires,
+    }
+
+
+def _compress(event: Event) -> bytes:
+    packer = zlib.compressobj(level=6, zdict=_DICTIONARY)
+    text = json.dumps(event, separators=(",", ":"), ensure_ascii=False)
+    return packer.compress(text.encode("utf-8", "surrogatepass")) + packer.flush()
+
+
+def _expand(data: bytes) -> Event:
+    text = zlib.decompressobj(zdict=_DICTIONARY).decompress(data)
+    return json.loads(text.decode("utf-8", "surrogatepass"))
+
+
+def _hour(stamp_ms: int) -> str:
+    return datetime.fromtimestamp(stamp_ms / 1000, UTC).strftime("%Y%m%d%H")
+
+
+@lru_cache(maxsize=4096)
+def _note_hour(account: str, hour: str) -> None:
+    """Note once per process that the account has events in this hour."""
+    expires = int(clock.now()) + settings().events_retention + 7200
+    _events.put({"pk": f"{account}#hours", "sk": hour, "expires": expires})
+
+
+def _hours(account_id: int, window: Window) -> list[str]:
+    noted = _events.query_all(
+        "#pk = :pk AND #sk BETWEEN :low AND :high",
+        {
+            "pk": f"{account_id}#hours",
+            "low": _hour(window.start),
+            "high": _hour(window.end),
+        },
+        newest_first=True,
+    )
+    return [item["sk"] for item in noted]
+
+
+_Pages = Callable[[str, str, str, Item | None], tuple[list[Item], Item | None]]
+
+
+def _page_of_hour(
+    key: str, low: str, high: str, start: Item | None
+) -> tuple[list[Item], Item | None]:
+    page = _events.query(
+        "#pk = :key AND #sk BETWEEN :low AND :high",
+        {"key": key, "low": low, "high": high},
+        newest_first=True,
+        limit=_PAGE,
+        start=start,
+    )
+    return page.items, page.next_key
+
+
+def _page_of_recipient(
+    key: str, low: str, high: str, start: Item | None
+) -> tuple[list[Item], Item | None]:
+    page = _events.query(
+        "#recipient_key = :key AND #sk BETWEEN :low AND :high",
+        {"key": key, "low": low, "high": high},
+        index="by_recipient",
+        newest_first=True,
+        limit=_PAGE,
+        start=start,
+    )
+    return page.items, page.next_key
+
+
+def _merged(keys: Iterable[str], low: str, high: str, pages: _Pages) -> Iterator[tuple[str, Event]]:
+    streams = [_stream(key, low, high, pages) for key in keys]
+    for item in heapq.merge(*streams, key=lambda item: item["sk"], reverse=True):
+        yield item["sk"], _expand(item["data"])
+
+
+def _stream(key: str, low: str, high: str, pages: _Pages) -> Iterator[Item]:
+    start: Item | None = None
+    while True:
+        items, start = pages(key, low, high, start)
+        for item in items:
+            # BETWEEN includes its upper bound; a window and a cursor do not
+            if item["sk"] < high:
+                yield item
+        if start is None:
+            return
+
+
+def forget_noted_hours() -> None:
+    """Forget which hours this process has noted (tests start with empty tables)."""
+    _note_hour.cache_clear()

@@ -1,0 +1,1 @@
+"""From an accepted transmission to signed messages: headers, MIME, pre-built messages, DKIM."""

@@ -1,0 +1,85 @@
+"""From rendered content to an unsigned message: headers in order, then the MIME tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from functools import lru_cache
+
+from chalicelib.core.addresses import Mailbox, read_mailbox
+from chalicelib.generation.headers import Address, encode_addresses, encode_header
+from chalicelib.generation.mime import build_message
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The content of one message with everything substituted."""
+
+    sender: Mailbox
+    subject: str
+    reply_to: str = ""
+    text: str | None = None
+    html: str | None = None
+    amp_html: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def compose(content: Rendered, recipient: Mapping[str, str], message_id: str, at_ms: int) -> bytes:
+    """Return the message for ``recipient`` (stored form); raises ``ValueError``.
+
+    ``message_id`` also seeds the MIME boundaries, and ``at_ms`` is the Date: composing the same
+    message again gives the same bytes.
+    """
+    given = {name.lower() for name in content.headers}
+    headers = [
+        encode_addresses("From", [_address(content.sender)]),
+        _to_header(recipient),
+        encode_header("Subject", content.subject),
+    ]
+    if content.reply_to:
+        headers.append(_reply_to_header(content.reply_to))
+    if "date" not in given:
+        headers.append(b"Date: " + _date(at_ms // 1000) + b"\r\n")
+    if "message-id" not in given:
+        headers.append(f"Message-ID: <{message_id}@{content.sender.domain}>\r\n".encode())
+    headers += [encode_header(name, value) for name, value in content.headers.items()]
+    return build_message(
+        headers,
+        text=content.text,
+        html=content.html,
+        amp_html=content.amp_html,
+        boundary_seed=message_id,
+    )
+
+
+def _to_header(recipient: Mapping[str, str]) -> bytes:
+    """Return the To header (spec 2.1): ``header_to`` stands in for the real address."""
+    visible = recipient.get("header_to") or recipient["email"]
+    name = recipient.get("name")
+    if name:
+        return encode_addresses("To", [Address(name, visible)])
+    mailboxes = [read_mailbox(each) for each in visible.split(",")] if "," in visible else []
+    if mailboxes and all(mailboxes):
+        return encode_addresses("To", [_address(each) for each in mailboxes if each])
+    shown = read_mailbox(visible)
+    return encode_addresses("To", [_address(shown)]) if shown else encode_header("To", visible)
+
+
+def _reply_to_header(value: str) -> bytes:
+    mailbox = read_mailbox(value)
+    return (
+        encode_addresses("Reply-To", [_address(mailbox)])
+        if mailbox
+        else encode_header("Reply-To", value)
+    )
+
+
+def _address(mailbox: Mailbox) -> Address:
+    return Address(mailbox.name or None, mailbox.email)
+
+
+@lru_cache(maxsize=16)
+def _date(seconds: int) -> bytes:
+    return format_datetime(datetime.fromtimestamp(seconds, UTC)).encode()

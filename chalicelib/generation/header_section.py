@@ -1,0 +1,43 @@
+"""Header sections of messages and parts, read strictly and in linear time.
+
+What is no header field by RFC 5322 2.2 is refused rather than skipped: readers disagree on such
+lines, and a line one of them takes for a field and another for text is how headers are smuggled.
+"""
+
+import re
+
+_FIELD_END = re.compile(rb"\r\n(?![ \t])")
+_FIELD_NAME = re.compile(rb"[!-9;-~]+")
+
+
+class MessageError(ValueError):
+    """A message that must not be sent as it is; the text says what is wrong with it."""
+
+
+def split_head(message: bytes, start: int, end: int) -> tuple[int, int]:
+    """Return where the header section of this span ends, past its last CRLF, and the body starts.
+
+    Without a blank line the whole span is header section and the body is empty.
+    """
+    if message.startswith(b"\r\n", start, end):
+        return start, start + 2
+    blank = message.find(b"\r\n\r\n", start, end)
+    return (end, end) if blank < 0 else (blank + 2, blank + 4)
+
+
+def header_fields(message: bytes, start: int, end: int) -> list[tuple[str, bytes]]:
+    """Return the fields of a header section: lower-case name, raw bytes with folding and CRLF.
+
+    Raises MessageError on a line that is neither a field nor the continuation of one.
+    """
+    head = message[start:end]
+    if not head:
+        return []
+    fields = []
+    for raw in _FIELD_END.split(head.removesuffix(b"\r\n")):
+        name, colon, value = raw.partition(b":")
+        bare_end = raw.count(b"\r\n") != raw.count(b"\n") or raw.count(b"\r") != raw.count(b"\n")
+        if not colon or not _FIELD_NAME.fullmatch(name) or b"\0" in value or bare_end:
+            raise MessageError(f"malformed header line {raw[:60].decode('ascii', 'replace')!r}")
+        fields.append((name.decode("ascii").lower(), raw + b"\r\n"))
+    return fields

@@ -1,0 +1,63 @@
+"""A finished message that came over SMTP: it goes out as it is, with what must not be missing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.header import decode_header, make_header
+from email.utils import format_datetime, parseaddr
+from functools import cached_property
+
+from chalicelib.core.addresses import Mailbox, is_address
+from chalicelib.generation import rfc822
+
+
+class Prebuilt:
+    """A message in bytes; ``sender`` and ``subject`` are read from its header."""
+
+    def __init__(self, raw: bytes, at_ms: int) -> None:
+        self._fields, self._body = rfc822.split(raw)
+        self._at_ms = at_ms
+
+    @cached_property
+    def sender(self) -> Mailbox:
+        """Return the From mailbox; raises ``ValueError`` if there is not exactly one."""
+        return sender_of(self._fields)
+
+    @cached_property
+    def subject(self) -> str:
+        """Return the decoded subject, empty if there is none."""
+        return _decoded(_first(self._fields, "subject"))
+
+    def build(self, message_id: str) -> bytes:
+        """Return the message with Date and Message-ID, if it had none, added."""
+        names = {name for name, _ in self._fields}
+        added = []
+        if "date" not in names:
+            moment = datetime.fromtimestamp(self._at_ms // 1000, UTC)
+            added.append(f"Date: {format_datetime(moment)}\r\n".encode())
+        if "message-id" not in names:
+            added.append(f"Message-ID: <{message_id}@{self.sender.domain}>\r\n".encode())
+        return b"".join([*(raw for _, raw in self._fields), *added, b"\r\n", self._body])
+
+
+def sender_of(fields: list[tuple[str, bytes]]) -> Mailbox:
+    """Return the From mailbox of header fields; raises ``ValueError``."""
+    name, email = parseaddr(_decoded(_first(fields, "from")))
+    if not is_address(email):
+        raise ValueError("the From header holds no valid address")
+    return Mailbox(email, name)
+
+
+def _first(fields: list[tuple[str, bytes]], name: str) -> str:
+    for found, raw in fields:
+        if found == name:
+            text = raw.partition(b":")[2].decode("utf-8", "replace")
+            return " ".join(text.split())
+    return ""
+
+
+def _decoded(text: str) -> str:
+    try:
+        return str(make_header(decode_header(text)))
+    except (ValueError, LookupError):
+        return text

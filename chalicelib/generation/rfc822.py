@@ -1,0 +1,120 @@
+"""A pre-built message: line ends, top-level header fields, and whether it may be sent (spec 2.2).
+
+A message is bytes. `normalise` comes first; everything else expects CRLF line ends and says so
+by refusing, as a malformed header line, whatever does not. A field is its lower-case name and
+its raw bytes with folding and final CRLF, so joining the fields gives back the header section.
+Time is linear in the size of the message.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from chalicelib.generation.header_section import MessageError, header_fields, split_head
+from chalicelib.generation.mime_tree import Part, parse_tree
+from chalicelib.generation.transfer_encoding import normalise_newlines
+
+__all__ = [
+    "Field",
+    "MessageError",
+    "append",
+    "check",
+    "has",
+    "join",
+    "normalise",
+    "remove",
+    "replace",
+    "split",
+]
+
+Field = tuple[str, bytes]
+
+_STUFFED_LINE = re.compile(rb"\r\n\.\.(?!\.)")
+_UNSTUFFED_LINE = re.compile(rb"\r\n\.(?!\.)")
+_AMP = "text/x-amp-html"
+_BESIDE_AMP = {"text/plain", "text/html"}
+
+
+def normalise(message: bytes) -> bytes:
+    """Return the message with lone CR and lone LF as CRLF (spec 2.2, RFC822 rule 3)."""
+    return normalise_newlines(message)
+
+
+def split(message: bytes) -> tuple[list[Field], bytes]:
+    """Return the top-level header fields in order and the body.
+
+    Without a blank line the message is all header. Raises MessageError on a line that is
+    neither a field nor the continuation of one.
+    """
+    head_end, body_start = split_head(message, 0, len(message))
+    return header_fields(message, 0, head_end), message[body_start:]
+
+
+def join(fields: Iterable[Field], body: bytes) -> bytes:
+    """Return the message of these fields and this body."""
+    return b"".join([*(raw for _, raw in fields), b"\r\n", body])
+
+
+def has(fields: Iterable[Field], name: str) -> bool:
+    """Tell whether a field of that name, in lower case, is there."""
+    return any(field[0] == name for field in fields)
+
+
+def remove(fields: Iterable[Field], name: str) -> list[Field]:
+    """Return the fields without those of that name, in lower case."""
+    return [field for field in fields if field[0] != name]
+
+
+def append(fields: Iterable[Field], raw: bytes) -> list[Field]:
+    """Return the fields with one more, given as `headers.encode_header` makes it, at the end."""
+    return [*fields, _field(raw)]
+
+
+def replace(fields: Sequence[Field], raw: bytes) -> list[Field]:
+    """Return the fields with `raw` where the first of its name stood, and no other of that name.
+
+    It goes to the end where there was none.
+    """
+    new = _field(raw)
+    at = next((i for i, field in enumerate(fields) if field[0] == new[0]), len(fields))
+    return [*fields[:at], new, *remove(fields[at:], new[0])]
+
+
+def check(message: bytes) -> list[Part]:
+    """Refuse a normalised message that breaks a rule of spec 2.2 (RFC822 rules 2, 4 and 5).
+
+    Returns its MIME tree (see `mime_tree.parse_tree`). Raises MessageError naming the fault.
+    """
+    _check_dots(message)
+    parts = parse_tree(message)
+    for part in parts:
+        if part.content_type == _AMP:
+            _check_amp(part, parts)
+    return parts
+
+
+def _field(raw: bytes) -> Field:
+    (field,) = header_fields(raw, 0, len(raw))
+    return field
+
+
+def _check_dots(message: bytes) -> None:
+    """Refuse the end-of-data sequence and a message that was already dot-stuffed.
+
+    Stuffing doubles every leading dot, so what shows it is a line with two leading dots in a
+    message where no line has one. Three or more are taken for an ellipsis.
+    """
+    if b"\r\n.\r\n" in message or message.endswith(b"\r\n.") or message.startswith(b".\r\n"):
+        raise MessageError("the message contains the SMTP end-of-data sequence, a line of one dot")
+    if _STUFFED_LINE.search(message) and not _UNSTUFFED_LINE.search(message):
+        raise MessageError("the message is dot-stuffed")
+
+
+def _check_amp(part: Part, parts: Sequence[Part]) -> None:
+    ancestor = part.parent
+    while ancestor is not None and parts[ancestor].content_type != "multipart/alternative":
+        ancestor = parts[ancestor].parent
+    if ancestor is None:
+        raise MessageError(f"a {_AMP} part must descend from multipart/alternative")
+    beside = (other.content_type for other in parts if other.parent == part.parent)
+    if _BESIDE_AMP.isdisjoint(beside):
+        raise MessageError(f"a {_AMP} part must sit beside a text/plain or text/html part")

@@ -1,0 +1,113 @@
+"""Content transfer encodings (RFC 2045 6): text to 7bit, quoted-printable or base64, at C speed.
+
+Text bodies come out with CRLF line ends whatever they went in with. Encoded lines are at most
+76 characters, 7bit lines at most 998 bytes.
+"""
+
+import re
+from binascii import a2b_base64, b2a_base64, b2a_qp
+from typing import NamedTuple
+
+_LINE_LIMIT = 998
+_BASE64_LINE = 76
+_BASE64_BLOCK = 1000 * _BASE64_LINE
+_ASCII = bytes(range(128))
+_ENCODED_BLANK = re.compile(rb"=(?:20|09)\r\n")
+
+
+class EncodedText(NamedTuple):
+    """A text body as it travels: the Content-Transfer-Encoding and the encoded bytes."""
+
+    encoding: str
+    body: bytes
+
+
+def encode_text(text: str) -> EncodedText:
+    """Encode text as UTF-8 with CRLF line ends in the first encoding that suits it.
+
+    7bit for ASCII whose lines are short enough, base64 when more than half of the bytes are not
+    ASCII (quoted-printable would be at least half as long again), else quoted-printable. A lone
+    surrogate becomes `?`.
+    """
+    data = normalise_newlines(text.encode("utf-8", "replace"))
+    if data.isascii():
+        if b"\0" not in data and _lines_fit(data):
+            return EncodedText("7bit", data)
+    # a character of n bytes adds n - 1 to this difference: most texts need no exact count
+    elif 4 * (len(data) - len(text)) > len(data) and 2 * _count_eight_bit(data) > len(data):
+        return EncodedText("base64", b"".join(wrap_base64(b2a_base64(data, newline=False))))
+    return EncodedText("quoted-printable", quoted_printable(data))
+
+
+def normalise_newlines(data: bytes) -> bytes:
+    """Return data with every CRLF, lone CR and lone LF as CRLF (spec 2.2); linear, at C speed."""
+    if b"\r" in data:
+        pairs = data.count(b"\r\n")
+        if pairs == data.count(b"\r") == data.count(b"\n"):
+            return data
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data.replace(b"\n", b"\r\n")
+
+
+def quoted_printable(data: bytes) -> bytes:
+    """Encode data whose line ends are all CRLF (RFC 2045 6.7).
+
+    `binascii.b2a_qp` leaves two things to mend: without a line end in the data it breaks lines
+    with a bare LF, and a blank it encodes at the end of a full line makes that line 77 long.
+    """
+    encoded = b2a_qp(data, istext=True)
+    if b"\n" not in data:
+        return encoded.replace(b"\n", b"\r\n")
+    if b"=20\r\n" in encoded or b"=09\r\n" in encoded:
+        return _ENCODED_BLANK.sub(_break_before_blank, encoded)
+    return encoded
+
+
+def wrap_base64(encoded: bytes | str) -> list[bytes]:
+    """Cut base64 into lines of 76 with CRLF between them; the pieces join to the whole.
+
+    Pieces rather than one string, so that a large attachment is copied once, into its message.
+    """
+    text = encoded.decode("ascii") if isinstance(encoded, bytes) else encoded
+    pieces = []
+    for start in range(0, len(text), _BASE64_BLOCK):
+        stop = min(start + _BASE64_BLOCK, len(text))
+        lines = [text[at : min(at + _BASE64_LINE, stop)] for at in range(start, stop, _BASE64_LINE)]
+        if stop < len(text):
+            lines.append("")
+        pieces.append("\r\n".join(lines).encode("ascii"))
+    return pieces
+
+
+def is_base64(text: str) -> bool:
+    """Tell whether text is base64 and nothing else: no line ends, all of its padding."""
+    if len(text) % 4 or text.endswith("==="):  # strict mode lets surplus padding pass
+        return False
+    try:
+        a2b_base64(text, strict_mode=True)
+    except ValueError:
+        return False
+    return True
+
+
+def _lines_fit(data: bytes) -> bool:
+    """Tell whether no line passes 998 bytes, looking back for a line end from every 1000th."""
+    start = 0
+    while len(data) - start > _LINE_LIMIT:
+        end = data.rfind(b"\r\n", start, start + _LINE_LIMIT + 2)
+        if end < 0:
+            return False
+        start = end + 2
+    return True
+
+
+def _count_eight_bit(data: bytes) -> int:
+    return len(data.translate(None, _ASCII))
+
+
+def _break_before_blank(match: re.Match[bytes]) -> bytes:
+    start = match.start()
+    line_start = match.string.rfind(b"\n", max(0, start - _BASE64_LINE), start) + 1
+    if match.end() - 2 - line_start > _BASE64_LINE:
+        return b"=\r\n" + match[0]
+    return match[0]

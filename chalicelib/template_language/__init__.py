@@ -1,0 +1,38 @@
+"""The template language of subjects, bodies and headers (spec 2.2, 2.3, 2.4).
+
+``compile_part(source, part)`` parses a part once; the `CompiledPart` renders it with data made by
+`merge_data`. Templates and data may come from anybody: whatever they are, compiling and
+rendering end within bounded time and memory, with output or with a `TemplateError`.
+
+An expression is ``{{ e }}``, or ``{{{ e }}}`` to print without escaping; a statement is an
+``if e [then]``, ``elseif e [then]``, ``else``, ``each array`` or ``end`` in the same braces.
+Values and operators follow Lua; the modules say how: `values` what values do, `expressions` the
+grammar, `scanner` the rules for blanks, `links` and `escaping` what printing does to a value,
+`macros` content from elsewhere, `budget` the limits.
+"""
+
+from .budget import Budget
+from .compiled import CompiledPart, compile_part, compile_snippet, syntax_errors
+from .context import SnippetSource
+from .data import merge_data, reserved_keys
+from .errors import TemplateError, TemplateRenderError, TemplateSyntaxError
+from .parts import AMP_HTML, HTML, TEXT, Part, header
+
+__all__ = [
+    "AMP_HTML",
+    "HTML",
+    "TEXT",
+    "Budget",
+    "CompiledPart",
+    "Part",
+    "SnippetSource",
+    "TemplateError",
+    "TemplateRenderError",
+    "TemplateSyntaxError",
+    "compile_part",
+    "compile_snippet",
+    "header",
+    "merge_data",
+    "reserved_keys",
+    "syntax_errors",
+]

@@ -1,0 +1,174 @@
+"""Compiled parts and the cache that keeps them.
+
+A part is parsed and compiled once; compiled parts are found again by a hash of their source, and
+the least recently used go when there are too many or their sources are too long together.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from jinja2 import Template
+
+from .budget import Budget
+from .context import RenderContext, Run, SnippetSource
+from .environment import ENVIRONMENT
+from .errors import Fault, TemplateRenderError, TemplateSyntaxError
+from .output import JOIN, drop_newline
+from .parser import TemplateParser
+from .parts import Part
+from .scanner import Cuts, scan
+
+CACHED_PARTS = 256
+CACHED_CHARACTERS = 8_000_000
+
+
+class CompiledPart:
+    """One part, ready to render; safe to share between threads.
+
+    ``is_static`` is true when nothing in the source is for this language: rendering then returns
+    the source, whatever the data.
+    """
+
+    def __init__(self, part: Part, source: str, cuts: Cuts, template: Template | None) -> None:
+        self.part = part
+        self.is_static = template is None
+        self._source = source if template is None else ""
+        self._template = template
+        self._joins = bool(cuts.joins)
+
+    def render(
+        self,
+        data: Mapping[str, Any],
+        *,
+        snippets: SnippetSource | None = None,
+        dynamic: Mapping[str, Any] | None = None,
+        budget: Budget | None = None,
+    ) -> str:
+        """Return the output for merged ``data`` of JSON types.
+
+        ``snippets`` finds snippets; what it raises passes through. ``dynamic`` is the
+        transmission's own substitution data, which alone may hold dynamic content. ``budget``
+        limits this part, or several when it is shared. Raises TemplateRenderError.
+        """
+        budget = budget or Budget()
+        budget.start()
+        run = Run(self.part, budget, snippets, dynamic or {}, _CACHE.get)
+        try:
+            return self.expand(data, run)
+        except Fault as fault:
+            raise TemplateRenderError(self.part, fault.line or 1, fault.detail) from None
+
+    def expand(self, data: Mapping[str, Any], run: Run) -> str:
+        """Return the output as a piece of ``run``. Raises Fault with its line."""
+        if self._template is None:
+            return self._source
+        chunks = self._template.root_render_func(RenderContext(ENVIRONMENT, data, run))
+        try:
+            return "".join(_joined(chunks) if self._joins else chunks)
+        except Fault as fault:
+            raise Fault(fault.detail, self._line(fault.__traceback__)) from None
+
+    def _line(self, traceback: TracebackType | None) -> int:
+        """Return the line of the template that a traceback passes through."""
+        assert self._template is not None
+        code = self._template.root_render_func.__code__
+        while traceback is not None:
+            if traceback.tb_frame.f_code is code:
+                return self._template.get_corresponding_lineno(traceback.tb_lineno)
+            traceback = traceback.tb_next
+        return 1
+
+
+class _Cache:
+    """Compiled parts by the hash of their source."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._parts: OrderedDict[Any, tuple[CompiledPart, int]] = OrderedDict()
+        self._characters = 0
+
+    def get(self, source: str, part: Part, snippet: bool) -> CompiledPart:
+        """Return the compiled part, compiling it when it is not there."""
+        digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        key = (digest, part, snippet)
+        with self._lock:
+            if key in self._parts:
+                self._parts.move_to_end(key)
+                return self._parts[key][0]
+        compiled = compile_uncached(source, part, snippet=snippet)
+        with self._lock:
+            self._characters += len(source) - self._parts.get(key, (None, 0))[1]
+            self._parts[key] = compiled, len(source)
+            while self._is_full():
+                _, (_, size) = self._parts.popitem(last=False)
+                self._characters -= size
+        return compiled
+
+    def _is_full(self) -> bool:
+        """Whether the oldest part must go; the newest stays, however long it is."""
+        too_long = self._characters > CACHED_CHARACTERS and len(self._parts) > 1
+        return too_long or len(self._parts) > CACHED_PARTS
+
+
+_CACHE = _Cache()
+
+
+def compile_part(source: str, part: Part) -> CompiledPart:
+    """Return the compiled part. Raises TemplateSyntaxError."""
+    return _CACHE.get(source, part, False)
+
+
+def compile_snippet(source: str, part: Part) -> CompiledPart:
+    """Return compiled snippet content, which may not bring in other content (spec 2.4).
+
+    Raises TemplateSyntaxError.
+    """
+    return _CACHE.get(source, part, True)
+
+
+def syntax_errors(sources: Iterable[tuple[Part, str]]) -> list[TemplateSyntaxError]:
+    """Return what is wrong with each bad part, so that a caller is told of all at once."""
+    return [error for part, source in sources for error in _syntax_error(source, part)]
+
+
+def _syntax_error(source: str, part: Part) -> Iterator[TemplateSyntaxError]:
+    try:
+        compile_part(source, part)
+    except TemplateSyntaxError as error:
+        yield error
+
+
+def compile_uncached(source: str, part: Part, *, snippet: bool = False) -> CompiledPart:
+    """Return a part compiled anew. Raises TemplateSyntaxError."""
+    try:
+        cuts = scan(source, mustache=part.kind == "amp_html")
+        template = _template(cuts, part, snippet) if cuts.tags else None
+    except Fault as fault:
+        raise TemplateSyntaxError(part, fault.line or 1, fault.detail) from None
+    except (RecursionError, MemoryError):
+        raise TemplateSyntaxError(part, 1, "the template is too complex") from None
+    return CompiledPart(part, source, cuts, template)
+
+
+def _template(cuts: Cuts, part: Part, snippet: bool) -> Template:
+    tree = TemplateParser(cuts, part, snippet=snippet).parse()
+    tree.set_environment(ENVIRONMENT)
+    code = ENVIRONMENT.compile(tree)
+    return Template.from_code(ENVIRONMENT, code, {})
+
+
+def _joined(chunks: Iterable[str]) -> list[str]:
+    """Return the chunks, with newlines taken back where the template says so."""
+    kept: list[str] = []
+    for chunk in chunks:
+        if chunk is JOIN:
+            drop_newline(kept)
+        elif chunk:
+            kept.append(chunk)
+    return kept

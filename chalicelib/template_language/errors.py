@@ -1,0 +1,81 @@
+"""What can be wrong with a template, in the words an API caller gets (spec 2.3, spec 7).
+
+`TemplateSyntaxError` (code 3000) is found when a part is compiled, `TemplateRenderError` (3001)
+when it meets data. Inside the package a `Fault` carries the detail until the part is known.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .parts import Part
+
+_SHOWN = 60
+
+
+class Fault(Exception):
+    """A failure with its ``detail`` and, once known, its ``line``; never leaves the package."""
+
+    def __init__(self, detail: str, line: int | None = None) -> None:
+        self.detail = detail
+        self.line = line
+        super().__init__(detail)
+
+    def located(self) -> str:
+        """Return the detail, after its line where that is known."""
+        return self.detail if self.line is None else f"line {self.line}: {self.detail}"
+
+
+class TemplateError(Exception):
+    """A template that cannot be used: ``code``, ``message``, ``part``, ``line``, ``detail``."""
+
+    code: ClassVar[str]
+    message: ClassVar[str]
+    activity: ClassVar[str]
+
+    def __init__(self, part: Part, line: int, detail: str) -> None:
+        self.part = part
+        self.line = line
+        self.detail = detail
+        super().__init__(self.description)
+
+    @property
+    def description(self) -> str:
+        """Such as ``Error while compiling part html: line 3: a lone 'end' was detected``."""
+        return f"Error while {self.activity} {self.part.title}: line {self.line}: {self.detail}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the error object: message, code, description, part (its label) and line."""
+        return {
+            "message": self.message,
+            "code": self.code,
+            "description": self.description,
+            "part": self.part.label,
+            "line": self.line,
+        }
+
+
+class TemplateSyntaxError(TemplateError):
+    """The template does not follow the grammar, or passes a limit on its size."""
+
+    code = "3000"
+    message = "substitution language syntax error in template content"
+    activity = "compiling"
+
+
+class TemplateRenderError(TemplateError):
+    """The template does not work with this data, or passes a limit on its output."""
+
+    code = "3001"
+    message = "substitution render error"
+    activity = "rendering"
+
+
+def near(text: str) -> str:
+    """Return the usual detail for an unexpected ``text``."""
+    return f"syntax error near '{shown(text)}'"
+
+
+def shown(text: str) -> str:
+    """Return text as it may stand in a message: cut when it is long."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,0 +1,201 @@
+"""A template's blocks, from tags to the tree Jinja2 compiles, without recursion.
+
+Raises Fault with its line: for what the grammar does not allow, and for templates nested deeper
+than the compilers behind it can take.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from jinja2 import nodes
+
+from .errors import Fault
+from .expressions import ExpressionParser
+from .lexer import Tag
+from .links import in_link_after
+from .parts import Part
+from .reader import TokenReader
+from .scanner import Cuts
+from .scope import Scope, index, item
+from .tree import call, condition
+
+DEEPEST_BLOCKS = 25
+DEEPEST_LOOPS = 10
+MOST_BRANCHES = 500
+
+
+@dataclass(slots=True)
+class Branch:
+    """A run of statements and what it costs, inner blocks aside; ``test`` None is always run."""
+
+    test: nodes.Expr | None = None
+    body: list[nodes.Node] = field(default_factory=list)
+    steps: int = 1
+    characters: int = 0
+
+
+@dataclass(slots=True)
+class Block:
+    """An open block: the template itself, an `if` or an `each`; the last branch is being read.
+
+    ``in_link`` says whether a link ran where the block began, ``left_in_link`` whether one ran at
+    the end of any branch read so far.
+    """
+
+    kind: str
+    line: int
+    in_link: bool
+    branches: list[Branch]
+    array: nodes.Expr | None = None
+    left_in_link: bool = False
+
+
+class TemplateParser:
+    """Builds the tree of one template."""
+
+    def __init__(self, cuts: Cuts, part: Part, *, snippet: bool) -> None:
+        self._cuts = cuts
+        self._part = part
+        self._scope = Scope(snippet)
+        self._blocks = [Block("template", 1, False, [Branch()])]
+        self._in_link = False
+
+    def parse(self) -> nodes.Template:
+        """Return the tree."""
+        line = 1
+        for number, tag in enumerate(self._cuts.tags):
+            self._read_text(number, line)
+            line = tag.line
+            self._branch.steps += len(tag.tokens)
+            match tag.statement:
+                case None:
+                    self._print(tag)
+                case "if":
+                    self._open_if(tag)
+                case "each":
+                    self._open_each(tag)
+                case "end":
+                    self._close(tag, joins=number in self._cuts.joins)
+                case _:
+                    self._next_branch(tag)
+        self._read_text(len(self._cuts.tags), line)
+        if len(self._blocks) > 1:
+            block = self._blocks[-1]
+            raise Fault(f"'{block.kind}' is missing its 'end'", block.line)
+        return nodes.Template(self._branch.body, lineno=1)
+
+    @property
+    def _branch(self) -> Branch:
+        return self._blocks[-1].branches[-1]
+
+    def _read_text(self, number: int, line: int) -> None:
+        if self._part.kind != "header":
+            self._in_link = in_link_after(self._cuts.sources[number], self._in_link)
+        if text := self._cuts.texts[number]:
+            self._print_text(text, line)
+
+    def _print_text(self, text: str, line: int) -> None:
+        self._branch.characters += len(text)
+        self._emit(nodes.TemplateData(text, lineno=line))
+
+    def _emit(self, node: nodes.Expr) -> None:
+        body = self._branch.body
+        if body and isinstance(body[-1], nodes.Output):
+            body[-1].nodes.append(node)
+        else:
+            body.append(nodes.Output([node], lineno=node.lineno))
+
+    def _print(self, tag: Tag) -> None:
+        node = self._expression(tag, 0)
+        if isinstance(node, nodes.TemplateData):
+            self._print_text(node.data, tag.line)
+        elif tag.raw:
+            self._emit(call("plain", node, line=tag.line))
+        elif self._in_link:
+            self._emit(call("url", node, line=tag.line))
+        else:
+            printer = "html" if self._part.escapes_html else "plain"
+            self._emit(call(printer, node, line=tag.line))
+
+    def _expression(self, tag: Tag, position: int, *, then: bool = False) -> nodes.Expr:
+        """Read the expression that fills a tag from ``position``, perhaps with a `then` after."""
+        parser = ExpressionParser(tag.tokens, position, self._scope)
+        node = parser.parse()
+        parser.finish(then=then)
+        return node
+
+    def _open(self, block: Block) -> None:
+        if len(self._blocks) > DEEPEST_BLOCKS:
+            raise Fault(f"blocks are nested more than {DEEPEST_BLOCKS} deep", block.line)
+        self._blocks.append(block)
+
+    def _open_if(self, tag: Tag) -> None:
+        test = condition(self._expression(tag, 1, then=True))
+        self._open(Block("if", tag.line, self._in_link, [Branch(test)]))
+
+    def _open_each(self, tag: Tag) -> None:
+        parser = ExpressionParser(tag.tokens, 1, self._scope)
+        array = parser.parse()
+        parser.finish()
+        path = parser.paths.get(array)
+        self._scope.loops.append(path.name if path else "")
+        if len(self._scope.loops) > DEEPEST_LOOPS:
+            raise Fault(f"loops are nested more than {DEEPEST_LOOPS} deep", tag.line)
+        self._open(Block("each", tag.line, self._in_link, [Branch()], array))
+
+    def _next_branch(self, tag: Tag) -> None:
+        """Begin the branch of an `elseif` or `else`."""
+        block = self._blocks[-1]
+        if block.kind != "if" or block.branches[-1].test is None:
+            raise Fault(f"a lone '{tag.statement}' was detected", tag.line)
+        if sum(len(around.branches) for around in self._blocks) > MOST_BRANCHES:
+            raise Fault(f"more than {MOST_BRANCHES} branches in one another", tag.line)
+        test = None
+        if tag.statement == "elseif":
+            test = condition(self._expression(tag, 1, then=True))
+        else:
+            TokenReader(tag.tokens, 1).finish()
+        block.branches.append(Branch(test))
+        block.left_in_link |= self._in_link
+        self._in_link = block.in_link
+
+    def _close(self, tag: Tag, *, joins: bool) -> None:
+        if len(self._blocks) == 1:
+            raise Fault("a lone 'end' was detected", tag.line)
+        TokenReader(tag.tokens, 1).finish()
+        block = self._blocks.pop()
+        self._branch.body.append(self._each(block) if block.kind == "each" else self._if(block))
+        self._in_link |= block.left_in_link
+        if block.branches[-1].test is not None or block.kind == "each":
+            self._in_link |= block.in_link
+        if joins:
+            self._emit(call("join", nodes.Const(None), line=tag.line))
+
+    def _each(self, block: Block) -> nodes.For:
+        level, line, branch = len(self._scope.loops), block.line, block.branches[0]
+        self._scope.loops.pop()
+        assert block.array is not None
+        costs = nodes.Const(branch.steps), nodes.Const(branch.characters)
+        turns = call("turns", block.array, *costs, line=line)
+        names: list[nodes.Expr] = [index(level, line, "store"), item(level, line, "store")]
+        target = nodes.Tuple(names, "store", lineno=line)
+        return nodes.For(target, turns, branch.body, [], None, False, lineno=line)
+
+    def _if(self, block: Block) -> nodes.If:
+        if self._scope.loops:
+            for branch in block.branches:
+                costs = nodes.Const(branch.steps), nodes.Const(branch.characters)
+                spend = call("spend", *costs, line=block.line)
+                branch.body.insert(0, nodes.ExprStmt(spend, lineno=block.line))
+        first, *others = block.branches
+        otherwise = others.pop().body if others and others[-1].test is None else []
+        elseifs = [
+            nodes.If(branch.test, branch.body, [], [], lineno=_line(branch)) for branch in others
+        ]
+        return nodes.If(first.test, first.body, elseifs, otherwise, lineno=block.line)
+
+
+def _line(branch: Branch) -> int:
+    assert branch.test is not None
+    return branch.test.lineno

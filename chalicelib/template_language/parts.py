@@ -1,0 +1,46 @@
+"""The parts of a message that are templates, and how each names itself in an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["html", "amp_html", "text", "header"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part: its kind, and for a header its name."""
+
+    kind: Kind
+    header: str = ""
+
+    @property
+    def label(self) -> str:
+        """The ``part`` of an error object: ``html``, or ``Header:Subject`` (spec 2.3)."""
+        return f"Header:{self.header}" if self.kind == "header" else self.kind
+
+    @property
+    def title(self) -> str:
+        """How a description names the part: ``part html``, or ``header Subject``."""
+        return f"header {self.header}" if self.kind == "header" else f"part {self.kind}"
+
+    @property
+    def escapes_html(self) -> bool:
+        """Whether ``{{ }}`` writes markup, so that values are escaped."""
+        return self.kind in ("html", "amp_html")
+
+    @property
+    def content_key(self) -> Literal["html", "amp_html", "text"]:
+        """The key of a snippet's content that belongs here; headers take the text."""
+        return "text" if self.kind == "header" else self.kind
+
+
+HTML = Part("html")
+AMP_HTML = Part("amp_html")
+TEXT = Part("text")
+
+
+def header(name: str) -> Part:
+    """Return the part that is the header ``name``, such as ``Subject``."""
+    return Part("header", name)

@@ -1,0 +1,67 @@
+"""Which names mean what at one place of a template: data, or the variables of loops around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from jinja2 import nodes
+
+from .tree import call
+
+
+@dataclass(slots=True)
+class Scope:
+    """The names of the arrays that are looped over here, outermost first.
+
+    ``snippet`` is true for the content of a snippet, which may not bring in other content.
+    """
+
+    snippet: bool
+    loops: list[str] = field(default_factory=list)
+
+    def variable(self, name: str, line: int) -> nodes.Expr:
+        """Return the node that reads a variable.
+
+        Outside loops the loop variables are data too: those of the loop that a snippet or
+        dynamic content is rendered in.
+        """
+        if self.loops and name == "loop_var":
+            return item(len(self.loops), line)
+        if self.loops and name == "loop_index":
+            return index(len(self.loops), line)
+        if self.loops and name == "loop_vars":
+            return self._loop_vars(line)
+        return nodes.Getitem(
+            nodes.ContextReference(lineno=line), nodes.Const(name), "load", lineno=line
+        )
+
+    def loop_item(self, name: str, line: int) -> nodes.Expr | None:
+        """Return the node of the current element of the innermost loop over ``name``."""
+        for level in range(len(self.loops), 0, -1):
+            if self.loops[level - 1] == name:
+                return item(level, line)
+        return None
+
+    def loop_data(self, line: int) -> nodes.Expr:
+        """Return the node of what a fragment rendered here sees: loop variables, or nothing."""
+        if not self.loops:
+            return nodes.Const(None)
+        names = ("loop_var", "loop_index", "loop_vars")
+        pairs = [nodes.Pair(nodes.Const(name), self.variable(name, line)) for name in names]
+        return nodes.Dict(pairs, lineno=line)
+
+    def _loop_vars(self, line: int) -> nodes.Expr:
+        levels = {name: level for level, name in enumerate(self.loops, 1)}
+        pairs = [nodes.Pair(nodes.Const(name), item(at, line)) for name, at in levels.items()]
+        whole = nodes.Dict(pairs, lineno=line)
+        return call("loop_variables", whole, line=line)
+
+
+def item(level: int, line: int, use: str = "load") -> nodes.Name:
+    """Return the node of the current element of the loop at ``level``, from 1."""
+    return nodes.Name(f"item_{level}", use, lineno=line)
+
+
+def index(level: int, line: int, use: str = "load") -> nodes.Name:
+    """Return the node of the current index of the loop at ``level``."""
+    return nodes.Name(f"index_{level}", use, lineno=line)

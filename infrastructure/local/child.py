@@ -1,0 +1,96 @@
+"""One child process of the supervisor: how it is started, where it writes, how it dies.
+
+A child is the leader of its own session, so that Ctrl-C in a terminal reaches the supervisor only,
+and everything it starts itself can be killed with it. On Linux the kernel signals it when the
+supervisor ends without having stopped it, so that even SIGKILL leaves no process behind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+LOG_LIMIT = 10 * 1024 * 1024
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What to run. ``ready`` tells, when asked repeatedly, that it serves; ``patience`` is seconds.
+
+    ``orphan_signal`` is what the kernel sends it when the supervisor is gone.
+    """
+
+    name: str
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    ready: Callable[[], bool] | None = None
+    patience: float = 15.0
+    orphan_signal: signal.Signals = signal.SIGKILL
+
+
+def die_with_parent(number: signal.Signals, parent: int) -> None:
+    """Have this process signalled when its parent, of process id ``parent``, ends (Linux only)."""
+    if _libc is None:
+        return
+    _libc.prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), number)
+
+
+class Child:
+    """A running :class:`Process`; its output is appended to ``<logs>/<name>.log``."""
+
+    def __init__(self, process: Process, logs: Path, directory: Path) -> None:
+        self.process = process
+        self.log = logs / f"{process.name}.log"
+        self._directory = directory
+        self._running = self._spawn()
+
+    def restart(self) -> None:
+        """Start the process again after it has ended."""
+        self._running = self._spawn()
+
+    def status(self) -> int | None:
+        """Return the exit status (negative for a signal), or ``None`` while it runs."""
+        return self._running.poll()
+
+    def terminate(self) -> None:
+        """Ask the process to end."""
+        if self._running.poll() is None:
+            self._running.terminate()
+
+    def kill(self) -> None:
+        """Kill whatever is left of the process and of those it started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._running.pid, signal.SIGKILL)
+        self._running.wait()
+
+    def last_lines(self, count: int) -> str:
+        """Return the last ``count`` lines that it wrote."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-count:])
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        if self.log.exists() and self.log.stat().st_size > LOG_LIMIT:
+            self.log.replace(self.log.with_suffix(".log.1"))
+        number, supervisor = self.process.orphan_signal, os.getpid()
+        with self.log.open("ab") as log:
+            # The supervisor has one thread, so running Python between fork and exec is safe.
+            return subprocess.Popen(
+                self.process.argv,
+                cwd=self._directory,
+                env=dict(self.process.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=lambda: die_with_parent(number, supervisor),
+            )

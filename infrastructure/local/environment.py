@@ -1,0 +1,267 @@
+"""What the local runtime is told by its environment, and what it tells its processes by theirs.
+
+========== ======== =============================================================================
+API_PORT   8080     everything HTTP
+SMTP_PORT  2525     the relay
+API_KEY             the primary account's key; generated at first start and kept when not given
+DATA_DIR   .local/  all state; deleting it is a fresh start
+========== ======== =============================================================================
+
+Any setting of :class:`chalicelib.core.settings.Settings` may be given too and wins over the value
+that the local runtime would use. AWS variables of the caller are not passed on: nothing of the
+local runtime may reach an account in the cloud by accident.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import random
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from chalicelib.core import settings
+
+# Outside the range from which the kernel gives ports to outgoing connections.
+_INTERNAL_RANGE = (20_000, 32_000)
+_LOOPBACK = "127.0.0.1"
+_PORTS_FILE = "ports.json"
+
+
+class ConfigError(ValueError):
+    """The runtime cannot start as it was told; the message is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class InternalPorts:
+    """Ports on loopback that only the runtime's own processes use, kept in ``ports.json``."""
+
+    cloud: int
+    sink: int
+    dns: int
+    inbound: int
+
+    @classmethod
+    def read(cls, data_dir: Path) -> InternalPorts:
+        """Return the ports that the runtime chose, for one of its processes."""
+        return cls(**json.loads((data_dir / _PORTS_FILE).read_text()))
+
+
+@dataclass(frozen=True, slots=True)
+class LocalConfig:
+    """One local runtime. ``lock`` is a descriptor; the directory is taken as long as it is open."""
+
+    api_port: int
+    smtp_port: int
+    api_key: str
+    data_dir: Path
+    ports: InternalPorts
+    secret_key: str
+    lock: int
+    given: Mapping[str, str]
+
+    @property
+    def public_url(self) -> str:
+        """Return the base of every URL, as the caller set it or else on this machine."""
+        return self.given.get("PUBLIC_URL", f"http://localhost:{self.api_port}")
+
+    def child_environment(self) -> dict[str, str]:
+        """Return the environment of every process of the runtime."""
+        inherited = {
+            name: value for name, value in self.given.items() if not name.startswith("AWS_")
+        }
+        return {
+            **self._local_settings(),
+            **inherited,
+            **self._aws(),
+            "API_PORT": str(self.api_port),
+            "SMTP_PORT": str(self.smtp_port),
+            "API_KEY": self.api_key,
+            "DATA_DIR": str(self.data_dir),
+            "PYTHONUNBUFFERED": "1",
+            **dict.fromkeys(("NO_PROXY", "no_proxy"), self._no_proxy()),
+        }
+
+    def _local_settings(self) -> dict[str, str]:
+        values = {
+            **settings.local_values(),
+            "SECRET_KEY": self.secret_key,
+            "PUBLIC_URL": self.public_url,
+            "SMARTHOST": f"{_LOOPBACK}:{self.ports.sink}",
+            "DELIVERY_JOURNAL": str(self.data_dir / "journal"),
+            "RELAY_PORTS": str(self.smtp_port),
+            "RELAY_TLS_DIRECTORY": str(self.data_dir / "tls"),
+        }
+        if "SMARTHOST" in self.given or "TRANSPORT" in self.given:
+            # Plain text is for the sink on loopback, not for a host of the caller's choice.
+            values.pop("SMARTHOST_TLS", None)
+        return values
+
+    def _aws(self) -> dict[str, str]:
+        return {
+            "AWS_ENDPOINT_URL": f"http://{_LOOPBACK}:{self.ports.cloud}",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        }
+
+    def _no_proxy(self) -> str:
+        theirs = self.given.get("NO_PROXY") or self.given.get("no_proxy")
+        return ",".join(filter(None, (theirs, _LOOPBACK, "localhost")))
+
+
+def prepare(environ: Mapping[str, str]) -> LocalConfig:
+    """Read ``environ``, make the data directory and take it; raises :class:`ConfigError`."""
+    api_port = _public_port(environ, "API_PORT", 8080)
+    smtp_port = _public_port(environ, "SMTP_PORT", 2525)
+    if api_port == smtp_port:
+        raise ConfigError(f"API_PORT and SMTP_PORT are both {api_port}: they must differ")
+    try:
+        settings.load(environ)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    data_dir = _data_dir(environ.get("DATA_DIR") or ".local")
+    given_key = _given_key(environ)
+    lock = _take(data_dir)
+    try:
+        for name, port in (("API_PORT", api_port), ("SMTP_PORT", smtp_port)):
+            _require_free(name, port)
+    except ConfigError:
+        os.close(lock)
+        raise
+    return LocalConfig(
+        api_port=api_port,
+        smtp_port=smtp_port,
+        api_key=given_key or _kept(data_dir / "api_key", lambda: secrets.token_hex(20)),
+        data_dir=data_dir,
+        ports=choose_ports(data_dir, exclude=(api_port, smtp_port)),
+        secret_key=_kept(data_dir / "secret.key", _new_secret_key),
+        lock=lock,
+        given=dict(environ),
+    )
+
+
+def choose_ports(data_dir: Path, exclude: tuple[int, ...]) -> InternalPorts:
+    """Keep the ports of the last run that are still free, choose the others, and store all."""
+    path = data_dir / _PORTS_FILE
+    kept: dict[str, int] = json.loads(path.read_text()) if path.exists() else {}
+    chosen: dict[str, int] = {}
+    for name in InternalPorts.__slots__:
+        taken = {*exclude, *chosen.values()}
+        port = kept.get(name)
+        chosen[name] = port if port and _is_usable(port, taken) else _free_port(taken)
+    ports = InternalPorts(**chosen)
+    path.write_text(json.dumps(asdict(ports)))
+    return ports
+
+
+def is_free(port: int, *kinds: socket.SocketKind) -> bool:
+    """Tell whether ``port`` can be bound on loopback for each of ``kinds`` (TCP and UDP)."""
+    return all(
+        _can_bind(family, kind, host, port)
+        for family, host in ((socket.AF_INET, _LOOPBACK), (socket.AF_INET6, "::1"))
+        for kind in kinds
+    )
+
+
+def _can_bind(family: int, kind: int, host: str, port: int) -> bool:
+    try:
+        with closing(socket.socket(family, kind)) as probe:
+            if kind == socket.SOCK_STREAM:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OSError:
+        return family == socket.AF_INET6 and not _has_ipv6()
+    return True
+
+
+def _has_ipv6() -> bool:
+    try:
+        with closing(socket.socket(socket.AF_INET6, socket.SOCK_STREAM)) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+def _free_port(taken: set[int]) -> int:
+    while True:
+        port = random.randrange(*_INTERNAL_RANGE)
+        if _is_usable(port, taken):
+            return port
+
+
+def _is_usable(port: int, taken: set[int]) -> bool:
+    return port not in taken and is_free(port, socket.SOCK_STREAM, socket.SOCK_DGRAM)
+
+
+def _public_port(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name) or str(default)
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65_535):
+        raise ConfigError(f"{name}={text!r} is not a port number (1 to 65535)")
+    return int(text)
+
+
+def _require_free(name: str, port: int) -> None:
+    if not is_free(port, socket.SOCK_STREAM):
+        raise ConfigError(f"port {port} is taken or not allowed: set {name} to another one")
+
+
+def _data_dir(text: str) -> Path:
+    path = Path(text).expanduser().resolve()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"DATA_DIR={text!r} cannot be made: {error.strerror}") from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise ConfigError(f"DATA_DIR={text!r} cannot be written to")
+    return path
+
+
+def _take(data_dir: Path) -> int:
+    descriptor = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(descriptor, 32).decode() or "unknown"
+        os.close(descriptor)
+        raise ConfigError(
+            f"{data_dir} is in use by another running instance (process {holder}): "
+            "stop it, or set DATA_DIR to another directory"
+        ) from None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+    return descriptor
+
+
+def _given_key(environ: Mapping[str, str]) -> str:
+    given = environ.get("API_KEY", "")
+    if not (given.isascii() and given.isprintable() and " " not in given):
+        raise ConfigError("API_KEY must be printable ASCII without spaces")
+    return given
+
+
+def _new_secret_key() -> str:
+    return base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def _kept(path: Path, make: Callable[[], str]) -> str:
+    """Return the text of ``path``, made and stored for the owner's eyes only when missing."""
+    if not path.exists():
+        new = path.with_suffix(".new")
+        new.touch(mode=0o600)
+        with new.open("w") as file:
+            file.write(make())
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    return path.read_text().strip()

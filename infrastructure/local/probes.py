@@ -1,0 +1,34 @@
+"""Ask a server on loopback whether it serves yet. Every answer comes within a second."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Collection, Mapping
+
+TIMEOUT = 1.0
+
+
+def answers_http(
+    port: int, path: str, statuses: Collection[int], headers: Mapping[str, str] | None = None
+) -> bool:
+    """Tell whether ``GET path`` on ``port`` is answered with one of ``statuses``."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
+    try:
+        connection.request("GET", path, headers=dict(headers or {}))
+        return connection.getresponse().status in statuses
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def greets_by_smtp(port: int) -> bool:
+    """Tell whether ``port`` is greeted with 220."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection:
+            greeting = connection.recv(3, socket.MSG_WAITALL)
+            connection.sendall(b"QUIT\r\n")
+            return greeting == b"220"
+    except OSError:
+        return False

@@ -1,0 +1,163 @@
+"""Run everything on this machine, in the foreground: ``python -m infrastructure.local.run``.
+
+The order: the local cloud and the mail sink; the tables, queues and bucket; what a first start
+stores; the workers; the API and the relay. SIGTERM and Ctrl-C stop every process in the opposite
+order within ten seconds. The exit status is 0 after that, 1 when something did not start, and 2
+when the environment asks for something impossible.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from infrastructure.local import probes
+from infrastructure.local.child import Process, die_with_parent
+from infrastructure.local.environment import ConfigError, LocalConfig, prepare
+from infrastructure.local.processes import StartFailed, StopRequested, Supervisor
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKERS = ("worker-1", "worker-2")
+
+_READY = """\
+
+Postfinch is ready.
+
+  API       {url}/api/v1
+  API key   {key}
+  SMTP      localhost:{smtp_port} (STARTTLS; user SMTP_Injection, password: the API key)
+  Mailbox   {url}/local/mailbox
+  Data      {data_dir} (logs in {data_dir}/logs)
+
+Send a first message, then look into the mailbox:
+
+  curl -s {url}/api/v1/transmissions -H 'Authorization: {key}' \
+-H 'Content-Type: application/json' -d '{message}'
+  curl -s {url}/local/mailbox
+
+Ctrl-C stops everything.
+"""
+
+_MESSAGE = (
+    '{"content": {"from": "hello@example.test", "subject": "Hello", "text": "It works."}, '
+    '"recipients": [{"address": "you@example.com"}]}'
+)
+
+
+class Runtime:
+    """The processes of one local runtime, as its configuration makes them."""
+
+    def __init__(self, config: LocalConfig) -> None:
+        self._config = config
+        self._environment = config.child_environment()
+
+    def start(self, supervisor: Supervisor) -> None:
+        """Start everything; return when mail can be sent."""
+        supervisor.start(self._cloud(), self._sink())
+        supervisor.run(self._python("provision", "infrastructure.provision"))
+        supervisor.run(self._python("bootstrap", "infrastructure.bootstrap"))
+        supervisor.start(
+            *(self._python(name, "infrastructure.local.worker", "--name", name) for name in WORKERS)
+        )
+        supervisor.start(self._api(), self._relay(), self._dns())
+
+    def _cloud(self) -> Process:
+        port = self._config.ports.cloud
+        return self._python(
+            "cloud",
+            "infrastructure.local.cloud",
+            *("--port", str(port), "--data", str(self._config.data_dir / "cloud")),
+            ready=lambda: probes.answers_http(port, "/_ministack/health", (200,)),
+            # Left alone it saves what it holds before it ends.
+            orphan_signal=signal.SIGTERM,
+        )
+
+    def _sink(self) -> Process:
+        ports = self._config.ports
+        return self._python(
+            "sink",
+            "infrastructure.local.sink",
+            *("--host", "127.0.0.1", "--port", str(ports.sink)),
+            *("--data", str(self._config.data_dir / "mail")),
+            *("--inbound", f"127.0.0.1:{ports.inbound}"),
+            ready=lambda: probes.greets_by_smtp(ports.sink),
+        )
+
+    def _api(self) -> Process:
+        port, key = self._config.api_port, {"Authorization": self._config.api_key}
+        return self._python(
+            "api",
+            "infrastructure.local.api",
+            ready=lambda: probes.answers_http(port, "/api/v1/account", (200,), key),
+        )
+
+    def _relay(self) -> Process:
+        port = self._config.smtp_port
+        return self._python("relay", "relay", ready=lambda: probes.greets_by_smtp(port))
+
+    def _dns(self) -> Process:
+        return self._python("dns", "infrastructure.local.dns", "--port", str(self._config.ports.dns))
+
+    def _python(
+        self,
+        name: str,
+        module: str,
+        *arguments: str,
+        ready: Callable[[], bool] | None = None,
+        orphan_signal: signal.Signals = signal.SIGKILL,
+    ) -> Process:
+        return Process(
+            name=name,
+            argv=(sys.executable, "-m", module, *arguments),
+            environment=self._environment,
+            ready=ready,
+            orphan_signal=orphan_signal,
+        )
+
+
+def announcement(config: LocalConfig) -> str:
+    """Return what a user needs to send a first message."""
+    return _READY.format(
+        url=config.public_url,
+        key=config.api_key,
+        smtp_port=config.smtp_port,
+        data_dir=config.data_dir,
+        message=_MESSAGE,
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run until asked to stop; return the exit status."""
+    parser = argparse.ArgumentParser(description="Run Postfinch on this machine.")
+    parser.add_argument(
+        "--stop-with-parent",
+        action="store_true",
+        help="stop when the process that started this one ends (Linux)",
+    )
+    if parser.parse_args(arguments).stop_with_parent:
+        die_with_parent(signal.SIGTERM, os.getppid())
+    try:
+        config = prepare(os.environ)
+    except ConfigError as error:
+        print(f"postfinch: {error}", file=sys.stderr)
+        return 2
+    with Supervisor(config.data_dir / "logs", ROOT) as supervisor:
+        try:
+            Runtime(config).start(supervisor)
+        except StartFailed as failure:
+            print(f"postfinch: {failure}", file=sys.stderr)
+            return 1
+        except StopRequested:
+            return 0
+        print(announcement(config), flush=True)
+        supervisor.watch()
+        print("Stopping.", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""The relay's settings, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RelayConfig:
+    """Where a relay listens and what bounds a client. Sizes are octets, times are seconds."""
+
+    hostname: str = "localhost"
+    """The name in the banner and in the answer to EHLO."""
+    host: str = "127.0.0.1"
+    """The address to bind, IPv4 or IPv6."""
+    ports: tuple[int, ...] = (587, 2525)
+    """The ports to bind; 0 picks a free one."""
+    reuse_port: bool = False
+    """Let several processes listen on the same ports (SO_REUSEPORT)."""
+    require_tls: bool = True
+    """Offer and take AUTH after STARTTLS only."""
+
+    max_message: int = 20 * 1024 * 1024
+    """A message, end mark and dot-stuffing not counted (RFC 1870 5)."""
+    max_text_line: int = 100_000
+    """A line of a message, CRLF counted. RFC 5321 4.5.3 asks for 1,000 at least and advises
+    against refusing more: one-line HTML and an unfolded API header exceed it."""
+    max_command_line: int = 512
+    """A command line, CRLF counted (RFC 5321 4.5.3.1.4)."""
+    max_auth_line: int = 12_288
+    """A line of AUTH, CRLF counted (RFC 4954 4)."""
+    max_recipients: int = 1_000
+    max_messages: int = 100
+    """Messages of one connection."""
+    max_errors: int = 20
+    """Replies 5xx to one connection."""
+    max_connections: int = 1_000
+    max_connections_per_address: int = 100
+
+    idle_seconds: float = 60.0
+    """A wait for the next command, or for the next octets of a message."""
+    data_seconds: float = 600.0
+    """All of DATA, however steadily octets come."""
+    drain_seconds: float = 30.0
+    """How long a stopping server lets messages under way finish."""
+    counters_seconds: float = 60.0
+    """The time between two records of the counters."""
+    workers: int = 16
+    """Threads that talk to what stands behind the relay."""

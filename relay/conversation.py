@@ -1,0 +1,117 @@
+"""The command loop: one command after the other, and what refusals and faults lead to.
+
+A refusal is answered; 421 ends the connection and so do too many 5xx. A call behind the relay that
+fails is answered 451 4.3.0. A fault of the session itself ends the connection, because where its
+input stands is then not known. Both are logged with the id that the reply names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from relay import replies
+from relay.connection import Connection, HungUp
+from relay.ports import Refusal
+from relay.replies import Reply
+from relay.shared import Shared
+
+logger = logging.getLogger("relay")
+
+T = TypeVar("T")
+
+# Commands of one burst before other connections get their turn.
+_BURST = 50
+
+
+class Conversation(Connection):
+    """A connection that serves commands; the subclass knows them."""
+
+    def __init__(self, shared: Shared, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(shared, loop)
+        self._errors = 0
+        self._commands = 0
+        self._awaiting_command = False
+        self._finishing = False
+
+    async def serve(self, line: bytes) -> None:
+        """Run one command line; raises Refusal."""
+        raise NotImplementedError
+
+    def between_messages(self) -> bool:
+        """Whether no message is under way."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """End after the message under way, at once when there is none."""
+        self._finishing = True
+        if self._awaiting_command and self.between_messages():
+            self.part(replies.SHUTTING_DOWN)
+
+    async def ask(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Run a blocking call in the worker threads; raises Refusal and nothing else."""
+        self.stop_idle_time()
+        try:
+            return await self.loop.run_in_executor(self.shared.workers, call, *arguments)
+        except Refusal:
+            raise
+        except Exception as error:
+            raise Refusal(replies.fault(self._write_fault(error))) from error
+
+    async def _handle_client(self) -> None:
+        try:
+            await self._converse()
+        except (HungUp, OSError):
+            pass
+        except Exception as error:
+            self.part(replies.internal_fault(self._write_fault(error)))
+        finally:
+            self.hang_up()
+
+    async def _converse(self) -> None:
+        if not self.admitted:
+            self.shared.counters.connections_refused += 1
+            self.part(replies.TOO_MANY_CONNECTIONS)
+            return
+        self.reply(replies.greeting(self.hostname))
+        while not self.closing:
+            try:
+                await self.serve(await self._next_command())
+            except Refusal as refusal:
+                self._refuse(refusal.reply)
+            if self._finishing and self.between_messages():
+                self.part(replies.SHUTTING_DOWN)
+
+    async def _next_command(self) -> bytes:
+        self._commands += 1
+        if self._commands % _BURST == 0:
+            await self.send_replies()
+            await asyncio.sleep(0)
+        self._awaiting_command = True
+        try:
+            return await self.next_line()
+        finally:
+            self._awaiting_command = False
+
+    def _refuse(self, reply: Reply) -> None:
+        if reply.code == 421:
+            self.part(reply)
+            return
+        self.reply(reply)
+        if reply.code >= 500:
+            self._errors += 1
+            if self._errors >= self.config.max_errors:
+                self.part(replies.TOO_MANY_ERRORS)
+
+    def _write_fault(self, error: Exception) -> str:
+        fault_id = secrets.token_hex(6)
+        self.shared.counters.faults += 1
+        logger.error(
+            "relay fault",
+            exc_info=error,
+            extra={"fault_id": fault_id, "peer_ip": self.peer_ip},
+        )
+        return fault_id

@@ -1,0 +1,58 @@
+"""RFC 2047 encoded words in an unstructured header value.
+
+A client library writes them for text outside ASCII, and for lines it finds too long. The decoder is
+linear in its input: every part of a word excludes the character that ends it.
+"""
+
+from __future__ import annotations
+
+import binascii
+import codecs
+import re
+
+_WORD = re.compile(r"=\?([^?\s]+)\?([bBqQ])\?([^?\s]*)\?=")
+# Character sets by the name Python knows them by; codecs that are no character set stay out.
+_CHARACTER_SETS = ("utf-8", "ascii", "iso", "cp", "koi8", "shift_jis", "gb", "euc", "big5")
+
+
+def decode_words(value: str) -> str:
+    """`value` with its encoded words replaced; blanks between two of them belong to neither.
+
+    Neighbours in one character set are joined before decoding, because encoders cut between the
+    octets of a character. Raises ValueError for a word that does not decode.
+    """
+    decoded: list[str] = []
+    run, run_set = bytearray(), ""
+    position = 0
+    for word in _WORD.finditer(value):
+        between = value[position : word.start()]
+        # RFC 2231 5 allows a language after the set's name.
+        name = word[1].partition("*")[0].lower()
+        if between.strip() or name != run_set:
+            decoded.append(_text(run, run_set))
+            run = bytearray()
+            if between.strip() or not run_set:
+                decoded.append(between)
+        run += _octets(word[2], word[3])
+        run_set, position = name, word.end()
+    decoded += [_text(run, run_set), value[position:]]
+    return "".join(decoded)
+
+
+def _octets(encoding: str, text: str) -> bytes:
+    octets = text.encode()
+    if encoding in "bB":
+        return binascii.a2b_base64(octets + b"=" * (-len(octets) % 4), strict_mode=True)
+    return binascii.a2b_qp(octets, header=True)
+
+
+def _text(octets: bytearray, character_set: str) -> str:
+    if not octets:
+        return ""
+    try:
+        name = codecs.lookup(character_set).name
+    except LookupError:
+        raise ValueError(f"unknown character set {character_set}") from None
+    if not name.startswith(_CHARACTER_SETS):
+        raise ValueError(f"unknown character set {character_set}")
+    return octets.decode(name)

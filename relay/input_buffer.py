@@ -1,0 +1,90 @@
+"""Octets a client has sent and the session has not read yet.
+
+Only CRLF ends a command line. A line with a bare CR, a bare LF or a NUL, or one that is too long,
+is refused whole: one refusal, and reading goes on after its CRLF, so that no part of a refused
+line is ever run as a command. No I/O happens here.
+"""
+
+from __future__ import annotations
+
+from relay import replies
+from relay.ports import Refusal
+
+_CR = 0x0D
+# How much of a refused line is read away before the connection is given up.
+_MAX_SKIPPED = 64 * 1024
+
+
+class InputBuffer:
+    """Received octets, taken as command lines or as they are."""
+
+    def __init__(self) -> None:
+        self._octets = bytearray()
+        self._skipping = False
+        self._skipped = 0
+
+    def __len__(self) -> int:
+        return len(self._octets)
+
+    def feed(self, octets: bytes) -> None:
+        """Add what the network brought."""
+        self._octets += octets
+
+    def clear(self) -> None:
+        """Forget everything unread."""
+        self._octets.clear()
+        self._skipping, self._skipped = False, 0
+
+    def take(self) -> bytes:
+        """All unread octets, possibly none."""
+        octets = bytes(self._octets)
+        self._octets.clear()
+        return octets
+
+    def put_back(self, octets: bytes) -> None:
+        """Return octets that were taken and not needed; they are read next."""
+        self._octets[:0] = octets
+
+    def begins_with(self, word: bytes) -> bool:
+        """Whether the unread octets begin with `word` (capitals), in any letter case."""
+        return self._octets[: len(word)].upper() == word
+
+    def line(self, limit: int) -> bytes | None:
+        """The next line without its CRLF, or None when its end is still to come.
+
+        `limit` counts the CRLF. Raises Refusal for a line that is not acceptable: 500, or 421 when
+        it does not end.
+        """
+        if self._skipping and not self._skipped_to_end():
+            return None
+        end = self._octets.find(b"\n")
+        if end < 0 and len(self._octets) <= limit:
+            return None
+        if end < 0 or end >= limit:
+            self._skipping = True
+            raise Refusal(replies.COMMAND_TOO_LONG)
+        if end == 0 or self._octets[end - 1] != _CR:
+            # Answered at once, without its CRLF: a client that only knows LF would wait for ever.
+            del self._octets[: end + 1]
+            self._skipping = True
+            raise Refusal(replies.BAD_LINE)
+        line = bytes(self._octets[: end - 1])
+        del self._octets[: end + 1]
+        if b"\r" in line or b"\0" in line:
+            raise Refusal(replies.BAD_LINE)
+        return line
+
+    def _skipped_to_end(self) -> bool:
+        """Drop the rest of a refused line; False when its CRLF is still to come."""
+        end = self._octets.find(b"\r\n")
+        if end >= 0:
+            del self._octets[: end + 2]
+            self._skipping, self._skipped = False, 0
+            return True
+        keep = 1 if self._octets.endswith(b"\r") else 0
+        dropped = len(self._octets) - keep
+        del self._octets[:dropped]
+        self._skipped += dropped
+        if self._skipped > _MAX_SKIPPED:
+            raise Refusal(replies.ENDLESS_LINE)
+        return False

@@ -1,0 +1,239 @@
+"""The SMTP commands of the relay (RFC 5321, 3207, 4954, 2034, 2920, 6152, 6531; spec 5, rule 7).
+
+A command is a method that ends with a reply or raises Refusal; the connection turns refusals into
+replies. 250 to DATA is sent only after the service has stored the message. What a session fronts,
+submission with a login or inbound reports, is its service's matter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from relay import login, replies
+from relay.conversation import Conversation
+from relay.login import Login
+from relay.message_data import MessageData
+from relay.paths import parse_mail, parse_recipient
+from relay.ports import Envelope, Identity, LoginRefused, Refusal
+
+_USERNAME_PROMPT = "VXNlcm5hbWU6"
+_PASSWORD_PROMPT = "UGFzc3dvcmQ6"
+
+
+class RelaySession(Conversation):
+    """One client's conversation."""
+
+    identity: Identity | None = None
+    messages = 0
+
+    async def serve(self, line: bytes) -> None:
+        """Run one command line; raises Refusal."""
+        try:
+            verb, _, argument = line.decode().partition(" ")
+        except UnicodeDecodeError:
+            raise Refusal(replies.NOT_UTF8) from None
+        command = self._smtp_methods.get(verb.upper())
+        if command is None:
+            raise Refusal(replies.UNKNOWN_COMMAND)
+        await command(argument.strip(" "))
+
+    def between_messages(self) -> bool:
+        """Whether no message is under way."""
+        return self.envelope.mail_from is None
+
+    # Greeting.
+
+    async def smtp_HELO(self, argument: str) -> None:
+        """Begin without extensions."""
+        self._begin(argument, extended=False)
+        self.reply(replies.hello(self.hostname))
+
+    async def smtp_EHLO(self, argument: str) -> None:
+        """Begin, and say what is offered."""
+        self._begin(argument, extended=True)
+        self.reply_octets(replies.extended_hello(self.hostname, self._capabilities()))
+
+    def _begin(self, client_name: str, *, extended: bool) -> None:
+        if not client_name:
+            raise Refusal(replies.HOSTNAME_NEEDED)
+        self._set_rset_state()
+        self.session.host_name = client_name
+        self.session.extended_smtp = extended
+
+    def _capabilities(self) -> list[str]:
+        """What EHLO lists. SIZE is honoured and not listed."""
+        takes_logins = self.shared.service.takes_logins
+        if takes_logins and not self._may_log_in():
+            return ["STARTTLS", "ENHANCEDSTATUSCODES", "PIPELINING", "8BITMIME"]
+        offers_tls = self.shared.tls is not None and not self.tls_active
+        return [
+            *(["STARTTLS"] if offers_tls else []),
+            "ENHANCEDSTATUSCODES",
+            *(["AUTH LOGIN PLAIN", "AUTH=LOGIN PLAIN"] if takes_logins else []),
+            "8BITMIME",
+            "PIPELINING",
+            "SMTPUTF8",
+        ]
+
+    async def smtp_STARTTLS(self, argument: str) -> None:
+        """Change to TLS and forget what the client said before (RFC 3207 4.2)."""
+        _no_argument(argument)
+        if self.tls_active:
+            raise Refusal(replies.TLS_ACTIVE)
+        if self.shared.tls is None:
+            raise Refusal(replies.TLS_UNAVAILABLE)
+        self.reply(replies.START_TLS)
+        await self.start_tls()
+        self._set_rset_state()
+        self.identity = None
+        self.session.host_name = None
+        self.session.extended_smtp = False
+
+    # Login.
+
+    async def smtp_AUTH(self, argument: str) -> None:
+        """Log in by LOGIN or PLAIN, each with or without an initial response."""
+        if not self.shared.service.takes_logins:
+            raise Refusal(replies.NOT_IMPLEMENTED)
+        if not self.session.extended_smtp:
+            raise Refusal(replies.EHLO_FIRST)
+        if not self._may_log_in():
+            raise Refusal(replies.LOGIN_NEEDS_TLS)
+        if self.identity is not None:
+            raise Refusal(replies.LOGIN_DONE)
+        if not self.between_messages():
+            raise Refusal(replies.MAIL_GIVEN)
+        mechanism, _, initial = argument.partition(" ")
+        try:
+            given = await self._read_login(mechanism.upper(), initial or None)
+            self.identity = await self.shared.service.log_in(self.ask, given, self.peer_ip)
+        except LoginRefused:
+            self.shared.counters.logins_refused += 1
+            raise
+        self.shared.counters.logins += 1
+        self.reply(replies.LOGIN_OK)
+
+    def _may_log_in(self) -> bool:
+        return self.tls_active or not self.config.require_tls
+
+    async def _read_login(self, mechanism: str, initial: str | None) -> Login:
+        if mechanism == "PLAIN":
+            return login.login_of_plain(await self._response(initial, ""))
+        if mechanism == "LOGIN":
+            username = await self._response(initial, _USERNAME_PROMPT)
+            password = await self._response(None, _PASSWORD_PROMPT)
+            return login.login_of(username, password)
+        raise Refusal(replies.LOGIN_MECHANISM)
+
+    async def _response(self, given: str | None, prompt: str) -> bytes:
+        if given is None:
+            self.reply(replies.challenge(prompt))
+            given = (await self.next_line(of_login=True)).decode("latin-1")
+        return login.decode_response(given)
+
+    # A message.
+
+    async def smtp_MAIL(self, argument: str) -> None:
+        """Begin a message."""
+        if not self.session.host_name:
+            raise Refusal(replies.EHLO_FIRST)
+        if not self.between_messages():
+            raise Refusal(replies.MAIL_GIVEN)
+        if self.messages >= self.config.max_messages:
+            raise Refusal(replies.TOO_MANY_MESSAGES)
+        mail = parse_mail(argument)
+        if mail.size > self.config.max_message:
+            raise Refusal(replies.MESSAGE_TOO_BIG)
+        await self.shared.service.check_sender(self.ask, self.identity, mail.mail_from)
+        self.envelope.mail_from = mail.mail_from
+        self.envelope.smtp_utf8 = mail.smtp_utf8
+        self.reply(replies.SENDER_OK)
+
+    async def smtp_RCPT(self, argument: str) -> None:
+        """Add a recipient."""
+        if self.between_messages():
+            raise Refusal(replies.MAIL_FIRST)
+        if len(self.envelope.rcpt_tos) >= self.config.max_recipients:
+            raise Refusal(replies.TOO_MANY_RECIPIENTS)
+        recipient = parse_recipient(argument, self.envelope.smtp_utf8)
+        await self.shared.service.check_recipient(self.ask, self.identity, recipient)
+        self.envelope.rcpt_tos.append(recipient)
+        self.reply(replies.RECIPIENT_OK)
+
+    async def smtp_DATA(self, argument: str) -> None:
+        """Read the message and hand it over; whatever becomes of it, the next one starts fresh."""
+        _no_argument(argument)
+        if self.between_messages():
+            raise Refusal(replies.MAIL_FIRST)
+        if not self.envelope.rcpt_tos:
+            raise Refusal(replies.RCPT_FIRST)
+        self.reply(replies.START_INPUT)
+        data = await self._read_message()
+        self.messages += 1
+        try:
+            await self._hand_over(data)
+        except Refusal as refusal:
+            self.shared.counters.refused(refusal.reply, self.peer_ip)
+            raise
+        finally:
+            self._set_rset_state()
+
+    async def _read_message(self) -> MessageData:
+        data = MessageData(self.config.max_message, self.config.max_text_line)
+        try:
+            async with asyncio.timeout(self.config.data_seconds):
+                while (rest := data.feed(await self.next_octets())) is None:
+                    pass
+        except TimeoutError:
+            raise Refusal(replies.DATA_TOO_SLOW) from None
+        self.input.put_back(rest)
+        return data
+
+    async def _hand_over(self, data: MessageData) -> None:
+        started = time.perf_counter()
+        envelope = Envelope(
+            mail_from=self.envelope.mail_from,
+            recipients=tuple(self.envelope.rcpt_tos),
+            data=data.message(),
+            peer_ip=self.peer_ip,
+            smtp_utf8=self.envelope.smtp_utf8,
+        )
+        message_id = await self.shared.service.accept(self.ask, self.identity, envelope)
+        self.reply(replies.accepted(message_id))
+        seconds = time.perf_counter() - started
+        self.shared.counters.accepted(message_id, envelope, seconds)
+
+    # The rest.
+
+    async def smtp_RSET(self, argument: str) -> None:
+        """Forget the message under way."""
+        _no_argument(argument)
+        self._set_rset_state()
+        self.reply(replies.OK)
+
+    async def smtp_NOOP(self, argument: str) -> None:
+        """Do nothing."""
+        self.reply(replies.OK)
+
+    async def smtp_QUIT(self, argument: str) -> None:
+        """Say goodbye."""
+        _no_argument(argument)
+        self.part(replies.GOODBYE)
+
+    async def smtp_HELP(self, argument: str) -> None:
+        """Name the commands."""
+        self.reply(replies.HELP)
+
+    async def smtp_VRFY(self, argument: str) -> None:
+        """Tell nothing about addresses (RFC 5321 3.5.3)."""
+        self.reply(replies.CANNOT_VERIFY)
+
+    async def smtp_EXPN(self, argument: str) -> None:
+        """Tell nothing about lists."""
+        raise Refusal(replies.NOT_IMPLEMENTED)
+
+
+def _no_argument(argument: str) -> None:
+    if argument:
+        raise Refusal(replies.NO_ARGUMENT_ALLOWED)

@@ -1,0 +1,24 @@
+"""What all sessions of one server share."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from relay.config import RelayConfig
+from relay.counters import Counters
+from relay.lobby import Lobby
+from relay.services import Service
+from relay.tls import TlsContexts
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """`tls` None: STARTTLS is not offered. `workers` run every blocking call."""
+
+    config: RelayConfig
+    service: Service
+    tls: TlsContexts | None
+    lobby: Lobby
+    counters: Counters
+    workers: ThreadPoolExecutor

@@ -1,0 +1,48 @@
+"""DKIM signing against raw RSA and against dkimpy: `python -m tests.bench.dkim`.
+
+Targets at RSA-2048, of the rate of raw RSA signatures in the same run: 65 percent for a 20 KB
+message, 85 percent for 1 KB.
+"""
+
+from time import time
+
+import dkim as dkimpy
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from chalicelib.sending_domains.dkim import Signer, generate_key, txt_record
+from chalicelib.sending_domains.dkim_keys import read_private
+from tests.bench.sample_messages import build, newsletter, notice
+from tests.bench.timing import rates
+
+TARGETS = {"newsletter": 65, "notice": 85}
+
+
+def main() -> None:
+    """Print signatures per CPU second, and percent of raw RSA beside its target."""
+    pair = generate_key(2048)
+    key = read_private(pair.private_pem, check=False)
+    signer = Signer(pair.private_pem, "sel", "example.test")
+    now = int(time())
+    record = txt_record(pair.public_b64).encode()
+    for name, message in (("newsletter", build(newsletter())), ("notice", build(notice()))):
+        signed = signer.sign(message, now) + message
+        if not dkimpy.verify(signed, dnsfunc=lambda *_, **__: record):
+            raise SystemExit(f"{name}: the signature does not verify")
+        found = rates(
+            {
+                "raw RSA": lambda: key.sign(b"x" * 700, PKCS1v15(), SHA256()),
+                "signer": lambda message=message: signer.sign(message, now),
+                "dkimpy": lambda message=message: dkimpy.sign(
+                    message, b"sel", b"example.test", pair.private_pem.encode()
+                ),
+            }
+        )
+        share = 100 * found["signer"] / found["raw RSA"]
+        figures = ", ".join(f"{task} {rate:,.0f}/s" for task, rate in found.items())
+        print(f"dkim {name} ({len(message):,} bytes): {figures}")
+        print(f"dkim {name}: {share:.0f} percent of raw RSA (target {TARGETS[name]})")
+
+
+if __name__ == "__main__":
+    main()

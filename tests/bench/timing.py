@@ -1,0 +1,26 @@
+"""Rates of things measured side by side, so that the machine's moods hit all of them alike."""
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from time import process_time
+
+
+def rates(
+    tasks: Mapping[str, Callable[[], object]], *, rounds: int = 15, slice_seconds: float = 0.1
+) -> dict[str, float]:
+    """Return calls per CPU second of each task, the median of interleaved rounds."""
+    found: dict[str, list[float]] = {name: [] for name in tasks}
+    for _ in range(rounds):
+        for name, task in tasks.items():
+            found[name].append(_rate(task, slice_seconds))
+    return {name: median(each) for name, each in found.items()}
+
+
+def _rate(task: Callable[[], object], seconds: float) -> float:
+    calls = 0
+    started = process_time()
+    while (elapsed := process_time() - started) < seconds:
+        for _ in range(10):
+            task()
+        calls += 10
+    return calls / elapsed

@@ -1,0 +1,55 @@
+"""What all tests share: a cloud in this process with the service's tables, queues and bucket."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Iterator
+
+os.environ.update(
+    {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "STAGE": "test",
+        "SECRET_KEY": base64.b64encode(bytes(range(32))).decode(),
+        "EVENTS_LAG": "-0.001",
+        "EVENTS_SHARDS": "2",
+    }
+)
+os.environ.pop("AWS_ENDPOINT_URL", None)
+
+import pytest
+from moto import mock_aws
+
+from chalicelib.api_keys.authenticate import keys
+from chalicelib.core import queues, sealing, signing
+from chalicelib.core.settings import settings
+from chalicelib.events import store as events
+from chalicelib.transmissions import store as transmissions
+from tests.fake_cloud import create_resources
+
+
+def forget_everything() -> None:
+    """Forget what this process remembers of a cloud: addresses, cached records, settings.
+
+    Clients stay: making four of them costs ten times as much as the tables, and every one that
+    these tests make talks to the cloud in this process. Who switches endpoints resets them.
+    """
+    settings.cache_clear()
+    sealing.master_key.cache_clear()
+    signing._key.cache_clear()
+    queues.reset()
+    keys.clear()
+    events.forget_noted_hours()
+    transmissions.get_submitted.cache_clear()
+
+
+@pytest.fixture
+def cloud() -> Iterator[None]:
+    """A cloud of its own for one test, empty but for the service's resources."""
+    forget_everything()
+    with mock_aws():
+        create_resources()
+        yield
+    forget_everything()

@@ -1,0 +1,25 @@
+"""The running service, started once for all journeys, on free ports in a directory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.journey.service import Service
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A running service that all journeys share; each uses addresses of its own."""
+    with Service(tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
+@pytest.fixture
+def own_service(tmp_path: Path) -> Iterator[Service]:
+    """A service that is not running yet, for a journey that stops or kills parts of it."""
+    service = Service(tmp_path)
+    yield service
+    service.stop()

@@ -1,0 +1,245 @@
+"""A handle on the running service, as a user has it: a port, a key, and the processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dns.resolver
+import psutil
+
+ROOT = Path(__file__).parent.parent.parent
+KEY = "journey-key"
+START_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def eventually(question: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """Return the first true answer to ``question``; fail if none comes in time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        if answer := question():
+            return answer
+        if time.monotonic() > deadline:
+            raise AssertionError(f"still {answer!r} after {seconds} s")
+        time.sleep(0.05)
+
+
+def _at_least(count: int, found: list[Any]) -> list[Any]:
+    return found if len(found) >= count else []
+
+
+@dataclass(frozen=True, slots=True)
+class CloudCounts:
+    """What the local cloud was asked, by operation, and the DynamoDB write units it took."""
+
+    by_operation: dict[str, int]
+    write_units: float
+
+    @property
+    def requests(self) -> int:
+        """All requests."""
+        return sum(self.by_operation.values())
+
+    @property
+    def writes(self) -> int:
+        """Requests that are not reads or polls."""
+        quiet = ("SQS.Receive", "DynamoDB.Get", "DynamoDB.Query")
+        return sum(n for name, n in self.by_operation.items() if not name.startswith(quiet))
+
+    def minus(self, earlier: CloudCounts) -> CloudCounts:
+        """Return what came since ``earlier``."""
+        difference = {
+            name: count - earlier.by_operation.get(name, 0)
+            for name, count in self.by_operation.items()
+        }
+        return CloudCounts(
+            {name: count for name, count in difference.items() if count},
+            self.write_units - earlier.write_units,
+        )
+
+
+class Service:
+    """The service, run by the same code as ``make run``."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self.api_port = free_port()
+        self.smtp_port = free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Service:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def start(self, **environment: str) -> None:
+        """Start the service and wait until it answers."""
+        env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("AWS_", "EVENTS_", "STAGE", "SECRET_KEY"))
+        }
+        env |= {
+            "API_PORT": str(self.api_port),
+            "SMTP_PORT": str(self.smtp_port),
+            "API_KEY": KEY,
+            "DATA_DIR": str(self.data_dir),
+        }
+        with (self.data_dir / "output.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "infrastructure.local.run"],
+                cwd=ROOT,
+                env=env | environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        eventually(self._is_ready, START_SECONDS)
+
+    def _is_ready(self) -> bool:
+        assert self.process is not None
+        if self.process.poll() is not None:
+            raise AssertionError(f"it ended: {(self.data_dir / 'output.log').read_text()}")
+        return "Postfinch is ready" in (self.data_dir / "output.log").read_text()
+
+    def stop(self) -> float:
+        """Stop the service as Ctrl-C would; return how many seconds all its processes took."""
+        if self.process is None or self.process.poll() is not None:
+            return 0.0
+        family = self.family()
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=20)
+        _, alive = psutil.wait_procs(family, timeout=10)
+        assert not alive, f"still running: {alive}"
+        return time.monotonic() - began
+
+    def family(self) -> list[psutil.Process]:
+        """Return the supervisor's process and all that it started."""
+        assert self.process is not None
+        parent = psutil.Process(self.process.pid)
+        return [parent, *parent.children(recursive=True)]
+
+    def resolver(self) -> dns.resolver.Resolver:
+        """Return a resolver that asks the service's own DNS server."""
+        resolver = dns.resolver.Resolver(configure=False)
+        resolver.nameservers = ["127.0.0.1"]
+        resolver.port = json.loads((self.data_dir / "ports.json").read_text())["dns"]
+        return resolver
+
+    def cloud_counts(self) -> CloudCounts:
+        """Return what the local cloud has counted; start with ``COUNT_REQUESTS="1"``."""
+        port = json.loads((self.data_dir / "ports.json").read_text())["cloud"]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_postfinch/counts") as answer:
+            found = json.loads(answer.read())
+        return CloudCounts(found["requests"], found["write_units"])
+
+    def mailbox_count(self) -> int:
+        """Return how many messages the sink holds."""
+        return sum(1 for _ in (self.data_dir / "mail" / "new").iterdir())
+
+    def workers(self) -> list[psutil.Process]:
+        """Return the worker processes."""
+        return [p for p in self.family() if "infrastructure.local.worker" in p.cmdline()]
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        key: str | None = KEY,
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        """Make an HTTP request; ``body`` is sent as JSON unless it is bytes."""
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.api_port}{path}", data=data, method=method
+        )
+        if data is not None:
+            request.add_header("Content-Type", "application/json")
+        if key:
+            request.add_header("Authorization", key)
+        for name, value in (headers or {}).items():
+            request.add_header(name, value)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return Answer(answer.status, dict(answer.headers), answer.read())
+        except urllib.error.HTTPError as error:
+            return Answer(error.code, dict(error.headers), error.read())
+
+    def send(self, *recipients: str, **content: Any) -> str:
+        """Send a message over HTTP and return the transmission's id."""
+        answer = self.request(
+            "POST",
+            "/api/v1/transmissions",
+            {
+                "recipients": [{"address": recipient} for recipient in recipients],
+                "content": {
+                    "from": "hello@example.test",
+                    "subject": "Hello",
+                    "text": "Hello from the tests",
+                    **content,
+                },
+            },
+        )
+        assert answer.status == 200, answer.body
+        return answer.json["results"]["id"]
+
+    def events(self, **query: str) -> list[dict[str, Any]]:
+        """Search the message events."""
+        answer = self.request("GET", "/api/v1/events/message?" + urllib.parse.urlencode(query))
+        assert answer.status == 200, answer.body
+        return answer.json["results"]
+
+    def mailbox(self, **query: str) -> list[dict[str, Any]]:
+        """List the mail that arrived in the sink."""
+        answer = self.request("GET", "/local/mailbox?" + urllib.parse.urlencode(query), key=None)
+        return answer.json["results"]
+
+    def message(self, message_id: str) -> bytes:
+        """Return one message of the sink."""
+        return self.request("GET", f"/local/mailbox/{message_id}", key=None).body
+
+    def arrived(self, recipient: str, count: int = 1) -> list[bytes]:
+        """Wait for ``count`` messages to a recipient; return them, newest first."""
+        found = eventually(lambda: _at_least(count, self.mailbox(to=recipient)))
+        return [self.message(each["id"]) for each in found]
+
+    def event_types(self, recipient: str) -> list[str]:
+        """Return the types of a recipient's events, oldest first."""
+        return [event["type"] for event in reversed(self.events(recipients=recipient))]

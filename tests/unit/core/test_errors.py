@@ -1,0 +1,97 @@
+"""The bodies of errors, spec section 7."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from chalicelib.core import errors
+from chalicelib.core.errors import ApiError, ApiErrors, ServiceError
+
+
+def test_an_error_has_only_the_keys_that_were_given() -> None:
+    assert ApiError(401, "Unauthorized.").body() == {"errors": [{"message": "Unauthorized."}]}
+
+
+def test_an_error_may_carry_every_key_of_the_specification() -> None:
+    error = ApiError(
+        422,
+        "substitution language syntax error in template content",
+        code="3000",
+        description="Error while compiling header Subject",
+        param="content",
+        value=0,
+        part="Header:Subject",
+        line=1,
+    )
+    assert error.body()["errors"] == [
+        {
+            "message": "substitution language syntax error in template content",
+            "code": "3000",
+            "description": "Error while compiling header Subject",
+            "param": "content",
+            "value": 0,
+            "part": "Header:Subject",
+            "line": 1,
+        }
+    ]
+
+
+def test_a_body_may_have_more_top_level_keys() -> None:
+    error = ApiError(409, "resource conflict", code="1602", extra={"results": {"id": "x"}})
+    assert error.body() == {
+        "errors": [{"message": "resource conflict", "code": "1602"}],
+        "results": {"id": "x"},
+    }
+
+
+def test_several_errors_share_a_status() -> None:
+    error = ApiErrors(422, [{"message": "a"}, {"message": "b"}])
+    assert error.status == 422
+    assert error.body() == {"errors": [{"message": "a"}, {"message": "b"}]}
+
+
+def test_every_error_is_caught_as_a_service_error() -> None:
+    with pytest.raises(ServiceError, match="422 x is a required field"):
+        raise errors.missing_field("x is a required field")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "first"),
+    [
+        (errors.Unauthorized(), 401, {"message": "Unauthorized."}),
+        (errors.Forbidden(), 403, {"message": "Forbidden."}),
+        (errors.NotFound(), 404, {"message": "Resource could not be found"}),
+        (errors.MethodNotAllowed(["GET"]), 405, {"message": "Method Not Allowed"}),
+        (errors.TooLarge(), 413, {"message": "Request entity too large"}),
+        (errors.TooManyRequests(), 429, {"message": "Too many requests"}),
+    ],
+)
+def test_plain_refusals_carry_only_a_message(
+    error: ServiceError, status: int, first: dict[str, str]
+) -> None:
+    assert (error.status, error.errors) == (status, [first])
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (errors.invalid_params("d"), 400, "1200"),
+        (errors.bad_format("d"), 422, "1300"),
+        (errors.missing_field("d"), 422, "1400"),
+        (errors.resource_not_found("d"), 404, "1600"),
+        (errors.UnsupportedMediaType("d"), 415, "1700"),
+    ],
+)
+def test_coded_refusals_carry_code_and_description(
+    error: ServiceError, status: int, code: str
+) -> None:
+    assert error.status == status
+    assert (error.errors[0]["code"], error.errors[0]["description"]) == (code, "d")
+
+
+def test_workers_import_errors_without_the_web_framework() -> None:
+    code = "import sys, chalicelib.core.errors; sys.exit('chalice' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

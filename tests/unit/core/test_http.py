@@ -1,0 +1,330 @@
+"""The application's dispatch, over events as API Gateway sends them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.core.errors import ApiError, Unauthorized
+from chalicelib.core.http import (
+    AUTHENTICATED,
+    PUBLIC,
+    App,
+    Caller,
+    Reply,
+    Request,
+    Routes,
+    empty,
+    ok,
+    raw,
+)
+from chalicelib.core.scope import Scope
+from tests.unit.core.gateway_events import event, json_body
+
+_KEYS = {
+    "viewer": Caller(Scope(1, 0), "viewer", frozenset({"templates/view"})),
+    "nobody": Caller(Scope(1, 0), "nobody", frozenset()),
+}
+_JSON = {"Content-Type": "application/json"}
+
+routes = Routes(__name__)
+
+
+@routes.get("/api/v1/templates", grant="templates/view")
+def list_templates(request: Request) -> Reply:
+    return ok({"key": request.caller.key_id, "query": dict(request.query)})
+
+
+@routes.get("/api/v1/templates/{template_id}", grant="templates/view")
+def show_template(request: Request, template_id: str) -> Reply:
+    return ok(template_id)
+
+
+@routes.put("/api/v1/templates/{template_id}", grant="templates/modify")
+def update_template(request: Request, template_id: str) -> Reply:
+    return ok(request.json())
+
+
+@routes.post("/api/v1/echo", grant=PUBLIC)
+def echo(request: Request) -> Reply:
+    return ok(request.json())
+
+
+@routes.get("/api/v1/whoami", grant=AUTHENTICATED)
+def whoami(request: Request) -> Reply:
+    return ok(request.caller.key_id)
+
+
+@routes.get("/api/v1/fault", grant=PUBLIC)
+def fault(request: Request) -> Reply:
+    raise KeyError("secret detail")
+
+
+@routes.get("/api/v1/unsayable", grant=PUBLIC)
+def unsayable(request: Request) -> Reply:
+    return ok(object())
+
+
+@routes.get("/api/v1/unsayable-error", grant=PUBLIC)
+def unsayable_error(request: Request) -> Reply:
+    raise ApiError(400, "invalid params", value=object())
+
+
+@routes.delete("/api/v1/limit", grant=PUBLIC)
+def limit(request: Request) -> Reply:
+    raise ApiError(420, "Exceed Sending Limit (daily)", code="2102", headers={"X-Note": "a"})
+
+
+@routes.get("/t/pixel.gif", grant=PUBLIC)
+def pixel(request: Request) -> Reply:
+    return raw(b"GIF89a\xff", "image/gif")
+
+
+@routes.post("/api/v1/nothing", grant=PUBLIC)
+def nothing(request: Request) -> Reply:
+    return empty(204)
+
+
+def _authenticate(request: Request) -> Caller:
+    caller = _KEYS.get(request.headers.get("authorization", ""))
+    if caller is None:
+        raise Unauthorized
+    return caller
+
+
+def _app() -> App:
+    app = App("test", authenticate=_authenticate)
+    app.register_blueprint(routes)
+    return app
+
+
+APP = _app()
+
+
+def call(method: str, path: str, key: str = "viewer", **details: Any) -> dict[str, Any]:
+    headers = {"Authorization": key, **details.pop("headers", {})}
+    return APP(event(APP, method, path, headers=headers, **details), None)
+
+
+def test_a_view_gets_the_request_and_its_reply_is_returned() -> None:
+    response = call("GET", "/api/v1/templates", query={"draft": ["true"]})
+    assert response["statusCode"] == 200
+    assert json_body(response) == {"results": {"key": "viewer", "query": {"draft": "true"}}}
+
+
+def test_every_reply_carries_the_request_id() -> None:
+    for path in ("/api/v1/templates", "/nowhere", "/api/v1/fault"):
+        assert call("GET", path, request_id="abc")["headers"]["X-Request-ID"] == "abc"
+
+
+@pytest.mark.parametrize(
+    ("encoded", "decoded"),
+    [("a%2Fb", "a/b"), ("a+b%40x.test", "a+b@x.test"), ("a%252Fb", "a%2Fb"), ("%C3%A9", "é")],
+)
+def test_path_parameters_are_decoded_once(encoded: str, decoded: str) -> None:
+    assert json_body(call("GET", f"/api/v1/templates/{encoded}")) == {"results": decoded}
+
+
+@pytest.mark.spec("1-r1")
+@pytest.mark.parametrize("path", ["/api/v1/templates/", "/api/v1/templates/x/"])
+def test_a_trailing_slash_is_ignored(path: str) -> None:
+    assert call("GET", path)["statusCode"] == 200
+    proxied = event(APP, "GET", path, headers={"Authorization": "viewer"})
+    proxied["requestContext"]["resourcePath"] = "/{proxy+}"
+    assert APP(proxied, None)["statusCode"] == 200
+
+
+@pytest.mark.spec("1-r2")
+def test_paths_are_case_sensitive() -> None:
+    assert call("GET", "/api/v1/Templates")["statusCode"] == 404
+
+
+@pytest.mark.spec("7-t4")
+@pytest.mark.parametrize("path", ["/", "/x", "/api/v1", "/api/v1/templates/a/b/c/d/e", "//", "/%"])
+@pytest.mark.parametrize("method", ["GET", "POST", "BREW"])
+def test_unknown_paths_at_any_depth_are_404_even_without_a_key(method: str, path: str) -> None:
+    response = call(method, path, key="wrong")
+    assert response["statusCode"] == 404
+    assert json_body(response) == {"errors": [{"message": "Resource could not be found"}]}
+
+
+@pytest.mark.spec("7-t5")
+@pytest.mark.parametrize(
+    ("path", "allow"),
+    [
+        ("/api/v1/templates/x", "GET, HEAD, PUT"),
+        ("/api/v1/templates/", "GET, HEAD"),
+        ("/api/v1/echo", "POST"),
+    ],
+)
+def test_a_wrong_method_is_405_with_the_right_ones_even_without_a_key(
+    path: str, allow: str
+) -> None:
+    response = call("DELETE", path, key="wrong")
+    assert response["statusCode"] == 405
+    assert response["headers"]["Allow"] == allow
+    assert json_body(response) == {"errors": [{"message": "Method Not Allowed"}]}
+
+
+@pytest.mark.spec("5-r5")
+@pytest.mark.spec("7-t2")
+def test_a_wrong_key_is_401_before_anything_about_the_body() -> None:
+    response = call("PUT", "/api/v1/templates/x", key="wrong", body=b"{")
+    assert response["statusCode"] == 401
+    assert json_body(response) == {"errors": [{"message": "Unauthorized."}]}
+
+
+@pytest.mark.spec("5-r3")
+@pytest.mark.spec("5-r5")
+@pytest.mark.spec("7-t3")
+def test_a_key_without_the_grant_is_403_before_anything_about_the_body() -> None:
+    response = call("PUT", "/api/v1/templates/x", key="viewer", body=b"{")
+    assert response["statusCode"] == 403
+    assert json_body(response) == {"errors": [{"message": "Forbidden."}]}
+
+
+def test_any_valid_key_reaches_a_route_that_asks_for_one() -> None:
+    assert json_body(call("GET", "/api/v1/whoami", key="nobody")) == {"results": "nobody"}
+    assert call("GET", "/api/v1/whoami", key="wrong")["statusCode"] == 401
+
+
+@pytest.mark.spec("7-t7")
+def test_a_body_the_gateway_found_too_large_is_413_after_the_key_was_checked() -> None:
+    for key, status in [("wrong", 401), ("viewer", 413)]:
+        large = event(APP, "GET", "/api/v1/templates", headers={"Authorization": key})
+        large["requestContext"]["bodyTooLarge"] = True
+        assert APP(large, None)["statusCode"] == status
+
+
+@pytest.mark.spec("7-t8")
+def test_a_body_of_the_wrong_media_type_is_415() -> None:
+    response = call("POST", "/api/v1/echo", body=b"a=1", headers={"Content-Type": "text/plain"})
+    assert response["statusCode"] == 415
+    assert json_body(response)["errors"][0]["code"] == "1700"
+
+
+def test_a_refusal_from_a_view_keeps_its_status_body_and_headers() -> None:
+    response = call("DELETE", "/api/v1/limit")
+    assert (response["statusCode"], response["headers"]["X-Note"]) == (420, "a")
+    assert json_body(response)["errors"][0]["code"] == "2102"
+
+
+@pytest.mark.spec("7-t12")
+@pytest.mark.parametrize("path", ["/api/v1/fault", "/api/v1/unsayable", "/api/v1/unsayable-error"])
+def test_a_fault_is_logged_with_its_id_and_shows_nothing_else(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        response = call("GET", path, request_id="id-77")
+    assert response["statusCode"] == 500
+    (error,) = json_body(response)["errors"]
+    assert error["message"] == "Internal error"
+    assert "id id-77" in error["description"]
+    assert "secret" not in response["body"]
+    assert "Traceback" in caplog.text
+    assert "id-77" in caplog.text
+
+
+def test_an_event_that_is_no_request_is_a_fault_and_not_a_crash() -> None:
+    assert APP({}, None)["statusCode"] == 500
+
+
+def test_head_is_answered_wherever_get_is() -> None:
+    assert call("HEAD", "/api/v1/templates")["statusCode"] == 200
+    assert call("HEAD", "/api/v1/templates", key="wrong")["statusCode"] == 401
+    assert call("HEAD", "/api/v1/echo")["statusCode"] == 405
+
+
+def test_an_image_is_sent_whatever_the_client_accepts() -> None:
+    response = call("GET", "/t/pixel.gif", headers={"Accept": "text/html"})
+    assert (response["statusCode"], response["isBase64Encoded"]) == (200, True)
+
+
+def test_a_reply_may_be_empty() -> None:
+    assert call("POST", "/api/v1/nothing")["body"] == ""
+
+
+@pytest.mark.spec("1-r7")
+@settings(max_examples=150, deadline=None)
+@given(
+    body=st.binary(max_size=60) | st.text('[]{}":,\\u0dD8e-.19 tn', max_size=40).map(str.encode),
+    path=st.text(st.characters(max_codepoint=0x2FF, exclude_characters="?#"), max_size=20),
+    query=st.dictionaries(st.text(max_size=5), st.lists(st.text(max_size=5), min_size=1)),
+)
+def test_no_request_is_a_fault(body: bytes, path: str, query: dict[str, list[str]]) -> None:
+    for method, target in [("POST", "/api/v1/echo"), ("GET", f"/api/v1/templates/{path}")]:
+        response = call(method, target, body=body, query=query, headers=_JSON)
+        assert response["statusCode"] in (200, 400, 404, 422)
+        assert json.loads(response["body"]).keys() <= {"results", "errors"}
+
+
+def test_no_request_sees_another_one_in_many_threads() -> None:
+    together = threading.Barrier(16, timeout=10)
+
+    def authenticate(request: Request) -> Caller:
+        together.wait()  # every thread has its request before any thread's view runs
+        return Caller(Scope(1, 0), request.headers["authorization"], frozenset({"templates/view"}))
+
+    app = App("test", authenticate=authenticate)
+    app.register_blueprint(routes)
+
+    def ask(number: int) -> None:
+        for turn in range(100):
+            key = f"{number}-{turn}"
+            sent = event(app, "GET", "/api/v1/templates", headers={"Authorization": key})
+            sent["multiValueQueryStringParameters"] = {"key": [key]}
+            assert json_body(app(sent, None))["results"] == {"key": key, "query": {"key": key}}
+
+    with ThreadPoolExecutor(16) as pool:
+        for _ in pool.map(ask, range(16)):
+            pass
+
+
+def test_declared_routes_are_listed_with_their_grants() -> None:
+    declared = APP.declared_routes()
+    assert ("PUT", "/api/v1/templates/{template_id}", "templates/modify") in declared
+    assert ("POST", "/api/v1/echo", "public") in declared
+    assert len(declared) == 11
+
+
+@pytest.mark.parametrize("grant", [None, "", "templates", "Templates/View"])
+def test_a_route_without_a_proper_grant_is_refused(grant: str | None) -> None:
+    options = {} if grant is None else {"grant": grant}
+    with pytest.raises(ValueError, match="grant"):
+        _app().route("/x", methods=["GET"], **options)(whoami)
+
+
+def test_a_prefix_is_refused_because_routes_carry_whole_paths() -> None:
+    prefixed = Routes(__name__)
+    prefixed.get("/x", grant=PUBLIC)(whoami)
+    with pytest.raises(ValueError, match="url_prefix"):
+        _app().register_blueprint(prefixed, url_prefix="/v2")
+
+
+def test_a_route_of_the_application_itself_is_a_get_by_default() -> None:
+    app = App("test", authenticate=_authenticate)
+    app.route("/x", grant=PUBLIC)(nothing)
+    assert app.declared_routes() == [("GET", "/x", PUBLIC)]
+    assert app(event(app, "GET", "/x"), None)["statusCode"] == 204
+
+
+def test_http_middleware_is_refused_because_it_would_not_run() -> None:
+    for event_type in ("all", "http"):
+        with pytest.raises(ValueError, match="middleware"):
+            _app().register_middleware(lambda event, get_response: get_response(event), event_type)
+
+
+def test_unknown_paths_are_routed_to_the_function_when_packaged() -> None:
+    assert {"GET", "POST", "PUT", "DELETE"} <= APP.routes["/{proxy+}"].keys()
+
+
+def test_a_view_can_be_called_as_a_plain_function() -> None:
+    request = Request(authenticated=_KEYS["viewer"])
+    assert show_template(request, template_id="x").body == {"results": "x"}

@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import base64
+import json
+import random
+import zlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.core import aws, blobs, clock, queues
+from chalicelib.core.queues import Discarded, MalformedMessage, Received, Work
+from chalicelib.core.settings import settings
+from tests.fake_cloud import aws_requests, queued, sqs_event, stored_objects
+
+# Bytes that do not compress, so that a payload's size is known
+NOISE = random.Random(1).randbytes(400_000)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_cloud(cloud: None) -> None:
+    pass
+
+
+def sent(queue: str = "events") -> list[Received]:
+    return [queues.read(body) for body in queued(queue)]
+
+
+def consume(bodies: list[str], handle: Any) -> list[str]:
+    answer = queues.consume("events", sqs_event(bodies), handle)
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+def consume_together(bodies: list[str], handle: Any) -> list[str]:
+    answer = queues.consume_together(sqs_event(bodies), handle)
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+def body_of(head: Any, payload: bytes = b"") -> str:
+    packed = base64.b64encode(zlib.compress(payload)).decode()
+    return json.dumps({"head": head, "payload": packed})
+
+
+def test_a_message_arrives_with_its_head_and_its_payload() -> None:
+    queues.send("events", [Work({"kind": "é", "n": 1}, b"\x00\xff payload")])
+    (message,) = sent()
+    assert message.head == {"kind": "é", "n": 1}
+    assert message.payload() == b"\x00\xff payload"
+
+
+def test_a_message_may_be_a_head_only() -> None:
+    queues.send("events", [Work({"n": 1})])
+    assert queued("events") == ['{"head":{"n":1}}']
+
+
+def test_nothing_to_send_costs_no_request() -> None:
+    with aws_requests() as made:
+        queues.send("events", [])
+    assert made == []
+
+
+def test_one_message_costs_one_request() -> None:
+    queues.send("events", [Work({"n": 0})])  # finds the queue's address
+    with aws_requests() as made:
+        queues.send("events", [Work({"n": 1}, b"x")])
+    assert [request.operation for request in made] == ["SendMessage"]
+
+
+def test_messages_are_sent_ten_to_a_request() -> None:
+    with aws_requests() as made:
+        queues.send("events", (Work({"n": n}) for n in range(21)))
+    sizes = [len(each.parameters.get("Entries", "x")) for each in made[1:]]
+    assert sizes == [10, 10, 1]
+    assert sorted(message.head["n"] for message in sent()) == list(range(21))
+
+
+def test_a_request_stays_below_256_kib() -> None:
+    payloads = [NOISE[n * 40_000 : (n + 1) * 40_000] for n in range(10)]
+    with aws_requests() as made:
+        queues.send("events", [Work({"n": n}, payload) for n, payload in enumerate(payloads)])
+    batches = [each.parameters["Entries"] for each in made[1:]]
+    assert [len(batch) for batch in batches] == [4, 4, 2]
+    for batch in batches:
+        assert sum(len(entry["MessageBody"].encode()) for entry in batch) <= 256 * 1024
+    assert sorted(message.payload() for message in sent()) == sorted(payloads)
+
+
+def test_the_largest_inline_payload_fits_a_message() -> None:
+    limit = settings().queue_inline_bytes
+    payload = NOISE[: limit - 500]
+    queues.send("events", [Work({"head": "x" * 1000}, payload)])
+    (body,) = queued("events")
+    assert len(body) <= 256 * 1024
+    assert stored_objects() == []
+
+
+def test_a_payload_over_the_inline_limit_goes_to_the_bucket_and_is_discarded() -> None:
+    payload = NOISE[: settings().queue_inline_bytes + 1]
+    queues.send("events", [Work({"n": 1}, payload)])
+    (body,) = queued("events")
+    assert len(body) < 200
+    (name,) = stored_objects()
+    assert name.startswith("queue/events/")
+    message = queues.read(body)
+    assert message.payload() == payload
+    message.discard()
+    assert stored_objects() == []
+    with pytest.raises(Discarded, match=name):
+        message.payload()
+
+
+def test_the_limit_is_on_the_compressed_payload() -> None:
+    payload = b"a" * 10_000_000
+    queues.send("events", [Work({}, payload)])
+    assert stored_objects() == []
+    assert sent()[0].payload() == payload
+
+
+def test_discarding_an_inline_payload_does_nothing() -> None:
+    queues.send("events", [Work({}, b"x")])
+    (message,) = sent()
+    with aws_requests() as made:
+        message.discard()
+    assert made == []
+    assert message.payload() == b"x"
+
+
+@pytest.mark.parametrize(
+    ("delay", "seconds"), [(0, 0), (-3, 0), (0.01, 1), (1, 1), (1.2, 2), (900, 900), (90_000, 900)]
+)
+def test_a_delay_is_rounded_up_to_seconds_and_to_what_sqs_can_do(
+    delay: float, seconds: int
+) -> None:
+    with aws_requests() as made:
+        queues.send("events", [Work({}, delay=delay)])
+        queues.send("events", [Work({}, delay=delay), Work({})])
+    assert made[1].parameters["DelaySeconds"] == seconds
+    assert [entry["DelaySeconds"] for entry in made[2].parameters["Entries"]] == [seconds, 0]
+
+
+class Refusing:
+    """An SQS client that refuses the entries at odd places, ``times`` times."""
+
+    def __init__(self, times: int) -> None:
+        self._times = times
+        self.taken: list[str] = []
+
+    def get_queue_url(self, QueueName: str) -> dict[str, str]:
+        return {"QueueUrl": QueueName}
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[Any]) -> dict[str, Any]:
+        self._times -= 1
+        refused = Entries[1::2] if self._times >= 0 else []
+        self.taken += [entry["MessageBody"] for entry in Entries if entry not in refused]
+        return {"Failed": [{"Id": entry["Id"], "Code": "InternalError"} for entry in refused]}
+
+
+def test_messages_that_sqs_refuses_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Refusing(times=2)
+    monkeypatch.setattr(aws, "sqs", lambda: client)
+    queues.send("events", [Work({"n": n}) for n in range(8)])
+    assert sorted(client.taken) == [f'{{"head":{{"n":{n}}}}}' for n in range(8)]
+
+
+def test_messages_that_sqs_keeps_refusing_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aws, "sqs", lambda: Refusing(times=99))
+    with pytest.raises(RuntimeError, match="1 messages were not taken.*InternalError"):
+        queues.send("events", [Work({"n": n}) for n in range(8)])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "{",
+        "null",
+        "7",
+        '"head"',
+        "[]",
+        "{}",
+        '{"head":null}',
+        '{"head":5}',
+        '{"head":{},"payload":5}',
+        '{"head":{},"blob":["a"]}',
+    ],
+)
+def test_a_body_that_no_part_of_the_service_sent_is_malformed(body: str) -> None:
+    with pytest.raises(MalformedMessage):
+        queues.read(body)
+
+
+@given(st.text(max_size=40) | st.recursive(st.none() | st.text(), st.lists).map(json.dumps))
+def test_no_body_makes_reading_fail_otherwise(body: str) -> None:
+    try:
+        queues.read(body)
+    except MalformedMessage:
+        return
+
+
+def test_each_message_is_handled_and_none_failed() -> None:
+    handled: list[tuple[Any, bytes]] = []
+    bodies = [body_of({"n": 1}, b"one"), body_of({"n": 2}, b"two")]
+    failed = consume(bodies, lambda m: handled.append((m.head["n"], m.payload())))
+    assert (handled, failed) == ([(1, b"one"), (2, b"two")], [])
+
+
+def fail_on(*bad: int) -> Any:
+    def handle(message: Received) -> None:
+        if message.head["n"] in bad:
+            raise KeyError(message.head["n"])
+
+    return handle
+
+
+def test_only_the_messages_that_failed_are_named() -> None:
+    bodies = [body_of({"n": n}) for n in range(4)]
+    assert consume(bodies, fail_on(1, 3)) == ["m-1", "m-3"]
+
+
+def test_a_batch_of_which_all_failed_is_no_exception() -> None:
+    assert consume([body_of({"n": 1}), body_of({"n": 1})], fail_on(1)) == ["m-0", "m-1"]
+
+
+def test_a_malformed_message_fails_alone() -> None:
+    bodies = ["nonsense", body_of({"n": 1}), '{"head":{"n":2},"payload":"%%"}']
+    seen: list[bytes] = []
+    assert consume(bodies, lambda message: seen.append(message.payload())) == ["m-0", "m-2"]
+    assert seen == [b""]
+
+
+def test_a_message_whose_time_has_not_come_is_sent_on() -> None:
+    handled: list[Received] = []
+    payload = NOISE[: settings().queue_inline_bytes + 1]
+    queues.send("events", [Work({"not_before": 2000.0, "n": 1}, payload)])
+    with clock.use(lambda: 1000.0), aws_requests() as made:
+        assert consume(queued("events"), handled.append) == []
+    delays = [each.parameters["DelaySeconds"] for each in made if "MessageBody" in each.parameters]
+    assert (delays, handled) == ([900], [])
+
+
+def test_what_is_sent_on_arrives_unchanged_and_is_handled_when_its_time_has_come() -> None:
+    handled: list[Received] = []
+    body = body_of({"not_before": 1000.0, "n": 1}, b"payload")
+    with clock.use(lambda: 999.5), aws_requests() as made:
+        assert consume([body], handled.append) == []
+    (again,) = [each for each in made if each.operation == "SendMessage"]
+    assert again.parameters["DelaySeconds"] == 1
+    with clock.use(lambda: 1000.0):
+        assert consume([again.parameters["MessageBody"]], handled.append) == []
+    (message,) = handled
+    assert (message.head, message.payload()) == ({"not_before": 1000.0, "n": 1}, b"payload")
+
+
+def test_a_message_that_was_finished_before_is_dropped() -> None:
+    payload = NOISE[: settings().queue_inline_bytes + 1]
+    queues.send("events", [Work({"n": 1}, payload)])
+    (body,) = queued("events")
+    queues.read(body).discard()
+    assert consume([body], lambda message: message.payload()) == []
+    together: list[bytes] = []
+    bodies = [body, body_of({}, b"x")]
+    assert consume_together(bodies, lambda ms: together.extend(m.payload() for m in ms)) == []
+    assert together == [b"x"]
+
+
+def test_content_that_is_missing_elsewhere_is_a_failure() -> None:
+    assert consume([body_of({})], lambda _: blobs.get("transmissions/1")) == ["m-0"]
+    assert consume_together([body_of({})], lambda _: blobs.get("transmissions/1")) == ["m-0"]
+
+
+def test_messages_that_are_handled_together_cost_one_call() -> None:
+    calls: list[list[int]] = []
+    bodies = [body_of({"n": n}) for n in range(3)]
+    assert consume_together(bodies, lambda ms: calls.append([m.head["n"] for m in ms])) == []
+    assert calls == [[0, 1, 2]]
+
+
+def test_of_messages_handled_together_a_bad_one_fails_alone() -> None:
+    done: set[int] = set()
+
+    def handle(messages: list[Received]) -> None:
+        for message in messages:
+            fail_on(1)(message)
+        done.update(message.head["n"] for message in messages)
+
+    bodies = [body_of({"n": 0}), "nonsense", body_of({"n": 1}), body_of({"n": 2})]
+    assert consume_together(bodies, handle) == ["m-1", "m-2"]
+    assert done == {0, 2}
+
+
+def test_nothing_is_handled_when_no_message_can_be_read() -> None:
+    calls: list[Any] = []
+    assert consume_together(["nonsense"], calls.append) == ["m-0"]
+    assert calls == []

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.core.signing import BadSignature, from_token, is_valid, tag, to_token
+from tests.conftest import forget_everything
+
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+
+
+def _raw(token: str) -> bytes:
+    return base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+
+
+def _text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+@given(VALUES)
+def test_a_token_gives_back_its_value_and_is_safe_in_a_url(value: Any) -> None:
+    token = to_token(value, "cursor")
+    assert from_token(token, "cursor") == value
+    assert set(token) <= set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    )
+
+
+@given(VALUES, st.data())
+def test_no_beginning_of_a_token_is_a_token(value: Any, data: st.DataObject) -> None:
+    token = to_token(value, "cursor")
+    cut = data.draw(st.integers(0, len(token) - 1))
+    with pytest.raises(BadSignature):
+        from_token(token[:cut], "cursor")
+
+
+@given(VALUES, st.data())
+def test_a_token_with_one_bit_changed_is_refused(value: Any, data: st.DataObject) -> None:
+    raw = bytearray(_raw(to_token(value, "cursor")))
+    bit = data.draw(st.integers(0, len(raw) * 8 - 1))
+    raw[bit // 8] ^= 1 << bit % 8
+    with pytest.raises(BadSignature):
+        from_token(_text(bytes(raw)), "cursor")
+
+
+@given(st.text(st.characters(), max_size=60) | st.binary(max_size=60).map(_text))
+def test_a_text_that_nobody_signed_is_refused_with_no_other_error(text: str) -> None:
+    with pytest.raises(BadSignature):
+        from_token(text, "cursor")
+
+
+def test_a_token_means_nothing_for_another_purpose() -> None:
+    with pytest.raises(BadSignature):
+        from_token(to_token({"a": 1}, "cursor"), "link")
+
+
+def test_a_token_of_another_service_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    token = to_token([1], "cursor")
+    monkeypatch.setenv("SECRET_KEY", base64.b64encode(b"k" * 32).decode())
+    forget_everything()
+    with pytest.raises(BadSignature):
+        from_token(token, "cursor")
+    monkeypatch.undo()
+    forget_everything()
+
+
+def test_a_tag_belongs_to_its_data_and_purpose() -> None:
+    mark = tag(b"data", "p")
+    assert len(mark) == 10
+    assert is_valid(b"data", mark, "p")
+    assert not is_valid(b"data!", mark, "p")
+    assert not is_valid(b"data", mark, "q")
+    assert not is_valid(b"data", mark[:9], "p")
+    assert not is_valid(b"data", b"", "p")

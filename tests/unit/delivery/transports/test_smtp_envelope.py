@@ -1,0 +1,150 @@
+"""Commands and content of a message."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.delivery.outcome import Failed
+from chalicelib.delivery.transports import OutboundMessage
+from chalicelib.delivery.transports.smtp_envelope import Envelope, content, seal
+
+DATA = b"Subject: hi\r\n\r\nhello\r\n"
+ALL = {"SIZE": "1000", "8BITMIME": "", "SMTPUTF8": "", "PIPELINING": ""}
+
+
+def message(
+    sender: str = "a@example.com", recipient: str = "b@example.net", data: bytes = DATA
+) -> OutboundMessage:
+    return OutboundMessage(sender, recipient, data)
+
+
+def sealed(given_message: OutboundMessage, offered: dict[str, str]) -> tuple[str, str]:
+    envelope = seal(given_message, offered)
+    assert isinstance(envelope, Envelope)
+    return envelope.mail.decode(), envelope.rcpt.decode()
+
+
+def failed(given_message: OutboundMessage, offered: dict[str, str]) -> Failed:
+    failure = seal(given_message, offered)
+    assert isinstance(failure, Failed)
+    return failure
+
+
+def test_a_plain_message_asks_for_nothing() -> None:
+    assert sealed(message(), {}) == ("MAIL FROM:<a@example.com>\r\n", "RCPT TO:<b@example.net>\r\n")
+
+
+def test_the_empty_sender_is_sent_as_such() -> None:
+    assert sealed(message(sender=""), {})[0] == "MAIL FROM:<>\r\n"
+
+
+def test_the_size_is_announced_to_hosts_that_ask_for_it() -> None:
+    assert sealed(message(), ALL)[0] == f"MAIL FROM:<a@example.com> SIZE={len(DATA)}\r\n"
+
+
+@pytest.mark.parametrize("limit", ["21", "1"])
+def test_a_message_larger_than_the_host_takes_fails_unsent(limit: str) -> None:
+    failure = failed(message(), {"SIZE": limit})
+    assert (failure.code, failure.bounce_class) == (552, 23)
+
+
+@pytest.mark.parametrize("limit", ["0", "", "22", "much"])
+def test_a_host_without_a_usable_limit_gets_the_message(limit: str) -> None:
+    assert seal(message(), {"SIZE": limit}).__class__ is Envelope
+
+
+def test_eight_bit_content_is_announced_where_that_is_offered() -> None:
+    eight = message(data="Subject: x\r\n\r\ncaf\u00e9\r\n".encode())
+    assert " BODY=8BITMIME" in sealed(eight, ALL)[0]
+    assert "BODY" not in sealed(eight, {})[0]
+    assert "SMTPUTF8" not in sealed(eight, ALL)[0]
+
+
+def test_an_international_header_asks_for_smtputf8_where_that_is_offered() -> None:
+    header = message(data="Subject: caf\u00e9\r\n\r\nx\r\n".encode())
+    assert sealed(header, ALL)[0].endswith(" BODY=8BITMIME SMTPUTF8\r\n")
+    assert "SMTPUTF8" not in sealed(header, {"8BITMIME": ""})[0]
+
+
+def test_an_international_address_is_sent_with_smtputf8() -> None:
+    mail, rcpt = sealed(message(recipient="us\u00e9r@example.net"), ALL)
+    assert mail.endswith(" SMTPUTF8\r\n")
+    assert rcpt == "RCPT TO:<us\u00e9r@example.net>\r\n"
+
+
+@pytest.mark.parametrize("who", ["sender", "recipient"])
+def test_an_international_address_fails_where_it_cannot_be_sent(who: str) -> None:
+    failure = failed(message(**{who: "us\u00e9r@example.net"}), {"8BITMIME": ""})
+    assert (failure.code, failure.bounce_class) == (553, 10)
+    assert failure.reply.startswith("5.6.7 [internal]")
+
+
+def test_an_international_domain_needs_no_extension() -> None:
+    assert sealed(message(recipient="b@b\u00fccher.example"), {})[1] == (
+        "RCPT TO:<b@xn--bcher-kva.example>\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        "",
+        "b@example.net>\r\nRCPT TO:<c@example.net",
+        "b@example.net\r\nDATA",
+        "b@example.net\n",
+        "b\x00@example.net",
+        "b c@example.net",
+        "<b>@example.net",
+        "b@exa mple.net",
+        '"b\r\n"@example.net',
+        "b@" + "x" * 70 + "\u00e9.example",
+    ],
+)
+def test_a_recipient_that_could_break_out_of_its_command_fails(recipient: str) -> None:
+    failure = failed(message(recipient=recipient), ALL)
+    assert (failure.code, failure.bounce_class) == (553, 10)
+
+
+def test_a_sender_that_could_break_out_of_its_command_is_our_fault() -> None:
+    failure = failed(message(sender="a@example.com> SIZE=1\r\nX:<"), ALL)
+    assert (failure.code, failure.bounce_class) == (553, 25)
+
+
+def test_a_quoted_local_part_may_hold_spaces_and_brackets() -> None:
+    assert sealed(message(recipient='"b <c>"@example.net'), {})[1] == (
+        'RCPT TO:<"b <c>"@example.net>\r\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "sent"),
+    [
+        (b"a\r\nb\r\n", b"a\r\nb\r\n"),
+        (b"a", b"a\r\n"),
+        (b"", b"\r\n"),
+        (b".", b"..\r\n"),
+        (b"a\r\n.\r\nb\r\n", b"a\r\n..\r\nb\r\n"),
+        (b"a\r\n..\r\n.b\r\n", b"a\r\n...\r\n..b\r\n"),
+        (b"a\n.\nb\n", b"a\r\n..\r\nb\r\n"),
+        (b"a\r.\rb\r\n", b"a\r\n..\r\nb\r\n"),
+        (b"a\n.\r\nb", b"a\r\n..\r\nb\r\n"),
+        (b"a\r\r\n.\r\n", b"a\r\n\r\n..\r\n"),
+    ],
+)
+def test_content_is_stuffed_and_its_lines_end_in_crlf(data: bytes, sent: bytes) -> None:
+    assert content(data) == sent
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from([b".", b"\r", b"\n", b"\r\n", b"a"]), max_size=12))
+def test_no_content_can_end_the_message_early(pieces: list[bytes]) -> None:
+    sent = content(b"".join(pieces))
+    assert sent.endswith(b"\r\n")
+    assert sent.count(b"\r") == sent.count(b"\n") == sent.count(b"\r\n")
+    assert b".\r\n" not in [line + b"\r\n" for line in sent.split(b"\r\n")]
+
+
+def test_content_without_dots_is_not_copied() -> None:
+    assert content(DATA) is DATA

@@ -1,0 +1,307 @@
+"""Messages over an open session, and what hosts do to them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
+from chalicelib.delivery.transports import OutboundMessage, commit_at_once
+from chalicelib.delivery.transports.smtp_opening import open_session
+from chalicelib.delivery.transports.smtp_options import SessionOptions, Timeouts
+from chalicelib.delivery.transports.smtp_session import SessionLost, SmtpSession
+from tests.unit.delivery.scripted_server import (
+    HANG_UP,
+    SILENCE,
+    STANDARD,
+    Answer,
+    ScriptedServer,
+)
+
+OPTIONS = SessionOptions(timeouts=Timeouts(0.3, 0.3, 0.3, 0.3, 0.3))
+ONE_BY_ONE = tuple(extension for extension in STANDARD if extension != "PIPELINING")
+DATA = b"Subject: hi\r\n\r\n.dots\r\n.\r\nend\r\n"
+EITHER_WAY = pytest.mark.parametrize("extensions", [STANDARD, ONE_BY_ONE])
+
+
+def message(recipient: str = "b@example.net", data: bytes = DATA) -> OutboundMessage:
+    return OutboundMessage("a@example.com", recipient, data)
+
+
+def session_with(host: ScriptedServer) -> SmtpSession:
+    return open_session(host.address, "client.test", OPTIONS)
+
+
+def never(finish: Callable[[], Outcome]) -> Outcome:
+    raise AssertionError("the commit window opened for a message that had failed")
+
+
+@EITHER_WAY
+def test_a_message_arrives_as_it_was(extensions: tuple[str, ...]) -> None:
+    with ScriptedServer(extensions=extensions) as host:
+        session = session_with(host)
+        outcome = session.deliver(message(), commit_at_once)
+        session.close()
+    assert outcome == Delivered(250, "2.0.0 taken", "127.0.0.1", None)
+    assert host.contents == [b"Subject: hi\r\n\r\n..dots\r\n..\r\nend\r\n"]
+
+
+def test_commands_go_out_together_where_that_is_offered() -> None:
+    with ScriptedServer() as host:
+        session = session_with(host)
+        session.deliver(message(), commit_at_once)
+        session.close()
+    assert (
+        host.conversations[0].batches[1]
+        == (
+            f"MAIL FROM:<a@example.com> SIZE={len(DATA)}\r\nRCPT TO:<b@example.net>\r\nDATA\r\n"
+        ).encode()
+    )
+
+
+def test_commands_go_out_one_by_one_otherwise() -> None:
+    with ScriptedServer(extensions=ONE_BY_ONE) as host:
+        session = session_with(host)
+        session.deliver(message(), commit_at_once)
+        session.close()
+    assert [batch.split(b" ")[0].strip() for batch in host.conversations[0].batches[:4]] == [
+        b"EHLO",
+        b"MAIL",
+        b"RCPT",
+        b"DATA",
+    ]
+
+
+@EITHER_WAY
+def test_many_messages_share_a_session(extensions: tuple[str, ...]) -> None:
+    with ScriptedServer(extensions=extensions) as host:
+        session = session_with(host)
+        for n in range(20):
+            assert session.deliver(message(f"b{n}@example.net"), commit_at_once).code == 250
+        session.close()
+    assert len(host.contents) == 20
+    assert len(host.conversations) == 1
+    assert session.messages == 20
+
+
+def test_a_large_message_arrives_whole() -> None:
+    data = b"Subject: big\r\n\r\n" + b"".join(b"%070d\r\n" % n for n in range(13_000))
+    with ScriptedServer() as host:
+        session = session_with(host)
+        assert session.deliver(message(data=data), commit_at_once).code == 250
+        session.close()
+    assert host.contents == [data]
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("verb", ["MAIL", "RCPT", "DATA"])
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (b"550-5.1.1 no such\r\n550 5.1.1 user\r\n", (Failed, 550, "5.1.1 no such 5.1.1 user", 10)),
+        (b"451 4.7.1 greylisted\r\n", (Retry, 451, "4.7.1 greylisted", 70)),
+    ],
+)
+def test_a_refused_message_leaves_the_session_usable(
+    extensions: tuple[str, ...],
+    verb: str,
+    reply: bytes,
+    outcome: tuple[type[Failed | Retry], int, str, int],
+) -> None:
+    answers: dict[str, list[Answer]] = {verb: [reply]}
+    if verb != "DATA" and extensions is STANDARD:
+        answers["DATA"] = [b"503 5.5.1 not now\r\n"]
+    with ScriptedServer(extensions=extensions, answers=answers) as host:
+        session = session_with(host)
+        kind, code, text, bounce_class = outcome
+        assert session.deliver(message(), never) == kind(
+            code, text, bounce_class, "127.0.0.1", None
+        )
+        assert session.deliver(message(), commit_at_once).code == 250
+        session.close()
+    assert len(host.conversations) == 1
+    assert "RSET" in host.conversations[0].verbs()
+    assert len(host.contents) == 1
+
+
+def test_no_dot_is_sent_for_a_recipient_that_was_refused() -> None:
+    with ScriptedServer(answers={"RCPT": [b"550 5.1.1 no such user\r\n"]}) as host:
+        session = session_with(host)
+        outcome = session.deliver(message(), never)
+        session.close()
+    assert isinstance(outcome, Failed)
+    assert not session.is_open
+    assert host.conversations[0].verbs()[-1] == "DATA"
+    assert host.contents == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "bounce_class"),
+    [
+        (b"554 5.7.1 message rejected as spam\r\n", Failed, 52),
+        (b"452 4.2.2 mailbox full\r\n", Retry, 22),
+    ],
+)
+def test_the_reply_to_the_dot_decides(
+    reply: bytes, kind: type[Failed | Retry], bounce_class: int
+) -> None:
+    with ScriptedServer(answers={".": [reply]}) as host:
+        session = session_with(host)
+        outcome = session.deliver(message(), commit_at_once)
+        assert isinstance(outcome, kind)
+        assert outcome.bounce_class == bounce_class
+        assert session.deliver(message(), commit_at_once).code == 250
+        session.close()
+    assert "RSET" not in host.conversations[0].verbs()
+
+
+@EITHER_WAY
+@pytest.mark.parametrize("verb", ["MAIL", "RCPT", "DATA"])
+def test_a_host_that_hangs_up_before_the_dot_loses_the_session(
+    extensions: tuple[str, ...], verb: str
+) -> None:
+    with ScriptedServer(extensions=extensions, answers={verb: [HANG_UP]}) as host:
+        session = session_with(host)
+        with pytest.raises(SessionLost) as caught:
+            session.deliver(message(), never)
+    assert caught.value.worn_out
+    assert caught.value.outcome.bounce_class == 20
+    assert not session.is_open
+
+
+def test_a_host_that_falls_silent_before_the_dot_is_a_timeout() -> None:
+    with ScriptedServer(answers={"RCPT": [SILENCE]}) as host:
+        session = session_with(host)
+        with pytest.raises(SessionLost) as caught:
+            session.deliver(message(), never)
+    assert not caught.value.worn_out
+    assert caught.value.outcome.bounce_class == 24
+    assert caught.value.outcome.ip_address == "127.0.0.1"
+
+
+def test_a_host_that_says_it_is_closing_loses_the_session() -> None:
+    with ScriptedServer(answers={"MAIL": [b"421 4.4.2 idle for too long\r\n"]}) as host:
+        session = session_with(host)
+        with pytest.raises(SessionLost) as caught:
+            session.deliver(message(), never)
+    assert caught.value.worn_out
+    assert caught.value.outcome.code == 421
+    assert caught.value.outcome.reply == "4.4.2 idle for too long"
+
+
+def test_a_refusal_counts_although_the_host_hangs_up_after_it() -> None:
+    answers: dict[str, list[Answer]] = {"MAIL": [b"550 5.7.1 go away\r\n"], "RCPT": [HANG_UP]}
+    with ScriptedServer(answers=answers) as host:
+        session = session_with(host)
+        outcome = session.deliver(message(), never)
+    assert isinstance(outcome, Failed)
+    assert outcome.code == 550
+    assert not session.is_open
+
+
+def test_a_refusal_in_the_middle_of_the_content_counts() -> None:
+    answers: dict[str, list[Answer]] = {
+        "DATA": [b"354 go\r\n552 5.3.4 too large\r\n"],
+        ".": [HANG_UP],
+    }
+    with ScriptedServer(answers=answers) as host:
+        session = session_with(host)
+        outcome = session.deliver(message(), commit_at_once)
+    assert isinstance(outcome, Failed)
+    assert outcome.bounce_class == 23
+
+
+@pytest.mark.parametrize(
+    ("answer", "bounce_class"),
+    [(HANG_UP, 20), (SILENCE, 24), (b"what?\r\n", 20), (b"354 again?\r\n", 20)],
+)
+def test_a_host_lost_after_the_dot_is_a_retry_and_nothing_is_resent(
+    answer: Answer, bounce_class: int
+) -> None:
+    with ScriptedServer(answers={".": [answer]}) as host:
+        session = session_with(host)
+        outcome = session.deliver(message(), commit_at_once)
+    assert isinstance(outcome, Retry)
+    assert outcome.bounce_class == bounce_class
+    assert outcome.reply.endswith("after the whole message was sent")
+    assert not session.is_open
+    assert [verb for c in host.conversations for verb in c.verbs()].count("DATA") == 1
+
+
+def test_an_answer_with_421_to_the_dot_ends_the_session() -> None:
+    with ScriptedServer(answers={".": [b"421 4.3.2 going down\r\n"]}) as host:
+        session = session_with(host)
+        outcome = session.deliver(message(), commit_at_once)
+    assert outcome == Retry(421, "4.3.2 going down", 70, "127.0.0.1", None)
+    assert not session.is_open
+
+
+def test_the_dot_is_sent_inside_the_commit_window_and_nothing_after_it() -> None:
+    seen: list[list[str]] = []
+    with ScriptedServer() as host:
+        session = session_with(host)
+
+        def commit(finish: Callable[[], Outcome]) -> Outcome:
+            deadline = time.monotonic() + 2
+            while host.conversations[0].batches[-1].endswith(b"DATA\r\n"):
+                assert time.monotonic() < deadline
+            seen.append(list(host.conversations[0].verbs()))
+            outcome = finish()
+            seen.append(list(host.conversations[0].verbs()))
+            return outcome
+
+        session.deliver(message(), commit)
+        session.close()
+    assert seen[0][-1] == "DATA"
+    assert seen[1][-1] == "."
+
+
+def test_a_commit_that_breaks_leaves_no_session_behind() -> None:
+    def broken(finish: Callable[[], Outcome]) -> Outcome:
+        raise OSError("disk full")
+
+    with ScriptedServer() as host:
+        session = session_with(host)
+        with pytest.raises(OSError, match="disk full"):
+            session.deliver(message(), broken)
+    assert not session.is_open
+    assert host.contents == []
+
+
+def test_a_message_the_host_cannot_take_fails_without_a_word() -> None:
+    with ScriptedServer(extensions=("SIZE 10",)) as host:
+        session = session_with(host)
+        outcome = session.deliver(message(), never)
+        session.close()
+    assert isinstance(outcome, Failed)
+    assert host.conversations[0].verbs() == ["EHLO", "QUIT"]
+
+
+@pytest.mark.parametrize("reply", [b"250 odd\r\n", b"300 odder\r\n"])
+def test_a_host_out_of_step_is_not_trusted(reply: bytes) -> None:
+    with ScriptedServer(answers={"DATA": [reply]}) as host:
+        session = session_with(host)
+        with pytest.raises(SessionLost, match="out of turn"):
+            session.deliver(message(), never)
+
+
+def test_a_host_that_does_not_reset_is_not_used_again() -> None:
+    answers: dict[str, list[Answer]] = {
+        "DATA": [b"451 4.3.0 no\r\n"],
+        "RSET": [b"502 5.5.1 no\r\n"],
+    }
+    with ScriptedServer(answers=answers) as host:
+        session = session_with(host)
+        session.deliver(message(), never)
+        with pytest.raises(SessionLost, match="reset"):
+            session.deliver(message(), never)
+
+
+def test_closing_twice_or_a_dead_session_is_harmless() -> None:
+    with ScriptedServer(answers={"QUIT": [HANG_UP]}) as host:
+        session = session_with(host)
+        session.close()
+        session.close()
+    assert host.conversations[0].verbs() == ["EHLO", "QUIT"]

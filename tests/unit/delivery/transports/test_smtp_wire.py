@@ -1,0 +1,166 @@
+"""Replies from strangers: their form and their bounds."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from chalicelib.delivery.transports.smtp_wire import (
+    LONGEST_LINE,
+    MOST_LINES,
+    ConnectionLost,
+    Reply,
+    ReplyTimeout,
+    SmtpWire,
+)
+
+Pair = tuple[SmtpWire, socket.socket]
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        near = socket.create_connection(listener.getsockname())
+        far, _ = listener.accept()
+    with near, far:
+        yield SmtpWire(near), far
+
+
+def in_background(far: socket.socket, piece: bytes, pause: float, until: threading.Event) -> None:
+    def pour() -> None:
+        with suppress(OSError):
+            while not until.wait(pause):
+                far.sendall(piece)
+
+    threading.Thread(target=pour, daemon=True).start()
+
+
+@pytest.mark.parametrize(
+    ("sent", "reply"),
+    [
+        (b"250 ok\r\n", Reply(250, ("ok",))),
+        (b"250\r\n", Reply(250, ("",))),
+        (b"250 ok\n", Reply(250, ("ok",))),
+        (b"550-5.1.1 no\r\n550 5.1.1 such user\r\n", Reply(550, ("5.1.1 no", "5.1.1 such user"))),
+        (b"550-one\r\n550-\r\n550 three\r\n", Reply(550, ("one", "", "three"))),
+        (b"550 caf\xc3\xa9 \xff\r\n", Reply(550, ("caf\u00e9 \ufffd",))),
+    ],
+)
+def test_a_reply_is_read(pair: Pair, sent: bytes, reply: Reply) -> None:
+    wire, far = pair
+    far.sendall(sent)
+    assert wire.read_reply(1) == reply
+
+
+def test_the_lines_of_a_reply_are_joined_by_spaces() -> None:
+    assert Reply(550, ("5.1.1 no", "such user")).text == "5.1.1 no such user"
+
+
+def test_replies_that_arrive_together_are_read_one_by_one(pair: Pair) -> None:
+    wire, far = pair
+    far.sendall(b"250 a\r\n550-b\r\n550 c\r\n354 d\r\n")
+    assert [wire.read_reply(1).code for _ in range(3)] == [250, 550, 354]
+
+
+def test_a_reply_that_arrives_in_pieces_is_put_together(pair: Pair) -> None:
+    wire, far = pair
+
+    def dribble() -> None:
+        for byte in b"250-a\r\n250 b\r\n":
+            far.sendall(bytes([byte]))
+
+    threading.Thread(target=dribble).start()
+    assert wire.read_reply(2) == Reply(250, ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"hello\r\n",
+        b"25\r\n",
+        b"\r\n",
+        b"250ok\r\n",
+        b"999 no\r\n",
+        b"150 no\r\n",
+        b"\xb2\xb2\xb2 x\r\n",
+    ],
+)
+def test_what_is_no_reply_ends_the_connection(pair: Pair, sent: bytes) -> None:
+    wire, far = pair
+    far.sendall(sent)
+    with pytest.raises(ConnectionLost, match="no reply"):
+        wire.read_reply(1)
+
+
+def test_a_line_without_end_is_not_read_to_its_end(pair: Pair) -> None:
+    wire, far = pair
+    far.sendall(b"250 " + b"x" * 3 * LONGEST_LINE)
+    with pytest.raises(ConnectionLost, match="line without end"):
+        wire.read_reply(1)
+
+
+def test_a_reply_without_end_is_not_read_to_its_end(pair: Pair) -> None:
+    wire, far = pair
+    far.sendall(b"250-more\r\n" * (MOST_LINES + 1))
+    with pytest.raises(ConnectionLost, match="reply without end"):
+        wire.read_reply(1)
+
+
+def test_silence_is_a_timeout(pair: Pair) -> None:
+    with pytest.raises(ReplyTimeout):
+        pair[0].read_reply(0.05)
+
+
+@pytest.mark.parametrize("piece", [b"2", b"250-more\r\n"])
+def test_a_host_that_trickles_is_held_to_the_time_for_the_whole_reply(
+    pair: Pair, piece: bytes
+) -> None:
+    wire, far = pair
+    done = threading.Event()
+    in_background(far, piece, 0.02, done)
+    started = time.monotonic()
+    with pytest.raises(ReplyTimeout):
+        wire.read_reply(0.2)
+    done.set()
+    assert 0.15 < time.monotonic() - started < 1
+
+
+def test_a_host_that_does_not_read_is_a_timeout(pair: Pair) -> None:
+    started = time.monotonic()
+    with pytest.raises(ReplyTimeout, match="stopped reading"):
+        pair[0].send(b"x" * 50_000_000, 0.2)
+    assert time.monotonic() - started < 2
+
+
+def test_a_closed_connection_is_lost(pair: Pair) -> None:
+    wire, far = pair
+    far.close()
+    with pytest.raises(ConnectionLost, match="closed") as caught:
+        wire.read_reply(1)
+    assert not isinstance(caught.value, ReplyTimeout)
+
+
+def test_a_quiet_connection_is_not_stale(pair: Pair) -> None:
+    assert not pair[0].is_stale()
+
+
+@pytest.mark.parametrize("last_words", [b"421 idle for too long\r\n", b""])
+def test_a_connection_that_was_closed_or_spoken_on_is_stale(pair: Pair, last_words: bytes) -> None:
+    wire, far = pair
+    far.sendall(last_words)
+    if not last_words:
+        far.close()
+    deadline = time.monotonic() + 2
+    while not wire.is_stale() and time.monotonic() < deadline:
+        pass
+    assert wire.is_stale()
+
+
+def test_small_commands_are_not_held_back(pair: Pair) -> None:
+    wire, _ = pair
+    assert wire._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -1,0 +1,86 @@
+"""A local cloud in a process of its own, for tests that stop, kill and start it again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import boto3
+from botocore.config import Config
+
+from infrastructure.local.probes import answers_http
+
+ROOT = Path(__file__).resolve().parents[3]
+DEADLINE = 20.0
+T = TypeVar("T")
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on now."""
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def eventually(question: Callable[[], T], seconds: float = DEADLINE) -> T:
+    """Return the first true answer, asked again and again until the deadline."""
+    deadline = time.monotonic() + seconds
+    while not (answer := question()):
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)
+    return answer
+
+
+class LocalCloud:
+    """The cloud on ``data``. Each start may use another port."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.port = 0
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The endpoint."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start on a fresh port and wait until it answers."""
+        self.port = free_port()
+        arguments = ("--port", str(self.port), "--data", str(self.data))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "infrastructure.local.cloud", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        )
+        eventually(lambda: answers_http(self.port, "/_ministack/health", (200,)))
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send the process a signal; return its status once it has ended."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(DEADLINE)
+
+    def close(self) -> None:
+        """End the process if a test left it running."""
+        if self.process is not None and self.process.poll() is None:
+            self.stop(signal.SIGKILL)
+
+    def client(self, service: str) -> Any:
+        """Return a client of the running cloud that does not retry."""
+        config = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"})
+        session: Any = boto3.session.Session()
+        return session.client(service, endpoint_url=self.url, config=config)
+
+    def snapshot(self) -> str:
+        """Return the name of the newest snapshot, or nothing."""
+        link = self.data / "state" / "current"
+        return os.readlink(link) if link.is_symlink() else ""

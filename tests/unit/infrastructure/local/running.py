@@ -1,0 +1,109 @@
+"""Real servers for the tests of the local runtime: a sink on its own loop, and a web server."""
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TypeVar
+
+from infrastructure.local.mailbox import Mailbox
+from infrastructure.local.sink import Sink, SinkOptions
+
+DEADLINE_SECONDS = 5.0
+T = TypeVar("T")
+
+
+@dataclass
+class RunningSink:
+    """A sink that listens on `port` and stores to `mailbox`."""
+
+    mailbox: Mailbox
+    port: int
+    loop: asyncio.AbstractEventLoop
+    sink: Sink
+
+    def stop(self) -> None:
+        asyncio.run_coroutine_threadsafe(self.sink.stop(), self.loop).result(DEADLINE_SECONDS)
+
+
+@contextmanager
+def running_sink(root: Path, options: SinkOptions | None = None) -> Iterator[RunningSink]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    mailbox = Mailbox(root)
+    sink = Sink(mailbox, options)
+    port = asyncio.run_coroutine_threadsafe(sink.start(), loop).result(DEADLINE_SECONDS)
+    running = RunningSink(mailbox, port, loop, sink)
+    try:
+        yield running
+    finally:
+        running.stop()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+        mailbox.close()
+
+
+@dataclass
+class Request:
+    method: str
+    path: str
+    host: str
+    user_agent: str
+    body: str
+
+
+class Web:
+    """A web server on loopback that redirects every request elsewhere and notes it."""
+
+    def __init__(self) -> None:
+        self.requests: queue.Queue[Request] = queue.Queue()
+        noted = self.requests
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+                agent, host = self.headers["User-Agent"], self.headers["Host"]
+                noted.put(Request(self.command, self.path, host, agent, body))
+                self.send_response(302)
+                self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/next")  # type: ignore[attr-defined]
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            do_POST = do_GET
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_port
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,))
+
+    def next_request(self) -> Request:
+        return self.requests.get(timeout=DEADLINE_SECONDS)
+
+
+@contextmanager
+def running_web() -> Iterator[Web]:
+    web = Web()
+    web.thread.start()
+    yield web
+    web.server.shutdown()
+    web.server.server_close()
+    web.thread.join()
+
+
+def eventually(question: Callable[[], T]) -> T:
+    """The first true answer, asked again and again until the deadline."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    pause = threading.Event()
+    while not (answer := question()):
+        assert time.monotonic() < deadline, "it never happened"
+        pause.wait(0.01)
+    return answer

@@ -1,0 +1,133 @@
+"""What stands behind a relay in these tests, and a raw SMTP client."""
+
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+import threading
+from base64 import b64encode
+from collections.abc import Callable, Iterable
+from logging import LogRecord
+from typing import Any
+
+from relay.ports import Envelope, Identity, LoginRefused, Refused
+
+TIMEOUT = 5.0
+PASSWORD = "key-1"
+
+
+class FakeStore:
+    """Authenticator and acceptor in memory; the hooks let a test refuse, block or fail."""
+
+    def __init__(self) -> None:
+        self.logins: list[tuple[str, int | None, str]] = []
+        self.messages: list[tuple[Identity | None, Envelope]] = []
+        self.threads: set[int] = set()
+        self.on_accept: Callable[[Envelope], None] = lambda envelope: None
+        self.refused_senders: set[str] = set()
+
+    def authenticate(self, password: str, subaccount: int | None, peer_ip: str) -> Identity:
+        self.logins.append((password, subaccount, peer_ip))
+        self.threads.add(threading.get_ident())
+        if password != PASSWORD:
+            raise LoginRefused
+        return Identity(1, subaccount, "k1")
+
+    def check_sender(self, identity: Identity, mail_from: str) -> None:
+        if mail_from in self.refused_senders:
+            raise Refused(550, "5.7.1", "Unconfigured sending domain")
+
+    def accept(self, identity: Identity, envelope: Envelope) -> str:
+        self.on_accept(envelope)
+        self.messages.append((identity, envelope))
+        return f"id-{len(self.messages)}"
+
+    @property
+    def envelopes(self) -> list[Envelope]:
+        return [envelope for _, envelope in self.messages]
+
+
+class FakeInboundStore:
+    """Inbound acceptor in memory that wants one address."""
+
+    def __init__(self) -> None:
+        self.envelopes: list[Envelope] = []
+
+    def wanted(self, recipient: str) -> bool:
+        return recipient == "report@bounce.test"
+
+    def accept(self, envelope: Envelope) -> str:
+        self.envelopes.append(envelope)
+        return f"in-{len(self.envelopes)}"
+
+
+class Wire:
+    """A client that says octets and reads replies; nothing is corrected."""
+
+    def __init__(self, port: int, *, greet: bool = True) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), TIMEOUT)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._received = b""
+        if greet:
+            self.greeting = self.reply()
+
+    def say(self, octets: bytes) -> None:
+        self.socket.sendall(octets)
+
+    def ask(self, octets: bytes) -> str:
+        self.say(octets)
+        return self.reply()
+
+    def reply(self) -> str:
+        """One whole reply; the lines of a long one joined by newlines. Empty at the end."""
+        lines: list[str] = []
+        while not lines or lines[-1][3:4] == "-":
+            while b"\r\n" not in self._received:
+                octets = self._receive()
+                if not octets:
+                    return ""
+                self._received += octets
+            line, _, self._received = self._received.partition(b"\r\n")
+            lines.append(line.decode())
+        return "\n".join(lines)
+
+    def replies(self, count: int) -> list[str]:
+        return [self.reply() for _ in range(count)]
+
+    def codes(self, count: int) -> list[int]:
+        return [int(reply[:3]) for reply in self.replies(count)]
+
+    def is_quiet(self, seconds: float) -> bool:
+        """Whether nothing comes for so long."""
+        return not self._received and not select.select([self.socket], [], [], seconds)[0]
+
+    def start_tls(self, trust: ssl.SSLContext) -> None:
+        self.socket = trust.wrap_socket(self.socket, server_hostname="localhost")
+
+    def log_in(self, password: str = PASSWORD) -> str:
+        self.ask(b"EHLO client.test\r\n")
+        return self.ask(b"AUTH PLAIN " + plain("SMTP_Injection", password) + b"\r\n")
+
+    def begin_data(self) -> str:
+        """Up to the reply to DATA."""
+        self.say(b"MAIL FROM:<a@example.test>\r\nRCPT TO:<b@example.test>\r\nDATA\r\n")
+        return self.replies(3)[-1]
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def _receive(self) -> bytes:
+        try:
+            return self.socket.recv(65536)
+        except ConnectionError:
+            return b""
+
+
+def fields_of(records: Iterable[LogRecord], message: str) -> dict[str, Any]:
+    """What the first record with this message carries."""
+    return next(vars(record) for record in records if record.getMessage() == message)
+
+
+def plain(username: str, password: str) -> bytes:
+    return b64encode(f"\0{username}\0{password}".encode())

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from email.message import EmailMessage
+from email.mime.text import MIMEText
+from email.policy import SMTP
+from typing import Any
+
+import pytest
+
+from relay.api_header import take_api_header
+from relay.api_options import ApiOptions, Copy, SendOptions
+from relay.ports import Refused
+
+
+def message(header: str, *, name: str = "X-SVC-API") -> bytes:
+    return f"Subject: a\r\n{name}: {header}\r\nTo: b@c.test\r\n\r\nbody\r\n".encode()
+
+
+def options_of(given: Any) -> ApiOptions:
+    options, _ = take_api_header(message(json.dumps(given)))
+    assert options is not None
+    return options
+
+
+def refusal_of(raw: bytes) -> str:
+    with pytest.raises(Refused) as refused:
+        take_api_header(raw)
+    assert (refused.value.reply.code, refused.value.reply.enhanced) == (550, "5.6.0")
+    return refused.value.reply.text
+
+
+def test_a_message_without_the_header_comes_back_itself() -> None:
+    plain = b"Subject: a\r\n\r\nX-SVC-API: {}\r\n"
+    assert take_api_header(plain) == (None, plain)
+    assert take_api_header(plain)[1] is plain
+
+
+@pytest.mark.parametrize("name", ["X-SVC-API", "X-MSYS-API", "x-msys-api"])
+def test_the_header_is_read_and_removed(name: str) -> None:
+    options, rest = take_api_header(message('{"campaign_id": "spring"}', name=name))
+    assert options == ApiOptions(campaign_id="spring")
+    assert rest == b"Subject: a\r\nTo: b@c.test\r\n\r\nbody\r\n"
+
+
+def test_the_header_may_be_the_only_one_or_the_last() -> None:
+    assert take_api_header(b"X-SVC-API: {}\r\n\r\nbody\r\n")[1] == b"\r\nbody\r\n"
+    assert take_api_header(b"A: b\r\nX-SVC-API: {}\r\n")[1] == b"A: b\r\n"
+
+
+def test_only_the_top_header_section_is_looked_at() -> None:
+    for body in (b"\r\nX-SVC-API: {bad\r\n", b"A: b\r\n\r\nX-SVC-API: {bad\r\n\r\n"):
+        assert take_api_header(body) == (None, body)
+
+
+def test_another_headers_continuation_is_not_the_header() -> None:
+    raw = b"A: b\r\n X-SVC-API: {bad\r\n\r\nbody\r\n"
+    assert take_api_header(raw) == (None, raw)
+
+
+def test_everything_it_may_ask_for_is_read() -> None:
+    assert options_of(
+        {
+            "campaign_id": "c",
+            "metadata": {"a": {"b": [1, None, True]}},
+            "tags": ["x", "y"],
+            "cc": ["a@b.test", {"email": "c@d.test", "name": "C"}],
+            "bcc": [{"email": "e@f.test"}],
+            "archive": ["g@h.test"],
+            "options": {
+                "open_tracking": True,
+                "click_tracking": False,
+                "transactional": True,
+                "skip_suppression": False,
+                "inline_css": True,
+                "ip_pool": "pool",
+                "dkim_key": "key",
+                "unknown": 1,
+            },
+            "substitution_data": {"ignored": 1},
+        }
+    ) == ApiOptions(
+        campaign_id="c",
+        metadata={"a": {"b": [1, None, True]}},
+        tags=("x", "y"),
+        cc=(Copy("a@b.test"), Copy("c@d.test", "C")),
+        bcc=(Copy("e@f.test"),),
+        archive=(Copy("g@h.test"),),
+        options=SendOptions(
+            open_tracking=True,
+            click_tracking=False,
+            transactional=True,
+            skip_suppression=False,
+            inline_css=True,
+            ip_pool="pool",
+            dkim_key="key",
+        ),
+    )
+
+
+def test_what_it_does_not_say_is_not_set() -> None:
+    assert options_of({}) == ApiOptions()
+    assert options_of({}).options.open_tracking is None
+
+
+def test_a_fold_is_one_space() -> None:
+    options, rest = take_api_header(message('{"campaign_id":\r\n\t "a\r\n \t b",\r\n "tags":[]}'))
+    assert options == ApiOptions(campaign_id="a b")
+    assert rest == b"Subject: a\r\nTo: b@c.test\r\n\r\nbody\r\n"
+
+
+def test_text_outside_ascii_may_be_escaped_encoded_or_utf8() -> None:
+    encoded = '{"campaign_id": "=?utf-8?B?w7w=?="}'
+    for header in ('{"campaign_id": "\\u00fc"}', encoded, '{"campaign_id": "\u00fc"}'):
+        options, _ = take_api_header(message(header))
+        assert options == ApiOptions(campaign_id="\u00fc")
+
+
+@pytest.mark.parametrize("escape", [True, False])
+def test_what_the_standard_library_writes_is_read_back(escape: bool) -> None:
+    given = {
+        "campaign_id": "gr\u00fc\u00dfe",
+        "metadata": {"long": "word " * 40, "longer": "x" * 300, "url": "https://a.test/?b=c&d=_"},
+        "tags": [f"tag-{number}" for number in range(60)],
+    }
+    header = json.dumps(given, ensure_ascii=escape)
+    modern = EmailMessage(policy=SMTP)
+    modern["Subject"], modern["X-SVC-API"] = "a", header
+    modern.set_content("body")
+    old = MIMEText("body")
+    old["Subject"], old["X-SVC-API"] = "a", header
+    for raw in (modern.as_bytes(), old.as_bytes(policy=old.policy.clone(linesep="\r\n"))):
+        options, rest = take_api_header(raw)
+        assert options is not None
+        assert options.campaign_id == given["campaign_id"]
+        assert options.metadata == given["metadata"]
+        assert list(options.tags) == given["tags"]
+        assert b"SVC" not in rest
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"campaign_id": 1}, "campaign_id must be a string"),
+        ({"campaign_id": None}, "campaign_id must be a string"),
+        ({"campaign_id": "x" * 65}, "campaign_id is over 64 bytes"),
+        ({"campaign_id": "\u00fc" * 33}, "campaign_id is over 64 bytes"),
+        ({"campaign_id": "a\r\nX: y"}, "campaign_id must not have CR, LF or NUL"),
+        ({"metadata": []}, "metadata must be an object"),
+        ({"tags": "x"}, "tags must be an array"),
+        ({"tags": [1]}, "each of tags must be a string"),
+        ({"cc": "a@b.test"}, "cc must be an array"),
+        ({"bcc": [1]}, "each of bcc must be a string or an object"),
+        ({"bcc": [{"name": "x"}]}, "each of bcc must have an email"),
+        ({"archive": [{"email": 1}]}, "email in archive must be a string"),
+        ({"cc": [{"email": "a@b.test", "name": 1}]}, "name in cc must be a string"),
+        ({"cc": [{"email": "a@b.test", "name": "x\ny"}]}, "name in cc must not have CR, LF or NUL"),
+        ({"cc": ["a@b.test\r\nX: y"]}, "each of cc must not have CR, LF or NUL"),
+        ({"cc": ["nobody"]}, "cc has an address that is not valid"),
+        ({"options": []}, "options must be an object"),
+        ({"options": {"open_tracking": 1}}, "options.open_tracking must be a boolean"),
+        ({"options": {"click_tracking": "true"}}, "options.click_tracking must be a boolean"),
+        ({"options": {"transactional": None}}, "options.transactional must be a boolean"),
+        ({"options": {"skip_suppression": 0}}, "options.skip_suppression must be a boolean"),
+        ({"options": {"inline_css": []}}, "options.inline_css must be a boolean"),
+        ({"options": {"ip_pool": 1}}, "options.ip_pool must be a string"),
+        ({"options": {"dkim_key": {}}}, "options.dkim_key must be a string"),
+        ([], "must be a JSON object"),
+        ("text", "must be a JSON object"),
+    ],
+)
+def test_a_wrong_field_is_refused_by_name(given: Any, reason: str) -> None:
+    assert refusal_of(message(json.dumps(given))) == f"API header: {reason}"
+
+
+def test_a_campaign_id_of_64_bytes_is_taken() -> None:
+    assert options_of({"campaign_id": "x" * 64}).campaign_id == "x" * 64
+
+
+def test_a_thousand_copies_in_all_are_taken_and_one_more_is_not() -> None:
+    copies = {
+        "cc": ["a@b.test"] * 400,
+        "bcc": ["a@b.test"] * 400,
+        "archive": ["a@b.test"] * 200,
+    }
+    assert len(options_of(copies).bcc) == 400
+    copies["archive"].append("a@b.test")
+    assert "more than 1000 addresses" in refusal_of(message(json.dumps(copies)))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "{",
+        "{'a': 1}",
+        '{"metadata": NaN}',
+        '{"metadata": {"a": 1e999}}',
+        '{"campaign_id": "\\ud800"}',
+        '{"metadata": ' + "[" * 100_000,
+        '{"metadata": {"a": ' + "9" * 10_000 + "}}",
+        '{"campaign_id": "=?utf-8?q?=FF?="}',
+    ],
+)
+def test_what_is_no_json_is_a_parse_error(header: str) -> None:
+    assert refusal_of(message(header)) == "API header: JSON parse error"
+
+
+def test_octets_that_are_not_utf8_are_a_parse_error() -> None:
+    assert "JSON parse error" in refusal_of(b'X-SVC-API: {"campaign_id": "\xff"}\r\n\r\n')
+
+
+def test_a_header_beyond_all_use_is_refused_unread() -> None:
+    assert refusal_of(message("[" + " " * 600_000 + "]")) == "API header: over 524288 bytes"
+
+
+@pytest.mark.parametrize("second", ["X-SVC-API", "X-MSYS-API"])
+def test_a_second_header_is_refused(second: str) -> None:
+    raw = f"X-SVC-API: {{}}\r\n{second}: {{}}\r\n\r\n".encode()
+    assert refusal_of(raw) == "API header: given more than once"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"A: b\r\n" * 1_000_000 + b"\r\n",
+        b"X-SVC-API:" + b"\r\n " * 1_000_000 + b"\r\n\r\n",
+        b"X-SVC-API: " + b"=?u?q?" * 500_000 + b"\r\n\r\n",
+        b"x-svc-api" * 500_000,
+        b"X-SVC-API: {}\r\n\r\n" + b"x" * 20_000_000,
+    ],
+)
+def test_large_and_hostile_messages_take_linear_time(raw: bytes) -> None:
+    started = time.process_time()
+    with contextlib.suppress(Refused):
+        take_api_header(raw)
+    assert time.process_time() - started < 2.0

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from relay import replies
+from relay.counters import Counters
+from relay.ports import Envelope
+from tests.unit.relay.fakes import fields_of
+
+
+def envelope(recipients: int, octets: int) -> Envelope:
+    addresses = tuple(f"r{number}@x.test" for number in range(recipients))
+    return Envelope("a@example.test", addresses, b"x" * octets, "192.0.2.1", False)
+
+
+def test_the_figures_are_fields_of_one_record(caplog: pytest.LogCaptureFixture) -> None:
+    counters = Counters(connections=3)
+    counters.accepted("1", envelope(recipients=2, octets=100), seconds=0.5)
+    counters.accepted("2", envelope(recipients=1, octets=50), seconds=0.25)
+    with caplog.at_level("INFO", "relay"):
+        counters.write((2525,), connections_open=1)
+    expected = {
+        "connections": 3,
+        "connections_open": 1,
+        "ports": [2525],
+        "messages_accepted": 2,
+        "recipients_accepted": 3,
+        "octets_accepted": 150,
+        "accept_seconds": 0.75,
+        "slowest_accept_seconds": 0.5,
+    }
+    assert expected.items() <= fields_of(caplog.records, "relay counters").items()
+
+
+def test_a_message_is_a_record_without_addresses(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "relay"):
+        Counters().accepted("7", envelope(recipients=2, octets=100), seconds=0.5)
+    record = fields_of(caplog.records, "message accepted")
+    expected = {"message_id": "7", "peer_ip": "192.0.2.1", "recipients": 2, "octets": 100}
+    assert expected.items() <= record.items()
+    assert "x.test" not in str(record)
+
+
+def test_what_may_come_again_is_not_counted_as_refused(caplog: pytest.LogCaptureFixture) -> None:
+    counters = Counters()
+    with caplog.at_level("INFO", "relay"):
+        counters.refused(replies.BARE_LINE_END, "192.0.2.1")
+        counters.refused(replies.fault("1"), "192.0.2.1")
+    assert (counters.messages_refused, counters.messages_deferred) == (1, 1)
+    assert [vars(record)["reply_code"] for record in caplog.records] == [554, 451]

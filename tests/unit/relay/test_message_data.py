@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import itertools
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from relay.message_data import MessageData
+from relay.ports import Refusal
+
+MAX = 10_000
+MAX_LINE = 100
+
+
+def read(*chunks: bytes, max_octets: int = MAX, max_line: int = MAX_LINE) -> tuple[bytes, bytes]:
+    """The message and what follows it, or the refusal's text and what follows."""
+    data = MessageData(max_octets, max_line)
+    rest = None
+    for number, chunk in enumerate(chunks):
+        rest = data.feed(chunk)
+        if rest is not None:
+            rest += b"".join(chunks[number + 1 :])
+            break
+    assert rest is not None, "the message did not end"
+    try:
+        return data.message(), rest
+    except Refusal as refusal:
+        return str(refusal).encode(), rest
+
+
+def never_ends(octets: bytes) -> bool:
+    return MessageData(MAX, MAX_LINE).feed(octets) is None
+
+
+def test_a_message_ends_at_a_lone_dot() -> None:
+    assert read(b"Subject: x\r\n\r\nhello\r\n.\r\nQUIT\r\n") == (
+        b"Subject: x\r\n\r\nhello\r\n",
+        b"QUIT\r\n",
+    )
+
+
+def test_a_lone_dot_at_once_is_an_empty_message() -> None:
+    assert read(b".\r\n") == (b"", b"")
+    assert read(b".", b"\r", b"\nNOOP\r\n") == (b"", b"NOOP\r\n")
+
+
+def test_a_message_may_begin_with_an_empty_line() -> None:
+    assert read(b"\r\n.\r\n") == (b"\r\n", b"")
+
+
+def test_a_dot_that_begins_a_line_is_taken_away() -> None:
+    assert read(b"..one\r\n.two\r\nthree.\r\n...\r\n.\r\n")[0] == b".one\r\ntwo\r\nthree.\r\n..\r\n"
+
+
+@pytest.mark.parametrize(
+    "false_end",
+    [
+        b"\n.\n",
+        b"\r.\r",
+        b"\n.\r\n",
+        b"\r\n.\n",
+        b"\r\n\0.\r\n",
+        b"\r\n.\r",
+        b"\r.\r\n",
+        b"\r\n.\0\r\n",
+    ],
+)
+def test_only_crlf_dot_crlf_ends_a_message(false_end: bytes) -> None:
+    smuggled = b"Subject: a\r\n\r\nx" + false_end + b"MAIL FROM:<evil@x.test>\r\n"
+    assert never_ends(smuggled)
+    text, rest = read(smuggled + b".\r\nNOOP\r\n")
+    assert text.startswith(b"554 5.6.0")
+    assert rest == b"NOOP\r\n"
+
+
+@pytest.mark.parametrize("fault", [b"a\nb", b"a\rb", b"a\r\r\nb", b"a\n\rb", b"\n", b"\r"])
+def test_a_bare_cr_or_lf_is_refused_and_not_repaired(fault: bytes) -> None:
+    assert b"CRLF" in read(fault + b"\r\n.\r\n")[0]
+
+
+def test_a_nul_is_refused() -> None:
+    assert b"NUL" in read(b"a\0b\r\n.\r\n")[0]
+
+
+def test_a_message_of_the_greatest_size_is_taken_and_one_octet_more_is_not() -> None:
+    body = (b"x" * 48 + b"\r\n") * 10
+    assert read(body + b".\r\n", max_octets=500)[0] == body
+    assert read(b"y" + body + b".\r\n", max_octets=500)[0].startswith(b"552 5.3.4")
+
+
+def test_dot_stuffing_does_not_count_to_the_size() -> None:
+    assert read(b"..\r\n" * 10 + b".\r\n", max_octets=30)[0] == b".\r\n" * 10
+
+
+def test_size_is_the_reason_given_when_a_line_is_too_long_as_well() -> None:
+    assert read(b"x" * 600, b"x" * 600 + b"\r\n.\r\n", max_octets=1000)[0].startswith(b"552")
+
+
+def test_a_message_that_is_too_big_is_not_kept() -> None:
+    data = MessageData(100, MAX_LINE)
+    for _ in range(10):
+        data.feed(b"x" * 60 + b"\r\n")
+    assert sum(map(len, data._parts)) == 0
+
+
+def test_a_line_of_the_greatest_length_is_taken_and_one_octet_more_is_not() -> None:
+    fits = b"x" * (MAX_LINE - 2) + b"\r\n"
+    assert read(fits * 3 + b".\r\n")[0] == fits * 3
+    assert b"longer than 100" in read(fits + b"y" + fits + b".\r\n")[0]
+
+
+def test_a_long_line_is_found_across_chunks() -> None:
+    assert b"longer than 100" in read(b"a\r\n", b"x" * 60, b"x" * 60, b"\r\n.\r\n")[0]
+    assert not read(b"x" * 60, b"\r\n", b"x" * 60, b"\r\n.\r\n")[0].startswith(b"554")
+
+
+octets = st.text("a.\r\n\0", max_size=40).map(str.encode)
+
+
+def reference(stream: bytes) -> tuple[bytes, bytes]:
+    """The same contract, written line by line."""
+    whole, _, rest = (b"\r\n" + stream).partition(b"\r\n.\r\n")
+    message = whole[2:] + b"\r\n" if whole else b""
+    bare = message.replace(b"\r\n", b"")
+    if b"\r" in bare or b"\n" in bare:
+        return b"bare", rest
+    if b"\0" in message:
+        return b"nul", rest
+    lines = message.split(b"\r\n")
+    return b"\r\n".join(line.removeprefix(b".") for line in lines), rest
+
+
+@settings(max_examples=300, deadline=None)
+@given(octets, octets, st.lists(st.integers(0, 90), max_size=6))
+def test_the_outcome_does_not_depend_on_how_octets_arrive(
+    before: bytes, after: bytes, cuts: list[int]
+) -> None:
+    stream = before + b"\r\n.\r\n" + after
+    edges = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
+    chunks = [stream[a:b] for a, b in itertools.pairwise(edges)]
+    message, rest = read(*chunks)
+    expected, expected_rest = reference(stream)
+    assert rest == expected_rest
+    if expected in (b"bare", b"nul"):
+        assert message.startswith(b"554")
+    else:
+        assert message == expected
+
+
+def test_twenty_megabytes_of_short_lines_are_read_in_linear_time() -> None:
+    data = MessageData(64 * 2**20, MAX_LINE)
+    chunk = b"..\r\na.\r\n" * 8192
+    started = time.process_time()
+    for _ in range(320):
+        assert data.feed(chunk) is None
+    assert data.feed(b".\r\n") == b""
+    assert len(data.message()) == 320 * 8192 * 7
+    assert time.process_time() - started < 3.0

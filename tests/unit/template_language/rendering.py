@@ -1,0 +1,46 @@
+"""One call from template to output, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from chalicelib.template_language import (
+    HTML,
+    Budget,
+    Part,
+    SnippetSource,
+    TemplateRenderError,
+    TemplateSyntaxError,
+    compile_part,
+)
+
+
+def render(
+    template: str,
+    data: Mapping[str, Any] | None = None,
+    part: Part = HTML,
+    *,
+    snippets: SnippetSource | None = None,
+    dynamic: Mapping[str, Any] | None = None,
+    budget: Budget | None = None,
+) -> str:
+    """Return the output of a template."""
+    compiled = compile_part(template, part)
+    return compiled.render(data or {}, snippets=snippets, dynamic=dynamic, budget=budget)
+
+
+def render_fault(template: str, data: Mapping[str, Any] | None = None, **options: Any) -> str:
+    """Return the detail of the error that rendering ends with."""
+    with pytest.raises(TemplateRenderError) as caught:
+        render(template, data, **options)
+    return caught.value.detail
+
+
+def syntax_fault(template: str, part: Part = HTML) -> str:
+    """Return the detail of the error that compiling ends with."""
+    with pytest.raises(TemplateSyntaxError) as caught:
+        compile_part(template, part)
+    return caught.value.detail
