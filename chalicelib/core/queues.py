@@ -210,7 +210,8 @@ def consume_together(event: Json, handle: Callable[[list[Received]], None]) -> J
             _log.exception("malformed message %s", record["messageId"])
             failed.append(record["messageId"])
     try:
-        handle([message for _, message in readable])
+        if readable:
+            handle([message for _, message in readable])
     except Exception:
         _log.exception("a batch of %d messages failed; trying each alone", len(readable))
         failed += [name for name, message in readable if not _succeeds(handle, message)]

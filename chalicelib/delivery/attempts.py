@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 
@@ -43,7 +43,10 @@ def attempt_all(
             return None
         return message.index, _attempt(transport, message, journal)
 
-    return dict(found for found in _pool().map(attempt, messages) if found)
+    running = [_pool().submit(attempt, message) for message in messages]
+    # All come to their end before a failure of one is told: the journal must outlive them
+    wait(running)
+    return dict(found for each in running if (found := each.result()))
 
 
 def _attempt(transport: Transport, message: FinishedMessage, journal: Journal) -> Entry:

@@ -64,22 +64,20 @@ def read_search(query: Mapping[str, str]) -> Search:
         start, end, before, total = _read_cursor(cursor)
         return Search(Window(start, end), types, recipients, per_page, before, total)
     now = clock.now_ms()
-    end = _read_time(query, "to", now - int(settings().events_lag * 1000))
     start = _read_time(query, "from", now - _DAY_MS)
+    # What began within the lag has an end, too: it has found nothing yet
+    end = _read_time(query, "to", max(start, now - int(settings().events_lag * 1000)))
     if start > end:
-        raise ApiError(
-            400, "invalid params", description="from must be before to", code="1200"
-        )
+        raise invalid_params("from must be before to")
     oldest = now - settings().events_retention * 1000
     return Search(Window(max(start, oldest), end), types, recipients, per_page)
 
 
 def run(account_id: int, search: Search, query: Mapping[str, str]) -> Found:
     """Find one page of an account's events."""
-    total = search.total
-    if total is None:
-        total = sum(1 for _ in _matching(account_id, search))
-    page = list(islice(_matching(account_id, search), search.per_page + 1))
+    found = _matching(account_id, search)
+    page = list(islice(found, search.per_page + 1))
+    total = len(page) + sum(1 for _ in found) if search.total is None else search.total
     shown = page[: search.per_page]
     more = len(page) > len(shown)
     link = _next_link(search, query, shown[-1][0], total) if more else ""

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from chalicelib.core import clock
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.settings import settings
 from chalicelib.events.model import Event
@@ -31,6 +30,8 @@ from chalicelib.events.model import Event
 _events = Table("events")
 
 _HOUR_MS = 3_600_000
+_DIGITS = 13  # of the milliseconds in a position, which sort as text
+_LATEST_MS = 10**_DIGITS - 1
 _PAGE = 200
 
 # What most events have in common, so that even a single one compresses well (RFC 1950 dictionary).
@@ -62,11 +63,11 @@ class Window:
 
 def put_all(events: Sequence[Event]) -> None:
     """Store events (of any accounts); those stored before are rewritten unchanged."""
-    expires = int(clock.now()) + settings().events_retention
     unique = {event["event_id"]: event for event in events}
-    _events.write_all([_to_item(event, expires) for event in unique.values()])
-    for account, hour in {(e["customer_id"], _hour(e["timestamp"])) for e in unique.values()}:
-        _note_hour(account, hour)
+    _events.write_all([_to_item(event) for event in unique.values()])
+    hours = {(e["customer_id"], e["timestamp"] // _HOUR_MS * _HOUR_MS) for e in unique.values()}
+    for account, begin in hours:
+        _note_hour(account, begin)
 
 
 def newest_first(
@@ -76,27 +77,38 @@ def newest_first(
 
     ``before`` is the position behind which to go on; ``recipients`` narrows to these addresses.
     """
-    low = f"{window.start:013d}"
-    high = min(before, f"{window.end:013d}") if before else f"{window.end:013d}"
+    low, high = _position(window.start), _position(window.end)
+    high = min(before, high) if before else high
+    if low >= high:  # which a query would refuse as a range
+        return
     if recipients:
         keys = [f"{account_id}#{address}" for address in recipients]
         yield from _merged(keys, low, high, _page_of_recipient)
         return
-    for hour in _hours(account_id, window):
+    for hour in _hours(account_id, low, high):
         shards = [f"{account_id}#{hour}#{shard}" for shard in range(settings().events_shards)]
         yield from _merged(shards, low, high, _page_of_hour)
 
 
-def _to_item(event: Event, expires: int) -> Item:
+def _position(moment_ms: int) -> str:
+    """Return where events of this moment begin, for any moment that a caller may name."""
+    return f"{min(max(moment_ms, 0), _LATEST_MS):0{_DIGITS}d}"
+
+
+def _to_item(event: Event) -> Item:
     account, stamp, event_id = event["customer_id"], event["timestamp"], event["event_id"]
     shard = int(event_id) % settings().events_shards
     return {
         "pk": f"{account}#{_hour(stamp)}#{shard}",
-        "sk": f"{stamp:013d}#{event_id}",
+        "sk": f"{_position(stamp)}#{event_id}",
         "recipient_key": f"{account}#{event['rcpt_to']}",
         "data": _compress(event),
-        "expires": expires,
+        "expires": _expiry(stamp),
     }
+
+
+def _expiry(moment_ms: int) -> int:
+    return moment_ms // 1000 + settings().events_retention
 
 
 def _compress(event: Event) -> bytes:
@@ -115,19 +127,20 @@ def _hour(stamp_ms: int) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _note_hour(account: str, hour: str) -> None:
-    """Note once per process that the account has events in this hour."""
-    expires = int(clock.now()) + settings().events_retention + 7200
-    _events.put({"pk": f"{account}#hours", "sk": hour, "expires": expires})
+def _note_hour(account: str, begin_ms: int) -> None:
+    """Note once per process that the account has events in the hour that begins then."""
+    expires = _expiry(begin_ms + _HOUR_MS)
+    _events.put({"pk": f"{account}#hours", "sk": _hour(begin_ms), "expires": expires})
 
 
-def _hours(account_id: int, window: Window) -> list[str]:
+def _hours(account_id: int, low: str, high: str) -> list[str]:
+    """Return the hours that hold events between two positions, newest first."""
     noted = _events.query_all(
         "#pk = :pk AND #sk BETWEEN :low AND :high",
         {
             "pk": f"{account_id}#hours",
-            "low": _hour(window.start),
-            "high": _hour(window.end),
+            "low": _hour(int(low[:_DIGITS])),
+            "high": _hour(int(high[:_DIGITS])),
         },
         newest_first=True,
     )

@@ -9,8 +9,8 @@ from email.utils import format_datetime
 from functools import lru_cache
 
 from chalicelib.core.addresses import Mailbox, read_mailbox
-from chalicelib.generation.headers import Address, encode_addresses, encode_header
-from chalicelib.generation.mime import build_message
+from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
+from chalicelib.mail_format.mime import build_message
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from email.utils import format_datetime, parseaddr
 from functools import cached_property
 
 from chalicelib.core.addresses import Mailbox, is_address
-from chalicelib.generation import rfc822
+from chalicelib.mail_format import rfc822
 
 
 class Prebuilt:

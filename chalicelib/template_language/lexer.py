@@ -74,7 +74,9 @@ def read_tag(source: str, start: int, line: int) -> Tag:
             raise _unreadable(source, match.start("close"), closing, opened, line)
         tokens.append(_token(kind, text, line))
         position = match.end()
-    raise _unreadable(source, position, closing, opened, line)
+    raise _missing_end(source, position, closing, opened) or Fault(
+        "the expression is too long", opened
+    )
 
 
 def _token(kind: str, text: str, line: int) -> Token:
@@ -103,12 +105,16 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _unreadable(source: str, position: int, closing: str, opened: int, line: int) -> Fault:
-    """Return the fault for a tag that stops making sense at ``position``.
+    """Return the fault for a tag that stops making sense at ``position``."""
+    return _missing_end(source, position, closing, opened) or Fault(
+        near(source[position : position + 1]), line
+    )
 
-    It was meant to end earlier when the braces do not close before the next ones open.
-    """
+
+def _missing_end(source: str, position: int, closing: str, opened: int) -> Fault | None:
+    """Return a fault when the braces do not close before the next ones open."""
     end = source.find(closing, position)
     opening = source.find("{{", position)
-    if end < 0 or 0 <= opening < end:
-        return Fault(f"substitution statement missing ending '{closing}'", opened)
-    return Fault(near(source[position : position + 1]), line)
+    if end >= 0 and not 0 <= opening < end:
+        return None
+    return Fault(f"substitution statement missing ending '{closing}'", opened)

@@ -11,8 +11,8 @@ from chalicelib.core import clock, ids
 from chalicelib.core.addresses import is_address
 from chalicelib.core.errors import bad_format
 from chalicelib.core.settings import settings
-from chalicelib.generation import rfc822
 from chalicelib.generation.prebuilt import sender_of
+from chalicelib.mail_format import rfc822
 from chalicelib.sending_domains.lookup import check_sending_domain, invalid_domain
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.submit import submit

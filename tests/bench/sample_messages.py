@@ -3,8 +3,8 @@
 import random
 from typing import NamedTuple
 
-from chalicelib.generation.headers import Address, encode_addresses, encode_header
-from chalicelib.generation.mime import build_message
+from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
+from chalicelib.mail_format.mime import build_message
 
 WORDS = [
     "the",

@@ -73,13 +73,14 @@ class ScriptedServer:
         tls: ssl.SSLContext | None = None,
         login: tuple[str, str] | None = None,
         host: str = "127.0.0.1",
+        port: int = 0,
     ) -> None:
         self._extensions = extensions
         self._answers = answers or {}
         self.tls = tls
         self.login = login
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._listener = socket.create_server((host, 0), family=family)
+        self._listener = socket.create_server((host, port), family=family)
         self._open: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -35,7 +36,7 @@ def eventually(question: Callable[[], T], seconds: float = DEADLINE) -> T:
     deadline = time.monotonic() + seconds
     while not (answer := question()):
         assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
+        threading.Event().wait(0.01)
     return answer
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.generation.headers import Address, encode_addresses, encode_header
-from chalicelib.generation.mime import build_message
+from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
+from chalicelib.mail_format.mime import build_message
 from chalicelib.sending_domains import dkim
 from chalicelib.sending_domains.dkim import (
     DkimError,
@@ -22,7 +22,7 @@ from chalicelib.sending_domains.dkim import (
     load_signer,
     txt_record,
 )
-from tests.unit.generation.examples import BODY, ONE_LINE, examples
+from tests.unit.mail_format.examples import BODY, ONE_LINE, examples
 
 PAIR = generate_key(1024)
 SIGNER = Signer(PAIR.private_pem, "sel", "example.test")

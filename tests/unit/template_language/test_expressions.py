@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.template_language.words import KEYWORDS
+
 from .rendering import render, render_fault, syntax_fault
 
 
@@ -139,33 +141,7 @@ def test_what_does_not_belong_is_named(template: str, near: str) -> None:
     assert syntax_fault(template) == f"syntax error near '{near}'"
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        "and",
-        "break",
-        "do",
-        "each",
-        "else",
-        "elseif",
-        "end",
-        "false",
-        "for",
-        "function",
-        "if",
-        "in",
-        "local",
-        "nil",
-        "not",
-        "or",
-        "repeat",
-        "return",
-        "then",
-        "true",
-        "until",
-        "while",
-    ],
-)
+@pytest.mark.parametrize("word", sorted(KEYWORDS))
 def test_a_keyword_is_never_a_variable(word: str) -> None:
     data = {word: "data"}
     template = "{{ " + word + " }}"

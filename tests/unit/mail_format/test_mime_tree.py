@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.generation.header_section import MessageError
-from chalicelib.generation.mime_tree import MAX_DEPTH, MAX_PARTS, parse_tree
-from tests.unit.generation.examples import examples
+from chalicelib.mail_format.header_section import MessageError
+from chalicelib.mail_format.mime_tree import MAX_DEPTH, MAX_PARTS, parse_tree
+from tests.unit.mail_format.examples import examples
 
 LEAF = st.builds(
     lambda head, body: head + b"\r\n" + body,

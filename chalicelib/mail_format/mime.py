@@ -14,7 +14,7 @@ from hashlib import sha256
 from unicodedata import combining, normalize
 from urllib.parse import quote
 
-from chalicelib.generation.transfer_encoding import encode_text, is_base64, wrap_base64
+from chalicelib.mail_format.transfer_encoding import encode_text, is_base64, wrap_base64
 
 _LONGEST_NAME = 255  # bytes, spec 2.2; with it no header line below can pass 998
 _LONGEST_TYPE = 900

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.generation.headers import encode_header
-from chalicelib.generation.mime import Attachment, InlineImage, MimeError, build_message
-from tests.unit.generation.examples import BODY, ONE_LINE, examples
+from chalicelib.mail_format.headers import encode_header
+from chalicelib.mail_format.mime import Attachment, InlineImage, MimeError, build_message
+from tests.unit.mail_format.examples import BODY, ONE_LINE, examples
 
 HEADERS = [b"From: a@example.test\r\n", b"Subject: x\r\n"]
 PIXEL = b64encode(b"\x89PNG pixel").decode()

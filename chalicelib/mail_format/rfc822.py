@@ -9,9 +9,9 @@ Time is linear in the size of the message.
 import re
 from collections.abc import Iterable, Sequence
 
-from chalicelib.generation.header_section import MessageError, header_fields, split_head
-from chalicelib.generation.mime_tree import Part, parse_tree
-from chalicelib.generation.transfer_encoding import normalise_newlines
+from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
+from chalicelib.mail_format.mime_tree import Part, parse_tree
+from chalicelib.mail_format.transfer_encoding import normalise_newlines
 
 __all__ = [
     "Field",

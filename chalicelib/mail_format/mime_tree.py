@@ -9,7 +9,7 @@ honest message has. Messages inside message/rfc822 parts are not entered.
 import re
 from typing import NamedTuple
 
-from chalicelib.generation.header_section import MessageError, header_fields, split_head
+from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
 
 MAX_DEPTH = 32
 MAX_PARTS = 1000

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chalicelib.generation.header_section import header_fields
-from chalicelib.generation.headers import Address, HeaderError, encode_addresses, encode_header
-from tests.unit.generation.examples import ONE_LINE, examples
+from chalicelib.mail_format.header_section import header_fields
+from chalicelib.mail_format.headers import Address, HeaderError, encode_addresses, encode_header
+from tests.unit.mail_format.examples import ONE_LINE, examples
 
 LABEL = st.text("abcdefgh0123-_+", min_size=1, max_size=20)
 

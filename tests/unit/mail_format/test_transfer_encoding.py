@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chalicelib.generation.transfer_encoding import (
+from chalicelib.mail_format.transfer_encoding import (
     encode_text,
     is_base64,
     normalise_newlines,
     quoted_printable,
     wrap_base64,
 )
-from tests.unit.generation.examples import BODY, examples
+from tests.unit.mail_format.examples import BODY, examples
 
 QP_LINE = re.compile(rb"(?:[ -<>-~\t]|=[0-9A-F]{2})*=?")
 

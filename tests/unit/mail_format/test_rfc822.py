@@ -1,11 +1,11 @@
 import pytest
 from hypothesis import given
 
-from chalicelib.generation import rfc822
-from chalicelib.generation.headers import encode_header
-from chalicelib.generation.mime import build_message
-from chalicelib.generation.rfc822 import MessageError
-from tests.unit.generation.examples import BODY, examples
+from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.headers import encode_header
+from chalicelib.mail_format.mime import build_message
+from chalicelib.mail_format.rfc822 import MessageError
+from tests.unit.mail_format.examples import BODY, examples
 
 MESSAGE = b"From: a@example.test\r\nX-A: 1\r\nx-a: 2\r\n 3\r\nTo: b@example.test\r\n\r\nbody\r\n"
 

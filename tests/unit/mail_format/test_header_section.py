@@ -1,6 +1,6 @@
 import pytest
 
-from chalicelib.generation.header_section import MessageError, header_fields, split_head
+from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
 
 
 def fields_of(head: bytes) -> list[tuple[str, bytes]]:

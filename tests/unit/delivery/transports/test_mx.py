@@ -1,0 +1,178 @@
+"""The mx transport: hosts on loopback, found by made-up DNS answers."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from chalicelib.delivery.outcome import Delivered, Failed, Retry
+from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
+from chalicelib.delivery.transports.mx import MOST_ADDRESSES, MxTransport
+from chalicelib.delivery.transports.smtp_options import SessionOptions, Timeouts
+from tests.unit.delivery.scripted_server import STANDARD, Answer, ScriptedServer, certificate
+from tests.unit.delivery.transports.test_mx_hosts import FakeResolver
+
+OPTIONS = SessionOptions(timeouts=Timeouts(0.5, 0.5, 0.5, 0.5, 0.5))
+Answers = dict[str, list[Answer]]
+
+
+def message(domain: str = "example.net", source_address: str | None = None) -> OutboundMessage:
+    return OutboundMessage(
+        "a@example.com", f"b@{domain}", b"Subject: x\r\n\r\nx\r\n", source_address
+    )
+
+
+@contextmanager
+def two_hosts(first: Answers, second: Answers) -> Iterator[list[ScriptedServer]]:
+    """Run two hosts on the same port of two loopback addresses."""
+    with ExitStack() as stack:
+        one = stack.enter_context(ScriptedServer(answers=first, host="127.0.0.1"))
+        two = ScriptedServer(answers=second, host="127.0.0.2", port=one.port)
+        yield [one, stack.enter_context(two)]
+
+
+def transport_to(port: int, *addresses: str, allow_private: bool = True) -> MxTransport:
+    """Return a transport that finds the addresses, in order, as the hosts of example.net."""
+    resolver = FakeResolver(
+        {
+            ("example.net", "MX"): [f"{n} mx{n}.test." for n in range(len(addresses))],
+            ("example.org", "MX"): ["10 mx0.test."],
+            **{(f"mx{n}.test", "A"): [address] for n, address in enumerate(addresses)},
+        }
+    )
+    return MxTransport(
+        resolver, OPTIONS, ehlo_name="client.test", port=port, allow_private=allow_private
+    )
+
+
+def test_a_message_goes_to_the_best_host() -> None:
+    with two_hosts({}, {}) as (one, two):
+        transport: Transport = transport_to(one.port, "127.0.0.1", "127.0.0.2")
+        outcome = transport.deliver(message(), commit_at_once)
+        transport.close()
+    assert outcome == Delivered(250, "2.0.0 taken", "127.0.0.1", None)
+    assert len(one.contents) == 1
+    assert not two.conversations
+
+
+@pytest.mark.parametrize(
+    "answers", [{"CONNECT": [b"421 4.3.2 busy\r\n"]}, {"EHLO": [b"450 4.3.2 busy\r\n"]}]
+)
+def test_the_next_host_is_asked_when_one_is_busy(answers: Answers) -> None:
+    with two_hosts(answers, {}) as (one, two):
+        transport = transport_to(one.port, "127.0.0.1", "127.0.0.2")
+        outcome = transport.deliver(message(), commit_at_once)
+        transport.close()
+    assert outcome.ip_address == "127.0.0.2"
+    assert len(two.contents) == 1
+
+
+def test_the_next_host_is_asked_when_one_is_not_there() -> None:
+    with ScriptedServer(host="127.0.0.2") as host:
+        transport = transport_to(host.port, "127.0.0.3", "127.0.0.2")
+        outcome = transport.deliver(message(), commit_at_once)
+        transport.close()
+    assert outcome.ip_address == "127.0.0.2"
+
+
+def test_a_host_that_refuses_for_good_speaks_for_its_domain() -> None:
+    refusal: Answers = {"CONNECT": [b"554 5.7.1 192.0.2.1 is listed at dnsbl.test\r\n"]}
+    with two_hosts(refusal, {}) as (one, two):
+        outcome = transport_to(one.port, "127.0.0.1", "127.0.0.2").deliver(
+            message(), commit_at_once
+        )
+    assert outcome == Failed(554, "5.7.1 192.0.2.1 is listed at dnsbl.test", 51, "127.0.0.1", None)
+    assert not two.conversations
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"), [(b"451 4.7.1 greylisted\r\n", Retry), (b"550 5.1.1 no\r\n", Failed)]
+)
+def test_no_other_host_is_asked_about_a_message(reply: bytes, kind: type[Retry | Failed]) -> None:
+    with two_hosts({"RCPT": [reply]}, {}) as (one, two):
+        outcome = transport_to(one.port, "127.0.0.1", "127.0.0.2").deliver(
+            message(), commit_at_once
+        )
+    assert isinstance(outcome, kind)
+    assert not two.conversations
+
+
+def test_hosts_that_all_fail_are_a_retry_with_the_last_reason() -> None:
+    with two_hosts({"CONNECT": [b"421 busy\r\n"]}, {"CONNECT": [b"421 later\r\n"]}) as (one, _):
+        outcome = transport_to(one.port, "127.0.0.1", "127.0.0.2").deliver(
+            message(), commit_at_once
+        )
+    assert outcome == Retry(421, "later", 70, "127.0.0.2", None)
+
+
+def test_no_more_addresses_are_tried_than_a_few() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    tried: list[str] = []
+    transport = transport_to(port, *(f"127.0.1.{n}" for n in range(9)))
+    real = socket.create_connection
+
+    def noted(address: tuple[str, int], *rest: object) -> socket.socket:
+        tried.append(address[0])
+        return real(address, *rest)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "create_connection", noted)
+        outcome = transport.deliver(message(), commit_at_once)
+    assert isinstance(outcome, Retry)
+    assert len(tried) == MOST_ADDRESSES
+
+
+def test_messages_to_a_domain_share_a_connection_and_its_lookups() -> None:
+    with ScriptedServer() as host:
+        transport = transport_to(host.port, "127.0.0.1")
+        for domain in ("example.net", "EXAMPLE.net", "example.org"):
+            assert transport.deliver(message(domain), commit_at_once).code == 250
+        transport.close()
+    assert [len(each.contents) for each in host.conversations] == [2, 1]
+
+
+def test_tls_is_used_where_offered_whoever_signed_the_certificate() -> None:
+    with ScriptedServer(extensions=(*STANDARD, "STARTTLS"), tls=certificate()[0]) as host:
+        transport = transport_to(host.port, "127.0.0.1")
+        outcome = transport.deliver(message(), commit_at_once)
+        transport.close()
+    assert outcome.tls == "TLSv1.3"
+
+
+def test_a_broken_handshake_falls_back_to_the_clear() -> None:
+    with ScriptedServer(
+        extensions=(*STANDARD, "STARTTLS"),
+        tls=certificate()[0],
+        answers={"STARTTLS": [b"220 ready\r\nnot a handshake"]},
+    ) as host:
+        transport = transport_to(host.port, "127.0.0.1")
+        outcome = transport.deliver(message(), commit_at_once)
+        transport.close()
+    assert (outcome.code, outcome.tls) == (250, None)
+
+
+def test_loopback_is_not_connected_to_unless_allowed() -> None:
+    with ScriptedServer() as host:
+        transport = transport_to(host.port, "127.0.0.1", allow_private=False)
+        outcome = transport.deliver(message(), commit_at_once)
+    assert isinstance(outcome, Failed)
+    assert outcome.bounce_class == 21
+    assert not host.conversations
+
+
+def test_a_domain_that_does_not_exist_fails() -> None:
+    outcome = transport_to(25, "127.0.0.1").deliver(message("missing.test"), commit_at_once)
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.bounce_class) == (550, 21)
+
+
+def test_a_message_leaves_from_the_address_of_its_pool() -> None:
+    with ScriptedServer() as host:
+        transport = transport_to(host.port, "127.0.0.1")
+        transport.deliver(message(source_address="127.0.0.9"), commit_at_once)
+        transport.close()
+    assert host.conversations[0].client == "127.0.0.9"

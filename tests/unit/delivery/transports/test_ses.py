@@ -1,0 +1,134 @@
+"""The ses transport with a client that is not real."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import (
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    ReadTimeoutError,
+)
+
+from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
+from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
+from chalicelib.delivery.transports.ses import SesTransport
+
+MESSAGE = OutboundMessage("bounces@example.com", "b@example.net", b"Subject: x\r\n\r\nx\r\n")
+
+
+class FakeClient:
+    """Keeps the requests; answers, or raises."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self._error = error
+
+    def send_email(self, **request: Any) -> dict[str, str]:
+        self.requests.append(request)
+        if self._error:
+            raise self._error
+        return {"MessageId": "0100abc"}
+
+
+def outcome_of(error: Exception) -> Outcome:
+    return SesTransport(FakeClient(error)).deliver(MESSAGE, commit_at_once)
+
+
+def exception(name: str, told: str = "no", status: int = 400) -> ClientError:
+    return ClientError(
+        {
+            "Error": {"Code": name, "Message": told},
+            "ResponseMetadata": {
+                "HTTPStatusCode": status,
+                "RequestId": "r",
+                "HTTPHeaders": {},
+                "RetryAttempts": 0,
+                "HostId": "",
+            },
+        },
+        "SendEmail",
+    )
+
+
+def test_a_message_goes_out_as_raw_content() -> None:
+    client = FakeClient()
+    transport: Transport = SesTransport(client, "mail")
+    outcome = transport.deliver(MESSAGE, commit_at_once)
+    transport.close()
+    assert outcome == Delivered(250, "2.0.0 accepted by SES as 0100abc", None, "TLS")
+    assert client.requests == [
+        {
+            "Destination": {"ToAddresses": ["b@example.net"]},
+            "Content": {"Raw": {"Data": MESSAGE.data}},
+            "FeedbackForwardingEmailAddress": "bounces@example.com",
+            "ConfigurationSetName": "mail",
+        }
+    ]
+
+
+def test_what_is_not_given_is_not_asked_for() -> None:
+    client = FakeClient()
+    SesTransport(client).deliver(OutboundMessage("", "b@example.net", b"x"), commit_at_once)
+    assert set(client.requests[0]) == {"Destination", "Content"}
+
+
+def test_the_request_is_made_inside_the_commit_window() -> None:
+    client = FakeClient()
+    seen: list[int] = []
+
+    def commit(finish: Callable[[], Outcome]) -> Outcome:
+        seen.append(len(client.requests))
+        outcome = finish()
+        seen.append(len(client.requests))
+        return outcome
+
+    SesTransport(client).deliver(MESSAGE, commit)
+    assert seen == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "bounce_class"),
+    [
+        (exception("TooManyRequestsException", status=429), Retry, 70),
+        (exception("ThrottlingException"), Retry, 70),
+        (exception("LimitExceededException"), Retry, 70),
+        (exception("SendingPausedException"), Retry, 25),
+        (exception("AccountSuspendedException"), Retry, 25),
+        (exception("NotFoundException", status=404), Retry, 25),
+        (exception("AccessDeniedException", status=403), Retry, 20),
+        (exception("InternalFailure", status=500), Retry, 20),
+        (exception("SomethingNew"), Retry, 20),
+        (exception("MailFromDomainNotVerifiedException"), Failed, 25),
+        (exception("MessageRejected", "Email address is not verified."), Failed, 25),
+        (exception("MessageRejected", "Address blacklisted."), Failed, 51),
+        (exception("MessageRejected", "Transaction failed: contains a virus"), Failed, 53),
+        (exception("BadRequestException", "Message length exceeds 41943040"), Failed, 23),
+        (exception("BadRequestException", "Missing final '@domain'"), Failed, 1),
+        (ConnectTimeoutError(endpoint_url="https://ses"), Retry, 24),
+        (ReadTimeoutError(endpoint_url="https://ses"), Retry, 24),
+        (EndpointConnectionError(endpoint_url="https://ses"), Retry, 20),
+        (NoCredentialsError(), Retry, 20),
+    ],
+)
+def test_an_exception_is_an_outcome(
+    error: Exception, kind: type[Retry | Failed], bounce_class: int
+) -> None:
+    outcome = outcome_of(error)
+    assert isinstance(outcome, kind)
+    assert outcome.bounce_class == bounce_class
+    assert (outcome.code >= 500) is (kind is Failed)
+
+
+def test_the_reply_names_the_exception() -> None:
+    outcome = outcome_of(exception("MessageRejected", "Email address is not verified."))
+    assert outcome.reply == "5.6.0 MessageRejected: Email address is not verified."
+
+
+def test_a_fault_of_this_program_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        outcome_of(ZeroDivisionError())

@@ -1,0 +1,271 @@
+"""Kept sessions and their bounds, with sessions that are not real."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+
+from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
+from chalicelib.delivery.transports import Commit, OutboundMessage, commit_at_once
+from chalicelib.delivery.transports.session_pool import PoolLimits, Route, SessionPool
+from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
+
+MESSAGE = OutboundMessage("a@example.com", "b@example.net", b"x")
+HERE = Route("example.net", None, "client.test")
+THERE = Route("example.org", None, "client.test")
+HERE_FROM_ELSEWHERE = Route("example.net", "192.0.2.7", "client.test")
+GOOD = Delivered(250, "taken")
+LOST = Retry(421, "4.4.2 [internal] lost", 20)
+
+
+class FakeSession(SmtpSession):
+    """A session whose deliveries are a function."""
+
+    def __init__(self, name: int, deliver: Callable[[], Outcome]) -> None:
+        self.name = name
+        self.is_open = True
+        self.messages = 0
+        self.last_used = time.monotonic()
+        self.stale = False
+        self.said_goodbye = False
+        self._deliver = deliver
+
+    def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
+        self.messages += 1
+        return commit(self._deliver)
+
+    def is_stale(self) -> bool:
+        return self.stale
+
+    def close(self) -> None:
+        self.is_open = False
+        self.said_goodbye = True
+
+    def abandon(self) -> None:
+        self.is_open = False
+
+
+class Sessions:
+    """Opens fake sessions, and remembers them."""
+
+    def __init__(self) -> None:
+        self.made: list[FakeSession] = []
+        self.do: Callable[[], Outcome] = lambda: GOOD
+        self._names = count(1)
+
+    def connect(self) -> SmtpSession:
+        session = FakeSession(next(self._names), lambda: self.do())
+        self.made.append(session)
+        return session
+
+
+@pytest.fixture
+def sessions() -> Sessions:
+    return Sessions()
+
+
+def send(pool: SessionPool, sessions: Sessions, route: Route = HERE) -> Outcome:
+    return pool.deliver(route, sessions.connect, MESSAGE, commit_at_once)
+
+
+def test_a_session_is_used_again(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits())
+    for _ in range(5):
+        assert send(pool, sessions) == GOOD
+    assert len(sessions.made) == 1
+    assert sessions.made[0].messages == 5
+
+
+@pytest.mark.parametrize(
+    "other", [THERE, HERE_FROM_ELSEWHERE, Route("example.net", None, "other.test")]
+)
+def test_a_session_is_not_used_for_another_route(sessions: Sessions, other: Route) -> None:
+    pool = SessionPool(PoolLimits())
+    send(pool, sessions, HERE)
+    send(pool, sessions, other)
+    assert len(sessions.made) == 2
+
+
+def test_a_session_is_left_after_its_share_of_messages(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits(messages=3))
+    for _ in range(7):
+        send(pool, sessions)
+    assert [session.messages for session in sessions.made] == [3, 3, 1]
+    assert [session.said_goodbye for session in sessions.made] == [True, True, False]
+
+
+def test_a_session_that_idled_too_long_is_left(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits(idle_seconds=60))
+    send(pool, sessions)
+    sessions.made[0].last_used -= 61
+    send(pool, sessions)
+    assert len(sessions.made) == 2
+    assert sessions.made[0].said_goodbye
+
+
+def test_sessions_that_idled_too_long_are_left_when_others_are_used(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits(idle_seconds=60))
+    send(pool, sessions, THERE)
+    sessions.made[0].last_used -= 61
+    send(pool, sessions, HERE)
+    assert sessions.made[0].said_goodbye
+
+
+def test_no_more_sessions_are_kept_than_allowed(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits(idle_sessions=3))
+    for n in range(10):
+        send(pool, sessions, Route(f"d{n}.example", None, "client.test"))
+    assert [session.is_open for session in sessions.made] == [False] * 7 + [True] * 3
+
+
+def test_a_session_that_the_host_ended_is_replaced(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits())
+    send(pool, sessions)
+    sessions.made[0].stale = True
+    assert send(pool, sessions) == GOOD
+    assert len(sessions.made) == 2
+
+
+def breaks_once(worn_out: bool) -> Callable[[], Outcome]:
+    broken = [SessionLost(LOST, worn_out=worn_out)]
+
+    def do() -> Outcome:
+        if broken:
+            raise broken.pop()
+        return GOOD
+
+    return do
+
+
+def test_a_worn_out_session_is_replaced_without_anybody_noticing(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits())
+    send(pool, sessions)
+    sessions.do = breaks_once(worn_out=True)
+    assert send(pool, sessions) == GOOD
+    assert len(sessions.made) == 2
+
+
+def test_a_session_that_timed_out_is_not_replaced(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits())
+    send(pool, sessions)
+    sessions.do = breaks_once(worn_out=False)
+    assert send(pool, sessions) == LOST
+    assert len(sessions.made) == 1
+
+
+def test_a_new_session_that_breaks_is_not_replaced(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits())
+    sessions.do = breaks_once(worn_out=True)
+    assert send(pool, sessions) == LOST
+    assert len(sessions.made) == 1
+
+
+def test_a_session_that_does_not_open_is_an_outcome() -> None:
+    failed = Failed(554, "5.7.1 no", 50)
+
+    def connect() -> SmtpSession:
+        raise SessionFailed(failed)
+
+    pool = SessionPool(PoolLimits())
+    assert pool.deliver(HERE, connect, MESSAGE, commit_at_once) == failed
+
+
+def test_a_commit_that_breaks_gives_the_turn_back(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits(connections=1, wait_seconds=0.1))
+
+    def broken(finish: Callable[[], Outcome]) -> Outcome:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        pool.deliver(HERE, sessions.connect, MESSAGE, broken)
+    assert send(pool, sessions) == GOOD
+
+
+def test_a_destination_never_has_more_connections_than_allowed(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits(connections=3))
+    lock, using, most = threading.Lock(), [0], [0]
+
+    def do() -> Outcome:
+        with lock:
+            using[0] += 1
+            most[0] = max(most[0], sum(session.is_open for session in sessions.made))
+        threading.Event().wait(0.002)
+        with lock:
+            using[0] -= 1
+        return GOOD
+
+    sessions.do = do
+    routes = [HERE, HERE_FROM_ELSEWHERE]
+    threads = [
+        threading.Thread(
+            target=lambda n=n: [send(pool, sessions, routes[n % 2]) for _ in range(10)]
+        )
+        for n in range(12)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most[0] == 3
+    assert sum(session.messages for session in sessions.made) == 120
+
+
+def test_a_message_that_gets_no_turn_is_a_transient_failure(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits(connections=1, wait_seconds=0.05))
+    busy, done = threading.Event(), threading.Event()
+
+    def do() -> Outcome:
+        busy.set()
+        done.wait(5)
+        return GOOD
+
+    sessions.do = do
+    holder = threading.Thread(target=send, args=(pool, sessions))
+    holder.start()
+    busy.wait(5)
+    outcome = send(pool, sessions)
+    done.set()
+    holder.join()
+    assert isinstance(outcome, Retry)
+    assert (outcome.code, outcome.bounce_class) == (451, 70)
+    assert send(pool, sessions) == GOOD
+
+
+def test_another_destination_does_not_wait(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits(connections=1, wait_seconds=0.05))
+    busy, done = threading.Event(), threading.Event()
+
+    def do() -> Outcome:
+        busy.set()
+        done.wait(5)
+        return GOOD
+
+    sessions.do = do
+    holder = threading.Thread(target=send, args=(pool, sessions, HERE))
+    holder.start()
+    busy.wait(5)
+    sessions.do = lambda: GOOD
+    assert send(pool, sessions, THERE) == GOOD
+    done.set()
+    holder.join()
+
+
+def test_closing_takes_leave_of_idle_sessions_and_keeps_no_new_ones(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits())
+    send(pool, sessions)
+    pool.close()
+    assert sessions.made[0].said_goodbye
+    send(pool, sessions)
+    assert sessions.made[1].said_goodbye
+
+
+def test_domains_that_are_done_leave_nothing_behind(sessions: Sessions) -> None:
+    pool = SessionPool(PoolLimits(idle_sessions=2))
+    for n in range(50):
+        send(pool, sessions, Route(f"d{n}.example", None, "client.test"))
+    assert not pool._in_use
+    assert len(pool._idle) == 2

@@ -1,0 +1,161 @@
+"""The smarthost transport against a host on loopback."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from chalicelib.delivery.outcome import Delivered, Outcome, Retry
+from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
+from chalicelib.delivery.transports.session_pool import PoolLimits
+from chalicelib.delivery.transports.smarthost import SmarthostTransport
+from chalicelib.delivery.transports.smtp_options import SessionOptions, Timeouts, TlsMode
+from tests.unit.delivery.scripted_server import HANG_UP, STANDARD, ScriptedServer, certificate
+
+QUICK = Timeouts(0.5, 0.5, 0.5, 0.5, 0.5)
+
+
+def transport_to(
+    host: ScriptedServer, *, tls: TlsMode = TlsMode.OPPORTUNISTIC, connections: int = 20
+) -> SmarthostTransport:
+    return SmarthostTransport(
+        host.host,
+        host.port,
+        SessionOptions(tls=tls, timeouts=QUICK),
+        PoolLimits(connections=connections),
+        ehlo_name="client.test",
+    )
+
+
+def message(n: int = 0, source_address: str | None = None, ehlo_name: str = "") -> OutboundMessage:
+    data = f"Subject: {n}\r\n\r\nhello\r\n".encode()
+    return OutboundMessage("a@example.com", f"b{n}@example.net", data, source_address, ehlo_name)
+
+
+def test_messages_share_a_connection() -> None:
+    with ScriptedServer() as host:
+        transport: Transport = transport_to(host)
+        outcomes = [transport.deliver(message(n), commit_at_once) for n in range(10)]
+        transport.close()
+    assert all(isinstance(outcome, Delivered) for outcome in outcomes)
+    assert len(host.conversations) == 1
+    assert len(host.contents) == 10
+    assert host.conversations[0].verbs()[-1] == "QUIT"
+
+
+def test_a_connection_that_the_host_closed_is_replaced() -> None:
+    with ScriptedServer() as host:
+        transport = transport_to(host)
+        transport.deliver(message(1), commit_at_once)
+        host.hang_up()
+        outcome = transport.deliver(message(2), commit_at_once)
+        transport.close()
+    assert outcome.code == 250
+    assert len(host.contents) == 2
+
+
+def test_a_connection_that_breaks_when_it_is_used_again_is_replaced_once() -> None:
+    answers: dict[str, list[bytes | str]] = {"MAIL": [b"250 ok\r\n", HANG_UP]}
+    with ScriptedServer(answers=answers) as host:
+        transport = transport_to(host)
+        transport.deliver(message(1), commit_at_once)
+        outcome = transport.deliver(message(2), commit_at_once)
+        transport.close()
+    assert outcome.code == 250
+    assert len(host.conversations) == 2
+    assert len(host.contents) == 2
+
+
+def test_a_host_that_keeps_breaking_is_a_retry() -> None:
+    answers: dict[str, list[bytes | str]] = {"MAIL": [b"250 ok\r\n", HANG_UP, HANG_UP, HANG_UP]}
+    with ScriptedServer(answers=answers) as host:
+        transport = transport_to(host)
+        transport.deliver(message(1), commit_at_once)
+        outcome = transport.deliver(message(2), commit_at_once)
+    assert isinstance(outcome, Retry)
+    assert len(host.conversations) == 2
+
+
+def test_a_message_that_may_have_been_taken_is_not_sent_again() -> None:
+    answers: dict[str, list[bytes | str]] = {".": [b"250 ok\r\n", HANG_UP]}
+    with ScriptedServer(answers=answers) as host:
+        transport = transport_to(host)
+        transport.deliver(message(1), commit_at_once)
+        outcome = transport.deliver(message(2), commit_at_once)
+    assert isinstance(outcome, Retry)
+    assert sum(conversation.verbs().count("DATA") for conversation in host.conversations) == 2
+
+
+def test_what_the_host_says_before_a_message_never_fails_it() -> None:
+    answers: dict[str, list[bytes | str]] = {"CONNECT": [b"554 5.7.1 who are you\r\n"]}
+    with ScriptedServer(answers=answers) as host:
+        outcome = transport_to(host).deliver(message(), commit_at_once)
+    assert isinstance(outcome, Retry)
+    assert outcome.code == 554
+
+
+def test_required_tls_that_is_not_offered_is_a_retry() -> None:
+    with ScriptedServer() as host:
+        outcome = transport_to(host, tls=TlsMode.REQUIRED).deliver(message(), commit_at_once)
+    assert isinstance(outcome, Retry)
+    assert (outcome.code, outcome.bounce_class) == (454, 20)
+
+
+def test_encrypted_connections_are_used_again_too() -> None:
+    with ScriptedServer(extensions=(*STANDARD, "STARTTLS"), tls=certificate()[0]) as host:
+        transport = transport_to(host, tls=TlsMode.REQUIRED)
+        outcomes = [transport.deliver(message(n), commit_at_once) for n in range(3)]
+        transport.close()
+    assert [outcome.tls for outcome in outcomes] == ["TLSv1.3"] * 3
+    assert len(host.conversations) == 1
+
+
+def test_each_source_address_and_name_has_connections_of_its_own() -> None:
+    with ScriptedServer() as host:
+        transport = transport_to(host)
+        for _ in range(2):
+            transport.deliver(message(1, "127.0.0.2", "two.test"), commit_at_once)
+            transport.deliver(message(2, "127.0.0.3", "three.test"), commit_at_once)
+        transport.close()
+    seen = [(each.client, each.commands[0]) for each in host.conversations]
+    assert seen == [("127.0.0.2", "EHLO two.test"), ("127.0.0.3", "EHLO three.test")]
+    assert [len(each.contents) for each in host.conversations] == [2, 2]
+
+
+def test_threads_use_several_connections_and_no_message_is_lost_or_doubled() -> None:
+    with ScriptedServer() as host:
+        transport = transport_to(host, connections=4)
+        with ThreadPoolExecutor(8) as threads:
+            outcomes = list(
+                threads.map(lambda n: transport.deliver(message(n), commit_at_once), range(200))
+            )
+        transport.close()
+    assert all(outcome.code == 250 for outcome in outcomes)
+    assert len(host.conversations) <= 4
+    assert sorted(host.contents) == sorted(message(n).data for n in range(200))
+
+
+def test_no_dot_of_another_message_falls_between_a_dot_and_its_record() -> None:
+    turn, records = threading.Lock(), []
+    with ScriptedServer() as host:
+        transport = transport_to(host)
+
+        def deliver(n: int) -> None:
+            def commit(finish: Callable[[], Outcome]) -> Outcome:
+                with turn:
+                    before = len(host.contents)
+                    outcome = finish()
+                    deadline = time.monotonic() + 2
+                    while len(host.contents) == before and time.monotonic() < deadline:
+                        pass  # the host notes a message just after it has answered
+                    records.append((before, len(host.contents)))
+                    return outcome
+
+            transport.deliver(message(n), commit)
+
+        with ThreadPoolExecutor(6) as threads:
+            list(threads.map(deliver, range(60)))
+        transport.close()
+    assert records == [(n, n + 1) for n in range(60)]

@@ -1,0 +1,29 @@
+"""Events as the service makes them, for the tests of what becomes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.core import ids
+from chalicelib.events.model import Event, Sender, make, recipient_fields
+
+#: 2026-01-31 09:00:00 UTC, the beginning of an hour
+NINE = 1_769_850_000_000
+HOUR = 3_600_000
+
+TRANSMISSION = "191930000000000001"
+
+
+def event_at(
+    at_ms: int,
+    index: int = 0,
+    kind: str = "delivery",
+    recipient: str = "ann@example.test",
+    account: int = 1,
+    **fields: Any,
+) -> Event:
+    """Return an event of message ``index`` at ``at_ms``; equal arguments give the same event."""
+    sender = Sender(account, None, TRANSMISSION, "rest")
+    base = sender.fields() | recipient_fields(recipient, metadata={"k": "é"}, tags=["t"])
+    base["message_id"] = ids.message_id(TRANSMISSION, index)
+    return make(kind, base, at_ms, **fields)

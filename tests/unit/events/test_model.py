@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.events.model import (
+    DESCRIPTIONS,
+    Sender,
+    as_search_result,
+    make,
+    recipient_fields,
+)
+from tests.unit.events.examples import NINE, event_at
+
+SENDER = Sender(
+    account_id=1,
+    subaccount_id=7,
+    transmission_id="99",
+    recv_method="rest",
+    campaign_id="spring",
+    template_id="welcome",
+    template_version="2",
+    ip_pool="fast",
+    transactional=True,
+    open_tracking=True,
+    click_tracking=True,
+    initial_pixel=True,
+    scheduled_time="1769850000",
+)
+
+NOT_STRINGS = {
+    "amp_enabled": bool,
+    "click_tracking": bool,
+    "open_tracking": bool,
+    "initial_pixel": bool,
+    "rcpt_meta": dict,
+    "rcpt_tags": list,
+}
+
+
+def test_fields_that_do_not_apply_are_left_out() -> None:
+    fields = Sender(1, None, "99", "esmtp").fields()
+    assert fields == {
+        "customer_id": "1",
+        "transmission_id": "99",
+        "recv_method": "esmtp",
+        "ip_pool": "default",
+        "open_tracking": False,
+        "click_tracking": False,
+        "initial_pixel": False,
+        "amp_enabled": False,
+    }
+
+
+def test_all_that_is_known_of_the_sender_is_told() -> None:
+    fields = SENDER.fields()
+    assert fields["subaccount_id"] == "7"
+    assert fields["campaign_id"] == "spring"
+    assert fields["template_id"] == "welcome"
+    assert fields["template_version"] == "2"
+    assert fields["transactional"] == "1"
+    assert fields["scheduled_time"] == "1769850000"
+
+
+def test_the_recipient_is_in_lower_case_and_as_it_was_given() -> None:
+    fields = recipient_fields("Ann.Lee@Example.TEST", metadata={"a": 1}, tags=["x"])
+    assert fields["rcpt_to"] == "ann.lee@example.test"
+    assert fields["raw_rcpt_to"] == "Ann.Lee@Example.TEST"
+    assert fields["recipient_domain"] == fields["routing_domain"] == "example.test"
+    assert (fields["rcpt_meta"], fields["rcpt_tags"]) == ({"a": 1}, ["x"])
+    assert "rcpt_type" not in fields
+    assert recipient_fields("a@b.c", metadata={}, tags=[], rcpt_type="cc")["rcpt_type"] == "cc"
+
+
+def test_the_recipient_hash_does_not_depend_on_case() -> None:
+    upper = recipient_fields("ANN@B.C", metadata={}, tags=[])
+    lower = recipient_fields("ann@b.c", metadata={}, tags=[])
+    assert upper["rcpt_hash"] == lower["rcpt_hash"]
+    assert len(upper["rcpt_hash"]) == 40
+
+
+@pytest.mark.parametrize("kind", sorted(DESCRIPTIONS))
+def test_flags_are_booleans_metadata_an_object_tags_a_list_and_all_else_strings(kind: str) -> None:
+    base = SENDER.fields() | recipient_fields("a@b.c", metadata={"n": 1}, tags=["t"])
+    shown = as_search_result(make(kind, base, NINE, attempt=1, num_retries="0"))
+    for name, value in shown.items():
+        assert isinstance(value, NOT_STRINGS.get(name, str)), name
+
+
+def test_making_an_event_again_makes_the_same_event() -> None:
+    assert event_at(NINE, 3) == event_at(NINE, 3)
+
+
+@pytest.mark.spec("6-r2")
+def test_events_of_other_messages_types_or_attempts_have_ids_of_their_own() -> None:
+    made = [
+        event_at(NINE, 0),
+        event_at(NINE, 1),
+        event_at(NINE, 0, "bounce"),
+        event_at(NINE, 0, "delay", attempt=1),
+        event_at(NINE, 0, "delay", attempt=2),
+    ]
+    assert len({event["event_id"] for event in made}) == len(made)
+
+
+def test_where_no_message_came_to_be_the_id_follows_from_transmission_and_recipient() -> None:
+    base: dict[str, Any] = {"transmission_id": "99", "rcpt_to": "a@b.c"}
+    first = make("generation_failure", base, NINE)
+    assert first["event_id"] == make("generation_failure", base, NINE)["event_id"]
+    for other in ({"transmission_id": "98"}, {"rcpt_to": "b@b.c"}):
+        assert make("generation_failure", base | other, NINE)["event_id"] != first["event_id"]
+
+
+def test_fields_of_the_event_go_over_those_of_the_message_which_stay_as_they_were() -> None:
+    base = {"message_id": "m", "num_retries": "0"}
+    assert make("delay", base, NINE, num_retries="1")["num_retries"] == "1"
+    assert base == {"message_id": "m", "num_retries": "0"}
+
+
+@pytest.mark.spec("4.10-t1")
+def test_the_search_shows_a_date_in_utc_with_milliseconds_a_label_and_a_description() -> None:
+    event = event_at(NINE + 7)
+    shown = as_search_result(event)
+    assert shown["timestamp"] == "2026-01-31T09:00:00.007Z"
+    assert shown["display_name"] == "Delivery"
+    assert shown["event_description"]
+    assert event["timestamp"] == NINE + 7

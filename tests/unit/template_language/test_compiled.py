@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from chalicelib.template_language import (
+    AMP_HTML,
+    HTML,
+    TEXT,
+    TemplateRenderError,
+    TemplateSyntaxError,
+    compile_part,
+    compile_snippet,
+    compiled,
+    header,
+    syntax_errors,
+)
+
+from .rendering import render
+
+
+def test_a_part_is_compiled_once() -> None:
+    source = "only once {{n}}"
+    assert compile_part(source, HTML) is compile_part(source, HTML)
+    assert compile_part(source, TEXT) is not compile_part(source, HTML)
+    assert compile_snippet(source, HTML) is not compile_part(source, HTML)
+    assert compile_part(source, header("A")) is not compile_part(source, header("B"))
+
+
+def test_the_least_recently_used_part_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_CACHE", compiled._Cache())
+    monkeypatch.setattr(compiled, "CACHED_PARTS", 2)
+    first, second = compile_part("1{{n}}", HTML), compile_part("2{{n}}", HTML)
+    compile_part("1{{n}}", HTML)
+    compile_part("3{{n}}", HTML)
+    assert compile_part("1{{n}}", HTML) is first
+    assert compile_part("2{{n}}", HTML) is not second
+
+
+def test_long_sources_make_others_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_CACHE", compiled._Cache())
+    monkeypatch.setattr(compiled, "CACHED_CHARACTERS", 100)
+    first = compile_part("1{{n}}", HTML)
+    long = compile_part("x" * 200 + "{{n}}", HTML)
+    assert compile_part("x" * 200 + "{{n}}", HTML) is long
+    assert compile_part("1{{n}}", HTML) is not first
+
+
+@pytest.mark.parametrize("source", ["", "plain", "a { b } }} c", "[[x]] {%if%} {#c#} ${x}"])
+def test_a_source_without_tags_is_static_and_comes_back_as_it_is(source: str) -> None:
+    part = compile_part(source, HTML)
+    assert part.is_static
+    assert part.render({}) == source
+    assert not compile_part(source + "{{n}}", HTML).is_static
+
+
+def test_every_bad_part_is_reported() -> None:
+    errors = syntax_errors(
+        [
+            (HTML, "x\n{{end}}"),
+            (TEXT, "fine {{n}}"),
+            (AMP_HTML, "{{if}}"),
+            (header("Subject"), "{{ n"),
+        ]
+    )
+    assert [error.as_dict() for error in errors] == [
+        {
+            "message": "substitution language syntax error in template content",
+            "code": "3000",
+            "description": "Error while compiling part html: line 2: a lone 'end' was detected",
+            "part": "html",
+            "line": 2,
+        },
+        {
+            "message": "substitution language syntax error in template content",
+            "code": "3000",
+            "description": "Error while compiling part amp_html: line 1: syntax error near '}}'",
+            "part": "amp_html",
+            "line": 1,
+        },
+        {
+            "message": "substitution language syntax error in template content",
+            "code": "3000",
+            "description": "Error while compiling header Subject: line 1: "
+            "substitution statement missing ending '}}'",
+            "part": "Header:Subject",
+            "line": 1,
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    ("template", "line"),
+    [
+        ("{{1/0}}", 1),
+        ("a\n\nb {{n}}\n c {{n}} {{1/0}}", 4),
+        ("{{if n}}\n{{n}}\n{{elseif 1/0}}\n{{end}}", 3),
+        ("{{if m}}\n{{n}}\n{{else}}\n{{n}}\n{{1/0}}{{end}}", 5),
+        ("\n{{if 1/0}}x{{end}}", 2),
+        ("\n{{each 'x'}}\n{{end}}", 2),
+        ("\n{{each l}}\n\n{{loop_var / 0}}\n{{end}}", 4),
+        ("x\n{{n}} {{render_snippet('s')}}", 2),
+        ("{{n}}\n{{\n1\n/0}}", 2),
+    ],
+)
+def test_a_render_error_knows_its_line(template: str, line: int) -> None:
+    data = {"l": [1]}
+    with pytest.raises(TemplateRenderError) as caught:
+        render(template, data, snippets={"s": {"html": "\n\n\n{{1/0}}"}}.get)
+    assert caught.value.line == line
+
+
+def test_a_render_error_is_a_3001() -> None:
+    with pytest.raises(TemplateRenderError) as caught:
+        render("{{a > 1}}", {}, header("Subject"))
+    assert caught.value.as_dict() == {
+        "message": "substitution render error",
+        "code": "3001",
+        "description": "Error while rendering header Subject: line 1: "
+        "substitution value 'a' did not exist or was null",
+        "part": "Header:Subject",
+        "line": 1,
+    }
+    assert str(caught.value) == caught.value.description
+
+
+def test_data_is_read_only_and_needs_no_copy() -> None:
+    data = {"n": 1, "l": [{"x": 1}], "loop_var": "mine"}
+    assert render("{{each l}}{{loop_var.x}}{{end}}{{loop_var}}", data) == "1mine"
+    assert data == {"n": 1, "l": [{"x": 1}], "loop_var": "mine"}
+
+
+def test_one_compiled_part_serves_many_threads() -> None:
+    part = compile_part("{{each l}}{{loop_var}}{{if n > 2}}{{n}}{{end}},{{end}}", HTML)
+    outputs: dict[int, set[str]] = {}
+
+    def work(n: int) -> None:
+        outputs[n] = {part.render({"l": [n] * 50, "n": n}) for _ in range(50)}
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in (1, 2, 3, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outputs == {n: {(f"{n}{n}," if n > 2 else f"{n},") * 50} for n in (1, 2, 3, 4)}
+
+
+def test_a_template_too_deep_for_this_stack_is_a_syntax_error() -> None:
+    template = "{{if a}}" * 25 + "{{" + "(" * 18 + "a" + ")" * 18 + "}}" + "{{end}}" * 25
+
+    def with_frames_left(frames: int) -> None:
+        if len(inspect.stack(0)) < sys.getrecursionlimit() - frames:
+            with_frames_left(frames)
+        else:
+            compiled.compile_uncached(template, HTML)
+
+    with_frames_left(500)
+    with pytest.raises(TemplateSyntaxError, match="too complex"):
+        with_frames_left(100)
+
+
+def test_importing_the_package_brings_in_jinja2_and_little_else() -> None:
+    code = (
+        "import sys, dataclasses, jinja2.sandbox; before = set(sys.modules);"
+        "import chalicelib.template_language;"
+        "print(sorted({n.split('.')[0] for n in set(sys.modules) - before}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['chalicelib']"

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from chalicelib.template_language import (
+    AMP_HTML,
+    HTML,
+    TEXT,
+    Part,
+    TemplateSyntaxError,
+    compile_snippet,
+    header,
+)
+
+from .rendering import render, render_fault, syntax_fault
+
+FOOTER = {"f": {"html": "<b>{{n}}</b>", "amp_html": "<i>{{n}}</i>", "text": "-- {{n}}"}}
+
+
+@pytest.mark.parametrize(
+    ("part", "output"),
+    [
+        (HTML, "<b>&lt;</b>"),
+        (AMP_HTML, "<i>&lt;</i>"),
+        (TEXT, "-- <"),
+        (header("Subject"), "-- <"),
+    ],
+)
+def test_a_snippet_gives_each_part_its_own_content(part: Part, output: str) -> None:
+    assert render("{{render_snippet('f')}}", {"n": "<"}, part, snippets=FOOTER.get) == output
+
+
+@pytest.mark.parametrize("braces", [("{{", "}}"), ("{{{", "}}}")])
+def test_what_a_macro_renders_is_not_escaped_again(braces: tuple[str, str]) -> None:
+    template = "http://e.com/{}render_snippet('f'){} {}render_snippet('f'){}".format(*braces * 2)
+    assert render(template, {"n": "&"}, snippets=FOOTER.get) == (
+        "http://e.com/<b>&amp;</b> <b>&amp;</b>"
+    )
+
+
+def test_a_snippet_can_be_called_five_times_and_not_six() -> None:
+    call = "{{render_snippet('f')}}"
+    assert render(call * 5, {"n": 1}, snippets=FOOTER.get) == "<b>1</b>" * 5
+    detail = "render_snippet may be called at most 5 times"
+    assert render_fault(call * 6, {"n": 1}, snippets=FOOTER.get) == detail
+    loop = "{{each l}}" + call + "{{end}}"
+    assert render(loop, {"l": [1] * 5}, snippets=FOOTER.get) == "<b></b>" * 5
+    assert render_fault(loop, {"l": [1] * 6}, snippets=FOOTER.get) == detail
+
+
+def test_calls_from_dynamic_content_count_too() -> None:
+    dynamic = {"dynamic_html": {"c": "{{render_snippet('f')}}"}}
+    template = "{{render_snippet('f')}}" * 3 + "{{render_dynamic_content(dynamic_html.c)}}" * 3
+    detail = (
+        "dynamic content 'dynamic_html.c': line 1: render_snippet may be called at most 5 times"
+    )
+    assert render_fault(template, snippets=FOOTER.get, dynamic=dynamic) == detail
+
+
+@pytest.mark.parametrize(
+    ("template", "detail"),
+    [
+        ("{{render_snippet('g')}}", "snippet 'g' does not exist"),
+        ("{{render_snippet('t')}}", "snippet 't' has no html content"),
+        ("{{render_snippet(id)}}", "substitution value 'id' did not exist or was null"),
+        ("{{render_snippet(5)}}", "render_snippet takes the id of a snippet, not a number"),
+        ("{{render_snippet('bad')}}", "snippet 'bad': line 2: a lone 'end' was detected"),
+        ("{{render_snippet('sum')}}", "snippet 'sum': line 2: attempt to divide by zero"),
+        (
+            "{{render_snippet('in')}}",
+            "snippet 'in': line 1: render_snippet cannot be used in a snippet",
+        ),
+    ],
+)
+def test_a_snippet_that_cannot_be_rendered_ends_the_render(template: str, detail: str) -> None:
+    snippets = {
+        "t": {"text": "t"},
+        "bad": {"html": "\n{{end}}"},
+        "sum": {"html": "\n{{1/0}}"},
+        "in": {"html": "{{render_snippet('t')}}"},
+    }
+    assert render_fault(template, snippets=snippets.get) == detail
+
+
+def test_without_snippets_none_exists() -> None:
+    assert render_fault("{{render_snippet('f')}}") == "snippet 'f' does not exist"
+
+
+def test_a_failure_to_find_snippets_is_the_caller_s_to_handle() -> None:
+    def unavailable(snippet_id: str) -> Mapping[str, Any] | None:
+        raise ConnectionError(snippet_id)
+
+    with pytest.raises(ConnectionError):
+        render("{{render_snippet('f')}}", snippets=unavailable)
+
+
+@pytest.mark.spec("2.4-t3")
+@pytest.mark.parametrize(
+    "call",
+    ["render_snippet('f')", "render_dynamic_content(dynamic_html.c)", "a or render_snippet(b)"],
+)
+def test_snippet_content_takes_everything_but_the_macros_that_bring_in_content(call: str) -> None:
+    assert compile_snippet("{{each l}}{{if a}}{{n}}{{end}}{{end}}", HTML)
+    with pytest.raises(TemplateSyntaxError, match="cannot be used in a snippet"):
+        compile_snippet("{{" + call + "}}", HTML)
+
+
+def test_fragments_see_the_loop_they_are_rendered_in() -> None:
+    source = (
+        "{{loop_index}}{{loop_var}}{{loop_vars.l}}{{each m}}{{loop_var}}{{loop_vars.l}}{{end}},"
+    )
+    snippets = {"s": {"html": source}}
+    template = "{{each l}}{{render_snippet('s')}}{{render_dynamic_content(dynamic_html.s)}}{{end}}"
+    dynamic = {"dynamic_html": {"s": source}}
+    output = render(template, {"l": ["a", "b"], "m": [1]}, snippets=snippets.get, dynamic=dynamic)
+    assert output == "1aa1a,1aa1a,2bb1b,2bb1b,"
+
+
+def test_a_fragment_s_loops_join_those_around_it_in_loop_vars() -> None:
+    snippets = {"s": {"html": "{{each m}}{{loop_vars[k]}}{{loop_vars.m}}{{end}}"}}
+    data = {"l": ["a"], "m": [1], "k": "l"}
+    assert render("{{each l}}{{render_snippet('s')}}{{end}}", data, snippets=snippets.get) == "a1"
+
+
+def test_dynamic_content_comes_from_the_transmission_alone() -> None:
+    data = {"dynamic_html": {"c": "{{secret}}"}, "secret": "s"}
+    template = "{{render_dynamic_content(dynamic_html.c)}}"
+    assert render_fault(template, data) == (
+        "substitution value 'dynamic_html' did not exist or was null"
+    )
+    assert render_fault(template, data, dynamic={"dynamic_html": {}}) == (
+        "substitution value 'dynamic_html.c' did not exist or was null"
+    )
+    assert render(template, data, dynamic={"dynamic_html": {"c": "t{{secret}}"}}) == "ts"
+
+
+@pytest.mark.parametrize("argument", ["c", "'{{n}}'", "loop_var", "dynamic.c", "", "nil"])
+def test_only_dynamic_values_can_be_rendered(argument: str) -> None:
+    assert syntax_fault("{{render_dynamic_content(" + argument + ")}}") == (
+        "render_dynamic_content takes a value of dynamic_amp_html, dynamic_html, dynamic_plain"
+    )
+
+
+@pytest.mark.parametrize("value", [5, True, ["{{n}}"], {"x": "{{n}}"}])
+def test_dynamic_content_is_a_string(value: object) -> None:
+    detail = "substitution value 'dynamic_html.c' is not a string of content"
+    template = "{{render_dynamic_content(dynamic_html.c)}}"
+    assert render_fault(template, dynamic={"dynamic_html": {"c": value}}) == detail
+
+
+def test_dynamic_content_may_bring_in_more_of_it_but_not_without_end() -> None:
+    pieces = {"a": "a{{render_dynamic_content(dynamic_html.b)}}", "b": "b{{n}}"}
+    template = "{{render_dynamic_content(dynamic_html.a)}}"
+    assert render(template, {"n": 1}, dynamic={"dynamic_html": pieces}) == "ab1"
+    detail = render_fault(template, dynamic={"dynamic_html": {"a": template}})
+    assert detail.endswith("dynamic content 'dynamic_html.a' is nested more than 5 deep")
+
+
+def test_links_in_dynamic_content_encode_their_values() -> None:
+    dynamic = {"dynamic_html": {"c": '<a href="http://t.com/?q={{q}}">'}}
+    output = render("{{render_dynamic_content(dynamic_html.c)}}", {"q": "a b"}, dynamic=dynamic)
+    assert output == '<a href="http://t.com/?q=a%20b">'
+
+
+@pytest.mark.parametrize("size", ["single", "double", "triple"])
+def test_curly_macros_print_braces_wherever_they_stand(size: str) -> None:
+    count = {"single": 1, "double": 2, "triple": 3}[size]
+    template = "http://e.com/{{opening_SIZE_curly()}}x{{{closing_SIZE_curly()}}}".replace(
+        "SIZE", size
+    )
+    assert render(template) == "http://e.com/" + "{" * count + "x" + "}" * count
+    assert render("{{a or opening_SIZE_curly()}}".replace("SIZE", size)) == "{" * count
+
+
+@pytest.mark.parametrize(
+    ("value", "is_empty"),
+    [([], True), ({}, True), (None, True), ("", True), ([0], False), (0, False), (False, False)],
+)
+def test_empty_tells_arrays_without_elements(value: object, is_empty: bool) -> None:
+    assert render("{{empty(a)}}", {"a": value}) == str(is_empty).lower()
