@@ -18,6 +18,8 @@ def main() -> None:
     """Read the settings and serve."""
     given = settings()
     logging.basicConfig(level=given.log_level, format="%(asctime)s %(name)s %(message)s")
+    # aiosmtpd writes several lines for each connection
+    logging.getLogger("mail.log").setLevel(logging.WARNING)
     config = RelayConfig(
         hostname=given.mail_hostname,
         host=given.relay_host,

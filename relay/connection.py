@@ -205,8 +205,10 @@ class Connection(SMTP):
             raise HungUp
 
 
-def _address_of(peername: tuple[Any, ...]) -> str:
-    """The client's address; an IPv4 client of an IPv6 socket is shown as IPv4."""
+def _address_of(peername: tuple[Any, ...] | None) -> str:
+    """The client's address, IPv4 also for an IPv4 client of an IPv6 socket; empty when gone."""
+    if peername is None:
+        return ""
     address = ipaddress.ip_address(str(peername[0]).partition("%")[0])
     mapped = getattr(address, "ipv4_mapped", None)
     return str(mapped or address)

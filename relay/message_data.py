@@ -43,12 +43,16 @@ class MessageData:
         return None
 
     def message(self) -> bytes:
-        """The message without dot-stuffing (RFC 5321 4.5.2); raises Refusal when it is refused."""
+        """The message without dot-stuffing (RFC 5321 4.5.2); raises Refusal when it is refused.
+
+        To be called once: the parts are let go, or a large message would be held twice.
+        """
         if self._size > self._max_octets:
             raise Refusal(replies.MESSAGE_TOO_BIG)
         if self._refusal is not None:
             raise Refusal(self._refusal)
-        return b"".join(self._parts)
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
 
     def _add(self, part: bytes) -> None:
         if not part:

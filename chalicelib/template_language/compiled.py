@@ -1,21 +1,16 @@
-"""Compiled parts and the cache that keeps them.
-
-A part is parsed and compiled once; compiled parts are found again by a hash of their source, and
-the least recently used go when there are too many or their sources are too long together.
-"""
+"""Compiled parts: made once, kept, found again by a hash of their source, and rendered."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
-from threading import Lock
 from types import TracebackType
 from typing import Any
 
 from jinja2 import Template
 
 from .budget import Budget
+from .cache import SizedCache
 from .context import RenderContext, Run, SnippetSource
 from .environment import ENVIRONMENT
 from .errors import Fault, TemplateRenderError, TemplateSyntaxError
@@ -58,7 +53,7 @@ class CompiledPart:
         """
         budget = budget or Budget()
         budget.start()
-        run = Run(self.part, budget, snippets, dynamic or {}, _CACHE.get)
+        run = Run(self.part, budget, snippets, dynamic or {}, _compile)
         try:
             return self.expand(data, run)
         except Fault as fault:
@@ -85,43 +80,12 @@ class CompiledPart:
         return 1
 
 
-class _Cache:
-    """Compiled parts by the hash of their source."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._parts: OrderedDict[Any, tuple[CompiledPart, int]] = OrderedDict()
-        self._characters = 0
-
-    def get(self, source: str, part: Part, snippet: bool) -> CompiledPart:
-        """Return the compiled part, compiling it when it is not there."""
-        digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        key = (digest, part, snippet)
-        with self._lock:
-            if key in self._parts:
-                self._parts.move_to_end(key)
-                return self._parts[key][0]
-        compiled = compile_uncached(source, part, snippet=snippet)
-        with self._lock:
-            self._characters += len(source) - self._parts.get(key, (None, 0))[1]
-            self._parts[key] = compiled, len(source)
-            while self._is_full():
-                _, (_, size) = self._parts.popitem(last=False)
-                self._characters -= size
-        return compiled
-
-    def _is_full(self) -> bool:
-        """Whether the oldest part must go; the newest stays, however long it is."""
-        too_long = self._characters > CACHED_CHARACTERS and len(self._parts) > 1
-        return too_long or len(self._parts) > CACHED_PARTS
-
-
-_CACHE = _Cache()
+_CACHE: SizedCache[CompiledPart] = SizedCache(most=CACHED_PARTS, largest=CACHED_CHARACTERS)
 
 
 def compile_part(source: str, part: Part) -> CompiledPart:
     """Return the compiled part. Raises TemplateSyntaxError."""
-    return _CACHE.get(source, part, False)
+    return _compile(source, part, False)
 
 
 def compile_snippet(source: str, part: Part) -> CompiledPart:
@@ -129,7 +93,7 @@ def compile_snippet(source: str, part: Part) -> CompiledPart:
 
     Raises TemplateSyntaxError.
     """
-    return _CACHE.get(source, part, True)
+    return _compile(source, part, True)
 
 
 def syntax_errors(sources: Iterable[tuple[Part, str]]) -> list[TemplateSyntaxError]:
@@ -142,6 +106,15 @@ def _syntax_error(source: str, part: Part) -> Iterator[TemplateSyntaxError]:
         compile_part(source, part)
     except TemplateSyntaxError as error:
         yield error
+
+
+def _compile(source: str, part: Part, snippet: bool) -> CompiledPart:
+    digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return _CACHE.get(
+        (digest, part, snippet),
+        len(source),
+        lambda: compile_uncached(source, part, snippet=snippet),
+    )
 
 
 def compile_uncached(source: str, part: Part, *, snippet: bool = False) -> CompiledPart:

@@ -130,7 +130,7 @@ def lock_data(data: Path) -> int:
     deadline = time.monotonic() + LOCK_PATIENCE
     while True:
         try:
-            0 and fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return descriptor
         except BlockingIOError:
             if time.monotonic() > deadline:

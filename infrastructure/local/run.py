@@ -100,7 +100,9 @@ class Runtime:
         return self._python("relay", "relay", ready=lambda: probes.greets_by_smtp(port))
 
     def _dns(self) -> Process:
-        return self._python("dns", "infrastructure.local.dns", "--port", str(self._config.ports.dns))
+        return self._python(
+            "dns", "infrastructure.local.dns", "--port", str(self._config.ports.dns)
+        )
 
     def _python(
         self,

@@ -16,6 +16,7 @@ import ssl
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection as Pipe
+from typing import cast
 
 import uvloop
 
@@ -28,7 +29,12 @@ SECONDS = 2.0
 _LINE = b"Some words of a message, as they are in the lines of most.\r\n"
 SIZES = {"transactional": 25, "newsletter": 500}
 _HELLO = b"250-sink\r\n250-PIPELINING\r\n250-STARTTLS\r\n250 8BITMIME\r\n"
-_ANSWERS = {b"EHLO": _HELLO, b"DATA": b"354 go\r\n", b"QUIT": b"221 bye\r\n"}
+_ANSWERS = {
+    b"EHLO": _HELLO,
+    b"STAR": b"220 go\r\n",
+    b"DATA": b"354 go\r\n",
+    b"QUIT": b"221 bye\r\n",
+}
 
 Send = Callable[[OutboundMessage], object]
 
@@ -43,10 +49,9 @@ class Sink(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Greet, unless this is the same connection under TLS."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
         if transport.get_extra_info("sslcontext") is None:
-            transport.write(b"220 sink\r\n")
+            self._transport.write(b"220 sink\r\n")
 
     def data_received(self, data: bytes) -> None:
         """Answer every command, and every end of a message."""
@@ -70,8 +75,7 @@ class Sink(asyncio.Protocol):
     async def _encrypt(self) -> None:
         loop = asyncio.get_running_loop()
         secured = await loop.start_tls(self._transport, self, self._context, server_side=True)
-        assert isinstance(secured, asyncio.Transport)
-        self._transport = secured
+        self._transport = cast(asyncio.Transport, secured)
 
 
 def _run_sink(ready: Pipe) -> None:
@@ -117,7 +121,9 @@ def _smtplib(port: int, tls: bool) -> tuple[Send, Callable[[], object]]:
 def main() -> None:
     """Print a table of both clients, in the clear and under TLS."""
     ours, theirs = multiprocessing.Pipe()
-    sink = multiprocessing.get_context("spawn").Process(target=_run_sink, args=(theirs,))
+    sink = multiprocessing.get_context("spawn").Process(
+        target=_run_sink, args=(theirs,), daemon=True
+    )
     sink.start()
     port = ours.recv()
     print(f"{'':15}{'':8}{'client':>10}{'messages/s':>14}{'per CPU second':>18}")

@@ -53,9 +53,9 @@ class LocalCloud:
         """The endpoint."""
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        """Start on a fresh port and wait until it answers."""
-        self.port = free_port()
+    def start(self, port: int | None = None) -> None:
+        """Start on ``port``, or on a fresh one, and wait until it answers."""
+        self.port = port or free_port()
         arguments = ("--port", str(self.port), "--data", str(self.data))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "infrastructure.local.cloud", *arguments],

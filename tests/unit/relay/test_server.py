@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from relay.config import RelayConfig
-from relay.ports import Envelope
+from relay.ports import Envelope, Identity
 from relay.server import RelayServer, serve
 from relay.services import Submission
 from relay.session import RelaySession
 from tests.unit.relay.conftest import RunningRelay
-from tests.unit.relay.fakes import TIMEOUT, FakeStore, Wire, fields_of
+from tests.unit.relay.fakes import TIMEOUT, FakeStore, Wire, fields_of, plain
 
 MESSAGE = b"Subject: hello\r\n\r\nbody\r\n"
 
@@ -164,8 +164,10 @@ def test_draining_tells_clients_between_messages_and_takes_no_more(
 def test_draining_lets_a_message_under_way_finish(
     clear_relay: RunningRelay, sender: Wire, store: FakeStore
 ) -> None:
-    sender.begin_data()
+    sender.ask(b"MAIL FROM:<a@example.test>\r\n")
     drained = clear_relay.call(clear_relay.server.drain())
+    assert sender.ask(b"RCPT TO:<b@x.test>\r\n").startswith("250 ")
+    assert sender.ask(b"DATA\r\n").startswith("354 ")
     sender.say(MESSAGE + b".\r\nNOOP\r\n")
     assert sender.reply() == "250 2.0.0 OK id-1"
     assert sender.reply().startswith("421 4.3.2 ")
@@ -190,6 +192,26 @@ def test_draining_waits_for_a_message_that_is_being_stored(
     assert sender.is_quiet(0.05)
     release.set()
     assert sender.reply().startswith("250 ")
+    drained.result(TIMEOUT)
+
+
+def test_draining_does_not_cut_off_a_command(
+    clear_relay: RunningRelay, store: FakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, release = threading.Event(), threading.Event()
+
+    def authenticate(*_: object) -> Identity:
+        asked.set()
+        release.wait(TIMEOUT)
+        return Identity(1, None, "k1")
+
+    monkeypatch.setattr(store, "authenticate", authenticate)
+    client = clear_relay.client()
+    client.say(b"EHLO client.test\r\nAUTH PLAIN " + plain("SMTP_Injection", "key") + b"\r\n")
+    assert asked.wait(TIMEOUT)
+    drained = clear_relay.call(clear_relay.server.drain())
+    release.set()
+    assert client.codes(3) == [250, 235, 421]
     drained.result(TIMEOUT)
 
 

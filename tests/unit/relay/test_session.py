@@ -160,8 +160,8 @@ def test_tls_in_the_midst_of_a_message_drops_it(
     client.ask(b"MAIL FROM:<a@example.test>\r\n")
     client.ask(b"STARTTLS\r\n")
     client.start_tls(trust)
-    client.ask(b"EHLO client.test\r\n")
     assert client.ask(b"RCPT TO:<b@x.test>\r\n").startswith("503 ")
+    client.ask(b"EHLO client.test\r\n")
     client.ask(b"MAIL FROM:<a@example.test>\r\n")
     assert client.ask(b"RCPT TO:<b@x.test>\r\n").startswith("550 5.7.1 ")
 

@@ -31,25 +31,6 @@ def test_a_part_is_compiled_once() -> None:
     assert compile_part(source, header("A")) is not compile_part(source, header("B"))
 
 
-def test_the_least_recently_used_part_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_CACHE", compiled._Cache())
-    monkeypatch.setattr(compiled, "CACHED_PARTS", 2)
-    first, second = compile_part("1{{n}}", HTML), compile_part("2{{n}}", HTML)
-    compile_part("1{{n}}", HTML)
-    compile_part("3{{n}}", HTML)
-    assert compile_part("1{{n}}", HTML) is first
-    assert compile_part("2{{n}}", HTML) is not second
-
-
-def test_long_sources_make_others_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_CACHE", compiled._Cache())
-    monkeypatch.setattr(compiled, "CACHED_CHARACTERS", 100)
-    first = compile_part("1{{n}}", HTML)
-    long = compile_part("x" * 200 + "{{n}}", HTML)
-    assert compile_part("x" * 200 + "{{n}}", HTML) is long
-    assert compile_part("1{{n}}", HTML) is not first
-
-
 @pytest.mark.parametrize("source", ["", "plain", "a { b } }} c", "[[x]] {%if%} {#c#} ${x}"])
 def test_a_source_without_tags_is_static_and_comes_back_as_it_is(source: str) -> None:
     part = compile_part(source, HTML)
@@ -152,15 +133,16 @@ def test_one_compiled_part_serves_many_threads() -> None:
 def test_a_template_too_deep_for_this_stack_is_a_syntax_error() -> None:
     template = "{{if a}}" * 25 + "{{" + "(" * 18 + "a" + ")" * 18 + "}}" + "{{end}}" * 25
 
-    def with_frames_left(frames: int) -> None:
-        if len(inspect.stack(0)) < sys.getrecursionlimit() - frames:
-            with_frames_left(frames)
+    def compile_under(frames: int) -> None:
+        if frames:
+            compile_under(frames - 1)
         else:
             compiled.compile_uncached(template, HTML)
 
-    with_frames_left(500)
+    free = sys.getrecursionlimit() - len(inspect.stack(0))
+    compile_under(free - 500)
     with pytest.raises(TemplateSyntaxError, match="too complex"):
-        with_frames_left(100)
+        compile_under(free - 100)
 
 
 def test_importing_the_package_brings_in_jinja2_and_little_else() -> None:

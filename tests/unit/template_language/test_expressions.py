@@ -33,6 +33,8 @@ from .rendering import render, render_fault, syntax_fault
         ("'' and 'yes'", "yes"),
         ("not 0", "false"),
         ("#l + 1", "4"),
+        ("#'é€😀'", "3"),
+        ("#o", "0"),
         ("#l == 3 and 'three'", "three"),
         ("0x10 + .5 + 1e1", "26.5"),
         ("'1' + 1", "2"),
@@ -56,7 +58,7 @@ def test_operators_bind_and_answer_as_in_lua(expression: str, output: str | None
     if output is None:
         syntax_fault(template)
     else:
-        assert render(template, {"l": [1, 2, 3]}) == output
+        assert render(template, {"l": [1, 2, 3], "o": {"k": 1}}) == output
 
 
 def test_and_and_or_leave_alone_what_they_do_not_need() -> None:

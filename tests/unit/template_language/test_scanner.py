@@ -44,6 +44,7 @@ def test_statements_take_blanks_with_them_and_expressions_do_not(
         ("{{each l}}~- {{loop_var}}~  {{end}}{{a}}", "- a~- b1"),
         ("{{if a}}~{{if a}}~X~{{end}}~{{end}}, E", "X, E"),
         ("{{each l}}~{{if f}}~N~{{end}}~Y~{{end}}.", "Y~Y."),
+        ("{{if a}}~{{if a}}~X~{{end}}{{end}}, E", "X, E"),
         ("S~{{if f}}~X~{{end}}, E", "S, E"),
         ("{{if f}}~X~{{end}}, E", ", E"),
         ("{{if a}}~X~{{end}}{{if f}}N{{end}}~E", "X~E"),

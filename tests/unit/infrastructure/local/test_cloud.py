@@ -10,6 +10,7 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infrastructure.local.cloud import changes_state
+from infrastructure.local.probes import answers_http
 from tests.unit.infrastructure.clouds import LocalCloud, eventually
 
 TABLE = "kept-items"
@@ -168,14 +169,13 @@ def test_objects_are_on_disk_when_they_are_stored(local_cloud: LocalCloud) -> No
 def test_a_second_cloud_waits_until_the_first_has_let_go_of_the_data(
     local_cloud: LocalCloud,
 ) -> None:
-    make_table(local_cloud)
     second = LocalCloud(local_cloud.data)
     starting = threading.Thread(target=second.start)
     try:
         starting.start()
-        eventually(lambda: second.process)
-        assert second.process is not None
-        assert second.process.poll() is None
+        with pytest.raises(AssertionError, match="it never happened"):
+            eventually(lambda: answers_http(second.port, "/_ministack/health", (200,)), 1.5)
+        make_table(local_cloud)
         local_cloud.stop()
         starting.join()
         assert second.client("dynamodb").list_tables()["TableNames"] == [TABLE]

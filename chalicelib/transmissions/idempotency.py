@@ -1,0 +1,136 @@
+"""Idempotent sends: a request repeated under the same key is answered again, not sent again.
+
+Spec 4.1. A key is claimed before anything is stored. The claim fixes the transmission's id, and all
+that a transmission consists of derives from that id: when a process dies between claim and answer,
+the next request under the key takes the claim over after ``CLAIM_SECONDS`` and repeats the same
+transmission, which changes nothing that was already done. A request that is refused gives its key
+back.
+
+Access patterns (table ``transmissions``):
+
+- the claim of a key → ``pk = idempotency#<account>#<subaccount>#<key>``, ``sk = idempotency``
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.core import clock, ids
+from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core.errors import ApiError
+from chalicelib.core.scope import Scope
+
+_transmissions = Table("transmissions")
+
+CLAIM_SECONDS = 60.0
+RETENTION = 86_400
+_KEY = re.compile(r"[A-Za-z0-9._-]{1,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to send under a key, as the transmission ``transmission_id``."""
+
+    pk: str
+    transmission_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The answer that the first request under the key was given."""
+
+    status: int
+    body: Any
+
+
+def check_key(key: str) -> None:
+    """Raise 400 with code 1602 unless ``key`` is well-formed (spec 4.1, rule 1)."""
+    if not _KEY.fullmatch(key):
+        text = "Idempotency-Key must be 1 to 255 letters, digits, dots, underscores or hyphens"
+        raise ApiError(400, "Invalid idempotency key", code="1602", description=text)
+
+
+def claim(scope: Scope, key: str, body: Any) -> Claim | Replay:
+    """Claim ``key`` for this body, or return the answer it was given before.
+
+    Raises 409: 1600 if the key was used for another body, 1601 while the first is in progress.
+    """
+    pk = f"idempotency#{scope.account_id}#{scope.part or 0}#{key}"
+    digest = _digest(body)
+    now = clock.now()
+    fresh: Item = {
+        "pk": pk,
+        "sk": "idempotency",
+        "digest": digest,
+        "transmission_id": ids.transmission_id(),
+        "lease": now + CLAIM_SECONDS,
+        "expires": int(now) + RETENTION,
+    }
+    try:
+        _transmissions.put(
+            fresh,
+            condition="attribute_not_exists(#pk) OR #expires <= :now",
+            values={"now": int(now)},
+        )
+    except ConditionFailed as found:
+        return _found(pk, found.item or fresh, digest, now)
+    return Claim(pk, fresh["transmission_id"])
+
+
+def complete(claimed: Claim, answer: Replay, keep_from: float) -> None:
+    """Keep the answer of a claimed request until a day after ``keep_from`` (seconds)."""
+    _transmissions.update(
+        claimed.pk,
+        "idempotency",
+        "SET #status = :status, #body = :body, #expires = :expires",
+        values={
+            "status": answer.status,
+            "body": json.dumps(answer.body, separators=(",", ":")),
+            "expires": int(keep_from) + RETENTION,
+        },
+    )
+
+
+def release(claimed: Claim) -> None:
+    """Give the key back: the request was refused and nothing was sent."""
+    _transmissions.delete(claimed.pk, "idempotency")
+
+
+def _found(pk: str, record: Item, digest: str, now: float) -> Claim | Replay:
+    if record["digest"] != digest:
+        text = "the key was used with a different request"
+        raise ApiError(409, "Idempotency key already used", code="1600", description=text)
+    if "status" in record:
+        return Replay(record["status"], json.loads(record["body"]))
+    if record["lease"] > now:
+        raise _in_progress()
+    return _take_over(pk, record, now)
+
+
+def _take_over(pk: str, record: Item, now: float) -> Claim:
+    """Take the claim of a request that never came to its answer."""
+    try:
+        _transmissions.update(
+            pk,
+            "idempotency",
+            "SET #lease = :until",
+            values={"until": now + CLAIM_SECONDS, "found": record["lease"]},
+            condition="#lease = :found AND attribute_not_exists(#status)",
+        )
+    except ConditionFailed:
+        raise _in_progress() from None
+    return Claim(pk, record["transmission_id"])
+
+
+def _in_progress() -> ApiError:
+    text = "a request with the same key is in progress"
+    return ApiError(409, "Idempotent request in progress", code="1601", description=text)
+
+
+def _digest(body: Any) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

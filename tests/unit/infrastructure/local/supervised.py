@@ -1,0 +1,95 @@
+"""A supervisor in a process of its own, over small programs, as a test tells it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.unit.infrastructure.clouds import DEADLINE, ROOT, eventually
+
+# Reads its instructions from argv: a list of groups of processes, each [name, program, ready file].
+SUPERVISOR = """
+import json, os, sys
+from pathlib import Path
+from infrastructure.local.child import Process
+from infrastructure.local.processes import StartFailed, StopRequested, Supervisor
+where, told = Path(sys.argv[1]), json.loads(sys.argv[2])
+def process(name, program, ready):
+    probe = (where / ready).exists if ready else None
+    argv = (sys.executable, "-S", "-c", program)
+    return Process(name, argv, dict(os.environ), probe, patience=told["patience"])
+with Supervisor(where / "logs", where, grace=told["grace"]) as supervisor:
+    try:
+        for group in told["groups"]:
+            supervisor.start(*(process(*each) for each in group))
+        for each in told["runs"]:
+            supervisor.run(process(*each))
+    except StartFailed as failure:
+        print(failure, file=sys.stderr)
+        sys.exit(1)
+    except StopRequested:
+        sys.exit(0)
+    print("ready", flush=True)
+    supervisor.watch()
+"""
+
+# A program that notes its process id in a file, once for each start, and then stays.
+STAYS = "import os, time; open('{0}', 'a').write(f'{{os.getpid()}}\\n'); time.sleep(600)"
+
+
+class Supervised:
+    """The supervisor and what its programs note in the directory ``where``."""
+
+    def __init__(
+        self,
+        where: Path,
+        *groups: list[list[Any]],
+        runs: list[list[Any]] | None = None,
+        grace: float = 2.8,
+        patience: float = 10.0,
+    ) -> None:
+        self.where = where
+        told = {"groups": groups, "runs": runs or [], "grace": grace, "patience": patience}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SUPERVISOR, str(where), json.dumps(told)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait_until_ready(self) -> None:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "ready\n"
+
+    def pids(self, name: str, starts: int = 1) -> list[int]:
+        """Return the process ids that ``name`` noted, when it has been started so often."""
+        path = self.where / name
+        eventually(lambda: path.exists() and path.read_text().count("\n") >= starts)
+        return [int(line) for line in path.read_text().split()]
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(DEADLINE)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.stop(signal.SIGKILL)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether the process runs; one that nobody has waited for yet has ended."""
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state != "Z"

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infrastructure.local.environment import LocalConfig, prepare
+from infrastructure.local.run import announcement
+from tests.unit.infrastructure.clouds import ROOT, free_port
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Iterator[LocalConfig]:
+    ports = {"API_PORT": str(free_port()), "SMTP_PORT": str(free_port())}
+    config = prepare({**ports, "API_KEY": "the-key", "DATA_DIR": str(tmp_path / "data")})
+    yield config
+    os.close(config.lock)
+
+
+def test_the_announcement_tells_url_key_port_and_data(config: LocalConfig) -> None:
+    said = announcement(config)
+    for part in (
+        f"http://localhost:{config.api_port}/api/v1",
+        "the-key",
+        f"localhost:{config.smtp_port}",
+        str(config.data_dir),
+        f"http://localhost:{config.api_port}/local/mailbox",
+    ):
+        assert part in said
+
+
+def test_the_curl_line_can_be_pasted(config: LocalConfig) -> None:
+    line = next(each for each in announcement(config).splitlines() if "transmissions" in each)
+    words = shlex.split(line)
+    assert words[:2] == ["curl", "-s"]
+    assert words[2] == f"http://localhost:{config.api_port}/api/v1/transmissions"
+    assert "Authorization: the-key" in words
+    sent = json.loads(words[words.index("-d") + 1])
+    assert sent["content"]["from"].endswith("@example.test")
+    assert sent["recipients"]
+
+
+def test_an_impossible_wish_is_told_in_one_line_with_status_two(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = subprocess.run(
+            [sys.executable, "-m", "infrastructure.local.run"],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "API_PORT": str(port),
+                "SMTP_PORT": str(free_port()),
+                "DATA_DIR": str(tmp_path),
+            },
+            capture_output=True,
+            text=True,
+        )
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.splitlines() == [
+        f"postfinch: port {port} is taken or not allowed: set API_PORT to another one"
+    ]

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import re
+import subprocess
+
+from tests.unit.infrastructure.clouds import ROOT
+
+
+def test_help_is_the_default_and_lists_every_target() -> None:
+    listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    declared = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert declared is not None
+    assert re.findall(r"^  make ([a-z-]+) +\S", listed, re.MULTILINE) == declared[1].split()
+
+
+def test_running_replaces_the_shell_so_that_signals_reach_the_supervisor() -> None:
+    command = subprocess.run(
+        ["make", "--dry-run", "run"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()[-1]
+    assert command.startswith("exec ")
+    assert "--stop-with-parent" in command
