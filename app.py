@@ -9,17 +9,45 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from chalice import Rate
+
+import chalicelib.ab_tests.routes
 import chalicelib.accounts.routes
+import chalicelib.api_keys.routes
 import chalicelib.events.routes
+import chalicelib.ip_pools.routes
+import chalicelib.recipient_lists.routes
+import chalicelib.sending_domains.mailboxes
+import chalicelib.sending_domains.routes
+import chalicelib.snippets.routes
+import chalicelib.subaccounts.routes
+import chalicelib.suppression.routes
+import chalicelib.templates.routes
+import chalicelib.tracking.routes
+import chalicelib.tracking_domains.routes
 import chalicelib.transmissions.routes
+import chalicelib.transmissions.system_mail
 from chalicelib.api_keys.authenticate import authenticate
 from chalicelib.core.http import App
 from chalicelib.core.settings import settings
 
 app = App("postfinch", authenticate=authenticate)
+app.register_blueprint(chalicelib.ab_tests.routes.routes)
 app.register_blueprint(chalicelib.accounts.routes.routes)
+app.register_blueprint(chalicelib.api_keys.routes.routes)
 app.register_blueprint(chalicelib.events.routes.routes)
+app.register_blueprint(chalicelib.ip_pools.routes.routes)
+app.register_blueprint(chalicelib.recipient_lists.routes.routes)
+app.register_blueprint(chalicelib.sending_domains.routes.routes)
+app.register_blueprint(chalicelib.snippets.routes.routes)
+app.register_blueprint(chalicelib.subaccounts.routes.routes)
+app.register_blueprint(chalicelib.suppression.routes.routes)
+app.register_blueprint(chalicelib.templates.routes.routes)
+app.register_blueprint(chalicelib.tracking.routes.routes)
+app.register_blueprint(chalicelib.tracking_domains.routes.routes)
 app.register_blueprint(chalicelib.transmissions.routes.routes)
+
+chalicelib.sending_domains.mailboxes.mail_with(chalicelib.transmissions.system_mail.send)
 
 Event = dict[str, Any]
 
@@ -48,9 +76,20 @@ def events(event: Any) -> Event:
     return record_batch(event.to_dict())
 
 
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="start_transmissions")
+def start_transmissions(event: Any) -> None:
+    """Start the transmissions whose time has come."""
+    from chalicelib.transmissions.scheduling import start_due
+
+    start_due()
+
+
 #: queue → its consumer, for the local runtime and for the tests that look for orphans
 QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
     "generation": generation,
     "delivery": delivery,
     "events": events,
 }
+
+#: concern → its scheduled function
+SCHEDULES: dict[str, Callable[[Event, Any], Any]] = {"start_transmissions": start_transmissions}

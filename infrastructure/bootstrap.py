@@ -1,5 +1,7 @@
 """First start of a deployment: account 1, its key, and the domain that new users send from.
 
+Beside it stands account 0, the service's own, which sends verification mail from ``SYSTEM_DOMAIN``.
+
 ``python -m infrastructure.bootstrap`` reads the key from ``API_KEY``. Every step creates what is
 missing and leaves alone what is there, so it may run at each start.
 """
@@ -9,15 +11,18 @@ from __future__ import annotations
 import os
 
 from chalicelib.accounts import store as accounts
-from chalicelib.accounts.model import Account, self_hosted_plan
+from chalicelib.accounts.model import Account
+from chalicelib.accounts.plan import self_hosted_plan
 from chalicelib.api_keys import model as key_model
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.grants import PRIMARY_GRANTS
 from chalicelib.api_keys.model import ApiKey
 from chalicelib.core import clock, sealing
+from chalicelib.core.settings import settings
 from chalicelib.sending_domains import dkim_keys
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DkimKey, DomainStatus, SendingDomain
+from chalicelib.transmissions.system_mail import SYSTEM_ACCOUNT
 
 ACCOUNT_ID = 1
 DOMAIN = "example.test"
@@ -37,9 +42,10 @@ def first_start(api_key: str) -> None:
             subscription=self_hosted_plan(now),
         )
     )
+    accounts.create(Account(SYSTEM_ACCOUNT, "The service itself", created=now, updated=now))
     _ensure_key(api_key, now)
-    if domains.get(DOMAIN) is None:
-        domains.create(_verified_domain(now))
+    _ensure_domain(settings().system_domain, SYSTEM_ACCOUNT, now)
+    _ensure_domain(DOMAIN, ACCOUNT_ID, now, shared_with_subaccounts=True, takes_bounces=True)
 
 
 def _ensure_key(key: str, now: float) -> None:
@@ -57,23 +63,36 @@ def _ensure_key(key: str, now: float) -> None:
         )
 
 
-def _verified_domain(now: float) -> SendingDomain:
+def _ensure_domain(
+    name: str,
+    account_id: int,
+    now: float,
+    *,
+    shared_with_subaccounts: bool = False,
+    takes_bounces: bool = False,
+) -> None:
+    if domains.get(name) is not None:
+        return
     pair = dkim_keys.generate_key(KEY_BITS)
-    return SendingDomain(
-        domain=DOMAIN,
-        account_id=ACCOUNT_ID,
-        created=now,
-        status=DomainStatus(
-            ownership_verified=True, dkim_status="valid", cname_status="valid", spf_status="valid"
-        ),
-        dkim=DkimKey(
-            selector=SELECTOR,
-            signing_domain=DOMAIN,
-            public=pair.public_b64,
-            sealed_private=sealing.seal(pair.private_pem.encode(), f"dkim/{DOMAIN}"),
-        ),
-        shared_with_subaccounts=True,
-        is_default_bounce_domain=True,
+    domains.create(
+        SendingDomain(
+            domain=name,
+            account_id=account_id,
+            created=now,
+            status=DomainStatus(
+                ownership_verified=True,
+                dkim_status="valid",
+                cname_status="valid" if takes_bounces else "unverified",
+            ),
+            dkim=DkimKey(
+                selector=SELECTOR,
+                signing_domain=name,
+                public=pair.public_b64,
+                sealed_private=sealing.seal(pair.private_pem.encode(), f"dkim/{name}"),
+            ),
+            shared_with_subaccounts=shared_with_subaccounts,
+            is_default_bounce_domain=takes_bounces,
+        )
     )
 
 

@@ -6,14 +6,13 @@ import logging
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.api_keys.authenticate import find
-from chalicelib.core.errors import ServiceError, Unauthorized
+from chalicelib.api_keys.authenticate import sender_again, sender_for
+from chalicelib.core.errors import Forbidden, ServiceError, Unauthorized
 from chalicelib.transmissions.accept_smtp import accept_message, check_recipient
-from relay.ports import Envelope, Identity, LoginRefused, Refused, Unavailable
+from relay.ports import Envelope, Identity, LoginRefused, Refusal, Refused, Unavailable
+from relay.replies import Reply
 
 _log = logging.getLogger(__name__)
-
-INJECT = "smtp/inject"
 
 
 class ApiKeyAuthenticator:
@@ -22,16 +21,14 @@ class ApiKeyAuthenticator:
     def authenticate(self, password: str, subaccount: int | None, peer_ip: str) -> Identity:
         """Return who the key sends for; raises ``LoginRefused``."""
         try:
-            key = find(password)
+            caller = sender_for(password, subaccount, peer_ip)
         except Unauthorized:
             raise LoginRefused from None
+        except Forbidden as refusal:
+            raise LoginRefused(Reply(535, "5.7.8", _text(refusal))) from None
         except (BotoCoreError, ClientError):
             raise _unavailable() from None
-        if INJECT not in key.grants:
-            raise LoginRefused
-        if key.subaccount_id is not None:
-            return Identity(key.account_id, key.subaccount_id, key.key_id)
-        return Identity(key.account_id, subaccount or None, key.key_id)
+        return Identity(caller.account_id, caller.scope.owner, caller.key_id)
 
 
 class TransmissionAcceptor:
@@ -43,6 +40,7 @@ class TransmissionAcceptor:
     def accept(self, identity: Identity, envelope: Envelope) -> str:
         """Return the transmission's id when it is stored; raises ``Refused``, ``Unavailable``."""
         try:
+            sender_again(identity.key_id, identity.subaccount_id, envelope.peer_ip)
             for recipient in envelope.recipients:
                 check_recipient(recipient)
             return accept_message(
@@ -58,11 +56,26 @@ class TransmissionAcceptor:
             raise _unavailable() from None
 
 
-def _refused(refusal: ServiceError) -> Refused:
+def _refused(refusal: ServiceError) -> Refusal:
+    """Return the reply of a refusal.
+
+    A key that was revoked since the login gives 530 (RFC 4954 6). A sending limit gives 451 and
+    not 550: its window moves on, so the client should keep the message and try again.
+    """
+    text = _text(refusal)
+    if refusal.status == 401:
+        return Refused(530, "5.7.0", "The API key is not valid any more")
+    if refusal.status == 420:
+        return Refusal(Reply(451, "4.7.1", text))
+    if refusal.status == 503:
+        return Unavailable()
+    denied = refusal.status == 403 or refusal.errors[0].get("code") == "7001"
+    return Refused(550, "5.7.1" if denied else "5.6.0", text)
+
+
+def _text(refusal: ServiceError) -> str:
     error = refusal.errors[0]
-    text = error.get("description") or error["message"]
-    enhanced = "5.7.1" if error.get("code") == "7001" else "5.6.0"
-    return Refused(550, enhanced, text)
+    return str(error.get("description") or error["message"])
 
 
 def _unavailable() -> Unavailable:

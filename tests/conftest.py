@@ -22,8 +22,8 @@ os.environ.pop("AWS_ENDPOINT_URL", None)
 import pytest
 from moto import mock_aws
 
-from chalicelib.api_keys.authenticate import keys
-from chalicelib.core import queues, sealing, signing
+from chalicelib.api_keys import rate_limit
+from chalicelib.core import queues, recent, sealing, signing
 from chalicelib.core.settings import settings
 from chalicelib.events import store as events
 from chalicelib.transmissions import store as transmissions
@@ -40,7 +40,8 @@ def forget_everything() -> None:
     sealing.master_key.cache_clear()
     signing._key.cache_clear()
     queues.reset()
-    keys.clear()
+    recent.clear()
+    rate_limit.clear()
     events.forget_noted_hours()
     transmissions.get_submitted.cache_clear()
 

@@ -1,8 +1,13 @@
-"""``/account`` (spec 4.6)."""
+"""``/account`` and ``/usage`` (spec 4.6). They are about the account as a whole, in any scope."""
 
 from __future__ import annotations
 
-from chalicelib.accounts import store
+from chalicelib.accounts import store, usage_shown
+from chalicelib.accounts.model import Account
+from chalicelib.accounts.request import AccountChange
+from chalicelib.core import clock
+from chalicelib.core.errors import Forbidden
+from chalicelib.core.fields import comma_list
 from chalicelib.core.http import Reply, Request, Routes, ok
 
 routes = Routes(__name__)
@@ -10,8 +15,33 @@ routes = Routes(__name__)
 
 @routes.get("/api/v1/account", grant="account/view")
 def show_account(request: Request) -> Reply:
-    """Return the account of the key."""
+    """Return the account of the key; with ``include=usage``, what it has used of its plan."""
+    account = _account(request)
+    shown = account.as_json()
+    if "usage" in comma_list(request.query, "include") and not account.is_enterprise:
+        shown["usage"] = usage_shown.of_account(account)
+    return ok(shown)
+
+
+@routes.put("/api/v1/account", grant="account/manage")
+def change_account(request: Request) -> Reply:
+    """Change the company's name, the two-factor requirement and options."""
+    change = AccountChange.parse(request.json())
+    store.change(request.caller.account_id, change.apply)
+    return ok({"message": "Account has been updated"})
+
+
+@routes.get("/api/v1/usage", grant="usage/view")
+def show_usage(request: Request) -> Reply:
+    """Return what the account has used of its plan, by feature; not for enterprise accounts."""
+    account = _account(request)
+    if account.is_enterprise:
+        raise Forbidden("usage is not available to enterprise accounts")
+    return ok(usage_shown.of_features(account))
+
+
+def _account(request: Request) -> Account:
     account = store.get(request.caller.account_id)
     if account is None:
         raise LookupError(f"key {request.caller.key_id} belongs to no account")
-    return ok(account.as_json())
+    return account.at(clock.now())

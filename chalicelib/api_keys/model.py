@@ -1,19 +1,28 @@
 """The API key record. The key itself is never stored: only its SHA-256 (spec 5.2).
 
 A key is 160 random bits (or an operator's own choice at first start), so a fast hash is enough;
-looking it up by its hash compares nothing that an attacker could time.
+looking it up by its hash compares nothing that an attacker could time. The hash is not shown
+either: in the API a key goes by :attr:`ApiKey.id`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.core import clock
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """One key. ``subaccount_id`` is ``None`` for a key of the primary account."""
+    """One key. ``subaccount_id`` is ``None`` for a key of the primary account.
+
+    ``key_id`` is the hash under which the key is found. An empty ``valid_ips`` admits every
+    address (spec 5.4).
+    """
 
     key_id: str
     account_id: int
@@ -24,6 +33,54 @@ class ApiKey:
     subaccount_id: int | None = None
     valid_ips: list[str] = field(default_factory=list)
 
+    @property
+    def id(self) -> str:
+        """Return the key's name in the API: 26 hex digits that sort by owner, then by time.
+
+        It derives from the record; of the hash it holds too little to try guesses on.
+        """
+        salt = hashlib.sha256(self.key_id.encode()).hexdigest()[:4]
+        return f"{owner_prefix(self.subaccount_id)}{int(self.created * 1e6):014x}{salt}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the key as the API shows it: all but the key."""
+        shown = {
+            "id": self.id,
+            "label": self.label,
+            "short_key": self.short_key,
+            "grants": sorted(self.grants),
+            "valid_ips": self.valid_ips,
+            "created_at": clock.iso_ms(int(self.created * 1000)),
+        }
+        return shown | ({"subaccount_id": self.subaccount_id} if self.subaccount_id else {})
+
+
+def new_key(
+    key: str,
+    account_id: int,
+    label: str,
+    grants: Iterable[str],
+    *,
+    subaccount_id: int | None = None,
+    valid_ips: Sequence[str] = (),
+) -> ApiKey:
+    """Return the record of ``key``, made now."""
+    return ApiKey(
+        key_id=key_id(key),
+        account_id=account_id,
+        label=label,
+        short_key=short_key(key),
+        grants=frozenset(grants),
+        created=clock.now(),
+        subaccount_id=subaccount_id,
+        valid_ips=list(valid_ips),
+    )
+
+
+def owner_prefix(subaccount_id: int | None) -> str:
+    """Return how the ids of an owner's keys begin."""
+    return f"{subaccount_id or 0:08x}"
+
 
 def draw_key() -> str:
     """Draw a new key: 40 hex digits."""
@@ -31,8 +88,8 @@ def draw_key() -> str:
 
 
 def key_id(key: str) -> str:
-    """Return the id under which ``key`` is stored (SHA-256, hex)."""
-    return hashlib.sha256(key.encode()).hexdigest()
+    """Return the hash under which ``key`` is stored (SHA-256, hex)."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def short_key(key: str) -> str:

@@ -3,45 +3,86 @@
 Access patterns (table ``config``):
 
 - the record of a key presented → ``pk = key#<sha256 of the key>``, ``sk = key``
-- all keys of an account, newest last → index ``by_owner``: ``owner = account#<id>/keys``
+- all keys of an account → index ``by_owner``: ``owner = account#<id>/keys``
+- the keys of the primary account or of one subaccount, newest last → the same, as an id, which is
+  the ``owner_key``, begins with its owner
+- one key by its id → the same; being an index, it may take a moment to know a new key
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterator
 
-from chalicelib.api_keys.model import ApiKey
-from chalicelib.core.dynamo import Table
+from chalicelib.api_keys.model import ApiKey, owner_prefix
+from chalicelib.core import dynamo, recent
+from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
+from chalicelib.core.recent import Key
+from chalicelib.core.scope import Scope
 
 _config = Table("config")
+_ID = re.compile(r"[0-9a-f]{26}")
+
+
+def key_of(key_id: str) -> Key:
+    """Return where the key with this hash is kept."""
+    return (f"key#{key_id}", "key")
 
 
 def get(key_id: str) -> ApiKey | None:
-    """Return the record of the key with this id, or ``None``."""
-    item = _config.get(f"key#{key_id}", "key", consistent=False)
-    return _from_item(item) if item else None
+    """Return the record of the key with this hash, or ``None``."""
+    item = _config.get(*key_of(key_id), consistent=False)
+    return from_item(item) if item else None
 
 
 def put(key: ApiKey) -> None:
     """Store a key, replacing the record of the same key."""
-    _config.put(
-        {
-            "pk": f"key#{key.key_id}",
-            "sk": "key",
-            "owner": f"account#{key.account_id}/keys",
-            "owner_key": f"{key.created:017.6f}",
-            "account_id": key.account_id,
-            "subaccount_id": key.subaccount_id,
-            "label": key.label,
-            "short_key": key.short_key,
-            "grants": sorted(key.grants),
-            "valid_ips": list(key.valid_ips),
-            "created": key.created,
-        }
+    _config.put(_to_item(key))
+    recent.forget(key_of(key.key_id))
+
+
+def insertion(key: ApiKey) -> Write:
+    """Return the transaction's action that stores a new key."""
+    return dynamo.put(_config, _to_item(key), condition="attribute_not_exists(#pk)")
+
+
+def listed(scope: Scope) -> list[ApiKey]:
+    """Return the keys in ``scope``, each owner's newest last."""
+    return [from_item(item) for item in _items(scope)]
+
+
+def find(scope: Scope, name: str) -> ApiKey | None:
+    """Return the key with the id ``name``, if it is in ``scope``."""
+    if not _ID.fullmatch(name):
+        return None
+    found = _config.query(
+        "#owner = :owner AND #owner_key = :name",
+        {"owner": _owner(scope.account_id), "name": name},
+        index="by_owner",
     )
+    keys = [from_item(item) for item in found.items]
+    return next((key for key in keys if scope.covers(key.subaccount_id)), None)
 
 
-def _from_item(item: dict[str, Any]) -> ApiKey:
+def replace(key: ApiKey) -> bool:
+    """Store a key that was changed; return ``False`` if it is gone meanwhile."""
+    try:
+        _config.put(_to_item(key), condition="attribute_exists(#pk)")
+    except ConditionFailed:
+        return False
+    finally:
+        recent.forget(key_of(key.key_id))
+    return True
+
+
+def delete(key: ApiKey) -> None:
+    """Delete a key."""
+    _config.delete(*key_of(key.key_id))
+    recent.forget(key_of(key.key_id))
+
+
+def from_item(item: Item) -> ApiKey:
+    """Return the key that an item of the table holds."""
     return ApiKey(
         key_id=item["pk"].removeprefix("key#"),
         account_id=item["account_id"],
@@ -52,3 +93,35 @@ def _from_item(item: dict[str, Any]) -> ApiKey:
         valid_ips=item["valid_ips"],
         created=item["created"],
     )
+
+
+def _items(scope: Scope) -> Iterator[Item]:
+    owner = _owner(scope.account_id)
+    if scope.spans:
+        return _config.query_all("#owner = :owner", {"owner": owner}, index="by_owner")
+    return _config.query_all(
+        "#owner = :owner AND begins_with(#owner_key, :prefix)",
+        {"owner": owner, "prefix": owner_prefix(scope.owner)},
+        index="by_owner",
+    )
+
+
+def _owner(account_id: int) -> str:
+    return f"account#{account_id}/keys"
+
+
+def _to_item(key: ApiKey) -> Item:
+    pk, sk = key_of(key.key_id)
+    return {
+        "pk": pk,
+        "sk": sk,
+        "owner": _owner(key.account_id),
+        "owner_key": key.id,
+        "account_id": key.account_id,
+        "subaccount_id": key.subaccount_id,
+        "label": key.label,
+        "short_key": key.short_key,
+        "grants": sorted(key.grants),
+        "valid_ips": list(key.valid_ips),
+        "created": key.created,
+    }

@@ -252,12 +252,15 @@ class Table:
             else:
                 raise RuntimeError(f"{self.name}: writes were refused for too long")
 
-    def get_all(self, keys: Iterable[tuple[str, str]]) -> list[Item]:
+    def get_all(self, keys: Iterable[tuple[str, str]], *, consistent: bool = False) -> list[Item]:
         """Return the items that exist among ``keys`` (no duplicates), 100 a request, unordered."""
         wanted = [encode_item({"pk": pk, "sk": sk}) for pk, sk in keys]
         found: list[Item] = []
         for start in range(0, len(wanted), READ_BATCH):
-            pending: Any = {self.name: {"Keys": wanted[start : start + READ_BATCH]}}
+            batch: Any = {"Keys": wanted[start : start + READ_BATCH]}
+            if consistent:
+                batch["ConsistentRead"] = True
+            pending: Any = {self.name: batch}
             for pause in _pauses():
                 answer: Any = aws.dynamodb().batch_get_item(RequestItems=pending)
                 found += [decode_item(item) for item in answer["Responses"].get(self.name, [])]

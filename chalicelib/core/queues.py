@@ -1,8 +1,9 @@
 """Queue messages: a small readable head and a compressed payload, inline or in the bucket.
 
 SQS takes 256 KiB a message and a batch. A payload that would not fit travels as an object under
-``queue/`` and the message names it; whoever finishes the work discards it. SQS delays by at most 15
-minutes, so a message may carry ``not_before`` in its head and be sent on until that time comes.
+``queue/`` and the message names it; the bucket's lifecycle removes it when no queue can hold the
+message any more, since nobody can know of a message that it will not be met again. SQS delays by at
+most 15 minutes, so a message may carry ``not_before`` in its head and be sent on until then.
 
 Delivery is at least once: a consumer must be able to meet any message twice.
 """
@@ -35,10 +36,6 @@ class MalformedMessage(ValueError):
     """A queue message that no part of this service can have sent."""
 
 
-class Discarded(LookupError):
-    """The payload is gone: the message was met before, and its work was finished for good."""
-
-
 @dataclass(frozen=True, slots=True)
 class Work:
     """One message to send: ``head`` is readable JSON, ``payload`` bytes are compressed."""
@@ -57,17 +54,9 @@ class Received:
     _blob: str = ""
 
     def payload(self) -> bytes:
-        """Return the payload; raises :class:`Discarded`."""
-        try:
-            packed = blobs.get(self._blob) if self._blob else base64.b64decode(self._inline)
-        except blobs.BlobMissing:
-            raise Discarded(self._blob) from None
+        """Return the payload; raises :class:`blobs.BlobMissing` if its object has expired."""
+        packed = blobs.get(self._blob) if self._blob else base64.b64decode(self._inline)
         return zlib.decompress(packed)
-
-    def discard(self) -> None:
-        """Delete the payload's object, if there is one (the work is done for good)."""
-        if self._blob:
-            blobs.delete(self._blob)
 
     def again(self, delay: float) -> _Entry:
         """Return the same message, to be seen again after ``delay`` seconds."""
@@ -171,8 +160,7 @@ def consume(queue: str, event: Json, handle: Callable[[Received], None]) -> Json
     """Handle each record of an SQS event; return those that failed, for SQS to show again.
 
     The answer is Lambda's partial batch response. A message whose ``not_before`` has not come is
-    sent on, and one that was finished before is dropped. A message that keeps failing ends in the
-    queue's dead-letter queue.
+    sent on. A message that keeps failing ends in the queue's dead-letter queue.
     """
     from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType
 
@@ -181,11 +169,8 @@ def consume(queue: str, event: Json, handle: Callable[[Received], None]) -> Json
         wait = message.head.get("not_before", 0) - clock.now()
         if wait > 0:
             send_again(queue, message, wait)
-            return
-        try:
+        else:
             handle(message)
-        except Discarded as payload:
-            _log.warning("%s: dropped a message that was finished before (%s)", queue, payload)
 
     processor = BatchProcessor(
         event_type=EventType.SQS, raise_on_entire_batch_failure=False, logger=_log
@@ -198,8 +183,7 @@ def consume(queue: str, event: Json, handle: Callable[[Received], None]) -> Json
 def consume_together(event: Json, handle: Callable[[list[Received]], None]) -> Json:
     """Handle all records of an SQS event in one call, for work that is cheaper in bulk.
 
-    If the call fails, each record is tried alone, so that one bad message fails alone, and one that
-    was finished before is dropped alone.
+    If the call fails, each record is tried alone, so that one bad message fails alone.
     """
     readable: list[tuple[str, Received]] = []
     failed: list[str] = []
@@ -221,8 +205,6 @@ def consume_together(event: Json, handle: Callable[[list[Received]], None]) -> J
 def _succeeds(handle: Callable[[list[Received]], None], message: Received) -> bool:
     try:
         handle([message])
-    except Discarded as payload:
-        _log.warning("dropped a message that was finished before (%s)", payload)
     except Exception:
         _log.exception("a message failed")
         return False

@@ -20,11 +20,16 @@ _JSON_TYPE = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json\s*(?:;|$)", re.IGN
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a key speaks for, and which part of the account this request is about."""
+    """Who a key speaks for, and which part of the account this request is about.
+
+    ``confined_to`` is the subaccount of the key itself: what does not go by the scope, such as a
+    search with a parameter of its own, must not reach beyond it.
+    """
 
     scope: Scope
     key_id: str
     grants: frozenset[str]
+    confined_to: int | None = None
 
     @property
     def account_id(self) -> int:

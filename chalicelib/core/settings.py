@@ -45,6 +45,72 @@ class Settings:
         "The service's own mail domain: CNAME target and last-resort bounce domain",
     )
 
+    # The DNS, and what is fetched on a caller's word
+    dns_servers: str = _setting(
+        "",
+        "Resolvers that domains are verified with, as `address` or `address:port` with commas "
+        "between; empty: those of the host",
+    )
+    dns_timeout: float = _setting(2.0, "How long one resolver is waited for")
+    dns_lifetime: float = _setting(6.0, "How long an answer of the DNS is waited for in all")
+    allow_private_addresses: bool = _setting(
+        False,
+        "Whether hosts that callers name may have addresses that are not public",
+        local=True,
+    )
+
+    # Sending domains
+    restricted_domains: str = _setting(
+        "aol.com,att.net,comcast.net,daum.net,gmail.com,gmx.com,gmx.de,gmx.net,google.com,"
+        "googlemail.com,hanmail.net,hotmail.com,icloud.com,libero.it,live.com,mac.com,mail.com,"
+        "mail.ru,me.com,msn.com,naver.com,orange.fr,outlook.com,proton.me,protonmail.com,qq.com,"
+        "rocketmail.com,t-online.de,verizon.net,wanadoo.fr,web.de,yahoo.co.jp,yahoo.co.uk,"
+        "yahoo.com,yandex.com,yandex.ru,ymail.com,163.com",
+        "Domains that, with those below them, nobody may send from: they are other people's "
+        "mailboxes",
+    )
+    tenant_domain: str = _setting(
+        "{account}.mail.{system}",
+        "Mail domain of an enterprise account, instead of `SYSTEM_DOMAIN` (`{system}`)",
+    )
+    domain_recheck: float = _setting(
+        86_400.0, "How often the DNS records of a verified domain are looked up again"
+    )
+    domain_recheck_soon: float = _setting(
+        3600.0, "The same after a lookup without an answer, or a record that was missing"
+    )
+    domain_grace: float = _setting(
+        1_209_600.0, "A domain that nothing verifies for this time is dropped (14 days)"
+    )
+    mailbox_token_lifetime: float = _setting(
+        259_200.0, "How long the link in a verification mail works (72 hours)"
+    )
+
+    # Tracking domains
+    tracking_target: str = _setting(
+        "track.{system}",
+        "CNAME target of tracking domains; `{system}` stands for `SYSTEM_DOMAIN`",
+    )
+    tracking_fetch: str = _setting(
+        "all",
+        "Which tracking domains are verified by fetching a page through them as well: `all`, "
+        "`plain` (those without TLS) or `none`",
+        local="plain",
+    )
+    tracking_port: int = _setting(
+        80, "Port at which tracking domains without TLS reach this service; 80 stays out of links"
+    )
+
+    # Engagement
+    tracking_patience: float = _setting(
+        2.0, "How long the answer to a click or an open waits for its event to be queued"
+    )
+    geoip_database: str = _setting(
+        "",
+        "City database in MaxMind's format, read with the package `maxminddb`, that tells where "
+        "messages are opened; empty: events tell no places",
+    )
+
     # Secrets
     secret_key: str = _setting(
         "",
@@ -63,8 +129,16 @@ class Settings:
     )
     key_cache_seconds: float = _setting(
         5.0,
-        "How long a process trusts an API key it has looked up; revocation takes effect within it",
+        "How long a process trusts an API key, an account or a subaccount it has looked up; "
+        "revocation takes effect within it",
+        local=1.0,
     )
+    rate_limit_per_second: float = _setting(
+        100.0,
+        "Requests that an account may make per second, sending aside, in one process; 0: no limit",
+        local=5000.0,
+    )
+    rate_limit_burst: int = _setting(500, "Requests that an account may make at once", local=10_000)
 
     # SMTP relay
     relay_host: str = _setting("0.0.0.0", "Address that the relay binds", local="127.0.0.1")
@@ -88,10 +162,16 @@ class Settings:
         180_000, "A queue message larger than this travels in the bucket instead"
     )
     item_inline_bytes: int = _setting(
-        100_000, "Transmission content larger than this is kept in the bucket instead"
+        8_000, "Transmission content larger than this is kept in the bucket instead"
     )
     accept_window: float = _setting(
         120.0, "A bulk request that was not completely stored after this time is dropped"
+    )
+
+    cancel_margin: float = _setting(
+        660.0,
+        "A scheduled transmission can be cancelled until this long before its start",
+        local=2.0,
     )
 
     # Delivery
@@ -111,7 +191,16 @@ class Settings:
     delivery_lease: float = _setting(
         900.0,
         "How long a delivery worker owns a unit; another takes over after it",
-        local=12.0,
+        local=24.0,
+    )
+    smtp_connect_timeout: float = _setting(
+        20.0, "How long a mail host may take to accept a connection", local=3.0
+    )
+    smtp_command_timeout: float = _setting(
+        60.0, "How long a mail host may take to answer a command", local=3.0
+    )
+    smtp_final_timeout: float = _setting(
+        240.0, "How long a mail host may take to take and to accept a message", local=8.0
     )
     retry_base: float = _setting(
         1200.0, "Delay before a deferred message is first retried", local=1.0

@@ -90,5 +90,5 @@ def _event(parcel: Parcel, message: FinishedMessage, entry: Entry, outcome: Outc
             "reason": reply,
             "raw_reason": reply,
         }
-    base = parcel.event_base(message)
+    base = parcel.event_base(message) | entry.get("route", {})
     return make(_KINDS[type(outcome)], base, entry["at"], attempt=parcel.attempt, **fields)

@@ -14,7 +14,9 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery.journal import Entry, Journal
 from chalicelib.delivery.outcome import Outcome, to_dict
 from chalicelib.delivery.parcel import FinishedMessage
-from chalicelib.delivery.transports import OutboundMessage, Transport
+from chalicelib.delivery.route import transport
+from chalicelib.delivery.transports import OutboundMessage
+from chalicelib.ip_pools.routing import Route
 
 _log = logging.getLogger(__name__)
 
@@ -26,34 +28,39 @@ _turn = threading.Lock()
 
 
 def attempt_all(
-    transport: Transport,
     messages: Sequence[FinishedMessage],
+    routes: Sequence[Route],
     journal: Journal,
     *,
     until: float,
 ) -> dict[int, Entry]:
     """Attempt messages until the time ``until``; return the entries of those that were attempted.
 
-    Each is recorded in ``journal`` before another message of this process can be accepted by a
-    remote host.
+    Each leaves by the route at its place in ``routes``, and is recorded in ``journal`` before
+    another message of this process can be accepted by a remote host.
     """
 
-    def attempt(message: FinishedMessage) -> tuple[int, Entry] | None:
+    def attempt(message: FinishedMessage, route: Route) -> tuple[int, Entry] | None:
         if clock.now() >= until:
             return None
-        return message.index, _attempt(transport, message, journal)
+        return message.index, _attempt(message, route, journal)
 
-    running = [_pool().submit(attempt, message) for message in messages]
+    routed = zip(messages, routes, strict=True)
+    running = [_pool().submit(attempt, message, route) for message, route in routed]
     # All come to their end before a failure of one is told: the journal must outlive them
     wait(running)
     return dict(found for each in running if (found := each.result()))
 
 
-def _attempt(transport: Transport, message: FinishedMessage, journal: Journal) -> Entry:
+def _attempt(message: FinishedMessage, route: Route, journal: Journal) -> Entry:
     entries: list[Entry] = []
 
     def record(outcome: Outcome) -> None:
-        entry = {"at": clock.now_ms(), "outcome": to_dict(outcome)}
+        entry = {
+            "at": clock.now_ms(),
+            "outcome": to_dict(outcome),
+            "route": route.event_fields(),
+        }
         journal.record(message.index, entry)
         entries.append(entry)
 
@@ -63,8 +70,10 @@ def _attempt(transport: Transport, message: FinishedMessage, journal: Journal) -
             record(outcome)
         return outcome
 
-    outbound = OutboundMessage(message.sender, message.recipient, message.data)
-    outcome = transport.deliver(outbound, commit)
+    outbound = OutboundMessage(
+        message.sender, message.recipient, message.data, route.source_address, route.ehlo_name
+    )
+    outcome = transport(route).deliver(outbound, commit)
     if not entries:  # it failed before the window
         record(outcome)
     return entries[0]

@@ -16,6 +16,7 @@ Access patterns (table ``messages``):
 from __future__ import annotations
 
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,14 +28,19 @@ from chalicelib.delivery.units import Unit
 
 Entry = dict[str, Any]
 
+_log = logging.getLogger(__name__)
+
 _messages = Table("messages")
 
 
 class Journal(Protocol):
     """The record of one unit."""
 
-    def recorded(self) -> dict[int, Entry]:
-        """Return what was recorded of the unit, by recipient index."""
+    def recorded(self, *, first: bool) -> dict[int, Entry]:
+        """Return what was recorded of the unit, by recipient index.
+
+        ``first``: the unit's record says that nobody has worked on it.
+        """
         ...
 
     def record(self, index: int, entry: Entry) -> None:
@@ -60,13 +66,15 @@ class FileJournal:
         self._path = directory / f"{unit}.jsonl"
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
 
-    def recorded(self) -> dict[int, Entry]:
-        """Read the file; a last line that is cut short was never recorded."""
+    def recorded(self, *, first: bool) -> dict[int, Entry]:
+        """Read the file, whatever the table says: the table may have lost its last seconds.
+
+        A last line that is cut short was never recorded."""
         text = self._path.read_bytes()
         whole, _, torn = text.rpartition(b"\n")
         if torn:
             os.ftruncate(self._file, len(text) - len(torn))
-        return dict(map(json.loads, whole.splitlines()))
+        return dict(filter(None, map(_read_line, whole.splitlines())))
 
     def record(self, index: int, entry: Entry) -> None:
         """Append one line."""
@@ -81,6 +89,16 @@ class FileJournal:
             self._path.unlink(missing_ok=True)
 
 
+def _read_line(line: bytes) -> tuple[int, Entry] | None:
+    try:
+        index, entry = json.loads(line)
+    except ValueError:
+        # Cut short by a full disk, with another thread's line behind it: the rest is still good
+        _log.warning("a damaged line of a delivery journal: %r", line[:200])
+        return None
+    return index, entry
+
+
 class TableJournal:
     """One item a message."""
 
@@ -88,8 +106,10 @@ class TableJournal:
         self._pk = f"transmission#{unit.transmission_id}"
         self._prefix = f"sent#{unit.name}#"
 
-    def recorded(self) -> dict[int, Entry]:
-        """Query the items of the unit."""
+    def recorded(self, *, first: bool) -> dict[int, Entry]:
+        """Query the items of the unit; they are in the table that says it is the first."""
+        if first:
+            return {}
         items = _messages.query_all(
             "#pk = :pk AND begins_with(#sk, :prefix)",
             {"pk": self._pk, "prefix": self._prefix},

@@ -12,17 +12,17 @@ schedule says so) or `Failed` (never again). All carry the SMTP reply that decid
 Not every failure has a remote reply. Those found on this side use the code and enhanced status the
 RFCs give such a failure, and mark the text after the enhanced status with `[internal]`:
 
-======================================  ====  ==========  =====
-what happened                           code  bounce class
-======================================  ====  ==========  =====
-a time-out, in connecting or waiting    421   24 (Timeout)
-connection refused, broken or garbled   421   20 (Soft Bounce)
-TLS required and not to be had          454   20 (Soft Bounce)
-no answer from the DNS                  451   21 (DNS Failure)
-the domain has no mail host             454   21 (DNS Failure)
-the domain does not exist               550   21 (DNS Failure)
-the message's time is over              554   24 (Timeout)
-======================================  ====  ==========  =====
+    421  class 24  Retry   a time-out, in connecting or in waiting
+    421  class 20  Retry   the connection was refused, broke, or carried something that is not SMTP
+    454  class 20  Retry   TLS (or a way to log in) is required and not to be had
+    451  class 70  Retry   no connection came free
+    451  class 21  Retry   the DNS did not answer
+    454  class 21  Retry   the domain has no mail host
+    550  class 21  Failed  the domain does not exist, or leads to no public address
+    556  class 10  Failed  the domain says that it takes no mail (RFC 7505)
+    553  class 10  Failed  the address cannot be used, or not with this host
+    552  class 23  Failed  the message is larger than the host takes
+    554  class 24  Failed  the message's time is over
 """
 
 from __future__ import annotations

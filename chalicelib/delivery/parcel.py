@@ -35,7 +35,7 @@ class Parcel:
     """The messages of one unit, at one attempt (counted from 1).
 
     ``injected_ms`` is when they were generated; ``event`` holds the fields that all their events
-    share.
+    share; ``failed`` counts the recipients of the chunk for whom no message could be generated.
     """
 
     unit: Unit
@@ -43,6 +43,12 @@ class Parcel:
     injected_ms: int
     event: Json
     messages: Sequence[FinishedMessage]
+    failed: int = 0
+
+    @property
+    def generated(self) -> tuple[int, int]:
+        """Return how many messages there are, and how many recipients without one."""
+        return len(self.messages), self.failed
 
     def event_base(self, message: FinishedMessage) -> Json:
         """Return the fields that every event of ``message`` carries."""
@@ -56,6 +62,7 @@ def to_work(parcel: Parcel, *, not_before: float = 0.0, delay: float = 0.0) -> W
         "unit": parcel.unit.name,
         "attempt": parcel.attempt,
         "injected_ms": parcel.injected_ms,
+        "generated": list(parcel.generated),
     }
     if not_before:
         head["not_before"] = not_before
@@ -71,6 +78,12 @@ def unit_of(message: Received) -> Unit:
     return Unit(message.head["transmission"], message.head["unit"])
 
 
+def generated_of(message: Received) -> tuple[int, int]:
+    """Return how many messages the unit has, and for how many recipients it has none."""
+    messages, failed = message.head["generated"]
+    return messages, failed
+
+
 def from_received(message: Received) -> Parcel:
     """Return the parcel of a queue message."""
     about, bodies = packing.unpack(message.payload())
@@ -84,4 +97,5 @@ def from_received(message: Received) -> Parcel:
         message.head["injected_ms"],
         about["event"],
         messages,
+        generated_of(message)[1],
     )

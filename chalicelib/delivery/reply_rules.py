@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from chalicelib.delivery.bounce_classes import (
     ADMIN_FAILURE,
@@ -39,26 +40,29 @@ GAP = 40
 """The most characters that ` .. ` in a phrase stands for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
-    """Phrases that put a reply into `bounce_class`."""
+    """Phrases, one a line, that put a reply into `bounce_class`."""
 
     bounce_class: int
     about: str
-    pattern: re.Pattern[str]
+    phrases: str
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Any of the phrases; made when it is first needed, which most processes never do."""
+        phrases = (line.strip() for line in self.phrases.strip().splitlines())
+        return re.compile("|".join(map(_expression, phrases)))
 
 
-def _rule(bounce_class: int, about: str, phrases: str) -> Rule:
-    """Return the rule of the phrases, one a line."""
-    lines = [line.strip() for line in phrases.strip().splitlines()]
-    gap = f".{{0,{GAP}}}?"
-    alternatives = [gap.join(re.escape(part) for part in line.split(" .. ")) for line in lines]
-    edges = (r"\b" + a if a[0].isalnum() else a for a in alternatives)
-    return Rule(bounce_class, about, re.compile("|".join(edges)))
+def _expression(phrase: str) -> str:
+    """Return a phrase as an expression; it begins where a word does."""
+    parts = map(re.escape, phrase.split(" .. "))
+    return (r"\b" if phrase[0].isalnum() else "") + f".{{0,{GAP}}}?".join(parts)
 
 
 RULES = (
-    _rule(
+    Rule(
         TIMEOUT,
         "the time for delivery is over",
         """
@@ -74,7 +78,7 @@ RULES = (
         in queue too long
         """,
     ),
-    _rule(
+    Rule(
         UNSUBSCRIBE,
         "the recipient wants no more of this",
         """
@@ -92,7 +96,7 @@ RULES = (
         has opted out
         """,
     ),
-    _rule(
+    Rule(
         SUBSCRIBE,
         "a wish to subscribe",
         """
@@ -101,7 +105,7 @@ RULES = (
         confirm your subscription
         """,
     ),
-    _rule(
+    Rule(
         CHALLENGE_RESPONSE,
         "the sender must confirm first",
         """
@@ -123,7 +127,7 @@ RULES = (
         tmda
         """,
     ),
-    _rule(
+    Rule(
         AUTO_REPLY,
         "an automatic answer",
         """
@@ -138,7 +142,7 @@ RULES = (
         on vacation
         """,
     ),
-    _rule(
+    Rule(
         TRANSIENT_FAILURE,
         "grey listing, and more messages or connections than are taken at once",
         """
@@ -160,7 +164,6 @@ RULES = (
         too many recipients .. per hour
         per hour .. exceeded
         hourly .. limit
-        daily sending quota
         daily user sending
         daily limit
         daily message limit
@@ -185,7 +188,6 @@ RULES = (
         connection rate
         connections limit
         max message per connection
-        maximum messages per connection
         too many messages for this session
         messages for this connection
         messages per connection
@@ -203,7 +205,7 @@ RULES = (
         rp:rcl
         """,
     ),
-    _rule(
+    Rule(
         MAIL_BLOCK,
         "rate limits for want of authentication",
         """
@@ -216,18 +218,14 @@ RULES = (
         rate limited because .. transmitted over
         """,
     ),
-    _rule(
+    Rule(
         SPAM_BLOCK,
         "the sender's rate is cut for its repute",
         """
         rate limited due to ip reputation
         rate limit .. reputation
         unusual rate of unsolicited
-        unexpected volume or user complaints
-        deferred due to user complaints
-        deferred due to excessive user complaints
         excessive complaints
-        excessive user complaints
         user complaints
         permanently deferred
         unusual sending activity
@@ -241,7 +239,7 @@ RULES = (
         excessive spam
         """,
     ),
-    _rule(
+    Rule(
         TRANSIENT_FAILURE,
         "rate limits for no other reason",
         """
@@ -251,7 +249,7 @@ RULES = (
         exceeded the rate
         """,
     ),
-    _rule(
+    Rule(
         MAILBOX_FULL,
         "no room in the mailbox",
         """
@@ -270,11 +268,8 @@ RULES = (
         mail box full
         mail box is full
         mail box size limit
-        maildir .. over quota
         inbox is full
         inbox full
-        inbox .. out of storage
-        mail folder is full
         mailfolder is full
         space has been used up
         too many messages on the server
@@ -285,8 +280,6 @@ RULES = (
         account full
         user is full
         recipient is full
-        recipient's mailbox is full
-        recipient storage full
         storage full
         storage is full
         storage limit
@@ -304,7 +297,6 @@ RULES = (
         over-quota
         over its quota
         over the quota
-        over disk quota
         over allowed quota
         over the allowed
         over the maximum allowed mailbox
@@ -346,7 +338,7 @@ RULES = (
         邮箱已满
         """,
     ),
-    _rule(
+    Rule(
         TOO_LARGE,
         "the message is too large",
         """
@@ -368,7 +360,6 @@ RULES = (
         mail data too large
         email is too large
         size exceeds
-        size of the message exceeds
         size limit exceeded
         size limits
         exceeded .. message size
@@ -384,7 +375,6 @@ RULES = (
         maximum message size
         max message size
         message size limit
-        message too large for this recipient
         recipsizelimit
         body too large
         too much data
@@ -393,7 +383,7 @@ RULES = (
         nachricht ist zu groß
         """,
     ),
-    _rule(
+    Rule(
         SPAM_CONTENT,
         "spam, or worse",
         """
@@ -402,13 +392,12 @@ RULES = (
         virus or spam
         spam or malware
         spam content
-        spam contents
         spam pattern
         blacklisted url
         blocked url
         """,
     ),
-    _rule(
+    Rule(
         PROHIBITED_ATTACHMENT,
         "something attached is not allowed",
         """
@@ -455,7 +444,7 @@ RULES = (
         encrypted archive
         """,
     ),
-    _rule(
+    Rule(
         MAIL_BLOCK,
         "who is allowed to write to a group or a mailbox",
         """
@@ -471,7 +460,7 @@ RULES = (
         only receive .. from
         """,
     ),
-    _rule(
+    Rule(
         RELAYING_DENIED,
         "the host does not relay",
         """
@@ -494,7 +483,6 @@ RULES = (
         relay this message
         relay through this
         not permitted to relay
-        not allowed to relay
         allowed to relay
         not authorized to relay
         unable to relay
@@ -508,7 +496,6 @@ RULES = (
         no relay
         not a relay
         not an open relay
-        list of allowed rcpthosts
         allowed rcpthosts
         domain not allowed here
         not a gateway
@@ -519,7 +506,6 @@ RULES = (
         not in my control
         not a local domain
         domain isn't allowed to be relayed
-        authentication required for relay
         must be authenticated
         must authenticate
         client was not authenticated
@@ -538,7 +524,7 @@ RULES = (
         requires authentication
         """,
     ),
-    _rule(
+    Rule(
         SPAM_CONTENT,
         "a web address inside the message",
         """
@@ -558,7 +544,7 @@ RULES = (
         body .. black
         """,
     ),
-    _rule(
+    Rule(
         SPAM_BLOCK,
         "a source of spam: block lists and reputation",
         """
@@ -598,7 +584,6 @@ RULES = (
         abuse_rbl
         block list
         blocklist
-        blocklisting
         block-list
         black list
         blacklist
@@ -618,7 +603,6 @@ RULES = (
         listed as abusive
         listed in zen
         rejected using
-        rejected by the sbl
         the sbl
         sbl rbl
         listed on
@@ -626,7 +610,6 @@ RULES = (
         blocked using
         blocked by using
         ipcheck.proofpoint
-        proofpoint.com/dnsbl
         csi.cloudmark
         cloudmark sender
         cyren ip
@@ -636,7 +619,6 @@ RULES = (
         poor reputation
         bad reputation
         low reputation
-        poor domain reputation
         reputation of
         reputation sender
         reputation is
@@ -656,7 +638,6 @@ RULES = (
         sends spam
         source of spam
         source of unsolicited
-        known spammer
         spammer
         suspected spam ip
         spam abuse
@@ -672,7 +653,6 @@ RULES = (
         part of their network is on our
         traffic not accepted from this ip
         tenant has exceeded
-        weren't sent .. s3150
         s3140
         s3150
         (rtr:
@@ -695,7 +675,6 @@ RULES = (
         server .. is blocked
         from your ip
         sender ip
-        bad sender ip
         open proxy
         rejected based on geographical
         currently blocked
@@ -705,11 +684,10 @@ RULES = (
         ask your postmaster for help
         """,
     ),
-    _rule(
+    Rule(
         MAIL_BLOCK,
         "the sender's address or its domain is not believed",
         """
-        domain of sender address
         sender domain
         sender's domain
         sender address
@@ -728,12 +706,9 @@ RULES = (
         sender invalid
         sender .. has no
         sender not
-        envelope sender domain
         sender unknown
         unknown sender
-        sender not verified
         envelope sender .. not
-        envelope sender .. badmailfrom
         badmailfrom
         mail from domain
         mail from .. does not exist
@@ -748,7 +723,7 @@ RULES = (
         from header
         """,
     ),
-    _rule(
+    Rule(
         MAIL_BLOCK,
         "authentication of the sender: SPF, DKIM, DMARC, PTR, HELO, TLS",
         """
@@ -761,7 +736,6 @@ RULES = (
         authentication information
         authentication level
         not authenticated
-        anti-spoofing
         antispoofing
         spoof
         domain owner policy
@@ -780,7 +754,6 @@ RULES = (
         helo command
         helo name
         helo argument
-        helo hostname
         helo host
         helo domain
         helo rejected
@@ -811,7 +784,7 @@ RULES = (
         encryption required
         """,
     ),
-    _rule(
+    Rule(
         MAIL_BLOCK,
         "the form of the message",
         """
@@ -824,7 +797,7 @@ RULES = (
         messageid header
         """,
     ),
-    _rule(
+    Rule(
         SPAM_CONTENT,
         "the message looks like spam",
         """
@@ -838,8 +811,6 @@ RULES = (
         message is suspicious
         suspicious message
         suspicious content
-        looks like spam
-        look like spam
         is spam
         as spam
         like spam
@@ -888,7 +859,6 @@ RULES = (
         scam
         fraudulent
         malicious
-        content rejected
         content denied
         content not accepted
         content is not accepted
@@ -922,11 +892,10 @@ RULES = (
         gtube
         """,
     ),
-    _rule(
+    Rule(
         NO_RECIPIENT,
         "nobody is left to deliver to",
         """
-        no valid recipients
         no valid recipient
         no recipients
         no recipient specified
@@ -934,11 +903,10 @@ RULES = (
         must have at least one recipient
         """,
     ),
-    _rule(
+    Rule(
         DNS_FAILURE,
         "the recipient's domain leads nowhere",
         """
-        recipient domain not found
         find the recipient domain
         recipient domain .. does not exist
         dns domain .. does not exist
@@ -973,7 +941,6 @@ RULES = (
         mx host
         non-existent hosts
         find any host
-        couldn't find any host
         cannot find host
         could not resolve
         no route to host
@@ -983,7 +950,7 @@ RULES = (
         unrouteable domain
         """,
     ),
-    _rule(
+    Rule(
         INVALID_RECIPIENT,
         "nobody of that name",
         """
@@ -1007,7 +974,6 @@ RULES = (
         user is inactive
         user inactive
         user unavailable
-        user account is unavailable
         user is unknown
         user .. is unknown
         user .. not found
@@ -1026,7 +992,6 @@ RULES = (
         no such address
         no such account
         no such email
-        no such mailbox
         no such mail
         no such person
         no such local
@@ -1075,7 +1040,6 @@ RULES = (
         mailbox has been blocked due to inactivity
         mailbox is closed
         mailbox closed
-        mailbox is not active
         mailbox currently suspended
         mailbox unavailable
         mailbox not available
@@ -1109,7 +1073,6 @@ RULES = (
         account has been closed
         account has been deactivated
         account deactivated
-        account is not active
         account deleted
         account has been deleted
         account expired
@@ -1133,7 +1096,6 @@ RULES = (
         recipient is invalid
         recipient is not valid
         invalid recipient
-        invalid recipients
         not a valid recipient
         not valid recipient
         recipient no longer
@@ -1150,7 +1112,6 @@ RULES = (
         illegal recipient
         non-existent recipient
         addressee unknown
-        unknown addressee
         address unknown
         address is unknown
         unknown address
@@ -1231,9 +1192,7 @@ RULES = (
         not our customer
         not have an account
         not have a account
-        doesn't have an account
         doesn't have a
-        does not have an
         does not have a
         not known here
         not known at this
@@ -1241,7 +1200,6 @@ RULES = (
         null mx
         does not accept mail
         doesn't accept mail
-        no user record
         has moved
         has left
         retired
@@ -1270,7 +1228,7 @@ RULES = (
         收件人不存在
         """,
     ),
-    _rule(
+    Rule(
         TIMEOUT,
         "waiting took too long",
         """
@@ -1280,7 +1238,7 @@ RULES = (
         time out
         """,
     ),
-    _rule(
+    Rule(
         ADMIN_FAILURE,
         "a rule on the sending side",
         """
@@ -1289,7 +1247,7 @@ RULES = (
         been suppressed
         """,
     ),
-    _rule(
+    Rule(
         TRANSIENT_FAILURE,
         "trouble that the remote host expects to pass",
         """
@@ -1301,7 +1259,6 @@ RULES = (
         temporarily
         temporary
         temporarly
-        deferred
         defer
         busy
         overload
@@ -1317,7 +1274,6 @@ RULES = (
         service not available
         service unavailable, closing
         service currently unavailable
-        service shutting down
         shutting down
         connection expired
         closing connection
@@ -1327,19 +1283,17 @@ RULES = (
         not yet
         """,
     ),
-    _rule(
+    Rule(
         SPAM_CONTENT,
         "spam, in any other words",
         """
         spam
-        spamming
         antispam
-        anti-spam
         bulk
         rejecting banned content
         """,
     ),
-    _rule(
+    Rule(
         MAIL_BLOCK,
         "policy, without a reason",
         """
@@ -1353,7 +1307,6 @@ RULES = (
         not authorised
         unauthorized
         permission
-        access denied
         access to this mail system
         your access to
         access rejected
@@ -1364,13 +1317,11 @@ RULES = (
         client host rejected
         mail refused
         message refused
-        service refused
         service refuse
         blocked
         banned
         forbidden
         transport.rules
-        rejected by recipients
         rejected by recipient
         rejected by the recipient
         mail rejected by
@@ -1383,14 +1334,12 @@ RULES = (
         aup#
         bounce attacks
         requested action aborted [
-        local policy
         """,
     ),
-    _rule(
+    Rule(
         INVALID_RECIPIENT,
         "an address refused for no other reason",
         """
-        recipient address rejected
         address rejected
         rcpt to rejected
         does not exist
@@ -1398,17 +1347,12 @@ RULES = (
         not found
         """,
     ),
-    _rule(
+    Rule(
         GENERIC_BOUNCE,
         "refused, and no more said",
         """
-        transaction failed
-        transaction has failed
-        delivery failed
         delivery error
         delivery not possible
-        message rejected
-        mail rejected
         message not accepted
         mail not accepted
         message was not accepted
@@ -1432,7 +1376,6 @@ RULES = (
         not recognized
         malformed
         mailloop
-        too many hops
         hop count
         hops
         loop

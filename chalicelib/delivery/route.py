@@ -1,23 +1,50 @@
-"""Which way mail leaves: the transport that the settings name, made once per process."""
+"""Which way mail leaves: by the sending IP of its pool, else by the transport of the settings.
+
+A transport is made once per process and for each smarthost or SES pool that a route names; local
+address and EHLO name go with each message.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 
+from chalicelib.core import clock
 from chalicelib.core.settings import Settings, settings
+from chalicelib.delivery.parcel import Parcel
 from chalicelib.delivery.transports import Transport
 from chalicelib.delivery.transports.session_pool import PoolLimits
-from chalicelib.delivery.transports.smtp_options import Credentials, SessionOptions, TlsMode
+from chalicelib.delivery.transports.smtp_options import (
+    Credentials,
+    SessionOptions,
+    Timeouts,
+    TlsMode,
+)
+from chalicelib.ip_pools import routing
+from chalicelib.ip_pools.routing import Route
 
 SMTP_PORT = 25
 
 
+def routes_of(parcel: Parcel, count: int) -> list[Route]:
+    """Return the routes of ``count`` messages of a parcel, one for each."""
+    account_id, pool_id = int(parcel.event["customer_id"]), parcel.event["ip_pool"]
+    return routing.choose(account_id, pool_id, clock.now(), count, key=parcel.unit.origin)
+
+
+def transport(route: Route) -> Transport:
+    """Return the transport of a route; raises ``ValueError`` for a setting that names none."""
+    return _made(route.smarthost, route.ses_pool)
+
+
 @cache
-def transport() -> Transport:
-    """Return this process's transport; raises ``ValueError`` for a setting that names none."""
+def _made(smarthost: str, ses_pool: str) -> Transport:
     given = settings()
+    if smarthost:
+        return _smarthost(given, smarthost)
+    if ses_pool:
+        return _ses(ses_pool)
     if given.transport == "smtp":
-        return _smarthost(given)
+        return _smarthost(given, given.smarthost)
     if given.transport == "mx":
         return _direct(given)
     if given.transport == "ses":
@@ -25,17 +52,22 @@ def transport() -> Transport:
     raise ValueError(f"TRANSPORT={given.transport!r} is not smtp, mx or ses")
 
 
-def _smarthost(given: Settings) -> Transport:
+def _smarthost(given: Settings, address: str) -> Transport:
     from chalicelib.delivery.transports.smarthost import SmarthostTransport
 
-    host, _, port = given.smarthost.partition(":")
+    host, _, port = address.partition(":")
     credentials = (
         Credentials(given.smarthost_username, given.smarthost_password)
         if given.smarthost_username
         else None
     )
     tls = TlsMode(given.smarthost_tls)
-    options = SessionOptions(tls=tls, verify=tls is TlsMode.REQUIRED, credentials=credentials)
+    options = SessionOptions(
+        tls=tls,
+        verify=tls is TlsMode.REQUIRED,
+        credentials=credentials,
+        timeouts=_timeouts(given),
+    )
     limits = PoolLimits(connections=given.delivery_connections)
     return SmarthostTransport(host, int(port or SMTP_PORT), options, limits, given.mail_hostname)
 
@@ -45,13 +77,28 @@ def _direct(given: Settings) -> Transport:
 
     from chalicelib.delivery.transports.mx import MxTransport
 
+    options = SessionOptions(timeouts=_timeouts(given))
     limits = PoolLimits(connections=given.delivery_connections)
-    return MxTransport(dns.resolver.Resolver(), None, limits, given.mail_hostname)
+    resolver = dns.resolver.Resolver()
+    resolver.cache = dns.resolver.LRUCache()
+    return MxTransport(resolver, options, limits, given.mail_hostname)
 
 
-def _ses() -> Transport:
+def _timeouts(given: Settings) -> Timeouts:
+    return Timeouts(
+        connect=given.smtp_connect_timeout,
+        command=given.smtp_command_timeout,
+        data=given.smtp_final_timeout,
+        final=given.smtp_final_timeout,
+    )
+
+
+def _ses(configuration_set: str = "") -> Transport:
     import boto3
+    from botocore.config import Config
 
     from chalicelib.delivery.transports.ses import SesTransport
 
-    return SesTransport(boto3.client("sesv2"))
+    # An attempt that is repeated after a lost answer would send the message twice
+    once = Config(retries={"total_max_attempts": 1})
+    return SesTransport(boto3.client("sesv2", config=once), configuration_set)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from chalicelib.core import clock
-from chalicelib.core.dynamo import ConditionFailed, Table
+from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.settings import settings
 
 _messages = Table("messages")
@@ -43,11 +43,25 @@ class Unit:
         """Return the unit in which those of its messages go on that were not attempted."""
         return Unit(self.transmission_id, self.name + CONTINUED)
 
+    @property
+    def origin(self) -> str:
+        """Return what this unit and those in which its messages go on have in common."""
+        return f"{self.transmission_id}-{self.name.rstrip(DEFERRED + CONTINUED)}"
+
     def __str__(self) -> str:
         return f"{self.transmission_id}-{self.name}"
 
 
-class Claim(Enum):
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What became of a chunk: when it was generated, messages made, recipients without one."""
+
+    at_ms: int
+    messages: int
+    failed: int
+
+
+class Standing(Enum):
     """What came of asking to work on a unit."""
 
     FIRST = "first"  # nobody has begun it
@@ -56,73 +70,141 @@ class Claim(Enum):
     DONE = "done"  # it is finished
 
 
-def begin(unit: Unit, at_ms: int) -> int | None:
-    """Note that generation of ``unit`` begins; return the time that counts, in milliseconds.
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The answer to asking for a unit; ``lease`` (seconds) tells this claim from later ones."""
 
-    Repeated generation gets the time of the first, so that it makes the same events; ``None`` if
-    the unit has already been delivered.
+    standing: Standing
+    lease: float = 0.0
+
+
+class LeaseLost(Exception):
+    """Another worker has taken the unit over; nothing more may be done with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The answer to beginning a unit's generation.
+
+    ``at_ms`` is the time that counts, that of the first generation; ``claim`` is there if whoever
+    began is to deliver the unit as well.
     """
-    item = _key(unit) | {"injected_at": at_ms, "expires": _expiry()}
+
+    at_ms: int
+    claim: Claim | None = None
+
+
+def begin(unit: Unit, at_ms: int, *, to_deliver: bool = False) -> Begun | None:
+    """Note that generation of ``unit`` begins; ``None`` if it has already been delivered.
+
+    Repeated generation gets the time of the first, so that it makes the same events. The first may
+    claim the unit for delivery in the same request.
+    """
+    item: Item = _key(unit) | {"injected_at": at_ms, "expires": _expiry()}
+    lease = clock.now() + settings().delivery_lease
+    if to_deliver:
+        item["lease"] = lease
     try:
         _messages.create(item)
     except ConditionFailed as found:
         record = found.item or {}
-        return None if record.get("done") else record.get("injected_at", at_ms)
-    return at_ms
+        return None if record.get("done") else Begun(record.get("injected_at", at_ms))
+    return Begun(at_ms, Claim(Standing.FIRST, lease) if to_deliver else None)
 
 
-def claim(unit: Unit) -> Claim:
-    """Try to become the one that delivers ``unit``, for ``DELIVERY_LEASE`` seconds."""
+def claim(unit: Unit, *, generated: tuple[int, int]) -> Claim:
+    """Try to become the one that delivers ``unit``, for ``DELIVERY_LEASE`` seconds.
+
+    ``generated`` says how many messages its generation made, and for how many recipients it made
+    none; with the first claim the record gets to know it.
+    """
     now = clock.now()
+    until = now + settings().delivery_lease
     key = _key(unit)
+    messages, failed = generated
     try:
         _messages.update(
             key["pk"],
             key["sk"],
-            "SET #lease = :until, #expires = :expires",
-            values={"until": now + settings().delivery_lease, "expires": _expiry()},
+            "SET #lease = :until, #expires = :expires, #messages = :messages, #failed = :failed",
+            values={
+                "until": until,
+                "expires": _expiry(),
+                "messages": messages,
+                "failed": failed,
+            },
             condition="attribute_not_exists(#done) AND attribute_not_exists(#lease)",
         )
     except ConditionFailed as found:
         record = found.item or {}
         if record.get("done"):
-            return Claim.DONE
+            return Claim(Standing.DONE)
+        if record["lease"] == until:  # the client repeated its own write
+            return Claim(Standing.FIRST, until)
         return _take_over(unit, record["lease"], now)
-    return Claim.FIRST
+    return Claim(Standing.FIRST, until)
 
 
 def _take_over(unit: Unit, lease: float, now: float) -> Claim:
-    if lease > now:
-        return Claim.BUSY
+    until = now + settings().delivery_lease
+    if lease > now or not _moved(unit, lease, until):
+        return Claim(Standing.BUSY)
+    return Claim(Standing.TAKEN_OVER, until)
+
+
+def hold(unit: Unit, claim: Claim) -> None:
+    """Make sure of a claim before its last step; raises :class:`LeaseLost` if it is lost.
+
+    Nobody can have taken it over in the first half of its time, whatever their clock says.
+    """
+    now = clock.now()
+    if now < claim.lease - settings().delivery_lease / 2:
+        return
+    if not _moved(unit, claim.lease, now + settings().delivery_lease):
+        raise LeaseLost(str(unit))
+
+
+def _moved(unit: Unit, lease: float, until: float) -> bool:
     key = _key(unit)
     try:
         _messages.update(
             key["pk"],
             key["sk"],
             "SET #lease = :until",
-            values={"until": now + settings().delivery_lease, "found": lease},
+            values={"until": until, "found": lease},
             condition="#lease = :found AND attribute_not_exists(#done)",
         )
-    except ConditionFailed:
-        return Claim.BUSY
-    return Claim.TAKEN_OVER
+    except ConditionFailed as found:
+        return bool(found.item) and (found.item or {}).get("lease") == until
+    return True
 
 
-def renew(unit: Unit) -> None:
-    """Lengthen the claim by another ``DELIVERY_LEASE`` seconds."""
+def finish(unit: Unit, *, generated: tuple[int, int]) -> None:
+    """Note that ``unit`` is finished; whoever meets it again drops it.
+
+    ``generated`` as for :func:`claim`.
+    """
     key = _key(unit)
+    messages, failed = generated
     _messages.update(
         key["pk"],
         key["sk"],
-        "SET #lease = :until",
-        values={"until": clock.now() + settings().delivery_lease},
+        "SET #done = :yes, #messages = :messages, #failed = :failed",
+        values={"yes": True, "messages": messages, "failed": failed},
     )
 
 
-def finish(unit: Unit) -> None:
-    """Note that ``unit`` is finished; whoever meets it again drops it."""
-    key = _key(unit)
-    _messages.update(key["pk"], key["sk"], "SET #done = :yes", values={"yes": True})
+def generated(transmission_id: str) -> list[Generated]:
+    """Return what is known of the chunks of a transmission that were generated."""
+    items = _messages.query_all(
+        "#pk = :pk AND begins_with(#sk, :units)",
+        {"pk": f"transmission#{transmission_id}", "units": "unit#"},
+    )
+    return [
+        Generated(item["injected_at"], item["messages"], item["failed"])
+        for item in items
+        if "injected_at" in item and "messages" in item
+    ]
 
 
 def _key(unit: Unit) -> dict[str, str]:

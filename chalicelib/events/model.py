@@ -33,6 +33,23 @@ DESCRIPTIONS: dict[str, tuple[str, str]] = {
         "Generation Rejection",
         "The service rejected message generation due to policy.",
     ),
+    "open": ("Open", "The pixel at the end of a message was fetched."),
+    "initial_open": ("Initial Open", "The pixel at the beginning of a message was fetched."),
+    "click": ("Click", "A tracked link of a message was followed."),
+    "amp_open": ("AMP Open", "The pixel at the end of a message's AMP part was fetched."),
+    "amp_initial_open": (
+        "AMP Initial Open",
+        "The pixel at the beginning of a message's AMP part was fetched.",
+    ),
+    "amp_click": ("AMP Click", "A tracked link of a message's AMP part was followed."),
+    "list_unsubscribe": (
+        "List Unsubscribe",
+        "The recipient unsubscribed by the header that mail clients make a button of.",
+    ),
+    "link_unsubscribe": (
+        "Link Unsubscribe",
+        "The recipient unsubscribed by a link in the message.",
+    ),
 }
 
 
@@ -96,12 +113,19 @@ def recipient_fields(
 
 
 def make(
-    kind: str, base: Mapping[str, Any], at_ms: int, *, attempt: int = 0, **fields: Any
+    kind: str,
+    base: Mapping[str, Any],
+    at_ms: int,
+    *,
+    attempt: int = 0,
+    nonce: str = "",
+    **fields: Any,
 ) -> Event:
     """Return an event of type ``kind`` at ``at_ms`` on top of its message's ``base`` fields.
 
     Its id follows from message (or transmission and recipient, where no message came to be), type
-    and attempt: making it again makes the same event.
+    and attempt: making it again makes the same event. What may happen to a message any number of
+    times, such as an open, is told apart by a ``nonce``.
     """
     subject = base.get("message_id") or f"{base['transmission_id']}/{base['rcpt_to']}"
     return {
@@ -109,7 +133,7 @@ def make(
         **fields,
         "type": kind,
         "timestamp": at_ms,
-        "event_id": ids.event_id(subject, kind, attempt),
+        "event_id": ids.event_id(subject, f"{kind}/{nonce}" if nonce else kind, attempt),
     }
 
 

@@ -8,14 +8,14 @@ events arrive in between.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
 from chalicelib.core import clock, signing
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import invalid_params
 from chalicelib.core.fields import comma_list, integer
 from chalicelib.core.settings import settings
 from chalicelib.events import store
@@ -25,13 +25,17 @@ from chalicelib.events.store import Window
 DEFAULT_PER_PAGE = 1000
 MOST_PER_PAGE = 10_000
 _DAY_MS = 86_400_000
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _PATH = "/api/v1/events/message"
 _PURPOSE = "events cursor"
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched for, and from where on. Times are milliseconds."""
+    """What is searched for, and from where on. Times are milliseconds.
+
+    ``confined_to`` is the one subaccount whose events may be shown, ``None`` for all of them.
+    """
 
     window: Window
     types: frozenset[str]
@@ -39,9 +43,12 @@ class Search:
     per_page: int
     before: str = ""
     total: int | None = None
+    confined_to: int | None = None
 
     def matches(self, event: Event) -> bool:
         """Tell whether the filters that the store does not apply itself let ``event`` pass."""
+        if self.confined_to is not None and event.get("subaccount_id") != str(self.confined_to):
+            return False
         return not self.types or event["type"] in self.types
 
 
@@ -54,8 +61,12 @@ class Found:
     next_link: str
 
 
-def read_search(query: Mapping[str, str]) -> Search:
+def read_search(query: Mapping[str, str], confined_to: int | None = None) -> Search:
     """Read the query parameters; raises 400 for a value that is not of its kind."""
+    return replace(_read_filters(query), confined_to=confined_to)
+
+
+def _read_filters(query: Mapping[str, str]) -> Search:
     per_page = integer(query, "per_page", DEFAULT_PER_PAGE, 1, MOST_PER_PAGE)
     types = frozenset(comma_list(query, "events"))
     recipients = tuple(sorted({address.lower() for address in comma_list(query, "recipients")}))
@@ -101,9 +112,7 @@ def _read_cursor(cursor: str) -> tuple[int, int, str, int]:
     try:
         start, end, before, total = signing.from_token(cursor, _PURPOSE)
     except signing.BadSignature:
-        raise ApiError(
-            400, "invalid params", description="cursor is not one of this service", code="1200"
-        ) from None
+        raise invalid_params("cursor is not one of this service") from None
     return start, end, before, total
 
 
@@ -114,11 +123,6 @@ def _read_time(query: Mapping[str, Any], name: str, default: int) -> int:
     try:
         moment = datetime.fromisoformat(text.replace(" ", "+"))
     except ValueError:
-        raise ApiError(
-            400,
-            "invalid params",
-            description=f"{name} must be a date such as 2026-01-31T09:05:00Z",
-            code="1200",
-        ) from None
+        raise invalid_params(f"{name} must be a date such as 2026-01-31T09:05:00Z") from None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(aware.timestamp() * 1000)
+    return (aware - _EPOCH) // timedelta(milliseconds=1)

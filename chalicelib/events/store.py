@@ -5,7 +5,7 @@ Access patterns (table ``events``):
 - events of an account in an hour, newest first → ``pk = <account>#<hour>#<shard>``,
   ``sk = <milliseconds>#<event id>``; an account's hour is spread over ``EVENTS_SHARDS`` partitions
 - which hours of an account hold events → ``pk = <account>#hours``, ``sk = <hour>``
-- events of a recipient, newest first → index ``by_recipient``:
+- events of a recipient, newest first, also to erase them → index ``by_recipient``:
   ``recipient_key = <account>#<address>``, ``sk`` as above
 
 An event's place follows from its time and id, so storing it again changes nothing. The fields are
@@ -22,8 +22,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import islice
 
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import WRITE_BATCH, Item, Table
+from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.events.model import Event
 
@@ -32,7 +34,7 @@ _events = Table("events")
 _HOUR_MS = 3_600_000
 _DIGITS = 13  # of the milliseconds in a position, which sort as text
 _LATEST_MS = 10**_DIGITS - 1
-_PAGE = 200
+_PAGE = 1000
 
 # What most events have in common, so that even a single one compresses well (RFC 1950 dictionary).
 # Part of the stored format: changing it makes stored events unreadable.
@@ -90,6 +92,21 @@ def newest_first(
         yield from _merged(shards, low, high, _page_of_hour)
 
 
+def erase_recipient(scope: Scope, address: str) -> int:
+    """Delete a recipient's events in a scope for good; return how many there were."""
+    found = _events.query_all(
+        "#recipient_key = :key",
+        {"key": f"{scope.account_id}#{address.lower()}"},
+        index="by_recipient",
+    )
+    erased = 0
+    inside = (item for item in found if scope.covers(_subaccount_of(_expand(item["data"]))))
+    while batch := [(item["pk"], item["sk"]) for item in islice(inside, WRITE_BATCH)]:
+        _events.write_all([], delete=batch)
+        erased += len(batch)
+    return erased
+
+
 def _position(moment_ms: int) -> str:
     """Return where events of this moment begin, for any moment that a caller may name."""
     return f"{min(max(moment_ms, 0), _LATEST_MS):0{_DIGITS}d}"
@@ -145,6 +162,10 @@ def _hours(account_id: int, low: str, high: str) -> list[str]:
         newest_first=True,
     )
     return [item["sk"] for item in noted]
+
+
+def _subaccount_of(event: Event) -> int | None:
+    return int(event["subaccount_id"]) if event.get("subaccount_id") else None
 
 
 _Pages = Callable[[str, str, str, Item | None], tuple[list[Item], Item | None]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from chalicelib.core.addresses import Mailbox, read_mailbox
 from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
-from chalicelib.mail_format.mime import build_message
+from chalicelib.mail_format.mime import Attachment, InlineImage, build_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,15 @@ class Rendered:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def compose(content: Rendered, recipient: Mapping[str, str], message_id: str, at_ms: int) -> bytes:
+def compose(
+    content: Rendered,
+    recipient: Mapping[str, str],
+    message_id: str,
+    at_ms: int,
+    *,
+    attachments: Sequence[Attachment] = (),
+    inline_images: Sequence[InlineImage] = (),
+) -> bytes:
     """Return the message for ``recipient`` (stored form); raises ``ValueError``.
 
     ``message_id`` also seeds the MIME boundaries, and ``at_ms`` is the Date: composing the same
@@ -50,6 +58,8 @@ def compose(content: Rendered, recipient: Mapping[str, str], message_id: str, at
         text=content.text,
         html=content.html,
         amp_html=content.amp_html,
+        attachments=attachments,
+        inline_images=inline_images,
         boundary_seed=message_id,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -12,14 +11,16 @@ from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
 from chalicelib.delivery.parcel import FinishedMessage
 from chalicelib.events.model import Event, Sender, make, recipient_fields
-from chalicelib.generation.compose import Rendered, compose
-from chalicelib.generation.prebuilt import Prebuilt
-from chalicelib.generation.render import RenderFault, render
+from chalicelib.generation.drafts import Drafter, drafter
+from chalicelib.generation.render import RenderFault
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains.dkim import Signer, load_signer
-from chalicelib.sending_domains.lookup import check_sending_domain
+from chalicelib.sending_domains.lookup import (
+    bounce_domain_for,
+    check_sending_domain,
+    signing_key,
+)
 from chalicelib.sending_domains.model import DkimKey, SendingDomain
-from chalicelib.template_language import merge_data
 from chalicelib.transmissions.model import Transmission
 
 Json = dict[str, Any]
@@ -33,6 +34,15 @@ class NotGenerated(Exception):
         self.event = event
 
 
+class _Ungenerated(Exception):
+    """No message comes to be: an event of type ``kind`` with these fields does."""
+
+    def __init__(self, kind: str, fields: Event) -> None:
+        super().__init__(fields["reason"])
+        self.kind = kind
+        self.fields = {name: value for name, value in fields.items() if name != "type"}
+
+
 class Generator:
     """Makes the messages of one chunk. ``event`` holds the fields that all its events share."""
 
@@ -41,64 +51,51 @@ class Generator:
         self._injected_ms = injected_ms
         self.event: Event = _shared_fields(transmission)
         self._domains: dict[str, SendingDomain | ApiError] = {}
+        self._bounce_domains: dict[tuple[str, str], str] = {}
+        self._keys: dict[str, DkimKey | None] = {}
 
     def generate(self, index: int, recipient: Json) -> FinishedMessage:
         """Return the finished message; raises :class:`NotGenerated`."""
+        try:
+            return self._generate(index, recipient)
+        except _Ungenerated as fault:
+            base = self.event | self._about(recipient)
+            # Recipients may be named twice; each has an event of its own
+            event = make(fault.kind, base, self._injected_ms, nonce=str(index), **fault.fields)
+            raise NotGenerated(event) from None
+
+    def _generate(self, index: int, recipient: Json) -> FinishedMessage:
+        if refusal := self._transmission.refusal:
+            raise _Ungenerated(refusal["type"], refusal)
         message_id = ids.message_id(self._transmission.id, index)
         try:
-            sender, subject, build = self._content(recipient)
-            domain = self._domain_of(sender, recipient)
-            unsigned = build(message_id)
-        except ValueError as fault:
-            raise self._not_generated("generation_failure", recipient, str(fault)) from None
-        data = self._sign(unsigned, domain)
+            draft = self._drafter.draft(recipient)
+            domain = self._domain_of(draft.sender)
+            data = self._sign(draft.build(message_id), domain)
+            msg_from = self._return_path(message_id, domain, recipient)
+        except ApiError as refusal:
+            raise _rejected(f"[internal] {refusal}", recipient) from None
+        except (ValueError, RenderFault) as fault:
+            raise _failed(str(fault), recipient) from None
         if len(data) > settings().max_message_bytes:
-            text = f"message of {len(data)} bytes exceeds {settings().max_message_bytes}"
-            raise self._not_generated("generation_failure", recipient, text)
-        msg_from = return_path.address(message_id, _bounce_domain(domain))
+            text = f"[internal] message of {len(data)} bytes is over {settings().max_message_bytes}"
+            raise _failed(text, recipient)
         about = self._about(recipient) | {
             "message_id": message_id,
-            "subject": subject,
-            "friendly_from": sender.email,
+            "subject": draft.subject,
+            "friendly_from": draft.sender.email,
             "msg_from": msg_from,
             "msg_size": str(len(data)),
-            "sending_domain": sender.domain,
+            "sending_domain": draft.sender.domain,
             "injection_time": clock.iso_ms(self._injected_ms),
         }
         return FinishedMessage(index, msg_from, recipient["email"], about, data)
 
-    def _content(self, recipient: Json) -> tuple[Mailbox, str, Callable[[str], bytes]]:
-        """Return From, subject and what builds the unsigned message from its id."""
-        if self._prebuilt is not None:
-            mail = self._prebuilt
-            return mail.sender, mail.subject, lambda message_id: mail.build(message_id)
-        rendered = self._render(recipient)
-        return (
-            rendered.sender,
-            rendered.subject,
-            lambda message_id: compose(rendered, recipient, message_id, self._injected_ms),
-        )
-
     @cached_property
-    def _prebuilt(self) -> Prebuilt | None:
-        raw = self._transmission.raw
-        return Prebuilt(raw, self._injected_ms) if raw else None
+    def _drafter(self) -> Drafter:
+        return drafter(self._transmission, self._injected_ms)
 
-    def _render(self, recipient: Json) -> Rendered:
-        sent = self._transmission
-        data = merge_data(
-            transmission_metadata=sent.metadata,
-            transmission_data=sent.substitution_data,
-            recipient_metadata=recipient.get("metadata") or {},
-            recipient_data=recipient.get("substitution_data") or {},
-            address=recipient,
-        )
-        try:
-            return render(sent.content, data, sent.substitution_data)
-        except RenderFault as fault:
-            raise self._not_generated("generation_failure", recipient, str(fault)) from None
-
-    def _domain_of(self, sender: Mailbox, recipient: Json) -> SendingDomain:
+    def _domain_of(self, sender: Mailbox) -> SendingDomain:
         """Return the sending domain, looked up once per chunk: blocking it stops the next one."""
         name = sender.domain
         if name not in self._domains:
@@ -110,14 +107,36 @@ class Generator:
                 self._domains[name] = refusal
         domain = self._domains[name]
         if isinstance(domain, ApiError):
-            raise self._not_generated("generation_rejection", recipient, f"[internal] {domain}")
+            raise domain
         return domain
 
+    def _return_path(self, message_id: str, domain: SendingDomain, recipient: Json) -> str:
+        """Return the envelope sender: ours, at the domain that takes this sender's bounces.
+
+        An enterprise account's own choice is kept whole (spec 2.1).
+        """
+        sent = self._transmission
+        wanted = recipient.get("return_path") or sent.return_path
+        key = (domain.domain, wanted)
+        if key not in self._bounce_domains:
+            self._bounce_domains[key] = bounce_domain_for(
+                sent.account_id, sent.subaccount_id, wanted, sending=domain
+            )
+        if wanted and sent.defaults.get("enterprise"):
+            return wanted
+        return return_path.address(message_id, self._bounce_domains[key])
+
     def _sign(self, message: bytes, domain: SendingDomain) -> bytes:
-        key = domain.signing_key
+        key = self._signing_key(domain)
         if key is None:
             return message
         return _signer(key).sign(message, timestamp=self._injected_ms // 1000) + message
+
+    def _signing_key(self, domain: SendingDomain) -> DkimKey | None:
+        if domain.domain not in self._keys:
+            selector = self._transmission.options.get("dkim_key")
+            self._keys[domain.domain] = signing_key(domain, selector)
+        return self._keys[domain.domain]
 
     def _about(self, recipient: Json) -> Event:
         return recipient_fields(
@@ -125,20 +144,36 @@ class Generator:
             metadata=self._transmission.metadata | (recipient.get("metadata") or {}),
             tags=recipient.get("tags") or [],
             rcpt_type=recipient.get("rcpt_type", ""),
-        )
+        ) | self._own_tracking(recipient)
 
-    def _not_generated(self, kind: str, recipient: Json, text: str) -> NotGenerated:
-        reason = f"554 5.3.3 {text}" if kind == "generation_failure" else f"550 5.7.1 {text}"
-        fields: Event = {
-            "error_code": reason[:3],
-            "reason": reason,
-            "raw_reason": reason,
-            "rcpt_subs": recipient.get("substitution_data") or {},
-        }
-        if kind == "generation_rejection":
-            fields["bounce_class"] = "25"
-        base = self.event | self._about(recipient)
-        return NotGenerated(make(kind, base, self._injected_ms, **fields))
+    def _own_tracking(self, recipient: Json) -> Event:
+        """Return the recipient's own options, which beat the transmission's (spec 2.1)."""
+        own = recipient.get("options") or {}
+        names = {"open_tracking": "open_tracking", "click_tracking": "click_tracking"}
+        names["initial_open"] = "initial_pixel"
+        return {field: own[name] for name, field in names.items() if name in own}
+
+
+def _failed(text: str, recipient: Json) -> _Ungenerated:
+    """Return the fault of a message that could not be made of what was given."""
+    return _ungenerated("generation_failure", f"554 5.3.3 {text}", recipient)
+
+
+def _rejected(text: str, recipient: Json) -> _Ungenerated:
+    """Return the fault of a message that may not be sent."""
+    found = _ungenerated("generation_rejection", f"550 5.7.1 {text}", recipient)
+    found.fields["bounce_class"] = "25"
+    return found
+
+
+def _ungenerated(kind: str, reason: str, recipient: Json) -> _Ungenerated:
+    fields = {
+        "error_code": reason[:3],
+        "reason": reason,
+        "raw_reason": reason,
+        "rcpt_subs": recipient.get("substitution_data") or {},
+    }
+    return _Ungenerated(kind, fields)
 
 
 def _shared_fields(sent: Transmission) -> Event:
@@ -147,17 +182,19 @@ def _shared_fields(sent: Transmission) -> Event:
         subaccount_id=sent.subaccount_id,
         transmission_id=sent.id,
         recv_method=sent.recv_method,
+        template_id=sent.template_id,
+        template_version=sent.template_version,
+        scheduled_time=str(sent.start_ms // 1000) if sent.start_ms else "",
         campaign_id=sent.campaign_id,
         ip_pool=sent.options["ip_pool"],
         transactional=sent.options["transactional"],
         open_tracking=sent.options["open_tracking"],
         click_tracking=sent.options["click_tracking"],
         initial_pixel=sent.options["initial_open"],
-    ).fields() | {"amp_enabled": bool(sent.content.get("amp_html"))}
-
-
-def _bounce_domain(domain: SendingDomain) -> str:
-    return domain.domain if domain.is_default_bounce_domain else settings().system_domain
+    ).fields() | {
+        "amp_enabled": bool(sent.content.get("amp_html")),
+        **{f"ab_test_{name}": str(value) for name, value in sent.ab_test.items()},
+    }
 
 
 @lru_cache(maxsize=256)

@@ -9,40 +9,50 @@ from functools import cached_property
 
 from chalicelib.core.addresses import Mailbox, is_address
 from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.rfc822 import Field
 
 
 class Prebuilt:
     """A message in bytes; ``sender`` and ``subject`` are read from its header."""
 
     def __init__(self, raw: bytes, at_ms: int) -> None:
-        self._fields, self._body = rfc822.split(raw)
+        self.fields, self._body = rfc822.split(raw)
         self._at_ms = at_ms
+
+    def with_fields(self, fields: list[Field]) -> Prebuilt:
+        """Return the message with other header fields."""
+        return Prebuilt(rfc822.join(fields, self._body), self._at_ms)
 
     @cached_property
     def sender(self) -> Mailbox:
         """Return the From mailbox; raises ``ValueError`` if there is not exactly one."""
-        return sender_of(self._fields)
+        return sender_of(self.fields)
 
     @cached_property
     def subject(self) -> str:
         """Return the decoded subject, empty if there is none."""
-        return _decoded(_first(self._fields, "subject"))
+        return _decoded(_first(self.fields, "subject"))
 
     def build(self, message_id: str) -> bytes:
         """Return the message with Date and Message-ID, if it had none, added."""
-        names = {name for name, _ in self._fields}
-        added = []
-        if "date" not in names:
+        fields = self.fields
+        if not rfc822.has(fields, "date"):
             moment = datetime.fromtimestamp(self._at_ms // 1000, UTC)
-            added.append(f"Date: {format_datetime(moment)}\r\n".encode())
-        if "message-id" not in names:
-            added.append(f"Message-ID: <{message_id}@{self.sender.domain}>\r\n".encode())
-        return b"".join([*(raw for _, raw in self._fields), *added, b"\r\n", self._body])
+            fields = rfc822.append(fields, f"Date: {format_datetime(moment)}\r\n".encode())
+        if not rfc822.has(fields, "message-id"):
+            name = f"Message-ID: <{message_id}@{self.sender.domain}>\r\n"
+            fields = rfc822.append(fields, name.encode())
+        return rfc822.join(fields, self._body)
+
+
+def from_of(fields: list[Field]) -> str:
+    """Return the From as it stands, decoded; it may be a template. Empty if there is none."""
+    return _decoded(_first(fields, "from"))
 
 
 def sender_of(fields: list[tuple[str, bytes]]) -> Mailbox:
     """Return the From mailbox of header fields; raises ``ValueError``."""
-    name, email = parseaddr(_decoded(_first(fields, "from")))
+    name, email = parseaddr(from_of(fields))
     if not is_address(email):
         raise ValueError("the From header holds no valid address")
     return Mailbox(email, name)

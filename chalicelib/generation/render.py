@@ -10,58 +10,40 @@ from typing import Any
 
 from chalicelib.core.addresses import Mailbox, read_mailbox
 from chalicelib.generation.compose import Rendered
-from chalicelib.template_language import (
-    AMP_HTML,
-    HTML,
-    TEXT,
-    Part,
-    TemplateError,
-    compile_part,
-    header,
-)
+from chalicelib.template_language import TemplateError
+from chalicelib.templates.parts import Fill, fill_parts
 
 Json = dict[str, Any]
+
+_AROUND = ("from", "subject", "reply_to", "headers")
+_BODIES = ("text", "html", "amp_html")
 
 
 class RenderFault(Exception):
     """The content could not be rendered for this recipient; the text says where and why."""
 
 
-def render(content: Json, data: Mapping[str, Any], dynamic: Mapping[str, Any]) -> Rendered:
-    """Return ``content`` rendered with ``data``; raises :class:`RenderFault`.
+def render(content: Json, fill: Fill, *, verbatim_bodies: bool = False) -> Rendered:
+    """Return ``content`` with its parts filled in by ``fill``; raises :class:`RenderFault`.
 
-    ``dynamic`` is the transmission-level data, the only source of dynamic content.
+    With ``verbatim_bodies`` only From, subject, Reply-To and headers are (spec 2.1,
+    ``perform_substitutions``).
     """
-
-    def part(source: str, kind: Part) -> str:
-        try:
-            return compile_part(source, kind).render(data, dynamic=dynamic)
-        except TemplateError as error:
-            raise RenderFault(f"[internal] {error.description}") from None
-
-    def optional(name: str, kind: Part) -> str | None:
-        return part(content[name], kind) if content.get(name) else None
-
-    return Rendered(
-        sender=_sender(content["from"], part),
-        subject=part(content["subject"], header("Subject")),
-        reply_to=optional("reply_to", header("Reply-To")) or "",
-        text=optional("text", TEXT),
-        html=optional("html", HTML),
-        amp_html=optional("amp_html", AMP_HTML),
-        headers={
-            name: part(value, header(name))
-            for name, value in (content.get("headers") or {}).items()
-        },
-    )
+    bodies = {name: content[name] for name in _BODIES if content.get(name)}
+    around = {name: content[name] for name in _AROUND if content.get(name)}
+    try:
+        filled = fill_parts(around if verbatim_bodies else around | bodies, fill)
+    except TemplateError as error:
+        raise RenderFault(f"[internal] {error.description}") from None
+    parts = bodies | filled
+    return Rendered(sender=_sender(parts.pop("from")), subject=parts.pop("subject"), **parts)
 
 
-def _sender(given: str | Json, part: Any) -> Mailbox:
-    kind = header("From")
-    text = part(given if isinstance(given, str) else given["email"], kind)
+def _sender(given: str | Mapping[str, str]) -> Mailbox:
+    text = given if isinstance(given, str) else given["email"]
     mailbox = read_mailbox(text)
     if mailbox is None:
         raise RenderFault(f"[internal] From evaluates to an invalid address: {text[:300]!r}")
     if isinstance(given, str) or not given.get("name"):
         return mailbox
-    return Mailbox(mailbox.email, part(given["name"], kind))
+    return Mailbox(mailbox.email, given["name"])

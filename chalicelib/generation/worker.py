@@ -14,11 +14,14 @@ from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import parcel, units
 from chalicelib.delivery.parcel import FinishedMessage, Parcel
+from chalicelib.delivery.units import Begun
+from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
 from chalicelib.events.model import Event, make
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.message import Generator, NotGenerated
+from chalicelib.generation.start import start
 from chalicelib.transmissions.store import NotSubmitted
 from chalicelib.transmissions.submit import QUEUE
 
@@ -33,16 +36,21 @@ def generate_batch(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def generate(message: Received) -> None:
-    """Generate one chunk, and hand its messages to delivery and its events to recording."""
+    """Generate one chunk, and hand its messages to delivery and its events to recording.
+
+    A message that asks for a transmission's start has its chunks queued instead.
+    """
+    if message.head.get("start"):
+        start(message.head["transmission"])
+        return
     try:
         found = chunk.from_received(message)
     except NotSubmitted:
         _hold_or_drop(message)
         return
-    injected_ms = units.begin(found.unit, clock.now_ms())
-    if injected_ms is not None:
-        _generate(found, injected_ms)
-    message.discard()
+    begun = units.begin(found.unit, clock.now_ms(), to_deliver=len(found.recipients) == 1)
+    if begun is not None:
+        _generate(found, begun)
 
 
 def _hold_or_drop(message: Received) -> None:
@@ -52,11 +60,10 @@ def _hold_or_drop(message: Received) -> None:
         queues.send_again(QUEUE, message, _HOLD_SECONDS)
         return
     _log.warning("dropped a chunk of transmission %s", message.head["transmission"])
-    message.discard()
 
 
-def _generate(found: Chunk, injected_ms: int) -> None:
-    generator = Generator(found.transmission, injected_ms)
+def _generate(found: Chunk, begun: Begun) -> None:
+    generator = Generator(found.transmission, begun.at_ms)
     messages: list[FinishedMessage] = []
     events: list[Event] = []
     for index, recipient in enumerate(found.recipients, start=found.first_index):
@@ -66,10 +73,14 @@ def _generate(found: Chunk, injected_ms: int) -> None:
             events.append(reason.event)
             continue
         messages.append(message)
-        events.append(make("injection", generator.event | message.event, injected_ms))
+        events.append(make("injection", generator.event | message.event, begun.at_ms))
+    failed = len(found.recipients) - len(messages)
+    whole = Parcel(found.unit, 1, begun.at_ms, generator.event, messages, failed)
+    if messages and begun.claim:
+        deliver_at_once(whole, begun.claim, events)
+        return
     stream.emit(events)
     if messages:
-        whole = Parcel(found.unit, 1, injected_ms, generator.event, messages)
         queues.send(parcel.QUEUE, [parcel.to_work(whole)])
     else:
-        units.finish(found.unit)
+        units.finish(found.unit, generated=whole.generated)

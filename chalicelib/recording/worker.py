@@ -16,5 +16,3 @@ def record_batch(event: dict[str, Any]) -> dict[str, Any]:
 
 def _record(messages: list[Received]) -> None:
     store.put_all([event for message in messages for event in stream.decode(message)])
-    for message in messages:
-        message.discard()

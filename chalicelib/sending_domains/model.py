@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from chalicelib.core import clock
+from chalicelib.core.domain_names import is_within
 
 DEFAULT_SIGNED_HEADERS = "from:to:subject:date"
+
+VALID: Final = "valid"
+INVALID: Final = "invalid"
+UNVERIFIED: Final = "unverified"
+PENDING: Final = "pending"
+BLOCKED: Final = "blocked"
+CHECK_STATUSES: Final = (VALID, INVALID, UNVERIFIED, PENDING)
+COMPLIANCE_STATUSES: Final = (VALID, BLOCKED)
+
+#: The statuses that the DNS decides
+DNS_CHECKS: Final = ("dkim_status", "cname_status", "mx_status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +29,22 @@ class DkimKey:
     selector: str
     signing_domain: str
     public: str
-    sealed_private: bytes
+    sealed_private: bytes = field(repr=False)
     headers: str = DEFAULT_SIGNED_HEADERS
+
+    @property
+    def record_name(self) -> str:
+        """Return the name of the DNS record that publishes the key."""
+        return f"{self.selector}._domainkey.{self.signing_domain}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is shown of the key: everything but its private half."""
+        return {
+            "public": self.public,
+            "selector": self.selector,
+            "signing_domain": self.signing_domain,
+            "headers": self.headers,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +52,40 @@ class DomainStatus:
     """What is known of a domain's ownership and DNS; each status as in spec 2.5."""
 
     ownership_verified: bool = False
-    spf_status: str = "unverified"
-    dkim_status: str = "unverified"
-    cname_status: str = "unverified"
-    mx_status: str = "unverified"
-    abuse_at_status: str = "unverified"
-    postmaster_at_status: str = "unverified"
-    verification_mailbox_status: str = "unverified"
+    spf_status: str = UNVERIFIED
+    dkim_status: str = UNVERIFIED
+    cname_status: str = UNVERIFIED
+    mx_status: str = UNVERIFIED
+    abuse_at_status: str = UNVERIFIED
+    postmaster_at_status: str = UNVERIFIED
+    verification_mailbox_status: str = UNVERIFIED
     verification_mailbox: str = ""
-    compliance_status: str = "valid"
+    compliance_status: str = VALID
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the status object; ``verification_mailbox`` is in it once one was named."""
+        shown = asdict(self)
+        if not self.verification_mailbox:
+            del shown["verification_mailbox"]
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class MailedToken:
+    """The token of the last verification mail to a mailbox: its SHA-256, and when it expires."""
+
+    digest: str
+    expires: float
 
 
 @dataclass(frozen=True, slots=True)
 class SendingDomain:
-    """One domain. ``created`` is seconds; ``subaccount_id`` is ``None`` for the primary account."""
+    """One domain. ``created`` is seconds; ``subaccount_id`` is ``None`` for the primary account.
+
+    ``unverified_since`` is when the last check that had verified the domain was lost, or its
+    creation; ``check_ms`` is when it is due to be looked at again (0: never). ``revision`` and
+    ``parents`` belong to the store.
+    """
 
     domain: str
     account_id: int
@@ -47,16 +96,27 @@ class SendingDomain:
     tracking_domain: str = ""
     shared_with_subaccounts: bool = False
     is_default_bounce_domain: bool = False
+    delegated: bool = False
+    tokens: dict[str, MailedToken] = field(default_factory=dict, repr=False)
+    unverified_since: float = 0.0
+    check_ms: int = 0
+    revision: int = field(default=0, compare=False)
+    parents: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def may_send(self) -> bool:
         """Tell whether mail may be sent from this domain."""
-        return self.status.ownership_verified and self.status.compliance_status == "valid"
+        return self.status.ownership_verified and self.status.compliance_status == VALID
+
+    @property
+    def may_bounce(self) -> bool:
+        """Tell whether the domain may take bounces (spec 2.5 rule 5)."""
+        return VALID in (self.status.cname_status, self.status.mx_status)
 
     @property
     def signing_key(self) -> DkimKey | None:
         """Return the key that signs this domain's mail, if its DNS record was verified."""
-        return self.dkim if self.status.dkim_status == "valid" else None
+        return self.dkim if self.status.dkim_status == VALID else None
 
     def usable_by(self, account_id: int, subaccount_id: int | None) -> bool:
         """Tell whether this sender may use the domain."""
@@ -65,3 +125,49 @@ class SendingDomain:
         if (subaccount_id or None) == self.subaccount_id:
             return True
         return self.subaccount_id is None and self.shared_with_subaccounts
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the domain object without its name, as ``GET /sending-domains/{domain}`` does."""
+        shown: dict[str, Any] = {"status": self.status.as_json()}
+        if self.tracking_domain:
+            shown["tracking_domain"] = self.tracking_domain
+        if self.dkim:
+            shown["dkim"] = self.dkim.as_json()
+        if self.subaccount_id is None:
+            shown["shared_with_subaccounts"] = self.shared_with_subaccounts
+        else:
+            shown["subaccount_id"] = self.subaccount_id
+        shown["is_default_bounce_domain"] = self.is_default_bounce_domain
+        shown["creation_time"] = clock.iso_offset(self.created)
+        if self.delegated:
+            shown["delegated"] = True
+        return shown
+
+
+def with_status(domain: SendingDomain, **changes: str) -> SendingDomain:
+    """Return the domain with some statuses changed, and with what follows from them.
+
+    Any valid check verifies ownership. A default bounce domain that may not take bounces any more
+    is none.
+    """
+    changed = replace(domain, status=replace(domain.status, **changes))  # type: ignore[arg-type]
+    status = replace(changed.status, ownership_verified=_is_proven(changed))
+    default = domain.is_default_bounce_domain and changed.may_bounce
+    return replace(changed, status=status, is_default_bounce_domain=default)
+
+
+def _is_proven(domain: SendingDomain) -> bool:
+    """Tell whether a check shows that the account holds the domain.
+
+    A DKIM record does if it stands at the domain or above it: anyone can publish one elsewhere.
+    """
+    status, key = domain.status, domain.dkim
+    if status.dkim_status == VALID and key and is_within(domain.domain, key.signing_domain):
+        return True
+    return VALID in (
+        status.cname_status,
+        status.mx_status,
+        status.abuse_at_status,
+        status.postmaster_at_status,
+        status.verification_mailbox_status,
+    )

@@ -24,8 +24,8 @@ def message_of(local_part: str) -> str | None:
     marker, _, rest = local_part.lower().partition(".")
     message_id, _, tag = rest.partition(".")
     try:
-        given = base64.b32decode(tag.upper())
+        given, signed = base64.b32decode(tag.upper()), message_id.encode()
     except ValueError:
         return None
-    genuine = marker == "b" and signing.is_valid(message_id.encode(), given, _PURPOSE)
+    genuine = marker == "b" and signing.is_valid(signed, given, _PURPOSE)
     return message_id if genuine else None

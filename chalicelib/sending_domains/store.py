@@ -1,55 +1,251 @@
 """Where sending domains are kept.
 
-Access patterns (table ``config``):
+Access patterns (table ``config``; ``<sub>`` is the subaccount in ten digits, 0 for the primary):
 
 - one domain, whoever owns it → ``pk = domain#<name>``, ``sk = domain``
-- all domains of an account, by name → index ``by_owner``: ``owner = account#<id>/domains``
+- all domains of an account → index ``by_owner``: ``owner = account#<id>/domains``
+- those of one owner, by name → ``owner_key`` begins with ``<sub>#``
+- the default bounce domain of an owner → ``core.defaults``, kind ``bounce-domain``
+- domains that are due to be looked at → ``core.due``, concern ``sending-domains``
+
+Names are in their canonical spelling (``core.domain_names``). Every write is conditional on the
+``revision`` that it was made from. Claims on names stand in ``claims``, further DKIM keys in
+``key_store``.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
-from chalicelib.core.dynamo import ConditionFailed, Table
-from chalicelib.sending_domains.model import DkimKey, DomainStatus, SendingDomain
+from chalicelib.core import defaults, due, dynamo
+from chalicelib.core.domain_names import canonical, is_within, parents, spelled
+from chalicelib.core.due import Due
+from chalicelib.core.dynamo import Table, TransactionFailed, Write
+from chalicelib.core.errors import Unavailable
+from chalicelib.core.recent import Key
+from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.sending_domains import claims
+from chalicelib.sending_domains.model import DkimKey, DomainStatus, MailedToken, SendingDomain
+
+CONCERN = "sending-domains"
+BOUNCE = "bounce-domain"
 
 _config = Table("config")
+_ATTEMPTS = 50
+_FIELDS = tuple(SendingDomain.__slots__)
+
+
+def key_of(domain: str) -> Key:
+    """Return where the domain is kept; what is no domain name leads nowhere."""
+    return (_pk(spelled(domain) or "-"), "domain")
 
 
 def get(domain: str) -> SendingDomain | None:
     """Return the domain, whoever owns it, or ``None``."""
-    item = _config.get(f"domain#{domain.lower()}", "domain")
-    return _from_item(item) if item else None
+    item = _config.get(*key_of(domain))
+    return from_item(item) if item else None
+
+
+def find(scope: Scope, domain: str) -> SendingDomain | None:
+    """Return the domain if it belongs to the scope, or ``None``."""
+    found = get(domain)
+    if found is None or found.account_id != scope.account_id:
+        return None
+    return found if scope.covers(found.subaccount_id) else None
 
 
 def create(domain: SendingDomain) -> bool:
-    """Store a new domain; return ``False`` if the name is taken."""
+    """Store a new domain; return ``False`` if its account may not have the name."""
+    name = canonical(domain.domain)
+    domain = replace(domain, domain=name, parents=parents(name))
+    writes = [
+        dynamo.put(_config, _to_item(domain), condition="attribute_not_exists(#pk)"),
+        *claims.taking(name, domain.parents, domain.account_id),
+        *_due_writes(domain),
+    ]
+    if domain.is_default_bounce_domain:
+        writes.append(_default(domain, former=None))
+    return _transacted(writes)
+
+
+def save(before: SendingDomain, after: SendingDomain, *more: Write) -> bool:
+    """Write ``after`` in place of ``before``, with further actions; ``False`` if either failed."""
+    after = replace(after, revision=before.revision + 1)
+    writes = [
+        dynamo.put(
+            _config,
+            _to_item(after),
+            condition="#revision = :revision",
+            values={"revision": before.revision},
+        ),
+        *more,
+    ]
+    if after.check_ms != before.check_ms:
+        writes += _due_writes(after)
+    if before.is_default_bounce_domain and not after.is_default_bounce_domain:
+        writes.append(_no_default(before))
+    if not _transacted(writes):
+        return False
+    if after.check_ms != before.check_ms:
+        _forget_due(before)
+    return True
+
+
+def change(domain: str, apply: Callable[[SendingDomain], SendingDomain]) -> SendingDomain | None:
+    """Let ``apply`` make a new record of the present one, until nobody came between.
+
+    Returns the new record, ``None`` if there is no such domain. What ``apply`` raises passes
+    through.
+    """
+    for _ in range(_ATTEMPTS):
+        before = get(domain)
+        if before is None:
+            return None
+        after = apply(before)
+        if after == before or save(before, after):
+            return after
+    raise Unavailable
+
+
+def make_default(domain: SendingDomain, after: SendingDomain) -> bool:
+    """Save ``after``, the default bounce domain of its owner from now on, in place of ``domain``.
+
+    The one that was the default so far is none any more. Returns ``False`` if somebody came
+    between.
+    """
+    former = defaults.current(BOUNCE, domain.account_id, domain.subaccount_id)
+    writes = [_default(domain, former)]
+    if former and former != domain.domain and (other := get(former)):
+        writes.append(_no_longer_default(other))
+    return save(domain, replace(after, is_default_bounce_domain=True), *writes)
+
+
+def delete(domain: SendingDomain) -> bool:
+    """Delete the domain as it was read; return ``False`` if it has changed since.
+
+    Its further keys must be gone already (``key_store.clear``).
+    """
+    writes = [
+        dynamo.remove(
+            _config,
+            _pk(domain.domain),
+            "domain",
+            condition="#revision = :revision",
+            values={"revision": domain.revision},
+        ),
+        *claims.releasing(domain.domain, domain.parents, domain.account_id),
+    ]
+    if domain.is_default_bounce_domain:
+        writes.append(_no_default(domain))
+    if not _transacted(writes):
+        return False
+    _forget_due(domain)
+    return True
+
+
+def in_scope(scope: Scope) -> Iterator[SendingDomain]:
+    """Yield the domains of the scope, those of one owner by name."""
+    key, values = "#owner = :owner", {"owner": _owner(scope.account_id)}
+    if not scope.spans:
+        key += " AND begins_with(#owner_key, :part)"
+        values["part"] = f"{_padded(scope.owner)}#"
+    return map(from_item, _config.query_all(key, values, index="by_owner"))
+
+
+def within(name: str) -> Iterator[SendingDomain]:
+    """Yield the domains at and below ``name``, whoever owns them."""
+    for account_id in claims.accounts_within(name):
+        for domain in in_scope(Scope(account_id, None)):
+            if is_within(domain.domain, name):
+                yield domain
+
+
+def due_entry(domain: SendingDomain) -> Due:
+    """Return the entry under which the domain's next look is due."""
+    return Due(CONCERN, domain.check_ms, domain.domain)
+
+
+def touching(domain: SendingDomain) -> Write:
+    """Return the action that fails if the domain has changed since it was read."""
+    return dynamo.change(
+        _config,
+        _pk(domain.domain),
+        "domain",
+        "SET #revision = :next",
+        values={"next": domain.revision + 1, "revision": domain.revision},
+        condition="#revision = :revision",
+    )
+
+
+def _due_writes(domain: SendingDomain) -> list[Write]:
+    return [due.addition(due_entry(domain))] if domain.check_ms else []
+
+
+def _forget_due(domain: SendingDomain) -> None:
+    if domain.check_ms:
+        due.remove(due_entry(domain))
+
+
+def _default(domain: SendingDomain, former: str | None) -> Write:
+    owner = (domain.account_id, domain.subaccount_id)
+    return defaults.setting(BOUNCE, *owner, domain.domain, former)
+
+
+def _no_default(domain: SendingDomain) -> Write:
+    return defaults.clearing(BOUNCE, domain.account_id, domain.subaccount_id, domain.domain)
+
+
+def _no_longer_default(domain: SendingDomain) -> Write:
+    return dynamo.change(
+        _config,
+        _pk(domain.domain),
+        "domain",
+        "SET #is_default_bounce_domain = :no, #revision = :next",
+        values={"no": False, "next": domain.revision + 1, "revision": domain.revision},
+        condition="#revision = :revision",
+    )
+
+
+def _transacted(writes: list[Write]) -> bool:
     try:
-        _config.create(_to_item(domain))
-    except ConditionFailed:
+        dynamo.transact(writes)
+    except TransactionFailed:
         return False
     return True
 
 
+def _pk(name: str) -> str:
+    return f"domain#{name}"
+
+
+def _owner(account_id: int) -> str:
+    return f"account#{account_id}/domains"
+
+
+def _padded(subaccount_id: int | None) -> str:
+    return f"{subaccount_id or PRIMARY:010d}"
+
+
 def _to_item(domain: SendingDomain) -> dict[str, Any]:
     return asdict(domain) | {
-        "pk": f"domain#{domain.domain.lower()}",
+        "pk": _pk(domain.domain),
         "sk": "domain",
-        "owner": f"account#{domain.account_id}/domains",
-        "owner_key": domain.domain.lower(),
+        "owner": _owner(domain.account_id),
+        "owner_key": f"{_padded(domain.subaccount_id)}#{domain.domain}",
     }
 
 
-def _from_item(item: dict[str, Any]) -> SendingDomain:
+def from_item(item: dict[str, Any]) -> SendingDomain:
+    """Return the domain that an item of the table holds."""
+    fields = {name: item[name] for name in _FIELDS if name in item}
     return SendingDomain(
-        domain=item["domain"],
-        account_id=item["account_id"],
-        created=item["created"],
-        status=DomainStatus(**item["status"]),
-        dkim=DkimKey(**item["dkim"]) if item["dkim"] else None,
-        subaccount_id=item["subaccount_id"],
-        tracking_domain=item["tracking_domain"],
-        shared_with_subaccounts=item["shared_with_subaccounts"],
-        is_default_bounce_domain=item["is_default_bounce_domain"],
+        **fields
+        | {
+            "status": DomainStatus(**item["status"]),
+            "dkim": DkimKey(**item["dkim"]) if item["dkim"] else None,
+            "tokens": {name: MailedToken(**token) for name, token in item["tokens"].items()},
+            "parents": tuple(item["parents"]),
+        }
     )

@@ -2,78 +2,108 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.accounts.model import DEFAULT_OPTIONS
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import is_domain
+from chalicelib.core.errors import ServiceError
 from chalicelib.core.request import Caller
-from chalicelib.sending_domains.lookup import check_sending_domain, invalid_domain
+from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.recipient_lists.recipients import sort_recipients
+from chalicelib.sending_domains.lookup import invalid_domain
+from chalicelib.transmissions.checks import check_options
 from chalicelib.transmissions.model import Json, Transmission
-from chalicelib.transmissions.recipients import Sorted, sort_recipients
-from chalicelib.transmissions.request import Content, Options, TransmissionRequest, read_request
+from chalicelib.transmissions.request import StoredList, TransmissionRequest, read_request
+from chalicelib.transmissions.resolve import Found, find_content, resolved
+from chalicelib.transmissions.sender import find_sender
+from chalicelib.transmissions.start_time import read_start_time
 from chalicelib.transmissions.submit import submit
+from chalicelib.transmissions.uses import noted, release, use_list, use_template
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What the caller is told: the id, and how many recipients were taken and refused."""
+    """What the caller is told; ``start_ms`` is 0 for a transmission that starts at once."""
 
     id: str
-    recipients: Sorted
+    count: int
+    errors: list[Json]
+    start_ms: int
 
 
-def accept(caller: Caller, body: Any) -> Accepted:
-    """Accept a transmission; returns when it is stored and queued, raises when it is refused."""
+def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Accepted:
+    """Accept a transmission; returns when it is stored and queued, raises when it is refused.
+
+    A request that is repeated under the same ``transmission_id`` is sent once.
+    """
     request = read_request(body)
-    recipients = sort_recipients(request.recipients or [])
-    transmission = _describe(caller, request)
-    _check_sending_domain(caller, transmission.content["from"])
-    submit(transmission, recipients.accepted)
-    return Accepted(transmission.id, recipients)
+    start_ms = read_start_time(request.options.start_time) or 0
+    sent = _describe(caller, request, transmission_id or ids.transmission_id(), start_ms)
+    found = find_content(sent)
+    if start_ms and found.template:
+        use_template(sent, found.template)
+    named: RecipientList | None = None
+    try:
+        if isinstance(request.recipients, StoredList):
+            named = use_list(sent, request.recipients.list_id)
+            return _accept(sent, found, named, [])
+        sorted_ = sort_recipients(request.recipients)
+        return _accept(sent, found, sorted_.accepted, sorted_.errors)
+    except ServiceError:
+        release(sent, noted(found.template, named))
+        raise
 
 
-def _describe(caller: Caller, request: TransmissionRequest) -> Transmission:
-    content = request.content or Content()
+def _accept(
+    sent: Transmission,
+    found: Found,
+    recipients: Sequence[Json] | RecipientList,
+    errors: list[Json],
+) -> Accepted:
+    named = recipients if isinstance(recipients, RecipientList) else None
+    count = recipients.count if isinstance(recipients, RecipientList) else len(recipients)
+    domain = _sending_domain(sent.override.get("from") or found.sender)
+    sender = find_sender(sent.account_id, sent.subaccount_id, domain)
+    sender.meter.check(count)
+    check_options(sent, sender)
+    template = found.template if sent.start_ms else None
+    defaults = sender.defaults("rest_tracking_default")
+    sent = replace(sent, defaults=defaults, uses=noted(template, named))
+    # What starts later is resolved when it starts: the template may change until then (spec 3)
+    submit(sent if sent.start_ms else resolved(sent, found), recipients, sender.meter)
+    return Accepted(sent.id, count, errors, sent.start_ms)
+
+
+def _describe(
+    caller: Caller, request: TransmissionRequest, transmission_id: str, start_ms: int
+) -> Transmission:
     return Transmission(
-        id=ids.transmission_id(),
+        id=transmission_id,
         account_id=caller.account_id,
         subaccount_id=caller.scope.owner,
         created_ms=clock.now_ms(),
         recv_method="rest",
-        options=_options_in_force(request.options or Options()),
-        content=content.model_dump(by_alias=True, exclude_none=True),
-        campaign_id=request.campaign_id or "",
-        description=request.description or "",
-        metadata=request.metadata or {},
-        substitution_data=request.substitution_data or {},
+        options=request.options.model_dump(exclude_none=True, exclude={"start_time"}),
+        content=request.content.model_dump(by_alias=True, exclude_defaults=True),
+        override=request.override.model_dump(by_alias=True, exclude_none=True),
+        campaign_id=request.campaign_id,
+        description=request.description,
+        metadata=request.metadata,
+        substitution_data=request.substitution_data,
+        return_path=request.return_path or "",
+        tracking_domain=request.tracking_domain or "",
+        start_ms=start_ms,
     )
 
 
-def _options_in_force(given: Options) -> Json:
-    opens = _first(given.open_tracking, DEFAULT_OPTIONS["rest_tracking_default"])
-    clicks = _first(given.click_tracking, DEFAULT_OPTIONS["rest_tracking_default"])
-    initial = DEFAULT_OPTIONS["initial_open_pixel_tracking"] if opens else False
-    return {
-        "open_tracking": opens,
-        "click_tracking": clicks,
-        "initial_open": _first(given.initial_open, initial),
-        "transactional": _first(given.transactional, DEFAULT_OPTIONS["transactional_default"]),
-        "ip_pool": given.ip_pool or "default",
-    }
-
-
-def _first(given: bool | None, default: bool) -> bool:
-    return default if given is None else given
-
-
-def _check_sending_domain(caller: Caller, sender: str | Json) -> None:
-    """Refuse a From domain that is not the caller's; one that a template makes is checked later."""
+def _sending_domain(sender: str | Json) -> str | None:
+    """Return the From domain, or ``None`` for one that a template makes: that is checked later."""
     email = sender if isinstance(sender, str) else sender["email"]
     name = email.rpartition("@")[2].strip().rstrip(">").strip().lower()
     if "{{" in name or "}}" in name:
-        return
+        return None
     if "@" not in email or not is_domain(name):
         raise invalid_domain("No sending domain specified")
-    check_sending_domain(name, caller.account_id, caller.scope.owner)
+    return name

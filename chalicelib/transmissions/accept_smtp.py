@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
-from chalicelib.accounts.model import DEFAULT_OPTIONS
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import is_address
 from chalicelib.core.errors import bad_format
 from chalicelib.core.settings import settings
 from chalicelib.generation.prebuilt import sender_of
 from chalicelib.mail_format import rfc822
-from chalicelib.sending_domains.lookup import check_sending_domain, invalid_domain
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.sending_domains.lookup import invalid_domain
+from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.resolve import options_in_force
+from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.submit import submit
 
 
@@ -27,17 +28,19 @@ def accept_message(
 ) -> str:
     """Accept a message; return its transmission id when it is stored and queued.
 
-    Raises :class:`ServiceError` when it is refused: a malformed message, or a From domain that is
-    not the sender's.
+    Raises :class:`ServiceError` when it is refused: a malformed message, a From domain that is not
+    the sender's, a sender who may not send, or a limit that is exceeded.
     """
     try:
         fields, body = rfc822.split(message)
-        sender = sender_of(fields)
+        domain = sender_of(fields).domain
     except rfc822.MessageError as fault:
         raise bad_format(str(fault)) from None
     except ValueError:
         raise invalid_domain("No sending domain specified") from None
-    check_sending_domain(sender.domain, account_id, subaccount_id)
+    sender = find_sender(account_id, subaccount_id, domain)
+    sender.meter.check(len(recipients))
+    defaults = sender.defaults("smtp_tracking_default")
     transmission_id = ids.transmission_id()
     trace = _received(transmission_id, peer_ip)
     transmission = Transmission(
@@ -46,10 +49,12 @@ def accept_message(
         subaccount_id=subaccount_id,
         created_ms=clock.now_ms(),
         recv_method="esmtp",
-        options=_options_in_force(),
+        options=options_in_force({}, {}, defaults),
+        defaults=defaults,
+        resolved=True,
         raw=trace + rfc822.join(fields, body),
     )
-    submit(transmission, [{"email": address} for address in recipients])
+    submit(transmission, [{"email": address} for address in recipients], sender.meter)
     return transmission_id
 
 
@@ -57,17 +62,6 @@ def check_recipient(address: str) -> None:
     """Raise :class:`ServiceError` unless ``address`` is one that mail can be sent to."""
     if not is_address(address):
         raise bad_format(f"'{address[:300]}' is not a valid email address")
-
-
-def _options_in_force() -> Json:
-    tracking = DEFAULT_OPTIONS["smtp_tracking_default"]
-    return {
-        "open_tracking": tracking,
-        "click_tracking": tracking,
-        "initial_open": tracking,
-        "transactional": DEFAULT_OPTIONS["transactional_default"],
-        "ip_pool": "default",
-    }
 
 
 def _received(transmission_id: str, peer_ip: str) -> bytes:

@@ -82,7 +82,7 @@ def claim(scope: Scope, key: str, body: Any) -> Claim | Replay:
 
 
 def complete(claimed: Claim, answer: Replay, keep_from: float) -> None:
-    """Keep the answer of a claimed request until a day after ``keep_from`` (seconds)."""
+    """Keep the answer for a day, from ``keep_from`` (seconds) on if that is still to come."""
     _transmissions.update(
         claimed.pk,
         "idempotency",
@@ -90,7 +90,7 @@ def complete(claimed: Claim, answer: Replay, keep_from: float) -> None:
         values={
             "status": answer.status,
             "body": json.dumps(answer.body, separators=(",", ":")),
-            "expires": int(keep_from) + RETENTION,
+            "expires": int(max(keep_from, clock.now())) + RETENTION,
         },
     )
 

@@ -3,6 +3,11 @@
 Access patterns (table ``transmissions``):
 
 - one transmission → ``pk = transmission#<id>``, ``sk = transmission``
+- the transmissions of an account, newest first → index ``by_owner``:
+  ``owner = account#<id>/transmissions``, ``owner_key = <transmission id>``
+- what is scheduled for an account → index ``by_owner``: ``owner = account#<id>/scheduled``; a
+  record moves to the list above when it starts
+- the recipients of one that starts later → object ``transmissions/<id>/recipients``
 
 The body is one compressed value in the item, or an object of the bucket when it is large. A
 request of several chunks is written in the state ``accepting`` and becomes ``submitted`` when all
@@ -11,60 +16,239 @@ its chunks are queued: what was only partly accepted is never sent.
 
 from __future__ import annotations
 
+import json
 import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
-from chalicelib.core import blobs, clock
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.accounts.usage import Meter
+from chalicelib.core import blobs, clock, dynamo
+from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
 from chalicelib.core.settings import settings
-from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Transmission, unpacked
+from chalicelib.transmissions.model import (
+    ACCEPTING,
+    CANCELED,
+    GENERATING,
+    SUBMITTED,
+    Json,
+    Transmission,
+    unpacked,
+)
 
 _transmissions = Table("transmissions")
 
-_RETENTION = 30 * 86_400
-
-
-def put(transmission: Transmission, packed: bytes, *, state: str, recipients: int) -> None:
-    """Store a new transmission; ``packed`` is its packed form."""
-    body = zlib.compress(packed, 1)
-    item: Item = {
-        "pk": _pk(transmission.id),
-        "sk": "transmission",
-        "account_id": transmission.account_id,
-        "subaccount_id": transmission.subaccount_id,
-        "campaign_id": transmission.campaign_id,
-        "state": state,
-        "recipients": recipients,
-        "created_ms": transmission.created_ms,
-        "expires": int(clock.now()) + _RETENTION,
-    }
-    if len(body) > settings().item_inline_bytes:
-        item["blob"] = f"transmissions/{transmission.id}"
-        blobs.put(item["blob"], body)
-    else:
-        item["body"] = body
-    _transmissions.create(item)
-
-
-def commit(transmission_id: str) -> None:
-    """Note that all chunks of a transmission are queued."""
-    _transmissions.update(
-        _pk(transmission_id), "transmission", "SET #state = :state", values={"state": SUBMITTED}
-    )
-
-
-@lru_cache(maxsize=8)
-def get_submitted(transmission_id: str) -> Transmission:
-    """Return a transmission that was wholly accepted; raises :class:`NotSubmitted`."""
-    item = _transmissions.get(_pk(transmission_id), "transmission")
-    if item is None or item["state"] == ACCEPTING:
-        raise NotSubmitted(transmission_id)
-    return unpacked(zlib.decompress(blobs.get(item["blob"]) if "blob" in item else item["body"]))
+RETENTION = 30 * 86_400
 
 
 class NotSubmitted(LookupError):
     """The transmission is unknown, or not all of it has been accepted yet."""
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A transmission with what changes about it. Times are milliseconds."""
+
+    transmission: Transmission
+    state: str
+    recipients: int
+    chunks: int
+    chunk_size: int
+    list_ref: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a list needs of a transmission: the index holds no more."""
+
+    id: str
+    subaccount_id: int | None
+    campaign_id: str
+    description: str
+    template_id: str
+    draft: bool
+    state: str
+    recipients: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """A transmission to be stored. ``list_ref`` names the stored list it is sent to, if any."""
+
+    transmission: Transmission
+    packed: bytes
+    state: str
+    recipients: int
+    chunk_size: int
+    list_ref: Json | None = None
+
+
+def put(new: New, meter: Meter, *, along: Sequence[Write] = ()) -> None:
+    """Store a new transmission and count its recipients, both or neither.
+
+    ``along`` are writes that belong to it. Storing the same transmission again changes nothing, so
+    that a request that was interrupted can be repeated. Raises 420 when a limit is exceeded.
+    """
+    item = _to_item(new)
+    record = dynamo.put(_transmissions, item, condition="attribute_not_exists(#pk)")
+    try:
+        meter.reserve(new.recipients, [record, *along])
+    except TransactionFailed:
+        # In any state: the request may have been interrupted before all its chunks were queued
+        if _transmissions.get(item["pk"], item["sk"]) is None:
+            raise
+
+
+def commit(transmission_id: str) -> None:
+    """Note that all chunks of a transmission are queued."""
+    _transmissions.update(
+        _pk(transmission_id),
+        "transmission",
+        "SET #state = :submitted",
+        values={"submitted": SUBMITTED, "accepting": ACCEPTING},
+        condition="#state IN (:accepting, :submitted)",
+    )
+
+
+def start(sent: Transmission) -> bool:
+    """Note that generation starts, with the content that counts; ``False`` if it was cancelled."""
+    return _moved(sent, GENERATING, found=(SUBMITTED, GENERATING))
+
+
+def cancel(sent: Transmission) -> bool:
+    """Note that what has not started is cancelled; ``False`` if it has started."""
+    return _moved(sent, CANCELED, found=(SUBMITTED, CANCELED))
+
+
+def _moved(sent: Transmission, state: str, *, found: tuple[str, str]) -> bool:
+    body = _body(sent.id, sent.packed())
+    sets = ", ".join(f"#{name} = :{name}" for name in body)
+    one, other = found
+    try:
+        _transmissions.update(
+            _pk(sent.id),
+            "transmission",
+            f"SET #state = :state, #owner = :owner, {sets}",
+            values={
+                "state": state,
+                "one": one,
+                "other": other,
+                "owner": _owner(sent.account_id),
+                **body,
+            },
+            condition="#state IN (:one, :other)",
+        )
+    except ConditionFailed:
+        return False
+    return True
+
+
+def get(transmission_id: str) -> Record | None:
+    """Return a transmission that was wholly accepted, ``None`` if there is none."""
+    item = _transmissions.get(_pk(transmission_id), "transmission")
+    return _record(item) if item and item["state"] != ACCEPTING else None
+
+
+@lru_cache(maxsize=8)
+def get_submitted(transmission_id: str) -> Transmission:
+    """Return a transmission whose content is final; raises :class:`NotSubmitted`.
+
+    Only what is asked for by its chunks: they are queued after its content was resolved.
+    """
+    record = get(transmission_id)
+    if record is None or not record.transmission.resolved:
+        raise NotSubmitted(transmission_id)
+    return record.transmission
+
+
+def in_account(account_id: int) -> Iterator[Listed]:
+    """Yield the transmissions of an account: those that are scheduled, then the newest first."""
+    yield from scheduled(account_id)
+    yield from _owned_by(_owner(account_id))
+
+
+def scheduled(account_id: int) -> Iterator[Listed]:
+    """Yield the transmissions of an account that have not started, the newest first."""
+    yield from _owned_by(_owner(account_id, scheduled=True))
+
+
+def _owned_by(owner: str) -> Iterator[Listed]:
+    items = _transmissions.query_all(
+        "#owner = :owner", {"owner": owner}, index="by_owner", newest_first=True
+    )
+    for item in items:
+        if item["state"] != ACCEPTING:
+            fields = {name: item[name] for name in Listed.__slots__ if name != "id"}
+            yield Listed(id=item["owner_key"], **fields)
+
+
+def put_recipients(transmission_id: str, recipients: Sequence[Json]) -> None:
+    """Keep the recipients of a transmission that starts later."""
+    text = json.dumps(recipients, separators=(",", ":"), ensure_ascii=False)
+    packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+    blobs.put(_recipients_key(transmission_id), packed)
+
+
+def get_recipients(transmission_id: str) -> list[Json]:
+    """Return what :func:`put_recipients` was given."""
+    text = zlib.decompress(blobs.get(_recipients_key(transmission_id)))
+    return json.loads(text.decode("utf-8", "surrogatepass"))
+
+
+def _to_item(new: New) -> Item:
+    sent = new.transmission
+    return {
+        "pk": _pk(sent.id),
+        "sk": "transmission",
+        "owner": _owner(sent.account_id, scheduled=bool(sent.start_ms)),
+        "owner_key": sent.id,
+        "account_id": sent.account_id,
+        "subaccount_id": sent.subaccount_id,
+        "campaign_id": sent.campaign_id,
+        "description": sent.description,
+        "template_id": sent.template_id or sent.content.get("template_id", ""),
+        "draft": bool(sent.content.get("use_draft_template")),
+        "state": new.state,
+        "recipients": new.recipients,
+        "chunks": -(-new.recipients // new.chunk_size),
+        "chunk_size": new.chunk_size,
+        "list_ref": new.list_ref or {},
+        "created_ms": sent.created_ms,
+        "expires": int(clock.now()) + RETENTION,
+        **_body(sent.id, new.packed),
+    }
+
+
+def _body(transmission_id: str, packed: bytes) -> dict[str, bytes | str]:
+    """Return the attribute that holds the body, after storing what does not fit into one."""
+    body = zlib.compress(packed, 1)
+    if len(body) <= settings().item_inline_bytes:
+        return {"body": body, "blob": ""}
+    key = f"transmissions/{transmission_id}/body"
+    blobs.put(key, body)
+    return {"body": b"", "blob": key}
+
+
+def _record(item: Item) -> Record:
+    body = blobs.get(item["blob"]) if item["blob"] else item["body"]
+    return Record(
+        unpacked(zlib.decompress(body)),
+        item["state"],
+        item["recipients"],
+        item["chunks"],
+        item["chunk_size"],
+        item["list_ref"],
+    )
+
+
+def _owner(account_id: int, *, scheduled: bool = False) -> str:
+    return f"account#{account_id}/{'scheduled' if scheduled else 'transmissions'}"
+
+
 def _pk(transmission_id: str) -> str:
     return f"transmission#{transmission_id}"
+
+
+def _recipients_key(transmission_id: str) -> str:
+    return f"transmissions/{transmission_id}/recipients"

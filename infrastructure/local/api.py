@@ -88,7 +88,8 @@ def main() -> None:
         max_body_bytes=settings().max_body_bytes,
         extra={PREFIX: MailboxEndpoint(mailbox)},
     )
-    server(gateway, host=os.environ.get("API_HOST", "127.0.0.1"), port=int(os.environ["API_PORT"])).run()
+    host, port = os.environ.get("API_HOST", "127.0.0.1"), int(os.environ["API_PORT"])
+    server(gateway, host=host, port=port).run()
 
 
 if __name__ == "__main__":

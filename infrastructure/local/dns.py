@@ -1,8 +1,14 @@
 """The local DNS: answers what the service's ``.test`` domains should publish.
 
-``python -m infrastructure.local.dns --port N`` answers on loopback, for each sending domain that
-the service knows: its DKIM TXT record, its CNAME to the service's mail domain, and its MX. Domains
-beginning with ``broken-`` get wrong ones, so that failing verification can be tried out as well.
+``python -m infrastructure.local.dns --port N`` answers on loopback:
+
+- for each sending domain that the service knows, its DKIM TXT records, its CNAME to the service's
+  mail domain, and its MX
+- for each tracking domain its CNAME to the service
+- for the service's own names, this machine
+
+Domains beginning with ``broken-`` get wrong ones, so that failing verification can be tried out as
+well.
 """
 
 from __future__ import annotations
@@ -10,17 +16,22 @@ from __future__ import annotations
 import argparse
 import signal
 import threading
+from collections.abc import Iterator
 
 from chalicelib.core.settings import settings
-from chalicelib.sending_domains import store
+from chalicelib.sending_domains import key_store, store
 from chalicelib.sending_domains.dkim_keys import txt_record
-from chalicelib.sending_domains.model import SendingDomain
+from chalicelib.sending_domains.mail_domain import mail_domain
+from chalicelib.sending_domains.model import DkimKey, SendingDomain
+from chalicelib.tracking_domains import store as tracking_domains
+from chalicelib.tracking_domains.model import target as tracking_target
 from infrastructure.local.dns_server import DnsServer, Records
 
 ZONE = ".test"
 BROKEN = "broken-"
 WRONG_HOST = "wrong.invalid"
 _DKIM = "._domainkey."
+_WRONG_KEY = "v=DKIM1; k=rsa; h=sha256; p=wrong"
 
 
 class ServiceRecords:
@@ -34,22 +45,51 @@ class ServiceRecords:
         selector, found, signing_domain = name.partition(_DKIM)
         if found:
             return _dkim_records(signing_domain, selector)
-        domain = store.get(name)
-        return _mail_records(domain) if domain else None
+        if name in _own_hosts():
+            return [("A", "127.0.0.1"), ("MX", f"10 {name}")]
+        if domain := store.get(name):
+            return _mail_records(domain)
+        if tracking_domains.get(name):
+            return [("CNAME", _right_unless_broken(name, tracking_target()))]
+        return None
+
+
+def _own_hosts() -> set[str]:
+    return {settings().system_domain.lower(), tracking_target()}
 
 
 def _dkim_records(signing_domain: str, selector: str) -> Records | None:
-    domain = store.get(signing_domain)
-    if domain is None or domain.dkim is None or domain.dkim.selector.lower() != selector:
-        return None
-    if signing_domain.startswith(BROKEN):
-        return [("TXT", "v=DKIM1; k=rsa; h=sha256; p=wrong")]
-    return [("TXT", txt_record(domain.dkim.public))]
+    for key in _keys_under(signing_domain):
+        if key.record_name.lower() == f"{selector}{_DKIM}{signing_domain}":
+            broken = signing_domain.startswith(BROKEN)
+            return [
+                ("TXT", "v=DKIM1; k=rsa; h=sha256; p=wrong" if broken else txt_record(key.public))
+            ]
+    return None
+
+
+def _keys_under(signing_domain: str) -> Iterator[DkimKey]:
+    """Yield the keys that may be published at a domain: its own first, then those below it."""
+    own = store.get(signing_domain)
+    domains = [own] if own else []
+    domains += [each for each in store.within(signing_domain) if each.domain != signing_domain]
+    for domain in domains:
+        if domain.dkim:
+            yield domain.dkim
+        yield from (named.key for named in key_store.of_domain(domain.domain))
 
 
 def _mail_records(domain: SendingDomain) -> Records:
-    host = WRONG_HOST if domain.domain.startswith(BROKEN) else settings().system_domain
+    host = _right_unless_broken(domain.domain, mail_domain(domain.account_id))
     return [("CNAME", host), ("MX", f"10 {host}")]
+
+
+def _right_unless_broken(name: str, host: str) -> str:
+    return WRONG_HOST if _is_broken(name) else host
+
+
+def _is_broken(name: str) -> bool:
+    return name.startswith(BROKEN)
 
 
 def main() -> None:

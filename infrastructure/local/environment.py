@@ -93,6 +93,8 @@ class LocalConfig:
             **settings.local_values(),
             "SECRET_KEY": self.secret_key,
             "PUBLIC_URL": self.public_url,
+            "DNS_SERVERS": f"{_LOOPBACK}:{self.ports.dns}",
+            "TRACKING_PORT": str(self.api_port),
             "SMARTHOST": f"{_LOOPBACK}:{self.ports.sink}",
             "DELIVERY_JOURNAL": str(self.data_dir / "journal"),
             "RELAY_PORTS": str(self.smtp_port),

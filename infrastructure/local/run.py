@@ -22,6 +22,7 @@ from infrastructure.local.processes import StartFailed, StopRequested, Superviso
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ("worker-1", "worker-2")
+_WORKER = "infrastructure.local.worker"
 
 _READY = """\
 
@@ -61,7 +62,8 @@ class Runtime:
         supervisor.run(self._python("provision", "infrastructure.provision"))
         supervisor.run(self._python("bootstrap", "infrastructure.bootstrap"))
         supervisor.start(
-            *(self._python(name, "infrastructure.local.worker", "--name", name) for name in WORKERS)
+            *(self._python(name, _WORKER, "--name", name) for name in WORKERS[1:]),
+            self._python(WORKERS[0], _WORKER, "--name", WORKERS[0], "--schedules"),
         )
         supervisor.start(self._api(), self._relay(), self._dns())
 

@@ -1,9 +1,12 @@
-"""What Lambda's event source mappings do on AWS: hand the queues' messages to their consumers.
+"""What event source mappings and schedules do on AWS: call the functions when there is work.
 
 ``python -m infrastructure.local.worker --name worker-1`` polls each queue of ``app.QUEUE_HANDLERS``
 in a thread of its own, passes what it receives as an SQS event, and deletes what the handler did
 not report as failed. A failed message is shown again after 1, 2, 4 and 8 seconds; the queue's own
 limit then moves it to the dead-letter queue. A crash hides messages for ``VISIBILITY`` seconds.
+
+With ``--schedules`` the process also calls each function of ``app.SCHEDULES`` every second, where
+AWS calls them every minute.
 
 SIGTERM: batches in hand are finished, then the process ends.
 """
@@ -37,9 +40,12 @@ Handler = Callable[[Json, Any], Json]
 
 # Messages to a call: chunks and units of delivery are large, and both workers should get some.
 BATCH_SIZES = {"generation": 1, "delivery": 4, "events": 10}
+# A slow mail host holds up the thread that it answers, and no other.
+THREADS = {"generation": 4, "delivery": 3}
 LONG_POLL = 20
 VISIBILITY = 12
 HEARTBEAT = 4.0
+TICK = 1.0
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 1.0
 
@@ -176,6 +182,47 @@ class Consumer:
         )
 
 
+class Clockwork:
+    """One scheduled function and the thread that calls it every ``TICK`` seconds."""
+
+    def __init__(self, name: str, function: Handler) -> None:
+        self._name = name
+        self._function = function
+        self._working = threading.Lock()
+
+    def start(self) -> None:
+        """Call in a thread of its own, for as long as the process lives."""
+        threading.Thread(target=self._run, name=self._name, daemon=True).start()
+
+    def finish(self) -> None:
+        """Return when no call is under way, and let no other begin."""
+        self._working.acquire()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(TICK)
+            with self._working:
+                try:
+                    self._function(scheduled_event(self._name), Context(self._name))
+                except Exception:
+                    log.exception("%s failed; it is called again", self._name)
+
+
+def scheduled_event(name: str) -> Json:
+    """Return the event with which a schedule calls its function."""
+    return {
+        "version": "0",
+        "id": str(uuid.uuid4()),
+        "account": "000000000000",
+        "region": os.environ.get("AWS_DEFAULT_REGION", "us-east-1"),
+        "detail": {},
+        "detail-type": "Scheduled Event",
+        "source": "aws.events",
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "resources": [name],
+    }
+
+
 def retry_pause(message: Json) -> int:
     """Return the seconds after which a failed message is shown again: 1, doubled each time."""
     received = int(message["Attributes"]["ApproximateReceiveCount"])
@@ -205,31 +252,40 @@ def _record(queue: str, message: Json) -> Json:
     }
 
 
-def work(handlers: Mapping[str, Handler]) -> None:
-    """Consume the queues of ``handlers`` until SIGTERM or SIGINT; then finish and return."""
+def work(handlers: Mapping[str, Handler], schedules: Mapping[str, Handler] | None = None) -> None:
+    """Consume queues and call schedules until SIGTERM or SIGINT; then finish and return."""
     # Blocked before threads exist, so that only the wait below takes the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     config = Config(retries={"total_max_attempts": 1}, read_timeout=LONG_POLL + 10)
     receiver = boto3.client("sqs", config=config)
-    consumers = [Consumer(queue, handler, receiver) for queue, handler in handlers.items()]
-    for consumer in consumers:
-        consumer.start()
+    threads: list[Consumer | Clockwork] = [
+        *(
+            Consumer(queue, handler, receiver)
+            for queue, handler in handlers.items()
+            for _ in range(THREADS.get(queue, 1))
+        ),
+        *(Clockwork(name, function) for name, function in (schedules or {}).items()),
+    ]
+    for thread in threads:
+        thread.start()
     signal.sigwait(_SIGNALS)
-    for consumer in consumers:
-        consumer.finish()
+    for thread in threads:
+        thread.finish()
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Consume the queues of ``app.py``."""
     parser = argparse.ArgumentParser(description="Consume the queues, as Lambda does on AWS.")
     parser.add_argument("--name", default="worker", help="what its log lines are headed with")
-    name = parser.parse_args(arguments).name
+    parser.add_argument("--schedules", action="store_true", help="call the scheduled functions too")
+    given = parser.parse_args(arguments)
     logging.basicConfig(
         level=settings().log_level,
-        format=f"%(asctime)s {name} %(threadName)s %(levelname)s %(message)s",
+        format=f"%(asctime)s {given.name} %(threadName)s %(levelname)s %(message)s",
     )
     logging.getLogger("botocore").setLevel(logging.WARNING)
-    work(importlib.import_module("app").QUEUE_HANDLERS)
+    app = importlib.import_module("app")
+    work(app.QUEUE_HANDLERS, app.SCHEDULES if given.schedules else None)
     # Threads that wait for messages would keep the process; the queue notices that they are gone.
     os._exit(0)
 

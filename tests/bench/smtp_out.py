@@ -25,7 +25,7 @@ from chalicelib.delivery.transports.smarthost import SmarthostTransport
 from chalicelib.delivery.transports.smtp_options import SessionOptions, TlsMode
 from tests.unit.delivery.scripted_server import certificate
 
-SECONDS = 2.0
+SECONDS = 1.0
 _LINE = b"Some words of a message, as they are in the lines of most.\r\n"
 SIZES = {"transactional": 25, "newsletter": 500}
 _HELLO = b"250-sink\r\n250-PIPELINING\r\n250-STARTTLS\r\n250 8BITMIME\r\n"

@@ -13,9 +13,10 @@ of it before anything else may happen::
             journal.record(outcome)
             return outcome
 
-`finish` is to be called once; it does not raise when the network fails, but returns a `Retry`. A
-transport calls `commit` at most once per message, and not at all when the message failed before its
-dot; then only the return value of `deliver` tells what happened.
+`finish` sends the last piece of the message (at most 32 KB) together with the dot. It is to be
+called once; it does not raise when the network fails, but returns a `Retry`. A transport calls
+`commit` at most once per message, and not at all when the message failed before its dot; then only
+the return value of `deliver` tells what happened.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A session is kept under its `Route`: a destination, and the local address and name it was opened
 with. Per destination the connections, in use and idle, stay within a bound. An idle session that is
-too old, or that the host has ended, is not used again.
+too old is not used again; one that the host has ended meanwhile shows it when it is used.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class SessionPool:
             with self._changed:
                 at = next((i for i, kept in _backwards(self._idle) if kept[0] == route), None)
                 session = None if at is None else self._idle.pop(at)[1]
-            if session is None or not (self._is_old(session) or session.is_stale()):
+            if session is None or not self._is_old(session):
                 return session
             session.close()
 

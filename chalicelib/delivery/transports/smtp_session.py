@@ -19,6 +19,7 @@ from chalicelib.delivery.transports.smtp_envelope import Envelope, Extensions, c
 from chalicelib.delivery.transports.smtp_options import Timeouts
 from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, ReplyTimeout, SmtpWire
 
+_LAST_PIECE = 32_768  # goes out in one write with the dot; larger pieces would hold up the commit
 _CLOSING = 421
 _GO_AHEAD = 354
 
@@ -47,6 +48,7 @@ class SmtpSession:
         self._offered = offered
         self._timeouts = timeouts
         self._needs_reset = False
+        self._is_clean = True  # between messages, as far as is known
         self.is_open = True
         self.messages = 0
         self.last_used = monotonic()
@@ -56,16 +58,14 @@ class SmtpSession:
         envelope = seal(message, self._offered)
         if isinstance(envelope, Failed):
             return envelope
+        data = content(message.data)
+        head, tail = memoryview(data)[:-_LAST_PIECE], data[-_LAST_PIECE:]
         try:
-            refusal = self._begin(envelope) or self._send_content(message.data)
+            refusal = self._begin(envelope) or self._send_head(head)
         except ConnectionLost as error:
             self.abandon()
             raise self._lost(error) from error
-        return refusal or self._commit(commit)
-
-    def is_stale(self) -> bool:
-        """Tell whether the host has ended this idle session."""
-        return self._wire.is_stale()
+        return refusal or self._commit(commit, tail)
 
     def close(self) -> None:
         """Take leave by QUIT, and close the connection."""
@@ -82,6 +82,8 @@ class SmtpSession:
 
     def _begin(self, envelope: Envelope) -> Retry | Failed | None:
         """Go as far as the host's go-ahead for the content; None when it was given."""
+        if self._wire.has_unread():
+            raise ConnectionLost("the remote host spoke out of turn")  # or closed the connection
         commands = [envelope.mail, envelope.rcpt, b"DATA\r\n"]
         if self._needs_reset:
             commands.insert(0, b"RSET\r\n")
@@ -109,20 +111,21 @@ class SmtpSession:
         try:
             for group in groups:
                 self._wire.send(group, self._timeouts.command)
+                self._wire.acknowledge_at_once()
                 for _ in range(len(commands) // len(groups)):
                     replies.append(self._read())
                 if replies[-1].code >= 400:
                     break
         except ConnectionLost:
-            if not any(reply.code >= 500 for reply in replies):
+            if not any(reply.code >= 400 for reply in replies):
                 raise
             self.abandon()
         return replies
 
-    def _send_content(self, data: bytes) -> Failed | None:
-        """Send everything but the dot; a host that hangs up meanwhile may have said why."""
+    def _send_head(self, head: memoryview) -> Failed | None:
+        """Send all but the last piece; a host that hangs up meanwhile may have said why."""
         try:
-            self._wire.send(content(data), self._timeouts.data)
+            self._wire.send(head, self._timeouts.data)
             return None
         except ConnectionLost as error:
             with contextlib.suppress(ConnectionLost):
@@ -138,23 +141,24 @@ class SmtpSession:
             raise _Closing(reply)
         return reply
 
-    def _commit(self, commit: Commit) -> Outcome:
+    def _commit(self, commit: Commit, tail: bytes) -> Outcome:
+        self._is_clean = False
         try:
-            return commit(self._finish)
-        except BaseException:
-            self.abandon()  # the dot may or may not be out
-            raise
+            return commit(lambda: self._finish(tail))
+        finally:
+            if not self._is_clean:
+                self.abandon()
 
-    def _finish(self) -> Outcome:
-        """Send the dot and read what became of the message."""
+    def _finish(self, tail: bytes) -> Outcome:
+        """Send the last piece with the dot, and read what became of the message."""
         try:
-            self._wire.send(b".\r\n", self._timeouts.command)
+            self._wire.send(tail + b".\r\n", self._timeouts.command)
             reply = self._wire.read_reply(self._timeouts.final)
             if 300 <= reply.code < 400:
                 raise ConnectionLost(f"the remote host answered {reply.code} out of turn")
         except ConnectionLost as error:
-            self.abandon()
             return self._broken(error, ", after the whole message was sent")
+        self._is_clean = True
         self.messages += 1
         self.last_used = monotonic()
         if reply.code == _CLOSING:

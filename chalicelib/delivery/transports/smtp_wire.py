@@ -20,8 +20,6 @@ MOST_LINES = 128
 """Lines in one reply."""
 
 _REPLY_LINE = re.compile(rb"([2-5]\d\d)(?:([- ])(.*))?", re.DOTALL)
-# A host with Nagle's algorithm on holds back its second pipelined reply until the first is
-# acknowledged, which Linux puts off by 40 ms. The option does not last: it is set for each wait.
 _QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)
 _BLOCK = 262_144
 _RECEIVE = 8_192
@@ -59,7 +57,7 @@ class SmtpWire:
         self.ip_address: str = connected.getpeername()[0]
         self.tls: str | None = None
 
-    def send(self, data: bytes, seconds: float) -> None:
+    def send(self, data: bytes | memoryview, seconds: float) -> None:
         """Send all of `data` within that many seconds."""
         deadline = monotonic() + seconds
         view = memoryview(data)
@@ -86,18 +84,27 @@ class SmtpWire:
                 return Reply(int(code), tuple(lines))
         raise ConnectionLost("the remote host sent a reply without end")
 
-    def is_stale(self) -> bool:
-        """Tell whether an idle connection was closed or spoken on by the remote host."""
+    def has_unread(self) -> bool:
+        """Tell whether there is something to read, or the end of the connection."""
         if self._buffer:
             return True
         try:
             self._socket.settimeout(0)
-            self._socket.recv(1)
+            self._buffer += self._socket.recv(_RECEIVE)
         except (BlockingIOError, ssl.SSLWantReadError):
             return False
         except OSError:
             return True
         return True
+
+    def acknowledge_at_once(self) -> None:
+        """Acknowledge what comes next without delay; for replies that come one after the other.
+
+        A host with Nagle's algorithm on holds back its second reply until the first is
+        acknowledged, which Linux puts off by 40 ms. The option lasts for one wait.
+        """
+        if _QUICK_ACK is not None:
+            self._socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
 
     def start_tls(self, context: ssl.SSLContext, host: str, seconds: float) -> None:
         """Encrypt the connection; what came in the clear after the go-ahead is an attack."""
@@ -130,8 +137,6 @@ class SmtpWire:
 
     def _receive(self, deadline: float) -> bytes:
         try:
-            if _QUICK_ACK is not None:
-                self._socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
             self._socket.settimeout(_left(deadline))
             data = self._socket.recv(_RECEIVE)
         except TimeoutError as error:

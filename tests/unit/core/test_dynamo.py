@@ -162,9 +162,7 @@ def test_a_failure_that_is_no_condition_is_left_as_it_is(cloud: None) -> None:
 
 @pytest.fixture
 def ten(cloud: None) -> list[dict[str, Any]]:
-    items = [
-        {"pk": "p", "sk": f"{n}", "owner": "o", "owner_key": f"{9 - n}"} for n in range(10)
-    ]
+    items = [{"pk": "p", "sk": f"{n}", "owner": "o", "owner_key": f"{9 - n}"} for n in range(10)]
     config.write_all([*items, {"pk": "q", "sk": "0"}])
     return items
 
@@ -231,6 +229,15 @@ def test_reads_fill_batches_of_100_and_skip_what_is_not_there(cloud: None) -> No
         found = config.get_all(("p", str(n)) for n in range(151))
     assert sorted(item["sk"] for item in found) == ["1", "150"]
     assert [len(each.parameters["RequestItems"][config.name]["Keys"]) for each in made] == [100, 51]
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+def test_reads_in_batches_are_consistent_when_asked_to_be(cloud: None, consistent: bool) -> None:
+    with aws_requests() as made:
+        config.get_all([("p", "1")], consistent=consistent)
+    (request,) = made
+    asked = request.parameters["RequestItems"][config.name]
+    assert asked.get("ConsistentRead", False) is consistent
 
 
 class Busy:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.core import aws, blobs, clock, queues
-from chalicelib.core.queues import Discarded, MalformedMessage, Received, Work
+from chalicelib.core.queues import MalformedMessage, Received, Work
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests, queued, sqs_event, stored_objects
 
@@ -96,7 +96,7 @@ def test_the_largest_inline_payload_fits_a_message() -> None:
     assert stored_objects() == []
 
 
-def test_a_payload_over_the_inline_limit_goes_to_the_bucket_and_is_discarded() -> None:
+def test_a_payload_over_the_inline_limit_travels_in_the_bucket() -> None:
     payload = NOISE[: settings().queue_inline_bytes + 1]
     queues.send("events", [Work({"n": 1}, payload)])
     (body,) = queued("events")
@@ -105,10 +105,6 @@ def test_a_payload_over_the_inline_limit_goes_to_the_bucket_and_is_discarded() -
     assert name.startswith("queue/events/")
     message = queues.read(body)
     assert message.payload() == payload
-    message.discard()
-    assert stored_objects() == []
-    with pytest.raises(Discarded, match=name):
-        message.payload()
 
 
 def test_the_limit_is_on_the_compressed_payload() -> None:
@@ -116,15 +112,6 @@ def test_the_limit_is_on_the_compressed_payload() -> None:
     queues.send("events", [Work({}, payload)])
     assert stored_objects() == []
     assert sent()[0].payload() == payload
-
-
-def test_discarding_an_inline_payload_does_nothing() -> None:
-    queues.send("events", [Work({}, b"x")])
-    (message,) = sent()
-    with aws_requests() as made:
-        message.discard()
-    assert made == []
-    assert message.payload() == b"x"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +153,7 @@ def test_messages_that_sqs_refuses_are_sent_again(monkeypatch: pytest.MonkeyPatc
 
 def test_messages_that_sqs_keeps_refusing_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws, "sqs", lambda: Refusing(times=99))
-    with pytest.raises(RuntimeError, match="1 messages were not taken.*InternalError"):
+    with pytest.raises(RuntimeError, match=r"1 messages were not taken.*InternalError"):
         queues.send("events", [Work({"n": n}) for n in range(8)])
 
 
@@ -251,18 +238,6 @@ def test_what_is_sent_on_arrives_unchanged_and_is_handled_when_its_time_has_come
         assert consume([again.parameters["MessageBody"]], handled.append) == []
     (message,) = handled
     assert (message.head, message.payload()) == ({"not_before": 1000.0, "n": 1}, b"payload")
-
-
-def test_a_message_that_was_finished_before_is_dropped() -> None:
-    payload = NOISE[: settings().queue_inline_bytes + 1]
-    queues.send("events", [Work({"n": 1}, payload)])
-    (body,) = queued("events")
-    queues.read(body).discard()
-    assert consume([body], lambda message: message.payload()) == []
-    together: list[bytes] = []
-    bodies = [body, body_of({}, b"x")]
-    assert consume_together(bodies, lambda ms: together.extend(m.payload() for m in ms)) == []
-    assert together == [b"x"]
 
 
 def test_content_that_is_missing_elsewhere_is_a_failure() -> None:

@@ -29,9 +29,7 @@ def _text(raw: bytes) -> str:
 def test_a_token_gives_back_its_value_and_is_safe_in_a_url(value: Any) -> None:
     token = to_token(value, "cursor")
     assert from_token(token, "cursor") == value
-    assert set(token) <= set(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    )
+    assert set(token) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 @given(VALUES, st.data())

@@ -1,9 +1,14 @@
 """A mail host for tests: real SMTP on a loopback port, with any misbehaviour scripted.
 
 Each command is answered as a well-behaved host would, unless `answers` has something for it: a
-list, used up one entry per command. An entry is the bytes to send, or one of `HANG_UP` (close the
-connection) and `SILENCE` (say nothing until the client goes away). The keys are verbs, plus
-`CONNECT` for the greeting and `.` for the end of a message.
+list, used up one entry per command. An entry is the bytes to send, or one of
+
+- `HANG_UP`: close the connection,
+- `SILENCE`: say nothing until the client goes away,
+- `DEAF`: say nothing and read nothing until the host is closed,
+
+or a tuple of bytes and one of these. The keys are verbs, plus `CONNECT` for the greeting and `.`
+for the end of a message.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ import socket
 import ssl
 import threading
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -30,7 +35,9 @@ from cryptography.x509.oid import NameOID
 
 HANG_UP: Final = "hang up"
 SILENCE: Final = "silence"
-Answer = bytes | str
+DEAF: Final = "deaf"
+Answer = bytes | str | tuple[bytes, str]
+Answers = Mapping[str, Sequence[Answer]]
 
 STANDARD = ("PIPELINING", "SIZE 1000000", "8BITMIME", "SMTPUTF8")
 
@@ -69,14 +76,14 @@ class ScriptedServer:
         self,
         *,
         extensions: Sequence[str] = STANDARD,
-        answers: dict[str, list[Answer]] | None = None,
+        answers: Answers | None = None,
         tls: ssl.SSLContext | None = None,
         login: tuple[str, str] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
         self._extensions = extensions
-        self._answers = answers or {}
+        self._answers = {verb: list(scripted) for verb, scripted in (answers or {}).items()}
         self.tls = tls
         self.login = login
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -84,6 +91,7 @@ class ScriptedServer:
         self._open: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
+        self.closed = threading.Event()
         self.host = host
         self.port: int = self._listener.getsockname()[1]
         self.conversations: list[Conversation] = []
@@ -108,6 +116,7 @@ class ScriptedServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.closed.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.hang_up()
@@ -196,23 +205,31 @@ class _Dialogue:
 
     def _say(self, verb: str) -> bytes:
         answer = self._server.answer(verb)
-        if answer == HANG_UP:
-            raise _Over
-        if answer == SILENCE:
-            while self._receive():
-                pass
-        assert isinstance(answer, bytes)
-        self._socket.sendall(answer)
-        return answer
+        said = b""
+        for part in answer if isinstance(answer, tuple) else (answer,):
+            if part == HANG_UP:
+                raise _Over
+            if part == SILENCE:
+                while self._receive():
+                    pass
+            if part == DEAF:
+                self._server.closed.wait()
+                raise _Over
+            assert isinstance(part, bytes)
+            self._socket.sendall(part)
+            said = part
+        return said
 
     def _take_content(self) -> None:
-        ended = 0
-        while (ended := (b"\r\n" + self._buffer).find(b"\r\n.\r\n")) < 0:
-            self._buffer += self._receive()
-        content, self._buffer = self._buffer[:ended], self._buffer[ended + 3 :]
+        content = bytearray(b"\r\n" + self._buffer)
+        searched = 0
+        while (ended := content.find(b"\r\n.\r\n", searched)) < 0:
+            searched = max(0, len(content) - 4)
+            content += self._receive()
+        self._buffer = bytes(content[ended + 5 :])
         self._seen.commands.append(".")
         if self._say(".").startswith(b"250"):
-            self._seen.contents.append(content)
+            self._seen.contents.append(bytes(content[2 : ended + 2]))
 
     def _encrypt(self) -> None:
         assert self._server.tls is not None

@@ -20,7 +20,7 @@ from chalicelib.delivery.outcome import (
     to_dict,
 )
 
-EXAMPLES = [
+EXAMPLES: list[Outcome] = [
     Delivered(250, "2.0.0 taken", "192.0.2.1", "TLSv1.3"),
     Delivered(250, "ok"),
     Retry(451, "4.7.1 later", 70, "192.0.2.1", None),

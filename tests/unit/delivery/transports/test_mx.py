@@ -12,11 +12,10 @@ from chalicelib.delivery.outcome import Delivered, Failed, Retry
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
 from chalicelib.delivery.transports.mx import MOST_ADDRESSES, MxTransport
 from chalicelib.delivery.transports.smtp_options import SessionOptions, Timeouts
-from tests.unit.delivery.scripted_server import STANDARD, Answer, ScriptedServer, certificate
+from tests.unit.delivery.scripted_server import STANDARD, Answers, ScriptedServer, certificate
 from tests.unit.delivery.transports.test_mx_hosts import FakeResolver
 
-OPTIONS = SessionOptions(timeouts=Timeouts(0.5, 0.5, 0.5, 0.5, 0.5))
-Answers = dict[str, list[Answer]]
+OPTIONS = SessionOptions(timeouts=Timeouts(5, 5, 5, 5, 5))
 
 
 def message(domain: str = "example.net", source_address: str | None = None) -> OutboundMessage:

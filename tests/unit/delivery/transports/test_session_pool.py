@@ -30,16 +30,12 @@ class FakeSession(SmtpSession):
         self.is_open = True
         self.messages = 0
         self.last_used = time.monotonic()
-        self.stale = False
         self.said_goodbye = False
         self._deliver = deliver
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         self.messages += 1
         return commit(self._deliver)
-
-    def is_stale(self) -> bool:
-        return self.stale
 
     def close(self) -> None:
         self.is_open = False
@@ -120,14 +116,6 @@ def test_no_more_sessions_are_kept_than_allowed(sessions: Sessions) -> None:
     for n in range(10):
         send(pool, sessions, Route(f"d{n}.example", None, "client.test"))
     assert [session.is_open for session in sessions.made] == [False] * 7 + [True] * 3
-
-
-def test_a_session_that_the_host_ended_is_replaced(sessions: Sessions) -> None:
-    pool = SessionPool(PoolLimits())
-    send(pool, sessions)
-    sessions.made[0].stale = True
-    assert send(pool, sessions) == GOOD
-    assert len(sessions.made) == 2
 
 
 def breaks_once(worn_out: bool) -> Callable[[], Outcome]:

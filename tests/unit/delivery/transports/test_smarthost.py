@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP as Server
+from aiosmtpd.smtp import Envelope, Session
+
 from chalicelib.delivery.outcome import Delivered, Outcome, Retry
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
 from chalicelib.delivery.transports.session_pool import PoolLimits
 from chalicelib.delivery.transports.smarthost import SmarthostTransport
-from chalicelib.delivery.transports.smtp_options import SessionOptions, Timeouts, TlsMode
-from tests.unit.delivery.scripted_server import HANG_UP, STANDARD, ScriptedServer, certificate
-
-QUICK = Timeouts(0.5, 0.5, 0.5, 0.5, 0.5)
+from chalicelib.delivery.transports.smtp_options import SessionOptions, TlsMode
+from tests.unit.delivery.scripted_server import (
+    HANG_UP,
+    STANDARD,
+    Answers,
+    ScriptedServer,
+    certificate,
+)
 
 
 def transport_to(
@@ -23,7 +32,7 @@ def transport_to(
     return SmarthostTransport(
         host.host,
         host.port,
-        SessionOptions(tls=tls, timeouts=QUICK),
+        SessionOptions(tls=tls),
         PoolLimits(connections=connections),
         ehlo_name="client.test",
     )
@@ -57,7 +66,7 @@ def test_a_connection_that_the_host_closed_is_replaced() -> None:
 
 
 def test_a_connection_that_breaks_when_it_is_used_again_is_replaced_once() -> None:
-    answers: dict[str, list[bytes | str]] = {"MAIL": [b"250 ok\r\n", HANG_UP]}
+    answers: Answers = {"MAIL": [b"250 ok\r\n", HANG_UP]}
     with ScriptedServer(answers=answers) as host:
         transport = transport_to(host)
         transport.deliver(message(1), commit_at_once)
@@ -69,7 +78,7 @@ def test_a_connection_that_breaks_when_it_is_used_again_is_replaced_once() -> No
 
 
 def test_a_host_that_keeps_breaking_is_a_retry() -> None:
-    answers: dict[str, list[bytes | str]] = {"MAIL": [b"250 ok\r\n", HANG_UP, HANG_UP, HANG_UP]}
+    answers: Answers = {"MAIL": [b"250 ok\r\n", HANG_UP, HANG_UP, HANG_UP]}
     with ScriptedServer(answers=answers) as host:
         transport = transport_to(host)
         transport.deliver(message(1), commit_at_once)
@@ -79,7 +88,7 @@ def test_a_host_that_keeps_breaking_is_a_retry() -> None:
 
 
 def test_a_message_that_may_have_been_taken_is_not_sent_again() -> None:
-    answers: dict[str, list[bytes | str]] = {".": [b"250 ok\r\n", HANG_UP]}
+    answers: Answers = {".": [b"250 ok\r\n", HANG_UP]}
     with ScriptedServer(answers=answers) as host:
         transport = transport_to(host)
         transport.deliver(message(1), commit_at_once)
@@ -89,7 +98,7 @@ def test_a_message_that_may_have_been_taken_is_not_sent_again() -> None:
 
 
 def test_what_the_host_says_before_a_message_never_fails_it() -> None:
-    answers: dict[str, list[bytes | str]] = {"CONNECT": [b"554 5.7.1 who are you\r\n"]}
+    answers: Answers = {"CONNECT": [b"554 5.7.1 who are you\r\n"]}
     with ScriptedServer(answers=answers) as host:
         outcome = transport_to(host).deliver(message(), commit_at_once)
     assert isinstance(outcome, Retry)
@@ -159,3 +168,45 @@ def test_no_dot_of_another_message_falls_between_a_dot_and_its_record() -> None:
             list(threads.map(deliver, range(60)))
         transport.close()
     assert records == [(n, n + 1) for n in range(60)]
+
+
+class Keeper:
+    """An aiosmtpd handler that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.envelopes: list[Envelope] = []
+
+    async def handle_DATA(self, server: Server, session: Session, envelope: Envelope) -> str:
+        self.envelopes.append(envelope)
+        return "250 2.0.0 kept"
+
+
+def test_a_server_of_another_make_understands_every_word() -> None:
+    keeper = Keeper()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    controller = Controller(
+        keeper,
+        hostname="127.0.0.1",
+        port=port,
+        tls_context=certificate()[0],
+        require_starttls=True,
+        enable_SMTPUTF8=True,
+    )
+    data = b".first\r\n..\r\nSubject: \xc3\xa9\r\n\r\n.\r\nlast"
+    controller.start()
+    try:
+        transport = SmarthostTransport(
+            "127.0.0.1", port, SessionOptions(tls=TlsMode.REQUIRED), ehlo_name="client.test"
+        )
+        for recipient in ("b\u00e9@example.net", "c@b\u00fccher.example"):
+            outcome = transport.deliver(OutboundMessage("", recipient, data), commit_at_once)
+            assert outcome == Delivered(250, "2.0.0 kept", "127.0.0.1", "TLSv1.3")
+        transport.close()
+    finally:
+        controller.stop()
+    assert [envelope.rcpt_tos for envelope in keeper.envelopes] == [
+        ["b\u00e9@example.net"],
+        ["c@xn--bcher-kva.example"],
+    ]
+    assert {envelope.content for envelope in keeper.envelopes} == {data + b"\r\n"}

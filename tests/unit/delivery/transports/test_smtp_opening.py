@@ -31,7 +31,8 @@ from tests.unit.delivery.scripted_server import (
     certificate,
 )
 
-QUICK = Timeouts(connect=0.3, command=0.3, data=0.5, final=0.5, quit=0.3)
+PATIENT = Timeouts(5, 5, 5, 5, 5)
+HURRIED = Timeouts(0.5, 0.3, 5, 5, 0.3)
 TLS = (*STANDARD, "STARTTLS")
 MESSAGE = OutboundMessage("a@example.com", "b@example.net", b"Subject: x\r\n\r\nx\r\n")
 
@@ -40,8 +41,9 @@ def options(
     tls: TlsMode = TlsMode.OPPORTUNISTIC,
     credentials: Credentials | None = None,
     verify: bool = False,
+    timeouts: Timeouts = PATIENT,
 ) -> SessionOptions:
-    return SessionOptions(tls, verify, credentials, QUICK)
+    return SessionOptions(tls, verify, credentials, timeouts)
 
 
 def send(host: ScriptedServer, given: SessionOptions) -> Delivered:
@@ -95,7 +97,7 @@ def test_a_host_that_refuses_for_now_is_a_retry(verb: str, reply: bytes) -> None
 @pytest.mark.parametrize("verb", ["CONNECT", "EHLO"])
 def test_a_host_that_says_nothing_is_a_timeout(verb: str) -> None:
     with ScriptedServer(answers={verb: [SILENCE]}) as host:
-        outcome = failure(host.address, options())
+        outcome = failure(host.address, options(timeouts=HURRIED))
     assert (outcome.code, outcome.bounce_class) == (421, 24)
     assert outcome.reply.startswith("4.4.2 [internal]")
     assert outcome.ip_address == "127.0.0.1"
@@ -188,7 +190,7 @@ def test_opportunistic_tls_falls_back_to_a_connection_in_the_clear(answer: bytes
     with ScriptedServer(
         extensions=TLS, tls=certificate()[0], answers={"STARTTLS": [answer]}
     ) as host:
-        outcome = send(host, options())
+        outcome = send(host, options(timeouts=HURRIED if answer == SILENCE else PATIENT))
     assert outcome.tls is None
     assert len(host.conversations) == 2
     assert host.conversations[0].verbs()[:2] == ["EHLO", "STARTTLS"]
@@ -199,10 +201,11 @@ def test_opportunistic_tls_falls_back_to_a_connection_in_the_clear(answer: bytes
     "answer", [b"454 4.7.0 no TLS today\r\n", b"220 ready\r\n220 smuggled\r\n", HANG_UP, SILENCE]
 )
 def test_required_tls_that_fails_is_a_retry_and_sends_nothing(answer: bytes | str) -> None:
+    given = options(TlsMode.REQUIRED, timeouts=HURRIED if answer == SILENCE else PATIENT)
     with ScriptedServer(
         extensions=TLS, tls=certificate()[0], answers={"STARTTLS": [answer]}
     ) as host:
-        outcome = failure(host.address, options(TlsMode.REQUIRED), TlsFailed)
+        outcome = failure(host.address, given, TlsFailed)
     assert (outcome.code, outcome.bounce_class) == (454, 20)
     assert len(host.conversations) == 1
     assert "MAIL" not in host.conversations[0].verbs()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable
 
@@ -13,14 +14,17 @@ from chalicelib.delivery.transports.smtp_opening import open_session
 from chalicelib.delivery.transports.smtp_options import SessionOptions, Timeouts
 from chalicelib.delivery.transports.smtp_session import SessionLost, SmtpSession
 from tests.unit.delivery.scripted_server import (
+    DEAF,
     HANG_UP,
     SILENCE,
     STANDARD,
     Answer,
+    Answers,
     ScriptedServer,
 )
 
-OPTIONS = SessionOptions(timeouts=Timeouts(0.3, 0.3, 0.3, 0.3, 0.3))
+PATIENT = SessionOptions(timeouts=Timeouts(5, 5, 5, 5, 5))
+HURRIED = SessionOptions(timeouts=Timeouts(0.3, 0.3, 0.5, 0.3, 0.3))
 ONE_BY_ONE = tuple(extension for extension in STANDARD if extension != "PIPELINING")
 DATA = b"Subject: hi\r\n\r\n.dots\r\n.\r\nend\r\n"
 EITHER_WAY = pytest.mark.parametrize("extensions", [STANDARD, ONE_BY_ONE])
@@ -30,8 +34,8 @@ def message(recipient: str = "b@example.net", data: bytes = DATA) -> OutboundMes
     return OutboundMessage("a@example.com", recipient, data)
 
 
-def session_with(host: ScriptedServer) -> SmtpSession:
-    return open_session(host.address, "client.test", OPTIONS)
+def session_with(host: ScriptedServer, options: SessionOptions = PATIENT) -> SmtpSession:
+    return open_session(host.address, "client.test", options)
 
 
 def never(finish: Callable[[], Outcome]) -> Outcome:
@@ -86,6 +90,17 @@ def test_many_messages_share_a_session(extensions: tuple[str, ...]) -> None:
     assert session.messages == 20
 
 
+@pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="Linux only")
+def test_a_host_that_writes_its_replies_one_by_one_is_not_waited_for() -> None:
+    with ScriptedServer() as host:  # it leaves Nagle's algorithm on
+        session = session_with(host)
+        started = time.monotonic()
+        for _ in range(20):
+            session.deliver(message(), commit_at_once)
+        assert time.monotonic() - started < 0.6  # 40 ms a message otherwise
+        session.close()
+
+
 def test_a_large_message_arrives_whole() -> None:
     data = b"Subject: big\r\n\r\n" + b"".join(b"%070d\r\n" % n for n in range(13_000))
     with ScriptedServer() as host:
@@ -110,7 +125,7 @@ def test_a_refused_message_leaves_the_session_usable(
     reply: bytes,
     outcome: tuple[type[Failed | Retry], int, str, int],
 ) -> None:
-    answers: dict[str, list[Answer]] = {verb: [reply]}
+    answers = {verb: [reply]}
     if verb != "DATA" and extensions is STANDARD:
         answers["DATA"] = [b"503 5.5.1 not now\r\n"]
     with ScriptedServer(extensions=extensions, answers=answers) as host:
@@ -130,9 +145,8 @@ def test_no_dot_is_sent_for_a_recipient_that_was_refused() -> None:
     with ScriptedServer(answers={"RCPT": [b"550 5.1.1 no such user\r\n"]}) as host:
         session = session_with(host)
         outcome = session.deliver(message(), never)
-        session.close()
+        assert not session.is_open
     assert isinstance(outcome, Failed)
-    assert not session.is_open
     assert host.conversations[0].verbs()[-1] == "DATA"
     assert host.contents == []
 
@@ -173,7 +187,7 @@ def test_a_host_that_hangs_up_before_the_dot_loses_the_session(
 
 def test_a_host_that_falls_silent_before_the_dot_is_a_timeout() -> None:
     with ScriptedServer(answers={"RCPT": [SILENCE]}) as host:
-        session = session_with(host)
+        session = session_with(host, HURRIED)
         with pytest.raises(SessionLost) as caught:
             session.deliver(message(), never)
     assert not caught.value.worn_out
@@ -191,18 +205,18 @@ def test_a_host_that_says_it_is_closing_loses_the_session() -> None:
     assert caught.value.outcome.reply == "4.4.2 idle for too long"
 
 
-def test_a_refusal_counts_although_the_host_hangs_up_after_it() -> None:
-    answers: dict[str, list[Answer]] = {"MAIL": [b"550 5.7.1 go away\r\n"], "RCPT": [HANG_UP]}
+@pytest.mark.parametrize("code", [550, 450])
+def test_a_refusal_counts_although_the_host_hangs_up_after_it(code: int) -> None:
+    answers: Answers = {"MAIL": [b"%d 5.7.1 go away\r\n" % code], "RCPT": [HANG_UP]}
     with ScriptedServer(answers=answers) as host:
         session = session_with(host)
         outcome = session.deliver(message(), never)
-    assert isinstance(outcome, Failed)
-    assert outcome.code == 550
+    assert outcome.code == code
     assert not session.is_open
 
 
-def test_a_refusal_in_the_middle_of_the_content_counts() -> None:
-    answers: dict[str, list[Answer]] = {
+def test_a_refusal_that_comes_before_the_dot_is_the_answer_to_it() -> None:
+    answers: Answers = {
         "DATA": [b"354 go\r\n552 5.3.4 too large\r\n"],
         ".": [HANG_UP],
     }
@@ -213,6 +227,41 @@ def test_a_refusal_in_the_middle_of_the_content_counts() -> None:
     assert outcome.bounce_class == 23
 
 
+LARGE = b"Subject: large\r\n\r\n" + b"x" * 70 + (b"y" * 70 + b"\r\n") * 200_000
+
+
+def test_a_host_that_hangs_up_in_the_middle_of_the_content_may_say_why() -> None:
+    last_words = (b"354 go\r\n552 5.3.4 too large\r\n", HANG_UP)
+    with ScriptedServer(answers={"DATA": [last_words]}, extensions=("PIPELINING",)) as host:
+        session = session_with(host)
+        outcome = session.deliver(message(data=LARGE), never)
+    assert isinstance(outcome, Failed)
+    assert outcome.bounce_class == 23
+    assert not session.is_open
+
+
+@pytest.mark.parametrize("last_words", [b"", b"421 4.3.2 going down\r\n"])
+def test_a_host_that_hangs_up_in_the_middle_of_the_content_loses_the_session(
+    last_words: bytes,
+) -> None:
+    answer = (b"354 go\r\n" + last_words, HANG_UP)
+    with ScriptedServer(answers={"DATA": [answer]}, extensions=("PIPELINING",)) as host:
+        session = session_with(host)
+        with pytest.raises(SessionLost) as caught:
+            session.deliver(message(data=LARGE), never)
+    assert caught.value.worn_out
+
+
+def test_a_host_that_stops_reading_the_content_is_a_timeout() -> None:
+    answer = (b"354 go\r\n", DEAF)
+    with ScriptedServer(answers={"DATA": [answer]}, extensions=("PIPELINING",)) as host:
+        session = session_with(host, HURRIED)
+        with pytest.raises(SessionLost) as caught:
+            session.deliver(message(data=LARGE), never)
+    assert not caught.value.worn_out
+    assert caught.value.outcome.bounce_class == 24
+
+
 @pytest.mark.parametrize(
     ("answer", "bounce_class"),
     [(HANG_UP, 20), (SILENCE, 24), (b"what?\r\n", 20), (b"354 again?\r\n", 20)],
@@ -221,7 +270,7 @@ def test_a_host_lost_after_the_dot_is_a_retry_and_nothing_is_resent(
     answer: Answer, bounce_class: int
 ) -> None:
     with ScriptedServer(answers={".": [answer]}) as host:
-        session = session_with(host)
+        session = session_with(host, HURRIED)
         outcome = session.deliver(message(), commit_at_once)
     assert isinstance(outcome, Retry)
     assert outcome.bounce_class == bounce_class
@@ -238,24 +287,39 @@ def test_an_answer_with_421_to_the_dot_ends_the_session() -> None:
     assert not session.is_open
 
 
-def test_the_dot_is_sent_inside_the_commit_window_and_nothing_after_it() -> None:
-    seen: list[list[str]] = []
-    with ScriptedServer() as host:
+@pytest.mark.parametrize("data", [DATA, LARGE])
+def test_the_dot_is_sent_inside_the_commit_window_and_nothing_after_it(data: bytes) -> None:
+    seen: list[str] = []
+    with ScriptedServer(extensions=("PIPELINING",)) as host:
         session = session_with(host)
 
         def commit(finish: Callable[[], Outcome]) -> Outcome:
-            deadline = time.monotonic() + 2
-            while host.conversations[0].batches[-1].endswith(b"DATA\r\n"):
-                assert time.monotonic() < deadline
-            seen.append(list(host.conversations[0].verbs()))
+            seen.append(host.conversations[0].verbs()[-1])
             outcome = finish()
-            seen.append(list(host.conversations[0].verbs()))
+            seen.append(host.conversations[0].verbs()[-1])
             return outcome
 
-        session.deliver(message(), commit)
+        session.deliver(message(data=data), commit)
         session.close()
-    assert seen[0][-1] == "DATA"
-    assert seen[1][-1] == "."
+    assert seen == ["DATA", "."]
+    assert host.contents[0].replace(b"\r\n..", b"\r\n.") == data
+
+
+def test_most_of_a_large_message_goes_out_before_the_commit_window() -> None:
+    before: list[int] = []
+    with ScriptedServer(extensions=("PIPELINING",)) as host:
+        session = session_with(host)
+
+        def commit(finish: Callable[[], Outcome]) -> Outcome:
+            deadline = time.monotonic() + 5
+            while sum(map(len, host.conversations[0].batches)) < len(LARGE) - 33_000:
+                assert time.monotonic() < deadline
+            before.append(sum(map(len, host.conversations[0].batches)))
+            return finish()
+
+        session.deliver(message(data=LARGE), commit)
+        session.close()
+    assert before[0] < len(LARGE)
 
 
 def test_a_commit_that_breaks_leaves_no_session_behind() -> None:
@@ -268,6 +332,39 @@ def test_a_commit_that_breaks_leaves_no_session_behind() -> None:
             session.deliver(message(), broken)
     assert not session.is_open
     assert host.contents == []
+
+
+def test_a_commit_that_never_sends_the_dot_leaves_no_session_behind() -> None:
+    outcome = Retry(451, "not today", 70)
+    with ScriptedServer() as host:
+        session = session_with(host)
+        assert session.deliver(message(), lambda finish: outcome) == outcome
+        assert not session.is_open
+    assert host.contents == []
+
+
+def test_a_record_that_cannot_be_written_does_not_harm_the_session() -> None:
+    def broken(finish: Callable[[], Outcome]) -> Outcome:
+        finish()
+        raise OSError("disk full")
+
+    with ScriptedServer() as host:
+        session = session_with(host)
+        with pytest.raises(OSError, match="disk full"):
+            session.deliver(message(), broken)
+        assert session.deliver(message(), commit_at_once).code == 250
+        session.close()
+    assert len(host.contents) == 2
+
+
+def test_one_reply_too_many_is_not_taken_for_the_reply_to_the_next_message() -> None:
+    with ScriptedServer(answers={".": [b"250 2.0.0 taken\r\n550 5.7.1 spam\r\n"]}) as host:
+        session = session_with(host)
+        assert session.deliver(message(), commit_at_once).code == 250
+        with pytest.raises(SessionLost, match="out of turn") as caught:
+            session.deliver(message(), never)
+    assert caught.value.worn_out
+    assert host.conversations[0].verbs().count("MAIL") == 1
 
 
 def test_a_message_the_host_cannot_take_fails_without_a_word() -> None:
@@ -288,7 +385,7 @@ def test_a_host_out_of_step_is_not_trusted(reply: bytes) -> None:
 
 
 def test_a_host_that_does_not_reset_is_not_used_again() -> None:
-    answers: dict[str, list[Answer]] = {
+    answers: Answers = {
         "DATA": [b"451 4.3.0 no\r\n"],
         "RSET": [b"502 5.5.1 no\r\n"],
     }

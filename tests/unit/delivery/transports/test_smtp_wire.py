@@ -145,20 +145,24 @@ def test_a_closed_connection_is_lost(pair: Pair) -> None:
     assert not isinstance(caught.value, ReplyTimeout)
 
 
-def test_a_quiet_connection_is_not_stale(pair: Pair) -> None:
-    assert not pair[0].is_stale()
+def test_a_quiet_connection_has_nothing_unread(pair: Pair) -> None:
+    wire, far = pair
+    assert not wire.has_unread()
+    far.sendall(b"250 ok\r\n")
+    assert wire.read_reply(1).code == 250
+    assert not wire.has_unread()
 
 
 @pytest.mark.parametrize("last_words", [b"421 idle for too long\r\n", b""])
-def test_a_connection_that_was_closed_or_spoken_on_is_stale(pair: Pair, last_words: bytes) -> None:
+def test_what_was_said_or_closed_meanwhile_is_noticed(pair: Pair, last_words: bytes) -> None:
     wire, far = pair
     far.sendall(last_words)
     if not last_words:
         far.close()
     deadline = time.monotonic() + 2
-    while not wire.is_stale() and time.monotonic() < deadline:
+    while not wire.has_unread() and time.monotonic() < deadline:
         pass
-    assert wire.is_stale()
+    assert wire.has_unread()
 
 
 def test_small_commands_are_not_held_back(pair: Pair) -> None:

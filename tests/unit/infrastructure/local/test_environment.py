@@ -118,6 +118,8 @@ def test_children_get_the_local_values_of_the_settings(config: LocalConfig) -> N
     loaded = settings.load(environment)
     assert loaded.smarthost == f"127.0.0.1:{config.ports.sink}"
     assert loaded.public_url == f"http://localhost:{config.api_port}"
+    assert loaded.dns_servers == f"127.0.0.1:{config.ports.dns}"
+    assert loaded.tracking_port == config.api_port
     assert loaded.delivery_journal == str(config.data_dir / "journal")
     assert loaded.secret_key == config.secret_key
 

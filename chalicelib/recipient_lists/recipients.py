@@ -1,18 +1,26 @@
-"""Recipients: each is checked on its own, and what is wrong with one stops only that one."""
+"""Recipients: each is checked on its own, and what is wrong with one stops only that one.
+
+In its stored form a recipient is ``email`` and those that it has of ``name``, ``header_to``,
+``tags``, ``metadata``, ``substitution_data``, ``options`` and ``return_path`` (spec 2.1).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.core.addresses import is_address
 from chalicelib.core.errors import ApiError, ServiceError, bad_format, missing_field
-from chalicelib.transmissions.request import too_large_data
+from chalicelib.recipient_lists.limits import too_large_data
 
 Json = dict[str, Any]
 
 MOST_TAGS = 10
+
+_OPTIONS = ("open_tracking", "click_tracking", "initial_open")
+_ADDRESS_FIELDS = ("email", "name", "header_to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,27 +36,53 @@ class Sorted:
         return len(self.errors)
 
 
+@dataclass(slots=True)
+class Refusals:
+    """What is wrong with recipients: how many are bad, and the first ``most`` of the errors."""
+
+    most: int
+    count: int = 0
+    errors: list[Json] = field(default_factory=list)
+
+    def add(self, error: Json) -> None:
+        """Note one bad recipient."""
+        self.count += 1
+        if len(self.errors) < self.most:
+            self.errors.append(error)
+
+
 def sort_recipients(given: list[Any]) -> Sorted:
     """Check every recipient; raises 400 with code 5002 if not one is good."""
-    accepted: list[Json] = []
-    errors: list[Json] = []
+    refusals = Refusals(most=len(given))
+    accepted = list(good_recipients(given, refusals))
+    if not accepted:
+        raise no_good_recipient(refusals.errors)
+    return Sorted(accepted, refusals.errors)
+
+
+def good_recipients(given: Iterable[Any], refusals: Refusals) -> Iterator[Json]:
+    """Yield the good ones in their stored form, one by one, and note the others."""
     for recipient in given:
         try:
-            accepted.append(read_recipient(recipient))
+            found = read_recipient(recipient)
         except ServiceError as error:
-            errors += error.errors[:1]
-    if not accepted:
-        raise ApiError(
-            400,
-            "At least one valid recipient is required",
-            code="5002",
-            description=_summary(errors),
-        )
-    return Sorted(accepted, errors)
+            refusals.add(error.errors[0])
+        else:
+            yield found
+
+
+def no_good_recipient(errors: list[Json]) -> ApiError:
+    """Return 400 with code 5002: there is nobody to send to."""
+    return ApiError(
+        400,
+        "At least one valid recipient is required",
+        code="5002",
+        description=_summary(errors),
+    )
 
 
 def read_recipient(given: Any) -> Json:
-    """Return a recipient in its stored form: ``email`` and those other keys that it has."""
+    """Return a recipient in its stored form."""
     if not isinstance(given, dict):
         raise bad_format(f"recipient is of type '{_kind(given)}', but needs to be of type 'object'")
     found = _read_address(given.get("address"))
@@ -66,9 +100,35 @@ def read_recipient(given: Any) -> Json:
         if not all(isinstance(tag, str) for tag in found["tags"]):
             raise bad_format("field 'tags' must be an array of strings")
         found["tags"] = found["tags"][:MOST_TAGS]
+    if given.get("options") is not None:
+        found["options"] = _read_options(given["options"])
+    if given.get("return_path") is not None:
+        found["return_path"] = _read_return_path(given["return_path"])
     if error := too_large_data(found.get("metadata"), found.get("substitution_data")):
         raise error
     return found
+
+
+def _read_options(given: Any) -> Json:
+    if not isinstance(given, dict):
+        raise bad_format(
+            f"field 'options' is of type '{_kind(given)}', but needs to be of type 'object'"
+        )
+    found = {name: given[name] for name in _OPTIONS if given.get(name) is not None}
+    for name, value in found.items():
+        if not isinstance(value, bool):
+            raise bad_format(
+                f"field 'options.{name}' is of type '{_kind(value)}', "
+                "but needs to be of type 'boolean'"
+            )
+    return found
+
+
+def as_given(stored: Json) -> Json:
+    """Return a stored recipient in the form in which a request gives it."""
+    address = {name: stored[name] for name in _ADDRESS_FIELDS if name in stored}
+    rest = {name: value for name, value in stored.items() if name not in _ADDRESS_FIELDS}
+    return {"address": address} | rest
 
 
 def _read_address(address: Any) -> Json:
@@ -77,7 +137,7 @@ def _read_address(address: Any) -> Json:
     if not isinstance(address, dict) or not address.get("email"):
         raise missing_field("address.email required for each recipient")
     found: Json = {}
-    for name in ("email", "name", "header_to"):
+    for name in _ADDRESS_FIELDS:
         value = address.get(name)
         if value is None:
             continue
@@ -93,6 +153,12 @@ def _read_address(address: Any) -> Json:
     if any(ord(c) < 32 or ord(c) == 127 for text in found.values() for c in text):
         raise bad_format("address.name and address.header_to may not hold control characters")
     return found
+
+
+def _read_return_path(given: Any) -> str:
+    if not isinstance(given, str) or not is_address(given):
+        raise bad_format(f"return_path '{str(given)[:300]}' is not a valid email address")
+    return given
 
 
 def _kind(value: Any) -> str:

@@ -1,0 +1,21 @@
+"""The A/B test that a transmission names as its content (spec 2.2, 4.1)."""
+
+from __future__ import annotations
+
+from chalicelib.ab_tests import store
+from chalicelib.ab_tests.model import AbTest
+from chalicelib.core.errors import ApiError
+from chalicelib.core.scope import PRIMARY, Scope
+
+
+def find_test(scope: Scope, test_id: str) -> AbTest:
+    """Return the latest version of a sender's test; raises 422 with code 1603 if there is none."""
+    found = store.latest(scope.account_id, test_id)
+    if found is None or (found.subaccount_id or PRIMARY) != (scope.part or PRIMARY):
+        raise ApiError(
+            422,
+            "subresource not found",
+            code="1603",
+            description=f"A/B test '{test_id[:64]}' does not exist",
+        )
+    return found

@@ -1,0 +1,108 @@
+"""The bodies of A/B test requests. Their errors are 400 and carry nothing but a message."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Literal
+
+from chalicelib.ab_tests.model import LONGEST_ID, LONGEST_NAME, AbTest, Share, is_test_id
+from chalicelib.core.errors import ApiError, ApiErrors, ServiceError
+from chalicelib.core.fields import Body
+
+_TIME = re.compile(r"2[01]\d\d-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)", re.ASCII)
+
+
+class ShareBody(Body):
+    """A template of the test."""
+
+    template_id: str
+    sample_size: int | None = None
+    percent: float | None = None
+
+    def as_share(self) -> Share:
+        """Return what is stored of it."""
+        return Share(self.template_id, self.sample_size, self.percent)
+
+
+class AbTestBody(Body):
+    """The body of every request; what is absent or null is not changed."""
+
+    id: str | None = None
+    name: str | None = None
+    metric: Literal["count_unique_clicked", "count_unique_confirmed_opened"] | None = None
+    audience_selection: Literal["percent", "sample_size"] | None = None
+    test_mode: Literal["bayesian", "learning"] | None = None
+    start_time: str | None = None
+    end_time: str | None = None
+    total_sample_size: int | None = None
+    confidence_level: float | None = None
+    engagement_timeout: int | None = None
+    default_template: ShareBody | None = None
+    variants: list[ShareBody] | None = None
+
+
+def read(data: Any) -> AbTestBody:
+    """Check types, texts and times of a body; raises 400."""
+    try:
+        body = AbTestBody.parse(data)
+    except ServiceError as refusal:
+        raise refused(*(_text(error) for error in refusal.errors)) from None
+    if body.id is not None and not is_test_id(body.id):
+        raise refused(
+            f"id must be 1 to {LONGEST_ID} letters, digits, underscores, dots or hyphens, "
+            "and other than 'draft'"
+        )
+    if body.name is not None and not 1 <= len(body.name.encode()) <= LONGEST_NAME:
+        raise refused(f"name must have 1 to {LONGEST_NAME} bytes")
+    return body
+
+
+def read_new(data: Any) -> tuple[AbTestBody, str, Share]:
+    """Check the body of a new test; return it with its name and default template, both required."""
+    body = read(data)
+    missing = [name for name in ("name", "default_template") if getattr(body, name) is None]
+    if body.name is None or body.default_template is None:
+        raise refused(*(f"{name} is a required field" for name in missing))
+    return body, body.name, body.default_template.as_share()
+
+
+def changed(test: AbTest, body: AbTestBody) -> AbTest:
+    """Return the test with what the body names; raises 400 for a time that is none."""
+    plain = ("name", "metric", "audience_selection", "test_mode", "total_sample_size")
+    given: dict[str, Any] = {
+        name: getattr(body, name) for name in (*plain, "confidence_level", "engagement_timeout")
+    }
+    if body.default_template is not None:
+        given["default_template"] = body.default_template.as_share()
+    if body.variants is not None:
+        given["variants"] = tuple(variant.as_share() for variant in body.variants)
+    given["start_ms"] = _milliseconds("start_time", body.start_time)
+    given["end_ms"] = _milliseconds("end_time", body.end_time)
+    return replace(test, **{name: value for name, value in given.items() if value is not None})
+
+
+def refused(*messages: str) -> ApiErrors:
+    """Return 400 with these messages."""
+    return ApiErrors(400, [{"message": message} for message in messages])
+
+
+def conflict(message: str) -> ApiError:
+    """Return 409: the state of the test does not allow what is asked."""
+    return ApiError(409, message)
+
+
+def _milliseconds(name: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        if not _TIME.fullmatch(text):
+            raise ValueError(text)
+        return int(datetime.fromisoformat(text).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise refused(f"{name} must be a date and time with an offset (ISO 8601)") from None
+
+
+def _text(error: dict[str, Any]) -> str:
+    return str(error.get("description") or error["message"])

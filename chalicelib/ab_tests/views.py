@@ -1,0 +1,111 @@
+"""A test as callers see it: over HTTP, and in the event that tells of its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from chalicelib.ab_tests import engagement
+from chalicelib.ab_tests.model import (
+    BAYESIAN,
+    PERCENT,
+    SAMPLE_SIZE,
+    SCHEDULED,
+    AbTest,
+    Counts,
+    Share,
+)
+from chalicelib.core import clock, ids
+
+Json = dict[str, Any]
+
+_PLACES = 6  # of an engagement rate
+
+
+def shown(tests: Sequence[AbTest], now_ms: int) -> Iterator[Json]:
+    """Yield the tests as the API shows them, with their counts as they are or were at the end."""
+    current = iter(engagement.counts([test for test in tests if test.state == SCHEDULED]))
+    for test in tests:
+        yield _shown(test, next(current) if test.state == SCHEDULED else test.counts, now_ms)
+
+
+def event(test: AbTest) -> Json:
+    """Return the ``ab_test_completed`` or ``ab_test_cancelled`` event of a version that ended.
+
+    Its id follows from the version: telling of the end again makes the same event.
+    """
+    assert test.ended_ms is not None
+    kind = f"ab_test_{test.state}"
+    about = {
+        "id": test.id,
+        "name": test.name,
+        "version": test.version,
+        "test_mode": test.test_mode,
+        "engagement_metric": test.metric,
+        "default_template": _result(test, test.default_template, test.counts),
+        "variants": [_result(test, share, test.counts) for share in test.variants],
+    }
+    if test.winning_template_id is not None:
+        about["winning_template_id"] = test.winning_template_id
+    subject = f"ab_test/{test.account_id}/{test.id}/{test.version}/{test.created_ms}"
+    told = {
+        "type": kind,
+        "timestamp": test.ended_ms,
+        "event_id": ids.event_id(subject, kind),
+        "customer_id": str(test.account_id),
+        "ab_test": about,
+    }
+    return told | ({"subaccount_id": str(test.subaccount_id)} if test.subaccount_id else {})
+
+
+def _shown(test: AbTest, counts: Mapping[str, Counts], now_ms: int) -> Json:
+    bayesian = test.test_mode == BAYESIAN
+    fields: Json = {
+        "id": test.id,
+        "name": test.name,
+        "version": test.version,
+        "status": test.status(now_ms),
+        "winning_template_id": test.winning_template_id,
+        "metric": test.metric,
+        "audience_selection": test.audience_selection,
+        "test_mode": test.test_mode,
+        "start_time": _time(test.start_ms),
+        "end_time": _time(test.end_ms if test.start_ms is None else test.ends_ms),
+        "total_sample_size": test.sample,
+        "confidence_level": test.confidence_level if bayesian else None,
+        "engagement_timeout": test.engagement_timeout if test.test_mode else None,
+        "default_template": _share(test, test.default_template, counts),
+        "variants": [_share(test, share, counts) for share in test.variants] or None,
+        "created_at": _time(test.created_ms),
+        "updated_at": _time(test.updated_ms),
+        "subaccount_id": test.subaccount_id,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _share(test: AbTest, share: Share, counts: Mapping[str, Counts]) -> Json:
+    fields: Json = {"template_id": share.template_id}
+    if share.sample_size is not None and test.audience_selection != PERCENT:
+        fields["sample_size"] = share.sample_size
+    if share.percent is not None and test.audience_selection != SAMPLE_SIZE:
+        whole = int(share.percent)
+        fields["percent"] = whole if whole == share.percent else share.percent
+    return fields | (_counted(test, share, counts) if counts else {})
+
+
+def _result(test: AbTest, share: Share, counts: Mapping[str, Counts]) -> Json:
+    return {"template_id": share.template_id} | _counted(test, share, counts)
+
+
+def _counted(test: AbTest, share: Share, counts: Mapping[str, Counts]) -> Json:
+    observed = counts.get(share.template_id, Counts()).observed(test.metric)
+    rate = observed.engaged / observed.accepted if observed.accepted > 0 else 0.0
+    return {
+        str(test.metric): observed.engaged,
+        "count_accepted": observed.accepted,
+        "engagement_rate": round(min(rate, 1.0), _PLACES),
+    }
+
+
+def _time(moment_ms: int | None) -> str | None:
+    return None if moment_ms is None else clock.iso_offset(moment_ms / 1000)

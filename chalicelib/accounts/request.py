@@ -1,0 +1,37 @@
+"""The body of ``PUT /account`` (spec 4.6): what it does not name stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import pydantic
+
+from chalicelib.accounts.model import Account
+from chalicelib.core.fields import Body
+
+
+class AccountOptions(Body):
+    """The options an account can choose."""
+
+    smtp_tracking_default: bool | None = None
+    rest_tracking_default: bool | None = None
+    click_tracking: bool | None = None
+    initial_open_pixel_tracking: bool | None = None
+    transactional_default: bool | None = None
+    transactional_unsub: bool | None = None
+    inline_seeds: bool | None = None
+
+
+class AccountChange(Body):
+    """What is to change."""
+
+    company_name: Annotated[str, pydantic.Field(max_length=256)] | None = None
+    tfa_required: bool | None = None
+    options: AccountOptions | None = None
+
+    def apply(self, account: Account) -> Account:
+        """Return ``account`` as changed."""
+        given = self.model_dump(exclude_none=True)
+        chosen = account.options | given.pop("options", {})
+        return replace(account, options=chosen, **given)

@@ -1,0 +1,121 @@
+"""How much was sent lately: counts of accepted recipients by hour, and what limits leave of them.
+
+The hour is the clock's, the day is the 24 clock hours that end with the present one (a rolling day
+in steps of an hour), the month is the calendar's; all in UTC. Within an hour only its own count
+moves: what came before it is settled. So "is there room for n more" is one comparison, which a
+conditional write can make.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from chalicelib.accounts.plan import Limits
+from chalicelib.core.errors import ApiError
+
+HOUR = 3600
+_HOURS_BEFORE = 23
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The counts as of one clock hour.
+
+    ``hour`` counts hours since the epoch and ``used`` what was accepted in it; ``past`` are the 23
+    hours before, newest first, and ``earlier`` the sum of the month's hours before. ``last`` is
+    when something was last accepted, in seconds.
+    """
+
+    hour: int = 0
+    used: int = 0
+    past: tuple[int, ...] = ()
+    earlier: int = 0
+    last: float = 0.0
+
+    def at(self, hour: int) -> Window:
+        """Return the counts as of a later hour; those of a later hour than ``hour`` stay."""
+        passed = hour - self.hour
+        if passed <= 0:
+            return self
+        empty = (0,) * min(passed - 1, _HOURS_BEFORE)
+        past = (*empty, self.used, *self.past) if passed <= _HOURS_BEFORE else ()
+        same_month = month_of(hour) == month_of(self.hour)
+        earlier = self.earlier + self.used if same_month else 0
+        return Window(hour, 0, past[:_HOURS_BEFORE], earlier, self.last)
+
+    def plus(self, other: Window) -> Window:
+        """Return the sum of two counts of one account."""
+        hour = max(self.hour, other.hour)
+        one, two = self.at(hour), other.at(hour)
+        length = max(len(one.past), len(two.past))
+        pairs = zip(_padded(one.past, length), _padded(two.past, length), strict=True)
+        return Window(
+            hour,
+            one.used + two.used,
+            tuple(first + second for first, second in pairs),
+            one.earlier + two.earlier,
+            max(one.last, two.last),
+        )
+
+    @property
+    def day(self) -> int:
+        """Return the count of the rolling day."""
+        return self.used + sum(self.past)
+
+    @property
+    def month(self) -> int:
+        """Return the count of the month."""
+        return self.used + self.earlier
+
+    def most(self, limits: Limits) -> int | None:
+        """Return what ``used`` may become within the hour; ``None`` where nothing limits it."""
+        bounds = [
+            limit - settled
+            for limit, settled in (
+                (limits.hourly, 0),
+                (limits.daily, sum(self.past)),
+                (limits.monthly, self.earlier),
+            )
+            if limit is not None
+        ]
+        return min(bounds, default=None)
+
+    def check(self, recipients: int, limits: Limits) -> None:
+        """Raise 420 with the limit that ``recipients`` more would exceed (spec 7)."""
+        for name, code, limit, used in (
+            ("hourly", "2101", limits.hourly, self.used),
+            ("daily", "2102", limits.daily, self.day),
+            ("monthly", "2105", limits.monthly, self.month),
+        ):
+            if limit is not None and used + recipients > limit:
+                raise exceeded(name, code, limit, used)
+
+
+def exceeded(name: str, code: str, limit: int, used: int) -> ApiError:
+    """Return 420: nothing of the transmission is sent (spec 7, 8)."""
+    text = f"{used} of {limit} recipients of the {name} limit are used"
+    return ApiError(420, f"Exceed Sending Limit ({name})", code=code, description=text)
+
+
+def hour_of(moment: float) -> int:
+    """Return the clock hour of a time in seconds."""
+    return int(moment // HOUR)
+
+
+def month_of(hour: int) -> tuple[int, int]:
+    """Return the year and month of a clock hour."""
+    moment = datetime.fromtimestamp(hour * HOUR, UTC)
+    return moment.year, moment.month
+
+
+def month_bounds(hour: int) -> tuple[float, float]:
+    """Return when the month of a clock hour starts and when it ends, in seconds."""
+    year, month = month_of(hour)
+    start = datetime(year, month, 1, tzinfo=UTC)
+    end = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+    return start.timestamp(), end.timestamp()
+
+
+def _padded(counts: tuple[int, ...], length: int) -> tuple[int, ...]:
+    return counts + (0,) * (length - len(counts))

@@ -1,0 +1,71 @@
+"""The fields of a new or changed key, as ``/api-keys`` and ``/subaccounts`` take them.
+
+The two spell them differently (``grants``, ``key_grants``), and so do their errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from chalicelib.api_keys import source_ips
+from chalicelib.api_keys.model import ApiKey
+from chalicelib.core.errors import Forbidden
+from chalicelib.core.params import Params
+
+MOST_LABEL = 256
+MOST_ADDRESSES = 100
+_MOST_GRANTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFields:
+    """What a body says of a key; ``None`` for what it leaves out."""
+
+    label: str | None
+    grants: list[str] | None
+    valid_ips: list[str] | None
+
+    def apply(self, key: ApiKey) -> ApiKey:
+        """Return ``key`` with those fields that the body has."""
+        return replace(
+            key,
+            label=key.label if self.label is None else self.label,
+            grants=key.grants if self.grants is None else frozenset(self.grants),
+            valid_ips=key.valid_ips if self.valid_ips is None else self.valid_ips,
+        )
+
+
+def read_key(
+    params: Params, supported: frozenset[str], *, prefix: str = "", required: bool
+) -> KeyFields:
+    """Read a key's fields, each named with ``prefix``; faults are noted in ``params``."""
+    return KeyFields(
+        params.text(f"{prefix}label", most=MOST_LABEL, required=required),
+        _grants(params, f"{prefix}grants", supported, required=required),
+        _valid_ips(params, f"{prefix}valid_ips"),
+    )
+
+
+def check_held(grants: list[str] | None, held: frozenset[str]) -> None:
+    """Raise 403 if a key would give what it does not hold itself."""
+    beyond = sorted(set(grants or ()) - held)
+    if beyond:
+        raise Forbidden(f"the API key does not hold what it would give: {', '.join(beyond)}")
+
+
+def _grants(
+    params: Params, name: str, supported: frozenset[str], *, required: bool
+) -> list[str] | None:
+    grants = params.texts(name, most=_MOST_GRANTS, required=required)
+    for grant in grants or ():
+        if grant not in supported:
+            params.refuse(name, f"{name} has an unsupported value", grant)
+    return grants
+
+
+def _valid_ips(params: Params, name: str) -> list[str] | None:
+    addresses = params.texts(name, most=MOST_ADDRESSES)
+    for address in addresses or ():
+        if not source_ips.is_network(address):
+            params.refuse(name, f"{name} has an invalid address or netmask", address)
+    return addresses

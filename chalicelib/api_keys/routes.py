@@ -1,0 +1,85 @@
+"""``/api-keys`` and ``/authenticate/grants``.
+
+The subaccount header says whose keys: a new key is the named subaccount's, else the primary
+account's (spec 5.6).
+"""
+
+from __future__ import annotations
+
+from chalicelib.api_keys import model, store
+from chalicelib.api_keys.grants import GRANTS, SUBACCOUNT_GRANTS, supported
+from chalicelib.api_keys.model import ApiKey
+from chalicelib.api_keys.request import check_held, read_key
+from chalicelib.core.errors import NotFound
+from chalicelib.core.http import Reply, Request, Routes, empty, ok
+from chalicelib.core.params import Params
+
+routes = Routes(__name__)
+
+
+@routes.get("/api/v1/authenticate/grants", grant="grants/view")
+def list_grants(request: Request) -> Reply:
+    """Return the grants that keys can carry; with ``role=subaccount``, those of subaccounts."""
+    of_subaccounts = request.query.get("role") == "subaccount"
+    shown = [grant for grant in GRANTS if not of_subaccounts or grant.key in SUBACCOUNT_GRANTS]
+    return ok([grant._asdict() for grant in shown])
+
+
+@routes.get("/api/v1/api-keys", grant="api_keys/manage")
+def list_keys(request: Request) -> Reply:
+    """Return the keys in scope."""
+    return ok([key.as_json() for key in store.listed(request.caller.scope)])
+
+
+@routes.post("/api/v1/api-keys", grant="api_keys/manage")
+def create_key(request: Request) -> Reply:
+    """Create a key and return it, this once."""
+    caller = request.caller
+    params = Params(request.json())
+    fields = read_key(params, supported(caller.scope.owner), required=True)
+    params.check()
+    check_held(fields.grants, caller.grants)
+    secret = model.draw_key()
+    key = model.new_key(
+        secret,
+        caller.account_id,
+        fields.label or "",
+        fields.grants or (),
+        subaccount_id=caller.scope.owner,
+        valid_ips=fields.valid_ips or (),
+    )
+    store.put(key)
+    return ok({"id": key.id, "key": secret, "short_key": key.short_key, "label": key.label})
+
+
+@routes.get("/api/v1/api-keys/{key_id}", grant="api_keys/manage")
+def show_key(request: Request, key_id: str) -> Reply:
+    """Return one key, without the key itself."""
+    return ok(_found(request, key_id).as_json())
+
+
+@routes.put("/api/v1/api-keys/{key_id}", grant="api_keys/manage")
+def change_key(request: Request, key_id: str) -> Reply:
+    """Change those of label, grants and addresses that the body has."""
+    key = _found(request, key_id)
+    params = Params(request.json())
+    fields = read_key(params, supported(key.subaccount_id), required=False)
+    params.check()
+    check_held(fields.grants, request.caller.grants)
+    if not store.replace(fields.apply(key)):
+        raise NotFound
+    return ok({"message": "API key has been updated"})
+
+
+@routes.delete("/api/v1/api-keys/{key_id}", grant="api_keys/manage")
+def delete_key(request: Request, key_id: str) -> Reply:
+    """Delete a key; it stops to work within ``KEY_CACHE_SECONDS``."""
+    store.delete(_found(request, key_id))
+    return empty(204)
+
+
+def _found(request: Request, key_id: str) -> ApiKey:
+    key = store.find(request.caller.scope, key_id)
+    if key is None:
+        raise NotFound
+    return key

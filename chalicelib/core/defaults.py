@@ -1,0 +1,57 @@
+"""Which record of a kind is its owner's default: at most one for each owner.
+
+An owner is the primary account or a subaccount. The record's own store keeps a flag in step: it
+takes the actions below into the transaction that changes the flag.
+
+Access patterns (table ``config``; ``<sub>`` is the subaccount, 0 for the primary account):
+
+- the default of an owner → ``pk = default#<kind>#<account>``, ``sk = <sub>``
+"""
+
+from __future__ import annotations
+
+from chalicelib.core import dynamo
+from chalicelib.core.dynamo import Table, Write
+from chalicelib.core.scope import PRIMARY
+
+_config = Table("config")
+
+
+def current(kind: str, account_id: int, subaccount_id: int | None) -> str | None:
+    """Return the name of the owner's default, or ``None``."""
+    item = _config.get(*_key(kind, account_id, subaccount_id))
+    return item["name"] if item else None
+
+
+def of_sender(kind: str, account_id: int, subaccount_id: int | None) -> list[str]:
+    """Return the defaults that a sender may fall back to: its own, then the primary account's."""
+    keys = dict.fromkeys(_key(kind, account_id, part) for part in (subaccount_id, None))
+    found = {item["sk"]: item["name"] for item in _config.get_all(keys)}
+    return [found[sk] for _, sk in keys if sk in found]
+
+
+def setting(
+    kind: str, account_id: int, subaccount_id: int | None, name: str, former: str | None
+) -> Write:
+    """Return the action that makes ``name`` the default if it still is ``former``."""
+    pk, sk = _key(kind, account_id, subaccount_id)
+    return dynamo.put(
+        _config,
+        {"pk": pk, "sk": sk, "name": name},
+        condition="#name = :former" if former else "attribute_not_exists(#pk)",
+        values={"former": former} if former else {},
+    )
+
+
+def clearing(kind: str, account_id: int, subaccount_id: int | None, name: str) -> Write:
+    """Return the action that leaves the owner without a default if it still is ``name``."""
+    return dynamo.remove(
+        _config,
+        *_key(kind, account_id, subaccount_id),
+        condition="#name = :name",
+        values={"name": name},
+    )
+
+
+def _key(kind: str, account_id: int, subaccount_id: int | None) -> tuple[str, str]:
+    return (f"default#{kind}#{account_id}", str(subaccount_id or PRIMARY))

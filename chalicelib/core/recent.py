@@ -1,0 +1,86 @@
+"""What this process read lately of the ``config`` table, trusted for ``KEY_CACHE_SECONDS``.
+
+Who calls and who sends is asked on every request: the key, its account, its subaccount. Remembering
+them saves a busy caller those reads; a change takes effect in this process at once (:func:`forget`)
+and in every other one when the time is over. What was not found is remembered by :func:`read_one`
+only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from chalicelib.core import clock
+from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.settings import settings
+
+#: ``pk`` and ``sk`` of an item
+Key = tuple[str, str]
+
+_MOST_REMEMBERED = 10_000
+
+_config = Table("config")
+_remembered: dict[Key, tuple[float, Item]] = {}
+_lock = threading.Lock()
+
+
+def read(keys: Iterable[Key], *, anew: Sequence[Key] = ()) -> dict[Key, Item]:
+    """Return those items that exist, in at most one request: none when all ``keys`` are known.
+
+    ``anew`` are read each time, consistently, and are not remembered.
+    """
+    now = clock.now()
+    wanted = list(keys)
+    found = _known(wanted, now)
+    unknown = [key for key in wanted if key not in found]
+    fetched = _fetch([*unknown, *anew], consistent=bool(anew))
+    _remember({key: item for key, item in fetched.items() if key in unknown}, now)
+    return {key: item for key, item in (found | fetched).items() if item}
+
+
+def read_one(key: Key) -> Item | None:
+    """Return an item, or ``None``: that there is none is remembered too, as an empty item."""
+    now = clock.now()
+    found = _known([key], now)
+    if not found:
+        found = {key: {}} | _fetch([key], consistent=False)
+        _remember(found, now)
+    return found[key] or None
+
+
+def forget(*keys: Key) -> None:
+    """Forget these items: they have changed."""
+    with _lock:
+        for key in keys:
+            _remembered.pop(key, None)
+
+
+def clear() -> None:
+    """Forget everything."""
+    with _lock:
+        _remembered.clear()
+
+
+def _known(keys: Iterable[Key], now: float) -> dict[Key, Item]:
+    with _lock:
+        held = {key: _remembered[key] for key in keys if key in _remembered}
+    return {key: item for key, (until, item) in held.items() if now < until}
+
+
+def _fetch(keys: Sequence[Key], *, consistent: bool) -> dict[Key, Item]:
+    if not keys:
+        return {}
+    if len(keys) == 1:
+        item = _config.get(*keys[0], consistent=consistent)
+        return {keys[0]: item} if item else {}
+    items = _config.get_all(keys, consistent=consistent)
+    return {(item["pk"], item["sk"]): item for item in items}
+
+
+def _remember(items: dict[Key, Item], now: float) -> None:
+    until = now + settings().key_cache_seconds
+    with _lock:
+        if len(_remembered) + len(items) > _MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered.update({key: (until, item) for key, item in items.items()})

@@ -1,0 +1,96 @@
+"""The operator's side: which sending IPs an account has, and how they are reached.
+
+An IP belongs to one account at a time. Accounts move theirs between pools themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from ipaddress import ip_address
+from typing import Final
+
+from chalicelib.core import clock
+from chalicelib.core.domain_names import BadName, canonical
+from chalicelib.ip_pools import store
+from chalicelib.ip_pools.changes import with_ip
+from chalicelib.ip_pools.model import Fleet, SendingIp
+from chalicelib.ip_pools.warmup import tomorrow_ms
+
+MOST_IPS: Final = 250
+
+_SMARTHOST = re.compile(r"[\w.-]{1,253}:[0-9]{1,5}", re.ASCII)
+_SES_POOL = re.compile(r"[\w-]{1,64}", re.ASCII)
+
+
+class Unsuitable(ValueError):
+    """The IP cannot be added as it is described; the text says why."""
+
+
+def add(account_id: int, ip: SendingIp) -> SendingIp:
+    """Give an account a sending IP; return it as it is kept. Its warm-up, if any, begins now.
+
+    Raises :class:`Unsuitable`, and :class:`store.IpTaken` if an account has it already.
+    """
+    ip = _checked(ip)
+
+    def edit(fleet: Fleet) -> Fleet:
+        nonlocal ip
+        pool = fleet.pool(ip.ip_pool)
+        if pool is None:
+            raise Unsuitable(f"account {account_id} has no pool {ip.ip_pool}")
+        if fleet.ip(ip.external_ip):
+            raise store.IpTaken(f"account {account_id} has {ip.external_ip} already")
+        if len(fleet.ips) >= MOST_IPS:
+            raise Unsuitable(f"an account can have at most {MOST_IPS} sending IPs")
+        ip = replace(ip, ip_pool=pool.id)
+        return with_ip(fleet, ip)
+
+    store.change(account_id, edit)
+    return ip
+
+
+def remove(account_id: int, external_ip: str) -> bool:
+    """Take a sending IP from an account; return ``False`` if it has none of that address."""
+    address = _address(external_ip)
+    found = False
+
+    def edit(fleet: Fleet) -> Fleet:
+        nonlocal found
+        found = fleet.ip(address) is not None
+        return replace(fleet, ips=tuple(ip for ip in fleet.ips if ip.external_ip != address))
+
+    store.change(account_id, edit)
+    return found
+
+
+def of_account(account_id: int) -> tuple[SendingIp, ...]:
+    """Return an account's sending IPs, by address."""
+    return store.get(account_id).ips
+
+
+def _checked(ip: SendingIp) -> SendingIp:
+    try:
+        hostname = canonical(ip.hostname)
+    except BadName as fault:
+        raise Unsuitable(f"{ip.hostname!r} is no host name: {fault}") from None
+    if ip.smarthost and ip.ses_pool:
+        raise Unsuitable("an IP is reached by a smarthost or by SES, not by both")
+    if ip.smarthost and not _SMARTHOST.fullmatch(ip.smarthost):
+        raise Unsuitable(f"{ip.smarthost!r} is not host:port")
+    if ip.ses_pool and not _SES_POOL.fullmatch(ip.ses_pool):
+        raise Unsuitable(f"{ip.ses_pool!r} is no configuration set")
+    return replace(
+        ip,
+        external_ip=_address(ip.external_ip),
+        hostname=hostname,
+        source_address=_address(ip.source_address) if ip.source_address else "",
+        advance_ms=tomorrow_ms(clock.now()) if ip.auto_warmup_enabled else 0,
+    )
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        raise Unsuitable(f"{text!r} is not an IP address") from None

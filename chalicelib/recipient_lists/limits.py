@@ -1,0 +1,35 @@
+"""How much text and data a request may hold, in bytes (spec 2.1, 8)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from chalicelib.core.errors import ApiError, ServiceError, bad_format
+
+Json = dict[str, Any]
+
+METADATA_BYTES = 10 * 1024
+SUBSTITUTION_BYTES = 100_000
+
+
+def check_length(name: str, text: str | None, most: int) -> None:
+    """Raise 1300 if ``text`` has more than ``most`` bytes."""
+    if text is not None and (length := len(text.encode("utf-8", "surrogatepass"))) > most:
+        raise bad_format(f"field '{name}' has length '{length}', but max length is '{most}'")
+
+
+def too_large_data(metadata: Json | None, substitution_data: Json | None) -> ServiceError | None:
+    """Return the error for data over its limit at one level, if it is."""
+    if metadata and size(metadata) > METADATA_BYTES:
+        text = f"metadata exceeds the maximum of {METADATA_BYTES} bytes"
+        return ApiError(422, "metadata is too large", code="2007", description=text)
+    if substitution_data and size(substitution_data) > SUBSTITUTION_BYTES:
+        text = f"substitution_data exceeds the maximum of {SUBSTITUTION_BYTES} bytes"
+        return ApiError(422, "substitution data is too large", code="2002", description=text)
+    return None
+
+
+def size(data: Json) -> int:
+    """Return the bytes of the shortest JSON for ``data``: how it was spelled counts for nothing."""
+    return len(json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode())

@@ -1,0 +1,132 @@
+"""A domain and everything below it belong to one account (spec 4.4).
+
+Each name that is registered, or lies above one that is, has a claim: ``holder`` is the account
+that registered the name itself, ``below`` counts the registered names below it and
+``below_<account>`` those of one account. A name can be taken when nobody holds it, nobody else
+holds a name above it, and all names below it are the taker's own. All of that is decided by the
+conditions of the transaction that registers it, so of two accounts that take a name and its parent
+at the same time one fails. Neighbours (``a.example.com``, ``b.example.com``) do not exclude each
+other. A claim that is ``blocked`` keeps the name, and what is below it, from being taken at all.
+
+Access patterns (table ``config``):
+
+- the claim on a name → ``pk = domain#<name>``, ``sk = claim``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chalicelib.core import dynamo
+from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
+from chalicelib.core.errors import ApiError
+
+_config = Table("config")
+_CLAIM = "claim"
+_COUNT = "below_"
+
+
+def taking(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
+    """Return the actions that claim ``name``; they fail if the account may not have it."""
+    mine = f"#{_COUNT}{account_id}"
+    own = dynamo.change(
+        _config,
+        _pk(name),
+        _CLAIM,
+        "SET #holder = :account",
+        values={"account": account_id, "none": 0},
+        condition="attribute_not_exists(#holder) AND attribute_not_exists(#blocked) AND "
+        f"(attribute_not_exists(#below) OR #below = :none OR #below = {mine})",
+    )
+    above = [
+        dynamo.change(
+            _config,
+            _pk(parent),
+            _CLAIM,
+            f"ADD #below :one, {mine} :one",
+            values={"account": account_id, "one": 1},
+            condition="attribute_not_exists(#blocked) AND "
+            "(attribute_not_exists(#holder) OR #holder = :account)",
+        )
+        for parent in parents
+    ]
+    return [own, *above]
+
+
+def releasing(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
+    """Return the actions that undo those of :func:`taking`."""
+    own = dynamo.change(
+        _config,
+        _pk(name),
+        _CLAIM,
+        "REMOVE #holder",
+        values={"account": account_id},
+        condition="#holder = :account",
+    )
+    above = [
+        dynamo.change(
+            _config,
+            _pk(parent),
+            _CLAIM,
+            f"ADD #below :less, #{_COUNT}{account_id} :less",
+            values={"less": -1},
+        )
+        for parent in parents
+    ]
+    return [own, *above]
+
+
+def refusal(name: str, parents: Sequence[str], account_id: int) -> ApiError:
+    """Return why the account could not take the name."""
+    names = [name, *parents]
+    found = {
+        item["pk"]: item
+        for item in _config.get_all([(_pk(each), _CLAIM) for each in names], consistent=True)
+    }
+    if found.get(_pk(name), {}).get("holder") == account_id:
+        text = f"Domain '{name}' is already registered"
+        return ApiError(409, "resource conflict", code="1602", description=text)
+    if any(item.get("blocked") for item in found.values()):
+        return restricted(name)
+    text = f"Another account has '{name}', a domain above it or one below it"
+    return ApiError(400, "Domain in use by another account", code="7004", description=text)
+
+
+def restricted(name: str) -> ApiError:
+    """Return 400 with code 7000 (spec 7)."""
+    text = f"'{name}' cannot be used as a sending domain here"
+    return ApiError(400, "Restricted domain", code="7000", description=text)
+
+
+def block(name: str) -> None:
+    """Keep ``name`` and everything below it from being registered."""
+    _config.update(_pk(name), _CLAIM, "SET #blocked = :yes", values={"yes": True})
+
+
+def unblock(name: str) -> None:
+    """Undo :func:`block`; a name that was not blocked stays as it is."""
+    try:
+        _config.update(_pk(name), _CLAIM, "REMOVE #blocked", condition="attribute_exists(#blocked)")
+    except ConditionFailed:
+        return
+
+
+def is_blocked(name: str, parents: Sequence[str]) -> bool:
+    """Tell whether the name or one above it is blocked."""
+    keys = [(_pk(each), _CLAIM) for each in (name, *parents)]
+    return any(item.get("blocked") for item in _config.get_all(keys, consistent=True))
+
+
+def accounts_within(name: str) -> set[int]:
+    """Return the accounts that hold ``name`` or a name below it."""
+    claim: Item = _config.get(_pk(name), _CLAIM) or {}
+    holders = {int(key.removeprefix(_COUNT)) for key, n in claim.items() if _is_count(key) and n}
+    return holders | ({claim["holder"]} if "holder" in claim else set())
+
+
+def _is_count(key: str) -> bool:
+    return key.startswith(_COUNT)
+
+
+def _pk(name: str) -> str:
+    return f"domain#{name}"

@@ -1,0 +1,79 @@
+"""What is due of sending domains: records looked up again, and what nobody verified dropped.
+
+:func:`reverify_due` is called on a schedule, as often as one likes. A verified domain is due once
+a day; a record that is gone makes its status invalid, and when nothing else verifies the domain,
+it stops to send. A domain that nothing has verified for two weeks is dropped.
+
+Doing the same work twice, or half of it, does no harm: an entry stays due until the domain has
+been written with its next time, and one that no domain has any more is cleared away.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+from chalicelib.core import due
+from chalicelib.core.due import Due
+from chalicelib.sending_domains import key_store, store
+from chalicelib.sending_domains.dns_checks import check_dkim
+from chalicelib.sending_domains.model import DNS_CHECKS, UNVERIFIED, SendingDomain
+from chalicelib.sending_domains.schedule import is_forfeit
+from chalicelib.sending_domains.verification import check_dns
+
+_log = logging.getLogger(__name__)
+
+# What takes time is waiting for the DNS
+_AT_ONCE = 8
+_MOST = 400
+
+
+def reverify_due(now: float) -> dict[str, int]:
+    """Look at the domains that are due at ``now`` (seconds), the longest due first.
+
+    Returns how many came to which end: ``kept`` (verified as before), ``lost`` and ``regained``
+    (whether they are verified has changed), ``unverified``, ``dropped``, ``stale`` (nothing to do)
+    and ``failed`` (tried again at the next call). Costs one request when nothing is due.
+    """
+    entries = due.find(store.CONCERN, int(now * 1000), limit=_MOST)
+    if not entries:
+        return {}
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return dict(Counter(pool.map(lambda entry: _look_at(entry, now), entries)))
+
+
+def _look_at(entry: Due, now: float) -> str:
+    try:
+        domain = store.get(entry.key)
+        if domain is None or domain.check_ms != entry.at_ms:
+            due.remove(entry)
+            return "stale"
+        return _reverify(domain, now)
+    except Exception:
+        _log.exception("looking at the sending domain %s failed", entry.key)
+        return "failed"
+
+
+def _reverify(domain: SendingDomain, now: float) -> str:
+    asked = [check for check in DNS_CHECKS if getattr(domain.status, check) != UNVERIFIED]
+    checks = check_dns(domain, [check.removesuffix("_status") for check in asked])
+    _reverify_keys(domain.domain)
+    after = checks.applied_to(domain, domain, now)
+    if is_forfeit(after, now):
+        key_store.clear(domain.domain)
+        return "dropped" if store.delete(domain) else "failed"
+    if not store.save(domain, after):
+        return "failed"
+    was, now_is = domain.status.ownership_verified, after.status.ownership_verified
+    if was == now_is:
+        return "kept" if was else "unverified"
+    return "lost" if was else "regained"
+
+
+def _reverify_keys(domain: str) -> None:
+    for key in key_store.of_domain(domain):
+        if key.status != UNVERIFIED:
+            status = check_dkim(key.key).status_after(key.status)
+            if status != key.status:
+                key_store.set_status(domain, key, status)

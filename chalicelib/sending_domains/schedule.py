@@ -1,0 +1,42 @@
+"""When a domain is looked at again: its DNS records, and whether it is to be dropped (spec 3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chalicelib.core.settings import settings
+from chalicelib.sending_domains.model import DNS_CHECKS, UNVERIFIED, SendingDomain
+
+
+def scheduled(domain: SendingDomain, now: float, *, answered: bool = True) -> SendingDomain:
+    """Return the domain as it stands at ``now``, with the time of its next look set.
+
+    ``answered`` is false when the DNS could not tell. A verified domain is looked at daily, one
+    that lost its verification hourly, and one that has none for two weeks is dropped then.
+    """
+    if domain.status.ownership_verified:
+        due, since = _next_check(domain, now, answered), 0.0
+    else:
+        since = domain.unverified_since or now
+        due = since + settings().domain_grace
+        if is_watched(domain):
+            due = min(due, now + settings().domain_recheck_soon)
+    return replace(domain, unverified_since=since, check_ms=int(due * 1000))
+
+
+def is_watched(domain: SendingDomain) -> bool:
+    """Tell whether a DNS record of the domain was ever asked to be verified."""
+    return any(getattr(domain.status, check) != UNVERIFIED for check in DNS_CHECKS)
+
+
+def is_forfeit(domain: SendingDomain, now: float) -> bool:
+    """Tell whether nothing has verified the domain for so long that it is dropped."""
+    if domain.status.ownership_verified:
+        return False
+    return now >= domain.unverified_since + settings().domain_grace
+
+
+def _next_check(domain: SendingDomain, now: float, answered: bool) -> float:
+    if not is_watched(domain):
+        return 0.0
+    return now + (settings().domain_recheck if answered else settings().domain_recheck_soon)

@@ -1,0 +1,85 @@
+"""``/api/labs/snippets`` (spec 4.3). Errors here carry a message, and no code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from chalicelib.core.errors import ApiError, ApiErrors, Forbidden, NotFound, ServiceError
+from chalicelib.core.fields import boolean
+from chalicelib.core.http import Reply, Request, Routes, empty, ok
+from chalicelib.core.scope import Scope
+from chalicelib.snippets import store
+from chalicelib.snippets.model import new_snippet, read_update, updated
+
+routes = Routes(__name__)
+
+
+@contextmanager
+def _bare_errors() -> Iterator[None]:
+    """Tell what is refused by its message alone, with part and line for a fault of content."""
+    try:
+        yield
+    except ServiceError as error:
+        bare = [
+            {"message": each.get("description") or each["message"]}
+            | {key: each[key] for key in ("part", "line") if key in each}
+            for each in error.errors
+        ]
+        raise ApiErrors(error.status, bare, headers=error.headers) from None
+
+
+@routes.post("/api/labs/snippets", grant="templates/modify")
+@_bare_errors()
+def create_snippet(request: Request) -> Reply:
+    """Create a snippet."""
+    snippet = new_snippet(request.caller.scope, request.json())
+    if not store.create(snippet):
+        raise ApiError(409, f"Snippet '{snippet.id}' already exists")
+    return ok({"id": snippet.id})
+
+
+@routes.get("/api/labs/snippets", grant="templates/view")
+@_bare_errors()
+def list_snippets(request: Request) -> Reply:
+    """List snippets without their content."""
+    shared = boolean(request.query, "shared_with_subaccounts")
+    return ok([each.summary() for each in store.in_scope(request.caller.scope, shared)])
+
+
+@routes.get("/api/labs/snippets/{snippet_id}", grant="templates/view")
+@_bare_errors()
+def show_snippet(request: Request, snippet_id: str) -> Reply:
+    """Show a snippet with its content."""
+    snippet = store.find(request.caller.scope, snippet_id)
+    if snippet is None:
+        raise NotFound("Snippet does not exist")
+    return ok(snippet.as_json())
+
+
+@routes.put("/api/labs/snippets/{snippet_id}", grant="templates/modify")
+@_bare_errors()
+def update_snippet(request: Request, snippet_id: str) -> Reply:
+    """Change what the body names; of the content, the keys that it names."""
+    scope = request.caller.scope
+    body = read_update(scope, request.json())
+    if not store.update(scope, snippet_id, lambda snippet: updated(snippet, body)):
+        raise _not_owned(scope, snippet_id)
+    return empty()
+
+
+@routes.delete("/api/labs/snippets/{snippet_id}", grant="templates/modify")
+@_bare_errors()
+def delete_snippet(request: Request, snippet_id: str) -> Reply:
+    """Delete a snippet."""
+    scope = request.caller.scope
+    if not store.delete(scope, snippet_id):
+        raise _not_owned(scope, snippet_id)
+    return empty(204)
+
+
+def _not_owned(scope: Scope, snippet_id: str) -> ApiError:
+    """Tell a snippet that may be read but belongs to the primary account from one unknown."""
+    if store.find(scope, snippet_id) is not None:
+        return Forbidden(f"Snippet '{snippet_id}' belongs to the primary account")
+    return NotFound("Snippet does not exist")

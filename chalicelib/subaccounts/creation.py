@@ -1,0 +1,45 @@
+"""Creation of a subaccount, with or without its first key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.api_keys import model as key_model
+from chalicelib.api_keys import store as api_keys
+from chalicelib.core import clock
+from chalicelib.subaccounts import store
+from chalicelib.subaccounts.model import Subaccount
+from chalicelib.subaccounts.request import NewSubaccount
+
+
+def create(account_id: int, new: NewSubaccount) -> dict[str, Any]:
+    """Create a subaccount and its key, both or neither; return what the caller is told of them.
+
+    That is ``subaccount_id`` and, if a key was wanted, ``key`` (this once), ``label``,
+    ``short_key``.
+    """
+    now = clock.now()
+    subaccount = Subaccount(
+        id=store.draw_id(),
+        account_id=account_id,
+        name=new.name,
+        created=now,
+        updated=now,
+        ip_pool=new.ip_pool,
+        options=new.options,
+    )
+    told: dict[str, Any] = {"subaccount_id": subaccount.id}
+    if new.key is None:
+        store.create(subaccount)
+        return told
+    secret = key_model.draw_key()
+    key = key_model.new_key(
+        secret,
+        account_id,
+        new.key.label or "",
+        new.key.grants or (),
+        subaccount_id=subaccount.id,
+        valid_ips=new.key.valid_ips or (),
+    )
+    store.create(subaccount, [api_keys.insertion(key)])
+    return told | {"key": secret, "label": key.label, "short_key": key.short_key}

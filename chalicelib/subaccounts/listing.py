@@ -1,0 +1,198 @@
+"""``GET /subaccounts``: filters, orders, pages and cursors (spec 4.5).
+
+A page with at most one of the filters ``status``, ``ip_pool`` and ``option`` reads its list and the
+list's count: two requests, whatever exists. A second one of these filters, and ``name``, read the
+rest of one list; ``ids`` read what they name. The cursor is the position behind the last one
+shown, with the order and the count as they were on the first page, signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+from urllib.parse import urlencode
+
+from chalicelib.core import signing
+from chalicelib.core.fields import comma_list
+from chalicelib.core.params import Params
+from chalicelib.subaccounts import store
+from chalicelib.subaccounts.entries import (
+    ALL,
+    LISTED_OPTION,
+    ORDERS,
+    List,
+    lists_of,
+    of_pool,
+    position,
+)
+from chalicelib.subaccounts.model import STATUSES, Subaccount, is_id
+
+DEFAULT_PER_PAGE = 25
+MOST_PER_PAGE = 100
+MOST_IDS = 1000
+_LONGEST = 300
+_PATH = "/api/v1/subaccounts"
+_PURPOSE = "subaccounts cursor"
+_INITIAL = "initial"
+_PAGING = ("cursor", "per_page", "sort_by", "order", "ip_pool", "status", "name", "ids")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is asked for. ``filters`` are lists that all have to hold a subaccount."""
+
+    filters: tuple[List, ...]
+    name: str
+    ids: tuple[int, ...] | None
+    order: str
+    descending: bool
+    per_page: int
+    after: str
+    total: int | None
+
+    @property
+    def which(self) -> List:
+        """Return the list to read: the one that tends to be shortest."""
+        return self.filters[0] if self.filters else ALL
+
+    @property
+    def is_one_list(self) -> bool:
+        """Tell whether what is asked for is the whole of one list."""
+        return len(self.filters) <= 1 and not self.name and self.ids is None
+
+    def matches(self, subaccount: Subaccount) -> bool:
+        """Tell whether the filters let a subaccount pass."""
+        lists = set(lists_of(subaccount))
+        return lists.issuperset(self.filters) and self.name in subaccount.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page; ``next_link`` is empty on the last one."""
+
+    subaccounts: list[Subaccount]
+    total: int
+    next_link: str
+
+
+def is_paginated(query: Mapping[str, str]) -> bool:
+    """Tell whether a query asks for pages (spec 4.5)."""
+    return any(name in query for name in _PAGING)
+
+
+def read_listing(query: Mapping[str, str]) -> Listing:
+    """Read the query parameters; raises 400 with every one that cannot be used."""
+    params = Params(query)
+    order = params.choice("sort_by", tuple(ORDERS)) or "created_at"
+    descending = params.choice("order", ("desc", "asc")) != "asc"
+    after, total = _read_cursor(params, query.get("cursor", _INITIAL), order, descending)
+    listing = Listing(
+        filters=tuple(_filters(params)),
+        name=(params.text("name", most=_LONGEST, blank=True) or "").lower(),
+        ids=_ids(params, query),
+        order=order,
+        descending=descending,
+        per_page=_per_page(params, query),
+        after=after,
+        total=total,
+    )
+    params.check()
+    return listing
+
+
+def run(account_id: int, listing: Listing, query: Mapping[str, str]) -> Page:
+    """Find one page of an account's subaccounts."""
+    matching: Iterable[Subaccount] = _matching(account_id, listing)
+    total = listing.total
+    if total is None and listing.is_one_list:
+        total = store.count(account_id, listing.which)
+    elif total is None:
+        matching = list(matching)
+        total = len(matching)
+    page = list(islice(matching, listing.per_page + 1))
+    shown = page[: listing.per_page]
+    more = len(page) > len(shown)
+    return Page(shown, total, _next_link(listing, query, shown[-1], total) if more else "")
+
+
+def everything(account_id: int, query: Mapping[str, str]) -> list[Subaccount]:
+    """Return all subaccounts of an account, newest first; ``option`` narrows them."""
+    params = Params(query)
+    which = next(_filters(params), ALL)
+    params.check()
+    return list(store.listed(account_id, which, "created_at", descending=True))
+
+
+def _matching(account_id: int, listing: Listing) -> Iterator[Subaccount]:
+    if listing.ids is not None:
+        found: Iterable[Subaccount] = _named(account_id, listing, listing.ids)
+    else:
+        found = store.listed(
+            account_id,
+            listing.which,
+            listing.order,
+            descending=listing.descending,
+            after=listing.after,
+            limit=listing.per_page + 1 if listing.is_one_list else None,
+        )
+    return (each for each in found if listing.matches(each))
+
+
+def _named(account_id: int, listing: Listing, ids: Sequence[int]) -> list[Subaccount]:
+    placed = {position(each, listing.order): each for each in store.get_all(account_id, ids)}
+    places = sorted(placed, reverse=listing.descending)
+    if listing.after:
+        behind = str.__lt__ if listing.descending else str.__gt__
+        places = [place for place in places if behind(place, listing.after)]
+    return [placed[place] for place in places]
+
+
+def _filters(params: Params) -> Iterator[List]:
+    """Yield the lists asked for, that which tends to be shortest first."""
+    if pool := params.text("ip_pool", most=_LONGEST, blank=True):
+        yield of_pool(pool)
+    if option := params.choice("option", (LISTED_OPTION,)):
+        yield List("option", option)
+    if status := params.choice("status", STATUSES):
+        yield List("status", status)
+
+
+def _per_page(params: Params, query: Mapping[str, str]) -> int:
+    text = query.get("per_page", str(DEFAULT_PER_PAGE))
+    if is_id(text) and 1 <= int(text) <= MOST_PER_PAGE:
+        return int(text)
+    params.refuse("per_page", f"per_page must be a number from 1 to {MOST_PER_PAGE}", text)
+    return DEFAULT_PER_PAGE
+
+
+def _ids(params: Params, query: Mapping[str, str]) -> tuple[int, ...] | None:
+    if "ids" not in query:
+        return None
+    texts = comma_list(query, "ids")
+    for text in texts:
+        if not is_id(text):
+            params.refuse("ids", "ids must be numbers with commas between", text)
+    if len(texts) > MOST_IDS:
+        params.refuse("ids", f"ids must be at most {MOST_IDS}", len(texts))
+    return tuple(int(text) for text in texts if is_id(text))
+
+
+def _next_link(listing: Listing, query: Mapping[str, str], last: Subaccount, total: int) -> str:
+    place = position(last, listing.order)
+    cursor = signing.to_token([listing.order, listing.descending, place, total], _PURPOSE)
+    return f"{_PATH}?{urlencode(dict(query) | {'cursor': cursor})}"
+
+
+def _read_cursor(params: Params, cursor: str, *sorting: Any) -> tuple[str, int | None]:
+    if cursor == _INITIAL:
+        return "", None
+    try:
+        *sorted_by, after, total = signing.from_token(cursor, _PURPOSE)
+    except signing.BadSignature:
+        sorted_by = []
+    if sorted_by != list(sorting):
+        params.refuse("cursor", "cursor is not one of this search", cursor)
+        return "", None
+    return after, total

@@ -1,0 +1,59 @@
+"""The subaccount record and what the API shows of it (spec 2.6)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from chalicelib.core.errors import Forbidden
+
+ACTIVE: Final = "active"
+STATUSES: Final = (ACTIVE, "suspended", "terminated")
+DEFAULT_OPTIONS: Final = {"deliverability": False, "open_tracking_disabled": False}
+
+_ID = re.compile(r"[0-9]{1,10}", re.ASCII)
+_MOST_ID = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Subaccount:
+    """One subaccount. Times are seconds; an empty ``ip_pool`` means any pool.
+
+    ``version`` grows with each change.
+    """
+
+    id: int
+    account_id: int
+    name: str
+    created: float
+    updated: float
+    status: str = ACTIVE
+    ip_pool: str = ""
+    options: dict[str, bool] = field(default_factory=dict)
+    version: int = 1
+
+    def option(self, name: str) -> bool:
+        """Return the subaccount's choice for ``name``, or the default."""
+        return self.options.get(name, DEFAULT_OPTIONS[name])
+
+    def check_may_send(self) -> None:
+        """Raise 403 unless the subaccount is active; reading does not ask."""
+        if self.status != ACTIVE:
+            raise Forbidden(f"subaccount {self.id} is {self.status} and cannot send")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the subaccount as the API shows it."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "status": self.status,
+            "compliance_status": self.status,
+            "ip_pool": self.ip_pool,
+            "options": DEFAULT_OPTIONS | self.options,
+        }
+
+
+def is_id(text: str) -> bool:
+    """Tell whether ``text`` is a number such as an id is: at most 32 bits, signed (spec 1.6)."""
+    return _ID.fullmatch(text) is not None and int(text) <= _MOST_ID

@@ -1,0 +1,84 @@
+"""The bodies of ``/subaccounts`` (spec 4.5); errors name the parameter (spec 7, last lines)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chalicelib.api_keys.grants import SUBACCOUNT_GRANTS
+from chalicelib.api_keys.request import KeyFields, read_key
+from chalicelib.core.params import Params
+from chalicelib.ip_pools import store as ip_pools
+from chalicelib.subaccounts.model import DEFAULT_OPTIONS, STATUSES, Subaccount
+
+MOST_NAME = 64
+MOST_POOL = 20
+
+_POOL = re.compile(r"\w*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class NewSubaccount:
+    """A subaccount to create; ``key`` is ``None`` where no key is wanted."""
+
+    name: str
+    ip_pool: str
+    options: dict[str, bool]
+    key: KeyFields | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubaccountChange:
+    """What is to change; ``None`` stays."""
+
+    name: str | None
+    status: str | None
+    ip_pool: str | None
+    options: dict[str, bool]
+
+    def apply(self, subaccount: Subaccount) -> Subaccount:
+        """Return ``subaccount`` as changed."""
+        given = {"name": self.name, "status": self.status, "ip_pool": self.ip_pool}
+        present: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
+        return replace(subaccount, options=subaccount.options | self.options, **present)
+
+
+def read_new(account_id: int, body: Any) -> NewSubaccount:
+    """Read the body of a creation in the account; raises 400 with every fault."""
+    params = Params(body)
+    name = params.text("name", most=MOST_NAME, required=True)
+    wants_key = params.flag("setup_api_key") is not False
+    key = read_key(params, SUBACCOUNT_GRANTS, prefix="key_", required=True) if wants_key else None
+    pool, options = _check_pool(account_id, params), _options(params)
+    params.check()
+    return NewSubaccount(name or "", pool or "", options, key)
+
+
+def read_change(account_id: int, body: Any) -> SubaccountChange:
+    """Read the body of an update in the account; raises 400 with every fault."""
+    params = Params(body)
+    change = SubaccountChange(
+        params.text("name", most=MOST_NAME),
+        params.choice("status", STATUSES),
+        _check_pool(account_id, params),
+        _options(params),
+    )
+    params.check()
+    return change
+
+
+def _check_pool(account_id: int, params: Params) -> str | None:
+    """Read ``ip_pool``: the id of a pool of the account, or nothing to lift the restriction."""
+    pool = params.text("ip_pool", most=MOST_POOL, blank=True)
+    if pool is not None and not _POOL.fullmatch(pool):
+        params.refuse("ip_pool", "ip_pool must hold letters, digits and underscores only", pool)
+    elif pool and not ip_pools.exists(account_id, pool):
+        params.refuse("ip_pool", f"ip_pool: pool {pool} does not exist", pool)
+    return pool
+
+
+def _options(params: Params) -> dict[str, bool]:
+    given = params.inner("options")
+    chosen = {name: given.flag(name) for name in DEFAULT_OPTIONS}
+    return {name: choice for name, choice in chosen.items() if choice is not None}

@@ -1,0 +1,65 @@
+"""``/subaccounts`` (spec 4.5). They belong to the account as a whole, in any scope."""
+
+from __future__ import annotations
+
+from chalicelib.core.errors import NotFound
+from chalicelib.core.http import Reply, Request, Routes, ok
+from chalicelib.core.params import Params
+from chalicelib.subaccounts import listing, store
+from chalicelib.subaccounts.creation import create
+from chalicelib.subaccounts.model import is_id
+from chalicelib.subaccounts.request import read_change, read_new
+
+routes = Routes(__name__)
+
+
+@routes.get("/api/v1/subaccounts", grant="subaccount/view")
+def list_subaccounts(request: Request) -> Reply:
+    """Return the account's subaccounts, in pages if the query asks for them."""
+    account_id, query = request.caller.account_id, request.query
+    if not listing.is_paginated(query):
+        return ok([each.as_json() for each in listing.everything(account_id, query)])
+    page = listing.run(account_id, listing.read_listing(query), query)
+    links = {"next": page.next_link} if page.next_link else {}
+    shown = [each.as_json() for each in page.subaccounts]
+    return ok(shown, total_count=page.total, links=links)
+
+
+@routes.get("/api/v1/subaccounts/summary", grant="subaccount/view")
+def summarize_subaccounts(request: Request) -> Reply:
+    """Return how many subaccounts there are."""
+    return ok({"total": store.count(request.caller.account_id)})
+
+
+@routes.post("/api/v1/subaccounts", grant="subaccount/manage")
+def create_subaccount(request: Request) -> Reply:
+    """Create a subaccount and, unless it is not wanted, a key of its own."""
+    account_id = request.caller.account_id
+    return ok(create(account_id, read_new(account_id, request.json())))
+
+
+@routes.get("/api/v1/subaccounts/{subaccount_id}", grant="subaccount/view")
+def show_subaccount(request: Request, subaccount_id: str) -> Reply:
+    """Return one subaccount, without its resources."""
+    found = store.get(request.caller.account_id, _number(subaccount_id))
+    if found is None:
+        raise NotFound
+    return ok(found.as_json())
+
+
+@routes.put("/api/v1/subaccounts/{subaccount_id}", grant="subaccount/manage")
+def change_subaccount(request: Request, subaccount_id: str) -> Reply:
+    """Change those of name, status, pool and options that the body has."""
+    account_id = request.caller.account_id
+    change = read_change(account_id, request.json())
+    if store.change(account_id, _number(subaccount_id), change.apply) is None:
+        raise NotFound
+    return ok({"message": "Successfully updated subaccount information"})
+
+
+def _number(text: str) -> int:
+    if not is_id(text):
+        params = Params({})
+        params.refuse("id", "id must be a number", text)
+        params.check()
+    return int(text)

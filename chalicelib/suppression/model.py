@@ -1,0 +1,152 @@
+"""A suppression entry, its vocabulary and what the API shows of it (spec 2.9).
+
+An entry is account-wide, or holds for one mailing list (``list_id``, RFC 2919, whose case does not
+matter). Its source is who created it; a later update leaves it as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from chalicelib.core import clock
+from chalicelib.core.addresses import domain_of, is_address
+
+TRANSACTIONAL: Final = "transactional"
+NON_TRANSACTIONAL: Final = "non_transactional"
+OPEN_TRACKING: Final = "open_tracking"
+#: the types that keep messages from being sent
+BLOCKING: Final = (TRANSACTIONAL, NON_TRANSACTIONAL)
+TYPES: Final = (*BLOCKING, OPEN_TRACKING)
+
+MANUALLY_ADDED: Final = "Manually Added"
+COMPLIANCE: Final = "Compliance"
+TRACKING_CONSENT_REVOKED: Final = "Tracking Consent Revoked"
+#: source → its name in the summary
+SOURCES: Final = {
+    COMPLIANCE: "compliance",
+    MANUALLY_ADDED: "manually_added",
+    "Unsubscribe Link": "unsubscribe_link",
+    "Bounce Rule": "bounce_rule",
+    "List Unsubscribe": "list_unsubscribe",
+    "Spam Complaint": "spam_complaint",
+    TRACKING_CONSENT_REVOKED: "tracking_consent_revoked",
+}
+
+MOST_ENTRIES: Final = 1_000_000
+LONGEST_LIST_ID: Final = 255
+LONGEST_DESCRIPTION: Final = 6000  # bytes; a hundred fit a transaction in any encoding
+
+_LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
+
+
+class Kind(NamedTuple):
+    """What entries are counted and kept apart by: the type, and whether it is for one list."""
+
+    type: str
+    specific: bool
+
+    def __str__(self) -> str:
+        return f"{self.type}_list" if self.specific else self.type
+
+
+KINDS: Final = (
+    *(Kind(blocking, specific) for blocking in BLOCKING for specific in (False, True)),
+    Kind(OPEN_TRACKING, False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry. Times are milliseconds; ``list_id`` is empty for an account-wide entry.
+
+    In an update, a ``description`` of ``None`` leaves the one there is.
+    """
+
+    recipient: str
+    type: str
+    source: str
+    created_ms: int
+    updated_ms: int
+    description: str | None = None
+    list_id: str = ""
+    subaccount_id: int | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of the entry."""
+        return Kind(self.type, bool(self.list_id))
+
+    @property
+    def domain(self) -> str:
+        """Return the recipient's domain."""
+        return domain_of(self.recipient)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry as the API shows it."""
+        optional = {
+            "description": self.description,
+            "list_id": self.list_id,
+            "subaccount_id": self.subaccount_id,
+        }
+        return {
+            "recipient": self.recipient,
+            "type": self.type,
+            "source": self.source,
+            "created": clock.iso_offset(self.created_ms // 1000),
+            "updated": clock.iso_offset(self.updated_ms // 1000),
+            "transactional": self.type == TRANSACTIONAL,
+            "non_transactional": self.type == NON_TRANSACTIONAL,
+        } | {name: value for name, value in optional.items() if value}
+
+
+def new_entry(
+    recipient: str,
+    type: str,
+    source: str,
+    *,
+    description: str | None = None,
+    list_id: str | None = None,
+) -> Entry:
+    """Return an entry made now, for whatever list it is written to; the recipient is lower-cased.
+
+    Raises ``ValueError``, with a text for whoever wants the entry, if it cannot be one.
+    """
+    if not is_address(recipient):
+        raise ValueError("Recipient must be a valid email address")
+    check_type(type)
+    if source not in SOURCES:
+        raise ValueError(f"Source must be one of: {_quoted(SOURCES)}")
+    if list_id is not None and not is_list_id(list_id):
+        raise ValueError("list_id must be a valid list identifier")
+    if list_id is not None and type == OPEN_TRACKING:
+        raise ValueError(f"list_id is not allowed for type '{OPEN_TRACKING}'")
+    if description and len(description.encode()) > LONGEST_DESCRIPTION:
+        raise ValueError(f"description can have at most {LONGEST_DESCRIPTION} bytes")
+    now = clock.now_ms()
+    return Entry(
+        recipient=recipient.lower(),
+        type=type,
+        source=source,
+        created_ms=now,
+        updated_ms=now,
+        description=description,
+        list_id=list_id or "",
+    )
+
+
+def check_type(text: Any) -> None:
+    """Raise ``ValueError`` unless ``text`` is a type."""
+    if text not in TYPES:
+        raise ValueError(f"Type must be one of: {_quoted(TYPES)}")
+
+
+def is_list_id(text: str) -> bool:
+    """Tell whether ``text`` may name a mailing list (spec 2.9, after RFC 2919)."""
+    return len(text) <= LONGEST_LIST_ID and _LIST_ID.fullmatch(text) is not None
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)

@@ -1,0 +1,160 @@
+"""The query parameters of searches, and the links from page to page (spec 4.8)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from chalicelib.core import clock, signing
+from chalicelib.core.errors import ApiError
+from chalicelib.core.fields import boolean, comma_list, integer
+from chalicelib.suppression.model import BLOCKING, check_type, is_list_id
+from chalicelib.suppression.ordered import Span, between
+from chalicelib.suppression.search import Filters, Found, Search
+
+DEFAULT_PER_PAGE = 1000
+MOST_PER_PAGE = 10_000
+MOST_BY_PAGE = 10_000
+_INITIAL = "initial"
+_SEARCH = "suppression search"
+_RECIPIENT = "suppression recipient"
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_SECOND_MS = 1000
+# A "+" that was not percent-encoded arrives as a blank
+_DECODED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
+
+Query = Mapping[str, str]
+
+
+class Paging(NamedTuple):
+    """Which page: behind ``skip`` results or, where ``cursor`` is not ``None``, behind it.
+
+    An empty cursor is the first page.
+    """
+
+    per_page: int
+    skip: int
+    cursor: str | None
+
+
+def read_paging(query: Query) -> Paging:
+    """Read ``cursor``, ``per_page`` and ``page`` (ignored beside a cursor); raises 400."""
+    per_page = integer(query, "per_page", DEFAULT_PER_PAGE, 1, MOST_PER_PAGE)
+    cursor = query.get("cursor")
+    if cursor is not None:
+        return Paging(per_page, 0, "" if cursor == _INITIAL else cursor)
+    page = integer(query, "page", 1, 1, MOST_BY_PAGE)
+    if page > 1 and page * per_page > MOST_BY_PAGE:
+        raise ApiError(400, f"page works up to {MOST_BY_PAGE} results; use cursor beyond them")
+    return Paging(per_page, (page - 1) * per_page, None)
+
+
+def read_search(query: Query) -> tuple[Search, Paging]:
+    """Read what is searched for, and which page of it; raises 400."""
+    filters, paging = _read_filters(query), read_paging(query)
+    newest_first = _sort(query) == "desc"
+    since, until = _moment(query, "from"), _moment(query, "to")
+    if since is not None and until is not None and since > until:
+        raise ApiError(400, "from must be before to")
+    # Times are shown and given in seconds, so both bounds include the whole of theirs
+    latest = (clock.now_ms() if until is None else until) // _SECOND_MS * _SECOND_MS + 999
+    span, after, total = between(since or 0, latest, newest_first=newest_first), "", None
+    if paging.cursor:
+        low, high, after, total = _open(paging.cursor, _SEARCH)
+        span = Span(low, high, newest_first)
+    bounded = since is not None or until is not None
+    search = Search(filters, span, bounded, paging.per_page, paging.skip, after, total)
+    return search, paging
+
+
+def search_links(path: str, query: Query, search: Search, found: Found) -> list[dict[str, str]]:
+    """Return the links of a page of a search: none without a cursor in the query."""
+    if "cursor" not in query:
+        return []
+    following = [search.span.low, search.span.high, found.last, found.total]
+    return _links(path, query, _SEARCH, following if found.last else None)
+
+
+def read_offset(paging: Paging) -> int:
+    """Return how many entries of a recipient are before the page; raises 400."""
+    return _open(paging.cursor, _RECIPIENT) if paging.cursor else paging.skip
+
+
+def recipient_links(path: str, query: Query, end: int, total: int) -> list[dict[str, str]]:
+    """Return the links of a page of a recipient's entries that ends behind ``end`` of them."""
+    return (
+        _links(path, query, _RECIPIENT, end if end < total else None) if "cursor" in query else []
+    )
+
+
+def read_types(query: Query) -> tuple[str, ...]:
+    """Read ``types``; without it, those that hold messages back (spec 4.8 rule 3)."""
+    types = tuple(dict.fromkeys(comma_list(query, "types")))
+    try:
+        for each in types:
+            check_type(each)
+    except ValueError as fault:
+        raise ApiError(400, str(fault)) from None
+    return types or BLOCKING
+
+
+def read_list_id(query: Query) -> str | None:
+    """Read ``list_id``: ``None`` if absent, empty, or one that is valid; raises 400."""
+    list_id = query.get("list_id")
+    if list_id and not is_list_id(list_id):
+        raise ApiError(400, "list_id must be a valid list identifier")
+    return list_id
+
+
+def _read_filters(query: Query) -> Filters:
+    description = query.get("description", "")
+    strict = boolean(query, "description_strict", False)
+    return Filters(
+        types=read_types(query),
+        domains=tuple(dict.fromkeys(each.lower() for each in comma_list(query, "domain"))),
+        sources=tuple(dict.fromkeys(comma_list(query, "sources"))),
+        list_id=read_list_id(query),
+        words=() if strict else tuple(description.lower().split()),
+        exact=description if strict and description else None,
+    )
+
+
+def _sort(query: Query) -> str:
+    order = query.get("sort", "desc")
+    if order not in ("asc", "desc"):
+        raise ApiError(400, "sort must be asc or desc")
+    return order
+
+
+def _moment(query: Query, name: str) -> int | None:
+    """Read an ISO 8601 date in milliseconds; without an offset it is in UTC."""
+    text = query.get(name)
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(_DECODED_PLUS.sub("+", text) if "T" in text else text)
+    except ValueError:
+        raise ApiError(400, f"{name} must be a valid date") from None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _open(cursor: str, purpose: str) -> Any:
+    try:
+        return signing.from_token(cursor, purpose)
+    except signing.BadSignature:
+        raise ApiError(400, "cursor must be one of this service") from None
+
+
+def _links(path: str, query: Query, purpose: str, following: Any) -> list[dict[str, str]]:
+    found = [_link(path, query, "first", _INITIAL)]
+    if following is not None:
+        found.append(_link(path, query, "next", signing.to_token(following, purpose)))
+    return found
+
+
+def _link(path: str, query: Query, rel: str, cursor: str) -> dict[str, str]:
+    return {"href": f"{path}?{urlencode({**query, 'cursor': cursor})}", "rel": rel}

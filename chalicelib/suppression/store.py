@@ -1,0 +1,151 @@
+"""What the service asks and tells the suppression list, by recipient.
+
+The access patterns are listed in :mod:`chalicelib.suppression.items`, which builds the keys. What
+reads many entries in order of time is :mod:`chalicelib.suppression.ordered`. Recipients may be
+given in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from chalicelib.core.errors import NotFound
+from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.suppression import removal, writing
+from chalicelib.suppression.items import read, read_recipient, slot_key, table, to_entry
+from chalicelib.suppression.model import (
+    COMPLIANCE,
+    LONGEST_DESCRIPTION,
+    NON_TRANSACTIONAL,
+    OPEN_TRACKING,
+    TRANSACTIONAL,
+    Entry,
+    is_list_id,
+    new_entry,
+)
+from chalicelib.suppression.slots import lists_of
+
+_LONGEST_OWN = LONGEST_DESCRIPTION // 4  # characters, none of which has more than four bytes
+
+
+def blocking(
+    account_id: int,
+    subaccount_id: int | None,
+    recipients: Sequence[str],
+    *,
+    transactional: bool,
+    list_id: str | None = None,
+) -> dict[str, Entry]:
+    """Return the entry that forbids a message of this kind, for each recipient who has one.
+
+    ``list_id`` is the mailing list that the message belongs to. Takes one request for 100
+    recipients, and one more if entries for that mailing list are among the answers.
+    """
+    kind = TRANSACTIONAL if transactional else NON_TRANSACTIONAL
+    places = {each: slot_key(account_id, subaccount_id, each.lower(), kind) for each in recipients}
+    items = read(set(places.values()), consistent=False)
+    specific = (list_id or "").lower()
+    rows = {
+        slot: (slot[0], slot[1] + specific)
+        for slot, item in items.items()
+        if "source" not in item and specific in lists_of(item)
+    }
+    items |= read(rows.values(), consistent=False)
+    found = {each: to_entry(items.get(rows.get(slot, slot))) for each, slot in places.items()}
+    return {recipient: entry for recipient, entry in found.items() if entry}
+
+
+def suppresses_opens(account_id: int, subaccount_id: int | None, recipient: str) -> bool:
+    """Tell whether no open events may be made of what this recipient opens."""
+    key = slot_key(account_id, subaccount_id, recipient.lower(), OPEN_TRACKING)
+    return table.get(*key, consistent=False) is not None
+
+
+def of_recipient(scope: Scope, recipient: str) -> list[Entry]:
+    """Return the entries of a recipient in a scope, those updated last first."""
+    found = read_recipient(scope, recipient.lower()).values()
+    ordered = sorted((each for each in found if "source" in each), key=lambda each: each["at"])
+    return [entry for item in reversed(ordered) if (entry := to_entry(item))]
+
+
+def add(
+    account_id: int,
+    subaccount_id: int | None,
+    recipient: str,
+    type: str,
+    source: str,
+    description: str,
+    list_id: str | None = None,
+) -> None:
+    """Note what the service itself found out; an entry that is there already stays as it is.
+
+    So adding again changes nothing. No limit keeps it out, a long description is cut, and a
+    ``list_id`` that cannot be one makes the entry account-wide: someone asked not to be written to.
+    Raises ``ValueError`` for anything else that an entry cannot have.
+    """
+    entry = new_entry(
+        recipient,
+        type,
+        source,
+        description=description[:_LONGEST_OWN],
+        list_id=list_id if list_id and is_list_id(list_id) else None,
+    )
+    add_all(account_id, subaccount_id, [entry])
+
+
+def add_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
+    """Add many entries of one list, as :func:`add` does: about one request for 50."""
+    writing.write(account_id, subaccount_id, entries, writing.if_absent)
+
+
+def put_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
+    """Create or update entries of one list, as customers may.
+
+    Raises 403, and writes nothing, if one of them was added by compliance, and 400 where a limit
+    would be exceeded.
+    """
+    rule, check = writing.updated, writing.as_customer
+    writing.write(account_id, subaccount_id, entries, rule, check)
+
+
+def impose_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
+    """Write entries of one list over what is there, as the operator may.
+
+    Raises 400 where a limit would be exceeded.
+    """
+    rule, check = writing.imposed, writing.within_limits
+    writing.write(account_id, subaccount_id, entries, rule, check)
+
+
+def remove(
+    account_id: int,
+    subaccount_id: int | None,
+    recipient: str,
+    types: Collection[str],
+    list_id: str | None = None,
+) -> None:
+    """Remove a recipient's entries of these types from one list (spec 4.8 rules 4 to 6).
+
+    ``list_id`` narrows to the entry for a mailing list, or if empty to the account-wide ones.
+    Raises 404 if there are none, and 403, and removes nothing, if one was added by compliance.
+    """
+    wanted = None if list_id is None else list_id.lower()
+
+    def chosen(entry: Entry) -> bool:
+        return entry.type in types and wanted in (None, entry.list_id.lower())
+
+    scope = Scope(account_id, subaccount_id or PRIMARY)
+    if not removal.remove(scope, recipient.lower(), chosen, by_customer=True):
+        raise NotFound("Recipient could not be found")
+
+
+def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
+    """Remove all that the lists in a scope hold about a recipient; return how many entries.
+
+    Those added by compliance stay, unless ``compliance`` is true.
+    """
+
+    def chosen(entry: Entry) -> bool:
+        return compliance or entry.source != COMPLIANCE
+
+    return removal.remove(scope, recipient.lower(), chosen, by_customer=False)

@@ -1,0 +1,154 @@
+"""A content object as it may be given: its fields and the rules for them (spec 2.2, 2.3)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from chalicelib.core.errors import ApiError, ApiErrors, bad_format, missing_field
+from chalicelib.core.fields import Body
+from chalicelib.mail_format.rfc822 import MessageError
+
+if TYPE_CHECKING:
+    from chalicelib.template_language import Part, TemplateSyntaxError
+
+Json = dict[str, Any]
+
+CONTENT_BYTES = 5 * 1024 * 1024
+LONGEST_HEADER_NAME = 255
+
+# Headers that the service writes itself (spec 2.2)
+_OWN_HEADERS = frozenset(
+    {"subject", "from", "to", "reply-to", "content-type", "content-transfer-encoding"}
+)
+_LINE_END = re.compile(r"[\r\n\0]")
+
+
+class FromAddress(Body):
+    """``content.from`` in its object form."""
+
+    email: str
+    name: str | None = None
+
+
+class Content(Body):
+    """Inline content: what a transmission and a template have in common."""
+
+    from_: str | FromAddress | None = Field(default=None, alias="from")
+    subject: str | None = None
+    reply_to: str | None = None
+    text: str | None = None
+    html: str | None = None
+    amp_html: str | None = None
+    headers: dict[str, str] | None = None
+
+
+class StorableContent(Content):
+    """Content of a template or of a preview; attachments are known only to be refused."""
+
+    email_rfc822: str | None = None
+    attachments: Any = None
+    inline_images: Any = None
+
+
+def read_content(given: StorableContent) -> Json:
+    """Return the content of a template as it is kept; raises 422 for what breaks a rule.
+
+    Faults of the template language are told all at once, one error for each part (code 3000).
+    """
+    if given.attachments or given.inline_images:
+        raise _illegal("a template may not have attachments or inline images")
+    content = _kept(given)
+    if (size := len(json.dumps(content, ensure_ascii=False).encode())) > CONTENT_BYTES:
+        raise bad_format(f"field 'content' has length '{size}', max length is '{CONTENT_BYTES}'")
+    if "email_rfc822" not in content:
+        check_complete(given)
+    _check_parts(content)
+    return content
+
+
+def read_preview_content(given: StorableContent) -> Json:
+    """Return content that is only previewed: any of its parts may be missing."""
+    content = _kept(given)
+    _check_parts(content)
+    return content
+
+
+def check_complete(content: Content) -> None:
+    """Raise 1400 for the first part that a message cannot do without."""
+    sender = content.from_
+    if not (sender.email if isinstance(sender, FromAddress) else sender):
+        raise missing_field("content.from is a required field")
+    if not content.subject:
+        raise missing_field("content.subject is a required field")
+    if not content.html and not content.text:
+        raise missing_field("At least one of 'text' or 'html' needs to exist in 'content'")
+
+
+def check_header_name(name: str) -> None:
+    """Raise 3002 for a header that is malformed or that the service writes itself."""
+    if name.lower() in _OWN_HEADERS:
+        raise _bad_header(f"header '{name}' may not be set in content.headers")
+    if len(name) > LONGEST_HEADER_NAME:
+        raise _bad_header(f"header name '{name[:40]}...' is over {LONGEST_HEADER_NAME} characters")
+    if not name or not all(33 <= ord(character) <= 126 and character != ":" for character in name):
+        raise _bad_header(f"'{name}' is not a valid header name")
+
+
+def _kept(given: StorableContent) -> Json:
+    unkept = {"attachments", "inline_images"}
+    content = given.model_dump(by_alias=True, exclude_none=True, exclude=unkept)
+    if "email_rfc822" in content and len(content) > 1:
+        raise _illegal("content.email_rfc822 excludes all other fields of content")
+    return content
+
+
+def _check_parts(content: Json) -> None:
+    for name, value in content.get("headers", {}).items():
+        check_header_name(name)
+        if not value.strip():
+            raise _bad_header(f"header '{name}' has no content")
+    if faults := _syntax_faults(content):
+        raise ApiErrors(422, [fault.as_dict() for fault in faults])
+
+
+def _syntax_faults(content: Json) -> list[TemplateSyntaxError]:
+    # The template language is slow to import, and few requests need it.
+    from chalicelib.template_language import TemplateSyntaxError, compile_part
+    from chalicelib.templates.parts import fill_parts
+
+    faults: list[TemplateSyntaxError] = []
+
+    def compiled(source: str, part: Part) -> str:
+        if part.kind == "header" and "{{" not in source and _LINE_END.search(source):
+            raise bad_format(
+                f"the {part.header} header must be one line without control characters"
+            )
+        try:
+            compile_part(source, part)
+        except TemplateSyntaxError as fault:
+            faults.append(fault)
+        return ""
+
+    try:
+        fill_parts(content, compiled)
+    except MessageError as fault:
+        raise bad_message(fault) from None
+    return faults
+
+
+def bad_message(fault: MessageError) -> ApiError:
+    """Return 422 with code 3020: ``email_rfc822`` is not a message that may be sent."""
+    text = f"Error in content.email_rfc822: {fault}"
+    return ApiError(422, "message parsing error", code="3020", description=text)
+
+
+def _bad_header(description: str) -> ApiError:
+    return ApiError(422, "invalid header name", code="3002", description=description)
+
+
+def _illegal(description: str) -> ApiError:
+    return ApiError(422, "invalid combination of fields", code="1301", description=description)

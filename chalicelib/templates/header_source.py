@@ -1,0 +1,72 @@
+"""Header fields of a pre-built message as sources of templates, and filled ones as fields again.
+
+The mail library that wrote a message may have put text, and the tags in it, into encoded words
+(RFC 2047); these are decoded first, or the tags would not be found. Among addresses they become
+quoted strings, so that a comma in a name does not part it in two.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from email.header import decode_header
+from email.utils import getaddresses
+
+from chalicelib.mail_format.headers import Address, HeaderError, encode_addresses, encode_header
+
+_TAG = "{{"
+_ADDRESSES = frozenset({"from", "sender", "reply-to", "to", "cc", "bcc"})
+_WORD = r"=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?="
+_WORDS = re.compile(rf"{_WORD}(?:\s+{_WORD})*")
+_LONGEST_DECODED = 8_000  # decoding joins word by word
+# Python knows encodings that are no charsets, some of them slow to decode.
+_CHARSET = re.compile(
+    r"ascii|utf-(?:8|16|16-le|16-be|32)|iso8859-\d+|cp\d+|koi8-[rut]|mac-roman|tis-620|hz"
+    r"|gb2312|gbk|gb18030|big5|big5hkscs|shift_jis|euc_(?:jp|kr)|iso2022_(?:jp|kr)"
+)
+
+
+def source_of(name: str, raw: bytes) -> str | None:
+    """Return the unfolded, decoded value of a field, or ``None`` when there is no tag in it.
+
+    ``name`` is in lower case; ``raw`` is the whole field.
+    """
+    value = raw.partition(b":")[2].decode("utf-8", "replace").replace("\r\n", "").strip(" \t")
+    if _TAG not in value and "=?" not in value:
+        return None
+    quoted = name in _ADDRESSES
+    source = _WORDS.sub(lambda words: _decoded(words[0], quoted), value)
+    return source if _TAG in source else None
+
+
+def field_of(label: str, text: str) -> bytes:
+    """Return the field with this text as its value; raises ``HeaderError``."""
+    if label.lower() in _ADDRESSES:
+        found = [Address(name or None, email) for name, email in getaddresses([text])]
+        try:
+            return encode_addresses(label, found)
+        except HeaderError:
+            pass  # no list of addresses: it goes out as the text that it is
+    return encode_header(label, text)
+
+
+def charset(name: str) -> str:
+    """Return the usual name of a charset; raises ``LookupError`` for what is none."""
+    found = codecs.lookup(name).name
+    if not _CHARSET.fullmatch(found):
+        raise LookupError(name)
+    return found
+
+
+def _decoded(words: str, quoted: bool) -> str:
+    """Return the text of encoded words, or the words where they hold none."""
+    if len(words) > _LONGEST_DECODED:
+        return words
+    try:
+        text = "".join(
+            data.decode(charset(name or "ascii")) if isinstance(data, bytes) else data
+            for data, name in decode_header(words)
+        )
+    except (LookupError, ValueError):
+        return words
+    return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"' if quoted else text

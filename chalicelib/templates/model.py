@@ -1,0 +1,212 @@
+"""The template record: two versions under one id, and how an edit moves them (spec 2.3, 3).
+
+A template always has a draft. Publishing copies the draft to the published version and keeps the
+draft; both may then be edited apart from each other. Content is kept beside the record, under a
+reference that never means anything else, so two versions may share it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from chalicelib.core import clock
+from chalicelib.core.errors import ApiError, bad_format
+from chalicelib.core.scope import Scope
+
+Json = dict[str, Any]
+
+LONGEST_TEXT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version. ``number`` grows with every edit of the template; ``updated`` is in seconds."""
+
+    published: bool
+    number: int
+    content_ref: str
+    name: str
+    description: str
+    options: Mapping[str, bool]
+    updated: float
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One template. ``revision`` counts its edits; ``last_use`` is ``None`` until it was used."""
+
+    account_id: int
+    subaccount_id: int | None
+    id: str
+    shared: bool
+    draft: Version
+    published: Version | None = None
+    revision: int = 1
+    last_use: float | None = None
+
+    def version(self, draft: bool | None) -> Version | None:
+        """Return the draft, the published version, or (``None``) the one edited last."""
+        if draft is None:
+            newer = self.published is not None and self.published.number >= self.draft.number
+            return self.published if newer else self.draft
+        return self.draft if draft else self.published
+
+    @property
+    def content_refs(self) -> set[str]:
+        """Return the references to all content that is in use."""
+        return {v.content_ref for v in (self.draft, self.published) if v is not None}
+
+    def summary(self, version: Version) -> Json:
+        """Return what a list shows of the template, in this version."""
+        shown: Json = {
+            "id": self.id,
+            "name": version.name,
+            "description": version.description,
+            "published": version.published,
+            "has_draft": True,
+            "has_published": self.published is not None,
+            "last_update_time": clock.iso_offset(version.updated),
+            "shared_with_subaccounts": self.shared,
+            "options": dict(version.options),
+        }
+        if self.last_use is not None:
+            shown["last_use"] = clock.iso_offset(self.last_use)
+        if self.subaccount_id is not None:
+            shown["subaccount_id"] = self.subaccount_id
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What a request wants changed; ``None`` leaves a field as it is.
+
+    An option that is ``None`` is unset. ``of_published`` aims the edit at the published version.
+    """
+
+    name: str | None = None
+    description: str | None = None
+    options: Mapping[str, bool | None] = field(default_factory=dict)
+    content_ref: str | None = None
+    shared: bool | None = None
+    published: bool | None = None
+    of_published: bool = False
+
+    @property
+    def changes_version(self) -> bool:
+        """Tell whether the edit is about a version, rather than publishing or sharing alone."""
+        texts = (self.name, self.description, self.content_ref)
+        return bool(self.options) or any(text is not None for text in texts)
+
+
+def new_template(scope: Scope, template_id: str, edit: Edit) -> Template:
+    """Return the template that a request creates: a draft, and on demand published as well."""
+    draft = Version(
+        published=False,
+        number=1,
+        content_ref=edit.content_ref or "",
+        name=template_id if edit.name is None else edit.name,
+        description=edit.description or "",
+        options=_merged({}, edit.options),
+        updated=clock.now(),
+    )
+    return Template(
+        account_id=scope.account_id,
+        subaccount_id=scope.owner,
+        id=template_id,
+        shared=bool(edit.shared),
+        draft=draft,
+        published=replace(draft, published=True) if edit.published else None,
+    )
+
+
+def edited(template: Template, edit: Edit) -> Template:
+    """Return the template after ``edit``; raises 422 for what its state does not allow.
+
+    ``published: true`` publishes the draft, with the changes that the same edit makes to it; only
+    on an edit of the published version itself does it say nothing new.
+    """
+    if edit.published is False and template.published:
+        _check_not_unpublished(edit)
+    new = replace(template, revision=template.revision + 1)
+    direct = edit.of_published and (template.published is not None or not edit.published)
+    if edit.changes_version:
+        new = _with_published_changed(new, edit) if direct else _with_draft_changed(new, edit)
+    if edit.published and not (direct and edit.changes_version):
+        new = _with_draft_published(new)
+    if edit.shared is not None and edit.shared != template.shared:
+        new = _with_sharing(new, edit.shared)
+    return new
+
+
+def _check_not_unpublished(edit: Edit) -> None:
+    """Refuse ``published: false`` where it is no mere description of the draft being edited."""
+    if edit.of_published or not edit.changes_version:
+        raise bad_format("a published template cannot become a draft")
+
+
+def _with_draft_changed(template: Template, edit: Edit) -> Template:
+    return replace(template, draft=_changed(template.draft, edit, template.revision))
+
+
+def _with_published_changed(template: Template, edit: Edit) -> Template:
+    if template.published is None:
+        raise no_version(template.id, draft=False)
+    return replace(template, published=_changed(template.published, edit, template.revision))
+
+
+def _with_draft_published(template: Template) -> Template:
+    published = replace(
+        template.draft, published=True, number=template.revision, updated=clock.now()
+    )
+    return replace(template, published=published)
+
+
+def _with_sharing(template: Template, shared: bool) -> Template:
+    """Share or unshare both versions: both were updated, neither is the one edited last for it."""
+    now, published = clock.now(), template.published
+    return replace(
+        template,
+        shared=shared,
+        draft=replace(template.draft, updated=now),
+        published=replace(published, updated=now) if published else None,
+    )
+
+
+def _changed(version: Version, edit: Edit, number: int) -> Version:
+    return replace(
+        version,
+        number=number,
+        updated=clock.now(),
+        name=version.name if edit.name is None else edit.name,
+        description=version.description if edit.description is None else edit.description,
+        content_ref=edit.content_ref or version.content_ref,
+        options=_merged(version.options, edit.options),
+    )
+
+
+def _merged(old: Mapping[str, bool], new: Mapping[str, bool | None]) -> dict[str, bool]:
+    merged = {**old, **new}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def draw_id() -> str:
+    """Draw an id for a template that was given none: 18 digits."""
+    return f"{secrets.randbelow(9 * 10**17) + 10**17}"
+
+
+def no_template(template_id: str) -> ApiError:
+    """Return 422 with code 1603: a request names a template that does not exist (spec 7)."""
+    return _no_subresource(f"template '{template_id}' does not exist")
+
+
+def no_version(template_id: str, *, draft: bool) -> ApiError:
+    """Return 422 with code 1603: the template has no such version."""
+    kind = "draft" if draft else "published"
+    return _no_subresource(f"{kind} version of template '{template_id}' does not exist")
+
+
+def _no_subresource(description: str) -> ApiError:
+    return ApiError(422, "subresource not found", code="1603", description=description)

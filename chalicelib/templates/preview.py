@@ -1,0 +1,64 @@
+"""Previews: content rendered with data that a caller supplies, and nothing sent (spec 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.core.addresses import read_mailbox
+from chalicelib.core.errors import ApiError, ApiErrors
+from chalicelib.template_language import (
+    Part,
+    SnippetSource,
+    TemplateError,
+    TemplateRenderError,
+    merge_data,
+)
+from chalicelib.templates.parts import fill_parts, renderer
+
+Json = dict[str, Any]
+
+
+def preview(content: Mapping[str, Any], data: Json, snippets: SnippetSource) -> Json:
+    """Return the parts that ``content`` has, rendered; raises 422 with a fault of each bad part.
+
+    ``from`` becomes an object with ``email``, and ``name`` where there is one. Data stands for the
+    transmission's: it may hold dynamic content, and values for the automatic variables.
+    """
+    render = renderer(merge_data(transmission_data=data), data, snippets)
+    faults: list[TemplateError] = []
+
+    def rendered(source: str, part: Part) -> str:
+        try:
+            return render(source, part)
+        except TemplateError as fault:
+            faults.append(fault)
+            return ""
+
+    try:
+        results = fill_parts(content, rendered)
+    except ValueError as fault:  # a value that cannot stand in a header of email_rfc822
+        raise _unusable_value(str(fault)) from None
+    if faults:
+        raise ApiErrors(422, [fault.as_dict() for fault in faults])
+    if "from" in results:
+        results["from"] = _sender(results["from"])
+    return results
+
+
+def _sender(sender: str | Mapping[str, str]) -> Mapping[str, str]:
+    if not isinstance(sender, str):
+        return sender
+    mailbox = read_mailbox(sender)
+    if mailbox is None:
+        return {"email": sender}
+    return {"email": mailbox.email} | ({"name": mailbox.name} if mailbox.name else {})
+
+
+def _unusable_value(description: str) -> ApiError:
+    return ApiError(
+        422,
+        TemplateRenderError.message,
+        code=TemplateRenderError.code,
+        description=description,
+    )

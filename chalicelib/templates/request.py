@@ -1,0 +1,109 @@
+"""The bodies of template requests, checked field by field (spec 2.3, 4.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.core.errors import ApiError, bad_format, missing_field
+from chalicelib.core.fields import Body
+from chalicelib.core.scope import Scope
+from chalicelib.templates.content import StorableContent, read_content, read_preview_content
+from chalicelib.templates.model import LONGEST_TEXT, Edit, draw_id
+from chalicelib.templates.sharing import LONGEST_ID, is_id
+
+Json = dict[str, Any]
+
+
+class Options(Body):
+    """Template options; a transmission's own options override them."""
+
+    open_tracking: bool | None = None
+    click_tracking: bool | None = None
+    transactional: bool | None = None
+    initial_open: bool | None = None
+    inline_css: bool | None = None
+
+
+class TemplateBody(Body):
+    """The body of POST and PUT; all fields but ``id`` may be updated."""
+
+    id: str | None = None
+    name: str | None = None
+    description: str | None = None
+    published: bool | None = None
+    shared_with_subaccounts: bool | None = None
+    options: Options | None = None
+    content: StorableContent | None = None
+
+
+class PreviewBody(Body):
+    """The body of a preview of a template."""
+
+    substitution_data: Json | None = None
+
+
+class ContentPreviewBody(PreviewBody):
+    """The body of the content previewer."""
+
+    content: StorableContent | None = None
+
+
+def read_new(data: Any, scope: Scope) -> tuple[str, Edit, Json]:
+    """Check the body of POST; return id, fields and content. Raises 422."""
+    body = TemplateBody.parse(data)
+    if body.id is None and not body.name:
+        raise missing_field("id or name is required")
+    if body.id is not None and not is_id(body.id):
+        raise bad_format(
+            f"field 'id' must be 1 to {LONGEST_ID} letters, digits, underscores, dots or hyphens"
+        )
+    if body.content is None:
+        raise missing_field("content is a required field")
+    return body.id or draw_id(), _edit(body, scope), read_content(body.content)
+
+
+def read_update(data: Any, scope: Scope, *, of_published: bool) -> tuple[Edit, Json | None]:
+    """Check the body of PUT; return the edit, and content if it is replaced. Raises 422.
+
+    ``of_published`` is the query ``update_published``.
+    """
+    body = TemplateBody.parse(data)
+    edit = _edit(body, scope, of_published)
+    return edit, read_content(body.content) if body.content else None
+
+
+def read_content_preview(data: Any) -> tuple[Json, Json]:
+    """Check the body of the content previewer; return content and substitution data."""
+    body = ContentPreviewBody.parse(data)
+    for name in ("content", "substitution_data"):
+        if getattr(body, name) is None:
+            raise missing_field(f"{name} is a required field")
+    assert body.content is not None
+    return read_preview_content(body.content), body.substitution_data or {}
+
+
+def _edit(body: TemplateBody, scope: Scope, of_published: bool = False) -> Edit:
+    for name in ("name", "description"):
+        _check_length(name, getattr(body, name))
+    if body.shared_with_subaccounts and scope.owner is not None:
+        raise not_shareable()
+    return Edit(
+        name=body.name,
+        description=body.description,
+        options=body.options.model_dump(exclude_unset=True) if body.options else {},
+        shared=body.shared_with_subaccounts,
+        published=body.published,
+        of_published=of_published,
+    )
+
+
+def _check_length(name: str, text: str | None) -> None:
+    if text is not None and (length := len(text.encode())) > LONGEST_TEXT:
+        raise bad_format(
+            f"field '{name}' has length '{length}', but max length is '{LONGEST_TEXT}'"
+        )
+
+
+def not_shareable() -> ApiError:
+    """Return 422: only what the primary account owns may be shared."""
+    return bad_format("shared_with_subaccounts may only be set by the primary account")

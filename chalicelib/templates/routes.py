@@ -1,0 +1,131 @@
+"""``/templates`` and ``/utils/content-previewer`` (spec 4.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from chalicelib.core.errors import ApiError, Forbidden, resource_not_found
+from chalicelib.core.fields import boolean
+from chalicelib.core.http import Reply, Request, Routes, empty, ok
+from chalicelib.core.scope import Scope
+from chalicelib.snippets import store as snippets
+from chalicelib.templates import store, uses
+from chalicelib.templates.model import Template, edited, new_template
+from chalicelib.templates.request import (
+    PreviewBody,
+    read_content_preview,
+    read_new,
+    read_update,
+)
+
+routes = Routes(__name__)
+
+Json = dict[str, Any]
+
+MOST_LISTED = 50_000
+
+
+@routes.post("/api/v1/templates", grant="templates/modify")
+def create_template(request: Request) -> Reply:
+    """Create a template as a draft, and publish it when that is asked for."""
+    scope = request.caller.scope
+    template_id, fields, content = read_new(request.json(), scope)
+    if not store.create(new_template(scope, template_id, fields), content):
+        raise _exists(template_id)
+    return ok({"id": template_id})
+
+
+@routes.get("/api/v1/templates", grant="templates/view")
+def list_templates(request: Request) -> Reply:
+    """List templates, each in the version that ``draft`` asks for."""
+    draft = boolean(request.query, "draft")
+    shared = boolean(request.query, "shared_with_subaccounts")
+    found = (
+        template.summary(version) | {"shared_with_subaccount": template.shared}
+        for template in store.in_scope(request.caller.scope, shared)
+        if (version := template.version(draft))
+    )
+    return ok(list(islice(found, MOST_LISTED)))
+
+
+@routes.get("/api/v1/templates/{template_id}", grant="templates/view")
+def show_template(request: Request, template_id: str) -> Reply:
+    """Show one version of a template with its content."""
+    draft = boolean(request.query, "draft")
+    found = store.read(request.caller.scope, template_id, draft)
+    if found is None:
+        raise _unknown(template_id)
+    return ok(found.template.summary(found.version) | {"content": found.content})
+
+
+@routes.put("/api/v1/templates/{template_id}", grant="templates/modify")
+def update_template(request: Request, template_id: str) -> Reply:
+    """Change the draft or the published version, publish the draft, share or unshare both."""
+    scope = request.caller.scope
+    of_published = boolean(request.query, "update_published", False)
+    edit, content = read_update(request.json(), scope, of_published=of_published)
+
+    def change(template: Template, content_ref: str | None) -> Template:
+        return edited(template, replace(edit, content_ref=content_ref))
+
+    if store.update(scope, template_id, change, content) is None:
+        raise _not_owned(scope, template_id)
+    return empty()
+
+
+@routes.delete("/api/v1/templates/{template_id}", grant="templates/modify")
+def delete_template(request: Request, template_id: str) -> Reply:
+    """Delete a template with both its versions."""
+    scope = request.caller.scope
+    if not uses.delete(scope, template_id):
+        raise _not_owned(scope, template_id)
+    return empty()
+
+
+@routes.post("/api/v1/templates/{template_id}/preview", grant="templates/preview")
+def preview_template(request: Request, template_id: str) -> Reply:
+    """Render a version of a template with substitution data."""
+    scope = request.caller.scope
+    draft = boolean(request.query, "draft")
+    data = PreviewBody.parse(request.json() if request.raw_body else {}).substitution_data or {}
+    found = store.read(scope, template_id, draft)
+    if found is None:
+        raise _unknown(template_id)
+    return ok(_preview(scope, found.content, data))
+
+
+@routes.post("/api/v1/utils/content-previewer", grant="templates/preview")
+def preview_content(request: Request) -> Reply:
+    """Render content that is not stored with substitution data."""
+    scope = request.caller.scope
+    content, data = read_content_preview(request.json())
+    return ok(_preview(scope, content, data))
+
+
+def _preview(scope: Scope, content: Json, data: Json) -> Json:
+    # The template language is slow to import, and few requests need it.
+    from chalicelib.templates.preview import preview
+
+    return preview(content, data, snippets.source(scope.account_id, scope.owner))
+
+
+def _not_owned(scope: Scope, template_id: str) -> ApiError:
+    """Tell a template that may be read but belongs to the primary account from one unknown."""
+    if store.find(scope, template_id) is not None:
+        return Forbidden(f"template '{template_id}' belongs to the primary account")
+    return _unknown(template_id)
+
+
+def _unknown(template_id: str) -> ApiError:
+    return resource_not_found(f"template '{template_id[:80]}' does not exist")
+
+
+def _exists(template_id: str) -> ApiError:
+    return ApiError(
+        409,
+        "resource conflict",
+        code="1602",
+        description=f"template '{template_id}' already exists",
+    )

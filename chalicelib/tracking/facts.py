@@ -1,0 +1,139 @@
+"""What is known of each message, kept for the events that come after delivery.
+
+A click, a complaint or a late bounce names its message and little else, and its event tells of the
+campaign, the subject, the metadata. Generation keeps these fields, one compressed item for a unit
+of about a hundred messages, for ``MESSAGES_RETENTION``; writing a unit again changes nothing.
+
+Access patterns (table ``messages``):
+
+- the facts of messages whose unit is known → ``pk = transmission#<id>``,
+  ``sk = facts#<index of the unit's first recipient, 8 digits>``; many in one request
+- the facts of a message by its id alone → the last of these ``sk`` up to its index
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from chalicelib.core import blobs, clock, ids
+from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.settings import settings
+from chalicelib.events.model import Event
+
+#: A message id, and the index of the first recipient of its unit
+Place = tuple[str, int]
+
+_messages = Table("messages")
+_DERIVED = ("message_id", "transmission_id", "rcpt_hash")
+
+
+def put_unit(
+    transmission_id: str,
+    first_index: int,
+    shared: Mapping[str, Any],
+    messages: Iterable[tuple[int, Mapping[str, Any]]],
+) -> None:
+    """Keep the event fields of a unit's messages, in one request.
+
+    ``shared`` are those of all of them; ``messages`` holds for each its recipient's index and its
+    own fields. A unit with much metadata goes into the bucket, which takes one request more.
+    """
+    table = _to_table([(index, {**shared, **own}) for index, own in messages])
+    text = json.dumps(table, separators=(",", ":"), ensure_ascii=False)
+    data = zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+    item: Item = {
+        **_key(transmission_id, first_index),
+        "expires": int(clock.now()) + settings().messages_retention,
+    }
+    if len(data) > settings().item_inline_bytes:
+        item["blob"] = f"transmissions/{transmission_id}/facts/{first_index}"
+        blobs.put(item["blob"], data)
+    else:
+        item["data"] = data
+    _messages.put(item)
+
+
+def of_messages(places: Iterable[Place]) -> dict[str, Event]:
+    """Return the event fields of those messages that are known, by their ids.
+
+    A hundred units are one request.
+    """
+    wanted: dict[tuple[str, int], list[int]] = {}
+    for message_id, first_index in places:
+        transmission_id, index = ids.transmission_of(message_id)
+        wanted.setdefault((transmission_id, first_index), []).append(index)
+    keys = (_key(*unit) for unit in wanted)
+    found = _messages.get_all([(key["pk"], key["sk"]) for key in keys], consistent=True)
+    known: dict[str, Event] = {}
+    for item in found:
+        unit = _unit_of(item)
+        known |= _facts(item, unit[0], wanted[unit])
+    return known
+
+
+def of_message(message_id: str) -> Event | None:
+    """Return the event fields of one message by its id, ``None`` if it is not known."""
+    transmission_id, index = ids.transmission_of(message_id)
+    last = _key(transmission_id, index)
+    page = _messages.query(
+        "#pk = :pk AND #sk BETWEEN :first AND :last",
+        {"pk": last["pk"], "first": _key(transmission_id, 0)["sk"], "last": last["sk"]},
+        newest_first=True,
+        limit=1,
+        consistent=True,
+    )
+    facts = [_facts(item, transmission_id, [index]) for item in page.items]
+    return facts[0].get(message_id) if facts else None
+
+
+def _to_table(messages: list[tuple[int, Event]]) -> dict[str, Any]:
+    """Return fields as columns, those that are equal in all messages once."""
+    names = dict.fromkeys(name for _, fields in messages for name in fields)
+    columns = {
+        name: [fields.get(name) for _, fields in messages] for name in names if name not in _DERIVED
+    }
+    shared = {name: column[0] for name, column in columns.items() if _is_constant(column)}
+    return {
+        "indexes": [index for index, _ in messages],
+        "shared": shared,
+        "columns": {name: column for name, column in columns.items() if name not in shared},
+    }
+
+
+def _is_constant(column: list[Any]) -> bool:
+    return column.count(column[0]) == len(column)
+
+
+def _facts(item: Item, transmission_id: str, indexes: Iterable[int]) -> dict[str, Event]:
+    """Return the fields of these messages of a unit, by message id."""
+    data = blobs.get(item["blob"]) if "blob" in item else item["data"]
+    table = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+    rows = {index: row for row, index in enumerate(table["indexes"])}
+    return {
+        fields["message_id"]: fields
+        for index in indexes
+        if index in rows
+        for fields in [_fields(table, rows[index], transmission_id, index)]
+    }
+
+
+def _fields(table: dict[str, Any], row: int, transmission_id: str, index: int) -> Event:
+    own = {name: column[row] for name, column in table["columns"].items()}
+    return {
+        **table["shared"],
+        **{name: value for name, value in own.items() if value is not None},
+        "transmission_id": transmission_id,
+        "message_id": ids.message_id(transmission_id, index),
+        "rcpt_hash": ids.recipient_hash(own.get("rcpt_to") or table["shared"]["rcpt_to"]),
+    }
+
+
+def _key(transmission_id: str, first_index: int) -> dict[str, str]:
+    return {"pk": f"transmission#{transmission_id}", "sk": f"facts#{first_index:08d}"}
+
+
+def _unit_of(item: Item) -> tuple[str, int]:
+    return item["pk"].removeprefix("transmission#"), int(item["sk"].removeprefix("facts#"))

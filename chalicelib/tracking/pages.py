@@ -1,0 +1,66 @@
+"""The pages that a recipient sees: small, without scripts, and never in a frame."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Final
+
+from chalicelib.core.http import Reply, raw
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>{title}</title>
+<style>
+body {{ font: 17px/1.5 system-ui, sans-serif; max-width: 30em; margin: 15vh auto; padding: 0 1em;
+text-align: center; color: #222; background: #fff }}
+h1 {{ font-size: 1.4em }}
+button {{ font: inherit; padding: .6em 1.6em; border: 0; border-radius: .4em; cursor: pointer;
+color: #fff; background: #1a56b0 }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{content}
+</body>
+</html>
+"""
+_CONFIRM = """<p>No more mailings like this one will be sent to {address}.</p>
+<form method="post">
+<input type="hidden" name="List-Unsubscribe" value="One-Click">
+<button type="submit">Unsubscribe</button>
+</form>"""
+
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def confirm(address: str) -> Reply:
+    """Ask the recipient to confirm with a button, which posts to the same URL."""
+    return _page("Unsubscribe?", _CONFIRM.format(address=escape(address)))
+
+
+def unsubscribed(address: str) -> Reply:
+    """Tell the recipient that it is done."""
+    text = f"<p>No more mailings like that one will be sent to {escape(address)}.</p>"
+    return _page("You are unsubscribed", text)
+
+
+def dead_link() -> Reply:
+    """Tell a reader that the link leads nowhere (any more)."""
+    text = "<p>It was changed on its way, or the message is more than a year old.</p>"
+    return _page("This link does not work", text, status=404)
+
+
+def _page(title: str, content: str, *, status: int = 200) -> Reply:
+    page = _PAGE.format(title=title, content=content)
+    return raw(page.encode(), "text/html; charset=utf-8", status=status, headers=_HEADERS)

@@ -1,0 +1,176 @@
+"""Where the links and pixels of messages lead: ``/t/...`` and ``/f/...``, open to everybody.
+
+Each answers from its token alone, after putting one event on the queue. HEAD is answered like GET
+and counts as nothing. A GET never unsubscribes: machines follow every link of a message.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Final
+
+from chalicelib.core.errors import MethodNotAllowed, NotFound, Unavailable
+from chalicelib.core.http import PUBLIC, Reply, Request, Routes, raw
+from chalicelib.core.routes import View
+from chalicelib.core.settings import settings
+from chalicelib.events import stream
+from chalicelib.events.model import Event
+from chalicelib.tracking import links, pages, pixels, tokens
+from chalicelib.tracking.engagement import observe
+from chalicelib.tracking.tokens import BadToken, Link, Message
+
+routes = Routes(__name__)
+
+_log = logging.getLogger(__name__)
+
+_NOT_KEPT: Final = {
+    "Cache-Control": "no-store, no-cache, must-revalidate, private, max-age=0",
+    "Pragma": "no-cache",
+    "Expires": "0",
+}
+
+
+def _get(path: str) -> Callable[[View], View]:
+    # HEAD is declared as well, or API Gateway would refuse it
+    return routes.route(path, methods=["GET", "HEAD"], grant=PUBLIC)
+
+
+@_get(f"/{tokens.OPEN}/{{token}}")
+def show_open_pixel(request: Request, token: str) -> Reply:
+    """Report an open and return the pixel."""
+    return _pixel("open", request, tokens.OPEN, token)
+
+
+@_get(f"/{tokens.INITIAL_OPEN}/{{token}}")
+def show_initial_open_pixel(request: Request, token: str) -> Reply:
+    """Report an initial open and return the pixel."""
+    return _pixel("initial_open", request, tokens.INITIAL_OPEN, token)
+
+
+@_get(f"/{tokens.AMP_OPEN}/{{token}}")
+def show_amp_open_pixel(request: Request, token: str) -> Reply:
+    """Report an open of an AMP part and return the pixel."""
+    return _pixel("amp_open", request, tokens.AMP_OPEN, token)
+
+
+@_get(f"/{tokens.AMP_INITIAL_OPEN}/{{token}}")
+def show_amp_initial_open_pixel(request: Request, token: str) -> Reply:
+    """Report an initial open of an AMP part and return the pixel."""
+    return _pixel("amp_initial_open", request, tokens.AMP_INITIAL_OPEN, token)
+
+
+@_get(f"/{tokens.CLICK}/{{token}}")
+def follow_link(request: Request, token: str) -> Reply:
+    """Report a click and redirect to the target."""
+    return _follow(request, tokens.CLICK, token)
+
+
+@_get("/f/{sub}/{token}")
+def follow_sublink(request: Request, sub: str, token: str) -> Reply:
+    """Report a click on a link with a path of the sender's own and redirect to the target."""
+    return _follow(request, f"f/{sub}", token)
+
+
+@routes.post(f"/{tokens.CLICK}/{{token}}", grant=PUBLIC)
+def unsubscribe_by_link(request: Request, token: str) -> Reply:
+    """Unsubscribe by the button of an unsubscribe link's page, and go on to the link's target."""
+    return _unsubscribe_by_link(request, tokens.CLICK, token)
+
+
+@routes.post("/f/{sub}/{token}", grant=PUBLIC)
+def unsubscribe_by_sublink(request: Request, sub: str, token: str) -> Reply:
+    """Do the same for a link with a path of the sender's own."""
+    return _unsubscribe_by_link(request, f"f/{sub}", token)
+
+
+@_get(f"/{tokens.LIST_UNSUBSCRIBE}/{{token}}")
+def ask_to_unsubscribe(request: Request, token: str) -> Reply:
+    """Show the page with the button that unsubscribes."""
+    try:
+        message, _ = tokens.read(tokens.LIST_UNSUBSCRIBE, token)
+    except BadToken:
+        return pages.dead_link()
+    return pages.confirm(message.recipient)
+
+
+@routes.post(f"/{tokens.LIST_UNSUBSCRIBE}/{{token}}", grant=PUBLIC)
+def unsubscribe_from_list(request: Request, token: str) -> Reply:
+    """Unsubscribe: by one click in a mail client (RFC 8058), or by the button of the page."""
+    try:
+        message, _ = tokens.read(tokens.LIST_UNSUBSCRIBE, token)
+    except BadToken:
+        return pages.dead_link()
+    _store(observe("list_unsubscribe", request, message))
+    return pages.unsubscribed(message.recipient)
+
+
+def _pixel(event_type: str, request: Request, kind: str, token: str) -> Reply:
+    try:
+        message, _ = tokens.read(kind, token)
+    except BadToken:
+        raise NotFound from None
+    _report(event_type, request, message)
+    # A range of it is never sent: the whole is smaller than the headers
+    return raw(pixels.GIF, "image/gif", headers={**_NOT_KEPT, "Accept-Ranges": "none"})
+
+
+def _follow(request: Request, kind: str, token: str) -> Reply:
+    try:
+        message, link = _read_link(kind, token)
+    except BadToken:
+        return pages.dead_link()
+    if link.unsubscribes:
+        return pages.confirm(message.recipient)
+    _report("amp_click" if link.amp else "click", request, message, link)
+    return _redirect(302, link)
+
+
+def _unsubscribe_by_link(request: Request, kind: str, token: str) -> Reply:
+    try:
+        message, link = _read_link(kind, token)
+    except BadToken:
+        return pages.dead_link()
+    if not link.unsubscribes:
+        raise MethodNotAllowed(["GET", "HEAD"])
+    _store(observe("link_unsubscribe", request, message, link))
+    return _redirect(303, link)
+
+
+def _read_link(kind: str, token: str) -> tuple[Message, Link]:
+    message, link = tokens.read(kind, token)
+    if link is None:
+        raise BadToken("it holds no link")
+    return message, link
+
+
+def _redirect(status: int, link: Link) -> Reply:
+    return Reply(status, b"", {"Location": links.location(link.target), **_NOT_KEPT})
+
+
+def _report(event_type: str, request: Request, message: Message, link: Link | None = None) -> None:
+    """Queue the event of a GET; whoever reads the message must not suffer when that fails."""
+    if request.method == "HEAD":
+        return
+    event = observe(event_type, request, message, link)
+    try:
+        _senders().submit(stream.emit, [event]).result(settings().tracking_patience)
+    except Exception:
+        _log.exception("an event was not queued in time: %s of %s", event_type, message.message_id)
+
+
+def _store(event: Event) -> None:
+    """Queue an event; raises 503 if that fails, so that the client tries again."""
+    try:
+        stream.emit([event])
+    except Exception:
+        _log.exception("an event was not queued: %s", event["event_id"])
+        raise Unavailable from None
+
+
+@cache
+def _senders() -> ThreadPoolExecutor:
+    """Return the threads that wait for the queue, so that a reader need not."""
+    return ThreadPoolExecutor(16, thread_name_prefix="engagement")

@@ -1,0 +1,54 @@
+"""The headers by which a mail client offers to unsubscribe (RFC 2369, RFC 8058).
+
+``List-Unsubscribe`` names a URL, to which the client posts ``List-Unsubscribe=One-Click``, and an
+address. A GET of the URL shows a page with a button: what only follows links unsubscribes nobody.
+
+The address is ``u.<message id>.<tag>@<bounce domain>``, in lower case throughout because some hosts
+fold the case of local parts; the tag is the base32 form of a 10-byte HMAC.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from chalicelib.core import signing
+from chalicelib.core.settings import settings
+from chalicelib.tracking import tokens
+from chalicelib.tracking.tokens import MessageTokens
+
+#: The headers that the service writes itself; a sender's own are replaced by them
+NAMES = ("List-Unsubscribe", "List-Unsubscribe-Post")
+ONE_CLICK = "List-Unsubscribe=One-Click"
+
+_PURPOSE = "unsubscribe address"
+
+
+def unsubscribe_headers(
+    issuer: MessageTokens, message_id: str, bounce_domain: str
+) -> list[tuple[str, str]]:
+    """Return the headers (name and value) of a message; transactional mail has none of them."""
+    base = settings().public_url.rstrip("/")
+    url = f"{base}/{tokens.LIST_UNSUBSCRIBE}/{issuer.token(tokens.LIST_UNSUBSCRIBE)}"
+    mailbox = address(message_id, bounce_domain)
+    return [
+        (NAMES[0], f"<{url}>, <mailto:{mailbox}?subject=unsubscribe>"),
+        (NAMES[1], ONE_CLICK),
+    ]
+
+
+def address(message_id: str, bounce_domain: str) -> str:
+    """Return the address to which mail unsubscribes the recipient of a message."""
+    tag = base64.b32encode(signing.tag(message_id.encode(), _PURPOSE)).decode().lower()
+    return f"u.{message_id}.{tag}@{bounce_domain}"
+
+
+def message_of(local_part: str) -> str | None:
+    """Return the message id in a local part that :func:`address` made, else ``None``."""
+    marker, _, rest = local_part.lower().partition(".")
+    message_id, _, tag = rest.partition(".")
+    try:
+        given, signed = base64.b32decode(tag.upper()), message_id.encode()
+    except ValueError:
+        return None
+    genuine = marker == "u" and signing.is_valid(signed, given, _PURPOSE)
+    return message_id if genuine else None

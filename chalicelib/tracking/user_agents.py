@@ -1,0 +1,98 @@
+"""Who fetched a pixel or followed a link: a person's mail client, or a machine (spec 2.11).
+
+``user_agent_parsed`` names the client, the device and the system, and says two things besides:
+
+- ``is_proxy``: a mailbox provider fetched it for somebody; address and system are the provider's
+- ``is_prefetched``: it was fetched before or without anybody looking at the message: by a provider
+  that loads all images, a scanner of links, a preview
+
+Many scanners call themselves a browser; those cannot be told by what they say.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+LONGEST: Final = 1000
+
+_OTHER = "Other"
+_SPIDER = "Spider"  # the parser's device for all robots
+_MOBILE_SYSTEMS = (
+    "Android",
+    "BlackBerry",
+    "Firefox OS",
+    "KaiOS",
+    "Symbian",
+    "Windows Mobile",
+    "Windows Phone",
+    "iOS",
+)
+
+
+class Machine(NamedTuple):
+    """What a machine that is no mail client does."""
+
+    is_proxy: bool
+    is_prefetched: bool
+
+
+_NO_MACHINE = Machine(is_proxy=False, is_prefetched=False)
+_PROXY = Machine(is_proxy=True, is_prefetched=False)
+_PREFETCHING_PROXY = Machine(is_proxy=True, is_prefetched=True)
+_SCANNER = Machine(is_proxy=False, is_prefetched=True)
+
+_MACHINES = {
+    # Mail Privacy Protection loads all images of all mail and says nothing of the client
+    r"^Mozilla/5\.0$": _PREFETCHING_PROXY,
+    # What Gmail loads while its page is open: an old browser's agent with an odd ending
+    r" Edge/12\.246 Mozilla/5\.0$": _PREFETCHING_PROXY,
+    # Gmail, Yahoo and AOL, Seznam, once the recipient opens the message
+    r"GoogleImageProxy|YahooMailProxy|YahooCacheSystem|SeznamEmailProxy": _PROXY,
+    # Microsoft: links checked by Defender and Office, previews of Teams and Outlook
+    r"BingPreview|SkypeUriPreview|Microsoft Office Existence Discovery|"
+    r"Microsoft Office Protocol Discovery|Microsoft-WebDAV-MiniRedir": _SCANNER,
+    # Gateways that follow links before the message is delivered
+    r"(?i:barracuda|proofpoint|mimecast|ironport|CiscoSecureEmail|symantec|messagelabs|"
+    r"TMUFE|trend ?micro|fireeye|trellix|sophos|forcepoint|websense|zscaler|cloudmark|fortinet)": (
+        _SCANNER
+    ),
+    # Previews in other applications
+    r"facebookexternalhit|Slackbot|Slack-ImgProxy|Twitterbot|LinkedInBot|WhatsApp/|TelegramBot|"
+    r"Discordbot|HeadlessChrome": _SCANNER,
+}
+_KNOWN = [(re.compile(pattern), machine) for pattern, machine in _MACHINES.items()]
+
+
+def parse(user_agent: str, *, prefetch: bool = False) -> dict[str, Any]:
+    """Return ``user_agent_parsed``; ``prefetch`` says that the request called itself one."""
+    found = _parsed(user_agent[:LONGEST])
+    return found | {"is_prefetched": True} if prefetch else dict(found)
+
+
+@lru_cache(maxsize=2048)
+def _parsed(user_agent: str) -> dict[str, Any]:
+    from ua_parser import parse as read
+
+    found = read(user_agent)
+    agent, system, device = found.user_agent, found.os, found.device
+    machine = _machine(user_agent, device.family if device else _OTHER)
+    system_family = system.family if system else _OTHER
+    version = (system.major, system.minor, system.patch) if system else ()
+    return {
+        "agent_family": agent.family if agent else _OTHER,
+        "device_brand": (device.brand if device else None) or _OTHER,
+        "device_family": device.family if device else _OTHER,
+        "os_family": system_family,
+        "os_version": ".".join(part for part in version if part),
+        "is_mobile": system_family.startswith(_MOBILE_SYSTEMS),
+        **machine._asdict(),
+    }
+
+
+def _machine(user_agent: str, device_family: str) -> Machine:
+    for pattern, machine in _KNOWN:
+        if pattern.search(user_agent):
+            return machine
+    return _SCANNER if device_family == _SPIDER else _NO_MACHINE

@@ -1,0 +1,112 @@
+"""Resolution: content is taken from where it is stored, and each option gets the value in force.
+
+An option's value is the transmission's own, else the template's, else the account's, else the
+service's default; a recipient's own beats them all, but that is seen when it is generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from chalicelib.generation.prebuilt import from_of
+from chalicelib.mail_format import rfc822
+from chalicelib.templates import store as templates
+from chalicelib.templates import uses
+from chalicelib.templates.content import bad_message
+from chalicelib.templates.model import Template
+from chalicelib.templates.prebuilt import MessageError, PrebuiltContent
+from chalicelib.transmissions.model import Json, Transmission
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The content that counts: inline content, or a pre-built message in ``raw``.
+
+    ``template`` and ``version`` say where it was stored, if it was.
+    """
+
+    content: Json = field(default_factory=dict)
+    raw: bytes = b""
+    options: Mapping[str, bool] = field(default_factory=dict)
+    template: Template | None = None
+    version: str = ""
+
+    @property
+    def sender(self) -> str | Json:
+        """Return the From as it stands in the content; raises 422 for a message that is none."""
+        if not self.raw:
+            return self.content["from"]
+        try:
+            PrebuiltContent(self.raw)
+            return from_of(rfc822.split(rfc822.normalise(self.raw))[0])
+        except MessageError as fault:
+            raise bad_message(fault) from None
+
+
+def find_content(sent: Transmission) -> Found:
+    """Return the content of ``sent`` as it is now; raises 422 with code 1603 if there is none."""
+    if sent.content.get("template_id"):
+        return _of_template(sent)
+    return _of_stored(sent.content)
+
+
+def _of_template(sent: Transmission) -> Found:
+    draft = bool(sent.content.get("use_draft_template"))
+    stored = templates.get_content(sent.scope, sent.content["template_id"], draft)
+    return replace(
+        _of_stored(stored.content),
+        options=stored.version.options,
+        template=stored.template,
+        version=str(stored.version.number),
+    )
+
+
+def _of_stored(content: Json) -> Found:
+    message = content.get("email_rfc822")
+    return Found(raw=message.encode("utf-8", "surrogatepass")) if message else Found(content)
+
+
+def resolved(sent: Transmission, found: Found) -> Transmission:
+    """Return ``sent`` with its content and options as they are in force."""
+    if found.template is not None:
+        uses.note_use(found.template)
+    return replace(
+        sent,
+        content=found.content,
+        raw=found.raw,
+        substitute=bool(found.raw),
+        options=options_in_force(sent.options, found.options, sent.defaults),
+        resolved=True,
+        template_id=found.template.id if found.template else "",
+        template_version=found.version,
+    )
+
+
+def refused(sent: Transmission, refusal: Json) -> Transmission:
+    """Return ``sent`` with the fields of the one event that every recipient is to have."""
+    options = options_in_force(sent.options, {}, sent.defaults)
+    return replace(sent, resolved=True, options=options, refusal=refusal)
+
+
+def options_in_force(given: Json, template: Mapping[str, bool], account: Json) -> Json:
+    """Return every option with its value in force."""
+
+    def chosen(name: str, default: bool) -> bool:
+        for source in (given, template):
+            if source.get(name) is not None:
+                return bool(source[name])
+        return default
+
+    may_open = account["tracks_opens"]
+    opens = may_open and chosen("open_tracking", account["tracking"])
+    initial = opens and account["initial_open"]
+    clicks = account["tracks_clicks"] and chosen("click_tracking", account["tracking"])
+    return {
+        **given,
+        "open_tracking": opens,
+        "click_tracking": clicks,
+        "initial_open": may_open and chosen("initial_open", initial),
+        "transactional": chosen("transactional", account["transactional"]),
+        "ip_pool": given.get("ip_pool") or account["ip_pool"],
+    }

@@ -1,0 +1,170 @@
+"""What the operator's tool does: one function for each command, given its arguments."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from chalicelib.accounts import store as accounts
+from chalicelib.accounts import usage, usage_shown
+from chalicelib.accounts.model import Account, Cancellation
+from chalicelib.accounts.plan import Plan, self_hosted_plan
+from chalicelib.api_keys import model as key_model
+from chalicelib.api_keys import store as api_keys
+from chalicelib.api_keys.grants import supported
+from chalicelib.api_keys.source_ips import is_network
+from chalicelib.core import clock
+from chalicelib.core.scope import Scope
+from chalicelib.subaccounts import store as subaccounts
+
+
+class Refused(Exception):
+    """What was asked for cannot be done; the text says why."""
+
+
+def create_account(given: argparse.Namespace) -> None:
+    """Create an account and its first key."""
+    now = clock.now()
+    account = Account(
+        customer_id=accounts.draw_id(),
+        company_name=given.name,
+        created=now,
+        updated=now,
+        country_code=given.country,
+        subscription=self_hosted_plan(now),
+    )
+    while not accounts.create(account):
+        account = replace(account, customer_id=accounts.draw_id())
+    print(f"account {account.customer_id}")
+    _create_key(account.customer_id, None, "First key", supported(None), [])
+
+
+def set_plan(given: argparse.Namespace) -> None:
+    """Put an account on a plan; limits that are not given do not exist."""
+    now = clock.now()
+    plan = Plan(
+        given.code,
+        given.name,
+        given.effective or now,
+        type="manual",
+        hourly=given.hourly,
+        daily=given.daily,
+        monthly=given.monthly,
+    )
+
+    def edit(account: Account) -> Account:
+        level = given.service_level or account.service_level
+        if plan.effective > now:
+            return replace(account, service_level=level, pending_subscription=plan)
+        return replace(account, service_level=level, subscription=plan, pending_subscription=None)
+
+    changed = accounts.change(given.account, edit)
+    usage.gather(given.account)
+    _print_json(changed.as_json())
+
+
+def set_status(given: argparse.Namespace) -> None:
+    """Make an account active, suspended or terminated."""
+
+    def edit(account: Account) -> Account:
+        return replace(
+            account,
+            status=given.status,
+            status_reason_category=given.reason,
+            status_updated=clock.now(),
+        )
+
+    _print_json(accounts.change(given.account, edit).as_json())
+
+
+def set_cancellation(given: argparse.Namespace) -> None:
+    """Note that an account is to be cancelled at a date, or is not."""
+    noted = Cancellation(clock.now(), given.on, given.by) if given.on else None
+    changed = accounts.change(
+        given.account, lambda account: replace(account, pending_cancellation=noted)
+    )
+    _print_json(changed.as_json())
+
+
+def list_accounts(given: argparse.Namespace) -> None:
+    """Print one line for each account."""
+    for account in accounts.all_accounts():
+        print(
+            f"{account.customer_id}\t{account.status}\t{account.service_level}"
+            f"\t{account.company_name}"
+        )
+
+
+def show(given: argparse.Namespace) -> None:
+    """Print an account with its usage."""
+    account = _account(given.account)
+    _print_json(account.as_json() | {"usage": usage_shown.of_account(account)})
+
+
+def list_keys(given: argparse.Namespace) -> None:
+    """Print one line for each key of an account."""
+    for key in api_keys.listed(Scope(given.account, given.subaccount)):
+        owner = f"subaccount {key.subaccount_id}" if key.subaccount_id else "primary"
+        print(f"{key.id}\t{key.short_key}…\t{owner}\t{key.label}")
+
+
+def create_key(given: argparse.Namespace) -> None:
+    """Create a key of an account or of one of its subaccounts."""
+    _account(given.account)
+    if given.subaccount and subaccounts.get(given.account, given.subaccount) is None:
+        raise Refused(f"account {given.account} has no subaccount {given.subaccount}")
+    allowed = supported(given.subaccount)
+    grants = frozenset(_listed(given.grants)) or allowed
+    if unsupported := sorted(grants - allowed):
+        raise Refused(f"such a key cannot have these grants: {', '.join(unsupported)}")
+    addresses = _listed(given.valid_ips)
+    if wrong := [text for text in addresses if not is_network(text)]:
+        raise Refused(f"not an address or a network: {', '.join(wrong)}")
+    _create_key(given.account, given.subaccount, given.label, grants, addresses)
+
+
+def revoke_key(given: argparse.Namespace) -> None:
+    """Delete a key."""
+    key = api_keys.find(Scope(given.account, None), given.key)
+    if key is None:
+        raise Refused(f"account {given.account} has no key {given.key}")
+    api_keys.delete(key)
+    print(f"revoked {key.id}")
+
+
+def _create_key(
+    account_id: int,
+    subaccount_id: int | None,
+    label: str,
+    grants: frozenset[str],
+    valid_ips: Sequence[str],
+) -> None:
+    secret = key_model.draw_key()
+    key = key_model.new_key(
+        secret,
+        account_id,
+        label,
+        grants,
+        subaccount_id=subaccount_id or None,
+        valid_ips=valid_ips,
+    )
+    api_keys.put(key)
+    print(f"key {secret}\nkey id {key.id}")
+
+
+def _account(account_id: int) -> Account:
+    account = accounts.get(account_id)
+    if account is None:
+        raise accounts.UnknownAccount(account_id)
+    return account.at(clock.now())
+
+
+def _listed(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _print_json(shown: dict[str, Any]) -> None:
+    print(json.dumps(shown, indent=2))

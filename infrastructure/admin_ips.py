@@ -1,0 +1,78 @@
+"""The operator's tool, sending IPs: which ones an account has, and how mail leaves by them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from chalicelib.accounts import store as accounts
+from chalicelib.accounts.store import UnknownAccount
+from chalicelib.ip_pools import sending_ips
+from chalicelib.ip_pools.model import DEFAULT, SendingIp
+from chalicelib.ip_pools.sending_ips import Unsuitable
+from chalicelib.ip_pools.store import IpTaken
+from infrastructure.admin_commands import Refused
+
+#: Adds a command of an account: its name and what runs it
+Adding = Callable[..., argparse.ArgumentParser]
+
+
+def add_commands(command: Adding) -> None:
+    """Add the commands about sending IPs to the tool."""
+    new = command("add-sending-ip", add_sending_ip)
+    new.add_argument("ip", help="address that remote hosts see")
+    new.add_argument("hostname", help="its name in the DNS, used in EHLO")
+    new.add_argument("--pool", default=DEFAULT, help=f"id of its pool (default: {DEFAULT})")
+    new.add_argument("--source-address", default="", help="local address to send from")
+    new.add_argument("--smarthost", default="", help="host:port that sends in this host's place")
+    new.add_argument("--ses-pool", default="", help="configuration set of SES that sends by it")
+    new.add_argument("--customer-provided", action="store_true", help="the customer brought it")
+    new.add_argument("--auto-warmup", action="store_true", help="it is new: warm it up")
+
+    gone = command("remove-sending-ip", remove_sending_ip)
+    gone.add_argument("ip", help="address that remote hosts see")
+
+    command("list-sending-ips", list_sending_ips)
+
+
+def add_sending_ip(given: argparse.Namespace) -> None:
+    """Give an account a sending IP."""
+    if accounts.get(given.account) is None:
+        raise UnknownAccount(given.account)
+    ip = SendingIp(
+        given.ip,
+        given.hostname,
+        ip_pool=given.pool,
+        customer_provided=given.customer_provided,
+        source_address=given.source_address,
+        smarthost=given.smarthost,
+        ses_pool=given.ses_pool,
+        auto_warmup_enabled=given.auto_warmup,
+    )
+    try:
+        _print(sending_ips.add(given.account, ip))
+    except (Unsuitable, IpTaken) as error:
+        raise Refused(str(error)) from None
+
+
+def remove_sending_ip(given: argparse.Namespace) -> None:
+    """Take a sending IP from an account."""
+    try:
+        found = sending_ips.remove(given.account, given.ip)
+    except Unsuitable as error:
+        raise Refused(str(error)) from None
+    if not found:
+        raise Refused(f"account {given.account} has no sending IP {given.ip}")
+    print(f"removed {given.ip}")
+
+
+def list_sending_ips(given: argparse.Namespace) -> None:
+    """Print one line for each sending IP of an account."""
+    for ip in sending_ips.of_account(given.account):
+        _print(ip)
+
+
+def _print(ip: SendingIp) -> None:
+    stage = f"warm-up stage {ip.auto_warmup_stage}" if ip.auto_warmup_enabled else "no warm-up"
+    way = ip.smarthost or ip.ses_pool or ip.source_address or "this host"
+    print(f"{ip.external_ip}\t{ip.hostname}\t{ip.ip_pool}\t{stage}\tby {way}")

@@ -1,0 +1,209 @@
+"""The operator's hand on suppression lists: ``python -m infrastructure.suppression_admin``.
+
+``import FILE`` and ``export FILE`` read and write CSV with the columns ``recipient`` (or
+``email``), ``type``, ``description``, ``list_id`` and ``source``; a file ``-`` is standard input or
+output. Rows are handled as they come, so the size of a file does not matter. A row that is no entry
+is reported with its line and left out. Entries of compliance can be added, and whatever is kept
+about a recipient erased, which the API does not do.
+
+The table is that of the settings (``STAGE``, ``AWS_ENDPOINT_URL``), or with ``--local DATA_DIR``
+that of the local runtime which runs on this directory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from chalicelib.core.errors import ServiceError
+from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.suppression import privacy, search, store
+from chalicelib.suppression.model import (
+    BLOCKING,
+    COMPLIANCE,
+    MANUALLY_ADDED,
+    TYPES,
+    Entry,
+    new_entry,
+)
+from infrastructure.local.environment import InternalPorts
+
+COLUMNS = ("recipient", "type", "description", "list_id", "source")
+_ALIASES = {"email": "recipient"}
+_AT_A_TIME = 1000
+
+Row = dict[str, str]
+
+
+def import_csv(lines: Iterable[str], account_id: int, subaccount_id: int | None) -> tuple[int, int]:
+    """Write the rows of a CSV to a list; return how many were written and how many left out."""
+    left_out = 0
+
+    def entries() -> Iterator[Entry]:
+        nonlocal left_out
+        for number, row in rows(lines):
+            try:
+                yield entry_in(row)
+            except ValueError as reason:
+                left_out += 1
+                print(f"line {number}: {row.get('recipient', '')}: {reason}", file=sys.stderr)
+
+    written, found = 0, entries()
+    while batch := list(islice(found, _AT_A_TIME)):
+        store.impose_all(account_id, subaccount_id, batch)
+        written += len(batch)
+    return written, left_out
+
+
+def export_csv(file: IO[str], account_id: int, subaccount_id: int | None) -> int:
+    """Write a list as CSV, oldest update first; return the number of entries."""
+    writer = csv.writer(file)
+    writer.writerow(COLUMNS)
+    written = 0
+    for entry in search.everything(account_id, subaccount_id):
+        writer.writerow(
+            (entry.recipient, entry.type, entry.description, entry.list_id, entry.source)
+        )
+        written += 1
+    return written
+
+
+def rows(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
+    """Yield the number of its last line and the row; raises ``ValueError`` for an unfit header."""
+    reader = csv.reader(lines)
+    header = [_ALIASES.get(name, name) for name in map(_plain, next(reader, []))]
+    if not {"recipient", "type"} <= set(header):
+        raise ValueError("the first line must name the columns, with recipient (or email) and type")
+    for fields in reader:
+        if fields:
+            yield reader.line_num, dict(zip(header, fields, strict=False))
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower()
+
+
+def entry_in(row: Row) -> Entry:
+    """Return the entry that a row describes; raises ``ValueError``."""
+    return new_entry(
+        row.get("recipient", "").strip(),
+        row.get("type", "").strip(),
+        row.get("source", "").strip() or MANUALLY_ADDED,
+        description=row.get("description") or None,
+        list_id=row.get("list_id", "").strip() or None,
+    )
+
+
+def add_compliance(
+    account_id: int,
+    subaccount_id: int | None,
+    recipients: Iterable[str],
+    types: Iterable[str],
+    description: str | None,
+) -> None:
+    """Add entries that customers can neither update nor remove."""
+    wanted = list(types)
+    entries = [
+        new_entry(each, kind, COMPLIANCE, description=description)
+        for each in recipients
+        for kind in wanted
+    ]
+    store.impose_all(account_id, subaccount_id, entries)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line says; return the exit status."""
+    given = _parser().parse_args(arguments)
+    if given.local:
+        _use_local(given.local)
+    try:
+        return int(given.run(given))
+    except (ServiceError, ValueError, csv.Error) as refusal:
+        print(refusal, file=sys.stderr)
+        return 1
+
+
+def _import(given: argparse.Namespace) -> int:
+    with _opened(given.file, "r", sys.stdin) as file:
+        written, left_out = import_csv(file, given.account, given.subaccount)
+    print(f"{written} entries written, {left_out} rows left out")
+    return 1 if left_out else 0
+
+
+def _export(given: argparse.Namespace) -> int:
+    with _opened(given.file, "w", sys.stdout) as file:
+        written = export_csv(file, given.account, given.subaccount)
+    print(f"{written} entries", file=sys.stderr)
+    return 0
+
+
+def _add_compliance(given: argparse.Namespace) -> int:
+    types = given.type or BLOCKING
+    add_compliance(given.account, given.subaccount, given.recipients, types, given.description)
+    return 0
+
+
+def _erase(given: argparse.Namespace) -> int:
+    scope = Scope(given.account, given.subaccount or PRIMARY)
+    if given.whole_account:
+        scope = Scope(given.account, None)
+    for each in given.recipients:
+        print(f"{each}: {privacy.erase(scope, each, compliance=True)} entries and events erased")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Work on a suppression list as its operator.")
+    parser.add_argument("--local", type=Path, metavar="DATA_DIR", help="use the local runtime's")
+    parser.add_argument("--account", type=int, default=1)
+    parser.add_argument("--subaccount", type=int, help="the subaccount's list, not the primary's")
+    commands = parser.add_subparsers(required=True)
+    read = commands.add_parser("import", help="write the rows of a CSV file to the list")
+    read.add_argument("file")
+    read.set_defaults(run=_import)
+    write = commands.add_parser("export", help="write the list to a CSV file")
+    write.add_argument("file")
+    write.set_defaults(run=_export)
+    add = commands.add_parser("add-compliance", help="add entries that customers cannot remove")
+    add.add_argument("recipients", nargs="+")
+    add.add_argument("--type", action="append", choices=TYPES)
+    add.add_argument("--description")
+    add.set_defaults(run=_add_compliance)
+    erase = commands.add_parser("erase", help="delete all entries and events of recipients")
+    erase.add_argument("recipients", nargs="+")
+    erase.add_argument("--whole-account", action="store_true", help="in all subaccounts as well")
+    erase.set_defaults(run=_erase)
+    return parser
+
+
+@contextmanager
+def _opened(name: str, mode: str, standard: IO[str]) -> Iterator[IO[str]]:
+    if name == "-":
+        yield standard
+        return
+    with Path(name).open(
+        mode, newline="", encoding="utf-8-sig" if mode == "r" else "utf-8"
+    ) as file:
+        yield file
+
+
+def _use_local(data_dir: Path) -> None:
+    port = InternalPorts.read(data_dir).cloud
+    os.environ |= {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "STAGE": "local",
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""Accepting transmissions: 10,000 recipients in one request, and one recipient.
+
+The large request (about 5 MB) is compared, in this run, with parsing its JSON and validating it
+with pydantic alone; AWS requests are counted and their time is told apart. Memory is the peak of
+what Python allocates beyond the body itself.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+import tracemalloc
+from collections import Counter
+from typing import Any
+
+import pydantic
+
+from chalicelib.api_keys import model as keys
+from chalicelib.core import recent
+from infrastructure.bootstrap import first_start
+from tests.bench.local_cloud import counted, local_cloud
+
+RECIPIENTS = 10_000
+ROUNDS = 5
+KEY = keys.draw_key()
+
+
+class Address(pydantic.BaseModel):
+    """An address."""
+
+    email: str
+    name: str | None = None
+
+
+class Recipient(pydantic.BaseModel):
+    """A recipient, as pydantic alone would have it."""
+
+    address: Address | str
+    substitution_data: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    tags: list[str] = []
+
+
+class Request(pydantic.BaseModel):
+    """The request, as pydantic alone would have it."""
+
+    content: dict[str, Any]
+    recipients: list[Recipient]
+
+
+def main() -> None:
+    """Measure and print."""
+    with local_cloud():
+        first_start(KEY)
+        import app
+
+        body = _body()
+        print(f"body: {len(body) / 1e6:.1f} MB, {RECIPIENTS} recipients")
+        baseline = statistics.median(_timed(lambda: _alone(body)) for _ in range(ROUNDS))
+        _post(app.app, body)
+        rounds = [_accepted(app.app, body) for _ in range(ROUNDS)]
+        own = statistics.median(seconds for seconds, _ in rounds)
+        requests = max(len(operations) for _, operations in rounds)
+        print(f"JSON and pydantic alone: {baseline * 1000:.0f} ms")
+        _line(f"accept, besides AWS: {own * 1000:.0f} ms", own / baseline, 3.0, "times that")
+        _line(f"AWS requests: {dict(Counter(rounds[0][1]))}", requests, 30, "")
+        _line("peak memory", _peak(app.app, body) / len(body), 6.0, "times the body")
+        _one_recipient(app.app)
+
+
+def _one_recipient(application: Any) -> None:
+    small = _encode({"recipients": [{"address": "a@inbox.test"}], "content": _content()})
+    recent.clear()
+    _, operations = _accepted(application, small)
+    _line(f"one recipient, nothing cached: {operations}", len(operations), 4, "requests")
+
+
+def _line(text: str, figure: float, most: float, unit: str) -> None:
+    verdict = "holds" if figure <= most else "FAILS"
+    print(f"{text}: {figure:.2f} {unit} [{verdict}: at most {most:g}]")
+
+
+def _alone(body: bytes) -> None:
+    Request.model_validate(json.loads(body))
+
+
+def _accepted(application: Any, body: bytes) -> tuple[float, list[str]]:
+    with counted() as requests:
+        seconds = _timed(lambda: _post(application, body))
+    return seconds - requests.seconds, requests.operations
+
+
+def _timed(call: Any) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def _peak(application: Any, body: bytes) -> int:
+    tracemalloc.start()
+    try:
+        _post(application, body)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def _post(application: Any, body: bytes) -> None:
+    from chalicelib.core.request import Request as HttpRequest
+
+    request = HttpRequest(
+        method="POST",
+        path="/api/v1/transmissions",
+        headers={"authorization": KEY, "content-type": "application/json"},
+        raw_body=body,
+    )
+    from chalicelib.api_keys.authenticate import authenticate
+    from chalicelib.transmissions.routes import create_transmission
+
+    request.authenticated = authenticate(request)
+    reply = create_transmission(request)
+    assert reply.status == 200, reply
+
+
+def _body() -> bytes:
+    recipients = [
+        {
+            "address": {"email": f"reader-{i}@inbox.test", "name": f"Reader Number {i}"},
+            "substitution_data": {
+                "first_name": f"Reader{i}",
+                "city": "Reykjavík",
+                "offers": [f"offer {i} {n} with a few words of text to read" for n in range(5)],
+                "balance": i / 7,
+                "vip": i % 7 == 0,
+            },
+            "metadata": {"customer": f"c-{i}", "segment": "newsletter"},
+            "tags": ["news", "2026"],
+        }
+        for i in range(RECIPIENTS)
+    ]
+    return _encode({"recipients": recipients, "content": _content()})
+
+
+def _content() -> dict[str, str]:
+    html = "<html><body>" + "<p>Hello {{first_name}} of {{city}}</p>" * 100 + "</body></html>"
+    return {"from": "news@example.test", "subject": "News for {{first_name}}", "html": html}
+
+
+def _encode(body: Any) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+if __name__ == "__main__":
+    main()

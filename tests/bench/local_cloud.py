@@ -1,0 +1,73 @@
+"""A local cloud with the service's resources, and this process set up to be a part of the service."""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chalicelib.core import aws, queues, recent
+from chalicelib.core.settings import settings
+from tests.unit.infrastructure.clouds import LocalCloud
+
+
+@dataclass
+class Requests:
+    """AWS requests made by this process, by operation, and the seconds they took."""
+
+    operations: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+@contextmanager
+def local_cloud() -> Iterator[None]:
+    """Run a cloud, make this process use it, and create the tables, queues and bucket there."""
+    with tempfile.TemporaryDirectory() as directory:
+        cloud = LocalCloud(Path(directory))
+        cloud.start()
+        os.environ |= {
+            "AWS_ENDPOINT_URL": cloud.url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "STAGE": "bench",
+            "SECRET_KEY": base64.b64encode(bytes(range(32))).decode(),
+        }
+        for forget in (settings.cache_clear, aws.reset, queues.reset, recent.clear):
+            forget()
+        try:
+            from infrastructure.provision import provision
+
+            provision("bench")
+            yield
+        finally:
+            cloud.stop()
+
+
+@contextmanager
+def counted() -> Iterator[Requests]:
+    """Count and time the AWS requests that this process makes within the block."""
+    from botocore.client import BaseClient
+
+    found = Requests()
+    original: Any = BaseClient._make_api_call
+
+    def call(client: Any, operation: str, arguments: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return original(client, operation, arguments)
+        finally:
+            found.operations.append(operation)
+            found.seconds += time.perf_counter() - began
+
+    BaseClient._make_api_call = call  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        BaseClient._make_api_call = original  # type: ignore[method-assign]

@@ -1,0 +1,173 @@
+"""The account side as its users have it: an owner, subaccounts, an operator."""
+
+from __future__ import annotations
+
+import os
+import smtplib
+import ssl
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+
+from tests.journey.service import KEY, ROOT, Answer, Service, eventually
+
+GRANTS = ["transmissions/modify", "smtp/inject", "message_events/view"]
+
+
+def new_subaccount(service: Service, name: str) -> dict[str, Any]:
+    """Create a subaccount with a key that can send and read."""
+    body = {"name": name, "key_label": name, "key_grants": GRANTS}
+    answer = service.request("POST", "/api/v1/subaccounts", body)
+    assert answer.status == 200, answer.body
+    return answer.json["results"]
+
+
+def post(service: Service, recipient: str, key: str, **headers: str) -> Answer:
+    """Send a message over HTTP with a key."""
+    body = {
+        "recipients": [{"address": recipient}],
+        "content": {"from": "hello@example.test", "subject": "Hello", "text": "Hello"},
+    }
+    return service.request("POST", "/api/v1/transmissions", body, key=key, headers=headers)
+
+
+def post_by_smtp(service: Service, recipient: str, username: str, key: str) -> None:
+    """Send a message through the relay; raises what ``smtplib`` raises."""
+    message = EmailMessage()
+    message["From"] = "hello@example.test"
+    message["To"] = recipient
+    message["Subject"] = "Hello"
+    message.set_content("Hello")
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=10) as client:
+        client.starttls(context=context)
+        client.login(username, key)
+        client.send_message(message)
+
+
+def used(service: Service) -> int:
+    """Return how many recipients the account's day has."""
+    answer = service.request("GET", "/api/v1/account?include=usage")
+    return answer.json["results"]["usage"]["day"]["used"]
+
+
+def operate(service: Service, *arguments: str) -> str:
+    """Run the operator's tool on the service and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "infrastructure.admin", "--local", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "DATA_DIR": str(service.data_dir)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.spec("4.5-t1")
+@pytest.mark.spec("5-r6")
+@pytest.mark.spec("5-r7")
+def test_a_subaccount_sends_with_its_key_and_with_the_header(service: Service) -> None:
+    made = new_subaccount(service, "North")
+    number = made["subaccount_id"]
+    before = used(service)
+    own = post(service, "sub-own@inbox.test", made["key"])
+    named = post(service, "sub-named@inbox.test", KEY, **{"X-SVC-SUBACCOUNT": str(number)})
+    alias = post(service, "sub-alias@inbox.test", KEY, **{"X-MSYS-SUBACCOUNT": str(number)})
+    assert own.status == named.status == alias.status == 200
+    post_by_smtp(service, "sub-smtp@inbox.test", "SMTP_Injection", made["key"])
+    username = f"SMTP_Injection:X-SVC-SUBACCOUNT={number}"
+    post_by_smtp(service, "sub-smtp-named@inbox.test", username, KEY)
+    for name in ("sub-own", "sub-named", "sub-alias", "sub-smtp", "sub-smtp-named"):
+        recipient = f"{name}@inbox.test"
+        service.arrived(recipient)
+        eventually(lambda recipient=recipient: "delivery" in service.event_types(recipient))
+        assert service.events(recipients=recipient)[0]["subaccount_id"] == str(number)
+    assert used(service) == before + 5
+
+
+@pytest.mark.spec("3-t7")
+@pytest.mark.spec("2.6-t3")
+def test_a_suspended_subaccount_cannot_send_and_can_read(service: Service) -> None:
+    made = new_subaccount(service, "South")
+    path = f"/api/v1/subaccounts/{made['subaccount_id']}"
+    assert service.request("PUT", path, {"status": "suspended"}).status == 200
+    answer = eventually(
+        lambda: (found := post(service, "never@inbox.test", made["key"])).status == 403 and found
+    )
+    assert "suspended" in answer.json["errors"][0]["description"]
+    with pytest.raises(smtplib.SMTPDataError) as refused:
+        post_by_smtp(service, "never@inbox.test", "SMTP_Injection", made["key"])
+    assert refused.value.smtp_code == 550
+    assert b"5.7.1" in refused.value.smtp_error
+    reading = service.request("GET", "/api/v1/events/message", key=made["key"])
+    assert reading.status == 200
+    assert service.request("PUT", path, {"status": "active"}).status == 200
+    eventually(lambda: post(service, "again@inbox.test", made["key"]).status == 200)
+
+
+@pytest.mark.spec("5-r2")
+@pytest.mark.spec("5-r4")
+def test_a_key_works_from_its_addresses_until_it_is_deleted(service: Service) -> None:
+    body = {"label": "here", "grants": GRANTS, "valid_ips": ["127.0.0.0/8", "::1"]}
+    made = service.request("POST", "/api/v1/api-keys", body).json["results"]
+    path = f"/api/v1/api-keys/{made['id']}"
+    forged = {"X-Forwarded-For": "127.0.0.1"}
+    assert post(service, "here@inbox.test", made["key"]).status == 200
+    post_by_smtp(service, "here-smtp@inbox.test", "SMTP_Injection", made["key"])
+    assert service.request("PUT", path, {"valid_ips": ["198.51.100.7"]}).status == 200
+    eventually(lambda: post(service, "h@inbox.test", made["key"], **forged).status == 403)
+    assert service.request("DELETE", path).status == 204
+    eventually(lambda: post(service, "h@inbox.test", made["key"]).status == 401)
+
+    def is_refused_by_smtp() -> bool:
+        try:
+            post_by_smtp(service, "h@inbox.test", "SMTP_Injection", made["key"])
+        except smtplib.SMTPAuthenticationError as refusal:
+            return refusal.smtp_code == 535
+        return False
+
+    eventually(is_refused_by_smtp)
+
+
+@pytest.mark.spec("8-t2")
+@pytest.mark.spec("7-t9")
+def test_an_operator_limits_an_account_to_the_message(own_service: Service) -> None:
+    own_service.start(KEY_CACHE_SECONDS="0")
+    assert post(own_service, "first@inbox.test", KEY).status == 200
+    operate(own_service, "set-plan", "1", "--daily", "21")
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(
+            pool.map(lambda n: post(own_service, f"race-{n}@inbox.test", KEY), range(60))
+        )
+    assert sorted({answer.status for answer in answers}) == [200, 420]
+    assert sum(answer.status == 200 for answer in answers) == 20
+    assert used(own_service) == 21
+    with pytest.raises(smtplib.SMTPDataError) as refused:
+        post_by_smtp(own_service, "late@inbox.test", "SMTP_Injection", KEY)
+    assert refused.value.smtp_code == 451
+    assert b"4.7.1" in refused.value.smtp_error
+
+
+def test_an_operator_opens_another_account_that_sees_nothing_of_the_first(
+    service: Service,
+) -> None:
+    told = dict(
+        line.rsplit(" ", 1) for line in operate(service, "create-account", "Other Ltd").splitlines()
+    )
+    key, number = told["key"], told["account"]
+    shown = service.request("GET", "/api/v1/account", key=key).json["results"]
+    assert (str(shown["customer_id"]), shown["company_name"]) == (number, "Other Ltd")
+    assert service.request("GET", "/api/v1/subaccounts", key=key).json["results"] == []
+    assert service.request("GET", "/api/v1/events/message", key=key).json["total_count"] == 0
+    assert post(service, "foreign@inbox.test", key).json["errors"][0]["code"] == "7001"
+    assert f"{number}\tactive\tstandard\tOther Ltd" in operate(service, "list-accounts")
+    operate(service, "revoke-key", number, told["key id"])
+    eventually(lambda: service.request("GET", "/api/v1/account", key=key).status == 401)

@@ -1,0 +1,130 @@
+"""An account's mail leaves by the sending IPs of its pools; a new IP is warmed up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.journey.service import ROOT, Answer, Service, eventually
+from tests.unit.delivery.scripted_server import ScriptedServer
+
+DOMAIN = "pools-journey.test"
+WARMING, WARM = "198.51.100.1", "198.51.100.2"
+FIRST_DAY = 200
+
+
+class Sender:
+    """An account of its own, so that its sending IPs are not those of other journeys."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        told = dict(line.rsplit(" ", 1) for line in self.admin("create-account", "Pools"))
+        self.account, self._key = told["account"], told["key"]
+
+    def admin(self, *arguments: str) -> list[str]:
+        """Run the operator's tool; return the lines that it prints."""
+        ran = subprocess.run(
+            [sys.executable, "-m", "infrastructure.admin", "--local", *arguments],
+            cwd=ROOT,
+            env=os.environ | {"DATA_DIR": str(self._service.data_dir)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout.splitlines()
+
+    def call(self, method: str, path: str, body: Any = None) -> Answer:
+        return self._service.request(method, f"/api/v1{path}", body, key=self._key)
+
+    def results(self, method: str, path: str, body: Any = None) -> Any:
+        answer = self.call(method, path, body)
+        assert answer.status == 200, answer.body
+        return answer.json["results"]
+
+    def verify_domain(self) -> None:
+        self.results("POST", "/sending-domains", {"domain": DOMAIN})
+        self.results("POST", f"/sending-domains/{DOMAIN}/verify", {"dkim_verify": True})
+
+    def send(self, count: int, name: str, **options: Any) -> str:
+        body = {
+            "options": options,
+            "recipients": [{"address": f"{name}{n}@inbox.test"} for n in range(count)],
+            "content": {"from": f"a@{DOMAIN}", "subject": "Pools", "text": "Hello"},
+        }
+        return self.results("POST", "/transmissions", body)["id"]
+
+    def deliveries(self, transmission: str, count: int) -> Counter[tuple[str, str]]:
+        """Wait for ``count`` deliveries; return how many left by which pool and IP."""
+        path = f"/events/message?transmissions={transmission}&events=delivery&per_page=1000"
+
+        def found() -> list[Any]:
+            events = self.results("GET", path)
+            return events if len(events) >= count else []
+
+        return Counter((each["ip_pool"], each["sending_ip"]) for each in eventually(found))
+
+
+@pytest.fixture(scope="module")
+def sender(service: Service) -> Sender:
+    made = Sender(service)
+    made.verify_domain()
+    return made
+
+
+@pytest.fixture
+def hosts() -> Iterator[tuple[ScriptedServer, ScriptedServer]]:
+    """What stands behind the two sending IPs."""
+    with ScriptedServer() as one, ScriptedServer() as two:
+        yield one, two
+
+
+@pytest.mark.spec("4.7-t1")
+@pytest.mark.spec("4.7-t2")
+@pytest.mark.spec("4.7-t3")
+@pytest.mark.spec("4.7-t5")
+@pytest.mark.spec("2.8-t1")
+@pytest.mark.spec("2.8-t5")
+@pytest.mark.spec("2.8-t6")
+def test_a_new_ip_takes_its_days_volume_and_the_overflow_pool_the_rest(
+    sender: Sender, hosts: tuple[ScriptedServer, ScriptedServer]
+) -> None:
+    assert sender.results("POST", "/ip-pools", {"name": "Spare"}) == {"id": "spare"}
+    new = {"name": "New IPs", "auto_warmup_overflow_pool": "spare", "signing_domain": DOMAIN}
+    assert sender.results("POST", "/ip-pools", new) == {"id": "new_ips"}
+    for pool, address, host in (("spare", WARM, hosts[1]), ("new_ips", WARMING, hosts[0])):
+        way = ("--pool", pool, "--smarthost", f"127.0.0.1:{host.port}")
+        warmup = ["--auto-warmup"] if address == WARMING else []
+        name = f"{pool.replace('_', '-')}.{DOMAIN}"
+        sender.admin("add-sending-ip", sender.account, address, name, *way, *warmup)
+
+    sent = sender.send(FIRST_DAY + 20, "warm", ip_pool="New_IPs")
+    assert sender.deliveries(sent, FIRST_DAY + 20) == {
+        ("new_ips", WARMING): FIRST_DAY,
+        ("spare", WARM): 20,
+    }
+    assert [len(host.contents) for host in hosts] == [FIRST_DAY, 20]
+    for host, name in zip(hosts, ("new-ips", "spare"), strict=True):
+        assert {each.commands[0] for each in host.conversations} == {f"EHLO {name}.{DOMAIN}"}
+
+    assert sender.call("DELETE", "/ip-pools/new_ips").status == 204
+    listed = sender.results("GET", "/ip-pools")
+    assert [pool["id"] for pool in listed] == ["default", "spare"]
+    assert listed[0]["ips"] == [
+        {
+            "external_ip": WARMING,
+            "hostname": f"new-ips.{DOMAIN}",
+            "auto_warmup_enabled": True,
+            "auto_warmup_stage": 1,
+        }
+    ]
+    path = f"/sending-ips/{WARMING}"
+    message = {"message": "Updated Sending IP."}
+    assert sender.results("PUT", path, {"ip_pool": "spare"}) == message
+    assert sender.results("GET", path)["ip_pool"] == "spare"

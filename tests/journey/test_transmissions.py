@@ -1,0 +1,303 @@
+"""Transmissions in full, as their users meet them."""
+
+from __future__ import annotations
+
+import base64
+import email
+import email.policy
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+
+from tests.journey.service import Service, eventually
+
+TRANSMISSIONS = "/api/v1/transmissions"
+INLINE = {"from": "hello@example.test", "subject": "s", "text": "t"}
+
+
+def post(service: Service, to: Any, content: Any = None, **fields: Any) -> Any:
+    body = {"recipients": to, "content": content or INLINE} | fields
+    return service.request("POST", TRANSMISSIONS, body)
+
+
+def to(*addresses: str) -> list[dict[str, Any]]:
+    return [{"address": address} for address in addresses]
+
+
+def accepted(answer: Any) -> str:
+    assert answer.status == 200, answer.body
+    return answer.json["results"]["id"]
+
+
+def message(service: Service, recipient: str) -> EmailMessage:
+    (raw,) = service.arrived(recipient)
+    return email.message_from_bytes(raw, policy=email.policy.default)
+
+
+def at(seconds: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat(timespec="seconds")
+
+
+def code(answer: Any) -> tuple[int, str]:
+    return answer.status, answer.json["errors"][0]["code"]
+
+
+@pytest.mark.spec("2.2-t8")
+@pytest.mark.spec("2.2-t9")
+def test_attachments_and_inline_images_arrive_as_they_were(service: Service) -> None:
+    data = bytes(range(256)) * 20
+    file = {"name": "Überblick 2026.pdf", "type": "application/pdf"}
+    content = INLINE | {
+        "html": '<img src="cid:logo">',
+        "attachments": [file | {"data": base64.b64encode(data).decode()}],
+        "inline_images": [{"name": "logo", "type": "image/png", "data": "iVBORw0KGgo="}],
+    }
+    accepted(post(service, to("files@inbox.test"), content))
+    arrived = message(service, "files@inbox.test")
+    assert arrived.get_content_type() == "multipart/mixed"
+    (attachment,) = arrived.iter_attachments()
+    assert attachment.get_filename() == "Überblick 2026.pdf"
+    assert attachment.get_content() == data
+    image = next(part for part in arrived.walk() if part["Content-ID"])
+    assert image["Content-ID"] == "<logo>"
+
+
+@pytest.mark.spec("2.2-r1")
+def test_a_pre_built_message_is_filled_in_and_otherwise_left_alone(service: Service) -> None:
+    raw = (
+        "From: hello@example.test\nSubject: Hi {{name}}\nX-Note: {{name}}\n"
+        "Content-Type: text/plain; charset=utf-8\n\nDear {{name}},\nbye\n"
+    )
+    recipient = [{"address": "raw@inbox.test", "substitution_data": {"name": "Zoë"}}]
+    accepted(post(service, recipient, {"email_rfc822": raw}))
+    arrived = message(service, "raw@inbox.test")
+    assert arrived["Subject"] == "Hi Zoë"
+    assert arrived["X-Note"] == "Zoë"
+    assert arrived.get_content().splitlines() == ["Dear Zoë,", "bye"]
+
+
+@pytest.mark.spec("2.2-r5")
+@pytest.mark.parametrize("raw", ["no header at all", "From: a@example.test\n\n..dots\n..more\n"])
+def test_a_pre_built_message_that_is_none_is_refused(service: Service, raw: str) -> None:
+    assert code(post(service, to("x@inbox.test"), {"email_rfc822": raw})) == (422, "3020")
+
+
+def test_cc_and_bcc_see_the_primary_recipient(service: Service) -> None:
+    recipients = [
+        {"address": "cc-to@inbox.test"},
+        {"address": {"email": "cc-cc@inbox.test", "header_to": "cc-to@inbox.test"}},
+        {"address": {"email": "cc-bcc@inbox.test", "header_to": "cc-to@inbox.test"}},
+    ]
+    content = INLINE | {"headers": {"CC": "cc-cc@inbox.test"}}
+    accepted(post(service, recipients, content))
+    for address in ("cc-to@inbox.test", "cc-cc@inbox.test", "cc-bcc@inbox.test"):
+        arrived = message(service, address)
+        assert arrived["To"] == "cc-to@inbox.test"
+        assert arrived["CC"] == "cc-cc@inbox.test"
+
+
+@pytest.mark.spec("2.1-t2")
+def test_override_replaces_from_reply_to_and_names_the_list(service: Service) -> None:
+    content = INLINE | {"from": {"email": "hello@example.test", "name": "Ann"}}
+    override = {"from": "other@example.test", "reply_to": "r@x.test", "list_id": "news.example"}
+    accepted(post(service, to("override@inbox.test"), content, override=override))
+    arrived = message(service, "override@inbox.test")
+    assert arrived["From"] == "Ann <other@example.test>"
+    assert arrived["Reply-To"] == "r@x.test"
+    assert arrived["List-Id"] == "<news.example>"
+
+
+@pytest.mark.spec("2.1-t16")
+def test_style_sheets_are_inlined_on_request(service: Service) -> None:
+    html = "<html><head><style>p{color:red}</style></head><body><p>x</p></body></html>"
+    content = INLINE | {"html": html}
+    accepted(post(service, to("css@inbox.test"), content, options={"inline_css": True}))
+    body = message(service, "css@inbox.test").get_body(("html",))
+    assert body is not None
+    assert '<p style="color:red' in body.get_content().replace(" ;", ";").replace(": ", ":")
+
+
+def test_bodies_are_verbatim_without_substitutions(service: Service) -> None:
+    content = INLINE | {"subject": "{{x}}", "text": "{{x}} {{ not a template"}
+    options = {"perform_substitutions": False}
+    accepted(
+        post(service, to("verb@inbox.test"), content, options=options, substitution_data={"x": "1"})
+    )
+    arrived = message(service, "verb@inbox.test")
+    assert arrived["Subject"] == "1"
+    assert arrived.get_content().strip() == "{{x}} {{ not a template"
+
+
+def test_a_render_fault_fails_one_recipient_and_not_the_others(service: Service) -> None:
+    content = INLINE | {"text": "{{if n > 1}}many{{end}}"}
+    recipients = [
+        {"address": "fault@inbox.test"},
+        {"address": "no-fault@inbox.test", "substitution_data": {"n": 2}},
+    ]
+    sent = accepted(post(service, recipients, content))
+    service.arrived("no-fault@inbox.test")
+    eventually(lambda: service.event_types("fault@inbox.test") == ["generation_failure"])
+    failure = service.events(recipients="fault@inbox.test")[0]
+    assert failure["error_code"] == "554"
+    assert "part text" in failure["reason"]
+    shown = service.request("GET", f"{TRANSMISSIONS}/{sent}").json["results"]["transmission"]
+    assert (shown["num_generated"], shown["num_failed_gen"]) == (1, 1)
+    assert shown["state"] == "Success"
+
+
+@pytest.mark.spec("4.1-r3")
+@pytest.mark.spec("4.1-r5")
+def test_a_repeated_key_replays_the_answer_and_sends_once(service: Service) -> None:
+    body = {"recipients": to("idem@inbox.test"), "content": INLINE}
+    headers = {"Idempotency-Key": "journey-1"}
+    first = service.request("POST", TRANSMISSIONS, body, headers=headers)
+    again = service.request("POST", TRANSMISSIONS, body, headers=headers)
+    assert again.json == first.json
+    assert again.headers["x-idempotent-replayed"] == "true"
+    other = service.request("POST", TRANSMISSIONS, body | {"campaign_id": "x"}, headers=headers)
+    assert code(other) == (409, "1600")
+    service.arrived("idem@inbox.test")
+    assert len(service.mailbox(to="idem@inbox.test")) == 1
+
+
+@pytest.mark.spec("4.1-r4")
+def test_of_fifty_parallel_requests_with_one_key_one_sends(service: Service) -> None:
+    body = {"recipients": to("race@inbox.test"), "content": INLINE}
+
+    def send(_: int) -> Any:
+        return service.request("POST", TRANSMISSIONS, body, headers={"Idempotency-Key": "race"})
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(send, range(50)))
+    assert {answer.status for answer in answers} <= {200, 409}
+    fresh = [a for a in answers if a.status == 200 and "x-idempotent-replayed" not in a.headers]
+    assert len(fresh) == 1
+    assert len({a.json["results"]["id"] for a in answers if a.status == 200}) == 1
+    assert {code(a)[1] for a in answers if a.status == 409} <= {"1601"}
+    service.arrived("race@inbox.test")
+    assert len(service.mailbox(to="race@inbox.test")) == 1
+
+
+@pytest.mark.spec("4.1-r1")
+@pytest.mark.parametrize("key", ["", "with blank", "x" * 256, "ümlaut"])
+def test_a_malformed_key_is_refused(service: Service, key: str) -> None:
+    body = {"recipients": to("x@inbox.test"), "content": INLINE}
+    headers = {"Idempotency-Key": key.encode("utf-8").decode("latin-1")}
+    answer = service.request("POST", TRANSMISSIONS, body, headers=headers)
+    assert code(answer) == (400, "1602")
+
+
+@pytest.mark.spec("3-t9")
+def test_a_scheduled_transmission_starts_at_its_time(service: Service) -> None:
+    options = {"start_time": at(3)}
+    sent = accepted(post(service, to("sched-a@inbox.test", "sched-b@inbox.test"), options=options))
+    shown = service.request("GET", f"{TRANSMISSIONS}/{sent}").json["results"]["transmission"]
+    assert shown["state"] == "submitted"
+    assert service.mailbox(to="sched-a@inbox.test") == []
+    service.arrived("sched-a@inbox.test")
+    service.arrived("sched-b@inbox.test")
+    eventually(lambda: _state(service, sent) == "Success")
+
+
+def test_a_due_transmission_starts_after_the_service_was_down(own_service: Service) -> None:
+    own_service.start()
+    accepted(post(own_service, to("down@inbox.test"), options={"start_time": at(4)}))
+    own_service.stop()
+    own_service.start()
+    own_service.arrived("down@inbox.test")
+    assert len(own_service.mailbox(to="down@inbox.test")) == 1
+
+
+def test_a_cancelled_transmission_is_not_sent(service: Service) -> None:
+    sent = accepted(post(service, to("cancel@inbox.test"), options={"start_time": at(600)}))
+    assert service.request("DELETE", f"{TRANSMISSIONS}/{sent}").status == 204
+    assert _state(service, sent) == "Canceled"
+    assert code(service.request("DELETE", f"{TRANSMISSIONS}/{sent}")) == (409, "2006")
+    assert code(service.request("DELETE", f"{TRANSMISSIONS}/12345")) == (404, "1600")
+
+
+def test_a_cancelled_campaign_bounces_each_recipient(service: Service) -> None:
+    addresses = to("camp-a@inbox.test", "camp-b@inbox.test")
+    accepted(post(service, addresses, campaign_id="stop-me", options={"start_time": at(600)}))
+    assert service.request("DELETE", TRANSMISSIONS + "?campaign_id=stop-me").status == 204
+    for address in ("camp-a@inbox.test", "camp-b@inbox.test"):
+        eventually(lambda address=address: service.event_types(address) == ["bounce"])
+        assert service.events(recipients=address)[0]["bounce_class"] == "25"
+
+
+@pytest.mark.spec("8-t4")
+@pytest.mark.parametrize("when", ["tomorrow", "2026-01-01", "2026-01-01T00:00:00", at(4 * 86_400)])
+def test_a_start_time_that_cannot_be_is_refused(service: Service, when: str) -> None:
+    answer = post(service, to("x@inbox.test"), options={"start_time": when})
+    assert code(answer) == (422, "1300")
+
+
+def _state(service: Service, transmission_id: str) -> str:
+    answer = service.request("GET", f"{TRANSMISSIONS}/{transmission_id}")
+    return answer.json["results"]["transmission"]["state"]
+
+
+@pytest.mark.spec("2.1-t3")
+def test_a_stored_list_is_sent_to(service: Service) -> None:
+    count = 250
+    recipients = [{"address": f"list-{i}@inbox.test"} for i in range(count)]
+    created = service.request(
+        "POST", "/api/v1/recipient-lists", {"id": "journey", "recipients": recipients}
+    )
+    assert created.status == 200, created.body
+    sent = accepted(post(service, {"list_id": "journey"}))
+    eventually(lambda: len(service.mailbox(to="list-", limit="1000")) == count)
+    eventually(lambda: _state(service, sent) == "Success")
+    assert code(post(service, {"list_id": "unknown"})) == (422, "1603")
+
+
+@pytest.mark.spec("2.1-t4")
+def test_a_stored_template_is_sent_with_its_options(service: Service) -> None:
+    template = {
+        "id": "journey-template",
+        "published": True,
+        "options": {"open_tracking": False},
+        "content": INLINE | {"subject": "Stored for {{name}}"},
+    }
+    assert service.request("POST", "/api/v1/templates", template).status == 200
+    recipient = [{"address": "stored@inbox.test", "substitution_data": {"name": "Ann"}}]
+    accepted(post(service, recipient, {"template_id": "journey-template"}))
+    assert message(service, "stored@inbox.test")["Subject"] == "Stored for Ann"
+    eventually(lambda: len(service.event_types("stored@inbox.test")) == 2)
+    event = service.events(recipients="stored@inbox.test")[0]
+    assert event["template_id"] == "journey-template"
+    assert event["open_tracking"] is False
+
+
+@pytest.mark.spec("4.1-r8")
+def test_an_unknown_template_is_refused(service: Service) -> None:
+    assert code(post(service, to("x@inbox.test"), {"template_id": "none"})) == (422, "1603")
+
+
+@pytest.mark.spec("4.1-r7")
+def test_an_unknown_dkim_key_is_refused(service: Service) -> None:
+    answer = post(service, to("x@inbox.test"), options={"dkim_key": "none"})
+    assert code(answer) == (400, "1100")
+
+
+@pytest.mark.spec("4.1-r9")
+def test_an_unknown_tracking_domain_is_refused(service: Service) -> None:
+    assert post(service, to("x@inbox.test"), tracking_domain="no.test").status == 400
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        ({"template_id": "a", "html": "x"}, "1301"),
+        ({"template_id": "a", "ab_test_id": "b"}, "1301"),
+        ({"email_rfc822": "From: a@b.c\n\nx", "subject": "s"}, "1301"),
+        ({"from": "hello@example.test", "subject": "s"}, "1400"),
+        (INLINE | {"headers": {"Subject": "x"}}, "3002"),
+        (INLINE | {"attachments": [{"name": "a", "type": "t/x", "data": "?"}]}, "3010"),
+    ],
+)
+def test_content_that_cannot_be_is_refused(service: Service, content: Any, wanted: str) -> None:
+    assert code(post(service, to("x@inbox.test"), content)) == (422, wanted)

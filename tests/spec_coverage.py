@@ -1,0 +1,43 @@
+"""Which statements of the specification no test shows: ``python -m tests.spec_coverage``.
+
+Prints each statement of ``spec-rules.tsv`` that no test cites with ``@pytest.mark.spec``, and how
+many there are.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+
+
+def statements() -> dict[str, str]:
+    """Return the specification's statements, by id."""
+    rows = (TESTS / "spec-rules.tsv").read_text(encoding="utf-8").splitlines()
+    return {name: text for name, _, text in (row.partition("\t") for row in rows) if name}
+
+
+def citations() -> Iterator[tuple[str, str]]:
+    """Yield the id in each ``pytest.mark.spec("...")`` of the tests, and where it stands."""
+    for path in sorted(TESTS.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.spec":
+                place = f"{path.relative_to(TESTS.parent)}:{node.lineno}"
+                for argument in node.args:
+                    yield ast.literal_eval(argument), place
+
+
+def main() -> None:
+    """Print what is not cited."""
+    known = statements()
+    cited = {name for name, _ in citations()}
+    missing = [name for name in known if name not in cited]
+    for name in missing:
+        print(f"{name}\t{known[name]}")
+    print(f"{len(missing)} of {len(known)} statements are cited by no test")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from chalicelib.accounts import store
+from chalicelib.accounts.model import Account
+from chalicelib.api_keys.grants import PRIMARY_GRANTS
+from chalicelib.core import clock, recent
+from chalicelib.core.dynamo import Table
+from tests.fake_cloud import aws_requests
+from tests.unit.calling import Client
+from tests.unit.people import limit, make_account, make_domain, make_key, transmission
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+ACCOUNT = "/api/v1/account"
+NOW = datetime(2026, 1, 31, 9, 5, tzinfo=UTC).timestamp()
+
+
+@pytest.fixture
+def owner(cloud: None) -> Client:
+    make_account()
+    make_domain("example.test")
+    return make_key()
+
+
+@pytest.mark.spec("4.6-t1")
+@pytest.mark.spec("2.7-t12")
+def test_usage_is_shown_only_when_it_is_asked_for(owner: Client) -> None:
+    assert "usage" not in owner.get(ACCOUNT).results
+    assert "usage" not in owner.get(f"{ACCOUNT}?include=other").results
+    with clock.use(lambda: NOW):
+        owner.post("/api/v1/transmissions", transmission("me@example.test", "a@b.test", "c@d.test"))
+        limit(daily=50, monthly=100)
+        shown = owner.get(f"{ACCOUNT}?include=usage").results["usage"]
+    assert shown == {
+        "timestamp": "2026-01-31T09:05:00.000Z",
+        "day": {
+            "limit": 50,
+            "used": 2,
+            "start": "2026-01-30T10:00:00.000Z",
+            "end": "2026-01-31T10:00:00.000Z",
+        },
+        "month": {
+            "limit": 100,
+            "used": 2,
+            "start": "2026-01-01T00:00:00.000Z",
+            "end": "2026-02-01T00:00:00.000Z",
+        },
+        "sandbox": {"used": 0, "limit": 5},
+    }
+
+
+def test_a_limit_that_is_not_there_is_shown_as_minus_one(owner: Client) -> None:
+    shown = owner.get(f"{ACCOUNT}?include=usage").results["usage"]
+    assert (shown["day"]["limit"], shown["month"]["limit"]) == (-1, -1)
+
+
+@pytest.mark.spec("2.7-t12")
+@pytest.mark.spec("2.7-t8")
+def test_an_enterprise_account_has_no_usage(owner: Client) -> None:
+    store.change(1, lambda account: replace(account, service_level="enterprise"))
+    shown = owner.get(f"{ACCOUNT}?include=usage").results
+    assert shown["service_level"] == "enterprise"
+    assert "usage" not in shown
+    assert owner.get("/api/v1/usage").status == 403
+
+
+def test_usage_is_shown_by_feature(owner: Client) -> None:
+    with clock.use(lambda: NOW):
+        assert "last_usage_date" not in owner.get("/api/v1/usage").results["messaging"]
+        owner.post("/api/v1/transmissions", transmission())
+        shown = owner.get("/api/v1/usage").results
+    assert shown["messaging"]["day"]["used"] == shown["messaging"]["month"]["used"] == 1
+    assert shown["messaging"]["last_usage_date"] == "2026-01-31T09:05:00.000Z"
+    assert shown["recipient_validation"]["day"]["used"] == 0
+
+
+@pytest.mark.spec("4.6-t2")
+@pytest.mark.spec("5-r9")
+def test_name_options_and_the_two_factor_requirement_can_be_changed(owner: Client) -> None:
+    body = {"company_name": "New", "tfa_required": True, "options": {"inline_seeds": False}}
+    assert owner.put(ACCOUNT, body).results == {"message": "Account has been updated"}
+    shown = owner.get(ACCOUNT).results
+    assert (shown["company_name"], shown["tfa_required"]) == ("New", True)
+    assert shown["options"]["inline_seeds"] is False
+    assert shown["options"]["rest_tracking_default"] is True
+
+
+@pytest.mark.spec("4.6-t2")
+def test_what_a_change_does_not_name_stays(owner: Client) -> None:
+    owner.put(ACCOUNT, {"tfa_required": True, "options": {"smtp_tracking_default": True}})
+    owner.put(ACCOUNT, {"company_name": "New", "options": {"click_tracking": False}})
+    owner.put(ACCOUNT, {"company_name": None})
+    shown = owner.get(ACCOUNT).results
+    assert (shown["company_name"], shown["tfa_required"]) == ("New", True)
+    assert shown["options"]["smtp_tracking_default"] is True
+    assert shown["options"]["click_tracking"] is False
+
+
+@pytest.mark.spec("1-r5")
+def test_what_an_account_does_not_have_is_ignored(owner: Client) -> None:
+    body = {"status": "terminated", "service_level": "enterprise", "options": {"rockets": True}}
+    assert owner.put(ACCOUNT, body).status == 200
+    shown = owner.get(ACCOUNT).results
+    assert (shown["status"], shown["service_level"]) == ("active", "standard")
+    assert "rockets" not in shown["options"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"company_name": 7},
+        {"company_name": "x" * 257},
+        {"tfa_required": "yes"},
+        {"options": []},
+        {"options": {"click_tracking": 1}},
+        [],
+    ],
+)
+def test_a_field_of_another_type_is_refused(owner: Client, body: object) -> None:
+    answer = owner.put(ACCOUNT, body)
+    assert (answer.status, answer.error["code"]) == (422, "1300")
+
+
+@pytest.mark.spec("5-r5")
+def test_without_the_grant_the_account_is_out_of_reach(owner: Client) -> None:
+    viewer = make_key(grants={"account/view"})
+    assert viewer.get(ACCOUNT).status == 200
+    assert viewer.put(ACCOUNT, {}).status == 403
+    other = make_key(grants=PRIMARY_GRANTS - {"account/view", "usage/view"})
+    assert other.get(ACCOUNT).status == other.get("/api/v1/usage").status == 403
+
+
+def test_a_change_that_comes_in_between_is_not_lost(owner: Client) -> None:
+    calls: list[str] = []
+
+    def edit(account: Account) -> Account:
+        calls.append(account.company_name)
+        if len(calls) == 1:
+            store.change(1, lambda other: replace(other, company_name="Theirs"))
+        return replace(account, tfa_required=True)
+
+    changed = store.change(1, edit)
+    assert calls == ["Company 1", "Theirs"]
+    assert (changed.company_name, changed.tfa_required) == ("Theirs", True)
+    assert store.get(1) == changed
+
+
+def test_an_account_that_does_not_exist_cannot_be_changed() -> None:
+    with pytest.raises(store.UnknownAccount, match="account 9 does not exist"):
+        store.change(9, lambda account: account)
+    with pytest.raises(store.UnknownAccount):
+        store.acting(9)
+
+
+def test_the_account_that_acts_is_remembered_until_it_changes_here(owner: Client) -> None:
+    assert store.acting(1).company_name == "Company 1"
+    with aws_requests() as made:
+        store.acting(1)
+    assert made == []
+    owner.put(ACCOUNT, {"company_name": "New"})
+    assert store.acting(1).company_name == "New"
+
+
+def test_ids_of_accounts_are_drawn_in_order_and_accounts_are_listed_by_them() -> None:
+    drawn = [store.draw_id() for _ in range(3)]
+    assert drawn == [1, 2, 3]
+    for number in (10, 2):
+        make_account(number)
+    assert [account.customer_id for account in store.all_accounts()] == [2, 10]
+
+
+def test_a_key_of_an_account_that_is_gone_is_a_fault_and_shows_nothing(owner: Client) -> None:
+    Table("config").delete(*store.key_of(1))
+    recent.clear()
+    assert owner.get(ACCOUNT).status == 500

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.accounts import store
+from chalicelib.accounts.model import Account
+from chalicelib.accounts.plan import self_hosted_plan
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+MINE = Account(
+    1,
+    "Example Ltd",
+    created=1_769_850_300.75,
+    updated=1_769_850_301.0,
+    tfa_required=True,
+    subscription=self_hosted_plan(1_769_850_300.75),
+    options={"smtp_tracking_default": True},
+)
+
+
+def test_an_account_comes_back_with_all_its_fields() -> None:
+    assert store.create(MINE)
+    assert store.get(1) == MINE
+
+
+def test_an_account_that_does_not_exist_is_none() -> None:
+    store.create(MINE)
+    assert store.get(11) is None
+
+
+def test_the_id_of_an_account_cannot_be_taken_twice() -> None:
+    store.create(MINE)
+    assert not store.create(Account(1, "Another", created=0.0, updated=0.0))
+    assert store.get(1) == MINE

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from chalicelib.accounts import store, usage
+from chalicelib.accounts.plan import Plan
+from chalicelib.accounts.usage import Meter
+from chalicelib.core import clock, dynamo, recent
+from chalicelib.core.dynamo import Table, TransactionFailed
+from chalicelib.core.errors import ApiError
+from tests.fake_cloud import aws_requests
+from tests.unit.people import limit, make_account
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+CONFIG = Table("config")
+
+
+class Time:
+    now = datetime(2026, 1, 31, 21, 30, tzinfo=UTC).timestamp()
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def time(cloud: None) -> Iterator[Time]:
+    moving = Time()
+    with clock.use(moving):
+        make_account()
+        yield moving
+
+
+def meter() -> Meter:
+    """Read the counter of account 1, as acceptance does."""
+    counters = usage.counters_to_read(1)
+    found = recent.read([store.key_of(1)], anew=counters)
+    return usage.meter(store.from_item(found[store.key_of(1)]), counters, found)
+
+
+def record(name: str = "r") -> dynamo.Write:
+    return dynamo.put(CONFIG, {"pk": name, "sk": "record"}, condition="attribute_not_exists(#pk)")
+
+
+def code(call: Any) -> str:
+    with pytest.raises(ApiError) as refused:
+        call()
+    assert refused.value.status == 420
+    return str(refused.value.code)
+
+
+def test_recipients_are_counted_with_what_is_written_in_one_request() -> None:
+    read = meter()
+    with aws_requests() as made:
+        read.reserve(3, [record()])
+    assert [request.operation for request in made] == ["TransactWriteItems"]
+    assert CONFIG.get("r", "record")
+    assert usage.used(1)[0].day == 3
+
+
+@pytest.mark.spec("8-t2")
+def test_what_exceeds_a_limit_is_refused_whole_and_writes_nothing() -> None:
+    limit(daily=10)
+    meter().reserve(8, [record("first")])
+    with aws_requests() as made:
+        assert code(lambda: meter().reserve(3, [record("second")])) == "2102"
+    assert "TransactWriteItems" not in [request.operation for request in made]
+    assert CONFIG.get("second", "record") is None
+    meter().reserve(2, [record("third")])
+    assert usage.used(1)[0].day == 10
+    assert code(lambda: meter().check(1)) == "2102"
+
+
+@pytest.mark.parametrize("hours_since", [0, 1, 30])
+def test_two_at_once_do_not_both_slip_under_a_limit(time: Time, hours_since: int) -> None:
+    limit(daily=10)
+    meter().reserve(4, [])
+    time.now += hours_since * 3600
+    room = 10 - usage.used(1)[0].day
+    one, other = meter(), meter()
+    one.reserve(room, [record("one")])
+    assert code(lambda: other.reserve(room, [record("other")])) == "2102"
+    assert CONFIG.get("other", "record") is None
+    assert usage.used(1)[0].day == 10
+
+
+def test_two_first_ones_at_once_do_not_both_slip_under_a_limit() -> None:
+    limit(hourly=5)
+    one, other = meter(), meter()
+    one.reserve(5, [])
+    assert code(lambda: other.reserve(1, [])) == "2101"
+
+
+def test_two_at_once_that_both_fit_are_both_counted(time: Time) -> None:
+    limit(monthly=10)
+    for hours in (0, 1, 0):
+        time.now += hours * 3600
+        one, other = meter(), meter()
+        one.reserve(1, [])
+        other.reserve(1, [])
+    assert usage.used(1)[0].month == 6
+
+
+def test_what_others_count_while_an_hour_ends_is_not_lost(time: Time) -> None:
+    limit(daily=100)
+    meter().reserve(1, [])
+    one, other = meter(), meter()
+    other.reserve(2, [])
+    time.now += 3600
+    one.reserve(4, [])
+    assert usage.used(1)[0].day == 7
+
+
+def test_a_condition_of_what_is_written_fails_as_such_and_counts_nothing() -> None:
+    meter().reserve(1, [record()])
+    with pytest.raises(TransactionFailed) as failed:
+        meter().reserve(1, [record()])
+    assert failed.value.failed == [0]
+    assert usage.used(1)[0].day == 1
+
+
+@pytest.mark.spec("8-t2")
+def test_limits_open_again_as_their_windows_move_on(time: Time) -> None:
+    limit(hourly=2, daily=3, monthly=5)
+    meter().reserve(2, [])
+    assert code(lambda: meter().check(1)) == "2101"
+    time.now += 3600  # 22:30
+    meter().reserve(1, [])
+    assert code(lambda: meter().check(1)) == "2102"
+    time.now += 23 * 3600  # 21:30 of 1 February: the hour of 21:30 the day before is over
+    meter().reserve(2, [])
+    assert usage.used(1)[0].month == 2
+    time.now += 24 * 3600
+    meter().reserve(2, [])
+    time.now += 24 * 3600
+    meter().reserve(1, [])
+    assert code(lambda: meter().check(1)) == "2105"
+
+
+def test_without_limits_counts_spread_over_counters_and_add_up() -> None:
+    for _ in range(60):
+        meter().reserve(2, [])
+    items = [CONFIG.get(f"usage#1#{number}", "usage") for number in range(usage.COUNTERS)]
+    assert len([item for item in items if item]) > usage.COUNTERS / 2
+    assert usage.used(1)[0].day == 120
+
+
+def test_counters_are_read_in_one_request_however_many() -> None:
+    for _ in range(5):
+        meter().reserve(1, [])
+    with aws_requests() as made:
+        usage.used(1)
+    assert [request.operation for request in made] == ["BatchGetItem"]
+
+
+def test_an_account_that_gets_limits_is_held_to_what_it_had_sent(time: Time) -> None:
+    for _ in range(30):
+        meter().reserve(1, [])
+    time.now += 3600
+    meter().reserve(1, [])
+    before = usage.used(1)[0]
+    limit(daily=32)
+    usage.gather(1)
+    assert usage.used(1)[0] == before
+    meter().reserve(1, [])
+    assert code(lambda: meter().check(1)) == "2102"
+    usage.gather(1)
+    assert usage.used(1)[0].day == 32
+
+
+def test_an_account_with_limits_to_come_counts_in_one_place(time: Time) -> None:
+    plan = Plan("next", "Next", time.now + 3600, daily=20)
+    store.change(1, lambda account: replace(account, pending_subscription=plan))
+    for _ in range(20):
+        meter().reserve(1, [])
+    meter().check(1)
+    time.now += 3600
+    assert code(lambda: meter().check(1)) == "2102"
+
+
+def test_accounts_are_counted_apart() -> None:
+    meter().reserve(1, [])
+    assert usage.used(2)[0].day == 0
+
+
+@pytest.mark.spec("8-t1")
+@pytest.mark.spec("7-t9")
+def test_the_sandbox_holds_five_messages_for_life(time: Time) -> None:
+    usage.reserve_sandbox(1, 4, [record("first")])
+    time.now += 10 * 365 * 86_400
+    assert code(lambda: usage.reserve_sandbox(1, 2, [record("second")])) == "2103"
+    assert CONFIG.get("second", "record") is None
+    usage.reserve_sandbox(1, 1, [record("third")])
+    assert code(lambda: usage.reserve_sandbox(1, 1, [])) == "2103"
+    assert usage.used(1)[1] == 5
+    assert code(lambda: usage.reserve_sandbox(2, 6, [])) == "2103"
+    usage.reserve_sandbox(2, 5, [])
+
+
+def test_a_condition_beside_the_sandbox_fails_as_such() -> None:
+    usage.reserve_sandbox(1, 1, [record()])
+    with pytest.raises(TransactionFailed):
+        usage.reserve_sandbox(1, 1, [record()])
+    assert usage.used(1)[1] == 1

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.accounts.plan import Limits
+from chalicelib.accounts.usage_window import HOUR, Window, hour_of, month_bounds
+from chalicelib.core.errors import ApiError
+
+# Noon of the last day of a month
+NOON = hour_of(datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp())
+
+
+def counted(history: list[tuple[int, int]]) -> Window:
+    """Return the counts after ``(hour, recipients)`` were accepted, in this order."""
+    window = Window()
+    for hour, recipients in history:
+        now = window.at(hour)
+        window = Window(now.hour, now.used + recipients, now.past, now.earlier)
+    return window
+
+
+HISTORY = st.lists(
+    st.tuples(st.integers(NOON - 80, NOON + 80), st.integers(1, 50)), max_size=40
+).map(sorted)
+
+
+@given(HISTORY, st.integers(0, 100))
+def test_it_counts_as_a_list_of_everything_would(
+    history: list[tuple[int, int]], later: int
+) -> None:
+    hour = (history[-1][0] if history else NOON) + later
+    window = counted(history).at(hour)
+    start, _ = month_bounds(hour)
+    assert window.used == sum(n for at, n in history if at == hour)
+    assert window.day == sum(n for at, n in history if hour - 24 < at <= hour)
+    assert window.month == sum(n for at, n in history if at * HOUR >= start)
+
+
+@given(HISTORY, HISTORY)
+def test_two_counts_add_up_to_one_of_both(
+    one: list[tuple[int, int]], two: list[tuple[int, int]]
+) -> None:
+    hour = NOON + 90
+    together = counted(sorted(one + two)).at(hour)
+    added = counted(one).plus(counted(two)).at(hour)
+    assert (added.used, added.day, added.month) == (together.used, together.day, together.month)
+    assert len(added.past) <= 23
+
+
+@given(HISTORY, st.integers(1, 200), st.integers(1, 300), st.integers(1, 500), st.integers(1, 60))
+def test_what_the_hour_may_become_agrees_with_what_is_refused(
+    history: list[tuple[int, int]], hourly: int, daily: int, monthly: int, more: int
+) -> None:
+    window, limits = counted(history), Limits(hourly, daily, monthly)
+    most = window.most(limits)
+    assert most is not None
+    try:
+        window.check(more, limits)
+        refused = False
+    except ApiError:
+        refused = True
+    assert refused is (window.used + more > most)
+
+
+@pytest.mark.spec("7-t9")
+@pytest.mark.spec("7-t23")
+@pytest.mark.parametrize(
+    ("limits", "code", "name"),
+    [
+        (Limits(hourly=10), "2101", "hourly"),
+        (Limits(daily=40), "2102", "daily"),
+        (Limits(monthly=60), "2105", "monthly"),
+    ],
+)
+def test_each_limit_is_refused_under_its_code(limits: Limits, code: str, name: str) -> None:
+    # 5 in this hour, 30 more in the day, 20 more in the month
+    window = counted([(NOON - 40, 20), (NOON - 3, 30), (NOON, 5)])
+    window.check(5, limits)
+    with pytest.raises(ApiError) as refused:
+        window.check(6, limits)
+    assert (refused.value.status, refused.value.code) == (420, code)
+    assert refused.value.errors[0]["message"] == f"Exceed Sending Limit ({name})"
+
+
+def test_a_day_is_twenty_four_clock_hours() -> None:
+    window = counted([(NOON, 5)])
+    assert window.at(NOON + 23).day == 5
+    assert window.at(NOON + 24).day == 0
+
+
+def test_a_clock_that_is_behind_counts_into_the_later_hour() -> None:
+    window = Window(NOON, 5)
+    assert window.at(NOON - 1) is window
+
+
+def test_a_month_ends_where_the_next_begins() -> None:
+    january, february = month_bounds(NOON), month_bounds(NOON + 24)
+    assert january[1] == february[0] == datetime(2026, 2, 1, tzinfo=UTC).timestamp()
+    december = hour_of(datetime(2026, 12, 31, 23, tzinfo=UTC).timestamp())
+    assert month_bounds(december)[1] == datetime(2027, 1, 1, tzinfo=UTC).timestamp()
+
+
+def test_nothing_limits_where_there_are_no_limits() -> None:
+    assert Window(NOON, 5).most(Limits()) is None
+    Window(NOON, 5).check(10**9, Limits())

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.api_keys import model, store
+from chalicelib.api_keys.authenticate import authenticate, presented_key
+from chalicelib.api_keys.model import ApiKey
+from chalicelib.core import clock
+from chalicelib.core.dynamo import Table
+from chalicelib.core.errors import Unauthorized
+from chalicelib.core.request import Caller, Request
+from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
+from tests.fake_cloud import aws_requests
+
+SECRET = "0123456789abcdef0123456789abcdef01234567"
+KEY = ApiKey(
+    key_id=model.key_id(SECRET),
+    account_id=1,
+    label="tests",
+    short_key="0123",
+    grants=frozenset({"smtp/inject"}),
+    created=1.0,
+    subaccount_id=7,
+)
+
+
+class Time:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time(cloud: None) -> Iterator[Time]:
+    store.put(KEY)
+    moving = Time()
+    with clock.use(moving):
+        yield moving
+
+
+def basic(text: str) -> str:
+    return "Basic " + base64.b64encode(text.encode()).decode()
+
+
+def request_with(header: str) -> Request:
+    return Request(headers={"authorization": header})
+
+
+@pytest.mark.spec("5-r1")
+@pytest.mark.parametrize("header", [SECRET, f"  {SECRET} ", basic(f"{SECRET}:"), basic(SECRET)])
+def test_a_caller_is_known_by_the_key_or_by_basic_with_an_empty_password(
+    header: str, time: Time
+) -> None:
+    assert authenticate(request_with(header)) == Caller(Scope(1, 7), KEY.key_id, KEY.grants, 7)
+
+
+@pytest.mark.spec("5-r6")
+@pytest.mark.parametrize(
+    ("method", "part"),
+    [("GET", None), ("HEAD", None), ("POST", 0), ("PUT", 0), ("DELETE", 0)],
+)
+def test_a_primary_key_reads_the_whole_account_and_changes_the_primary_account_only(
+    method: str, part: int | None, time: Time
+) -> None:
+    store.put(replace(KEY, subaccount_id=None))
+    request = Request(method=method, headers={"authorization": SECRET})
+    assert authenticate(request).scope == Scope(1, part)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_a_subaccounts_key_is_confined_to_its_subaccount(method: str, time: Time) -> None:
+    request = Request(method=method, headers={"authorization": SECRET})
+    assert authenticate(request).scope == Scope(1, 7)
+
+
+@pytest.mark.spec("5-r5")
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        " ",
+        "wrong",
+        SECRET[:-1],
+        SECRET.upper(),
+        f"Bearer {SECRET}",
+        basic(f"{SECRET}:password"),
+        basic(f":{SECRET}"),
+        basic("wrong:"),
+        "Basic",
+        "Basic ",
+        "Basic !!!",
+        "Basic " + base64.b64encode(b"\xff\xfe:").decode(),
+        "Basic é",
+        model.key_id(SECRET),
+        "x" * 100_000,
+        "\ud800",
+    ],
+)
+def test_anything_else_is_not_authorized(header: str, time: Time) -> None:
+    with pytest.raises(Unauthorized):
+        authenticate(request_with(header))
+
+
+@pytest.mark.spec("7-t2")
+def test_a_request_without_the_header_is_not_authorized(cloud: None) -> None:
+    with pytest.raises(Unauthorized) as refused:
+        authenticate(Request())
+    assert refused.value.status == 401
+
+
+@given(st.text(st.characters(), max_size=40), st.sampled_from(["", "Basic ", "basic "]))
+def test_no_header_makes_reading_it_fail(text: str, scheme: str) -> None:
+    presented_key(scheme + text)
+    presented_key(basic(text.encode("utf-8", "replace").decode()))
+
+
+def test_the_scheme_is_read_in_any_case() -> None:
+    assert presented_key(basic("k:").replace("Basic", "bAsIc")) == "k"
+
+
+def test_a_key_that_is_too_long_to_be_one_is_not_looked_up(cloud: None) -> None:
+    with aws_requests() as made, pytest.raises(Unauthorized):
+        authenticate(request_with("x" * 513))
+    assert made == []
+
+
+def test_a_key_that_was_found_is_trusted_for_a_while(time: Time) -> None:
+    with aws_requests() as made:
+        for _ in range(3):
+            authenticate(request_with(SECRET))
+        time.now += settings().key_cache_seconds - 0.1
+        authenticate(request_with(SECRET))
+    assert [request.operation for request in made] == ["GetItem"]
+
+
+def test_a_revoked_key_is_refused_when_that_while_is_over(time: Time) -> None:
+    authenticate(request_with(SECRET))
+    Table("config").delete(f"key#{KEY.key_id}", "key")
+    time.now += settings().key_cache_seconds - 0.1
+    authenticate(request_with(SECRET))
+    time.now += 0.1
+    with pytest.raises(Unauthorized):
+        authenticate(request_with(SECRET))
+
+
+def test_a_key_that_was_not_found_is_looked_up_each_time(time: Time) -> None:
+    with pytest.raises(Unauthorized):
+        authenticate(request_with("new"))
+    store.put(ApiKey(model.key_id("new"), 9, "new", "new", grants=frozenset(), created=2.0))
+    assert authenticate(request_with("new")).account_id == 9

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
+
+
+@pytest.mark.spec("5-r3")
+def test_a_subaccounts_key_is_limited_to_ten_grants() -> None:
+    assert sorted(SUBACCOUNT_GRANTS) == [
+        "message_events/view",
+        "sending_domains/manage",
+        "smtp/inject",
+        "suppression_lists/manage",
+        "tracking_domains/manage",
+        "tracking_domains/view",
+        "transmissions/modify",
+        "transmissions/view",
+        "webhooks/modify",
+        "webhooks/view",
+    ]
+
+
+def test_a_primary_accounts_key_may_have_those_and_more() -> None:
+    assert SUBACCOUNT_GRANTS < PRIMARY_GRANTS
+    for grant in PRIMARY_GRANTS:
+        assert re.fullmatch(r"[a-z_-]+/[a-z_-]+", grant)

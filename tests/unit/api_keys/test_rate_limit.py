@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chalicelib.api_keys import rate_limit
+from chalicelib.core import clock
+from chalicelib.core.errors import TooManyRequests
+from chalicelib.core.settings import settings
+from tests.unit.people import make_account, make_key, transmission
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+class Time:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
+    monkeypatch.setenv("RATE_LIMIT_PER_SECOND", "2")
+    monkeypatch.setenv("RATE_LIMIT_BURST", "3")
+    settings.cache_clear()
+    moving = Time()
+    with clock.use(moving):
+        yield moving
+
+
+def taken(account: int = 1) -> int:
+    """Return how many requests in a row an account may make now."""
+    for count in range(100):
+        try:
+            rate_limit.take(account)
+        except TooManyRequests:
+            return count
+    raise AssertionError("there is no limit")
+
+
+def test_a_budget_holds_a_burst_and_fills_at_its_rate(time: Time) -> None:
+    assert taken() == 3
+    time.now += 0.4
+    assert taken() == 0
+    time.now += 0.1
+    assert taken() == 1
+    time.now += 1.0
+    assert taken() == 2
+    time.now += 3600
+    assert taken() == 3
+
+
+def test_each_account_has_its_own(time: Time) -> None:
+    assert taken(1) == 3
+    assert taken(2) == 3
+
+
+def test_a_clock_that_goes_back_takes_nothing_away(time: Time) -> None:
+    rate_limit.take(1)
+    time.now -= 100
+    assert taken() == 2
+
+
+def test_a_rate_of_zero_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RATE_LIMIT_PER_SECOND", "0")
+    settings.cache_clear()
+    for _ in range(50):
+        rate_limit.take(1)
+
+
+def test_memory_for_budgets_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limit, "_MOST_ACCOUNTS", 3)
+    for account in range(10):
+        rate_limit.take(account)
+        assert len(rate_limit._budgets) <= 3
+
+
+@pytest.mark.spec("7-t11")
+@pytest.mark.spec("8-t15")
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_who_asks_too_often_is_told_so(method: str) -> None:
+    make_account()
+    client = make_key()
+    for _ in range(3):
+        assert client.call(method, "/api/v1/api-keys/none", {}).status == 404
+    answer = client.call(method, "/api/v1/api-keys/none", {})
+    assert (answer.status, answer.body) == (429, {"errors": [{"message": "Too many requests"}]})
+
+
+@pytest.mark.spec("8-t15")
+@pytest.mark.parametrize("path", ["/api/v1/transmissions", "/api/v1/transmissions/"])
+def test_sending_is_not_limited_by_it_and_does_not_use_it_up(path: str) -> None:
+    make_account()
+    client = make_key()
+    for _ in range(10):
+        assert client.post(path, transmission("a@unknown.test")).status == 400
+    assert taken() == 3
+
+
+def test_all_keys_of_an_account_share_its_budget() -> None:
+    make_account()
+    for _ in range(3):
+        assert make_key().get("/api/v1/account").status == 200
+    assert make_key().get("/api/v1/account").status == 429
+    make_account(2)
+    assert make_key(2).get("/api/v1/account").status == 200
+
+
+def test_a_wrong_key_is_told_so_and_uses_up_nothing() -> None:
+    client = make_key()
+    for _ in range(10):
+        assert type(client)("wrong").get("/api/v1/account").status == 401
+    assert taken() == 3

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
+from chalicelib.core import clock
+from chalicelib.core.settings import settings
+from tests.fake_cloud import aws_requests
+from tests.unit.calling import Client
+from tests.unit.people import make_account, make_key, make_subaccount
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+KEYS = "/api/v1/api-keys"
+NEW = {"label": "Sender", "grants": ["transmissions/modify", "smtp/inject"]}
+
+
+@pytest.fixture
+def owner(cloud: None) -> Client:
+    make_account()
+    return make_key()
+
+
+def labels(client: Client) -> list[str]:
+    return [key["label"] for key in client.get(KEYS).results]
+
+
+@pytest.mark.spec("5-r2")
+def test_a_key_is_shown_once_and_works(owner: Client) -> None:
+    made = owner.post(KEYS, NEW | {"grants": ["account/view"]}).results
+    assert re.fullmatch(r"[0-9a-f]{40}", made["key"])
+    assert made["short_key"] == made["key"][:4]
+    assert made["label"] == "Sender"
+    assert Client(made["key"]).get("/api/v1/account").status == 200
+    for shown in (owner.get(f"{KEYS}/{made['id']}").body, owner.get(KEYS).body):
+        assert made["key"] not in str(shown)
+
+
+def test_a_key_is_shown_with_all_that_is_known_of_it(owner: Client) -> None:
+    with clock.use(lambda: 1_769_850_000.25):
+        made = owner.post(KEYS, NEW | {"valid_ips": ["192.0.2.0/24"]}).results
+    assert owner.get(f"{KEYS}/{made['id']}").results == {
+        "id": made["id"],
+        "label": "Sender",
+        "short_key": made["short_key"],
+        "grants": ["smtp/inject", "transmissions/modify"],
+        "valid_ips": ["192.0.2.0/24"],
+        "created_at": "2026-01-31T09:00:00.250Z",
+    }
+
+
+def test_keys_are_listed_by_owner_and_by_age(owner: Client) -> None:
+    first, second = make_subaccount().id, make_subaccount().id
+    for moment, (client, label) in enumerate(
+        [
+            (owner.on_behalf_of(second), "of the second"),
+            (owner, "older"),
+            (owner.on_behalf_of(first), "of the first"),
+            (owner, "newer"),
+        ]
+    ):
+        with clock.use(lambda moment=moment: 2e9 + moment):
+            client.post(KEYS, NEW | {"label": label})
+    assert labels(owner) == ["tests", "older", "newer", "of the first", "of the second"]
+    assert labels(owner.on_behalf_of(0)) == ["tests", "older", "newer"]
+    assert labels(owner.on_behalf_of(second)) == ["of the second"]
+    (key,) = owner.on_behalf_of(second).get(KEYS).results
+    assert key["subaccount_id"] == second
+
+
+@pytest.mark.spec("5-r6")
+def test_writes_without_the_header_reach_the_keys_of_the_primary_account_only(
+    owner: Client,
+) -> None:
+    number = make_subaccount().id
+    made = owner.on_behalf_of(number).post(KEYS, NEW).results
+    path = f"{KEYS}/{made['id']}"
+    assert owner.get(path).results["subaccount_id"] == number
+    assert owner.put(path, {"label": "x"}).status == 404
+    assert owner.delete(path).status == 404
+    assert owner.on_behalf_of(number).put(path, {"label": "x"}).status == 200
+    assert owner.on_behalf_of(number).delete(path).status == 204
+
+
+def test_what_a_change_does_not_name_stays(owner: Client) -> None:
+    made = owner.post(KEYS, NEW | {"valid_ips": ["192.0.2.1"]}).results
+    path = f"{KEYS}/{made['id']}"
+    before = owner.get(path).results
+    assert owner.put(path, {}).results == {"message": "API key has been updated"}
+    assert owner.get(path).results == before
+    owner.put(path, {"label": "New", "grants": ["metrics/view"]})
+    assert owner.get(path).results == before | {"label": "New", "grants": ["metrics/view"]}
+    owner.put(path, {"valid_ips": []})
+    assert owner.get(path).results["valid_ips"] == []
+    assert Client(made["key"]).get("/api/v1/account").status == 403
+
+
+@pytest.mark.spec("5-r4")
+def test_a_change_takes_effect_at_once_here_and_within_the_time_elsewhere(owner: Client) -> None:
+    made = owner.post(KEYS, NEW | {"grants": ["account/view"]}).results
+    caller, path = Client(made["key"]), f"{KEYS}/{made['id']}"
+    assert caller.get("/api/v1/account").status == 200
+    owner.put(path, {"valid_ips": ["198.51.100.1"]})
+    assert caller.get("/api/v1/account").status == 403
+    assert caller.at("198.51.100.1").get("/api/v1/account").status == 200
+    assert owner.delete(path).status == 204
+    assert caller.at("198.51.100.1").get("/api/v1/account").status == 401
+    assert owner.get(path).status == 404
+    assert owner.put(path, {"label": "x"}).status == 404
+    assert settings().key_cache_seconds <= 10
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({}, "label"),
+        ({"label": "x"}, "grants"),
+        (NEW | {"label": ""}, "label"),
+        (NEW | {"label": "x" * 257}, "label"),
+        (NEW | {"grants": []}, "grants"),
+        (NEW | {"grants": "smtp/inject"}, "grants"),
+        (NEW | {"grants": ["smtp/inject", "rockets/launch"]}, "grants"),
+        (NEW | {"valid_ips": "192.0.2.1"}, "valid_ips"),
+        (NEW | {"valid_ips": ["192.0.2.0/33"]}, "valid_ips"),
+        (NEW | {"valid_ips": ["192.0.2.1"] * 101}, "valid_ips"),
+    ],
+)
+def test_what_is_wrong_with_a_key_is_told_by_its_parameter(
+    owner: Client, body: dict[str, object], param: str
+) -> None:
+    answer = owner.post(KEYS, body)
+    assert answer.status == 400
+    assert param in [error["param"] for error in answer.body["errors"]]
+    assert labels(owner) == ["tests"]
+
+
+@pytest.mark.spec("5-r3")
+def test_a_subaccounts_key_takes_the_ten_grants_only(owner: Client) -> None:
+    client = owner.on_behalf_of(make_subaccount().id)
+    assert client.post(KEYS, NEW | {"grants": sorted(SUBACCOUNT_GRANTS)}).status == 200
+    for grant in sorted(PRIMARY_GRANTS - SUBACCOUNT_GRANTS):
+        answer = client.post(KEYS, NEW | {"grants": [grant]})
+        assert (answer.status, answer.error["value"]) == (400, grant)
+    path = f"{KEYS}/{client.get(KEYS).results[0]['id']}"
+    assert client.put(path, {"grants": ["metrics/view"]}).status == 400
+
+
+@pytest.mark.spec("7-t3")
+def test_a_key_gives_only_what_it_holds() -> None:
+    limited = make_key(grants={"api_keys/manage", "metrics/view"})
+    assert limited.post(KEYS, NEW | {"grants": ["metrics/view"]}).status == 200
+    answer = limited.post(KEYS, NEW)
+    assert answer.status == 403
+    assert "smtp/inject, transmissions/modify" in answer.error["description"]
+    path = f"{KEYS}/{limited.get(KEYS).results[0]['id']}"
+    assert limited.put(path, {"grants": ["metrics/view", "smtp/inject"]}).status == 403
+
+
+@pytest.mark.spec("5-r5")
+def test_without_the_grant_keys_are_out_of_reach(owner: Client) -> None:
+    other = make_key(grants=PRIMARY_GRANTS - {"api_keys/manage", "grants/view"})
+    for method, path in (("GET", KEYS), ("POST", KEYS), ("DELETE", f"{KEYS}/1")):
+        assert other.call(method, path, NEW).status == 403
+    assert other.get("/api/v1/authenticate/grants").status == 403
+
+
+@pytest.mark.spec("5-r3")
+def test_grants_are_listed_as_a_person_chooses_them(owner: Client) -> None:
+    shown = owner.get("/api/v1/authenticate/grants").results
+    assert {grant["key"] for grant in shown} == PRIMARY_GRANTS
+    assert all(grant["label"] and grant["description"] for grant in shown)
+    shown = owner.get("/api/v1/authenticate/grants?role=subaccount").results
+    assert {grant["key"] for grant in shown} == SUBACCOUNT_GRANTS
+
+
+@pytest.mark.parametrize("name", ["none", "0" * 26, "%20", "a" * 3000])
+def test_a_key_that_does_not_exist_is_not_found(owner: Client, name: str) -> None:
+    assert owner.get(f"{KEYS}/{name}").status == 404
+
+
+def test_one_key_of_many_is_found_in_one_request(owner: Client) -> None:
+    made = [owner.post(KEYS, NEW).results["id"] for _ in range(5)]
+    with aws_requests() as requests:
+        owner.get(f"{KEYS}/{made[2]}")
+    assert [request.operation for request in requests] == ["Query"]

@@ -1,0 +1,87 @@
+"""The whole application, called in this process as a client calls it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from app import app
+from tests.unit.core.gateway_events import event
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A status, and the body parsed."""
+
+    status: int
+    body: Any
+
+    @property
+    def results(self) -> Any:
+        """The body's results."""
+        assert self.status == 200, self
+        return self.body["results"]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The first of the body's errors."""
+        return self.body["errors"][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One caller: a key, the headers of every request and the address it comes from."""
+
+    key: str
+    headers: dict[str, str] = field(default_factory=dict)
+    source_ip: str = "192.0.2.1"
+
+    def on_behalf_of(self, subaccount: object, header: str = "X-SVC-SUBACCOUNT") -> Client:
+        """Return the same caller with the subaccount header."""
+        return Client(self.key, {**self.headers, header: str(subaccount)}, self.source_ip)
+
+    def at(self, source_ip: str) -> Client:
+        """Return the same caller at another address."""
+        return Client(self.key, self.headers, source_ip)
+
+    def call(self, method: str, target: str, body: Any = None) -> Answer:
+        """Make a request; ``target`` is a path with its query."""
+        parts = urlsplit(target)
+        query: dict[str, list[str]] = {}
+        for name, text in parse_qsl(parts.query, keep_blank_values=True):
+            query.setdefault(name, []).append(text)
+        answer = app(
+            event(
+                app,
+                method,
+                parts.path,
+                query=query,
+                headers={
+                    "Authorization": self.key,
+                    "Content-Type": "application/json",
+                    **self.headers,
+                },
+                body=b"" if body is None else json.dumps(body).encode(),
+                source_ip=self.source_ip,
+            ),
+            None,
+        )
+        text = answer["body"]
+        if answer["isBase64Encoded"]:
+            text = base64.b64decode(text).decode()
+        return Answer(answer["statusCode"], json.loads(text) if text else None)
+
+    def get(self, target: str) -> Answer:
+        return self.call("GET", target)
+
+    def post(self, target: str, body: Any) -> Answer:
+        return self.call("POST", target, body)
+
+    def put(self, target: str, body: Any) -> Answer:
+        return self.call("PUT", target, body)
+
+    def delete(self, target: str) -> Answer:
+        return self.call("DELETE", target)

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.dynamo import Table
+from chalicelib.core.settings import settings
+from chalicelib.delivery.journal import Entry, FileJournal, Journal, TableJournal, open_journal
+from chalicelib.delivery.units import Unit
+from tests.fake_cloud import aws_requests
+
+UNIT = Unit("191930000000000001", "0")
+ENTRY = {
+    "at": 1_769_850_000_123,
+    "outcome": {"outcome": "delivered", "reply": "é \u2028", "x": None},
+}
+
+Open = Callable[[Unit], Journal]
+
+
+@pytest.fixture(params=["file", "table"])
+def reopen(request: pytest.FixtureRequest, cloud: None, tmp_path: Path) -> Open:
+    """Opens the journal of a unit, as each worker that takes the unit over does."""
+    if request.param == "table":
+        return TableJournal
+    return lambda unit: FileJournal(tmp_path / "not yet there", unit)
+
+
+def recorded(journal: Journal) -> dict[int, Entry]:
+    """Return what somebody who takes the unit over finds."""
+    return journal.recorded(first=False)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_new_journal_is_empty(reopen: Open, first: bool) -> None:
+    assert reopen(UNIT).recorded(first=first) == {}
+
+
+def test_what_was_recorded_is_there_after_a_crash(reopen: Open) -> None:
+    crashed = reopen(UNIT)
+    crashed.record(7, ENTRY)
+    crashed.record(100_000, ENTRY | {"at": 2})
+    assert recorded(reopen(UNIT)) == {7: ENTRY, 100_000: ENTRY | {"at": 2}}
+
+
+def test_who_takes_over_goes_on_in_the_same_journal(reopen: Open) -> None:
+    reopen(UNIT).record(1, ENTRY)
+    second = reopen(UNIT)
+    recorded(second)
+    second.record(2, ENTRY)
+    assert sorted(recorded(reopen(UNIT))) == [1, 2]
+
+
+def test_the_last_of_two_entries_counts(reopen: Open) -> None:
+    journal = reopen(UNIT)
+    journal.record(1, {"at": 1})
+    journal.record(1, {"at": 2})
+    assert recorded(reopen(UNIT)) == {1: {"at": 2}}
+
+
+def test_entries_are_read_in_the_order_of_sending(reopen: Open) -> None:
+    journal = reopen(UNIT)
+    for index in range(12):
+        journal.record(index, ENTRY)
+    assert list(recorded(reopen(UNIT))) == list(range(12))
+
+
+def test_units_do_not_see_each_others_entries(reopen: Open) -> None:
+    others = [UNIT.deferred, UNIT.continued, Unit(UNIT.transmission_id, "00"), Unit("19193", "0")]
+    for number, unit in enumerate([UNIT, *others]):
+        reopen(unit).record(number, ENTRY)
+    for number, unit in enumerate([UNIT, *others]):
+        assert list(recorded(reopen(unit))) == [number]
+
+
+def test_a_journal_that_was_let_go_unfinished_keeps_its_entries(reopen: Open) -> None:
+    journal = reopen(UNIT)
+    journal.record(1, ENTRY)
+    journal.close(finished=False)
+    assert recorded(reopen(UNIT)) == {1: ENTRY}
+
+
+class TestFileJournal:
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        return tmp_path / "191930000000000001-0.jsonl"
+
+    @pytest.mark.parametrize("torn", [b"[", b'[2,{"at":1}]', b"\xff\x00", b"[2,{}]\r"])
+    def test_a_last_line_that_is_cut_short_was_never_recorded(
+        self, torn: bytes, path: Path
+    ) -> None:
+        FileJournal(path.parent, UNIT).record(1, ENTRY)
+        whole = path.read_bytes()
+        path.write_bytes(whole + torn)
+        second = FileJournal(path.parent, UNIT)
+        assert recorded(second) == {1: ENTRY}
+        assert path.read_bytes() == whole
+        second.record(2, ENTRY)
+        assert recorded(FileJournal(path.parent, UNIT)) == {1: ENTRY, 2: ENTRY}
+
+    def test_a_file_with_nothing_but_a_torn_line_is_empty(self, path: Path) -> None:
+        path.write_bytes(b"[1,{")
+        assert recorded(FileJournal(path.parent, UNIT)) == {}
+        assert path.read_bytes() == b""
+
+    def test_a_damaged_line_costs_its_own_entries_only(self, path: Path) -> None:
+        # another thread's line behind one that a full disk cut short
+        path.write_bytes(b'[1,{"at":1}]\n[2,{"a[3,{"at":3}]\n[4,{"at":4}]\n')
+        assert recorded(FileJournal(path.parent, UNIT)) == {1: {"at": 1}, 4: {"at": 4}}
+
+    def test_each_entry_is_one_line_written_at_once(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        journal = FileJournal(path.parent, UNIT)
+        written: list[bytes] = []
+        real = os.write
+        monkeypatch.setattr(
+            os, "write", lambda file, line: written.append(line) or real(file, line)
+        )
+        journal.record(1, ENTRY | {"reply": "two\nlines"})
+        assert len(written) == 1
+        assert written[0].count(b"\n") == 1
+        assert written[0].endswith(b"\n")
+
+    def test_a_full_disk_is_told(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        journal = FileJournal(path.parent, UNIT)
+        real = os.write
+        monkeypatch.setattr(os, "write", lambda file, line: real(file, line[:5]))
+        with pytest.raises(OSError, match="full"):
+            journal.record(1, ENTRY)
+        monkeypatch.undo()
+        assert recorded(FileJournal(path.parent, UNIT)) == {}
+
+    def test_several_threads_record_without_loss(self, path: Path) -> None:
+        journal = FileJournal(path.parent, UNIT)
+        begin = threading.Barrier(4)
+
+        def work(first: int) -> None:
+            begin.wait()
+            for index in range(first, 40, 4):
+                journal.record(index, ENTRY)
+
+        threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(recorded(FileJournal(path.parent, UNIT))) == list(range(40))
+
+    def test_the_file_of_a_finished_unit_is_removed(self, path: Path) -> None:
+        journal = FileJournal(path.parent, UNIT)
+        journal.record(1, ENTRY)
+        assert path.exists()
+        journal.close(finished=True)
+        assert not path.exists()
+
+    def test_it_is_read_even_by_one_who_is_told_to_be_the_first(self, path: Path) -> None:
+        # the table may have lost its last seconds, and with them that somebody worked on the unit
+        FileJournal(path.parent, UNIT).record(1, ENTRY)
+        assert FileJournal(path.parent, UNIT).recorded(first=True) == {1: ENTRY}
+
+    def test_only_its_owner_may_read_the_file(self, path: Path) -> None:
+        FileJournal(path.parent, UNIT)
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+class TestTableJournal:
+    def test_only_one_who_takes_over_asks_the_table(self, cloud: None) -> None:
+        TableJournal(UNIT).record(1, ENTRY)
+        with aws_requests() as made:
+            assert TableJournal(UNIT).recorded(first=True) == {}
+        assert made == []
+
+    def test_an_entry_costs_one_request(self, cloud: None) -> None:
+        with aws_requests() as made:
+            TableJournal(UNIT).record(1, ENTRY)
+        assert [each.operation for each in made] == ["PutItem"]
+
+    def test_an_entry_goes_away_after_the_longest_life_of_a_message(self, cloud: None) -> None:
+        with clock.use(lambda: 1_000_000.5):
+            TableJournal(UNIT).record(1, ENTRY)
+        found = Table("messages").get(f"transmission#{UNIT.transmission_id}", "sent#0#00000001")
+        assert found is not None
+        assert found["expires"] == 1_000_000 + 259_200 + 86_400
+
+
+def test_the_settings_choose_the_journal(
+    cloud: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds: list[Any] = [type(open_journal(UNIT))]
+    monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
+    settings.cache_clear()
+    kinds.append(type(open_journal(UNIT)))
+    assert kinds == [TableJournal, FileJournal]

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.core import queues
+from chalicelib.core.queues import Received
+from chalicelib.delivery import parcel
+from chalicelib.delivery.parcel import FinishedMessage, Parcel
+from chalicelib.delivery.units import Unit
+from tests.unit.delivery.examples import UNIT, parcel_of
+
+FIELDS = st.dictionaries(st.text(max_size=5), st.text(st.characters(), max_size=5), max_size=3)
+MESSAGES = st.builds(
+    FinishedMessage,
+    index=st.integers(0, 2**31),
+    sender=st.text(max_size=10),
+    recipient=st.text(max_size=10),
+    event=FIELDS,
+    data=st.binary(max_size=50),
+)
+PARCELS = st.builds(
+    Parcel,
+    unit=st.builds(Unit, st.from_regex(r"[0-9]{18}", fullmatch=True), st.sampled_from("0d")),
+    attempt=st.integers(1, 99),
+    injected_ms=st.integers(0, 2**43),
+    event=FIELDS,
+    messages=st.lists(MESSAGES, max_size=4),
+)
+
+
+def received(work: queues.Work) -> Received:
+    """Take ``work`` through the form in which it lies on a queue."""
+    return queues.read(queues._pack("delivery", work).body)
+
+
+@given(PARCELS)
+def test_a_parcel_comes_off_the_queue_as_it_went_on(given_parcel: Parcel) -> None:
+    message = received(parcel.to_work(given_parcel))
+    assert parcel.from_received(message) == given_parcel
+    assert parcel.unit_of(message) == given_parcel.unit
+
+
+def test_the_unit_is_told_without_the_payload() -> None:
+    message = received(parcel.to_work(parcel_of(1)))
+    assert parcel.unit_of(Received(message.head, "not base64")) == UNIT
+
+
+def test_a_parcel_waits_for_its_time() -> None:
+    work = parcel.to_work(parcel_of(1), not_before=5000.5, delay=30.0)
+    assert (work.head["not_before"], work.delay) == (5000.5, 30.0)
+    at_once = parcel.to_work(parcel_of(1))
+    assert "not_before" not in at_once.head
+    assert at_once.delay == 0.0
+
+
+def test_the_events_of_a_message_carry_the_shared_fields_under_its_own() -> None:
+    shared = Parcel(UNIT, 1, 0, {"a": "shared", "b": "shared"}, [])
+    message = FinishedMessage(0, "", "", {"b": "own"}, b"")
+    assert shared.event_base(message) == {"a": "shared", "b": "own"}

@@ -1,0 +1,127 @@
+"""The way that the messages of a unit leave by: transport, local address, EHLO name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.settings import settings
+from chalicelib.delivery import route
+from chalicelib.delivery.attempts import attempt_all
+from chalicelib.delivery.journal import FileJournal
+from chalicelib.delivery.parcel import Parcel
+from chalicelib.delivery.route import routes_of, transport
+from chalicelib.delivery.transports.mx import MxTransport
+from chalicelib.delivery.transports.ses import SesTransport
+from chalicelib.delivery.transports.smarthost import SmarthostTransport
+from chalicelib.ip_pools import warmup
+from chalicelib.ip_pools.routing import Route
+from tests.fake_cloud import aws_requests
+from tests.unit.delivery.examples import UNIT, message, parcel_of
+from tests.unit.delivery.scripted_server import ScriptedServer
+from tests.unit.ip_pools.examples import add, an_ip, make_pool, warming
+
+DEFAULT = Route("default")
+
+
+@pytest.fixture(autouse=True)
+def new_transports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make every transport anew, without TLS."""
+    monkeypatch.setenv("SMARTHOST_TLS", "off")
+    _forget()
+    yield
+    monkeypatch.undo()
+    _forget()
+
+
+def _forget() -> None:
+    settings.cache_clear()
+    route._made.cache_clear()
+    warmup.forget()
+
+
+def parcel_by(pool: str, count: int) -> Parcel:
+    parcel = parcel_of(count)
+    return replace(parcel, event=parcel.event | {"ip_pool": pool})
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("smtp", SmarthostTransport), ("mx", MxTransport), ("ses", SesTransport)]
+)
+def test_a_route_that_names_nothing_is_left_to_the_settings(
+    monkeypatch: pytest.MonkeyPatch, name: str, kind: type
+) -> None:
+    monkeypatch.setenv("TRANSPORT", name)
+    settings.cache_clear()
+    found = transport(DEFAULT)
+    assert isinstance(found, kind)
+    assert transport(Route("fast", "192.0.2.1", "10.0.0.1", "mta.test")) is found
+
+
+def test_a_setting_that_names_no_transport_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSPORT", "pigeon")
+    settings.cache_clear()
+    with pytest.raises(ValueError, match="pigeon"):
+        transport(DEFAULT)
+
+
+def test_a_smarthost_and_a_configuration_set_each_have_a_transport_of_their_own() -> None:
+    first = transport(replace(DEFAULT, smarthost="one.test:587"))
+    second = transport(replace(DEFAULT, smarthost="two.test:587"))
+    ses = transport(replace(DEFAULT, ses_pool="dedicated"))
+    assert isinstance(first, SmarthostTransport)
+    assert first._address == ("one.test", 587)
+    assert transport(Route("other", smarthost="one.test:587")) is first
+    assert len({id(each) for each in (first, second, ses, transport(DEFAULT))}) == 4
+    assert isinstance(ses, SesTransport)
+    assert ses._configuration_set == "dedicated"
+
+
+def test_each_message_leaves_by_its_own_route_and_the_journal_tells_which(tmp_path: Path) -> None:
+    with ScriptedServer() as one, ScriptedServer() as two:
+        routes = [
+            Route("new", "192.0.2.1", "127.0.0.2", "mta1.test", f"127.0.0.1:{one.port}"),
+            Route("new", "192.0.2.1", "127.0.0.2", "mta1.test", f"127.0.0.1:{one.port}"),
+            Route("spare", "192.0.2.2", None, "mta2.test", f"127.0.0.1:{two.port}"),
+        ]
+        journal = FileJournal(tmp_path, UNIT)
+        messages = [message(index) for index in range(3)]
+        entries = attempt_all(messages, routes, journal, until=clock.now() + 20)
+    assert (len(one.contents), len(two.contents)) == (2, 1)
+    assert {each.client for each in one.conversations} == {"127.0.0.2"}
+    assert two.conversations[0].client == "127.0.0.1"
+    assert "EHLO mta1.test" in one.conversations[0].commands
+    assert "EHLO mta2.test" in two.conversations[0].commands
+    assert entries == journal.recorded(first=True)
+    told = [entries[index]["route"] for index in range(3)]
+    assert told == [each.event_fields() for each in routes]
+
+
+@pytest.mark.usefixtures("cloud")
+def test_the_pool_of_a_parcel_says_which_ips_its_messages_leave_by() -> None:
+    make_pool("Spare")
+    make_pool("New", auto_warmup_overflow_pool="spare")
+    add(an_ip(2, "spare"), warming(1, "new"))
+    routes = routes_of(parcel_by("NEW", 3), 250)
+    assert [each.sending_ip for each in routes] == ["192.0.2.1"] * 200 + ["192.0.2.2"] * 50
+
+
+@pytest.mark.usefixtures("cloud")
+def test_messages_that_are_tried_again_leave_by_the_same_ip() -> None:
+    add(*(an_ip(last) for last in range(1, 9)))
+    parcel = parcel_by("default", 1)
+    (first,) = routes_of(parcel, 1)
+    for unit in (UNIT.deferred, UNIT.continued.deferred.deferred):
+        assert routes_of(replace(parcel, unit=unit), 1) == [first]
+
+
+@pytest.mark.usefixtures("cloud")
+def test_routing_asks_once_for_an_account_without_sending_ips() -> None:
+    with aws_requests() as made:
+        for _ in range(3):
+            routes_of(parcel_by("default", 100), 100)
+    assert [each.operation for each in made] == ["GetItem"]

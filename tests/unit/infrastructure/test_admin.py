@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.accounts import store
+from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
+from chalicelib.core import settings
+from infrastructure import admin
+from tests.unit.calling import Client
+from tests.unit.people import make_account, make_domain, make_subaccount, transmission
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def command(*arguments: str) -> str:
+        capsys.readouterr()
+        status = admin.main(arguments)
+        told = capsys.readouterr()
+        assert status == 0, told.err
+        return told.out
+
+    return command
+
+
+@pytest.fixture
+def refusal(capsys: pytest.CaptureFixture[str]) -> Any:
+    def command(*arguments: str) -> str:
+        assert admin.main(arguments) == 1
+        return capsys.readouterr().err.strip()
+
+    return command
+
+
+def values(text: str) -> dict[str, str]:
+    """Return lines such as ``key id 12`` as what stands before and after the last blank."""
+    parts = [line.rpartition(" ") for line in text.splitlines()]
+    return {name: value for name, _, value in parts}
+
+
+def test_an_account_is_created_with_a_key_that_can_do_everything(run: Any) -> None:
+    told = values(run("create-account", "Example Ltd", "--country", "FR"))
+    assert told["account"] == "1"
+    client = Client(told["key"])
+    shown = client.get("/api/v1/account").results
+    assert (shown["company_name"], shown["country_code"]) == ("Example Ltd", "FR")
+    (key,) = client.get("/api/v1/api-keys").results
+    assert (key["id"], set(key["grants"])) == (told["key id"], PRIMARY_GRANTS)
+    assert values(run("create-account", "Another"))["account"] == "2"
+
+
+def test_an_account_that_was_given_its_number_is_passed_over(run: Any) -> None:
+    make_account(1)
+    assert values(run("create-account", "Example Ltd"))["account"] == "2"
+
+
+@pytest.mark.spec("8-t2")
+def test_a_plan_limits_an_account_from_now_on(run: Any) -> None:
+    client = Client(values(run("create-account", "Example Ltd"))["key"])
+    make_domain("example.test")
+    for _ in range(3):
+        assert client.post("/api/v1/transmissions", transmission()).status == 200
+    shown = json.loads(run("set-plan", "1", "--daily", "4", "--service-level", "enterprise"))
+    assert shown["service_level"] == "enterprise"
+    shown = json.loads(run("set-plan", "1", "--hourly", "9", "--daily", "4", "--monthly", "50"))
+    assert shown["service_level"] == "enterprise"
+    assert (shown["subscription"]["plan_volume"], shown["subscription"]["type"]) == (50, "manual")
+    assert client.post("/api/v1/transmissions", transmission()).status == 200
+    answer = client.post("/api/v1/transmissions", transmission())
+    assert (answer.status, answer.error["code"]) == (420, "2102")
+    run("set-plan", "1")
+    assert client.post("/api/v1/transmissions", transmission()).status == 200
+    usage = json.loads(run("show", "1"))["usage"]
+    assert (usage["day"]["used"], usage["day"]["limit"]) == (5, -1)
+
+
+@pytest.mark.spec("2.7-t10")
+def test_a_plan_can_be_set_for_later(run: Any) -> None:
+    run("create-account", "Example Ltd")
+    shown = json.loads(
+        run("set-plan", "1", "--monthly", "9", "--name", "Large", "--effective", "2999-01-01")
+    )
+    assert shown["subscription"]["code"] == "self-hosted"
+    assert shown["pending_subscription"] == {
+        "code": "custom",
+        "name": "Large",
+        "effective_date": "2999-01-01T00:00:00.000Z",
+    }
+    assert "pending_subscription" not in json.loads(run("set-plan", "1"))
+
+
+@pytest.mark.spec("3-t22")
+@pytest.mark.spec("2.7-t5")
+@pytest.mark.spec("2.7-t6")
+def test_the_status_decides_about_sending(run: Any) -> None:
+    client = Client(values(run("create-account", "Example Ltd"))["key"])
+    make_domain("example.test")
+    shown = json.loads(run("set-status", "1", "suspended", "--reason", "NONPAYMENT"))
+    assert (shown["status"], shown["status_reason_category"]) == ("suspended", "NONPAYMENT")
+    answer = client.post("/api/v1/transmissions", transmission())
+    assert answer.status == 403
+    assert answer.error["description"] == "the account is suspended and cannot send"
+    assert client.get("/api/v1/account").results["status"] == "suspended"
+    shown = json.loads(run("set-status", "1", "active"))
+    assert (shown["status"], shown["status_reason_category"]) == ("active", "")
+    assert client.post("/api/v1/transmissions", transmission()).status == 200
+
+
+@pytest.mark.spec("2.7-t14")
+def test_a_cancellation_is_noted_and_withdrawn(run: Any) -> None:
+    run("create-account", "Example Ltd")
+    shown = json.loads(run("set-cancellation", "1", "--on", "2999-01-01", "--by", "ann"))
+    pending = shown["pending_cancellation"]
+    assert pending["effective_date"] == "2999-01-01T00:00:00.000Z"
+    assert pending["requesting_user"] == "ann"
+    assert "pending_cancellation" not in json.loads(run("set-cancellation", "1"))
+
+
+def test_accounts_are_listed(run: Any) -> None:
+    run("create-account", "Example Ltd")
+    run("create-account", "Another")
+    run("set-status", "2", "terminated")
+    assert run("list-accounts").splitlines() == [
+        "1\tactive\tstandard\tExample Ltd",
+        "2\tterminated\tstandard\tAnother",
+    ]
+
+
+def test_keys_are_created_listed_and_revoked(run: Any) -> None:
+    run("create-account", "Example Ltd")
+    number = make_subaccount().id
+    all_of_it = values(run("create-key", "1", "--subaccount", str(number)))
+    some = values(
+        run("create-key", "1", "--grants", "account/view", "--valid-ips", "198.51.100.1,::1")
+    )
+    assert Client(some["key"], source_ip="::1").get("/api/v1/account").status == 200
+    assert Client(some["key"]).get("/api/v1/account").status == 403
+    lines = run("list-keys", "1").splitlines()
+    assert len(lines) == 3
+    (line,) = run("list-keys", "1", "--subaccount", str(number)).splitlines()
+    assert line.startswith(f"{all_of_it['key id']}\t{all_of_it['key'][:4]}")
+    run("revoke-key", "1", some["key id"])
+    assert Client(some["key"], source_ip="::1").get("/api/v1/account").status == 401
+    assert len(run("list-keys", "1").splitlines()) == 2
+
+
+def test_a_subaccounts_key_gets_what_it_can_have(run: Any) -> None:
+    run("create-account", "Example Ltd")
+    make_subaccount()
+    key = values(run("create-key", "1", "--subaccount", "1"))["key"]
+    owner = Client(values(run("create-key", "1"))["key"])
+    (shown,) = owner.on_behalf_of(1).get("/api/v1/api-keys").results
+    assert (shown["short_key"], set(shown["grants"])) == (key[:4], SUBACCOUNT_GRANTS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("show", "9"), "account 9 does not exist"),
+        (("set-plan", "9"), "account 9 does not exist"),
+        (("set-status", "9", "active"), "account 9 does not exist"),
+        (("create-key", "9"), "account 9 does not exist"),
+        (("create-key", "1", "--subaccount", "5"), "account 1 has no subaccount 5"),
+        (("create-key", "1", "--grants", "rockets/launch"), "rockets/launch"),
+        (("create-key", "1", "--valid-ips", "nowhere"), "nowhere"),
+        (("revoke-key", "1", "0" * 26), "account 1 has no key"),
+    ],
+)
+def test_what_cannot_be_done_is_told(refusal: Any, arguments: tuple[str, ...], told: str) -> None:
+    make_account(1)
+    assert told in refusal(*arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("dance",),
+        ("set-plan", "1", "--daily", "-1"),
+        ("set-plan", "1", "--daily", "many"),
+        ("set-status", "1", "asleep"),
+        ("set-cancellation", "1", "--on", "soon"),
+    ],
+)
+def test_a_wrong_command_line_is_refused(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        admin.main(arguments)
+    assert ended.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        admin.main(["--help"])
+    told = capsys.readouterr().out
+    for command in ("create-account", "set-plan", "set-status", "list-accounts", "revoke-key"):
+        assert command in told
+        with pytest.raises(SystemExit) as ended:
+            admin.main([command, "--help"])
+        assert ended.value.code == 0
+
+
+def test_the_local_service_is_found_by_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Any
+) -> None:
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "none"))
+    assert "no service has been started" in refusal("--local", "list-accounts")
+    ports = {"cloud": 4599, "sink": 1, "dns": 2, "inbound": 3}
+    (tmp_path / "ports.json").write_text(json.dumps(ports))
+    for name in [*settings.local_values(), "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID"]:
+        monkeypatch.setenv(name, "to be restored")
+    for name in ("AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "to be restored")
+    admin.use_local(tmp_path)
+    import os
+
+    assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4599"
+    assert settings.settings().stage == "local"
+
+
+def test_what_the_tool_changes_is_what_is_stored(run: Any) -> None:
+    run("create-account", "Example Ltd")
+    run("set-plan", "1", "--hourly", "7")
+    account = store.get(1)
+    assert account is not None
+    assert account.subscription is not None
+    assert account.subscription.limits.hourly == 7

@@ -1,0 +1,70 @@
+"""The operator's tool, sending IPs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.ip_pools import store
+from infrastructure import admin
+from tests.unit.ip_pools.examples import make_pool
+from tests.unit.people import make_account
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    make_account()
+
+    def command(*arguments: str, status: int = 0) -> str:
+        capsys.readouterr()
+        assert admin.main(arguments) == status
+        told = capsys.readouterr()
+        return told.err if status else told.out
+
+    return command
+
+
+def test_an_ip_is_added_listed_and_removed(run: Any) -> None:
+    run("add-sending-ip", "1", "192.0.2.2", "mta2.test")
+    (ip,) = store.get(1).ips
+    assert (ip.ip_pool, ip.customer_provided, ip.auto_warmup_enabled) == ("default", False, False)
+    run("add-sending-ip", "1", "192.0.2.1", "mta1.test", "--source-address", "10.0.0.1")
+    listed = run("list-sending-ips", "1").splitlines()
+    assert listed == [
+        "192.0.2.1\tmta1.test\tdefault\tno warm-up\tby 10.0.0.1",
+        "192.0.2.2\tmta2.test\tdefault\tno warm-up\tby this host",
+    ]
+    assert run("remove-sending-ip", "1", "192.0.2.2") == "removed 192.0.2.2\n"
+    assert run("list-sending-ips", "1").splitlines() == listed[:1]
+
+
+def test_what_is_told_of_an_ip_is_kept(run: Any) -> None:
+    make_pool("Fast")
+    given = ("--pool", "fast", "--customer-provided", "--auto-warmup", "--ses-pool", "dedicated")
+    told = run("add-sending-ip", "1", "192.0.2.1", "mta1.test", *given)
+    assert told == "192.0.2.1\tmta1.test\tfast\twarm-up stage 1\tby dedicated\n"
+    (ip,) = store.get(1).ips
+    assert (ip.customer_provided, ip.auto_warmup_enabled, ip.ses_pool) == (True, True, "dedicated")
+    assert ip.advance_ms
+    run("add-sending-ip", "1", "192.0.2.2", "mta2.test", "--smarthost", "relay.test:587")
+    assert store.get(1).ips[1].smarthost == "relay.test:587"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("add-sending-ip", "9", "192.0.2.1", "mta1.test"), "account 9 does not exist"),
+        (("add-sending-ip", "1", "192.0.2", "mta1.test"), "not an IP address"),
+        (("add-sending-ip", "1", "192.0.2.1", "mta1.test", "--pool", "x"), "no pool x"),
+        (("add-sending-ip", "1", "192.0.2.5", "mta5.test"), "already"),
+        (("remove-sending-ip", "1", "192.0.2.9"), "no sending IP 192.0.2.9"),
+        (("remove-sending-ip", "1", "nothing"), "not an IP address"),
+    ],
+)
+def test_what_cannot_be_done_is_told(run: Any, arguments: tuple[str, ...], told: str) -> None:
+    run("add-sending-ip", "1", "192.0.2.5", "mta5.test")
+    assert told in run(*arguments, status=1)
+    assert len(store.get(1).ips) == 1

@@ -1,0 +1,308 @@
+"""``/ip-pools`` and ``/sending-ips`` as a client sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.ip_pools import store
+from chalicelib.sending_domains import store as domains
+from tests.unit.calling import Answer, Client
+from tests.unit.ip_pools.examples import add, an_ip, make_pool, warming
+from tests.unit.people import make_account, make_key, make_subaccount
+from tests.unit.sending_domains.examples import domain
+
+POOLS = "/api/v1/ip-pools"
+IPS = "/api/v1/sending-ips"
+DEFAULT = {"id": "default", "name": "Default", "ips": []}
+
+
+@pytest.fixture
+def owner(cloud: None) -> Client:
+    make_account()
+    assert domains.create(domain("signs.test"))
+    return make_key()
+
+
+def told(answer: Answer) -> tuple[int, str]:
+    """Return the status and the message, which is all that an error holds."""
+    assert [set(error) for error in answer.body["errors"]] == [{"message"}]
+    return answer.status, answer.error["message"]
+
+
+@pytest.mark.spec("4.7-t1")
+@pytest.mark.spec("2.8-t2")
+def test_the_default_pool_is_everyones(owner: Client) -> None:
+    assert owner.get(POOLS).results == [DEFAULT]
+    assert owner.get(f"{POOLS}/default").results == DEFAULT
+
+
+@pytest.mark.spec("4.7-t1")
+@pytest.mark.spec("4.7-t2")
+@pytest.mark.spec("4.7-t3")
+@pytest.mark.spec("2.8-t1")
+@pytest.mark.spec("2.8-t3")
+@pytest.mark.spec("2.8-t4")
+@pytest.mark.spec("2.8-t6")
+def test_a_pool_is_created_under_an_id_made_from_its_name(owner: Client) -> None:
+    assert owner.post(POOLS, {"name": "Overflow Pool"}).results == {"id": "overflow_pool"}
+    body = {
+        "name": "Marketing IP Pool",
+        "signing_domain": "signs.test",
+        "fbl_signing_domain": "Signs.test",
+        "auto_warmup_overflow_pool": "Overflow_Pool",
+        "id": "mine",
+        "ips": [{"external_ip": "192.0.2.9"}],
+    }
+    assert owner.post(POOLS, body).results == {"id": "marketing_ip_pool"}
+    shown = {
+        "id": "marketing_ip_pool",
+        "name": "Marketing IP Pool",
+        "signing_domain": "signs.test",
+        "fbl_signing_domain": "signs.test",
+        "auto_warmup_overflow_pool": "overflow_pool",
+        "ips": [],
+    }
+    assert owner.get(f"{POOLS}/marketing_ip_pool").results == shown
+    assert owner.get(f"{POOLS}/MARKETING_IP_POOL").results == shown
+    listed = [DEFAULT, {"id": "overflow_pool", "name": "Overflow Pool", "ips": []}, shown]
+    assert owner.get(POOLS).results == listed
+    assert owner.post(POOLS, {"name": "Marketing IP Pool"}).results == {"id": "marketing_ip_pool_2"}
+
+
+@pytest.mark.spec("4.7-t2")
+@pytest.mark.spec("2.8-t3")
+@pytest.mark.spec("2.8-t6")
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ({}, "name"),
+        ({"name": " "}, "name"),
+        ({"name": 7}, "name"),
+        ({"name": "x" * 129}, "name"),
+        ({"name": "a", "signing_domain": "nobody.test"}, "signing_domain"),
+        ({"name": "a", "fbl_signing_domain": "nobody.test"}, "fbl_signing_domain"),
+        ({"name": "a", "signing_domain": ["signs.test"]}, "signing_domain"),
+        ({"name": "a", "auto_warmup_overflow_pool": "nowhere"}, "nowhere"),
+        ([], "object"),
+    ],
+)
+def test_a_pool_that_cannot_be_is_refused_with_messages(
+    owner: Client, body: Any, word: str
+) -> None:
+    answer = owner.post(POOLS, body)
+    assert answer.status == (422 if body == [] else 400)
+    assert all(set(error) == {"message"} for error in answer.body["errors"])
+    assert word in answer.error["message"]
+    assert owner.get(POOLS).results == [DEFAULT]
+
+
+@pytest.mark.spec("2.8-t6")
+def test_the_shared_pool_takes_overflow_but_not_of_enterprise_accounts(owner: Client) -> None:
+    body = {"name": "New", "auto_warmup_overflow_pool": "shared pool"}
+    assert owner.post(POOLS, body).status == 200
+    make_account(2, service_level="enterprise")
+    enterprise = make_key(2)
+    assert enterprise.post(POOLS, body).status == 400
+    assert enterprise.post(POOLS, {"name": "New"}).status == 200
+    assert enterprise.put(f"{POOLS}/new", body).status == 400
+
+
+@pytest.mark.spec("4.7-t4")
+@pytest.mark.spec("2.8-t3")
+@pytest.mark.spec("2.8-t4")
+def test_an_update_changes_what_it_names_and_an_empty_string_removes(owner: Client) -> None:
+    make_pool("Spare")
+    make_pool("Marketing", signing_domain="signs.test", fbl_signing_domain="signs.test")
+    path = f"{POOLS}/marketing"
+    changed = {"name": "Renamed", "auto_warmup_overflow_pool": "spare", "fbl_signing_domain": ""}
+    assert owner.put(path, changed).results == {
+        "id": "marketing",
+        "name": "Renamed",
+        "fbl_signing_domain": "",
+        "auto_warmup_overflow_pool": "spare",
+    }
+    assert owner.get(path).results == {
+        "id": "marketing",
+        "name": "Renamed",
+        "signing_domain": "signs.test",
+        "auto_warmup_overflow_pool": "spare",
+        "ips": [],
+    }
+    assert owner.put(path, {"signing_domain": "", "auto_warmup_overflow_pool": ""}).status == 200
+    assert set(owner.get(path).results) == {"id", "name", "ips"}
+
+
+@pytest.mark.spec("4.7-t4")
+@pytest.mark.spec("4.7-t5")
+def test_the_default_pool_is_reserved(owner: Client) -> None:
+    for answer in (
+        owner.put(f"{POOLS}/default", {"name": "Mine"}),
+        owner.delete(f"{POOLS}/default"),
+    ):
+        status, message = told(answer)
+        assert (status, message.startswith("IP Pool default is reserved")) == (400, True)
+
+
+@pytest.mark.spec("4.7-t3")
+@pytest.mark.spec("4.7-t4")
+@pytest.mark.spec("4.7-t5")
+@pytest.mark.parametrize("pool_id", ["nowhere", "shared%20pool", "%C3%A4"])
+def test_an_unknown_pool_is_not_found(owner: Client, pool_id: str) -> None:
+    make_pool("Nowhere", account=2)
+    assert told(owner.get(f"{POOLS}/{pool_id}")) == (404, "IP pool not found.")
+    for answer in (
+        owner.put(f"{POOLS}/{pool_id}", {"name": "x"}),
+        owner.delete(f"{POOLS}/{pool_id}"),
+    ):
+        status, message = told(answer)
+        assert status == 404
+        assert message.startswith("IP Pool ")
+        assert message.endswith(" does not exist.")
+
+
+@pytest.mark.spec("4.7-t5")
+@pytest.mark.spec("2.8-t5")
+def test_the_ips_of_a_deleted_pool_are_shown_in_the_default_pool(owner: Client) -> None:
+    make_pool("Fast")
+    add(an_ip(1, "fast"), warming(2, "fast"))
+    shown = [
+        {
+            "external_ip": "192.0.2.1",
+            "hostname": "mta1.example.test",
+            "auto_warmup_enabled": False,
+        },
+        {
+            "external_ip": "192.0.2.2",
+            "hostname": "mta2.example.test",
+            "auto_warmup_enabled": True,
+            "auto_warmup_stage": 1,
+        },
+    ]
+    assert owner.get(f"{POOLS}/fast").results["ips"] == shown
+    answer = owner.delete(f"{POOLS}/fast")
+    assert (answer.status, answer.body) == (204, None)
+    assert owner.get(POOLS).results == [DEFAULT | {"ips": shown}]
+    assert owner.delete(f"{POOLS}/fast").status == 404
+
+
+def test_sending_ips_are_listed_and_shown(owner: Client) -> None:
+    assert owner.get(IPS).results == []
+    make_pool("Fast")
+    add(an_ip(1, customer_provided=True), warming(2, "fast", 5), account=1)
+    add(an_ip(3), account=2)
+    first = {
+        "external_ip": "192.0.2.1",
+        "hostname": "mta1.example.test",
+        "ip_pool": "default",
+        "customer_provided": True,
+        "auto_warmup_enabled": False,
+    }
+    second = {
+        "external_ip": "192.0.2.2",
+        "hostname": "mta2.example.test",
+        "ip_pool": "fast",
+        "customer_provided": False,
+        "auto_warmup_enabled": True,
+        "auto_warmup_stage": 5,
+    }
+    assert owner.get(IPS).results == [first, second]
+    assert owner.get(f"{IPS}/192.0.2.2").results == second
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+def test_a_sending_ip_must_be_an_address_of_the_account(owner: Client, method: str) -> None:
+    add(an_ip(3), account=2)
+    assert told(owner.call(method, f"{IPS}/192.0.2", {})) == (
+        400,
+        "external_ip must be a valid IP address",
+    )
+    assert told(owner.call(method, f"{IPS}/192.0.2.3", {})) == (404, "Sending IP does not exist")
+
+
+def test_a_sending_ip_is_moved_and_warmed_up(owner: Client) -> None:
+    make_pool("Fast")
+    add(an_ip(1))
+    path = f"{IPS}/192.0.2.1"
+    body = {"ip_pool": "FAST", "auto_warmup_enabled": True, "auto_warmup_stage": 1}
+    assert owner.put(path, body).results == {"message": "Updated Sending IP."}
+    shown = owner.get(path).results
+    assert (shown["ip_pool"], shown["auto_warmup_enabled"]) == ("fast", True)
+    assert shown["auto_warmup_stage"] == 1
+    (ip,) = store.get(1).ips
+    assert ip.advance_ms % 86_400_000 == 0
+    assert owner.put(path, {"auto_warmup_enabled": False, "ip_pool": "default"}).status == 200
+    assert "auto_warmup_stage" not in owner.get(path).results
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ({"ip_pool": "nowhere"}, "nowhere does not exist"),
+        ({"ip_pool": "shared pool"}, "does not exist"),
+        ({"ip_pool": ""}, "ip_pool"),
+        ({"ip_pool": 1}, "ip_pool"),
+        ({"auto_warmup_enabled": "yes"}, "auto_warmup_enabled"),
+        ({"auto_warmup_stage": 0}, "from 1 to 29"),
+        ({"auto_warmup_stage": 30}, "from 1 to 29"),
+        ({"auto_warmup_stage": 1.5}, "from 1 to 29"),
+        ({"auto_warmup_stage": True}, "from 1 to 29"),
+        ({"auto_warmup_stage": 6}, "at most 5"),
+        ({"auto_warmup_stage": 3, "auto_warmup_enabled": False}, "auto_warmup_enabled"),
+    ],
+)
+def test_what_cannot_be_changed_of_an_ip_is_refused(owner: Client, body: Any, word: str) -> None:
+    add(warming(1, stage=5))
+    answer = owner.put(f"{IPS}/192.0.2.1", body)
+    assert answer.status == 400
+    assert [set(error) for error in answer.body["errors"]] == [{"message"}]
+    assert word in answer.error["message"]
+    assert owner.get(f"{IPS}/192.0.2.1").results["auto_warmup_stage"] == 5
+
+
+@pytest.mark.spec("2.6-t5")
+def test_a_subaccount_sees_the_pool_that_it_is_limited_to(owner: Client) -> None:
+    make_pool("Fast")
+    add(an_ip(1), an_ip(2, "fast"))
+
+    def seen(**fields: str) -> tuple[list[str], list[str]]:
+        client = owner.on_behalf_of(make_subaccount(**fields).id)
+        pools, ips = client.get(POOLS).results, client.get(IPS).results
+        for pool_id in ("default", "fast"):
+            shown = client.get(f"{POOLS}/{pool_id}").status == 200
+            assert shown == (pool_id in [pool["id"] for pool in pools])
+        for address in ("192.0.2.1", "192.0.2.2"):
+            shown = client.get(f"{IPS}/{address}").status == 200
+            assert shown == (address in [ip["external_ip"] for ip in ips])
+        return [pool["id"] for pool in pools], [ip["external_ip"][-1] for ip in ips]
+
+    assert seen() == (["default", "fast"], ["1", "2"])
+    assert seen(ip_pool="FAST") == (["fast"], ["2"])
+    assert seen(ip_pool="gone") == (["default"], ["1"])
+
+
+def test_pools_are_changed_by_the_primary_account_only(owner: Client) -> None:
+    make_pool("Fast")
+    add(an_ip(1))
+    client = owner.on_behalf_of(make_subaccount().id)
+    answers = [
+        client.post(POOLS, {"name": "Mine"}),
+        client.put(f"{POOLS}/fast", {"name": "Mine"}),
+        client.delete(f"{POOLS}/fast"),
+        client.put(f"{IPS}/192.0.2.1", {"ip_pool": "fast"}),
+    ]
+    assert [answer.status for answer in answers] == [403] * 4
+    assert [pool["name"] for pool in owner.get(POOLS).results] == ["Default", "Fast"]
+
+
+@pytest.mark.parametrize(("grant", "allowed"), [("ip_pools/view", 200), ("ip_pools/manage", 403)])
+def test_reading_and_changing_take_a_grant_each(owner: Client, grant: str, allowed: int) -> None:
+    add(an_ip(1))
+    client = make_key(grants=[grant])
+    for target in (POOLS, f"{POOLS}/default", IPS, f"{IPS}/192.0.2.1"):
+        assert client.get(target).status == allowed
+    created = client.post(POOLS, {"name": "New"}).status
+    assert created == (403 if allowed == 200 else 200)
+    changed = client.put(f"{IPS}/192.0.2.1", {"ip_pool": "default"}).status
+    assert changed == created

@@ -1,0 +1,84 @@
+"""The operator's side of sending IPs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.ip_pools import sending_ips, store
+from chalicelib.ip_pools.model import SendingIp
+from chalicelib.ip_pools.sending_ips import Unsuitable
+from tests.unit.ip_pools.examples import DAY, NOON, add, an_ip, make_pool, warming
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+def test_ips_are_kept_by_their_address_in_one_spelling() -> None:
+    add(SendingIp("2001:DB8:0::1", "MX.Example.Test"), an_ip(2), an_ip(1))
+    kept = sending_ips.of_account(1)
+    assert [ip.external_ip for ip in kept] == ["192.0.2.1", "192.0.2.2", "2001:db8::1"]
+    assert kept[2].hostname == "mx.example.test"
+    assert sending_ips.of_account(2) == ()
+
+
+def test_an_ip_is_added_to_a_pool_of_the_account() -> None:
+    make_pool("Fast")
+    assert sending_ips.add(1, an_ip(1, "FAST")).ip_pool == "fast"
+    with pytest.raises(Unsuitable, match="no pool fast"):
+        sending_ips.add(2, an_ip(2, "fast"))
+
+
+def test_the_warm_up_of_a_new_ip_goes_on_tomorrow() -> None:
+    with clock.use(lambda: NOON):
+        assert sending_ips.add(1, warming(1)).advance_ms == (NOON + DAY / 2) * 1000
+        assert sending_ips.add(1, an_ip(2, advance_ms=7)).advance_ms == 0
+
+
+@pytest.mark.parametrize("account", [1, 2])
+def test_an_ip_that_is_taken_is_refused(account: int) -> None:
+    add(an_ip(1))
+    with pytest.raises(store.IpTaken):
+        sending_ips.add(account, an_ip(1, smarthost="other.test:25"))
+    assert sending_ips.of_account(1) == (an_ip(1),)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"external_ip": "192.0.2"},
+        {"external_ip": ""},
+        {"hostname": "nodot"},
+        {"hostname": "a b.test"},
+        {"hostname": "a.test\r\nX"},
+        {"source_address": "localhost"},
+        {"smarthost": "relay.test"},
+        {"smarthost": "relay.test:x"},
+        {"smarthost": "re lay.test:25"},
+        {"ses_pool": "a b"},
+        {"ses_pool": "set", "smarthost": "relay.test:25"},
+    ],
+)
+def test_what_cannot_be_an_ip_is_refused(fields: dict[str, Any]) -> None:
+    described = {"external_ip": "192.0.2.1", "hostname": "mta.example.test"} | fields
+    with pytest.raises(Unsuitable):
+        sending_ips.add(1, SendingIp(**described))
+    assert sending_ips.of_account(1) == ()
+
+
+def test_an_account_has_a_bounded_number_of_ips(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending_ips, "MOST_IPS", 1)
+    add(an_ip(1))
+    with pytest.raises(Unsuitable, match="at most 1"):
+        sending_ips.add(1, an_ip(2))
+
+
+def test_an_ip_is_removed_once() -> None:
+    add(SendingIp("2001:db8::1", "mx.example.test"))
+    assert not sending_ips.remove(2, "2001:db8::1")
+    assert sending_ips.remove(1, "2001:DB8::1")
+    assert not sending_ips.remove(1, "2001:db8::1")
+    assert sending_ips.of_account(1) == ()
+    with pytest.raises(Unsuitable):
+        sending_ips.remove(1, "nothing")

@@ -1,0 +1,69 @@
+"""The DKIM keys that a pool brings."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.core.errors import ApiError
+from chalicelib.ip_pools import signing
+from chalicelib.ip_pools.request import PoolFields
+from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.model import DomainStatus
+from tests.fake_cloud import aws_requests
+from tests.unit.ip_pools.examples import make_pool
+from tests.unit.sending_domains.examples import KEY, domain
+
+UNVERIFIED = DomainStatus(ownership_verified=True, cname_status="valid")
+
+
+@pytest.fixture(autouse=True)
+def signers(cloud: None) -> None:
+    """Domains: verified, not verified, and another account's."""
+    for each in (
+        domain("signs.test"),
+        domain("sub.test", subaccount_id=3),
+        domain("unsigned.test", status=UNVERIFIED),
+        domain("other.test", account=2),
+    ):
+        assert domains.create(each)
+
+
+@pytest.mark.spec("2.8-t3")
+@pytest.mark.spec("2.8-t4")
+@pytest.mark.parametrize("field", ["signing_domain", "fbl_signing_domain"])
+def test_a_signing_domain_must_be_the_accounts_with_a_verified_record(field: str) -> None:
+    for name in ("unsigned.test", "other.test", "missing.test", "not a name"):
+        with pytest.raises(ApiError, match=field) as refused:
+            signing.check_domains(1, PoolFields(**{field: name}))
+        assert refused.value.status == 400
+    for name in ("signs.test", "Sub.Test"):
+        checked = signing.check_domains(1, PoolFields(**{field: name}))
+        assert checked == PoolFields(**{field: name.lower()})
+    assert signing.check_domains(1, PoolFields(**{field: ""})) == PoolFields(**{field: ""})
+
+
+def test_a_pool_without_signing_domain_costs_no_request() -> None:
+    make_pool("Fast")
+    assert signing.pool_key(1, "fast") is None
+    with aws_requests() as made:
+        assert signing.pool_key(1, "fast") is signing.fbl_key(1, "fast", "yahoo.com") is None
+    assert made == []
+
+
+@pytest.mark.spec("2.8-t3")
+def test_the_key_of_the_signing_domain_signs() -> None:
+    make_pool("Fast", signing_domain="signs.test")
+    make_pool("Lost", signing_domain="unsigned.test")
+    assert signing.pool_key(1, "FAST") == KEY
+    assert signing.pool_key(1, "lost") is None
+    assert signing.pool_key(1, "default") is None
+
+
+@pytest.mark.spec("2.8-t4")
+def test_the_feedback_loop_key_signs_where_reports_go_by_the_signature() -> None:
+    make_pool("Fast", fbl_signing_domain="signs.test")
+    assert signing.pool_key(1, "fast") is None
+    for recipients in ("yahoo.com", "Yahoo.co.uk", "aol.com"):
+        assert signing.fbl_key(1, "fast", recipients) == KEY
+    for recipients in ("example.com", "notyahoo.com"):
+        assert signing.fbl_key(1, "fast", recipients) is None

@@ -1,0 +1,261 @@
+"""What the test of isolation knows of each route: whom it reaches, and how it is called.
+
+A route that is not among ``CASES`` fails the test. To add one: let ``SEEDS`` make a thing of it for
+every owner, and say in ``CASES`` with which body it is called; ``things`` fill its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from chalicelib.core import clock
+from chalicelib.events import store as events
+from chalicelib.events.model import Sender, make, recipient_fields
+from chalicelib.sending_domains import store as domains
+from tests.unit.calling import Client
+from tests.unit.people import transmission
+
+#: What a route goes by: the scope of the request, the account, the key, or nobody
+Reach = Literal["scope", "account", "key", "public"]
+Body = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Owner:
+    """The primary account or a subaccount. Its ids hold ``tag``, its contents ``mark`` as well."""
+
+    account: int
+    subaccount: int | None
+    tag: str
+    client: Client
+    things: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def mark(self) -> str:
+        """What only somebody who may see the owner's things may read."""
+        return f"secret of {self.tag}"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """How a route is called. ``names`` says which thing a parameter of the path is, if not its own;
+    the braces of ``query`` are things.
+
+    ``always_refused``: a body aimed at another owner is refused, although the path names none.
+    ``primary_only``: subaccounts have no such thing. ``own_by_name``: the path names a thing that
+    every owner may have, and the caller comes to its own. ``kind`` says under which path owners see
+    what the route may have changed, if not under its own.
+    """
+
+    body: Body | Callable[[Owner], Body] | None = None
+    reach: Reach = "scope"
+    names: dict[str, str] = field(default_factory=dict)
+    always_refused: bool = False
+    primary_only: bool = False
+    own_by_name: bool = False
+    kind: str = ""
+    query: str = ""
+
+
+def _hold(owner: Owner, path: str, body: Body) -> Any:
+    answer = owner.client.post(path, body)
+    assert answer.status in (200, 201), (path, answer)
+    return answer.results
+
+
+def _key(owner: Owner) -> None:
+    made = _hold(owner, "/api/v1/api-keys", {"label": owner.mark, "grants": ["smtp/inject"]})
+    owner.things["api_key"] = made["id"]
+
+
+def _template(owner: Owner) -> None:
+    _hold(owner, "/api/v1/templates", _new_template(owner) | {"name": owner.mark})
+    owner.things["template_id"] = f"t-{owner.tag}"
+
+
+def _new_template(owner: Owner) -> Body:
+    content = {"from": "me@example.test", "subject": "Hello", "text": "Hello"}
+    return {"id": f"t-{owner.tag}", "name": "new", "content": content, "published": True}
+
+
+def _snippet(owner: Owner) -> None:
+    _hold(owner, "/api/labs/snippets", _new_snippet(owner) | {"name": owner.mark})
+    owner.things["snippet_id"] = f"s-{owner.tag}"
+
+
+def _new_snippet(owner: Owner) -> Body:
+    return {"id": f"s-{owner.tag}", "name": "new", "content": {"text": "Hello"}}
+
+
+def _recipient_list(owner: Owner) -> None:
+    if owner.subaccount is None:
+        _hold(owner, "/api/v1/recipient-lists", _new_list(owner) | {"name": owner.mark})
+        owner.things["list_id"] = f"l-{owner.tag}"
+
+
+def _new_list(owner: Owner) -> Body:
+    recipients = [{"address": "you@inbox.test"}]
+    return {"id": f"l-{owner.tag}", "name": "new", "recipients": recipients}
+
+
+def _sending_domain(owner: Owner) -> None:
+    name = f"{owner.tag}.test"
+    _hold(owner, "/api/v1/sending-domains", {"domain": name})
+    domains.change(
+        name, lambda each: replace(each, status=replace(each.status, ownership_verified=True))
+    )
+    owner.things["domain"] = name
+    _hold(owner, f"/api/v1/sending-domains/{name}/dkim-keys", _new_dkim_key(owner))
+    owner.things["dkim_key"] = f"k-{owner.tag}"
+
+
+def _new_dkim_key(owner: Owner) -> Body:
+    return {"id": f"k-{owner.tag}", "selector": f"sel-{owner.tag}"}
+
+
+def _tracking_domain(owner: Owner) -> None:
+    name = f"track.{owner.tag}.test"
+    _hold(owner, "/api/v1/tracking-domains", {"domain": name})
+    owner.things["tracking_domain"] = name
+
+
+def _transmission(owner: Owner) -> None:
+    owner.things["campaign_id"] = f"c-{owner.tag}"
+    tomorrow = clock.iso_offset(clock.now() + 86_400)
+    body = transmission(f"me@{owner.tag}.test", "a@inbox.test", "b@inbox.test") | {
+        "campaign_id": f"c-{owner.tag}",
+        "description": owner.mark,
+        "metadata": {"note": owner.mark},
+        "options": {"start_time": tomorrow},
+    }
+    owner.things["transmission_id"] = _hold(owner, "/api/v1/transmissions", body)["id"]
+
+
+def _suppressed(owner: Owner) -> None:
+    recipient = f"{owner.tag}@suppressed.test"
+    body = {"type": "transactional", "description": owner.mark}
+    assert owner.client.put(f"/api/v1/suppression-list/{recipient}", body).status == 200
+    owner.things["recipient"] = recipient
+
+
+def _suppression(owner: Owner) -> Body:
+    return {"recipient": owner.things["recipient"], "type": "transactional", "description": "new"}
+
+
+def _event(owner: Owner) -> None:
+    sender = Sender(owner.account, owner.subaccount, "191930000000000001", "rest")
+    about = recipient_fields(f"{owner.tag}@inbox.test", metadata={}, tags=[])
+    base = sender.fields() | about | {"message_id": owner.tag, "subject": owner.mark}
+    events.put_all([make("delivery", base, clock.now_ms() - 5000)])
+
+
+SEEDS = [
+    _key,
+    _template,
+    _snippet,
+    _recipient_list,
+    _sending_domain,
+    _tracking_domain,
+    _transmission,
+    _suppressed,
+    _event,
+]
+
+_DKIM_KEY = {"key_id": "dkim_key"}
+_TRACKING = {"domain": "tracking_domain"}
+_NAMED = {"name": "taken over"}
+_SUBACCOUNT = {"name": "taken over", "status": "terminated"}
+
+CASES: dict[tuple[str, str], Case] = {
+    ("GET", "/api/v1/account"): Case(reach="account"),
+    ("PUT", "/api/v1/account"): Case({"company_name": "taken over"}, reach="account"),
+    ("GET", "/api/v1/usage"): Case(reach="account"),
+    ("GET", "/api/v1/authenticate/grants"): Case(),
+    ("GET", "/api/v1/api-keys"): Case(),
+    ("POST", "/api/v1/api-keys"): Case({"label": "new", "grants": ["smtp/inject"]}),
+    ("GET", "/api/v1/api-keys/{key_id}"): Case(names={"key_id": "api_key"}),
+    ("PUT", "/api/v1/api-keys/{key_id}"): Case({"label": "taken"}, names={"key_id": "api_key"}),
+    ("DELETE", "/api/v1/api-keys/{key_id}"): Case(names={"key_id": "api_key"}),
+    ("GET", "/api/v1/subaccounts"): Case(reach="account"),
+    ("POST", "/api/v1/subaccounts"): Case({"name": "new", "setup_api_key": False}, reach="account"),
+    ("GET", "/api/v1/subaccounts/summary"): Case(reach="account"),
+    ("GET", "/api/v1/subaccounts/{subaccount_id}"): Case(reach="account"),
+    ("PUT", "/api/v1/subaccounts/{subaccount_id}"): Case(_SUBACCOUNT, reach="account"),
+    ("GET", "/api/v1/events/message"): Case(reach="key"),
+    ("POST", "/api/v1/transmissions"): Case(
+        lambda owner: transmission(f"me@{owner.things['domain']}"), always_refused=True
+    ),
+    ("GET", "/api/v1/transmissions"): Case(),
+    ("GET", "/api/v1/transmissions/{transmission_id}"): Case(),
+    ("DELETE", "/api/v1/transmissions/{transmission_id}"): Case(),
+    ("DELETE", "/api/v1/transmissions"): Case(query="?campaign_id={campaign_id}"),
+    ("GET", "/api/v1/suppression-list"): Case(),
+    ("GET", "/api/v1/suppression-list/summary"): Case(),
+    ("PUT", "/api/v1/suppression-list"): Case(lambda owner: {"recipients": [_suppression(owner)]}),
+    ("GET", "/api/v1/suppression-list/{recipient}"): Case(),
+    ("PUT", "/api/v1/suppression-list/{recipient}"): Case(_suppression, own_by_name=True),
+    ("DELETE", "/api/v1/suppression-list/{recipient}"): Case(),
+    ("POST", "/api/v1/data-privacy/rtbf-request"): Case(
+        lambda owner: {"recipients": [owner.things["recipient"]]}, kind="/api/v1/suppression-list"
+    ),
+    ("POST", "/api/v1/data-privacy/opt-out-request"): Case(
+        lambda owner: {"recipients": [owner.things["recipient"]]}, kind="/api/v1/suppression-list"
+    ),
+    ("GET", "/api/v1/templates"): Case(),
+    ("POST", "/api/v1/templates"): Case(_new_template),
+    ("GET", "/api/v1/templates/{template_id}"): Case(),
+    ("PUT", "/api/v1/templates/{template_id}"): Case(_NAMED),
+    ("DELETE", "/api/v1/templates/{template_id}"): Case(),
+    ("POST", "/api/v1/templates/{template_id}/preview"): Case({"substitution_data": {}}),
+    ("POST", "/api/v1/utils/content-previewer"): Case(
+        lambda owner: {
+            "substitution_data": {},
+            "content": {
+                "from": "me@example.test",
+                "subject": "s",
+                "text": '{{ render_snippet("' + owner.things["snippet_id"] + '") }}',
+            },
+        }
+    ),
+    ("GET", "/api/labs/snippets"): Case(),
+    ("POST", "/api/labs/snippets"): Case(_new_snippet),
+    ("GET", "/api/labs/snippets/{snippet_id}"): Case(),
+    ("PUT", "/api/labs/snippets/{snippet_id}"): Case(_NAMED),
+    ("DELETE", "/api/labs/snippets/{snippet_id}"): Case(),
+    ("GET", "/api/v1/recipient-lists"): Case(primary_only=True),
+    ("POST", "/api/v1/recipient-lists"): Case(_new_list, primary_only=True),
+    ("GET", "/api/v1/recipient-lists/{list_id}"): Case(primary_only=True),
+    ("PUT", "/api/v1/recipient-lists/{list_id}"): Case(_NAMED, primary_only=True),
+    ("DELETE", "/api/v1/recipient-lists/{list_id}"): Case(primary_only=True),
+    ("GET", "/api/v1/sending-domains"): Case(),
+    ("POST", "/api/v1/sending-domains"): Case(
+        lambda owner: {"domain": owner.things["domain"], "generate_dkim": False}
+    ),
+    ("GET", "/api/v1/sending-domains/{domain}"): Case(),
+    ("PUT", "/api/v1/sending-domains/{domain}"): Case({"tracking_domain": ""}),
+    ("DELETE", "/api/v1/sending-domains/{domain}"): Case(),
+    ("POST", "/api/v1/sending-domains/{domain}/verify"): Case({"dkim_verify": True}),
+    ("GET", "/api/v1/sending-domains/{domain}/dkim-keys"): Case(),
+    ("POST", "/api/v1/sending-domains/{domain}/dkim-keys"): Case({"id": "new", "selector": "new"}),
+    ("GET", "/api/v1/sending-domains/{domain}/dkim-keys/{key_id}"): Case(names=_DKIM_KEY),
+    ("PUT", "/api/v1/sending-domains/{domain}/dkim-keys/{key_id}"): Case(
+        {"selector": "other"}, names=_DKIM_KEY
+    ),
+    ("DELETE", "/api/v1/sending-domains/{domain}/dkim-keys/{key_id}"): Case(names=_DKIM_KEY),
+    ("POST", "/api/v1/sending-domains/{domain}/dkim-keys/{key_id}/verify"): Case(
+        {}, names=_DKIM_KEY
+    ),
+    ("GET", "/api/v1/tracking-domains"): Case(),
+    ("POST", "/api/v1/tracking-domains"): Case(
+        lambda owner: {"domain": owner.things["tracking_domain"]}
+    ),
+    ("GET", "/api/v1/tracking-domains/{domain}"): Case(names=_TRACKING),
+    ("PUT", "/api/v1/tracking-domains/{domain}"): Case({"secure": True}, names=_TRACKING),
+    ("DELETE", "/api/v1/tracking-domains/{domain}"): Case(names=_TRACKING),
+    ("POST", "/api/v1/tracking-domains/{domain}/verify"): Case({}, names=_TRACKING),
+    ("GET", "/tracking-check/{challenge}"): Case(reach="public"),
+    ("GET", "/verify-domain/{token}"): Case(reach="public"),
+    ("POST", "/verify-domain/{token}"): Case(reach="public"),
+}

@@ -1,0 +1,78 @@
+"""Accounts, keys, domains and subaccounts for tests, stored as the service would store them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from chalicelib.accounts import store as accounts
+from chalicelib.accounts.model import Account
+from chalicelib.accounts.plan import Plan, self_hosted_plan
+from chalicelib.api_keys import model as key_model
+from chalicelib.api_keys import store as api_keys
+from chalicelib.api_keys.grants import supported
+from chalicelib.core import clock
+from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.model import DomainStatus, SendingDomain
+from chalicelib.subaccounts import store as subaccounts
+from chalicelib.subaccounts.model import Subaccount
+from tests.unit.calling import Client
+
+
+def make_account(number: int = 1, **fields: Any) -> Account:
+    """Store an account."""
+    now = clock.now()
+    given: dict[str, Any] = {"subscription": self_hosted_plan(now)} | fields
+    account = Account(number, f"Company {number}", created=now, updated=now, **given)
+    assert accounts.create(account)
+    return account
+
+
+def limit(number: int = 1, **limits: int) -> None:
+    """Put an account on a plan with these limits."""
+    plan = Plan("tests", "Tests", 0.0, **limits)
+    accounts.change(number, lambda account: replace(account, subscription=plan))
+
+
+def make_key(
+    account: int = 1,
+    subaccount: int | None = None,
+    *,
+    secret: str = "",
+    grants: Iterable[str] | None = None,
+    valid_ips: Iterable[str] = (),
+) -> Client:
+    """Store a key, with every grant it can have unless told, and return its client."""
+    secret = secret or key_model.draw_key()
+    chosen = supported(subaccount) if grants is None else grants
+    key = key_model.new_key(
+        secret, account, "tests", chosen, subaccount_id=subaccount, valid_ips=list(valid_ips)
+    )
+    api_keys.put(key)
+    return Client(secret)
+
+
+def make_subaccount(account: int = 1, name: str = "A sender", **fields: Any) -> Subaccount:
+    """Store a subaccount."""
+    now = clock.now()
+    made = Subaccount(subaccounts.draw_id(), account, name, created=now, updated=now, **fields)
+    subaccounts.create(made)
+    return made
+
+
+def make_domain(name: str, account: int = 1, subaccount: int | None = None, **fields: Any) -> None:
+    """Store a sending domain that mail may be sent from."""
+    status = DomainStatus(ownership_verified=True)
+    domain = SendingDomain(
+        name, account, created=clock.now(), status=status, subaccount_id=subaccount, **fields
+    )
+    assert domains.create(domain)
+
+
+def transmission(sender: str = "me@example.test", *recipients: str) -> dict[str, Any]:
+    """Return the body of a transmission, to one recipient unless told."""
+    return {
+        "recipients": [{"address": each} for each in recipients or ("you@inbox.test",)],
+        "content": {"from": sender, "subject": "Hello", "text": "Hello"},
+    }

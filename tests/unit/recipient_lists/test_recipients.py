@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.core.errors import ServiceError
+from chalicelib.recipient_lists.recipients import (
+    Refusals,
+    as_given,
+    good_recipients,
+    read_recipient,
+    sort_recipients,
+)
+
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=10),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["address", "email", "name", "header_to", "tags", "metadata"]), inner
+        )
+    ),
+    max_leaves=8,
+)
+
+
+def refused(recipient: Any) -> str:
+    with pytest.raises(ServiceError) as refusal:
+        read_recipient(recipient)
+    (error,) = refusal.value.errors
+    return str(error["code"])
+
+
+def code_of(recipient: Any) -> str:
+    """Return the code with which a recipient is refused, nothing for a good one."""
+    try:
+        return "" if isinstance(read_recipient(recipient)["email"], str) else "no email"
+    except ServiceError as refusal:
+        return str(refusal.errors[0]["code"])
+
+
+@pytest.mark.spec("2.1-t20")
+@pytest.mark.parametrize(
+    ("address", "stored"),
+    [
+        ("a@b.test", {"email": "a@b.test"}),
+        (" a@b.test ", {"email": "a@b.test"}),
+        ({"email": "a@b.test"}, {"email": "a@b.test"}),
+        ({"email": "A@B.test", "name": "Ann"}, {"email": "A@B.test", "name": "Ann"}),
+        (
+            {"email": "a@b.test", "name": None, "header_to": "c@d.test", "x": 1},
+            {"email": "a@b.test", "header_to": "c@d.test"},
+        ),
+    ],
+)
+def test_an_address_is_a_string_or_an_object(address: Any, stored: dict[str, str]) -> None:
+    assert read_recipient({"address": address}) == stored
+
+
+@pytest.mark.spec("2.1-t22")
+@pytest.mark.spec("2.1-t23")
+@pytest.mark.spec("2.1-t21")
+def test_a_recipient_may_carry_tags_metadata_and_substitution_data() -> None:
+    own = {"tags": ["a", "b"], "metadata": {"n": 1}, "substitution_data": {"x": [None]}}
+    assert read_recipient({"address": "a@b.test"} | own) == {"email": "a@b.test"} | own
+
+
+def test_absent_and_null_fields_are_not_stored() -> None:
+    given_nulls = {"address": "a@b.test", "tags": None, "metadata": None, "colour": "red"}
+    assert read_recipient(given_nulls) == {"email": "a@b.test"}
+
+
+def test_surplus_tags_are_dropped() -> None:
+    tags = [str(number) for number in range(12)]
+    assert read_recipient({"address": "a@b.test", "tags": tags})["tags"] == tags[:10]
+
+
+@pytest.mark.spec("7-t16")
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        {},
+        {"address": None},
+        {"address": {}},
+        {"address": ""},
+        {"address": {"email": ""}},
+        {"address": {"email": None}},
+        {"address": 7},
+        {"address": ["a@b.test"]},
+    ],
+)
+def test_a_recipient_without_an_email_lacks_a_required_field(recipient: Any) -> None:
+    assert refused(recipient) == "1400"
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        None,
+        7,
+        "a@b.test",
+        [],
+        {"address": "nobody"},
+        {"address": {"email": "a@b"}},
+        {"address": {"email": ["a@b.test"]}},
+        {"address": {"email": "a@b.test", "name": 7}},
+        {"address": {"email": "a@b.test", "header_to": {}}},
+        {"address": {"email": "a@b.test", "name": "Ann\r\nBcc: x@y.test"}},
+        {"address": {"email": "a@b.test", "header_to": "x@y.test\nBcc: z@y.test"}},
+        {"address": {"email": "a@b.test", "name": "\x00"}},
+        {"address": "a@b.test", "tags": "a"},
+        {"address": "a@b.test", "tags": ["a", 1]},
+        {"address": "a@b.test", "metadata": []},
+        {"address": "a@b.test", "substitution_data": "x"},
+    ],
+)
+def test_a_recipient_with_a_field_of_another_form_is_refused(recipient: Any) -> None:
+    assert refused(recipient) == "1300"
+
+
+@pytest.mark.spec("2.1-t7")
+@pytest.mark.spec("2.1-t8")
+def test_the_limits_of_data_hold_for_each_recipient() -> None:
+    good = {"address": "a@b.test"}
+    assert refused(good | {"metadata": {"k": "x" * 10_240}}) == "2007"
+    assert refused(good | {"substitution_data": {"k": "x" * 100_000}}) == "2002"
+
+
+@given(ANYTHING)
+def test_nothing_makes_reading_a_recipient_fail_otherwise(anything: Any) -> None:
+    for recipient in (anything, {"address": anything}, {"address": "a@b.c", "tags": anything}):
+        assert code_of(recipient) in {"", "1300", "1400"}
+
+
+def test_a_bad_recipient_stops_only_itself() -> None:
+    good, bad = {"address": "a@b.test"}, {"address": "nobody"}
+    found = sort_recipients([bad, good, {}, good])
+    assert [recipient["email"] for recipient in found.accepted] == ["a@b.test"] * 2
+    assert [error["code"] for error in found.errors] == ["1300", "1400"]
+    assert found.rejected == 2
+    for error in found.errors:
+        assert set(error) == {"message", "description", "code"}
+
+
+@pytest.mark.parametrize("given_list", [[], [{}], [{"address": "nobody"}] * 3])
+def test_without_one_good_recipient_all_is_refused(given_list: list[Any]) -> None:
+    with pytest.raises(ServiceError) as refusal:
+        sort_recipients(given_list)
+    assert (refusal.value.status, refusal.value.errors[0]["code"]) == (400, "5002")
+
+
+def test_the_refusal_says_what_is_wrong_with_the_recipients() -> None:
+    with pytest.raises(ServiceError, match="'nobody' is not a valid email address"):
+        sort_recipients([{}, {"address": "nobody"}])
+    with pytest.raises(ServiceError, match="recipients is empty"):
+        sort_recipients([])
+
+
+def test_an_address_is_not_shown_at_any_length() -> None:
+    found = sort_recipients([{"address": "a@b.test"}, {"address": "x" * 100_000}])
+    assert len(found.errors[0]["description"]) < 400
+
+
+@pytest.mark.spec("2.1-t25")
+def test_a_recipient_may_carry_a_return_path_that_is_an_address() -> None:
+    given_path = {"address": "a@b.test", "return_path": "bounce@b.test"}
+    assert read_recipient(given_path) == {"email": "a@b.test", "return_path": "bounce@b.test"}
+    for bad in ("nobody", "", 7, {}, "a@b.test\r\nx"):
+        assert refused({"address": "a@b.test", "return_path": bad}) == "1300"
+
+
+def test_a_recipient_is_shown_as_it_may_be_given() -> None:
+    given_whole = {
+        "address": {"email": "a@b.test", "name": "Ann", "header_to": "c@d.test"},
+        "tags": ["x"],
+        "metadata": {"k": 1},
+        "substitution_data": {"s": 1},
+        "return_path": "bounce@b.test",
+    }
+    assert as_given(read_recipient(given_whole)) == given_whole
+    assert as_given(read_recipient({"address": "a@b.test"})) == {"address": {"email": "a@b.test"}}
+
+
+def test_good_recipients_come_one_by_one_and_few_errors_are_kept() -> None:
+    refusals = Refusals(most=2)
+    taken: list[Any] = []
+
+    def offered() -> Any:
+        for number in range(5):
+            taken.append(number)
+            yield {"address": "a@b.test"} if number == 3 else {}
+
+    good = good_recipients(offered(), refusals)
+    assert next(good) == {"email": "a@b.test"}
+    assert taken == [0, 1, 2, 3]
+    assert list(good) == []
+    assert (refusals.count, len(refusals.errors)) == (4, 2)

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.errors import ServiceError
+from chalicelib.recipient_lists import contents, saving, store
+from chalicelib.recipient_lists.request import read_changes, read_new
+from chalicelib.recipient_lists.saving import Saved
+from tests.fake_cloud import aws_requests, stored_objects
+from tests.unit.recipient_lists.examples import emails, given, saved
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+def create(**fields: Any) -> Saved:
+    return saving.create(1, read_new({"id": "friends", "recipients": given(2)} | fields))
+
+
+def update(list_id: str = "friends", **fields: Any) -> Saved:
+    return saving.update(1, list_id, read_changes(fields, list_id))
+
+
+def refusal(call: Any, **fields: Any) -> tuple[int, str]:
+    with pytest.raises(ServiceError) as refused:
+        call(**fields)
+    return refused.value.status, refused.value.errors[0]["code"]
+
+
+def test_a_list_is_stored_with_its_recipients() -> None:
+    made = create(name="Friends", description="All", attributes={"a": 1})
+    found = store.get(1, "friends")
+    assert found is not None
+    assert (found.name, found.description, found.attributes) == ("Friends", "All", {"a": 1})
+    assert emails(found) == ["r0@example.test", "r1@example.test"]
+    assert made.list.count == found.count == 2
+
+
+def test_what_is_left_out_has_a_default() -> None:
+    made = create(id=None).list
+    assert made.name == made.id != ""
+    assert (made.description, made.attributes) == ("", {})
+    assert create(id=None).list.id != made.id
+
+
+def test_bad_recipients_stop_only_themselves() -> None:
+    made = create(recipients=[{"address": "nobody"}, *given(2), {}])
+    assert made.list.count == 2
+    assert made.refusals.count == 2
+    assert [error["code"] for error in made.refusals.errors] == ["1300", "1400"]
+
+
+def test_an_id_that_is_taken_is_refused_and_leaves_the_list_as_it_is() -> None:
+    create()
+    assert refusal(create, recipients=given(5)) == (400, "5001")
+    found = store.get(1, "friends")
+    assert found is not None
+    assert len(emails(found)) == 2
+    assert len(stored_objects("lists/")) == 1
+
+
+def test_of_two_that_create_a_list_at_once_one_is_refused(monkeypatch: Any) -> None:
+    create()
+    monkeypatch.setattr(store, "get", lambda *_: None)
+    assert refusal(create) == (400, "5001")
+    assert len(stored_objects("lists/")) == 1
+
+
+@pytest.mark.parametrize("recipients", [[], [{}], [{"address": "nobody"}]])
+def test_without_a_good_recipient_nothing_is_stored(recipients: list[Any]) -> None:
+    assert refusal(create, recipients=recipients) == (400, "5002")
+    assert store.get(1, "friends") is None
+    assert stored_objects() == []
+
+
+def test_an_update_changes_what_it_names() -> None:
+    create(name="Friends", description="All", attributes={"a": 1})
+    update(description="Some")
+    found = store.get(1, "friends")
+    assert found is not None
+    assert (found.name, found.description, found.attributes) == ("Friends", "Some", {"a": 1})
+    assert len(emails(found)) == 2
+    update(name="", attributes={}, description="")
+    found = store.get(1, "friends")
+    assert found is not None
+    assert (found.name, found.description, found.attributes) == ("friends", "", {})
+
+
+def test_recipients_are_replaced_as_a_whole_and_the_old_ones_removed() -> None:
+    create(recipients=given(1500))
+    made = update(recipients=[{"address": "only@example.test"}, {}])
+    assert (made.list.count, made.refusals.count) == (1, 1)
+    found = store.get(1, "friends")
+    assert found is not None
+    assert emails(found) == ["only@example.test"]
+    assert stored_objects("lists/") == [f"lists/1/friends/{found.version}/0"]
+
+
+def test_a_replacement_without_a_good_recipient_changes_nothing() -> None:
+    create()
+    assert refusal(update, name="New", recipients=[{}]) == (400, "5002")
+    found = store.get(1, "friends")
+    assert found is not None
+    assert (found.name, len(emails(found))) == ("friends", 2)
+
+
+def test_an_unknown_list_is_not_found() -> None:
+    assert refusal(update, name="x") == (404, "1600")
+    assert refusal(update, recipients=given(1)) == (404, "1600")
+    assert stored_objects() == []
+
+
+def begin_use() -> None:
+    now = clock.now()
+    assert store.begin_use(1, "friends", "t1", starts=now, until=now + 60)
+
+
+def test_a_list_in_use_is_not_changed_and_costs_no_writing() -> None:
+    create()
+    begin_use()
+    with aws_requests() as made:
+        assert refusal(update, recipients=given(5)) == (409, "1602")
+        assert refusal(update, name="x") == (409, "1602")
+    assert {each.operation for each in made} == {"GetItem", "Query"}
+
+
+def test_a_use_that_begins_while_recipients_are_written_keeps_the_old_ones(
+    monkeypatch: Any,
+) -> None:
+    create()
+    write = contents.write
+
+    def used_meanwhile(*arguments: Any) -> Any:
+        begin_use()
+        return write(*arguments)
+
+    monkeypatch.setattr(contents, "write", used_meanwhile)
+    assert refusal(update, recipients=given(5)) == (409, "1602")
+    found = store.get(1, "friends")
+    assert found is not None
+    assert len(emails(found)) == 2
+    assert len(stored_objects()) == 1
+
+
+def test_a_list_that_vanishes_while_recipients_are_written_is_not_found(monkeypatch: Any) -> None:
+    create()
+    write = contents.write
+
+    def deleted_meanwhile(*arguments: Any) -> Any:
+        store.delete(1, "friends")
+        return write(*arguments)
+
+    monkeypatch.setattr(contents, "write", deleted_meanwhile)
+    assert refusal(update, recipients=given(5)) == (404, "1600")
+    assert stored_objects() == []
+
+
+@pytest.mark.parametrize("after", ["written", "named"])
+def test_a_crash_leaves_a_whole_list_and_objects_that_nothing_reads(
+    after: str, monkeypatch: Any
+) -> None:
+    create()
+
+    def crash(*_: Any) -> None:
+        raise MemoryError
+
+    if after == "written":
+        monkeypatch.setattr(store, "change", crash)
+    else:
+        monkeypatch.setattr(contents, "remove", crash)
+    with pytest.raises(MemoryError):
+        update(recipients=given(5))
+    found = store.get(1, "friends")
+    assert found is not None
+    assert len(emails(found)) == found.count == (2 if after == "written" else 5)
+    monkeypatch.undo()
+    assert update(recipients=given(1)).list.count == 1
+
+
+def test_an_unused_list_of_another_account_is_not_touched() -> None:
+    saved("friends", 3, account_id=2)
+    assert refusal(update, name="x") == (404, "1600")

@@ -1,0 +1,180 @@
+"""API keys and acceptance behind the relay: who may log in, and what refusals become in SMTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.accounts import store as accounts
+from chalicelib.accounts import usage
+from chalicelib.api_keys import model, store
+from chalicelib.core import clock, queues
+from chalicelib.core.settings import settings
+from chalicelib.subaccounts import store as subaccounts
+from relay.behind import ApiKeyAuthenticator, TransmissionAcceptor
+from relay.ports import Envelope, Identity, LoginRefused, Refusal
+from tests.fake_cloud import aws_requests, queued
+from tests.unit.people import limit, make_account, make_domain, make_key, make_subaccount
+
+PEER = "192.0.2.1"
+MESSAGE = b"From: me@example.test\r\nTo: you@inbox.test\r\nSubject: s\r\n\r\nHello\r\n"
+
+
+@pytest.fixture(autouse=True)
+def _account(cloud: None) -> None:
+    make_account()
+    make_domain("example.test", shared_with_subaccounts=True)
+
+
+def log_in(key: str, subaccount: int | None = None, peer: str = PEER) -> Identity:
+    return ApiKeyAuthenticator().authenticate(key, subaccount, peer)
+
+
+def send(identity: Identity, *recipients: str, message: bytes = MESSAGE) -> str:
+    envelope = Envelope(
+        "me@example.test", recipients or ("you@inbox.test",), message, PEER, smtp_utf8=False
+    )
+    return TransmissionAcceptor().accept(identity, envelope)
+
+
+def reply_of(identity: Identity, *recipients: str, message: bytes = MESSAGE) -> str:
+    with pytest.raises(Refusal) as refused:
+        send(identity, *recipients, message=message)
+    assert queued("generation") == []
+    return str(refused.value)
+
+
+@pytest.mark.spec("5-r7")
+def test_a_key_logs_in_for_its_account_or_a_subaccount() -> None:
+    key, number = make_key().key, make_subaccount().id
+    assert log_in(key) == Identity(1, None, model.key_id(key))
+    assert log_in(key, number) == Identity(1, number, model.key_id(key))
+    own = make_key(subaccount=number).key
+    assert log_in(own) == log_in(own, 77) == Identity(1, number, model.key_id(own))
+
+
+@pytest.mark.parametrize(
+    ("grants", "valid_ips", "subaccount", "told"),
+    [
+        ({"transmissions/modify"}, [], None, "does not have the grant"),
+        ({"smtp/inject"}, ["198.51.100.1"], None, "may not be used from this address"),
+        ({"smtp/inject"}, [], 77, "subaccount 77 does not exist"),
+    ],
+)
+def test_a_known_key_that_does_not_reach_is_told_why(
+    grants: set[str], valid_ips: list[str], subaccount: int | None, told: str
+) -> None:
+    key = make_key(grants=grants, valid_ips=valid_ips).key
+    with pytest.raises(LoginRefused) as refused:
+        log_in(key, subaccount)
+    assert (refused.value.reply.code, refused.value.reply.enhanced) == (535, "5.7.8")
+    assert told in refused.value.reply.text
+
+
+def test_an_unknown_key_is_told_nothing() -> None:
+    with pytest.raises(LoginRefused) as refused:
+        log_in("wrong")
+    assert str(refused.value) == "535 5.7.8 Authentication failed"
+
+
+def test_a_message_is_counted_and_queued() -> None:
+    send(log_in(make_key().key), "a@inbox.test", "b@inbox.test")
+    assert len(queued("generation")) == 1
+    assert usage.used(1)[0].day == 2
+
+
+def test_a_message_costs_four_requests_when_nothing_is_known() -> None:
+    from chalicelib.core import recent
+
+    queues.send("generation", [queues.Work({})])  # finds the queue's address
+    identity = log_in(make_key().key)
+    recent.clear()
+    with aws_requests() as made:
+        send(identity)
+    assert [request.operation for request in made] == [
+        "GetItem",
+        "BatchGetItem",
+        "TransactWriteItems",
+        "SendMessage",
+    ]
+
+
+@pytest.mark.spec("3-t7")
+@pytest.mark.parametrize("status", ["suspended", "terminated"])
+def test_a_subaccount_that_is_not_active_cannot_send(status: str) -> None:
+    number = make_subaccount().id
+    identities = [log_in(make_key().key, number), log_in(make_key(subaccount=number).key)]
+    subaccounts.change(1, number, lambda before: replace(before, status=status))
+    for identity in identities:
+        told = f"550 5.7.1 subaccount {number} is {status} and cannot send"
+        assert reply_of(identity) == told
+    send(log_in(make_key().key))
+
+
+@pytest.mark.spec("3-t22")
+@pytest.mark.parametrize("status", ["suspended", "terminated"])
+def test_an_account_that_is_not_active_cannot_send(status: str) -> None:
+    identity = log_in(make_key().key)
+    accounts.change(1, lambda account: replace(account, status=status))
+    assert reply_of(identity) == f"550 5.7.1 the account is {status} and cannot send"
+
+
+@pytest.mark.spec("7-t9")
+def test_a_limit_is_a_reason_to_try_again_later() -> None:
+    limit(daily=2)
+    identity = log_in(make_key().key)
+    send(identity)
+    queued("generation")
+    told = reply_of(identity, "a@inbox.test", "b@inbox.test")
+    assert told == "451 4.7.1 1 of 2 recipients of the daily limit are used"
+    assert usage.used(1)[0].day == 1
+
+
+class Time:
+    now = 2_000_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time() -> Iterator[Time]:
+    moving = Time()
+    with clock.use(moving):
+        yield moving
+
+
+def test_a_key_that_is_revoked_stops_a_connection_that_is_open(time: Time) -> None:
+    key = make_key().key
+    identity = log_in(key)
+    found = store.get(identity.key_id)
+    assert found is not None
+    store._config.delete(*store.key_of(found.key_id))
+    send(identity)  # trusted for a while
+    queued("generation")
+    time.now += settings().key_cache_seconds
+    assert reply_of(identity) == "530 5.7.0 The API key is not valid any more"
+
+
+def test_a_key_that_loses_the_grant_stops_a_connection_that_is_open() -> None:
+    identity = log_in(make_key().key)
+    found = store.get(identity.key_id)
+    assert found is not None
+    store.replace(replace(found, grants=frozenset({"metrics/view"})))
+    assert reply_of(identity).startswith("550 5.7.1 the API key does not have the grant")
+
+
+@pytest.mark.spec("5-r7")
+def test_a_domain_must_be_the_senders() -> None:
+    make_domain("north.test", subaccount=make_subaccount().id)
+    of_north = MESSAGE.replace(b"example.test", b"north.test")
+    assert send(log_in(make_key().key, 1), message=of_north)
+    queued("generation")
+    told = reply_of(log_in(make_key().key), message=of_north)
+    assert told == "550 5.7.1 Unconfigured Sending Domain <north.test>"
+
+
+def test_a_malformed_message_is_refused_for_good() -> None:
+    assert reply_of(log_in(make_key().key), "nobody").startswith("550 5.6.0 ")

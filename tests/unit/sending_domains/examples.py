@@ -1,0 +1,17 @@
+"""Sending domains for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.sending_domains.model import DkimKey, DomainStatus, SendingDomain
+
+KEY = DkimKey("s1", "mail.example.test", "MIIBpublic", b"\x00sealed\xff", "from:to:subject")
+VERIFIED = DomainStatus(ownership_verified=True, dkim_status="valid", cname_status="valid")
+
+
+def domain(name: str = "mail.example.test", account: int = 1, **fields: Any) -> SendingDomain:
+    """Return a domain that is set up and verified unless ``fields`` say otherwise."""
+    return SendingDomain(
+        name, account, 1_769_850_000.5, **{"status": VERIFIED, "dkim": KEY} | fields
+    )

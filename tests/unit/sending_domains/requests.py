@@ -1,0 +1,40 @@
+"""Requests of a caller, and what comes of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chalicelib.core.errors import ServiceError
+from chalicelib.core.reply import Reply
+from chalicelib.core.request import Caller, Request
+from chalicelib.core.scope import Scope
+
+
+def request(
+    body: Any = None, *, account: int = 1, part: int | None = 0, query: dict[str, str] | None = None
+) -> Request:
+    """Return a request for a part of an account (``None``: all of it, 0: the primary account)."""
+    return Request(
+        query=query or {},
+        headers={"content-type": "application/json"},
+        raw_body=b"" if body is None else json.dumps(body).encode(),
+        authenticated=Caller(Scope(account, part), "key", frozenset()),
+    )
+
+
+def results(reply: Reply) -> Any:
+    """Return the results of a reply that tells of success."""
+    assert reply.status == 200, reply
+    return reply.body["results"]
+
+
+def refused(view: Callable[[], object]) -> dict[str, Any]:
+    """Return the one error that a view raises, with its HTTP status."""
+    with pytest.raises(ServiceError) as error:
+        view()
+    (only,) = error.value.errors
+    return {"status": error.value.status, **only}

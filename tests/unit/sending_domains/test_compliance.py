@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.core.domain_names import BadName
+from chalicelib.core.errors import ApiError
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.compliance import block, unblock
+from chalicelib.sending_domains.lookup import check_sending_domain
+from tests.unit.sending_domains.examples import domain
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+def may_send(name: str, account: int) -> bool:
+    try:
+        check_sending_domain(name, account, None)
+    except ApiError:
+        return False
+    return True
+
+
+def test_a_blocked_domain_and_those_below_it_stop_to_send_whoever_has_them() -> None:
+    store.create(domain("example.com"))
+    store.create(domain("a.example.com", subaccount_id=7))
+    store.create(domain("b.other.com", account=2))
+    store.create(domain("c.other.com", account=3))
+    assert block("Example.com") == ["a.example.com", "example.com"]
+    assert not may_send("example.com", 1)
+    assert may_send("b.other.com", 2)
+    assert block("other.com") == ["b.other.com", "c.other.com"]
+    assert not may_send("b.other.com", 2)
+    assert not may_send("c.other.com", 3)
+
+
+def test_a_block_outlives_the_domain() -> None:
+    store.create(domain("example.com"))
+    block("example.com")
+    found = store.get("example.com")
+    assert found is not None
+    assert found.status.compliance_status == "blocked"
+    assert store.delete(found)
+    assert not store.create(domain("example.com", account=2))
+    assert unblock("example.com") == []
+    assert store.create(domain("example.com", account=2))
+
+
+def test_unblocking_leaves_what_another_block_covers() -> None:
+    for name in ("example.com", "a.example.com", "b.example.com"):
+        store.create(domain(name))
+    block("example.com")
+    block("a.example.com")
+    assert unblock("example.com") == ["a.example.com", "b.example.com", "example.com"]
+    assert may_send("example.com", 1)
+    assert may_send("b.example.com", 1)
+    assert not may_send("a.example.com", 1)
+
+
+def test_what_is_no_name_cannot_be_blocked() -> None:
+    with pytest.raises(BadName):
+        block("nodot")

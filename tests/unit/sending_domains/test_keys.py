@@ -1,0 +1,252 @@
+"""``/sending-domains/{domain}/dkim-keys``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.core import sealing
+from chalicelib.core.dynamo import Table, decode_item
+from chalicelib.sending_domains import key_store, store
+from chalicelib.sending_domains.dkim_keys import generate_key, public_from_private, txt_record
+from chalicelib.sending_domains.key_model import MOST_KEYS, NamedKey
+from chalicelib.sending_domains.model import DkimKey
+from chalicelib.sending_domains.routes import (
+    change_key,
+    create_key,
+    delete_domain,
+    delete_key,
+    list_keys,
+    show_key,
+    verify_key,
+)
+from tests.fake_cloud import aws_requests
+from tests.unit.sending_domains.examples import domain
+from tests.unit.sending_domains.requests import refused, request, results
+from tests.unit.zones import Zone
+
+PAIR, OTHER = generate_key(1024), generate_key(1024)
+NAME = "mail.example.test"
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+@pytest.fixture(autouse=True)
+def its_domain(cloud: None) -> None:
+    store.create(domain())
+
+
+def add(key_id: str = "k1", *, part: int = 0, **body: Any) -> Any:
+    body = {"id": key_id, "selector": f"sel-{key_id}", "private": PAIR.private_pem} | body
+    return results(create_key(request(body, part=part), NAME))
+
+
+def not_added(body: Any, *, account: int = 1, part: int = 0) -> dict[str, Any]:
+    return refused(lambda: create_key(request(body, account=account, part=part), NAME))
+
+
+def listed(part: int | None = None) -> list[Any]:
+    reply = list_keys(request(part=part), NAME)
+    assert reply.body["total_count"] == len(reply.body["results"])
+    found: list[Any] = reply.body["results"]
+    return found
+
+
+def change(key_id: str, **body: Any) -> Any:
+    return results(change_key(request(body), NAME, key_id))
+
+
+def test_a_given_key_is_added_and_shown_without_its_private_half() -> None:
+    made = add()
+    assert made == {
+        "id": "k1",
+        "public": PAIR.public_b64,
+        "selector": "sel-k1",
+        "signing_domain": NAME,
+        "headers": "from:to:subject:date",
+        "dkim_status": "unverified",
+        "creation_time": made["creation_time"],
+    }
+    assert results(show_key(request(part=None), NAME, "k1")) == made
+    assert listed() == [made]
+    assert "PRIVATE" not in json.dumps([made, listed()])
+
+
+def test_a_key_is_made_when_none_is_given() -> None:
+    made = results(create_key(request({"id": "k1", "dkim_key_length": 2048}), NAME))
+    assert len(made["public"]) > 300
+    assert made["selector"].startswith("scph")
+
+
+@pytest.mark.parametrize("key_id", ["a", "A-z_9", "x" * 64])
+def test_an_id_is_letters_digits_dashes_and_underscores(key_id: str) -> None:
+    assert add(key_id, selector="s2")["id"] == key_id
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({}, "1400"),
+        ({"id": ""}, "1300"),
+        ({"id": "x" * 65}, "1300"),
+        ({"id": "two words"}, "1300"),
+        ({"id": "a.b"}, "1300"),
+        ({"id": "default"}, "1300"),
+        ({"id": 7}, "1300"),
+        ({"id": "k", "public": PAIR.public_b64}, "1400"),
+        ({"id": "k", "private": PAIR.private_pem, "public": OTHER.public_b64}, "1300"),
+        ({"id": "k", "dkim_key_length": 512}, "1300"),
+    ],
+)
+def test_a_key_that_cannot_be_is_refused(body: dict[str, Any], code: str) -> None:
+    error = not_added(body)
+    assert (error["status"], error["code"]) == (422, code)
+    assert listed() == []
+
+
+def test_ids_and_selectors_are_unique_within_a_domain() -> None:
+    add("k1", selector="one")
+    for body in (
+        {"id": "k1", "selector": "two"},
+        {"id": "k2", "selector": "ONE"},
+        {"id": "k2", "selector": "s1"},
+    ):
+        error = not_added({**body, "private": PAIR.private_pem})
+        assert (error["status"], error["code"]) == (409, "1602")
+    add("K1", selector="two")
+    assert [key["id"] for key in listed()] == ["K1", "k1"]
+
+
+def test_a_domain_has_at_most_256_keys() -> None:
+    found = store.get(NAME)
+    assert found is not None
+    items: list[dict[str, Any]] = []
+    for number in range(MOST_KEYS - 1):
+        key = NamedKey(f"k{number}", DkimKey(f"n{number}", NAME, "p", b"s"), 1.0)
+        items.append(key_store._put_key(NAME, key, new=True).arguments["Item"])
+    Table("config").write_all([decode_item(item) for item in items])
+    add("last")
+    error = not_added({"id": "more", "private": PAIR.private_pem, "selector": "more"})
+    assert (error["status"], error["code"]) == (422, "1300")
+    assert "256" in error["description"]
+
+
+def test_keys_of_a_domain_that_is_not_the_callers_are_out_of_reach() -> None:
+    add()
+    for account, part in ((2, 0), (1, 7)):
+        assert not_added({"id": "k2"}, account=account, part=part)["code"] == "1600"
+        caller = request({}, account=account, part=part)
+        for view in (show_key, change_key, delete_key, verify_key):
+            assert refused(lambda v=view, c=caller: v(c, NAME, "k1"))["code"] == "1600"
+        assert refused(lambda c=caller: list_keys(c, NAME))["code"] == "1600"
+
+
+@pytest.mark.parametrize("key_id", ["none", "default", "x" * 3000, "a b", "é"])
+def test_a_key_that_does_not_exist_is_not_found(key_id: str) -> None:
+    for view in (show_key, change_key, delete_key, verify_key):
+        error = refused(lambda v=view: v(request({}), NAME, key_id))
+        assert (error["status"], error["code"]) == (404, "1600")
+
+
+def test_a_verified_key_is_found_by_its_selector_in_one_request(zone: Zone) -> None:
+    add()
+    zone.set(f"sel-k1._domainkey.{NAME}", ("TXT", txt_record(PAIR.public_b64)))
+    verified = results(verify_key(request(), NAME, "k1"))
+    assert verified["dkim_status"] == "valid"
+    assert verified["dns"] == {"dkim_record": txt_record(PAIR.public_b64)}
+    with aws_requests() as made:
+        found = key_store.named(NAME, "SEL-k1")
+    assert found is not None
+    assert (found.id, found.status, len(made)) == ("k1", "valid", 1)
+    private = sealing.open_sealed(found.key.sealed_private, f"dkim/{NAME}").decode()
+    assert public_from_private(private) == PAIR.public_b64
+
+
+def test_a_key_without_its_record_is_invalid_and_told_why(zone: Zone) -> None:
+    add()
+    found = results(verify_key(request(), NAME, "k1"))
+    assert found["dkim_status"] == "invalid"
+    assert "no TXT record" in found["dns"]["dkim_error"]
+    assert results(show_key(request(), NAME, "k1"))["dkim_status"] == "invalid"
+
+
+def test_other_headers_leave_a_key_verified_and_anything_else_does_not(zone: Zone) -> None:
+    add()
+    zone.set(f"sel-k1._domainkey.{NAME}", ("TXT", txt_record(PAIR.public_b64)))
+    verify_key(request(), NAME, "k1")
+    assert change("k1", headers="from:to")["dkim_status"] == "valid"
+    changed = change("k1", private=OTHER.private_pem)
+    assert (changed["dkim_status"], changed["public"]) == ("unverified", OTHER.public_b64)
+    assert (changed["selector"], changed["headers"]) == ("sel-k1", "from:to")
+
+
+def test_a_key_with_another_selector_moves() -> None:
+    add("k1")
+    add("k2")
+    moved = change("k1", selector="moved")
+    assert moved["selector"] == "moved"
+    assert key_store.named(NAME, "sel-k1") is None
+    found = key_store.named(NAME, "moved")
+    assert found is not None
+    assert found.id == "k1"
+    assert results(show_key(request(), NAME, "k1")) == moved
+    change("k1", selector="MOVED")
+    for taken in ("sel-k2", "s1"):
+        error = refused(lambda t=taken: change("k1", selector=t))
+        assert error["code"] == "1602"
+    assert len(listed()) == 2
+
+
+def test_a_key_can_be_named_by_its_id_as_well() -> None:
+    add("k1", selector="one")
+    add("k2", selector="k1")
+    by_selector = key_store.named(NAME, "k1")
+    by_id = key_store.named(NAME, "k2")
+    assert by_selector is not None
+    assert by_id is not None
+    assert (by_selector.id, by_id.id) == ("k2", "k2")
+    assert key_store.named(NAME, "none") is None
+
+
+def test_a_deleted_key_is_gone_and_its_names_are_free() -> None:
+    add()
+    reply = delete_key(request(), NAME, "k1")
+    assert (reply.status, reply.body) == (204, b"")
+    assert listed() == []
+    assert key_store.named(NAME, "sel-k1") is None
+    add()
+
+
+def test_the_keys_go_with_their_domain() -> None:
+    add("k1")
+    add("k2")
+    delete_domain(request(), NAME)
+    found = Table("config").query("#pk = :pk", {"pk": f"domain#{NAME}"})
+    assert [item["sk"] for item in found.items] == ["claim"]
+
+
+def test_a_key_is_not_added_to_a_domain_that_has_changed_or_gone() -> None:
+    found = store.get(NAME)
+    assert found is not None
+    key = NamedKey("k1", DkimKey("x", NAME, "p", b"s"), 1.0)
+    assert store.save(found, replace(found, tracking_domain="t.test"))
+    assert not key_store.add(found, key)
+    newer = store.get(NAME)
+    assert newer is not None
+    assert store.delete(newer)
+    assert not key_store.add(newer, key)
+    assert store.get(NAME) is None
+
+
+def test_a_status_is_not_noted_of_a_key_that_was_replaced() -> None:
+    add()
+    before = key_store.get(NAME, "k1")
+    assert before is not None
+    change("k1", private=OTHER.private_pem)
+    assert key_store.set_status(NAME, before, "valid") is None
+    now = key_store.get(NAME, "k1")
+    assert now is not None
+    assert now.status == "unverified"

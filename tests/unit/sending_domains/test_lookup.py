@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.core.errors import ApiError
+from chalicelib.core.settings import settings
+from chalicelib.sending_domains import key_store, lookup, store
+from chalicelib.sending_domains.key_model import NamedKey
+from chalicelib.sending_domains.lookup import bounce_domain_for, check_sending_domain, signing_key
+from chalicelib.sending_domains.model import DkimKey, DomainStatus, SendingDomain
+from tests.fake_cloud import aws_requests
+from tests.unit.sending_domains.accounts import create_account
+from tests.unit.sending_domains.examples import KEY, domain
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+NAME = "mail.example.test"
+
+
+def refusal(name: str, account: int, subaccount: int | None) -> str:
+    with pytest.raises(ApiError) as refused:
+        check_sending_domain(name, account, subaccount)
+    assert (refused.value.status, refused.value.code) == (400, "7001")
+    (error,) = refused.value.errors
+    assert error["message"] == "Invalid domain"
+    return str(error["description"])
+
+
+def test_a_verified_domain_of_the_sender_is_returned() -> None:
+    store.create(domain())
+    with aws_requests() as made:
+        assert check_sending_domain("MAIL.example.test", 1, None) == domain()
+    assert len(made) == 1
+
+
+def test_an_international_domain_is_found_in_both_spellings() -> None:
+    store.create(domain("bücher.test"))
+    for name in ("bücher.test", "xn--bcher-kva.test"):
+        assert check_sending_domain(name, 1, None).domain == "xn--bcher-kva.test"
+
+
+@pytest.mark.spec("4.1-r6")
+@pytest.mark.spec("7-t26")
+def test_a_domain_that_nobody_set_up_is_unconfigured() -> None:
+    assert refusal(NAME, 1, None) == f"Unconfigured Sending Domain <{NAME}>"
+
+
+def test_a_domain_of_somebody_else_is_told_apart_from_none_by_nobody() -> None:
+    store.create(domain())
+    told = f"Unconfigured Sending Domain <{NAME}>"
+    assert refusal(NAME, 2, None) == told
+    assert refusal(NAME, 1, 7) == told
+
+
+@pytest.mark.spec("4.1-r6")
+@pytest.mark.parametrize(
+    "status", [DomainStatus(), DomainStatus(ownership_verified=True, compliance_status="blocked")]
+)
+def test_a_domain_that_is_unverified_or_blocked_is_refused(status: DomainStatus) -> None:
+    store.create(domain(status=status))
+    assert refusal(NAME, 1, None).startswith("Unverified Sending Domain")
+
+
+def with_keys(**statuses: str) -> SendingDomain:
+    """Store a domain with further keys of these selectors and statuses."""
+    store.create(domain())
+    for selector, status in statuses.items():
+        found = store.get(NAME)
+        assert found is not None
+        key = NamedKey(f"id-{selector}", DkimKey(selector, NAME, "p", b"s"), 1.0, status)
+        assert key_store.add(found, key)
+    found = store.get(NAME)
+    assert found is not None
+    return found
+
+
+def test_without_a_selector_the_domains_own_key_signs_and_nothing_is_read() -> None:
+    mine = with_keys(other="valid")
+    with aws_requests() as made:
+        assert signing_key(mine) == signing_key(mine, "") == signing_key(mine, "S1") == KEY
+        assert signing_key(domain(status=DomainStatus(True))) is None
+    assert made == []
+
+
+def test_a_selector_chooses_among_the_verified_keys() -> None:
+    mine = with_keys(one="valid", two="valid")
+    with aws_requests() as made:
+        found = signing_key(mine, "TWO")
+    assert found is not None
+    assert (found.selector, len(made)) == ("two", 1)
+    by_id = signing_key(mine, "id-one")
+    assert by_id is not None
+    assert by_id.selector == "one"
+
+
+@pytest.mark.spec("4.1-r7")
+@pytest.mark.spec("7-t14")
+@pytest.mark.parametrize("selector", ["none", "new", "gone", "x" * 5000, "é", "s1"])
+def test_an_unknown_or_unverified_key_is_refused(selector: str) -> None:
+    mine = with_keys(new="unverified", gone="invalid")
+    if selector == "s1":
+        mine = domain(status=DomainStatus(True, dkim_status="invalid"))
+    with pytest.raises(ApiError) as refused:
+        signing_key(mine, selector)
+    assert (refused.value.status, refused.value.code) == (400, "1100")
+
+
+def test_bounces_go_to_the_services_own_domain_when_there_is_no_default() -> None:
+    store.create(domain())
+    assert bounce_domain_for(1, None) == bounce_domain_for(1, 7) == settings().system_domain
+
+
+@pytest.mark.spec("2.5-r5")
+@pytest.mark.spec("2.5-t7")
+def test_bounces_go_to_the_default_of_the_sender_then_to_a_shared_one_of_the_account() -> None:
+    store.create(domain("main.test", is_default_bounce_domain=True, shared_with_subaccounts=True))
+    store.create(domain("sub.test", subaccount_id=7, is_default_bounce_domain=True))
+    assert bounce_domain_for(1, None) == "main.test"
+    assert bounce_domain_for(1, 7) == "sub.test"
+    assert bounce_domain_for(1, 8) == "main.test"
+    assert bounce_domain_for(2, None) == settings().system_domain
+
+
+def test_a_default_that_is_not_shared_is_not_for_subaccounts() -> None:
+    store.create(domain("main.test", is_default_bounce_domain=True))
+    assert bounce_domain_for(1, 7) == settings().system_domain
+
+
+def test_a_default_that_is_the_sending_domain_itself_costs_no_request() -> None:
+    mine = domain(is_default_bounce_domain=True)
+    store.create(mine)
+    with aws_requests() as made:
+        assert bounce_domain_for(1, None, sending=mine) == NAME
+        assert bounce_domain_for(1, 0, sending=mine) == NAME
+    assert made == []
+    assert bounce_domain_for(1, 7, sending=mine) == settings().system_domain
+
+
+@pytest.mark.spec("2.1-t9")
+@pytest.mark.spec("2.5-r5")
+def test_a_return_path_chooses_among_the_domains_that_may_take_bounces() -> None:
+    store.create(domain("cname.test", status=DomainStatus(True, cname_status="valid")))
+    store.create(domain("mx.test", status=DomainStatus(True, mx_status="valid")))
+    store.create(domain("dkim.test", status=DomainStatus(True, dkim_status="valid")))
+    store.create(domain("other.test", account=2))
+    assert bounce_domain_for(1, None, "any@CNAME.test") == "cname.test"
+    assert bounce_domain_for(1, None, "any@mx.test") == "mx.test"
+    for address in ("a@dkim.test", "a@other.test", "a@unknown.test"):
+        with pytest.raises(ApiError) as refused:
+            bounce_domain_for(1, None, address)
+        assert (refused.value.status, refused.value.code) == (400, "7001")
+    with pytest.raises(ApiError):
+        bounce_domain_for(1, 7, "any@cname.test")
+
+
+def test_an_enterprise_account_may_name_any_return_path() -> None:
+    create_account(1, enterprise=True)
+    assert bounce_domain_for(1, None, "any@unknown.test") == "unknown.test"
+
+
+def test_what_was_found_in_a_batch_is_judged_the_same() -> None:
+    assert lookup.check_found(domain(), NAME, 1, None) == domain()
+    with pytest.raises(ApiError):
+        lookup.check_found(None, NAME, 1, None)

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.sending_domains.model import DomainStatus, SendingDomain, with_status
+from tests.unit.sending_domains.examples import KEY, domain
+
+
+@pytest.mark.spec("2.5-t3")
+def test_a_new_domain_is_unverified_in_everything_and_complies() -> None:
+    status = SendingDomain("a.test", 1, 0.0).status
+    checks = ["spf", "abuse_at", "dkim", "cname", "mx", "postmaster_at", "verification_mailbox"]
+    assert {getattr(status, f"{check}_status") for check in checks} == {"unverified"}
+    assert status.ownership_verified is False
+    assert status.compliance_status == "valid"
+
+
+@pytest.mark.parametrize(
+    ("verified", "compliance", "may_send"),
+    [(True, "valid", True), (False, "valid", False), (True, "blocked", False)],
+)
+def test_a_domain_sends_when_its_ownership_is_verified_and_compliance_lets_it(
+    verified: bool, compliance: str, may_send: bool
+) -> None:
+    status = DomainStatus(ownership_verified=verified, compliance_status=compliance)
+    assert domain(status=status).may_send is may_send
+
+
+@pytest.mark.spec("3-t12")
+def test_a_domain_verified_by_mailbox_may_send_but_is_not_signed_for() -> None:
+    by_mailbox = domain(status=DomainStatus(ownership_verified=True))
+    assert by_mailbox.may_send
+    assert by_mailbox.signing_key is None
+
+
+@pytest.mark.parametrize("status", ["unverified", "pending", "invalid"])
+def test_only_a_key_whose_record_is_valid_signs(status: str) -> None:
+    assert domain().signing_key == KEY
+    assert domain(dkim=None).signing_key is None
+    assert domain(status=DomainStatus(True, dkim_status=status)).signing_key is None
+
+
+@pytest.mark.spec("2.5-t5")
+@pytest.mark.parametrize(
+    ("owner", "shared", "sender", "usable"),
+    [
+        (None, False, None, True),
+        (None, False, 0, True),
+        (None, False, 7, False),
+        (None, True, 7, True),
+        (7, False, 7, True),
+        (7, False, 8, False),
+        (7, False, None, False),
+        (7, False, 0, False),
+        (7, True, 8, False),
+    ],
+)
+def test_a_domain_is_its_owners_and_if_shared_its_subaccounts(
+    owner: int | None, shared: bool, sender: int | None, usable: bool
+) -> None:
+    mine = domain(subaccount_id=owner, shared_with_subaccounts=shared)
+    assert mine.usable_by(1, sender) is usable
+    assert not mine.usable_by(2, sender)
+
+
+def test_any_valid_check_verifies_ownership_and_none_loses_it() -> None:
+    for check in ("cname", "mx", "abuse_at", "postmaster_at", "verification_mailbox", "dkim"):
+        mine = domain(status=DomainStatus())
+        proven = with_status(mine, **{f"{check}_status": "valid"})
+        assert proven.status.ownership_verified
+        lost = with_status(proven, **{f"{check}_status": "invalid"})
+        assert not lost.status.ownership_verified
+    assert not with_status(domain(status=DomainStatus()), spf_status="valid").may_send
+
+
+@pytest.mark.parametrize(
+    ("signing_domain", "proves"),
+    [
+        ("mail.example.test", True),
+        ("example.test", True),
+        ("other.test", False),
+        ("sub.mail.example.test", False),
+        ("ample.test", False),
+    ],
+)
+def test_a_dkim_record_proves_ownership_at_the_domain_or_above(
+    signing_domain: str, proves: bool
+) -> None:
+    key = replace(KEY, signing_domain=signing_domain)
+    mine = with_status(domain(dkim=key, status=DomainStatus()), dkim_status="valid")
+    assert mine.status.ownership_verified is proves
+    assert mine.signing_key == key
+
+
+@pytest.mark.spec("2.5-r5")
+@pytest.mark.spec("2.5-t7")
+def test_a_domain_takes_bounces_by_cname_or_mx_and_else_is_no_default() -> None:
+    mine = domain(is_default_bounce_domain=True)
+    assert mine.may_bounce
+    assert with_status(mine, dkim_status="invalid").is_default_bounce_domain
+    moved = with_status(mine, cname_status="invalid", mx_status="valid")
+    assert moved.may_bounce
+    assert moved.is_default_bounce_domain
+    gone = with_status(mine, cname_status="invalid")
+    assert not gone.may_bounce
+    assert not gone.is_default_bounce_domain

@@ -1,0 +1,107 @@
+"""The page behind the link in a verification mail."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.settings import settings
+from chalicelib.sending_domains import mailboxes, store
+from chalicelib.sending_domains.mailboxes import named_by, redeem, send_token
+from chalicelib.sending_domains.model import DomainStatus, SendingDomain
+from chalicelib.sending_domains.routes import confirm_verification, offer_verification
+from tests.unit.sending_domains.conftest import Outbox
+from tests.unit.sending_domains.examples import domain
+from tests.unit.sending_domains.requests import request
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+NAME = "mail.example.test"
+NOW = 1_769_850_000.0
+
+
+@pytest.fixture
+def token(outbox: Outbox) -> str:
+    store.create(domain(status=DomainStatus(), dkim=None))
+    with clock.use(lambda: NOW):
+        send_token(NAME, "verification_mailbox", local_part="o'brien")
+    return outbox.mails[0].token
+
+
+def stored() -> SendingDomain:
+    found = store.get(NAME)
+    assert found is not None
+    return found
+
+
+def opened(token: str, at: float = NOW) -> tuple[int, str]:
+    with clock.use(lambda: at):
+        reply = offer_verification(request(), token)
+    return reply.status, reply.body.decode()
+
+
+def confirmed(token: str, at: float = NOW) -> tuple[int, str]:
+    with clock.use(lambda: at):
+        reply = confirm_verification(request(), token)
+    return reply.status, reply.body.decode()
+
+
+def test_opening_the_page_shows_a_button_and_verifies_nothing(token: str) -> None:
+    for _ in range(2):
+        status, page = opened(token)
+        assert status == 200
+        assert '<form method="post"><button' in page
+        assert "o&#x27;brien@mail.example.test" in page
+    assert not stored().status.ownership_verified
+
+
+@pytest.mark.spec("3-t12")
+def test_the_button_verifies_once(token: str) -> None:
+    assert confirmed(token)[0] == 200
+    assert stored().status.verification_mailbox_status == "valid"
+    assert stored().may_send
+    assert confirmed(token)[0] == 410
+    assert opened(token)[0] == 410
+
+
+def test_an_old_link_and_one_that_is_not_ours_do_not_work(token: str) -> None:
+    late = NOW + settings().mailbox_token_lifetime
+    assert opened(token, late)[0] == confirmed(token, late)[0] == 410
+    for wrong in ("nonsense", token + "A", "", "<script>"):
+        assert opened(wrong)[0] == confirmed(wrong)[0] == 410
+        assert "<script>" not in opened(wrong)[1]
+    assert not stored().status.ownership_verified
+
+
+def test_the_link_of_a_deleted_domain_does_not_work_for_its_next_owner(token: str) -> None:
+    assert store.delete(stored())
+    assert opened(token)[0] == confirmed(token)[0] == 410
+    store.create(domain(account=2, status=DomainStatus(), dkim=None))
+    assert opened(token)[0] == confirmed(token)[0] == 410
+
+
+def test_the_page_is_kept_nowhere_and_tells_nobody_its_address(token: str) -> None:
+    headers = offer_verification(request(), token).headers
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert headers["Content-Type"].startswith("text/html")
+
+
+def test_a_token_names_its_domain_and_mailbox_and_nothing_else_does(token: str) -> None:
+    assert named_by(token) == (NAME, "verification_mailbox")
+    for text in ("", "é", token[:-2], token + "AA", "A" * 5000):
+        assert named_by(text) is None
+
+
+def test_a_token_for_a_domain_that_does_not_exist_is_mailed_to_nobody(outbox: Outbox) -> None:
+    send_token("unknown.test", "abuse_at")
+    assert outbox.mails == []
+    assert not redeem("unknown.test", "abuse_at", "token")
+
+
+def test_a_process_without_a_mailer_fails_loudly(monkeypatch: pytest.MonkeyPatch) -> None:
+    store.create(domain(status=DomainStatus(), dkim=None))
+    monkeypatch.setattr(mailboxes, "_mailers", [])
+    with pytest.raises(RuntimeError, match="mail_with"):
+        send_token(NAME, "abuse_at")

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.core import defaults, due
+from chalicelib.core.dynamo import Table
+from chalicelib.core.scope import Scope
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.model import SendingDomain
+from tests.unit.sending_domains.examples import domain
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+def test_a_domain_comes_back_with_all_its_fields() -> None:
+    mine = domain(
+        subaccount_id=7,
+        tracking_domain="t.example.test",
+        shared_with_subaccounts=True,
+        is_default_bounce_domain=True,
+    )
+    assert store.create(mine)
+    assert store.get("mail.example.test") == mine
+
+
+def test_a_domain_without_a_key_comes_back_without_one() -> None:
+    store.create(domain(dkim=None))
+    assert store.get("mail.example.test") == domain(dkim=None)
+
+
+def test_a_domain_that_nobody_has_is_none() -> None:
+    assert store.get("mail.example.test") is None
+
+
+def test_the_name_of_a_domain_is_found_and_taken_in_any_case() -> None:
+    assert store.create(domain("Mail.Example.test"))
+    assert not store.create(domain("mail.EXAMPLE.test", account=2))
+    found = store.get("MAIL.example.TEST")
+    assert found is not None
+    assert (found.domain, found.account_id) == ("mail.example.test", 1)
+
+
+def test_the_domains_of_an_account_can_be_listed_by_name() -> None:
+    for name, account in (("b.test", 1), ("a.test", 1), ("c.test", 11)):
+        store.create(domain(name, account))
+    listed = Table("config").query("#owner = :o", {"o": "account#1/domains"}, index="by_owner")
+    assert [item["domain"] for item in listed.items] == ["a.test", "b.test"]
+
+
+def test_the_domains_of_one_owner_are_listed_apart() -> None:
+    for name, part in (("b.test", None), ("a.test", None), ("c.test", 7), ("d.test", 77)):
+        store.create(domain(name, subaccount_id=part))
+    store.create(domain("e.test", account=11))
+    for part, names in (
+        (None, {"a.test", "b.test", "c.test", "d.test"}),
+        (0, {"a.test", "b.test"}),
+        (7, {"c.test"}),
+        (9, set()),
+    ):
+        assert {each.domain for each in store.in_scope(Scope(1, part))} == names
+
+
+def test_a_domain_is_found_in_its_scope_only() -> None:
+    store.create(domain(subaccount_id=7))
+    for scope, found in (
+        (Scope(1, None), True),
+        (Scope(1, 7), True),
+        (Scope(1, 0), False),
+        (Scope(1, 8), False),
+        (Scope(2, None), False),
+    ):
+        assert (store.find(scope, "mail.example.test") is not None) is found
+
+
+def test_what_was_changed_meanwhile_is_not_written_over() -> None:
+    store.create(domain())
+    before = store.get("mail.example.test")
+    assert before is not None
+    assert store.save(before, replace(before, tracking_domain="one.test"))
+    assert not store.save(before, replace(before, tracking_domain="two.test"))
+    assert not store.delete(before)
+    now = store.get("mail.example.test")
+    assert now is not None
+    assert (now.tracking_domain, now.revision) == ("one.test", 1)
+
+
+def test_changes_that_meet_are_all_made() -> None:
+    store.create(domain())
+
+    def rename(number: int) -> None:
+        def apply(found: SendingDomain) -> SendingDomain:
+            return replace(found, tracking_domain=f"{found.tracking_domain}{number}")
+
+        assert store.change("mail.example.test", apply)
+
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(rename, range(5)))
+    now = store.get("mail.example.test")
+    assert now is not None
+    assert sorted(now.tracking_domain) == list("01234")
+    assert now.revision == 5
+
+
+def test_a_change_that_changes_nothing_writes_nothing() -> None:
+    store.create(domain())
+    store.change("mail.example.test", lambda found: found)
+    now = store.get("mail.example.test")
+    assert now is not None
+    assert now.revision == 0
+    assert store.change("unknown.test", lambda found: found) is None
+
+
+def test_due_entries_follow_the_domain() -> None:
+    store.create(domain(check_ms=1000))
+    found = store.get("mail.example.test")
+    assert found is not None
+    assert store.save(found, replace(found, check_ms=2000))
+    assert [entry.at_ms for entry in due.find(store.CONCERN, 9999)] == [2000]
+    found = store.get("mail.example.test")
+    assert found is not None
+    assert store.delete(found)
+    assert due.find(store.CONCERN, 9999) == []
+
+
+def test_a_deleted_default_leaves_none() -> None:
+    store.create(domain(is_default_bounce_domain=True))
+    found = store.get("mail.example.test")
+    assert found is not None
+    assert store.delete(found)
+    assert defaults.current(store.BOUNCE, 1, None) is None
+    assert store.create(domain(is_default_bounce_domain=True))

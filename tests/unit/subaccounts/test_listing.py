@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.dynamo import Table
+from chalicelib.subaccounts import store
+from chalicelib.subaccounts.entries import lists_of
+from chalicelib.subaccounts.model import Subaccount
+from tests.fake_cloud import aws_requests
+from tests.unit.calling import Answer, Client
+from tests.unit.people import make_account, make_key, make_subaccount
+
+CONFIG = Table("config")
+PATH = "/api/v1/subaccounts"
+
+
+@pytest.fixture
+def owner(cloud: None) -> Client:
+    make_account()
+    make_subaccount(account=2, name="Foreign")
+    return make_key()
+
+
+def populate(count: int, **fields: Any) -> list[int]:
+    """Make subaccounts a second apart, past the transactions that would make them; return ids."""
+    made = [
+        Subaccount(store.draw_id(), 1, f"Sender {n:03d}", 1000.0 + n, 1000.0 + n, **fields)
+        for n in range(count)
+    ]
+    entries = [item for each in made for item in store._entries(each).values()]
+    CONFIG.write_all([*(store._to_item(each) for each in made), *entries])
+    counts = Counter(store._count_name(which) for each in made for which in lists_of(each))
+    added = ", ".join(f"#{name} :{name}" for name in counts)
+    CONFIG.update(*store._counts(1), f"ADD {added}", values=counts)
+    return [each.id for each in made]
+
+
+def ids(answer: Answer) -> list[int]:
+    return [each["id"] for each in answer.results]
+
+
+def pages(client: Client, query: str) -> list[Answer]:
+    """Follow the links from the first page to the last."""
+    found = [client.get(f"{PATH}?{query}")]
+    while "next" in found[-1].body["links"]:
+        found.append(client.get(found[-1].body["links"]["next"]))
+        assert len(found) < 100
+    return found
+
+
+@pytest.mark.spec("4.5-t4")
+def test_without_paging_all_are_listed_newest_first(owner: Client) -> None:
+    made = populate(30)
+    answer = owner.get(PATH)
+    assert ids(answer) == made[::-1]
+    assert set(answer.body) == {"results"}
+
+
+@pytest.mark.spec("4.5-t4")
+@pytest.mark.spec("8-t8")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "cursor=initial",
+        "per_page=25",
+        "sort_by=id",
+        "order=desc",
+        "status=active",
+        "name=sender",
+        "ip_pool=fast",
+        "ids=" + ",".join(str(number) for number in range(100)),
+    ],
+)
+def test_any_of_the_queries_gives_pages_of_25(owner: Client, query: str) -> None:
+    made = populate(30, ip_pool="fast")
+    first, second = pages(owner, query)
+    assert ids(first) + ids(second) == made[::-1]
+    assert len(first.results) == 25
+    assert first.body["total_count"] == second.body["total_count"] == 30
+    assert second.body["links"] == {}
+
+
+@pytest.mark.spec("4.5-t4")
+@pytest.mark.parametrize("per_page", [1, 2, 3, 6, 7, 100])
+@pytest.mark.parametrize("sort_by", ["created_at", "updated_at", "id", "name"])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_pages_hold_everything_once_in_their_order(
+    owner: Client, per_page: int, sort_by: str, order: str
+) -> None:
+    made = populate(6)
+    with clock.use(lambda: 5000.0):
+        store.change(1, made[0], lambda each: replace(each, name="Zoe"))
+    found = pages(owner, f"per_page={per_page}&sort_by={sort_by}&order={order}")
+    changed_last = [*made[1:], made[0]]
+    wanted = changed_last if sort_by in ("updated_at", "name") else made
+    assert [each for page in found for each in ids(page)] == (
+        wanted if order == "asc" else wanted[::-1]
+    )
+    assert len(found) == -(-6 // per_page)
+
+
+def test_a_page_is_not_moved_by_what_is_created_meanwhile(owner: Client) -> None:
+    made = populate(4)
+    first = owner.get(f"{PATH}?per_page=2")
+    populate(3)
+    second = owner.get(first.body["links"]["next"])
+    assert ids(first) + ids(second) == made[::-1]
+    assert second.body["total_count"] == 4
+
+
+def test_the_link_carries_the_filters_on(owner: Client) -> None:
+    populate(3, status="suspended")
+    link = owner.get(f"{PATH}?per_page=1&status=suspended&name=send").body["links"]["next"]
+    query = parse_qs(urlsplit(link).query)
+    assert urlsplit(link).path == PATH
+    assert (query["per_page"], query["status"], query["name"]) == (["1"], ["suspended"], ["send"])
+
+
+@pytest.mark.spec("4.5-t4")
+def test_filters_narrow_and_combine(owner: Client) -> None:
+    plain = make_subaccount(name="Acme").id
+    pooled = make_subaccount(name="acme north", ip_pool="Fast").id
+    dear = make_subaccount(name="Other", ip_pool="fast", options={"deliverability": True}).id
+    gone = make_subaccount(name="ACME gone", status="terminated", ip_pool="fast").id
+
+    def found(query: str) -> list[int]:
+        answer = owner.get(f"{PATH}?order=asc&{query}")
+        assert answer.body["total_count"] == len(answer.results)
+        return ids(answer)
+
+    assert found("") == [plain, pooled, dear, gone]
+    assert found("status=active") == [plain, pooled, dear]
+    assert found("ip_pool=fast") == found("ip_pool=FAST") == [pooled, dear, gone]
+    assert found("option=deliverability") == [dear]
+    assert found("name=acme") == [plain, pooled, gone]
+    assert found("name=me+n") == [pooled]
+    assert found("name=acme&status=terminated") == [gone]
+    assert found("status=active&ip_pool=fast&option=deliverability") == [dear]
+    assert found("ip_pool=none") == found("status=suspended") == found("name=zzz") == []
+    assert found(f"ids={gone},{plain},999,1") == [plain, gone]
+    assert found(f"ids={gone},{plain}&status=active") == [plain]
+    assert found("ids=") == []
+    assert ids(owner.get(f"{PATH}?option=deliverability")) == [dear]
+    assert "total_count" not in owner.get(f"{PATH}?option=deliverability").body
+
+
+@pytest.mark.parametrize(
+    ("query", "param", "value"),
+    [
+        ("per_page=0", "per_page", "0"),
+        ("per_page=101", "per_page", "101"),
+        ("per_page=ten", "per_page", "ten"),
+        ("sort_by=age", "sort_by", "age"),
+        ("order=up", "order", "up"),
+        ("status=gone", "status", "gone"),
+        ("option=rockets&order=asc", "option", "rockets"),
+        ("option=rockets", "option", "rockets"),
+        ("ids=1,x", "ids", "x"),
+        ("ids=1,-2", "ids", "-2"),
+        ("cursor=nonsense", "cursor", "nonsense"),
+        ("cursor=", "cursor", ""),
+        ("name=" + "x" * 301, "name", "x" * 300),
+    ],
+)
+@pytest.mark.spec("8-t8")
+def test_a_query_that_cannot_be_used_is_told_by_its_parameter(
+    owner: Client, query: str, param: str, value: str
+) -> None:
+    answer = owner.get(f"{PATH}?{query}")
+    assert answer.status == 400
+    assert (answer.error["param"], answer.error["value"]) == (param, value)
+    assert param in answer.error["message"]
+
+
+def test_all_that_cannot_be_used_is_told_at_once(owner: Client) -> None:
+    answer = owner.get(f"{PATH}?per_page=x&ids=y&order=z")
+    assert {error["param"] for error in answer.body["errors"]} == {"per_page", "ids", "order"}
+
+
+def test_a_cursor_goes_on_only_with_its_own_search(owner: Client) -> None:
+    populate(3)
+    link = owner.get(f"{PATH}?per_page=1&sort_by=name").body["links"]["next"]
+    assert owner.get(link.replace("sort_by=name", "sort_by=updated_at")).status == 400
+    assert owner.get(link + "&order=asc").status == 400
+    cursor = parse_qs(urlsplit(link).query)["cursor"][0]
+    assert owner.get(f"{PATH}?sort_by=name&cursor={cursor[:-2]}").status == 400
+
+
+def test_a_cursor_of_another_account_shows_nothing_of_it(owner: Client) -> None:
+    populate(3)
+    link = owner.get(f"{PATH}?per_page=1").body["links"]["next"]
+    make_account(2)
+    assert ids(make_key(2).get(link)) == [1]
+
+
+QUERIES = [
+    "per_page=10",
+    "per_page=10&sort_by=name&order=asc",
+    "per_page=10&sort_by=updated_at",
+    "per_page=10&status=suspended",
+    "per_page=10&ip_pool=fast",
+    "per_page=10&option=deliverability",
+]
+
+
+def test_a_page_costs_the_same_whatever_exists(owner: Client) -> None:
+    def costs(target: str) -> list[tuple[str, int]]:
+        owner.get(target)
+        with aws_requests() as made:
+            answer = owner.get(target)
+        assert len(answer.results) == 10
+        return [(request.operation, request.parameters.get("Limit", 0)) for request in made]
+
+    found = {"status": "suspended", "ip_pool": "fast", "options": {"deliverability": True}}
+    populate(12, **found)
+    few = {query: costs(f"{PATH}?{query}") for query in QUERIES}
+    populate(200)
+    for query in QUERIES:
+        assert costs(f"{PATH}?{query}") == few[query] == [("GetItem", 0), ("Query", 11)]
+        link = owner.get(f"{PATH}?{query}").body["links"]["next"]
+        with aws_requests() as made:
+            owner.get(link)
+        assert [request.operation for request in made] == ["Query"]
+
+
+@pytest.mark.spec("4.5-t5")
+def test_the_summary_counts_in_one_request(owner: Client) -> None:
+    assert owner.get(f"{PATH}/summary").results == {"total": 0}
+    populate(3)
+    with aws_requests() as made:
+        assert owner.get(f"{PATH}/summary").results == {"total": 3}
+    assert len(made) == 1

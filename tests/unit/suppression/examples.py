@@ -1,0 +1,35 @@
+"""Entries and requests for the tests of the suppression list."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from chalicelib.core.request import Caller, Request
+from chalicelib.core.scope import Scope
+from chalicelib.suppression.model import MANUALLY_ADDED, NON_TRANSACTIONAL, Entry, new_entry
+
+GRANT = frozenset({"suppression_lists/manage"})
+
+
+def entry(
+    recipient: str, type: str = NON_TRANSACTIONAL, source: str = MANUALLY_ADDED, **fields: Any
+) -> Entry:
+    return new_entry(recipient, type, source, **fields)
+
+
+def request(
+    account: int,
+    body: Any = None,
+    *,
+    part: int | None = None,
+    headers: dict[str, str] | None = None,
+    **query: str,
+) -> Request:
+    """Return a request as it reaches a view; ``from`` is written ``from_``."""
+    return Request(
+        query={name.rstrip("_"): text for name, text in query.items()},
+        headers={"content-type": "application/json", **(headers or {})},
+        raw_body=b"" if body is None else json.dumps(body).encode(),
+        authenticated=Caller(Scope(account, part), "key", GRANT),
+    )

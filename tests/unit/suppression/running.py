@@ -1,0 +1,48 @@
+"""A local cloud in a process of its own: transactions of a hundred actions are its business."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from chalicelib.core import aws
+from tests.conftest import forget_everything
+from tests.fake_cloud import create_resources
+from tests.unit.infrastructure.clouds import LocalCloud
+
+_accounts = count(1, 10)  # with others beside each
+
+
+@contextmanager
+def running_cloud(directory: Path) -> Iterator[LocalCloud]:
+    """Run a cloud with the service's resources."""
+    cloud = LocalCloud(directory)
+    try:
+        cloud.start()
+        with _clients_of(cloud):
+            create_resources()
+        yield cloud
+    finally:
+        cloud.close()
+
+
+@contextmanager
+def new_account(cloud: LocalCloud) -> Iterator[int]:
+    """Let the clients of this process talk to ``cloud``; give an account that is new there."""
+    with _clients_of(cloud):
+        yield next(_accounts)
+
+
+@contextmanager
+def _clients_of(cloud: LocalCloud) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", cloud.url)
+        forget_everything()
+        aws.reset()
+        yield
+    aws.reset()
+    forget_everything()

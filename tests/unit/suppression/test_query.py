@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.errors import ApiError
+from chalicelib.suppression.items import position
+from chalicelib.suppression.query import (
+    read_list_id,
+    read_offset,
+    read_paging,
+    read_search,
+    recipient_links,
+    search_links,
+)
+from chalicelib.suppression.search import Found
+
+PATH = "/api/v1/suppression-list"
+
+
+def millis(text: str) -> int:
+    return round(datetime.fromisoformat(text).astimezone(UTC).timestamp() * 1000)
+
+
+@pytest.mark.spec("4.8-t5")
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("2026-01-31T09:05:00Z", "2026-01-31T09:05:00+00:00"),
+        ("2026-01-31T09:05:00", "2026-01-31T09:05:00+00:00"),
+        ("2026-01-31T09:05:00-0400", "2026-01-31T13:05:00+00:00"),
+        ("2026-01-31T09:05:00+02:00", "2026-01-31T07:05:00+00:00"),
+        ("2026-01-31T09:05:00 0200", "2026-01-31T07:05:00+00:00"),
+        ("2026-01-31T09:05", "2026-01-31T09:05:00+00:00"),
+        ("2026-01-31 09:05", "2026-01-31T09:05:00+00:00"),
+        ("2026-01-31", "2026-01-31T00:00:00+00:00"),
+        ("2026-01-31T09:05:00.250Z", "2026-01-31T09:05:00.250+00:00"),
+    ],
+)
+def test_dates_may_have_an_offset_and_are_else_in_utc(text: str, means: str) -> None:
+    search, _ = read_search({"from": text, "to": "2026-02-01"})
+    assert search.span.low == position(millis(means))
+    assert search.bounded
+
+
+@pytest.mark.spec("4.8-t5")
+def test_both_bounds_hold_the_whole_of_their_second() -> None:
+    search, _ = read_search({"from": "2026-01-31T09:05:00Z", "to": "2026-01-31T09:05:00Z"})
+    second = millis("2026-01-31T09:05:00+00:00")
+    assert search.span.low <= position(second) + "#tie"
+    assert search.span.high > position(second + 999) + "#tie"
+    assert search.span.high < position(second + 1000)
+
+
+@pytest.mark.spec("4.8-t5")
+def test_a_search_goes_to_now_unless_told_otherwise() -> None:
+    with clock.use(lambda: 1_769_850_300.0):
+        search, _ = read_search({})
+    assert search.span.high > position(1_769_850_300_000) + "#tie"
+    assert search.span.high < position(1_769_850_301_000)
+    assert not search.bounded
+
+
+@pytest.mark.parametrize("name", ["from", "to"])
+@pytest.mark.parametrize("text", ["yesterday", "2026-13-01", "2026-01-31T25:00:00Z", "1769850300x"])
+def test_what_is_no_date_is_refused_by_name(name: str, text: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        read_search({name: text})
+    assert caught.value.status == 400
+    assert caught.value.errors == [{"message": f"{name} must be a valid date"}]
+
+
+def test_a_search_cannot_end_before_it_begins() -> None:
+    with pytest.raises(ApiError, match="from must be before to"):
+        read_search({"from": "2026-01-31", "to": "2026-01-30"})
+
+
+@pytest.mark.spec("4.8-r3")
+def test_without_types_only_those_that_hold_messages_back_are_searched_for() -> None:
+    search, _ = read_search({})
+    assert search.filters.types == ("transactional", "non_transactional")
+    search, _ = read_search({"types": "open_tracking, transactional"})
+    assert search.filters.types == ("open_tracking", "transactional")
+    with pytest.raises(ApiError, match="Type must be one of"):
+        read_search({"types": "Transactional"})
+
+
+@pytest.mark.spec("4.8-t5")
+def test_filters_are_comma_lists_and_sources_keep_their_case() -> None:
+    query = {"domain": "A.test, b.TEST", "sources": "Bounce Rule,bounce rule"}
+    search, _ = read_search(query)
+    assert search.filters.domains == ("a.test", "b.test")
+    assert search.filters.sources == ("Bounce Rule", "bounce rule")
+    assert search.filters.known_sources == ["Bounce Rule"]
+
+
+def test_a_description_is_words_or_if_strict_a_text() -> None:
+    loose, _ = read_search({"description": "Mailbox  FULL"})
+    strict, _ = read_search({"description": "Mailbox  FULL", "description_strict": "true"})
+    assert (loose.filters.words, loose.filters.exact) == (("mailbox", "full"), None)
+    assert (strict.filters.words, strict.filters.exact) == ((), "Mailbox  FULL")
+    with pytest.raises(ApiError, match="description_strict"):
+        read_search({"description_strict": "yes"})
+
+
+@pytest.mark.spec("4.8-t5")
+def test_list_id_may_be_absent_empty_or_valid() -> None:
+    assert read_list_id({}) is None
+    assert read_list_id({"list_id": ""}) == ""
+    assert read_list_id({"list_id": "news.example"}) == "news.example"
+    with pytest.raises(ApiError) as caught:
+        read_list_id({"list_id": "news..example"})
+    assert caught.value.status == 400
+
+
+@pytest.mark.spec("8-t10")
+def test_per_page_goes_from_one_to_ten_thousand_and_is_else_a_thousand() -> None:
+    assert read_paging({}).per_page == 1000
+    assert read_paging({"per_page": "1"}).per_page == 1
+    assert read_paging({"per_page": "10000"}).per_page == 10_000
+    for bad in ("0", "10001", "-1", "x", "1.5", ""):
+        with pytest.raises(ApiError) as caught:
+            read_paging({"per_page": bad})
+        assert caught.value.status == 400
+
+
+@pytest.mark.spec("8-t10")
+@pytest.mark.spec("4.8-t5")
+def test_page_reaches_ten_thousand_results_and_is_ignored_beside_a_cursor() -> None:
+    assert read_paging({"page": "10"}).skip == 9000
+    assert read_paging({"page": "1", "per_page": "10000"}).skip == 0
+    assert read_paging({"page": "3", "per_page": "5", "cursor": "initial"}) == (5, 0, "")
+    for page, per_page in (("11", "1000"), ("2", "10000"), ("0", "10"), ("x", "10")):
+        with pytest.raises(ApiError) as caught:
+            read_paging({"page": page, "per_page": per_page})
+        assert caught.value.status == 400
+
+
+def test_sort_is_asc_or_desc() -> None:
+    assert read_search({})[0].span.newest_first
+    assert not read_search({"sort": "asc"})[0].span.newest_first
+    with pytest.raises(ApiError, match="sort must be"):
+        read_search({"sort": "up"})
+
+
+@pytest.mark.spec("4.8-t5")
+def test_links_are_there_with_a_cursor_and_lead_on_while_there_is_more() -> None:
+    query = {"cursor": "initial", "domain": "a.test", "per_page": "2"}
+    search, _ = read_search(query)
+    assert search_links(PATH, {"per_page": "2"}, search, Found([], 3, "position")) == []
+    first = f"{PATH}?cursor=initial&domain=a.test&per_page=2"
+    assert search_links(PATH, query, search, Found([], 3)) == [{"href": first, "rel": "first"}]
+    _, following = search_links(PATH, query, search, Found([], 3, "position"))
+    assert following["rel"] == "next"
+    assert following["href"].startswith(f"{PATH}?cursor=")
+    token = following["href"].partition("cursor=")[2].partition("&")[0]
+    again, paging = read_search({**query, "cursor": token})
+    assert (again.after, again.total, again.span) == ("position", 3, search.span)
+    assert paging.skip == 0
+
+
+def test_a_cursor_of_somebody_else_or_of_another_purpose_is_refused() -> None:
+    links = recipient_links(PATH, {"cursor": "initial"}, 2, 3)
+    token = links[1]["href"].partition("cursor=")[2]
+    assert read_offset(read_paging({"cursor": token})) == 2
+    for cursor in ("nonsense", token[:-2] + "AA", "", "Initial"):
+        if cursor:
+            with pytest.raises(ApiError, match="cursor"):
+                read_offset(read_paging({"cursor": cursor}))
+            with pytest.raises(ApiError, match="cursor"):
+                read_search({"cursor": cursor})
+    with pytest.raises(ApiError, match="cursor"):
+        read_search({"cursor": token})

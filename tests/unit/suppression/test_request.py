@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.core.errors import ApiError
+from chalicelib.suppression.request import MOST_IN_BULK, read_bulk, read_entries, read_removal
+
+
+def refusal(caught: pytest.ExceptionInfo[ApiError]) -> str:
+    assert caught.value.status == 400
+    (error,) = caught.value.errors
+    assert "code" not in error
+    return str(error["message"])
+
+
+def bulk(*recipients: Any) -> dict[str, Any]:
+    return {"recipients": list(recipients)}
+
+
+@pytest.mark.spec("4.8-t1")
+def test_a_bulk_load_holds_entries_with_type_description_and_list_id() -> None:
+    made = read_bulk(
+        bulk(
+            {"recipient": "Ann@X.test", "type": "transactional", "description": "why"},
+            {"recipient": "bob@x.test", "type": "non_transactional", "list_id": "News"},
+        )
+    )
+    assert [(e.recipient, e.type, e.description, e.list_id) for e in made] == [
+        ("ann@x.test", "transactional", "why", ""),
+        ("bob@x.test", "non_transactional", None, "News"),
+    ]
+    assert {e.source for e in made} == {"Manually Added"}
+
+
+@pytest.mark.spec("4.8-t1")
+def test_malformed_entries_are_named_all_at_once() -> None:
+    with pytest.raises(ApiError) as caught:
+        read_bulk(
+            bulk(
+                {"recipient": "good@x.test", "type": "transactional"},
+                {"recipient": "no address", "type": "transactional"},
+                {"recipient": "no-type@x.test"},
+                {"recipient": "bad-type@x.test", "type": "sms"},
+                {"recipient": "bad-list@x.test", "type": "transactional", "list_id": ".a"},
+                {"recipient": "clash@x.test", "type": "open_tracking", "list_id": "a"},
+                {"recipient": "number@x.test", "type": "transactional", "description": 5},
+                {"recipient": 5, "type": "transactional"},
+                {"type": "transactional"},
+                "text",
+                None,
+            )
+        )
+    assert refusal(caught) == (
+        "PUT body contains 10 invalid or malformed recipient(s): no address, no-type@x.test, "
+        "bad-type@x.test, bad-list@x.test, clash@x.test, number@x.test, 5, #9, text, #11"
+    )
+    assert "Must supply a suppression type" in caught.value.errors[0]["description"]
+
+
+def test_of_many_malformed_entries_a_hundred_are_named() -> None:
+    many = [{"recipient": f"bad {n}" + "x" * 1000} for n in range(5000)]
+    with pytest.raises(ApiError) as caught:
+        read_bulk(bulk(*many))
+    text = refusal(caught)
+    assert "contains 5000 invalid" in text
+    assert text.count(", ") == 99
+    assert len(text) < 30_000
+
+
+@pytest.mark.spec("8-t10")
+def test_a_bulk_load_has_at_most_ten_thousand_entries() -> None:
+    one = {"recipient": "a@x.test", "type": "transactional"}
+    assert len(read_bulk(bulk(*[one] * MOST_IN_BULK))) == MOST_IN_BULK == 10_000
+    with pytest.raises(ApiError) as caught:
+        read_bulk(bulk(*[one] * (MOST_IN_BULK + 1)))
+    assert "at most 10000 entries" in refusal(caught)
+
+
+@pytest.mark.parametrize("body", [None, [], {}, {"recipients": {}}, {"recipients": []}, "x"])
+def test_a_bulk_load_without_recipients_is_refused(body: Any) -> None:
+    with pytest.raises(ApiError) as caught:
+        read_bulk(body)
+    assert "recipients must be an array" in refusal(caught)
+
+
+@pytest.mark.spec("4.8-t2")
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({}, "Must supply a suppression type"),
+        ({"type": ""}, "Must supply a suppression type"),
+        ({"type": None}, "Must supply a suppression type"),
+        ({"transactional": False}, "Must supply a suppression type"),
+        ({"type": "sms"}, "Type must be one of: 'transactional', 'non_transactional', 'open_track"),
+        ({"type": {"a": 1}}, "Type must be one of"),
+        ({"type": "open_tracking", "list_id": "a"}, "list_id is not allowed"),
+        ([], "must be an object"),
+    ],
+)
+def test_a_single_entry_needs_a_type_that_goes_with_its_list_id(body: Any, text: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        read_entries("a@x.test", body)
+    assert text in refusal(caught)
+
+
+@pytest.mark.spec("9-r2")
+@pytest.mark.parametrize(
+    ("flags", "types"),
+    [
+        ({"transactional": True}, ["transactional"]),
+        ({"non_transactional": True, "transactional": False}, ["non_transactional"]),
+        (
+            {"non_transactional": True, "transactional": True},
+            ["transactional", "non_transactional"],
+        ),
+        ({"type": "open_tracking", "transactional": True}, ["open_tracking"]),
+    ],
+)
+def test_the_deprecated_flags_are_taken_where_there_is_no_type(
+    flags: dict[str, Any], types: list[str]
+) -> None:
+    assert [each.type for each in read_entries("a@x.test", flags)] == types
+
+
+@pytest.mark.spec("4.8-r4")
+def test_a_removal_without_a_type_is_of_both_that_hold_messages_back() -> None:
+    assert read_removal(None) == ("transactional", "non_transactional")
+    assert read_removal({}) == ("transactional", "non_transactional")
+    assert read_removal({"type": "open_tracking"}) == ("open_tracking",)
+    for body in ([], "x", {"type": "sms"}, {"type": 1}):
+        with pytest.raises(ApiError):
+            read_removal(body)

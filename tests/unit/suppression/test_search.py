@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.scope import Scope
+from chalicelib.suppression import search, store
+from chalicelib.suppression.model import SOURCES, TYPES, Entry
+from chalicelib.suppression.query import read_search, search_links
+from chalicelib.suppression.search import Found
+from tests.fake_cloud import aws_requests
+from tests.unit.suppression.examples import entry
+
+NINE = 1_769_850_000  # 2026-01-31T09:00:00Z
+Query = dict[str, str]
+
+
+def find(account: int, query: Query, part: int | None = None) -> Found:
+    return search.run(Scope(account, part), read_search(query)[0])
+
+
+def found(account: int, query: Query, part: int | None = None) -> list[str]:
+    return [each.recipient for each in find(account, query, part).entries]
+
+
+def by_cursor(account: int, query: Query, part: int | None = None) -> list[list[Entry]]:
+    """Return all pages of a search, following the links."""
+    pages = []
+    query = query | {"cursor": "initial"}
+    while True:
+        wanted, _ = read_search(query)
+        page = search.run(Scope(account, part), wanted)
+        pages.append(page.entries)
+        following = [
+            each for each in search_links("/", query, wanted, page) if each["rel"] == "next"
+        ]
+        if not following:
+            return pages
+        query |= {"cursor": following[0]["href"].partition("cursor=")[2].partition("&")[0]}
+
+
+def store_at(account: int, seconds: float, *entries: Entry, owner: int | None = None) -> None:
+    """Store entries as of a time after nine o'clock."""
+    moment = round((NINE + seconds) * 1000)
+    dated = [replace(each, created_ms=moment, updated_ms=moment) for each in entries]
+    store.impose_all(account, owner, dated)
+
+
+def iso(seconds: float) -> str:
+    return datetime.fromtimestamp(NINE + seconds, UTC).isoformat()
+
+
+@pytest.mark.spec("4.8-t5")
+def test_a_search_without_filters_has_the_latest_update_first(account: int) -> None:
+    for second in range(5):
+        store_at(account, second, entry(f"u{second}@x.test"))
+    store_at(account, 9, entry("u1@x.test"))
+    assert found(account, {}) == [f"u{n}@x.test" for n in (1, 4, 3, 2, 0)]
+    assert found(account, {"sort": "asc"}) == [f"u{n}@x.test" for n in (0, 2, 3, 4, 1)]
+    assert find(account, {}).total == 5
+
+
+@pytest.mark.spec("4.8-r3")
+def test_open_tracking_is_found_only_when_asked_for(account: int) -> None:
+    for second, type in enumerate(TYPES):
+        store_at(account, second, entry(f"{type}@x.test", type))
+    assert found(account, {}) == ["non_transactional@x.test", "transactional@x.test"]
+    assert found(account, {"types": "open_tracking"}) == ["open_tracking@x.test"]
+    assert found(account, {"types": "transactional"}) == ["transactional@x.test"]
+    assert find(account, {"types": ",".join(TYPES)}).total == 3
+
+
+@pytest.mark.spec("4.8-t5")
+def test_the_window_is_of_updates_and_holds_both_its_seconds(account: int) -> None:
+    for second in range(5):
+        store_at(account, second + 0.5, entry(f"u{second}@x.test"))
+    window = {"from": iso(1), "to": iso(3)}
+    assert found(account, window) == ["u3@x.test", "u2@x.test", "u1@x.test"]
+    assert find(account, window | {"per_page": "1"}).total == 3
+    assert find(account, {"from": iso(4)}).total == 1
+    assert find(account, {"to": iso(0), "per_page": "1"}).total == 1
+    assert find(account, {"to": iso(-1)}).total == 0
+    assert found(account, {"from": iso(9)}) == []
+    with clock.use(lambda: NINE + 2.0):
+        assert found(account, {}) == ["u2@x.test", "u1@x.test", "u0@x.test"]
+
+
+@pytest.mark.spec("4.8-t5")
+def test_domains_are_whole_and_sources_keep_their_case(account: int) -> None:
+    store_at(account, 1, entry("a@one.test"), entry("b@sub.one.test"))
+    store_at(account, 2, entry("c@TWO.test", source="Bounce Rule"))
+    assert found(account, {"domain": "one.test"}) == ["a@one.test"]
+    assert found(account, {"domain": "ONE.test,two.TEST"}) == ["c@two.test", "a@one.test"]
+    assert found(account, {"domain": "test"}) == []
+    assert found(account, {"sources": "Bounce Rule"}) == ["c@two.test"]
+    assert found(account, {"sources": "Bounce Rule,Manually Added", "per_page": "1"}) == [
+        "c@two.test"
+    ]
+    assert find(account, {"sources": "bounce rule"}).total == 0
+    assert find(account, {"sources": "Compliance"}).total == 0
+    assert found(account, {"domain": "one.test", "sources": "Bounce Rule"}) == []
+
+
+@pytest.mark.spec("4.8-t5")
+def test_a_description_matches_by_its_words_or_strictly_as_a_whole(account: int) -> None:
+    store_at(account, 1, entry("a@x.test", description="550 Mailbox Full"))
+    store_at(account, 2, entry("b@x.test", description="mailbox unknown"))
+    store_at(account, 3, entry("c@x.test"))
+    assert found(account, {"description": "MAILBOX"}) == ["b@x.test", "a@x.test"]
+    assert found(account, {"description": "full mailbox"}) == ["a@x.test"]
+    assert find(account, {"description": "mail", "per_page": "1"}).total == 2
+    strict = {"description_strict": "true"}
+    assert found(account, strict | {"description": "mailbox unknown"}) == ["b@x.test"]
+    assert found(account, strict | {"description": "mailbox"}) == []
+    assert len(found(account, strict)) == 3
+
+
+@pytest.mark.spec("4.8-t5")
+def test_list_id_narrows_to_one_list_or_if_empty_to_account_wide_entries(account: int) -> None:
+    store_at(account, 1, entry("a@x.test", list_id="News.1"), entry("a@x.test"))
+    store_at(account, 2, entry("b@x.test", "transactional", list_id="news.1"))
+    store_at(account, 3, entry("c@x.test", list_id="sports"))
+    assert find(account, {}).total == 4
+    assert found(account, {"list_id": ""}) == ["a@x.test"]
+    assert found(account, {"list_id": "news.1"}) == ["b@x.test", "a@x.test"]
+    assert find(account, {"list_id": "NEWS.1", "per_page": "1"}).total == 2
+    assert found(account, {"list_id": "news.1", "types": "transactional"}) == ["b@x.test"]
+    assert find(account, {"list_id": "news.1", "types": "open_tracking"}).total == 0
+    assert find(account, {"list_id": "nobody"}).total == 0
+    (shown,) = find(account, {"list_id": "sports"}).entries
+    assert shown.list_id == "sports"
+
+
+@pytest.mark.spec("4.8-r6")
+def test_a_search_is_of_one_list_or_of_all(account: int) -> None:
+    for second, owner in enumerate((None, 7, 77)):
+        store_at(account, second, entry("ann@x.test"), owner=owner)
+    store_at(account + 1, 0, entry("other@x.test"))
+    owners = [each.subaccount_id for each in find(account, {}).entries]
+    assert owners == [77, 7, None]
+    for query in ({}, {"domain": "x.test"}, {"sources": "Manually Added"}):
+        assert find(account, query).total == 3
+        for part, owner in ((0, None), (7, 7), (77, 77)):
+            page = find(account, query, part)
+            assert [each.subaccount_id for each in page.entries] == [owner]
+            assert page.total == 1
+        assert find(account, query, 777).total == 0
+
+
+@pytest.mark.spec("4.8-t5")
+@pytest.mark.parametrize("sort", ["asc", "desc"])
+def test_pages_neither_repeat_nor_skip_entries_of_one_moment(account: int, sort: str) -> None:
+    store_at(account, 1, *(entry(f"u{n}@x.test") for n in range(25)))
+    store_at(account, 1, *(entry(f"u{n}@x.test", "transactional") for n in range(25)))
+    whole = find(account, {"sort": sort}).entries
+    assert len(whole) == 50
+    pages = by_cursor(account, {"per_page": "7", "sort": sort})
+    assert [len(page) for page in pages] == [7] * 7 + [1]
+    assert [each for page in pages for each in page] == whole
+    numbered = [
+        find(account, {"per_page": "7", "sort": sort, "page": str(n)}) for n in range(1, 17)
+    ]
+    assert [each for page in numbered for each in page.entries] == whole
+    assert {page.total for page in numbered} == {50}
+
+
+@pytest.mark.spec("4.8-t5")
+def test_what_changes_while_a_cursor_goes_on_neither_shifts_pages_nor_the_total(
+    account: int,
+) -> None:
+    for second in range(6):
+        store_at(account, second, entry(f"u{second}@x.test"))
+    query = {"cursor": "initial", "per_page": "2"}
+    wanted, _ = read_search(query)
+    first = search.run(Scope(account, None), wanted)
+    token = search_links("/", query, wanted, first)[1]["href"].partition("cursor=")[2]
+    store.put_all(account, None, [entry("new@x.test"), entry("u1@x.test")])
+    second = find(account, {"cursor": token.partition("&")[0], "per_page": "3"})
+    assert [each.recipient for each in second.entries] == ["u3@x.test", "u2@x.test", "u0@x.test"]
+    assert second.total == 6
+    assert second.last == ""
+
+
+def brute(entries: Iterable[Entry], query: Query, part: int | None) -> list[Entry]:
+    """Return what a search should find, by looking at everything there is."""
+    wanted = read_search(query)[0].filters
+    low, high = query.get("from", ""), query.get("to", "9")
+    return sorted(
+        (
+            each
+            for each in entries
+            if each.type in wanted.types
+            and part in (None, each.subaccount_id or 0)
+            and (not wanted.domains or each.domain in wanted.domains)
+            and (not wanted.sources or each.source in wanted.sources)
+            and wanted.list_id in (None, each.list_id)
+            and wanted.describe(each)
+            and low <= clock.iso_offset(each.updated_ms // 1000) <= high
+        ),
+        key=lambda each: each.updated_ms,
+        reverse=query.get("sort") != "asc",
+    )
+
+
+def random_entries(rng: random.Random) -> list[tuple[int | None, Entry]]:
+    kept = {}
+    for number in range(250):
+        type = rng.choice(TYPES)
+        list_id = rng.choice([None, None, "news", "a.b"]) if type != "open_tracking" else None
+        made = entry(
+            f"u{rng.randrange(40)}@{rng.choice(['one', 'two', 'six'])}.test",
+            type,
+            rng.choice(list(SOURCES)),
+            list_id=list_id,
+            description=rng.choice([None, "Hard bounce", "soft bounce 5", "asked to"]),
+        )
+        moment = (NINE + number) * 1000
+        owner = rng.choice([None, None, 7, 77])
+        dated = replace(made, created_ms=moment, updated_ms=moment)
+        kept[owner, made.recipient, made.type, made.list_id] = (owner, dated)
+    return list(kept.values())
+
+
+def random_query(rng: random.Random) -> Query:
+    options: dict[str, list[str]] = {
+        "types": ["transactional", "open_tracking", ",".join(TYPES)],
+        "domain": ["one.test", "one.test,six.test", "no.test"],
+        "sources": ["Compliance", "Bounce Rule,Manually Added", "compliance"],
+        "list_id": ["", "news", "a.b"],
+        "description": ["bounce", "BOUNCE hard", "nothing"],
+        "from": [iso(50), iso(150)],
+        "to": [iso(180), iso(230)],
+        "sort": ["asc", "desc"],
+        "per_page": ["1000", "5", "33"],
+    }
+    chosen = rng.sample(list(options), rng.randrange(4))
+    return {name: rng.choice(options[name]) for name in chosen}
+
+
+def same(left: Iterable[Entry], right: Iterable[Entry]) -> bool:
+    def key(each: Entry) -> tuple[Any, ...]:
+        return (each.updated_ms, each.recipient, each.type, each.list_id, each.subaccount_id or 0)
+
+    return [key(each) for each in left] == [key(each) for each in right]
+
+
+def test_every_combination_of_filters_finds_what_there_is(account: int) -> None:
+    rng = random.Random(20260131)
+    entries = random_entries(rng)
+    for owner in (None, 7, 77):
+        store.impose_all(account, owner, [each for owned, each in entries if owned == owner])
+    everything = [replace(each, subaccount_id=owner) for owner, each in entries]
+    for number in range(60):
+        query, part = random_query(rng), rng.choice([None, None, 0, 7])
+        expected = brute(everything, query, part)
+        per_page = int(query.get("per_page", "1000"))
+        page = find(account, query, part)
+        assert page.total == len(expected), query
+        assert same(page.entries, expected[:per_page]), query
+        assert bool(page.last) == (len(expected) > per_page)
+        if number % 6 == 0 and len(expected) < 20 * per_page:
+            pages = by_cursor(account, query, part)
+            assert same([each for page in pages for each in page], expected), query
+            far = find(account, query | {"page": "2"}, part) if per_page < 1000 else None
+            assert far is None or same(far.entries, expected[per_page : 2 * per_page])
+
+
+COSTS: list[tuple[Query, list[str]]] = [
+    ({}, ["Query"]),
+    ({"sort": "asc"}, ["Query"]),
+    ({"page": "3"}, ["Query"]),
+    ({"types": "open_tracking"}, ["Query"]),
+    ({"domain": "rare.test"}, ["Query"]),
+    ({"sources": "Bounce Rule"}, ["Query"]),
+    ({"list_id": ""}, ["Query"]),
+    ({"list_id": "news", "types": "transactional"}, ["Query"]),
+    ({"domain": "x.test", "sources": "Bounce Rule"}, ["Query"]),
+    ({"sources": "nothing"}, []),
+    ({"domain": "x.test"}, ["Query", "COUNT"]),
+    ({"from": iso(0)}, ["Query", "COUNT"]),
+]
+
+
+@pytest.mark.spec("8-t10")
+def test_a_page_costs_what_it_shows_and_a_count_what_the_filter_lets_pass(account: int) -> None:
+    store_at(account, 1, *(entry(f"u{n}@x.test") for n in range(1000)))
+    store_at(account, 2, entry("u@rare.test"), entry("u@x.test", source="Bounce Rule"))
+    store_at(account, 3, entry("u@x.test", "open_tracking"))
+    store_at(account, 3, entry("u@x.test", "transactional", list_id="news"))
+    for query, expected in COSTS:
+        with aws_requests() as made:
+            find(account, {"types": "non_transactional", "per_page": "10"} | query)
+        asked = [made.parameters.get("Select", made.operation) for made in made]
+        assert asked == ["BatchGetItem", *expected], query
+        assert sum(request.parameters.get("Limit", 0) for request in made) <= 100
+
+
+def test_a_whole_list_is_read_oldest_first(account: int) -> None:
+    for second, type in enumerate(TYPES):
+        store_at(account, second, entry(f"{type}@x.test", type), owner=7)
+    assert [each.recipient for each in search.everything(account, 7)] == [
+        f"{type}@x.test" for type in TYPES
+    ]
+    assert list(search.everything(account, None)) == []

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.core.errors import ServiceError
+from chalicelib.templates.content import (
+    CONTENT_BYTES,
+    StorableContent,
+    check_header_name,
+    read_content,
+    read_preview_content,
+)
+from tests.unit.templates.api import CONTENT
+
+RAW = "From: a@example.test\nSubject: Hi {{name}}\n\nHello {{name}}\n"
+
+
+def read(**changes: Any) -> dict[str, Any]:
+    given = {name: value for name, value in (CONTENT | changes).items() if value is not ...}
+    return read_content(StorableContent.parse(given))
+
+
+def refused(**changes: Any) -> list[dict[str, Any]]:
+    with pytest.raises(ServiceError) as error:
+        read(**changes)
+    assert error.value.status == 422
+    return error.value.errors
+
+
+def codes(**changes: Any) -> list[str]:
+    return [error["code"] for error in refused(**changes)]
+
+
+@pytest.mark.spec("2.3-t4")
+def test_content_keeps_the_keys_that_were_given_and_ignores_unknown_ones() -> None:
+    whole = {
+        "from": "News <news@example.test>",
+        "subject": "s",
+        "reply_to": "r@example.test",
+        "text": "t",
+        "html": "h",
+        "amp_html": "a",
+        "headers": {"X-Campaign": "c", "List-Id": "<l.example.test>"},
+    }
+    assert read_content(StorableContent.parse(whole | {"colour": "blue"})) == whole
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"from": ...},
+        {"from": ""},
+        {"from": {"email": ""}},
+        {"from": {"name": "n"}},
+        {"subject": ...},
+        {"subject": ""},
+        {"text": ..., "html": ...},
+        {"text": "", "html": "", "amp_html": "<html amp4email></html>"},
+    ],
+)
+def test_what_every_message_needs_is_required(changes: dict[str, Any]) -> None:
+    assert codes(**changes) == ["1400"]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"text": 1}, {"from": 1}, {"headers": []}, {"headers": {"X-A": 1}}, {"html": {}}]
+)
+def test_a_part_of_another_type_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ServiceError) as error:
+        StorableContent.parse(CONTENT | changes)
+    assert [each["code"] for each in error.value.errors] == ["1300"]
+
+
+@pytest.mark.spec("2.3-t4")
+@pytest.mark.parametrize("name", ["attachments", "inline_images"])
+def test_attachments_are_not_allowed(name: str) -> None:
+    assert codes(**{name: [{"name": "a", "type": "text/plain", "data": "YQ=="}]}) == ["1301"]
+    assert read(**{name: []}) == CONTENT
+
+
+@pytest.mark.spec("2.3-t4")
+@pytest.mark.spec("8-t7")
+def test_content_has_at_most_5_mb() -> None:
+    room = CONTENT_BYTES - len('{"from": "a@b.test", "subject": "s", "text": ""}')
+    small = {"from": "a@b.test", "subject": "s"}
+    assert read_content(StorableContent.parse(small | {"text": "x" * room}))
+    with pytest.raises(ServiceError) as error:
+        read_content(StorableContent.parse(small | {"text": "x" * (room + 1)}))
+    assert error.value.errors[0]["code"] == "1300"
+    assert CONTENT_BYTES == 5 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Subject", "from", "TO", "reply-to", "Content-Type", "content-transfer-encoding"),
+        *("", "X A", "X:A", "X-Ä", "X-A\r\nBcc", "X\0", "X" * 256),
+    ],
+)
+def test_a_header_that_may_not_be_set_is_refused(name: str) -> None:
+    assert codes(headers={name: "v"}) == ["3002"]
+    with pytest.raises(ServiceError):
+        check_header_name(name)
+
+
+@pytest.mark.parametrize("value", ["", "  "])
+def test_a_header_without_content_is_refused(value: str) -> None:
+    assert codes(headers={"X-A": value}) == ["3002"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"subject": "Hi\r\nBcc: all@example.test"},
+        {"from": "a@example.test\nX: y"},
+        {"reply_to": "a@example.test\r"},
+        {"headers": {"X-A": "a\0b"}},
+    ],
+)
+def test_a_header_that_could_never_be_sent_is_refused(changes: dict[str, Any]) -> None:
+    assert codes(**changes) == ["1300"]
+
+
+@pytest.mark.spec("7-t24")
+@pytest.mark.spec("2.3-t4")
+def test_every_part_with_a_syntax_error_is_named_with_its_line() -> None:
+    errors = refused(
+        subject="{{if}}",
+        text="one\ntwo\n{{if a b}}x{{end}}",
+        html="{{ n",
+        amp_html="<p>\n{{end}}",
+        headers={"X-Good": "{{n}}", "X-Bad": "{{end}}"},
+        **{"from": {"email": "a@example.test", "name": "{{"}},
+    )
+    places = {(error["part"], error["line"]) for error in errors}
+    assert places == {
+        ("Header:From", 1),
+        ("Header:Subject", 1),
+        ("text", 3),
+        ("html", 1),
+        ("amp_html", 2),
+        ("Header:X-Bad", 1),
+    }
+    for error in errors:
+        assert error["code"] == "3000"
+        assert error["message"] == "substitution language syntax error in template content"
+    (text,) = [error for error in errors if error["part"] == "text"]
+    assert text["description"] == "Error while compiling part text: line 3: syntax error near 'b'"
+
+
+# --- email_rfc822
+
+
+def test_a_pre_built_message_may_stand_alone() -> None:
+    given = {"email_rfc822": RAW}
+    assert read_content(StorableContent.parse(given)) == given
+
+
+@pytest.mark.spec("2.3-t4")
+def test_a_pre_built_message_excludes_all_other_keys() -> None:
+    assert codes(email_rfc822=RAW) == ["1301"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ("no header at all", "malformed header line"),
+        ("Subject: s\n\nHello\n.\nQUIT\n", "end-of-data"),
+        ("Subject: s\n\n..dots\n", "dot-stuffed"),
+        ("Content-Type: multipart/mixed\n\nx", "boundary"),
+        ("Content-Type: text/x-amp-html\n\nx", "multipart/alternative"),
+        ("Content-Transfer-Encoding: base64\n\nabcde", "cannot be decoded"),
+        ("Content-Transfer-Encoding: rot13\n\nx", "rot13"),
+        ("Content-Type: text/plain; charset=klingon\n\nx", "cannot be decoded"),
+        ("Content-Type: text/plain; charset=punycode\n\nx", "cannot be decoded"),
+        ("Content-Type: text/plain; charset=hex\n\nx", "cannot be decoded"),
+    ],
+)
+def test_a_pre_built_message_that_may_not_be_sent_is_refused(raw: str, told: str) -> None:
+    with pytest.raises(ServiceError) as error:
+        read_content(StorableContent.parse({"email_rfc822": raw}))
+    (found,) = error.value.errors
+    assert found["code"] == "3020"
+    assert found["description"].startswith("Error in content.email_rfc822: ")
+    assert told in found["description"]
+
+
+@pytest.mark.spec("7-t24")
+def test_syntax_errors_of_a_pre_built_message_are_told_by_part() -> None:
+    raw = "Subject: {{if}}\nContent-Type: text/html\n\n<p>\n{{end}}\n"
+    with pytest.raises(ServiceError) as error:
+        read_content(StorableContent.parse({"email_rfc822": raw}))
+    found = [(each["code"], each["part"], each["line"]) for each in error.value.errors]
+    assert found == [("3000", "Header:Subject", 1), ("3000", "html", 2)]
+
+
+# --- previews
+
+
+def test_content_to_preview_may_lack_any_part() -> None:
+    for given in ({}, {"html": "x"}, {"subject": ""}, {"headers": {"X-A": "b"}}):
+        assert read_preview_content(StorableContent.parse(given)) == given
+
+
+def test_content_to_preview_follows_all_other_rules() -> None:
+    for given in ({"html": "{{end}}"}, {"headers": {"To": "x"}}, {"email_rfc822": "x", "text": ""}):
+        with pytest.raises(ServiceError):
+            read_preview_content(StorableContent.parse(given))

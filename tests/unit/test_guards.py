@@ -1,0 +1,271 @@
+"""Rules of the code base as a whole, which no single test would miss."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from chalicelib.api_keys.grants import PRIMARY_GRANTS
+from chalicelib.core.http import AUTHENTICATED, PUBLIC
+from chalicelib.core.settings import Settings, table
+from tests.fake_cloud import declared
+from tests.spec_coverage import citations, statements
+
+ROOT = Path(__file__).parents[2]
+
+EDGE = 3
+BANDS = {
+    "core": 0,
+    "mail_format": 0,
+    **dict.fromkeys(
+        [
+            "ab_tests",
+            "accounts",
+            "api_keys",
+            "events",
+            "ip_pools",
+            "metrics",
+            "recipient_lists",
+            "seeding",
+            "sending_domains",
+            "snippets",
+            "subaccounts",
+            "suppression",
+            "template_language",
+            "templates",
+            "tracking_domains",
+            "webhooks",
+        ],
+        1,
+    ),
+    **dict.fromkeys(
+        [
+            "delivery",
+            "generation",
+            "inbound",
+            "recording",
+            "tracking",
+            "transmissions",
+            "webhook_dispatch",
+        ],
+        2,
+    ),
+}
+
+
+class Import(NamedTuple):
+    """One import statement's target."""
+
+    importer: str
+    line: int
+    imported: str
+
+    def __str__(self) -> str:
+        return f"{self.importer}:{self.line} imports {self.imported}"
+
+
+def sources(*folders: str) -> list[Path]:
+    """Return the modules under these folders, and ``app.py``."""
+    found = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    return sorted([ROOT / "app.py", *found])
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def package_of(path: Path, level: int) -> tuple[str, ...]:
+    """Return what the ``level`` dots of a relative import stand for; nothing for none."""
+    parts = path.relative_to(ROOT).parts
+    return parts[: len(parts) - level] if level else ()
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or path.is_dir()
+
+
+def imports() -> Iterator[Import]:
+    """Yield every import of one of our modules, those inside functions as well."""
+    for path in sources("chalicelib", "relay", "infrastructure"):
+        importer = name_of(path)
+        for node in ast.walk(parsed(path)):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                origin = ".".join([*package_of(path, node.level), *filter(None, [node.module])])
+                for alias in node.names:
+                    inner = f"{origin}.{alias.name}"
+                    names.append(inner if is_module(inner) else origin)
+            for name in names:
+                if name.split(".")[0] in ("app", "chalicelib", "relay", "infrastructure"):
+                    yield Import(importer, getattr(node, "lineno", 0), name)
+
+
+def feature(module: str) -> str:
+    """Return the package under ``chalicelib`` that a module belongs to, empty at the edge."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "chalicelib" and len(parts) > 1 else ""
+
+
+def band(module: str) -> int:
+    return BANDS[feature(module)] if feature(module) else EDGE
+
+
+def test_every_package_has_its_band() -> None:
+    packages = {path.parent.name for path in (ROOT / "chalicelib").glob("*/__init__.py")}
+    assert packages - set(BANDS) == set()
+
+
+def test_imports_descend_the_bands() -> None:
+    found = list(imports())
+    assert len(found) > 100
+    assert [str(each) for each in found if band(each.imported) > band(each.importer)] == []
+
+
+def test_routes_are_imported_by_the_application_only() -> None:
+    routes = re.compile(r"chalicelib\.\w+\.routes(\.|$)")
+    assert [
+        str(each)
+        for each in imports()
+        if routes.match(each.imported)
+        and each.importer != "app"
+        and feature(each.imported) not in ("core", feature(each.importer))
+    ] == []
+
+
+def test_a_model_knows_of_no_cloud_and_no_http() -> None:
+    foreign = re.compile(
+        r"(boto3|botocore|chalice|chalicelib\.core\.(aws|blobs|dynamo|http|queues|reply))(\.|$)"
+    )
+    for path in sources("chalicelib"):
+        if path.name != "model.py":
+            continue
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            assert not any(map(foreign.match, names)), f"{name_of(path)}:{node.lineno}"
+
+
+def test_nothing_but_the_clock_reads_the_time() -> None:
+    readers = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "datetime.today"}
+    for path in sources("chalicelib"):
+        if path.name == "clock.py":
+            continue
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Attribute):
+                assert ast.unparse(node) not in readers, f"{name_of(path)}:{node.lineno}"
+
+
+def test_nothing_but_the_settings_reads_the_environment() -> None:
+    readers = {"os.environ", "os.getenv"}
+    for path in sources("chalicelib", "relay"):
+        if name_of(path) == "chalicelib.core.settings":
+            continue
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Attribute):
+                assert ast.unparse(node) not in readers, f"{name_of(path)}:{node.lineno}"
+
+
+@cache
+def application() -> Any:
+    import app
+
+    return app
+
+
+def test_every_route_declares_a_grant_that_exists() -> None:
+    declared_routes = application().app.declared_routes()
+    assert declared_routes
+    for route in declared_routes:
+        assert route.grant in PRIMARY_GRANTS | {PUBLIC, AUTHENTICATED}, route
+
+
+@pytest.mark.spec("1-r3")
+@pytest.mark.spec("9-r1")
+def test_paths_are_in_lower_case_with_dashes_and_carry_the_version() -> None:
+    path = re.compile(r"(/api/(v1|labs))?(/[a-z0-9.-]+|/\{[a-z_]+\})+")
+    for route in application().app.declared_routes():
+        assert path.fullmatch(route.path), route
+        if route.grant != PUBLIC:
+            assert route.path.startswith(("/api/v1/", "/api/labs/")), route
+
+
+def test_every_feature_with_routes_is_registered() -> None:
+    used = {each.imported for each in imports() if each.importer == "app"}
+    for path in (ROOT / "chalicelib").glob("*/routes.py"):
+        if feature(name_of(path)) != "core":
+            assert name_of(path) in used, f"app.py does not register {name_of(path)}"
+
+
+def queue_names() -> set[str]:
+    prefix = Settings(stage="test").queue("")
+    return {queue["QueueName"].removeprefix(prefix) for queue in declared("AWS::SQS::Queue")}
+
+
+def test_every_queue_is_consumed() -> None:
+    working = {name for name in queue_names() if not name.endswith("-dead")}
+    assert working
+    assert set(application().QUEUE_HANDLERS) == working
+
+
+def test_every_queue_has_a_dead_letter_queue() -> None:
+    prefix = Settings(stage="test").queue("")
+    for queue in declared("AWS::SQS::Queue"):
+        name = queue["QueueName"].removeprefix(prefix)
+        if name.endswith("-dead"):
+            assert name.removesuffix("-dead") in queue_names(), f"{name} belongs to no queue"
+            continue
+        assert f"{name}-dead" in queue_names()
+        policy = queue["RedrivePolicy"]
+        resource = "".join(word.title() for word in name.split("-")) + "DeadQueue"
+        assert policy["deadLetterTargetArn"] == f"${{{resource}.Arn}}", name
+        assert policy["maxReceiveCount"] >= 3
+
+
+def test_every_setting_is_explained() -> None:
+    for setting in fields(Settings):
+        text = setting.metadata["doc"]
+        assert len(text) > 20, setting.name
+        assert text[0].isupper() or text[0] == "`", setting.name
+
+
+def test_the_documentation_has_the_table_of_settings() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert table() in page, "docs/settings.md is not up to date: run `make docs`"
+
+
+def test_every_setting_is_used() -> None:
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in sources("chalicelib", "relay", "infrastructure")
+        if name_of(path) != "chalicelib.core.settings"
+    )
+    used = (ROOT / "chalicelib" / "core" / "settings.py").read_text(encoding="utf-8")
+    for setting in fields(Settings):
+        attribute = re.compile(rf"\.{setting.name}\b")
+        assert attribute.search(code) or f"self.{setting.name}" in used, setting.name
+
+
+def test_every_citation_names_a_statement_of_the_specification() -> None:
+    known = statements()
+    assert len(known) > 300
+    assert [f"{place}: {name}" for name, place in citations() if name not in known] == []

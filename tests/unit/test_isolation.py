@@ -1,0 +1,209 @@
+"""No route shows or changes what is not the caller's own.
+
+Every declared route is called with the keys of two accounts and of their subaccounts, with and
+without the header, aimed at the things of every owner that the caller must not reach.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from moto import mock_aws
+
+from app import app
+from chalicelib.core.http import PUBLIC, DeclaredRoute
+from chalicelib.core.settings import settings
+from tests.conftest import forget_everything
+from tests.fake_cloud import create_resources
+from tests.unit.calling import Answer, Client
+from tests.unit.isolation import CASES, SEEDS, Case, Owner
+from tests.unit.people import make_account, make_key, make_subaccount
+
+NO_CASE = Case()
+
+
+def case_of(route: DeclaredRoute) -> Case:
+    return CASES.get((route.method, route.path), NO_CASE)
+
+
+def is_refused(route: DeclaredRoute) -> bool:
+    """Tell whether the route must refuse a caller who names another owner's thing."""
+    case = case_of(route)
+    return case.always_refused or ("{" in route.path and not case.own_by_name)
+
+
+# What creates comes last: its name may be that of another owner's thing.
+ROUTES = sorted(app.declared_routes(), key=lambda route: not is_refused(route))
+READS = ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A key and a header. ``part`` as in a scope: ``None`` stands for no header."""
+
+    name: str
+    client: Client
+    account: int
+    part: int | None
+    confined_to: int | None = None
+    exists: bool = True
+
+    def reaches(self, owner: Owner, route: DeclaredRoute, case: Case) -> bool:
+        """Tell whether the caller may have to do with the owner's things by this route."""
+        if case.reach == "public" or not self.exists or self.account != owner.account:
+            return False
+        if case.reach == "account":
+            return self.confined_to is None
+        if case.reach == "key":
+            return self.confined_to in (None, owner.subaccount)
+        if self.part is None:
+            return route.method in READS or owner.subaccount is None
+        return self.part == (owner.subaccount or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Two accounts, their subaccounts, and everybody who may ask."""
+
+    owners: list[Owner]
+    callers: list[Caller]
+
+
+def build() -> World:
+    make_account(1, options={"inline_seeds": False})
+    make_account(2)
+    one, two, far = make_subaccount(1).id, make_subaccount(1).id, make_subaccount(2).id
+    first, second = make_key(1), make_key(2)
+    owners = [
+        Owner(1, None, "alder", first),
+        Owner(1, one, "birch", first.on_behalf_of(one)),
+        Owner(1, two, "cedar", first.on_behalf_of(two)),
+        Owner(2, None, "dogwood", second),
+    ]
+    own = make_key(1, one)
+    callers = [
+        Caller("first", first, 1, None),
+        Caller("first for itself", first.on_behalf_of(0), 1, 0),
+        Caller("first for one", first.on_behalf_of(one), 1, one),
+        Caller("first for a foreign one", first.on_behalf_of(far), 1, far, exists=False),
+        Caller("one", own, 1, one, one),
+        Caller("one for two", own.on_behalf_of(two), 1, one, one),
+        Caller("second", second, 2, None),
+        Caller("second for one of the first", second.on_behalf_of(one), 2, one, exists=False),
+        Caller("far", make_key(2, far), 2, far, far),
+    ]
+    for owner in owners:
+        primary = owner.client.on_behalf_of(0)
+        number = owner.subaccount or {1: two, 2: far}[owner.account]
+        owner.things["subaccount_id"] = str(number)
+        if owner.subaccount is None:
+            primary.put("/api/v1/account", {"company_name": owner.mark})
+        else:
+            primary.put(f"/api/v1/subaccounts/{number}", {"name": owner.mark})
+        for seed in SEEDS:
+            seed(owner)
+    return World(owners, callers)
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RATE_LIMIT_PER_SECOND", "0")
+        forget_everything()
+        with mock_aws():
+            create_resources()
+            yield build()
+    forget_everything()
+
+
+def call(client: Client, route: DeclaredRoute, case: Case, owner: Owner) -> Answer | None:
+    """Call a route for an owner's thing; ``None`` where the owner has no such thing."""
+    path = route.path
+    for name in re.findall(r"\{(\w+)\}", path):
+        thing = owner.things.get(case.names.get(name, name))
+        if thing is None:
+            return None
+        path = path.replace(f"{{{name}}}", thing)
+    try:
+        body = case.body(owner) if callable(case.body) else case.body
+    except KeyError:
+        return None
+    return client.call(route.method, path + case.query.format(**owner.things), body)
+
+
+def view(owner: Owner, route: DeclaredRoute) -> list[Any]:
+    """Return what an owner sees of its own things of the route's kind."""
+    kind = case_of(route).kind or "/".join(route.path.split("/")[:4])
+    shown = [each for each in ROUTES if each.method == "GET" and each.path.startswith(kind)]
+    client = owner.client if owner.subaccount else owner.client.on_behalf_of(0)
+    answers = [call(client, each, case_of(each), owner) for each in shown]
+    return [(each.status, each.body) for each in answers if each]
+
+
+def test_every_route_has_a_case_and_every_case_a_route() -> None:
+    declared = {(route.method, route.path) for route in ROUTES}
+    assert declared - CASES.keys() == set(), "say in tests/unit/isolation.py whom it reaches"
+    assert CASES.keys() - declared == set()
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@pytest.mark.spec("5-r6")
+@pytest.mark.spec("2.6-t1")
+def test_nobody_reaches_what_is_not_his_own(world: World, route: DeclaredRoute) -> None:
+    case = case_of(route)
+    assert (route.grant == PUBLIC) is (case.reach == "public")
+    for owner in world.owners:
+        before = [] if route.method in READS else view(owner, route)
+        for caller in world.callers:
+            if not caller.reaches(owner, route, case):
+                unreached = [each for each in world.owners if not caller.reaches(each, route, case)]
+                check_answer(call(caller.client, route, case, owner), route, caller, unreached)
+        assert before == ([] if route.method in READS else view(owner, route))
+
+
+def check_answer(
+    answer: Answer | None, route: DeclaredRoute, caller: Caller, unreached: list[Owner]
+) -> None:
+    """Check that an answer shows nothing of the owners that the caller does not reach."""
+    if answer is None:
+        return
+    for owner in unreached:
+        told = f"{caller.name} → {owner.tag}: {answer}"
+        assert owner.mark not in str(answer.body), told
+        if is_refused(route):
+            assert answer.status in (400, 403, 404, 409, 422), told
+        elif route.method in READS and "{" not in route.path:
+            assert owner.tag not in str(answer.body), told
+
+
+def test_marks_are_where_their_owners_see_them(world: World) -> None:
+    for owner in world.owners:
+        assert owner.mark in str(view(owner, DeclaredRoute("GET", "/api/v1/api-keys", "")))
+    assert settings().rate_limit_per_second == 0
+
+
+#: The order in which an owner can do everything with its own things
+_LAST = {"GET": 0, "POST": 1, "PUT": 2, "DELETE": 3}
+
+
+def test_an_owner_reaches_its_own_by_every_route(world: World) -> None:
+    """Else the test above would prove nothing."""
+    refused: list[str] = []
+    in_order = sorted(ROUTES, key=lambda each: (_LAST[each.method], -len(each.path)))
+    for route in in_order:
+        case = case_of(route)
+        if case.reach == "public" or route.path.endswith("/verify"):
+            continue
+        for owner in world.owners:
+            if case.primary_only and owner.subaccount:
+                continue
+            answer = call(owner.client, route, case, owner)
+            # Its own name may be taken, by itself; a tracking domain must be verified.
+            taken = re.search("exist|registered|verif", str(answer.body)) if answer else None
+            if answer and answer.status >= 300 and not taken:
+                refused.append(f"{owner.tag}: {route.method} {route.path}: {answer}")
+    assert refused == []

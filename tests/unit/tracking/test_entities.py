@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import html
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.tracking.entities import decode
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("https://a.example/?b=1&amp;c=2", "https://a.example/?b=1&c=2"),
+        ("https://a.example/?b=1&c=2", "https://a.example/?b=1&c=2"),
+        ("?a=1&copy=2&amp;d", "?a=1&copy=2&d"),
+        ("?a=1&copyx&reg1", "?a=1&copyx&reg1"),
+        ("?a&copy;=2", "?a©=2"),
+        ("?a&copy", "?a©"),
+        ("?a&copy.", "?a©."),
+        ("&notin;&notit;&not", "∉&notit;¬"),
+        ("&#38;&#x26;&#X26&#38", "&&&&"),
+        ("&#0;&#x110000;&#128;", "\ufffd\ufffd€"),
+        ("&&amp;&", "&&&"),
+        ("&unknown;&;&#;&#x;", "&unknown;&;&#;&#x;"),
+        ("&amp;amp;", "&amp;"),
+        ("&AMP;&AMP=", "&&AMP="),
+        ("&fjlig;", "fj"),
+    ],
+)
+def test_references_are_decoded_as_browsers_decode_attributes(written: str, meant: str) -> None:
+    assert decode(written) == meant
+
+
+@given(st.text())
+def test_what_was_encoded_comes_back(text: str) -> None:
+    assert decode(html.escape(text)) == text
+
+
+@given(st.text(alphabet="&;#x1a=ampcoytnli "))
+def test_any_text_has_a_meaning(text: str) -> None:
+    assert isinstance(decode(text), str)

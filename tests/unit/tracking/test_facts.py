@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.core import ids
+from chalicelib.core.dynamo import Table
+from chalicelib.core.settings import settings
+from chalicelib.events.model import Event, Sender, recipient_fields
+from chalicelib.sending_domains import return_path
+from chalicelib.tracking import facts
+from tests.fake_cloud import aws_requests, stored_objects
+from tests.unit.tracking.examples import NINE, TRANSMISSION
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+SHARED = Sender(1, 7, TRANSMISSION, "rest", campaign_id="spring").fields()
+
+
+def own(index: int, **more: Any) -> Event:
+    message_id = ids.message_id(TRANSMISSION, index)
+    return {
+        **recipient_fields(f"Ann{index}@example.test", metadata={"n": index}, tags=["t"]),
+        "message_id": message_id,
+        "subject": f"Grüße \ud83d {index}",
+        "msg_from": return_path.address(message_id, "bounces.example.test"),
+        "msg_size": str(20_000 + index % 7),
+        **more,
+    }
+
+
+def put(first: int, count: int, **more: Any) -> None:
+    messages = [(i, own(i, **more)) for i in range(first, first + count)]
+    facts.put_unit(TRANSMISSION, first, SHARED, messages)
+
+
+def message_id(index: int) -> str:
+    return ids.message_id(TRANSMISSION, index)
+
+
+def test_what_was_kept_comes_back_whole() -> None:
+    put(100, 100)
+    found = facts.of_messages([(message_id(150), 100), (message_id(199), 100)])
+    assert found == {message_id(i): {**SHARED, **own(i)} for i in (150, 199)}
+
+
+def test_fields_that_only_some_messages_have_stay_with_them() -> None:
+    messages = [(0, own(0)), (1, own(1, rcpt_type="cc")), (5, own(5, rcpt_tags=[]))]
+    facts.put_unit(TRANSMISSION, 0, SHARED, messages)
+    found = facts.of_messages([(message_id(i), 0) for i in (0, 1, 5)])
+    assert found == {message_id(i): {**SHARED, **fields} for i, fields in messages}
+
+
+def test_a_unit_is_written_in_one_request_and_is_small() -> None:
+    with aws_requests() as made:
+        put(0, 100)
+    assert [each.operation for each in made] == ["PutItem"]
+    (stored,) = Table("messages").query_all("#pk = :pk", {"pk": f"transmission#{TRANSMISSION}"})
+    assert len(stored["data"]) < 4096
+    assert stored["sk"] == "facts#00000000"
+    assert stored["expires"] == NINE // 1000 + settings().messages_retention
+
+
+def test_writing_a_unit_again_changes_nothing() -> None:
+    put(0, 10)
+    before = facts.of_message(message_id(3))
+    put(0, 10)
+    assert facts.of_message(message_id(3)) == before
+
+
+def test_the_messages_of_many_units_are_read_in_one_request() -> None:
+    for first in range(0, 1000, 100):
+        put(first, 100)
+    places = [(message_id(i), i // 100 * 100) for i in range(0, 1000, 7)]
+    with aws_requests() as made:
+        found = facts.of_messages(places)
+    assert [each.operation for each in made] == ["BatchGetItem"]
+    assert set(found) == {place[0] for place in places}
+
+
+def test_messages_that_are_not_known_are_left_out() -> None:
+    facts.put_unit(TRANSMISSION, 0, SHARED, [(0, own(0)), (2, own(2))])
+    places = [(message_id(i), 0) for i in range(4)] + [(message_id(100), 100)]
+    assert set(facts.of_messages(places)) == {message_id(0), message_id(2)}
+    assert facts.of_messages([]) == {}
+
+
+@pytest.mark.parametrize(("index", "known"), [(0, True), (99, True), (100, True), (149, True)])
+def test_a_message_is_found_by_its_id_alone(index: int, known: bool) -> None:
+    put(0, 100)
+    put(100, 50)
+    with aws_requests() as made:
+        assert facts.of_message(message_id(index)) == {**SHARED, **own(index)}
+    assert [each.operation for each in made] == ["Query"]
+
+
+def test_a_message_without_facts_is_not_found() -> None:
+    assert facts.of_message(message_id(0)) is None
+    put(100, 50)
+    assert facts.of_message(message_id(99)) is None
+    assert facts.of_message(message_id(150)) is None
+    assert facts.of_message(ids.message_id("1", 120)) is None
+
+
+def test_a_unit_with_much_metadata_goes_into_the_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ITEM_INLINE_BYTES", "1000")
+    settings.cache_clear()
+    put(0, 100)
+    assert stored_objects() == [f"transmissions/{TRANSMISSION}/facts/0"]
+    assert facts.of_message(message_id(42)) == {**SHARED, **own(42)}
+    assert set(facts.of_messages([(message_id(42), 0)])) == {message_id(42)}

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.core import clock
+from chalicelib.tracking import links
+from chalicelib.tracking.links import LinkOptions
+from chalicelib.tracking.tokens import Link, LinkPart, MessageTokens
+from tests.unit.tracking.examples import BASE, NINE, issuer, message
+
+
+def link(url: str, **options: object) -> Link | None:
+    return links.link(url, LinkOptions(**options))
+
+
+def tracked_url(found: Link, tokens: MessageTokens) -> str:
+    return links.url_start(BASE, found) + tokens.token_of(LinkPart(found))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("mailto:a@b.example", "tel:+4930", "#top", "/path", "a.example", "ftp://a.example", ""),
+        *(
+            "javascript:alert(1)//http://a",
+            "data:text/html,http://a",
+            "https:/a",
+            "https:a",
+            "http",
+        ),
+        *("httpss://a", "view-source:https://a.example", "//a.example"),
+    ],
+)
+def test_only_web_links_are_tracked(url: str) -> None:
+    assert link(url) is None
+
+
+@pytest.mark.parametrize(
+    "url", ["http://a.example", "HTTPS://a.example/?x#y", "https://", "http://ü"]
+)
+def test_a_web_link_is_tracked_as_it_is(url: str) -> None:
+    found = link(url)
+    assert found
+    assert found.target == url
+
+
+def test_blanks_around_and_line_breaks_within_go_as_in_browsers() -> None:
+    found = link(" \t\x00https://a.ex\r\nample/b\tc d \n")
+    assert found
+    assert found.target == "https://a.example/bc d"
+
+
+def test_a_target_may_have_4096_bytes() -> None:
+    assert link("https://a.example/" + "x" * 4078)
+    assert link("https://a.example/" + "x" * 4079) is None
+    assert link("https://a.example/" + "ü" * 2039)
+    assert link("https://a.example/" + "ü" * 2040) is None
+
+
+def test_a_link_that_says_so_is_left_alone() -> None:
+    assert link("https://a.example/", tracked=False) is None
+
+
+def test_what_the_mail_client_completes_is_left_alone_in_amp_only() -> None:
+    url = "https://a.example/{{id}}"
+    assert links.link(url, LinkOptions(), amp=True) is None
+    assert links.link(url, LinkOptions()) == Link(url)
+
+
+@pytest.mark.parametrize("sub", ["", "ios", "a/b ü"])
+def test_links_that_are_tracked_are_known_at_every_host_and_age(sub: str) -> None:
+    url = tracked_url(Link("https://a.example/", sub=sub), issuer())
+    assert link(url) is None
+    assert link(url.replace(BASE, "http://links.customer.example:8080")) is None
+    assert link(url + "?x=1") is None
+    with clock.use(lambda: NINE / 1000 + 500 * 86_400):
+        assert link(url) is None
+
+
+@pytest.mark.parametrize("path", ["t/c/abc", "f/ios/abc", "t/c/", "f/x/y.z.w"])
+def test_what_only_looks_tracked_is_tracked(path: str) -> None:
+    assert link(f"https://a.example/{path}")
+
+
+def test_options_are_read() -> None:
+    given_options = {"linkname": "ü" * 40, "unsubscribe": "1", "clicktrack": "0", "sublink": "ios"}
+    assert links.read_options(given_options) == LinkOptions("ü" * 31, True, False, "ios")
+    assert links.read_options({"linkname": "n", "unsubscribe": "0"}) == LinkOptions("n")
+    assert links.read_options({}) == LinkOptions()
+
+
+@pytest.mark.parametrize("prefix", ["svc", "msys"])
+def test_both_spellings_of_the_attributes_are_ours(prefix: str) -> None:
+    for name in ("linkname", "unsubscribe", "clicktrack", "sublink"):
+        assert links.option_of(f"data-{prefix}-{name}") == name
+    assert links.option_of(f"data-{prefix}-other") is None
+    assert links.option_of("linkname") is None
+
+
+@pytest.mark.parametrize(
+    ("target", "sent"),
+    [
+        ("https://a.example/?b=%20c&d=1#e", "https://a.example/?b=%20c&d=1#e"),
+        ("https://a.example/a b|c\"<>{}^`'", "https://a.example/a%20b|c\"<>{}^`'"),
+        (
+            "https://bücher.example/größe?ß#ü",
+            "https://xn--bcher-kva.example/gr%C3%B6%C3%9Fe?%C3%9F#%C3%BC",
+        ),
+        ("https://u:ü@bücher.example:8080", "https://u:%C3%BC@xn--bcher-kva.example:8080"),
+        ("https://\u200b/x", "https://%E2%80%8B/x"),
+        ("https://a.example/\x7f\x85\ud800", "https://a.example/%7F%C2%85?"),
+        ("https://", "https://"),
+    ],
+)
+def test_a_target_is_sent_in_ascii_and_else_as_it_is(target: str, sent: str) -> None:
+    assert links.location(target) == sent
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=0x21, max_codepoint=0x7E)))
+def test_printable_ascii_is_sent_unchanged(rest: str) -> None:
+    assert links.location(f"https://{rest}") == f"https://{rest}"
+
+
+@given(st.text())
+def test_no_target_breaks_a_header(rest: str) -> None:
+    assert links.location(f"http://{rest}").isascii()
+    assert links.location(f"http://{rest}").isprintable()
+    assert " " not in links.location(f"http://{rest}")
+
+
+def test_the_path_of_a_sublink_is_encoded() -> None:
+    found = Link("https://a.example/", sub="a/b ü")
+    assert links.url_start(BASE, found) == f"{BASE}/f/a%2Fb%20%C3%BC/"
+    assert links.url_start(BASE, Link("https://a.example/")) == f"{BASE}/t/c/"
+    assert MessageTokens(message()).token_of(LinkPart(found)).count(".") == 2

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.tracking.rewrite import LinkRewriter
+from tests.unit.tracking.examples import BASE, CLICKS, NOTHING, issuer, links, targets, text, undone
+
+
+@pytest.mark.parametrize(
+    ("given_text", "target"),
+    [
+        ("see https://a.example/b?c=1&d=2#e now", "https://a.example/b?c=1&d=2#e"),
+        ("HTTP://A.example", "HTTP://A.example"),
+        ("(https://a.example/b).", "https://a.example/b"),
+        ("https://a.example/b_(c)", "https://a.example/b_(c)"),
+        ("[https://a.example/b]", "https://a.example/b"),
+        ("<https://a.example/b>", "https://a.example/b"),
+        ('"https://a.example/b"', "https://a.example/b"),
+        ("https://a.example/b?!...", "https://a.example/b"),
+        ("https://a.example/?b[]=1&b[]=2", "https://a.example/?b[]=1&b[]=2"),
+        ("http://[::1]:8080/x", "http://[::1]:8080/x"),
+        ("https://a.example/größe/日本", "https://a.example/größe/日本"),
+        ("a:https://a.example/b", "https://a.example/b"),
+        ("https://a.example/b\r\nnext", "https://a.example/b"),
+        ("https://a.example/b[[x]]", "https://a.example/b[[x]]"),
+    ],
+)
+def test_a_url_in_text_is_tracked_without_what_is_around_it(given_text: str, target: str) -> None:
+    out = text(given_text)
+    assert targets(out) == [target]
+    assert undone(out) == given_text
+
+
+@pytest.mark.parametrize(
+    "given_text",
+    [
+        "mailto:a@b.example tel:+4930 www.a.example ftp://a.example //a.example",
+        "xhttps://a.example 1http://a.example",
+        "https:/a.example http:a",
+        f"https://a.example/{'x' * 4096}",
+    ],
+)
+def test_what_is_no_web_link_is_left_alone(given_text: str) -> None:
+    assert text(given_text) == given_text
+
+
+@pytest.mark.parametrize("prefix", ["svc", "msys"])
+def test_a_note_behind_a_url_leaves_it_untracked(prefix: str) -> None:
+    note = f'[[data-{prefix}-clicktrack="0"]]'
+    given_text = f"https://a.example/b{note} https://a.example/c."
+    out = text(given_text)
+    assert out.startswith("https://a.example/b https://t.example/t/c/")
+    assert targets(out) == ["https://a.example/c"]
+
+
+def test_a_note_that_allows_tracking_goes_as_well() -> None:
+    out = text('https://a.example/b[[data-svc-clicktrack="1"]]')
+    assert targets(out) == ["https://a.example/b"]
+    assert "[[" not in out
+
+
+def test_without_click_tracking_only_the_notes_go() -> None:
+    given_text = 'https://a.example/b[[data-svc-clicktrack="0"]] https://a.example/c'
+    assert text(given_text, NOTHING) == "https://a.example/b https://a.example/c"
+
+
+def test_links_of_text_have_no_name() -> None:
+    (link,) = links(text("https://a.example/"))
+    assert link.name == ""
+
+
+def test_a_tracked_url_is_not_tracked_again() -> None:
+    once = text("https://a.example/b, https://a.example/c")
+    assert text(once) == once
+
+
+def test_a_rewriter_gives_each_message_its_own_links() -> None:
+    rewriter = LinkRewriter(BASE)
+    assert rewriter.text("http://a.example", issuer(), CLICKS) == rewriter.text(
+        "http://a.example", issuer(), CLICKS
+    )
+    assert rewriter.text("http://a.example", issuer(), NOTHING) == "http://a.example"
+
+
+@settings(max_examples=300)
+@given(st.text(alphabet="htps:/.a ()[]{}<>\"'!?,;\nd-=0é") | st.text())
+def test_nothing_but_urls_changes(given_text: str) -> None:
+    given_text = f"https://a.example/{given_text}"
+    assert undone(text(given_text)) == given_text.replace('[[data-svc-clicktrack="0"]]', "")
+
+
+def test_hostile_text_takes_linear_time() -> None:
+    started = time.process_time()
+    for unit in ("http://", "http://)", "http://[", "http://a[[data-", "h", ")", "https://a.b/)) "):
+        text(unit * (200_000 // len(unit)))
+    text("https://a.example/" + ")" * 8000)
+    assert time.process_time() - started < 3.0

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import html as stdlib_html
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.tracking import segments, tokens
+from chalicelib.tracking.rewrite import LinkRewriter, Tracked
+from chalicelib.tracking.tokens import Link, MessageTokens
+from tests.unit.tracking.examples import (
+    BASE,
+    CLICKS,
+    NOTHING,
+    html,
+    issuer,
+    links,
+    message,
+    targets,
+    undone,
+)
+from tests.unit.tracking.test_markup import SCRAPS
+
+OURS = ("linkname", "unsubscribe", "clicktrack", "sublink")
+
+
+class Read(HTMLParser):
+    """What the standard library reads in markup, with what tracking may change left out."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.events: list[object] = []
+        self.hrefs: list[str] = []
+        self.feed(markup)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("a", "area"):
+            self.hrefs += [value or "" for name, value in attrs if name == "href"]
+            attrs = [pair for pair in attrs if pair[0] != "href" and "data-svc-" not in pair[0]]
+        self.events.append((tag, attrs))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.events.append(f"/{tag}")
+
+    def handle_data(self, data: str) -> None:
+        self.events.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.events.append(("comment", data))
+
+    def handle_decl(self, decl: str) -> None:
+        self.events.append(("declaration", decl))
+
+    def handle_entityref(self, name: str) -> None:
+        self.events.append(("entity", name))
+
+
+NEWSLETTER = """<!DOCTYPE html>
+<html><head><title>News &amp; more</title><style>a{color:red}</style></head>
+<BODY class="x" >
+<!--[if mso]><a href="https://a.example/mso"><![endif]-->
+<p>Hi <a class="b" href="https://a.example/1?x=1&amp;y=2" title='a > b'>one</a>,
+<A HREF='http://a.example/2' data-svc-linkname="Zwei &amp; mehr">two</A>
+<a data-svc-linkname=three href=https://a.example/3/ >three</a>
+<map><area shape=rect href="https://a.example/4"/></map>
+<a href="mailto:x@a.example">mail</a> <a href="#top">up</a> <a name="top"></a>
+<a data-svc-clicktrack="0" href="https://a.example/5">five</a></p>
+</BODY>
+</html>
+"""
+
+
+@pytest.mark.spec("2.1-t12")
+def test_links_of_html_are_tracked_and_all_else_stays() -> None:
+    out = html(NEWSLETTER)
+    before, after = Read(NEWSLETTER), Read(out)
+    assert after.events == before.events
+    assert links(out) == [
+        Link("https://a.example/1?x=1&y=2"),
+        Link("http://a.example/2", "Zwei & mehr"),
+        Link("https://a.example/3/", "three"),
+        Link("https://a.example/4"),
+    ]
+    assert after.hrefs[4:] == before.hrefs[4:]
+    plain = NEWSLETTER.replace(' data-svc-linkname="Zwei &amp; mehr"', "")
+    plain = plain.replace(" data-svc-linkname=three", "").replace(' data-svc-clicktrack="0"', "")
+    assert undone(out, stdlib_html.escape) == plain
+
+
+@pytest.mark.parametrize("prefix", ["svc", "msys"])
+def test_the_attributes_of_a_link_say_how_it_is_tracked(prefix: str) -> None:
+    out = html(
+        f'<a data-{prefix}-linkname="&quot;N&quot;" href="https://a.example/" '
+        f'data-{prefix}-unsubscribe="1" DATA-{prefix.upper()}-SUBLINK=\'ios app\' id="x">'
+    )
+    assert links(out) == [Link("https://a.example/", '"N"', True, False, "ios app")]
+    assert out.startswith(f'<a href="{BASE}/f/ios%20app/')
+    assert out.endswith('" id="x">')
+
+
+@pytest.mark.parametrize(
+    ("tag", "left"),
+    [
+        ('<a href="mailto:x" data-svc-linkname="n">', '<a href="mailto:x">'),
+        ('<a data-svc-clicktrack="0" href="https://a.example/">', '<a href="https://a.example/">'),
+        ("<a data-svc-clicktrack=0>", "<a>"),
+        ('<a data-svc-clicktrack="0"id="x">', '<a id="x">'),
+        ("<a\n  data-svc-linkname\n  id=x/>", "<a\n  id=x/>"),
+        ('<a id="x"data-svc-linkname="n"/>', '<a id="x"/>'),
+        ('<p data-svc-linkname="n">', '<p data-svc-linkname="n">'),
+    ],
+)
+def test_our_attributes_go_from_links_that_are_not_tracked(tag: str, left: str) -> None:
+    assert html(tag) == left
+    assert html(tag, NOTHING) == left
+
+
+def test_without_click_tracking_only_our_attributes_go() -> None:
+    given_markup = '<a data-svc-linkname="n" href="https://a.example/?a&amp;b">x</a>'
+    assert html(given_markup, NOTHING) == '<a href="https://a.example/?a&amp;b">x</a>'
+
+
+def test_of_two_links_in_one_tag_the_first_counts() -> None:
+    out = html("<a href='https://a.example/1' href='https://a.example/2'>")
+    assert targets(out) == ["https://a.example/1"]
+    assert out.endswith(" href='https://a.example/2'>")
+    assert (
+        html('<a href="" href="https://a.example/2">') == '<a href="" href="https://a.example/2">'
+    )
+
+
+@settings(max_examples=150)
+@given(
+    path=st.text(alphabet=st.characters(min_codepoint=0x20, exclude_categories=("Cs", "Cc"))),
+    quote=st.sampled_from(['"', "'"]),
+    numeric=st.booleans(),
+)
+def test_the_target_is_exactly_what_the_link_was(path: str, quote: str, numeric: bool) -> None:
+    target = f"https://a.example/{path}".rstrip()
+    written = "".join(f"&#{ord(c)};" for c in target) if numeric else stdlib_html.escape(target)
+    out = html(f"<a href={quote}{written}{quote}>")
+    assert targets(out) == [target]
+    (after,) = Read(out).hrefs
+    assert after.startswith(f"{BASE}/t/c/")
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([*SCRAPS, '<a href="http://a/">', "<a class=x href='http://b/?c' y>"]),
+        max_size=25,
+    ).map("".join)
+)
+def test_nothing_but_the_links_of_any_markup_changes(markup: str) -> None:
+    out = html(markup)
+    assert undone(out) == markup
+    assert html(out) == out
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *SCRAPS,
+                "<a b href='http://b/'>",
+                '<a href="http://a/"',
+                '<a href="http://a/" c="> " d>',
+            ]
+        ),
+        max_size=25,
+    ).map("".join)
+)
+def test_cutting_markup_into_segments_changes_nothing(markup: str) -> None:
+    whole = segments.Segments(BASE, amp=False, marked=False)
+    assert untracked_and_targets(whole._rest(markup)) == untracked_and_targets(
+        [piece for pieces in whole.pieces(markup) for piece in pieces]
+    )
+
+
+def untracked_and_targets(pieces: list[segments.Piece]) -> list[object]:
+    """Return pieces in a form in which it does not matter where texts are cut."""
+    found: list[object] = [""]
+    for piece in pieces:
+        if isinstance(piece, str):
+            found[-1] = f"{found[-1]}{piece}"
+        elif isinstance(piece, segments.Bound):
+            found += [piece, ""]
+        else:
+            found += [(piece.before, piece.link.text, piece.after), ""]
+    return found
+
+
+def test_links_stay_right_when_one_rewriter_serves_many_messages() -> None:
+    rewriter = LinkRewriter(BASE)
+    for index in range(200):
+        own = f"<p>Hi {index}</p><a href='https://a.example/{index}'>x</a>{NEWSLETTER}"
+        out = rewriter.html(own, MessageTokens(message(index)), CLICKS)
+        assert targets(out)[:2] == [f"https://a.example/{index}", "https://a.example/1?x=1&y=2"]
+        kind, _, token = out.split(f"{BASE}/")[1].split("'")[0].rpartition("/")
+        assert tokens.read(kind, token)[0] == message(index)
+        assert rewriter.html(own, issuer(), NOTHING).count("https://a.example/") == 6
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    rewriter = LinkRewriter(BASE)
+    for index in range(500):
+        rewriter.html(
+            "".join(f"<a href='http://a/{index}/{n}'>" for n in range(20)), issuer(), CLICKS
+        )
+    rewriter.html("x" * 3_000_000, issuer(), CLICKS)
+    assert len(rewriter._html._known) <= 4000
+    assert rewriter._html._size <= 3_000_000
+
+
+OPENS = Tracked(opens=True, clicks=False, initial_opens=True)
+
+
+@pytest.mark.spec("2.1-t11")
+@pytest.mark.spec("2.1-t13")
+def test_pixels_stand_at_both_ends_of_the_body() -> None:
+    out = html(NEWSLETTER, OPENS)
+    begin, rest = out.split(f'<img src="{BASE}/t/i/')
+    middle, end = rest.split(f'<img src="{BASE}/t/o/')
+    assert begin.endswith('<BODY class="x" >')
+    assert end.endswith('border="0"></BODY>\n</html>\n')
+    assert middle.endswith("five</a></p>\n")
+
+
+def test_each_pixel_comes_by_its_own_option() -> None:
+    assert html("<p>", Tracked(True, False, False)).startswith(f'<p><img src="{BASE}/t/o/')
+    assert html("<p>", Tracked(False, False, True)).startswith(f'<img src="{BASE}/t/i/')
+    assert html("<p>", NOTHING) == "<p>"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "Hi"),
+        ("<!doctype html>\n<html>\n<head><style>x</style></head>", "\n<p>Hi</html>"),
+        ("<html lang=en>", "<p>Hi"),
+    ],
+)
+def test_markup_without_a_body_gets_its_pixels_around_its_content(before: str, after: str) -> None:
+    out = html(before + after, OPENS)
+    assert out.startswith(f"{before}<img ")
+    assert f">{after}<img " in out
+    assert out.endswith(">")
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<body>a</body>b<body>c</body>d",
+        "</body><a href='http://a'><body>",
+        "<!-- <body> </body> --><script></body></script>",
+        "</body><body></body",
+        "",
+    ],
+)
+def test_odd_bodies_get_one_pixel_of_each_kind_and_lose_nothing(markup: str) -> None:
+    out = html(markup, OPENS)
+    assert (out.count("/t/i/"), out.count("/t/o/")) == (1, 1)
+    pixels = [f"<img {piece.split('>')[0]}>" for piece in out.split("<img ")[1:]]
+    for pixel in pixels:
+        out = out.replace(pixel, "")
+    assert out == markup
+
+
+def test_a_body_in_a_comment_is_none() -> None:
+    out = html("<body><p></body><!-- </body> -->", OPENS)
+    assert out.endswith('border="0"></body><!-- </body> -->')
+
+
+AMP = """<!doctype html><html ⚡4email><body>
+<a href="https://a.example/1">one</a>
+<template type="amp-mustache">
+<a href="https://a.example/{{id}}">x</a><a href="{{url}}">y</a></template>
+</body></html>"""
+
+
+def test_amp_gets_links_and_pixels_of_its_own() -> None:
+    out = LinkRewriter(BASE).amp(AMP, issuer(), Tracked())
+    assert links(out) == [Link("https://a.example/1", amp=True)]
+    assert f'<body><amp-pixel src="{BASE}/t/ai/' in out
+    assert 'layout="nodisplay"></amp-pixel></body></html>' in out
+    assert f'<amp-pixel src="{BASE}/t/ao/' in out
+    assert '<a href="https://a.example/{{id}}">x</a><a href="{{url}}">y</a></template>' in out
+
+
+def test_html_and_amp_of_one_message_do_not_mix_their_links() -> None:
+    rewriter = LinkRewriter(BASE)
+    tag = '<a href="https://a.example/1">'
+    assert not links(rewriter.html(tag, issuer(), CLICKS))[0].amp
+    assert links(rewriter.amp(tag, issuer(), CLICKS))[0].amp
+
+
+def test_a_base_with_odd_characters_is_escaped() -> None:
+    out = LinkRewriter("https://t.example/a&b").html("<a href='http://x'>", issuer(), Tracked())
+    assert out.count("https://t.example/a&amp;b/t/") == 3

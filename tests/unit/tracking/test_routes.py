@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock, queues
+from chalicelib.core.http import PUBLIC, App
+from chalicelib.core.settings import settings
+from chalicelib.events import stream
+from chalicelib.events.model import Event
+from chalicelib.tracking import pixels, tokens
+from chalicelib.tracking.routes import routes
+from chalicelib.tracking.tokens import Link, LinkPart
+from tests.fake_cloud import aws_requests, queued
+from tests.unit.core.gateway_events import event
+from tests.unit.tracking.examples import NINE, issuer
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+ONE_CLICK = b"List-Unsubscribe=One-Click"
+PIXELS = {"open": "t/o", "initial_open": "t/i", "amp_open": "t/ao", "amp_initial_open": "t/ai"}
+TARGET = "https://a.example/b?c=1&d=2#e"
+
+
+def nobody(request: Any) -> Any:
+    raise AssertionError("tracking asks for no key")
+
+
+@pytest.fixture(scope="module")
+def app() -> App:
+    """An application with these routes only."""
+    made = App("tracking", authenticate=nobody)
+    made.register_blueprint(routes)
+    return made
+
+
+class Browser:
+    """Makes requests to the application, and tells what they put on the queue."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def request(self, method: str, path: str, body: bytes = b"", **headers: str) -> dict[str, Any]:
+        given = {"User-Agent": "Mozilla/5.0 Firefox/128.0"} | headers
+        return self._app(event(self._app, method, path, headers=given, body=body), None)
+
+    def get(self, path: str, **headers: str) -> dict[str, Any]:
+        return self.request("GET", path, **headers)
+
+    def post(self, path: str, body: bytes = ONE_CLICK, **headers: str) -> dict[str, Any]:
+        return self.request("POST", path, body, **headers)
+
+    def events(self) -> list[Event]:
+        return [each for body in queued("events") for each in stream.decode(queues.read(body))]
+
+
+@pytest.fixture
+def browser(app: App) -> Browser:
+    return Browser(app)
+
+
+@pytest.fixture
+def broken_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A queue that takes nothing."""
+
+    def refuse(events: object) -> None:
+        raise ConnectionError("no queue")
+
+    monkeypatch.setattr(stream, "emit", refuse)
+
+
+def pixel_path(kind: str) -> str:
+    return f"/{kind}/{issuer().token(kind)}"
+
+
+def link_path(link: Link) -> str:
+    path = link.kind.replace(" ", "%20").replace("/b", "%2Fb") if link.sub else link.kind
+    return f"/{path}/{issuer().token_of(LinkPart(link))}"
+
+
+CLICK = Link(TARGET, "Name")
+UNSUBSCRIBE_LINK = Link(TARGET, unsubscribes=True)
+
+
+def body_of(reply: dict[str, Any]) -> bytes:
+    return base64.b64decode(reply["body"])
+
+
+@pytest.mark.parametrize(("event_type", "kind"), PIXELS.items())
+def test_a_pixel_reports_its_open(browser: Browser, event_type: str, kind: str) -> None:
+    reply = browser.get(pixel_path(kind))
+    assert reply["statusCode"] == 200
+    assert reply["headers"]["Content-Type"] == "image/gif"
+    assert "no-store" in reply["headers"]["Cache-Control"]
+    assert body_of(reply) == pixels.GIF
+    (found,) = browser.events()
+    assert found["type"] == event_type
+    assert found["rcpt_to"] == "ann@example.test"
+    assert found["ip_address"] == "192.0.2.1"
+    assert found["user_agent"] == "Mozilla/5.0 Firefox/128.0"
+
+
+def test_each_fetch_is_an_open_of_its_own(browser: Browser) -> None:
+    for _ in range(3):
+        browser.get(pixel_path("t/o"))
+    assert len({found["event_id"] for found in browser.events()}) == 3
+
+
+@pytest.mark.parametrize("sub", ["", "ios", "a/b c"])
+@pytest.mark.parametrize("amp", [False, True])
+def test_a_click_redirects_to_exactly_its_target(browser: Browser, sub: str, amp: bool) -> None:
+    reply = browser.get(link_path(Link(TARGET, "Name", amp=amp, sub=sub)))
+    assert reply["statusCode"] == 302
+    assert reply["headers"]["Location"] == TARGET
+    assert "no-store" in reply["headers"]["Cache-Control"]
+    (found,) = browser.events()
+    assert found["type"] == ("amp_click" if amp else "click")
+    assert found["target_link_url"] == TARGET
+    assert found["target_link_name"] == "Name"
+
+
+def test_a_target_beyond_ascii_is_encoded_in_the_header_only(browser: Browser) -> None:
+    reply = browser.get(link_path(Link("https://bücher.example/ü b")))
+    assert reply["headers"]["Location"] == "https://xn--bcher-kva.example/%C3%BC%20b"
+    assert browser.events()[0]["target_link_url"] == "https://bücher.example/ü b"
+
+
+PATHS = [*PIXELS.values(), "click", "unsubscribe link", "list"]
+
+
+def any_path(name: str) -> str:
+    if name == "click":
+        return link_path(CLICK)
+    if name == "unsubscribe link":
+        return link_path(UNSUBSCRIBE_LINK)
+    return pixel_path("t/u" if name == "list" else name)
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_each_answer_takes_one_request_at_most(browser: Browser, name: str) -> None:
+    browser.get(pixel_path("t/o"))  # finds the queue's address
+    with aws_requests() as made:
+        browser.get(any_path(name))
+    counted = name not in ("unsubscribe link", "list")
+    assert [each.operation for each in made] == (["SendMessage"] if counted else [])
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_head_is_answered_like_get_and_counts_nothing(browser: Browser, name: str) -> None:
+    head, got = browser.request("HEAD", any_path(name)), browser.get(any_path(name))
+    queued("events")
+    assert head["statusCode"] == got["statusCode"]
+    assert {**head["headers"], "X-Request-ID": ""} == {**got["headers"], "X-Request-ID": ""}
+    browser.request("HEAD", any_path(name))
+    assert browser.events() == []
+
+
+def test_a_range_of_the_pixel_is_the_whole_of_it(browser: Browser) -> None:
+    reply = browser.get(pixel_path("t/o"), Range="bytes=10-20")
+    assert reply["statusCode"] == 200
+    assert body_of(reply) == pixels.GIF
+    assert reply["headers"]["Accept-Ranges"] == "none"
+    assert len(browser.events()) == 1
+
+
+def altered(path: str) -> Iterator[str]:
+    start, _, token = path.rpartition("/")
+    yield f"{start}/{token[:-1]}{'A' if token[-1] != 'A' else 'B'}"
+    yield f"{start}/{'B' if token[0] != 'B' else 'A'}{token[1:]}"
+    yield f"{start}/{token}."
+    yield f"{start}/{token}%00"
+    yield f"{start}/x"
+    yield f"{start}/%F0%9F%98%80.{token}"
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_an_altered_link_is_404_and_never_followed(
+    browser: Browser, name: str, method: str
+) -> None:
+    for path in altered(any_path(name)):
+        reply = browser.request(method, path)
+        assert reply["statusCode"] == (405 if method == "POST" and name in PIXELS.values() else 404)
+        assert "Location" not in reply["headers"]
+    assert browser.events() == []
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_a_link_older_than_a_year_is_404(browser: Browser, name: str) -> None:
+    path = any_path(name)
+    with clock.use(lambda: NINE / 1000 + 366 * 86_400):
+        assert browser.get(path)["statusCode"] == 404
+        assert browser.post(path)["statusCode"] in (404, 405)
+    assert browser.events() == []
+
+
+def test_the_token_of_a_click_is_no_open(browser: Browser) -> None:
+    token = link_path(CLICK).rpartition("/")[2]
+    for kind in [*PIXELS.values(), "t/u", "f/ios"]:
+        assert browser.get(f"/{kind}/{token}")["statusCode"] == 404
+    assert browser.get(f"/t/c/{issuer().token('t/c')}")["statusCode"] == 404
+    assert browser.events() == []
+
+
+@pytest.mark.usefixtures("broken_queue")
+def test_a_reader_does_not_notice_that_the_queue_is_gone(
+    browser: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert browser.get(link_path(CLICK))["headers"]["Location"] == TARGET
+    assert body_of(browser.get(pixel_path("t/o"))) == pixels.GIF
+    assert len(caplog.records) == 2
+
+
+def test_a_reader_does_not_wait_for_a_queue_that_hangs(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from threading import Event as Flag
+
+    released = Flag()
+    monkeypatch.setattr(stream, "emit", lambda events: released.wait(30))
+    monkeypatch.setenv("TRACKING_PATIENCE", "0.05")
+    settings.cache_clear()
+    assert browser.get(link_path(CLICK))["headers"]["Location"] == TARGET
+    released.set()
+
+
+@pytest.mark.usefixtures("broken_queue")
+@pytest.mark.parametrize("name", ["list", "unsubscribe link"])
+def test_who_unsubscribes_is_told_when_it_was_not_stored(browser: Browser, name: str) -> None:
+    assert browser.post(any_path(name))["statusCode"] == 503
+
+
+@pytest.mark.parametrize("name", ["list", "unsubscribe link"])
+def test_a_get_shows_a_button_and_unsubscribes_nobody(browser: Browser, name: str) -> None:
+    reply = browser.get(any_path(name))
+    page = body_of(reply).decode()
+    assert reply["statusCode"] == 200
+    assert reply["headers"]["Content-Type"] == "text/html; charset=utf-8"
+    assert "frame-ancestors 'none'" in reply["headers"]["Content-Security-Policy"]
+    assert '<form method="post">' in page
+    assert "<button" in page
+    assert "<script" not in page
+    assert "Ann@example.test" in page
+    assert "Location" not in reply["headers"]
+    assert browser.events() == []
+
+
+MULTIPART = (
+    b'--b\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--b--'
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (ONE_CLICK, "application/x-www-form-urlencoded"),
+        (MULTIPART, "multipart/form-data; boundary=b"),
+        (b"", ""),
+        (b"{}", "application/json"),
+    ],
+)
+def test_one_click_unsubscribes(browser: Browser, body: bytes, content_type: str) -> None:
+    headers = {"Content-Type": content_type} if content_type else {}
+    reply = browser.post(pixel_path("t/u"), body, **headers)
+    assert reply["statusCode"] == 200
+    assert not {"Location", "Set-Cookie"} & set(reply["headers"])
+    (found,) = browser.events()
+    assert found["type"] == "list_unsubscribe"
+    assert found["rcpt_to"] == "ann@example.test"
+    assert found["mailfrom"] == "Ann@example.test"
+
+
+@pytest.mark.parametrize("sub", ["", "ios"])
+def test_the_button_of_an_unsubscribe_link_unsubscribes_and_goes_on(
+    browser: Browser, sub: str
+) -> None:
+    reply = browser.post(link_path(Link(TARGET, "Bye", unsubscribes=True, sub=sub)))
+    assert (reply["statusCode"], reply["headers"]["Location"]) == (303, TARGET)
+    (found,) = browser.events()
+    assert found["type"] == "link_unsubscribe"
+    assert (found["target_link_url"], found["target_link_name"]) == (TARGET, "Bye")
+
+
+def test_a_post_to_an_ordinary_link_does_nothing(browser: Browser) -> None:
+    reply = browser.post(link_path(CLICK))
+    assert reply["statusCode"] == 405
+    assert json.loads(reply["body"])["errors"]
+    assert browser.events() == []
+
+
+def test_a_scanner_that_follows_every_link_unsubscribes_nobody(browser: Browser) -> None:
+    for name in PATHS:
+        browser.get(any_path(name))
+        browser.request("HEAD", any_path(name))
+    assert {found["type"] for found in browser.events()} == {*PIXELS, "click"}
+
+
+def test_what_a_page_shows_is_escaped(browser: Browser) -> None:
+    about = tokens.Message(1, None, "0" * 24, 0, '"<script>"@x.example', tokens.last_day(NINE))
+    token = tokens.MessageTokens(about).token("t/u")
+    page = body_of(browser.get(f"/t/u/{token}")).decode()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_every_route_is_public_and_declares_head(app: App) -> None:
+    declared = app.declared_routes()
+    assert {route.grant for route in declared} == {PUBLIC}
+    for route in declared:
+        if route.method == "GET":
+            assert ("HEAD", route.path) in {(each.method, each.path) for each in declared}
+            assert re.fullmatch(r"/(t/[a-z]+|f/\{sub\})/\{token\}", route.path)

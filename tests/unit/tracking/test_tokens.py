@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import base64
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.core import clock, ids
+from chalicelib.tracking import tokens
+from chalicelib.tracking.tokens import BadToken, Expired, Link, LinkPart, Message, MessageTokens
+from tests.unit.tracking.examples import NINE, TRANSMISSION, message
+
+DAY = 86_400
+CHARACTERS = string.ascii_letters + string.digits + "-_."
+
+texts = st.text(max_size=40)
+names = texts.filter(lambda name: len(name.encode("utf-8", "surrogatepass")) <= 63)
+
+
+@settings(max_examples=60)
+@given(
+    account=st.integers(1, 2**31 - 1),
+    subaccount=st.none() | st.integers(1, 2**31 - 1),
+    first=st.integers(0, 10**7),
+    place=st.integers(0, 10**4),
+    recipient=texts,
+    link=st.builds(Link, texts, names, st.booleans(), st.booleans(), texts),
+)
+def test_a_token_holds_what_it_was_made_of(
+    account: int, subaccount: int | None, first: int, place: int, recipient: str, link: Link
+) -> None:
+    message_id = ids.message_id(TRANSMISSION, first + place)
+    about = Message(account, subaccount, message_id, first, recipient, tokens.last_day(NINE))
+    issuer = MessageTokens(about)
+    assert tokens.read(link.kind, issuer.token_of(LinkPart(link))) == (about, link)
+    assert tokens.read(tokens.OPEN, issuer.token(tokens.OPEN)) == (about, None)
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_an_altered_token_is_refused(data: st.DataObject) -> None:
+    token = MessageTokens(message()).token_of(LinkPart(Link("https://example.com/")))
+    position = data.draw(st.integers(0, len(token) - 1))
+    character = data.draw(
+        st.sampled_from(CHARACTERS + "é\0 ").filter(lambda c: c != token[position])
+    )
+    with pytest.raises(BadToken):
+        tokens.read(tokens.CLICK, token[:position] + character + token[position + 1 :])
+
+
+@given(token=st.text() | st.text(alphabet=CHARACTERS))
+@settings(max_examples=100)
+def test_what_nobody_signed_is_refused(token: str) -> None:
+    for kind in (tokens.OPEN, tokens.CLICK, tokens.LIST_UNSUBSCRIBE, "f/\ud800"):
+        with pytest.raises(BadToken):
+            tokens.read(kind, token)
+
+
+def test_the_unsigned_form_of_a_token_is_refused() -> None:
+    forged = base64.urlsafe_b64encode(b"\x01" + bytes(16) + b"me@example.test").decode().rstrip("=")
+    for token in (forged, f"{forged}.", f"{forged}..", f"{forged}...", f"..{'A' * 16}"):
+        with pytest.raises(BadToken):
+            tokens.read(tokens.OPEN, token)
+
+
+def test_a_token_is_good_at_its_own_endpoint_only() -> None:
+    issuer = MessageTokens(message())
+    link = issuer.token_of(LinkPart(Link("https://example.com/")))
+    made = {kind: issuer.token(kind) for kind in (tokens.OPEN, tokens.AMP_OPEN, "t/u")}
+    for kind, token in [*made.items(), (tokens.CLICK, link)]:
+        for other in {tokens.OPEN, tokens.AMP_OPEN, "t/u", tokens.CLICK, "f/x"} - {kind}:
+            with pytest.raises(BadToken):
+                tokens.read(other, token)
+
+
+def test_a_link_of_one_message_cannot_be_put_into_another() -> None:
+    link = LinkPart(Link("https://example.com/"))
+    one, other = MessageTokens(message(1)), MessageTokens(message(2))
+    with pytest.raises(BadToken):
+        tokens.read(tokens.CLICK, one.token_of(link).replace(one.text, other.text))
+
+
+def test_a_link_cannot_be_put_in_place_of_another() -> None:
+    issuer = MessageTokens(message())
+    mine, evil = LinkPart(Link("https://example.com/")), LinkPart(Link("https://evil.example/"))
+    with pytest.raises(BadToken):
+        tokens.read(tokens.CLICK, issuer.token_of(mine).replace(mine.text, evil.text))
+
+
+def test_the_path_of_a_sublink_is_signed() -> None:
+    token = MessageTokens(message()).token_of(LinkPart(Link("https://example.com/", sub="ios")))
+    assert tokens.read("f/ios", token)[1] == Link("https://example.com/", sub="ios")
+    with pytest.raises(BadToken):
+        tokens.read("f/android", token)
+
+
+def test_a_token_works_for_a_year() -> None:
+    token = MessageTokens(message()).token(tokens.OPEN)
+    made = NINE / 1000
+    with clock.use(lambda: made + 365 * DAY):
+        tokens.read(tokens.OPEN, token)
+    with clock.use(lambda: made + 366 * DAY), pytest.raises(Expired):
+        tokens.read(tokens.OPEN, token)
+
+
+def test_an_expired_token_is_still_known_as_ours() -> None:
+    token = MessageTokens(message()).token(tokens.OPEN)
+    with clock.use(lambda: NINE / 1000 + 400 * DAY):
+        assert tokens.is_genuine(tokens.OPEN, token)
+    assert not tokens.is_genuine(tokens.OPEN, token[:-1])
+
+
+def test_the_url_of_an_ordinary_link_is_short() -> None:
+    query = "utm_source=newsletter&utm_medium=email&utm_campaign=spring-2026&id=4711"
+    link = Link(f"https://www.example.com/products/garden-chairs?{query}", "chairs in the header")
+    assert len(MessageTokens(message()).token_of(LinkPart(link))) < 220
+
+
+def test_the_url_of_a_thousand_bytes_stays_under_two_thousand() -> None:
+    link = Link("https://example.com/" + "".join(f"{i * 7919:x}" for i in range(200))[:980])
+    assert len(MessageTokens(message()).token_of(LinkPart(link))) < 1600

@@ -1,0 +1,160 @@
+"""``POST /tracking-domains/{domain}/verify``, against a DNS and web servers of the tests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from chalicelib.core.settings import settings
+from chalicelib.tracking_domains import store
+from chalicelib.tracking_domains.routes import answer_tracking_check, verify_tracking_domain
+from tests.unit.sending_domains.requests import refused, request, results
+from tests.unit.tracking_domains.examples import stored
+from tests.unit.zones import Zone
+
+TARGET = "track.postfinch.test"
+
+
+@contextmanager
+def web_server(*, is_ours: bool) -> Iterator[int]:
+    """Answer as this service does, or as some other server."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            challenge = self.path.removeprefix("/tracking-check/")
+            body = answer_tracking_check(request(), challenge).body if is_ours else b"hello"
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def published(zone: Zone) -> Zone:
+    stored(cname_status="unverified")
+    zone.set("t.test", ("CNAME", TARGET))
+    zone.set(TARGET, ("A", "127.0.0.1"))
+    return zone
+
+
+def verify(name: str = "t.test", *, part: int = 0) -> Any:
+    return results(verify_tracking_domain(request({}, part=part), name))
+
+
+def use(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
+    for name, value in values.items():
+        monkeypatch.setenv(name, str(value))
+    settings.cache_clear()
+
+
+def test_a_domain_that_leads_here_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    with web_server(is_ours=True) as port:
+        use(monkeypatch, TRACKING_PORT=port)
+        assert verify() == {
+            "verified": True,
+            "cname_status": "valid",
+            "compliance_status": "valid",
+        }
+    found = store.get("t.test")
+    assert found is not None
+    assert found.is_in_service
+
+
+def test_another_server_behind_the_name_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    with web_server(is_ours=False) as port:
+        use(monkeypatch, TRACKING_PORT=port)
+        error = refused(verify)
+    assert (error["status"], error["code"]) == (400, "1404")
+    assert error["message"] == "request to remote endpoint failed"
+    assert f"Unable to reach http://t.test:{port}: another server" in error["description"]
+    found = store.get("t.test")
+    assert found is not None
+    assert not found.verified
+
+
+def test_a_private_address_is_not_fetched_from_unless_that_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with web_server(is_ours=True) as port:
+        use(monkeypatch, TRACKING_PORT=port, ALLOW_PRIVATE_ADDRESSES="false")
+        error = refused(verify)
+    assert error["code"] == "1404"
+    assert "no public address" in error["description"]
+
+
+def test_without_the_right_cname_nothing_is_fetched(zone: Zone) -> None:
+    zone.set("t.test", ("CNAME", "elsewhere.test"))
+    assert verify() == {
+        "verified": False,
+        "cname_status": "invalid",
+        "compliance_status": "valid",
+    }
+    zone.clear("t.test")
+    assert verify()["cname_status"] == "invalid"
+    assert TARGET not in zone.asked
+
+
+def test_a_dns_without_an_answer_leaves_it_pending_and_takes_nothing_away(
+    zone: Zone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, TRACKING_FETCH="none")
+    zone.failing.add("t.test")
+    assert verify()["cname_status"] == "pending"
+    zone.failing.clear()
+    assert verify()["verified"] is True
+    zone.failing.add("t.test")
+    assert verify()["verified"] is True
+
+
+@pytest.mark.parametrize(
+    ("fetched", "secure_passes"), [("all", False), ("plain", True), ("none", True)]
+)
+def test_which_domains_are_fetched_is_a_setting(
+    zone: Zone, monkeypatch: pytest.MonkeyPatch, fetched: str, secure_passes: bool
+) -> None:
+    stored("secure.test", secure=True, cname_status="unverified")
+    zone.set("secure.test", ("CNAME", TARGET))
+    with web_server(is_ours=True) as port:
+        use(monkeypatch, TRACKING_PORT=port, TRACKING_FETCH=fetched)
+        assert verify()["verified"] is True
+        if secure_passes:
+            assert verify("secure.test")["verified"] is True
+        else:
+            assert refused(lambda: verify("secure.test"))["code"] == "1404"
+
+
+def test_the_target_is_a_setting(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, TRACKING_TARGET="Go.{system}", SYSTEM_DOMAIN="eu.test", TRACKING_FETCH="none")
+    assert verify()["verified"] is False
+    zone.set("t.test", ("CNAME", "go.eu.test"))
+    assert verify()["verified"] is True
+
+
+def test_only_a_domain_of_the_scope_can_be_verified() -> None:
+    assert refused(lambda: verify(part=7))["status"] == 404
+    assert refused(lambda: verify("none.test"))["code"] == "1600"
+
+
+def test_the_proof_depends_on_the_challenge_and_is_kept_nowhere() -> None:
+    first, second = (answer_tracking_check(request(), text) for text in ("a", "b"))
+    assert first.body != second.body
+    assert first.headers["Cache-Control"] == "no-store"
+    assert answer_tracking_check(request(), "é" * 5000).status == 200

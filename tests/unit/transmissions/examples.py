@@ -1,0 +1,56 @@
+"""Transmissions and the bodies that ask for them, for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.accounts.plan import Limits
+from chalicelib.accounts.usage import Meter
+from chalicelib.accounts.usage_window import Window
+from chalicelib.transmissions.model import Transmission
+
+CREATED = 1_769_850_000_000
+OPTIONS = {
+    "open_tracking": True,
+    "click_tracking": True,
+    "initial_open": True,
+    "transactional": False,
+    "ip_pool": "default",
+}
+
+
+def body(**fields: Any) -> dict[str, Any]:
+    """Return the smallest good request body, with ``fields`` over it."""
+    content = {"from": "a@mail.example.test", "subject": "Hi", "text": "Hello"}
+    return {"content": content, "recipients": [{"address": "r@example.test"}]} | fields
+
+
+def content(**fields: Any) -> dict[str, Any]:
+    """Return a body whose content has ``fields``; ``None`` takes one away."""
+    whole = body()["content"] | fields
+    return body(content={name: value for name, value in whole.items() if value is not None})
+
+
+def transmission(**fields: Any) -> Transmission:
+    """Return a transmission as acceptance makes it, ready to be generated."""
+    known: dict[str, Any] = {
+        "id": "191930000000000001",
+        "account_id": 1,
+        "subaccount_id": None,
+        "created_ms": CREATED,
+        "recv_method": "rest",
+        "options": OPTIONS,
+        "resolved": True,
+        "content": body()["content"],
+    }
+    return Transmission(**(known | fields))
+
+
+def recipients(count: int) -> list[dict[str, Any]]:
+    """Return recipients in their stored form."""
+    return [{"email": f"r{number}@example.test"} for number in range(count)]
+
+
+def meter() -> Meter:
+    """Return a counter of an account without limits that has not counted yet."""
+    return Meter(("usage#1#0", "usage"), Limits(), Window())

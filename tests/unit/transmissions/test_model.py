@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from dataclasses import fields
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.transmissions.model import Transmission, unpacked
+from tests.unit.transmissions.examples import transmission
+
+DATA = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=3)
+
+
+@given(DATA, DATA, st.binary(max_size=100), st.none() | st.integers(1, 99))
+def test_a_transmission_comes_back_as_it_was_packed(
+    metadata: dict[str, object], data: dict[str, object], raw: bytes, subaccount: int | None
+) -> None:
+    sent = transmission(
+        metadata=metadata, substitution_data=data, raw=raw, subaccount_id=subaccount
+    )
+    assert unpacked(sent.packed()) == sent
+
+
+def test_no_field_is_lost_in_packing() -> None:
+    strange = {
+        each.name: {"x": each.name} if each.type == "Json" else each.name
+        for each in fields(Transmission)
+    }
+    sent = Transmission(**(strange | {"raw": b"\x00\xff"}))  # type: ignore[arg-type]
+    assert unpacked(sent.packed()) == sent
+
+
+def test_a_finished_message_is_packed_without_growing() -> None:
+    raw = bytes(range(256)) * 100
+    assert len(transmission(raw=raw, content={}).packed()) < len(raw) + 600

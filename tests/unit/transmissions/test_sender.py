@@ -1,0 +1,186 @@
+"""What account and subaccount have to say about a transmission, and what asking them costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.accounts import store as accounts
+from chalicelib.accounts import usage
+from chalicelib.core import aws, queues, recent
+from chalicelib.core.dynamo import Table
+from chalicelib.core.settings import settings
+from chalicelib.generation import chunk
+from chalicelib.subaccounts import store as subaccounts
+from tests.fake_cloud import aws_requests, queued
+from tests.unit.calling import Client
+from tests.unit.people import (
+    limit,
+    make_account,
+    make_domain,
+    make_key,
+    make_subaccount,
+    transmission,
+)
+
+PATH = "/api/v1/transmissions"
+
+
+@pytest.fixture
+def owner(cloud: None) -> Client:
+    make_account()
+    make_domain("example.test", shared_with_subaccounts=True)
+    return make_key()
+
+
+def options_of(client: Client, **given: Any) -> dict[str, Any]:
+    """Send, and return the options in force."""
+    assert client.post(PATH, transmission() | {"options": given}).status == 200
+    (sent,) = [chunk.from_received(queues.read(each)).transmission for each in queued("generation")]
+    return {name: sent.options[name] for name in sorted(sent.options)}
+
+
+def stored() -> int:
+    found = aws.dynamodb().scan(TableName=Table("transmissions").name, Select="COUNT")
+    return found["Count"]
+
+
+def test_one_recipient_costs_four_requests_when_nothing_is_known(owner: Client) -> None:
+    number = make_subaccount().id
+    queues.send("generation", [queues.Work({})])  # finds the queue's address
+    for client in (owner, owner.on_behalf_of(number), make_key(subaccount=number)):
+        recent.clear()
+        with aws_requests() as made:
+            assert client.post(PATH, transmission()).status == 200
+        assert [request.operation for request in made][1:] == [
+            "BatchGetItem",
+            "TransactWriteItems",
+            "SendMessage",
+        ]
+        with aws_requests() as made:
+            client.post(PATH, transmission())
+        assert len(made) == 3
+
+
+def test_limits_cost_nothing_more(owner: Client) -> None:
+    limit(hourly=100, daily=100, monthly=100)
+    queues.send("generation", [queues.Work({})])
+    for _ in range(3):
+        recent.clear()
+        with aws_requests() as made:
+            assert owner.post(PATH, transmission()).status == 200
+        assert len(made) == 4
+
+
+@pytest.mark.spec("2.7-t11")
+@pytest.mark.parametrize(
+    ("chosen", "given", "changed"),
+    [
+        ({}, {}, {}),
+        ({"rest_tracking_default": False}, {}, dict.fromkeys(["open", "click", "initial"], False)),
+        ({"rest_tracking_default": False}, {"open_tracking": True}, {"click": False}),
+        ({"click_tracking": False}, {"click_tracking": True}, {"click": False}),
+        ({"initial_open_pixel_tracking": False}, {}, {"initial": False}),
+        ({"initial_open_pixel_tracking": False}, {"initial_open": True}, {}),
+        (
+            {"smtp_tracking_default": True},
+            {"open_tracking": False},
+            {"open": False, "initial": False},
+        ),
+        ({"transactional_default": True}, {}, {"transactional": True}),
+        ({"transactional_default": True}, {"transactional": False}, {}),
+    ],
+)
+def test_an_accounts_options_are_the_defaults(
+    owner: Client, chosen: dict[str, bool], given: dict[str, bool], changed: dict[str, bool]
+) -> None:
+    owner.put("/api/v1/account", {"options": chosen})
+    found = options_of(owner, **given)
+    wanted = {"open": True, "click": True, "initial": True, "transactional": False} | changed
+    assert {
+        "open": found["open_tracking"],
+        "click": found["click_tracking"],
+        "initial": found["initial_open"],
+        "transactional": found["transactional"],
+    } == wanted
+
+
+@pytest.mark.spec("2.6-t6")
+def test_a_subaccount_can_have_opens_untracked(owner: Client) -> None:
+    number = make_subaccount(options={"open_tracking_disabled": True}).id
+    found = options_of(owner.on_behalf_of(number), open_tracking=True, initial_open=True)
+    assert (found["open_tracking"], found["initial_open"], found["click_tracking"]) == (
+        False,
+        False,
+        True,
+    )
+    assert options_of(owner)["open_tracking"] is True
+
+
+@pytest.mark.spec("8-t2")
+@pytest.mark.spec("7-t9")
+@pytest.mark.spec("7-t23")
+def test_nothing_of_a_transmission_is_sent_when_a_limit_would_be_exceeded(owner: Client) -> None:
+    limit(hourly=3)
+    two = transmission("me@example.test", "a@inbox.test", "b@inbox.test")
+    assert owner.post(PATH, two).status == 200
+    assert len(queued("generation")) == stored() == 1
+    answer = owner.post(PATH, two)
+    assert answer.status == 420
+    assert answer.body == {
+        "errors": [
+            {
+                "message": "Exceed Sending Limit (hourly)",
+                "description": "2 of 3 recipients of the hourly limit are used",
+                "code": "2101",
+            }
+        ]
+    }
+    assert queued("generation") == []
+    assert stored() == 1
+    assert usage.used(1)[0].day == 2
+    assert owner.post(PATH, transmission()).status == 200
+
+
+def test_only_recipients_that_are_accepted_count_and_once_each(
+    owner: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHUNK_RECIPIENTS", "2")
+    settings.cache_clear()
+    many = transmission("me@example.test", *(f"r{n}@inbox.test" for n in range(5)), "nonsense")
+    assert owner.post(PATH, many).status == 200
+    assert owner.post(PATH, transmission("me@unknown.test")).status == 400
+    assert usage.used(1)[0].day == 5
+
+
+def test_subaccounts_count_for_their_account(owner: Client) -> None:
+    limit(daily=2)
+    number = make_subaccount().id
+    assert make_key(subaccount=number).post(PATH, transmission()).status == 200
+    assert owner.post(PATH, transmission()).status == 200
+    assert owner.on_behalf_of(number).post(PATH, transmission()).status == 420
+    make_account(2)
+    assert usage.used(2)[0].day == 0
+
+
+@pytest.mark.spec("3-t22")
+def test_an_account_that_is_not_active_sends_nothing_and_still_reads(owner: Client) -> None:
+    accounts.change(1, lambda account: replace(account, status="suspended"))
+    answer = owner.post(PATH, transmission())
+    assert (answer.status, answer.error["message"]) == (403, "Forbidden.")
+    assert answer.error["description"] == "the account is suspended and cannot send"
+    assert owner.get("/api/v1/events/message").status == 200
+
+
+def test_a_status_that_changed_elsewhere_takes_effect_within_the_time(owner: Client) -> None:
+    number = make_subaccount().id
+    client = owner.on_behalf_of(number)
+    assert client.post(PATH, transmission()).status == 200
+    found = subaccounts.get(1, number)
+    assert found is not None
+    Table("config").put(subaccounts._to_item(replace(found, status="terminated")))
+    assert client.post(PATH, transmission()).status == 200
+    recent.clear()  # as after KEY_CACHE_SECONDS
+    assert client.post(PATH, transmission()).status == 403

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.core.errors import ServiceError
+from chalicelib.core.settings import settings
+from chalicelib.transmissions.system_mail import send
+from infrastructure.bootstrap import first_start
+from tests.fake_cloud import queued
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+def test_mail_of_the_service_is_queued_as_any_other() -> None:
+    first_start("a-key")
+    send(to="abuse@shop.test", subject="Verify", text="Open this: http://x/{not a template}")
+    assert len(queued("generation")) == 1
+
+
+def test_a_deployment_without_its_system_domain_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    first_start("a-key")
+    monkeypatch.setenv("SYSTEM_DOMAIN", "changed.test")
+    settings.cache_clear()
+    with pytest.raises(ServiceError):
+        send(to="abuse@shop.test", subject="Verify", text="text")
+    assert queued("generation") == []
