@@ -84,6 +84,34 @@ def start_transmissions(event: Any) -> None:
     start_due()
 
 
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="advance_warmup")
+def advance_warmup(event: Any) -> None:
+    """Move warming IPs on to their next stage, once a day."""
+    from chalicelib.core import clock
+    from chalicelib.ip_pools.warmup import advance_due
+
+    advance_due(clock.now())
+
+
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="reverify_domains")
+def reverify_domains(event: Any) -> None:
+    """Look again whether domains still have the records that verified them."""
+    from chalicelib.core import clock
+    from chalicelib.sending_domains.recheck import reverify_due
+
+    reverify_due(clock.now())
+
+
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="decide_ab_tests")
+def decide_ab_tests(event: Any) -> None:
+    """Complete the A/B tests whose time is over."""
+    from chalicelib.ab_tests.decisions import decide_due
+    from chalicelib.core import clock
+    from chalicelib.events import stream
+
+    decide_due(clock.now_ms(), stream.emit)
+
+
 #: queue → its consumer, for the local runtime and for the tests that look for orphans
 QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
     "generation": generation,
@@ -92,4 +120,9 @@ QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
 }
 
 #: concern → its scheduled function
-SCHEDULES: dict[str, Callable[[Event, Any], Any]] = {"start_transmissions": start_transmissions}
+SCHEDULES: dict[str, Callable[[Event, Any], Any]] = {
+    "start_transmissions": start_transmissions,
+    "advance_warmup": advance_warmup,
+    "decide_ab_tests": decide_ab_tests,
+    "reverify_domains": reverify_domains,
+}

@@ -99,10 +99,12 @@ def _result(test: AbTest, share: Share, counts: Mapping[str, Counts]) -> Json:
 
 def _counted(test: AbTest, share: Share, counts: Mapping[str, Counts]) -> Json:
     observed = counts.get(share.template_id, Counts()).observed(test.metric)
-    rate = observed.engaged / observed.accepted if observed.accepted > 0 else 0.0
+    # A message may be counted as returned before it is counted as accepted
+    accepted = max(0, observed.accepted)
+    rate = observed.engaged / accepted if accepted else 0.0
     return {
         str(test.metric): observed.engaged,
-        "count_accepted": observed.accepted,
+        "count_accepted": accepted,
         "engagement_rate": round(min(rate, 1.0), _PLACES),
     }
 

@@ -25,28 +25,28 @@ _remembered: dict[Key, tuple[float, Item]] = {}
 _lock = threading.Lock()
 
 
-def read(keys: Iterable[Key], *, anew: Sequence[Key] = ()) -> dict[Key, Item]:
-    """Return those items that exist, in at most one request: none when all ``keys`` are known.
+def read(
+    keys: Iterable[Key], *, maybe: Iterable[Key] = (), anew: Sequence[Key] = ()
+) -> dict[Key, Item]:
+    """Return those items that exist, in at most one request: none when all are known.
 
-    ``anew`` are read each time, consistently, and are not remembered.
+    Of ``maybe`` it is remembered as well that there is none. ``anew`` are read each time,
+    consistently, and are not remembered.
     """
     now = clock.now()
-    wanted = list(keys)
+    optional = list(maybe)
+    wanted = [*keys, *optional]
     found = _known(wanted, now)
     unknown = [key for key in wanted if key not in found]
     fetched = _fetch([*unknown, *anew], consistent=bool(anew))
-    _remember({key: item for key, item in fetched.items() if key in unknown}, now)
+    learnt: dict[Key, Item] = {key: {} for key in optional if key in unknown} | fetched
+    _remember({key: item for key, item in learnt.items() if key in unknown}, now)
     return {key: item for key, item in (found | fetched).items() if item}
 
 
 def read_one(key: Key) -> Item | None:
-    """Return an item, or ``None``: that there is none is remembered too, as an empty item."""
-    now = clock.now()
-    found = _known([key], now)
-    if not found:
-        found = {key: {}} | _fetch([key], consistent=False)
-        _remember(found, now)
-    return found[key] or None
+    """Return an item, or ``None``: that there is none is remembered too."""
+    return read([], maybe=[key]).get(key)
 
 
 def forget(*keys: Key) -> None:

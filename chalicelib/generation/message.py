@@ -5,19 +5,22 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any
 
-from chalicelib.core import clock, ids, sealing
-from chalicelib.core.addresses import Mailbox
+from chalicelib.core import clock, ids, recent, sealing
+from chalicelib.core.addresses import Mailbox, domain_of
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
 from chalicelib.delivery.parcel import FinishedMessage
 from chalicelib.events.model import Event, Sender, make, recipient_fields
 from chalicelib.generation.drafts import Drafter, drafter
 from chalicelib.generation.render import RenderFault
+from chalicelib.ip_pools import store as ip_pools
+from chalicelib.ip_pools.signing import fbl_key, pool_key
 from chalicelib.sending_domains import return_path
+from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.dkim import Signer, load_signer
 from chalicelib.sending_domains.lookup import (
     bounce_domain_for,
-    check_sending_domain,
+    check_found,
     signing_key,
 )
 from chalicelib.sending_domains.model import DkimKey, SendingDomain
@@ -71,7 +74,7 @@ class Generator:
         try:
             draft = self._drafter.draft(recipient)
             domain = self._domain_of(draft.sender)
-            data = self._sign(draft.build(message_id), domain)
+            data = self._sign(draft.build(message_id), domain, recipient)
             msg_from = self._return_path(message_id, domain, recipient)
         except ApiError as refusal:
             raise _rejected(f"[internal] {refusal}", recipient) from None
@@ -99,16 +102,22 @@ class Generator:
         """Return the sending domain, looked up once per chunk: blocking it stops the next one."""
         name = sender.domain
         if name not in self._domains:
-            sent = self._transmission
             try:
-                found = check_sending_domain(name, sent.account_id, sent.subaccount_id)
-                self._domains[name] = found
+                self._domains[name] = self._find_domain(name)
             except ApiError as refusal:
                 self._domains[name] = refusal
         domain = self._domains[name]
         if isinstance(domain, ApiError):
             raise domain
         return domain
+
+    def _find_domain(self, name: str) -> SendingDomain:
+        """Look up a sending domain, and in the same request the pools that delivery asks for."""
+        sent = self._transmission
+        place = domains.key_of(name)
+        items = recent.read([], maybe=[ip_pools.key_of(sent.account_id)], anew=[place])
+        found = domains.from_item(items[place]) if place in items else None
+        return check_found(found, name, sent.account_id, sent.subaccount_id)
 
     def _return_path(self, message_id: str, domain: SendingDomain, recipient: Json) -> str:
         """Return the envelope sender: ours, at the domain that takes this sender's bounces.
@@ -126,17 +135,26 @@ class Generator:
             return wanted
         return return_path.address(message_id, self._bounce_domains[key])
 
-    def _sign(self, message: bytes, domain: SendingDomain) -> bytes:
-        key = self._signing_key(domain)
-        if key is None:
-            return message
-        return _signer(key).sign(message, timestamp=self._injected_ms // 1000) + message
+    def _sign(self, message: bytes, domain: SendingDomain, recipient: Json) -> bytes:
+        """Return the message with a signature by each key that signs for this recipient."""
+        keys = [self._signing_key(domain), self._feedback_key(recipient)]
+        at = self._injected_ms // 1000
+        signatures = [_signer(key).sign(message, timestamp=at) for key in keys if key]
+        return b"".join([*signatures, message])
 
     def _signing_key(self, domain: SendingDomain) -> DkimKey | None:
+        """Return the key of the sending domain, else that of the pool (spec 2.8)."""
         if domain.domain not in self._keys:
-            selector = self._transmission.options.get("dkim_key")
-            self._keys[domain.domain] = signing_key(domain, selector)
+            sent = self._transmission
+            found = signing_key(domain, sent.options.get("dkim_key"))
+            self._keys[domain.domain] = found or pool_key(sent.account_id, sent.options["ip_pool"])
         return self._keys[domain.domain]
+
+    def _feedback_key(self, recipient: Json) -> DkimKey | None:
+        """Return the pool's key for hosts that want one for their feedback loop (spec 2.8)."""
+        sent = self._transmission
+        name = domain_of(recipient["email"])
+        return fbl_key(sent.account_id, sent.options["ip_pool"], name)
 
     def _about(self, recipient: Json) -> Event:
         return recipient_fields(

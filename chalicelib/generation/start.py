@@ -30,23 +30,31 @@ def start(transmission_id: str) -> None:
     if record is None or (record.state == CANCELED and not record.transmission.refusal):
         _log.info("transmission %s is not started: it was cancelled", transmission_id)
         return
-    sent = _resolved(record.transmission)
+    sent = _resolved(record)
     if record.state != CANCELED and not store.start(sent):
         return
     queue_chunks(sent, _recipients(record, sent), record.chunk_size)
     release(sent, sent.uses)
 
 
-def _resolved(sent: Transmission) -> Transmission:
-    """Return ``sent`` resolved; without its content every recipient gets a failure."""
+def _resolved(record: Record) -> Transmission:
+    """Return the transmission resolved; without its content every recipient gets a failure."""
+    sent = record.transmission
     if sent.resolved:
         return sent
     try:
-        return resolved(sent, find_content(sent))
+        return resolved(sent, find_content(sent, _only_recipient(record)))
     except ServiceError as refusal:
         text = f"554 5.3.3 [internal] {refusal}"
         fault = {"error_code": "554", "reason": text, "raw_reason": text}
         return refused(sent, {"type": "generation_failure", **fault})
+
+
+def _only_recipient(record: Record) -> str:
+    """Return the address of a single recipient, whom an A/B test chooses content for."""
+    if record.recipients > 1 or record.list_ref:
+        return ""
+    return store.get_recipients(record.transmission.id)[0]["email"]
 
 
 def _recipients(record: Record, sent: Transmission) -> Iterable[Json]:

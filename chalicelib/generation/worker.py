@@ -18,7 +18,7 @@ from chalicelib.delivery.units import Begun
 from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
 from chalicelib.events.model import Event, make
-from chalicelib.generation import chunk
+from chalicelib.generation import chunk, suppression
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.message import Generator, NotGenerated
 from chalicelib.generation.start import start
@@ -64,6 +64,7 @@ def _hold_or_drop(message: Received) -> None:
 
 def _generate(found: Chunk, begun: Begun) -> None:
     generator = Generator(found.transmission, begun.at_ms)
+    suppressed = suppression.of_chunk(found)
     messages: list[FinishedMessage] = []
     events: list[Event] = []
     for index, recipient in enumerate(found.recipients, start=found.first_index):
@@ -72,8 +73,12 @@ def _generate(found: Chunk, begun: Begun) -> None:
         except NotGenerated as reason:
             events.append(reason.event)
             continue
-        messages.append(message)
-        events.append(make("injection", generator.event | message.event, begun.at_ms))
+        base = generator.event | message.event
+        events.append(make("injection", base, begun.at_ms))
+        if recipient["email"] in suppressed:
+            events.append(suppression.bounce(base, begun.at_ms))
+        else:
+            messages.append(message)
     failed = len(found.recipients) - len(messages)
     whole = Parcel(found.unit, 1, begun.at_ms, generator.event, messages, failed)
     if messages and begun.claim:

@@ -1,17 +1,20 @@
-"""A DKIM key as callers give it, or made for them (spec 2.5 rule 1, 4.4)."""
+"""A DKIM key as callers give it, or made for them (spec 2.5 rule 1, 4.4).
+
+What works on keys is imported where it is used: most requests have none and need not wait for it.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chalicelib.core import clock, domain_names, sealing
 from chalicelib.core.errors import ApiError, bad_format, missing_field
 from chalicelib.core.fields import Body
-from chalicelib.sending_domains import dkim_keys
-from chalicelib.sending_domains.dkim import DkimError, Signer
-from chalicelib.sending_domains.dkim_keys import DkimKeyError, KeyPair
 from chalicelib.sending_domains.model import DEFAULT_SIGNED_HEADERS, DkimKey
+
+if TYPE_CHECKING:
+    from chalicelib.sending_domains.dkim_keys import KeyPair
 
 KEY_LENGTHS: Final = (1024, 2048, 3072, 4096)
 DEFAULT_KEY_LENGTH: Final = 1024
@@ -39,15 +42,17 @@ def default_selector() -> str:
 
 def given_key(given: DkimBody, domain: str) -> DkimKey:
     """Return the key in the request; raises 1400 and 1300 for what is missing or wrong."""
+    from chalicelib.sending_domains import dkim_keys
+
     if given.private is None:
         raise missing_field("dkim.private is a required field")
     try:
         public = dkim_keys.public_from_private(given.private)
         if given.public is not None:
             dkim_keys.check_pair(given.private, given.public)
-    except DkimKeyError as error:
+    except dkim_keys.DkimKeyError as error:
         raise _bad_key(error) from None
-    return _sealed(given, domain, KeyPair(given.private, public))
+    return _sealed(given, domain, dkim_keys.KeyPair(given.private, public))
 
 
 def made_key(given: DkimBody, domain: str, bits: int | None) -> DkimKey:
@@ -56,13 +61,16 @@ def made_key(given: DkimBody, domain: str, bits: int | None) -> DkimKey:
     if bits not in KEY_LENGTHS:
         lengths = ", ".join(map(str, KEY_LENGTHS))
         raise bad_format(f"dkim_key_length must be one of {lengths}, not {bits}")
-    return _sealed(given, domain, dkim_keys.generate_key(bits))
+    from chalicelib.sending_domains.dkim_keys import generate_key
+
+    return _sealed(given, domain, generate_key(bits))
 
 
 def changed_key(before: DkimKey | None, given: DkimBody, domain: str) -> DkimKey:
     """Return the key of a domain as the request changes it; what it leaves out stays.
 
-    Raises as :func:`given_key`.
+    A public key that is the present one stands for the present pair, so that what was shown can be
+    sent back. Raises as :func:`given_key`.
     """
     if before is None:
         return given_key(given, domain)
@@ -72,13 +80,17 @@ def changed_key(before: DkimKey | None, given: DkimBody, domain: str) -> DkimKey
         if getattr(given, name) is None
     }
     given = given.model_copy(update=kept)
-    if given.has_key:
+    if given.private is not None or given.public not in (None, before.public):
         return given_key(given, domain)
+    from chalicelib.sending_domains.dkim_keys import KeyPair
+
     private = sealing.open_sealed(before.sealed_private, f"dkim/{before.signing_domain}")
     return _sealed(given, domain, KeyPair(private.decode(), before.public))
 
 
 def _sealed(given: DkimBody, domain: str, pair: KeyPair) -> DkimKey:
+    from chalicelib.sending_domains.dkim import DkimError, Signer
+
     selector = default_selector() if given.selector is None else given.selector
     signing_domain = _signing_domain(given.signing_domain, domain)
     headers = given.headers or DEFAULT_SIGNED_HEADERS

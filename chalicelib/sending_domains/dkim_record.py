@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from chalicelib.sending_domains.dkim_keys import DkimKeyError, canonical_public
-
 _BLANKS = re.compile(r"\s+")
 
 
@@ -44,12 +42,17 @@ def _check(text: str, public: str) -> None:
         raise BadRecord("the s= tag does not allow email")
     if not tags["p"]:
         raise BadRecord("the p= tag is empty: the key is revoked")
+    if _canonical(tags["p"]) != public:
+        raise BadRecord("the p= tag holds another public key")
+
+
+def _canonical(published: str) -> str:
+    from chalicelib.sending_domains.dkim_keys import DkimKeyError, canonical_public
+
     try:
-        published = canonical_public(_BLANKS.sub("", tags["p"]))
+        return canonical_public(_BLANKS.sub("", published))
     except DkimKeyError as error:
         raise BadRecord(f"the p= tag cannot be used: {error}") from error
-    if published != public:
-        raise BadRecord("the p= tag holds another public key")
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, NamedTuple, Protocol
 
@@ -131,7 +130,7 @@ def _mail(to: str, domain: str, token: str) -> None:
         ) from error
 
 
-def _mailer() -> Callable[..., None]:
+def _mailer() -> Mailer:
     if not _mailers:
         raise RuntimeError("no mailer was set: app.py calls mail_with")
     return _mailers[0]

@@ -2,7 +2,8 @@
 
 What is asked for is one or more partitions of an index (:mod:`chalicelib.suppression.items`), each
 in order; they are merged as far as they are read. A page costs what it shows, whatever else exists:
-each partition is asked for its share of the page, and again only where it turns out to hold more.
+each partition is asked for its share of the page, and for twice as much each time where it turns
+out to hold more of it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from chalicelib.suppression.items import Part, table
 from chalicelib.suppression.model import Entry, Kind
 
 _MARGIN = 25
+_MOST_A_REQUEST = 5000  # about what fits the megabyte that DynamoDB returns at most
 _CONDITION = "#{attribute} = :key AND #at BETWEEN :low AND :high"
 
 
@@ -82,9 +84,20 @@ def count(account_id: int, partitions: Sequence[Partition], span: Span) -> int:
 
 def _stream(account_id: int, partition: Partition, span: Span, limit: int) -> Iterator[Item]:
     condition, values, index = _query(account_id, partition, span)
-    yield from table.query_all(
-        condition, values, index=index, newest_first=span.newest_first, limit=limit
-    )
+    start: Item | None = None
+    while True:
+        page = table.query(
+            condition,
+            values,
+            index=index,
+            newest_first=span.newest_first,
+            limit=limit,
+            start=start,
+        )
+        yield from page.items
+        start, limit = page.next_key, min(2 * limit, _MOST_A_REQUEST)
+        if start is None:
+            return
 
 
 def _count(account_id: int, partition: Partition, span: Span) -> int:

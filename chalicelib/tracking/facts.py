@@ -41,9 +41,7 @@ def put_unit(
     ``shared`` are those of all of them; ``messages`` holds for each its recipient's index and its
     own fields. A unit with much metadata goes into the bucket, which takes one request more.
     """
-    table = _to_table([(index, {**shared, **own}) for index, own in messages])
-    text = json.dumps(table, separators=(",", ":"), ensure_ascii=False)
-    data = zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+    data = _packed([(index, {**shared, **own}) for index, own in messages])
     item: Item = {
         **_key(transmission_id, first_index),
         "expires": int(clock.now()) + settings().messages_retention,
@@ -87,6 +85,11 @@ def of_message(message_id: str) -> Event | None:
     )
     facts = [_facts(item, transmission_id, [index]) for item in page.items]
     return facts[0].get(message_id) if facts else None
+
+
+def _packed(messages: list[tuple[int, Event]]) -> bytes:
+    text = json.dumps(_to_table(messages), separators=(",", ":"), ensure_ascii=False)
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
 
 
 def _to_table(messages: list[tuple[int, Event]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import replace
 
-from chalicelib.core import dns, signing, web_fetch
+from chalicelib.core import dns, signing
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
 from chalicelib.tracking_domains.model import INVALID, PENDING, UNVERIFIED, VALID, TrackingDomain
@@ -49,6 +49,8 @@ def _is_fetched(domain: TrackingDomain) -> bool:
 
 
 def _fetch(domain: TrackingDomain) -> None:
+    from chalicelib.core import web_fetch  # TLS takes 20 ms to import
+
     challenge = secrets.token_hex(16)
     try:
         found = web_fetch.get(f"{domain.base_url}{CHECK_PATH}/{challenge}")

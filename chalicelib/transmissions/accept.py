@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import is_domain
-from chalicelib.core.errors import ServiceError
+from chalicelib.core.errors import ServiceError, bad_format
 from chalicelib.core.request import Caller
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.recipients import sort_recipients
@@ -41,7 +41,7 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
     request = read_request(body)
     start_ms = read_start_time(request.options.start_time) or 0
     sent = _describe(caller, request, transmission_id or ids.transmission_id(), start_ms)
-    found = find_content(sent)
+    found = find_content(sent, _only_recipient(request))
     if start_ms and found.template:
         use_template(sent, found.template)
     named: RecipientList | None = None
@@ -67,7 +67,7 @@ def _accept(
     domain = _sending_domain(sent.override.get("from") or found.sender)
     sender = find_sender(sent.account_id, sent.subaccount_id, domain)
     sender.meter.check(count)
-    check_options(sent, sender)
+    sent = check_options(sent, sender)
     template = found.template if sent.start_ms else None
     defaults = sender.defaults("rest_tracking_default")
     sent = replace(sent, defaults=defaults, uses=noted(template, named))
@@ -96,6 +96,15 @@ def _describe(
         tracking_domain=request.tracking_domain or "",
         start_ms=start_ms,
     )
+
+
+def _only_recipient(request: TransmissionRequest) -> str:
+    """Return the recipient for whom an A/B test chooses a template; raises 1300 for several."""
+    if not request.content.ab_test_id:
+        return ""
+    if isinstance(request.recipients, StoredList) or len(request.recipients) != 1:
+        raise bad_format("an A/B test is sent to a single recipient")
+    return sort_recipients(request.recipients).accepted[0]["email"]
 
 
 def _sending_domain(sender: str | Json) -> str | None:

@@ -119,7 +119,8 @@ def _check_forms(content: Content) -> None:
     """Refuse content in two forms at once; a template's From and the like are ignored instead."""
     if content.template_id and content.ab_test_id:
         raise _illegal("You may not specify both template_id and ab_test_id")
-    if content.email_rfc822 and len(content.model_fields_set) > 1:
+    beside = any(value for name, value in content if name != "email_rfc822")
+    if content.email_rfc822 and beside:
         raise _illegal("content.email_rfc822 excludes all other fields of content")
     named = content.template_id or content.ab_test_id
     if named and any(getattr(content, name) for name in _INLINE_TEXTS):

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from chalicelib.ab_tests.assignment import assign
+from chalicelib.ab_tests.lookup import find_test
+from chalicelib.core import ids
 from chalicelib.generation.prebuilt import from_of
 from chalicelib.mail_format import rfc822
 from chalicelib.templates import store as templates
@@ -23,7 +26,8 @@ from chalicelib.transmissions.model import Json, Transmission
 class Found:
     """The content that counts: inline content, or a pre-built message in ``raw``.
 
-    ``template`` and ``version`` say where it was stored, if it was.
+    ``template`` and ``version`` say where it was stored, if it was, and ``ab_test`` in which test
+    it is tried.
     """
 
     content: Json = field(default_factory=dict)
@@ -31,6 +35,7 @@ class Found:
     options: Mapping[str, bool] = field(default_factory=dict)
     template: Template | None = None
     version: str = ""
+    ab_test: Json = field(default_factory=dict)
 
     @property
     def sender(self) -> str | Json:
@@ -44,16 +49,31 @@ class Found:
             raise bad_message(fault) from None
 
 
-def find_content(sent: Transmission) -> Found:
-    """Return the content of ``sent`` as it is now; raises 422 with code 1603 if there is none."""
+def find_content(sent: Transmission, recipient: str) -> Found:
+    """Return the content of ``sent`` as it is now; raises 422 with code 1603 if there is none.
+
+    ``recipient`` is the one of an A/B test's transmission, which has no other.
+    """
+    if sent.content.get("ab_test_id"):
+        return _of_test(sent, recipient)
     if sent.content.get("template_id"):
-        return _of_template(sent)
+        draft = bool(sent.content.get("use_draft_template"))
+        return _of_template(sent, sent.content["template_id"], draft)
     return _of_stored(sent.content)
 
 
-def _of_template(sent: Transmission) -> Found:
-    draft = bool(sent.content.get("use_draft_template"))
-    stored = templates.get_content(sent.scope, sent.content["template_id"], draft)
+def _of_test(sent: Transmission, recipient: str) -> Found:
+    test = find_test(sent.scope, sent.content["ab_test_id"])
+    message_id = ids.message_id(sent.id, 0)
+    chosen = assign(test, message_id, recipient, sent.start_ms or sent.created_ms)
+    found = _of_template(sent, chosen.template_id, draft=False)
+    if not chosen.tried:
+        return found
+    return replace(found, ab_test={"id": test.id, "version": test.version})
+
+
+def _of_template(sent: Transmission, template_id: str, draft: bool) -> Found:
+    stored = templates.get_content(sent.scope, template_id, draft)
     return replace(
         _of_stored(stored.content),
         options=stored.version.options,
@@ -80,6 +100,7 @@ def resolved(sent: Transmission, found: Found) -> Transmission:
         resolved=True,
         template_id=found.template.id if found.template else "",
         template_version=found.version,
+        ab_test=found.ab_test,
     )
 
 

@@ -14,6 +14,9 @@ from chalicelib.accounts import usage
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.usage import Meter
 from chalicelib.core import recent
+from chalicelib.ip_pools import store as ip_pools
+from chalicelib.ip_pools.model import Fleet
+from chalicelib.ip_pools.usable import usable_pool
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.lookup import check_found
 from chalicelib.sending_domains.model import SendingDomain
@@ -28,16 +31,17 @@ class Sender:
     account: Account
     subaccount: Subaccount | None
     domain: SendingDomain | None
+    fleet: Fleet
     meter: Meter
 
     def option(self, name: str) -> Any:
         """Return the account's choice for an option, or the service's default."""
         return self.account.option(name)
 
-    @property
-    def ip_pool(self) -> str:
-        """Return the pool of the subaccount, or the default one."""
-        return (self.subaccount and self.subaccount.ip_pool) or "default"
+    def ip_pool(self, named: str | None) -> str:
+        """Return the id of the pool that mail goes by; raises 1300 for one that it may not."""
+        assigned = self.subaccount.ip_pool if self.subaccount else ""
+        return usable_pool(self.fleet, assigned or "", named)
 
     def defaults(self, tracking_option: str) -> dict[str, Any]:
         """Return what the account chose for options that a transmission leaves open.
@@ -51,7 +55,7 @@ class Sender:
             "tracks_clicks": self.option("click_tracking") is not False,
             "initial_open": bool(self.option("initial_open_pixel_tracking")),
             "transactional": bool(self.option("transactional_default")),
-            "ip_pool": self.ip_pool,
+            "ip_pool": self.ip_pool(None),
             "enterprise": self.account.service_level == "enterprise",
         }
 
@@ -64,9 +68,11 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
     """
     account_at, counters = accounts.key_of(account_id), usage.counters_to_read(account_id)
     subaccount_at = subaccounts.key_of(subaccount_id) if subaccount_id else None
+    fleet_at = ip_pools.key_of(account_id)
     domain_at = domains.key_of(domain) if domain else None
     found = recent.read(
         [account_at, *([subaccount_at] if subaccount_at else [])],
+        maybe=[fleet_at],
         anew=[*counters, *([domain_at] if domain_at else [])],
     )
     account = accounts.from_item(found[account_at])
@@ -80,4 +86,5 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
         item = found.get(domain_at)
         known = domains.from_item(item) if item else None
         usable = check_found(known, domain, account_id, subaccount_id)
-    return Sender(account, subaccount, usable, usage.meter(account, counters, found))
+    fleet = ip_pools.from_item(account_id, found.get(fleet_at))
+    return Sender(account, subaccount, usable, fleet, usage.meter(account, counters, found))

@@ -35,7 +35,7 @@ def send(*, to: str, subject: str, text: str) -> None:
             "click_tracking": False,
             "initial_open": False,
             "transactional": True,
-            "ip_pool": sender.ip_pool,
+            "ip_pool": sender.ip_pool(None),
         },
         resolved=True,
         content={"from": f"{LOCAL_PART}@{domain}", "subject": subject, "text": text},

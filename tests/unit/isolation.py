@@ -1,7 +1,8 @@
 """What the test of isolation knows of each route: whom it reaches, and how it is called.
 
-A route that is not among ``CASES`` fails the test. To add one: let ``SEEDS`` make a thing of it for
-every owner, and say in ``CASES`` with which body it is called; ``things`` fill its path.
+A route that asks for a key and is not among ``CASES`` fails the test. To add one: let ``SEEDS``
+make a thing of it for every owner, and say in ``CASES`` with which body it is called; ``things``
+fill its path.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from chalicelib.sending_domains import store as domains
 from tests.unit.calling import Client
 from tests.unit.people import transmission
 
-#: What a route goes by: the scope of the request, the account, the key, or nobody
-Reach = Literal["scope", "account", "key", "public"]
+#: What a route goes by: the scope of the request, the account, or the key
+Reach = Literal["scope", "account", "key"]
 Body = dict[str, Any]
 
 
@@ -71,7 +72,9 @@ def _key(owner: Owner) -> None:
 
 
 def _template(owner: Owner) -> None:
-    _hold(owner, "/api/v1/templates", _new_template(owner) | {"name": owner.mark})
+    for name in ("t", "v"):
+        body = _new_template(owner) | {"id": f"{name}-{owner.tag}", "name": owner.mark}
+        _hold(owner, "/api/v1/templates", body)
     owner.things["template_id"] = f"t-{owner.tag}"
 
 
@@ -144,6 +147,32 @@ def _suppression(owner: Owner) -> Body:
     return {"recipient": owner.things["recipient"], "type": "transactional", "description": "new"}
 
 
+def _ip_pool(owner: Owner) -> None:
+    if owner.subaccount is None:
+        made = _hold(owner, "/api/v1/ip-pools", {"name": owner.mark})
+        owner.things["pool_id"] = made["id"]
+
+
+def _ab_tests(owner: Owner) -> None:
+    for path, thing in (("/draft", "draft"), ("/draft", "second_draft"), ("", "ab_test")):
+        body = _new_ab_test(owner) | {"id": f"{thing}-{owner.tag}", "name": owner.mark}
+        owner.things[thing] = _hold(owner, f"/api/v1/ab-test{path}", body)["id"]
+
+
+def _new_ab_test(owner: Owner) -> Body:
+    return {
+        "id": f"ab_test-{owner.tag}",
+        "name": "new",
+        "metric": "count_unique_clicked",
+        "audience_selection": "percent",
+        "test_mode": "learning",
+        "total_sample_size": 100,
+        "start_time": clock.iso_offset(clock.now() + 86_400),
+        "default_template": {"template_id": f"t-{owner.tag}", "percent": 40},
+        "variants": [{"template_id": f"v-{owner.tag}", "percent": 60}],
+    }
+
+
 def _event(owner: Owner) -> None:
     sender = Sender(owner.account, owner.subaccount, "191930000000000001", "rest")
     about = recipient_fields(f"{owner.tag}@inbox.test", metadata={}, tags=[])
@@ -160,12 +189,16 @@ SEEDS = [
     _tracking_domain,
     _transmission,
     _suppressed,
+    _ip_pool,
+    _ab_tests,
     _event,
 ]
 
 _DKIM_KEY = {"key_id": "dkim_key"}
 _TRACKING = {"domain": "tracking_domain"}
 _NAMED = {"name": "taken over"}
+_DRAFT = {"test_id": "draft"}
+_AB_TEST = {"test_id": "ab_test"}
 _SUBACCOUNT = {"name": "taken over", "status": "terminated"}
 
 CASES: dict[tuple[str, str], Case] = {
@@ -203,6 +236,27 @@ CASES: dict[tuple[str, str], Case] = {
     ("POST", "/api/v1/data-privacy/opt-out-request"): Case(
         lambda owner: {"recipients": [owner.things["recipient"]]}, kind="/api/v1/suppression-list"
     ),
+    ("GET", "/api/v1/ip-pools"): Case(reach="account"),
+    ("POST", "/api/v1/ip-pools"): Case(
+        lambda owner: {"name": owner.things["pool_id"]}, reach="account", primary_only=True
+    ),
+    ("GET", "/api/v1/ip-pools/{pool_id}"): Case(reach="account"),
+    ("PUT", "/api/v1/ip-pools/{pool_id}"): Case(_NAMED, reach="account"),
+    ("DELETE", "/api/v1/ip-pools/{pool_id}"): Case(reach="account"),
+    ("GET", "/api/v1/sending-ips"): Case(reach="account"),
+    ("GET", "/api/v1/sending-ips/{external_ip}"): Case(reach="account"),
+    ("PUT", "/api/v1/sending-ips/{external_ip}"): Case({"ip_pool": "default"}, reach="account"),
+    ("GET", "/api/v1/ab-test"): Case(),
+    ("POST", "/api/v1/ab-test"): Case(_new_ab_test),
+    ("GET", "/api/v1/ab-test/{test_id}"): Case(names=_AB_TEST),
+    ("PUT", "/api/v1/ab-test/{test_id}"): Case(_NAMED, names=_AB_TEST),
+    ("DELETE", "/api/v1/ab-test/{test_id}"): Case(names=_AB_TEST),
+    ("POST", "/api/v1/ab-test/{test_id}/cancel"): Case(names=_AB_TEST),
+    ("POST", "/api/v1/ab-test/draft"): Case(_new_ab_test),
+    ("GET", "/api/v1/ab-test/draft/{test_id}"): Case(names=_DRAFT),
+    ("PUT", "/api/v1/ab-test/draft/{test_id}"): Case(_NAMED, names=_DRAFT),
+    ("DELETE", "/api/v1/ab-test/draft/{test_id}"): Case(names=_DRAFT),
+    ("POST", "/api/v1/ab-test/draft/{test_id}/schedule"): Case(names={"test_id": "second_draft"}),
     ("GET", "/api/v1/templates"): Case(),
     ("POST", "/api/v1/templates"): Case(_new_template),
     ("GET", "/api/v1/templates/{template_id}"): Case(),
@@ -255,7 +309,4 @@ CASES: dict[tuple[str, str], Case] = {
     ("PUT", "/api/v1/tracking-domains/{domain}"): Case({"secure": True}, names=_TRACKING),
     ("DELETE", "/api/v1/tracking-domains/{domain}"): Case(names=_TRACKING),
     ("POST", "/api/v1/tracking-domains/{domain}/verify"): Case({}, names=_TRACKING),
-    ("GET", "/tracking-check/{challenge}"): Case(reach="public"),
-    ("GET", "/verify-domain/{token}"): Case(reach="public"),
-    ("POST", "/verify-domain/{token}"): Case(reach="public"),
 }

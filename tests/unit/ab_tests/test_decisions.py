@@ -241,6 +241,15 @@ def test_a_note_that_is_stale_goes_away() -> None:
     assert pending() == [START + DAY + LOOK_EVERY_MS]
 
 
+def test_a_note_that_was_worked_on_before_moves_nothing() -> None:
+    test = stored(by_percent(50, 50))
+    now = START + LOOK_EVERY_MS
+    decided(test, now)
+    due.add(store.due_look(test))
+    decided(test, now + 1000)
+    assert pending() == [now + LOOK_EVERY_MS]
+
+
 def test_a_tick_with_nothing_to_do_costs_one_request_whatever_exists() -> None:
     for number in range(5):
         stored(by_percent(50, 50, id=f"test-{number}"))

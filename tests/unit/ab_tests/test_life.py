@@ -302,6 +302,14 @@ def test_an_old_version_may_be_deleted_alone(now: Now) -> None:
     delete()
 
 
+def test_an_id_is_taken_even_if_the_first_version_is_gone(now: Now) -> None:
+    reach("cancelled", now)
+    update(**AGAIN)
+    delete(1)
+    assert refusal(create) == 409
+    assert life.find(SCOPE, "welcome").version == 2
+
+
 def test_the_only_version_may_be_named_to_be_deleted(now: Now) -> None:
     reach("cancelled", now)
     delete(1)

@@ -112,6 +112,15 @@ def test_a_test_that_ended_shows_the_counts_of_its_end() -> None:
     assert found["variants"][0]["count_unique_clicked"] == 5
 
 
+@pytest.mark.parametrize(("accepted", "rate"), [(2, 1.0), (0, 0.0), (-1, 0.0)])
+def test_an_engagement_rate_lies_between_0_and_1_whatever_was_counted(
+    accepted: int, rate: float
+) -> None:
+    found = view(completed(counts={"t0": Counts(accepted, clicked=3)}))
+    assert found["default_template"]["engagement_rate"] == rate
+    assert found["default_template"]["count_accepted"] >= 0
+
+
 def test_many_tests_are_shown_for_one_request() -> None:
     tests = [stored(by_size(5, 5, id=f"test-{number}")) for number in range(5)]
     with aws_requests() as made:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +28,7 @@ PARCELS = st.builds(
     injected_ms=st.integers(0, 2**43),
     event=FIELDS,
     messages=st.lists(MESSAGES, max_size=4),
+    failed=st.integers(0, 100),
 )
 
 
@@ -39,11 +42,14 @@ def test_a_parcel_comes_off_the_queue_as_it_went_on(given_parcel: Parcel) -> Non
     message = received(parcel.to_work(given_parcel))
     assert parcel.from_received(message) == given_parcel
     assert parcel.unit_of(message) == given_parcel.unit
+    assert parcel.generated_of(message) == given_parcel.generated
 
 
-def test_the_unit_is_told_without_the_payload() -> None:
-    message = received(parcel.to_work(parcel_of(1)))
-    assert parcel.unit_of(Received(message.head, "not base64")) == UNIT
+def test_the_unit_and_what_was_generated_of_it_are_told_without_the_payload() -> None:
+    whole = received(parcel.to_work(replace(parcel_of(2), failed=3)))
+    message = Received(whole.head, "not base64")
+    assert parcel.unit_of(message) == UNIT
+    assert parcel.generated_of(message) == (2, 3)
 
 
 def test_a_parcel_waits_for_its_time() -> None:

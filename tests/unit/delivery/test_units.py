@@ -9,19 +9,21 @@ from chalicelib.core import aws, clock
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery import units
-from chalicelib.delivery.units import Claim, Generated, Unit
+from chalicelib.delivery.units import Begun, Claim, Generated, LeaseLost, Standing, Unit
 from tests.fake_cloud import aws_requests
 
 UNIT = Unit("191930000000000001", "0")
+SECOND = Unit(UNIT.transmission_id, "1")
 LEASE = settings().delivery_lease
 
 
 class Time:
-    """A clock that stands still until it is moved."""
+    """A clock that is moved, and besides never tells the same time twice."""
 
     now = 1_769_850_000.25
 
     def __call__(self) -> float:
+        self.now += 1e-5
         return self.now
 
 
@@ -32,8 +34,16 @@ def time(cloud: None) -> Iterator[Time]:
         yield moving
 
 
-def claim(unit: Unit) -> Claim:
+def claim(unit: Unit = UNIT) -> Claim:
     return units.claim(unit, generated=(3, 1))
+
+
+def standing(unit: Unit = UNIT) -> Standing:
+    return claim(unit).standing
+
+
+def finish(unit: Unit = UNIT) -> None:
+    units.finish(unit, generated=(3, 1))
 
 
 def record(unit: Unit = UNIT) -> dict[str, Any]:
@@ -51,91 +61,168 @@ def test_the_units_that_follow_from_a_unit_have_names_of_their_own() -> None:
     assert UNIT.deferred.transmission_id == UNIT.transmission_id
 
 
-def test_the_first_beginning_gives_the_time_and_a_later_one_gets_it(time: Time) -> None:
-    assert units.begin(UNIT, 1000) == 1000
-    assert units.begin(UNIT, 2000) == 1000
-    assert units.begin(Unit(UNIT.transmission_id, "1"), 2000) == 2000
+def test_units_that_follow_from_one_have_its_origin_in_common() -> None:
+    for unit in (UNIT, UNIT.deferred, UNIT.continued.deferred.deferred):
+        assert unit.origin == "191930000000000001-0"
+    assert SECOND.deferred.origin == "191930000000000001-1"
 
 
-def test_generation_begun_again_during_delivery_gets_the_time_of_the_first(time: Time) -> None:
-    units.begin(UNIT, 1000)
-    claim(UNIT)
-    assert units.begin(UNIT, 2000) == 1000
+class TestBeginning:
+    def test_the_first_gives_the_time_and_a_later_one_gets_it(self, time: Time) -> None:
+        assert units.begin(UNIT, 1000) == Begun(1000)
+        assert units.begin(UNIT, 2000) == Begun(1000)
+        assert units.begin(SECOND, 2000) == Begun(2000)
 
-
-def test_a_unit_that_is_finished_is_not_begun_again(time: Time) -> None:
-    units.begin(UNIT, 1000)
-    claim(UNIT)
-    units.finish(UNIT)
-    assert units.begin(UNIT, 2000) is None
-
-
-@pytest.mark.parametrize("begun", [True, False])
-def test_the_first_claim_is_the_first_whether_the_unit_was_generated_or_deferred(
-    begun: bool, time: Time
-) -> None:
-    if begun:
+    def test_during_delivery_it_gets_the_time_of_the_first(self, time: Time) -> None:
         units.begin(UNIT, 1000)
-    assert claim(UNIT) is Claim.FIRST
+        claim()
+        assert units.begin(UNIT, 2000) == Begun(1000)
+
+    def test_a_unit_that_is_finished_is_not_begun_again(self, time: Time) -> None:
+        units.begin(UNIT, 1000)
+        claim()
+        finish()
+        assert units.begin(UNIT, 2000) is None
+
+    def test_the_first_may_claim_the_unit_in_the_same_request(self, time: Time) -> None:
+        with aws_requests() as made:
+            begun = units.begin(UNIT, 1000, to_deliver=True)
+        assert len(made) == 1
+        assert begun is not None
+        assert begun.at_ms == 1000
+        assert begun.claim is not None
+        assert begun.claim.standing is Standing.FIRST
+        assert begun.claim.lease == pytest.approx(time.now + LEASE, abs=0.001)
+        assert standing() is Standing.BUSY
+        time.now += LEASE
+        assert standing() is Standing.TAKEN_OVER
+
+    @pytest.mark.parametrize("to_deliver", [True, False])
+    def test_who_begins_again_has_no_claim(self, time: Time, to_deliver: bool) -> None:
+        units.begin(UNIT, 1000, to_deliver=to_deliver)
+        time.now += 2 * LEASE
+        assert units.begin(UNIT, 2000, to_deliver=True) == Begun(1000)
+        assert standing() is (Standing.TAKEN_OVER if to_deliver else Standing.FIRST)
 
 
-def test_a_claimed_unit_is_busy_until_the_lease_ends(time: Time) -> None:
-    claim(UNIT)
-    assert claim(UNIT) is Claim.BUSY
-    time.now += LEASE - 0.01
-    assert claim(UNIT) is Claim.BUSY
-    time.now += 0.01
-    assert claim(UNIT) is Claim.TAKEN_OVER
+class TestClaiming:
+    @pytest.mark.parametrize("begun", [True, False])
+    def test_the_first_is_the_first_whether_the_unit_was_generated_or_deferred(
+        self, begun: bool, time: Time
+    ) -> None:
+        if begun:
+            units.begin(UNIT, 1000)
+        mine = claim()
+        assert mine.standing is Standing.FIRST
+        assert mine.lease == record()["lease"]
+        assert mine.lease == pytest.approx(time.now + LEASE, abs=0.001)
+
+    def test_a_claimed_unit_is_busy_until_the_lease_ends(self, time: Time) -> None:
+        claim()
+        assert standing() is Standing.BUSY
+        time.now += LEASE - 0.01
+        assert standing() is Standing.BUSY
+        time.now += 0.01
+        assert standing() is Standing.TAKEN_OVER
+
+    def test_one_who_takes_over_has_the_unit_for_a_lease(self, time: Time) -> None:
+        claim()
+        time.now += LEASE
+        mine = claim()
+        assert mine.standing is Standing.TAKEN_OVER
+        assert mine.lease == record()["lease"]
+        assert standing() is Standing.BUSY
+        time.now += LEASE
+        assert standing() is Standing.TAKEN_OVER
+
+    def test_of_two_who_would_take_over_at_once_one_does(self, time: Time) -> None:
+        claim()
+        time.now += LEASE
+        answers: list[Standing] = []
+
+        def compete(**_: Any) -> None:
+            # between the second one's look at the lease and its write
+            if len(made) == 1 and not answers:
+                answers.append(Standing.BUSY)
+                answers[0] = standing()
+
+        events: Any = aws.dynamodb().meta.events
+        with aws_requests() as made:
+            events.register("before-call.dynamodb.UpdateItem", compete)
+            try:
+                mine = standing()
+            finally:
+                events.unregister("before-call.dynamodb.UpdateItem", compete)
+        assert (answers, mine) == ([Standing.TAKEN_OVER], Standing.BUSY)
+
+    @pytest.mark.parametrize("taken_over", [True, False])
+    def test_a_write_that_the_client_made_again_as_its_answer_was_lost_is_its_own(
+        self, time: Time, taken_over: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if taken_over:
+            claim()
+            time.now += LEASE
+        real = units._messages.update
+
+        def twice(*arguments: Any, **options: Any) -> Any:
+            real(*arguments, **options)
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(units._messages, "update", twice)
+        mine = claim()
+        assert mine.standing is (Standing.TAKEN_OVER if taken_over else Standing.FIRST)
+        assert mine.lease == record()["lease"]
+
+    @pytest.mark.parametrize("later", [0.0, LEASE, 1e6])
+    def test_a_finished_unit_is_done_for_good(self, later: float, time: Time) -> None:
+        claim()
+        finish()
+        time.now += later
+        assert standing() is Standing.DONE
+
+    def test_units_are_claimed_apart(self, time: Time) -> None:
+        claim()
+        assert standing(UNIT.deferred) is Standing.FIRST
+        assert standing(Unit("191930000000000002", "0")) is Standing.FIRST
 
 
-def test_one_who_takes_over_has_the_unit_for_a_lease(time: Time) -> None:
-    claim(UNIT)
-    time.now += LEASE
-    assert claim(UNIT) is Claim.TAKEN_OVER
-    assert claim(UNIT) is Claim.BUSY
-    time.now += LEASE
-    assert claim(UNIT) is Claim.TAKEN_OVER
+class TestHolding:
+    def test_a_claim_that_is_young_is_sure_without_a_request(self, time: Time) -> None:
+        mine = claim()
+        time.now += LEASE / 2 - 0.01
+        with aws_requests() as made:
+            units.hold(UNIT, mine)
+        assert made == []
 
+    def test_an_older_one_is_lengthened(self, time: Time) -> None:
+        mine = claim()
+        time.now += LEASE - 0.01
+        units.hold(UNIT, mine)
+        time.now += LEASE - 0.01
+        assert standing() is Standing.BUSY
 
-def test_of_two_who_would_take_over_at_once_one_does(time: Time) -> None:
-    claim(UNIT)
-    time.now += LEASE
-    answers: list[Claim] = []
+    def test_one_that_ended_and_that_nobody_took_over_is_held(self, time: Time) -> None:
+        mine = claim()
+        time.now += 5 * LEASE
+        units.hold(UNIT, mine)
+        assert standing() is Standing.BUSY
 
-    def compete(**_: Any) -> None:
-        # between the second one's look at the lease and its write
-        if len(made) == 1 and not answers:
-            answers.append(Claim.BUSY)
-            answers[0] = claim(UNIT)
-
-    events: Any = aws.dynamodb().meta.events
-    with aws_requests() as made:
-        events.register("before-call.dynamodb.UpdateItem", compete)
-        try:
-            mine = claim(UNIT)
-        finally:
-            events.unregister("before-call.dynamodb.UpdateItem", compete)
-    assert (answers, mine) == ([Claim.TAKEN_OVER], Claim.BUSY)
-
-
-@pytest.mark.parametrize("later", [0.0, LEASE, 1e6])
-def test_a_finished_unit_is_done_for_good(later: float, time: Time) -> None:
-    claim(UNIT)
-    units.finish(UNIT)
-    time.now += later
-    assert claim(UNIT) is Claim.DONE
-
-
-def test_units_are_claimed_apart(time: Time) -> None:
-    claim(UNIT)
-    assert claim(UNIT.deferred) is Claim.FIRST
-    assert claim(Unit("191930000000000002", "0")) is Claim.FIRST
+    @pytest.mark.parametrize("finished", [True, False])
+    def test_one_that_was_taken_over_is_lost(self, time: Time, finished: bool) -> None:
+        mine = claim()
+        time.now += LEASE
+        claim()
+        if finished:
+            finish()
+        with pytest.raises(LeaseLost, match="191930000000000001-0"):
+            units.hold(UNIT, mine)
 
 
 def test_a_claim_and_its_end_cost_two_requests(time: Time) -> None:
     with aws_requests() as made:
-        claim(UNIT)
-        units.finish(UNIT)
+        mine = claim()
+        units.hold(UNIT, mine)
+        finish()
     assert [request.operation for request in made] == ["UpdateItem"] * 2
 
 
@@ -144,19 +231,25 @@ def test_the_record_goes_away_after_the_time_that_messages_are_kept(time: Time) 
     kept = int(time.now) + settings().messages_retention
     assert record()["expires"] == kept
     time.now += 5000
-    claim(UNIT)
+    claim()
     assert record()["expires"] == kept + 5000
     claim(UNIT.deferred)
     assert record(UNIT.deferred)["expires"] == kept + 5000
 
 
 def test_what_was_generated_is_known_of_the_chunks_that_delivery_has_met(time: Time) -> None:
-    second = Unit(UNIT.transmission_id, "1")
-    for number, unit in enumerate((UNIT, second, Unit(UNIT.transmission_id, "2"))):
+    for number, unit in enumerate((UNIT, SECOND, Unit(UNIT.transmission_id, "2"))):
         units.begin(unit, 1000 + number)
-    claim(UNIT)
+    claim()
     claim(UNIT.deferred)
-    units.finish_without_messages(second, failed=4)
+    units.finish(SECOND, generated=(0, 4))
     found = units.generated(UNIT.transmission_id)
     assert found == [Generated(1000, 3, 1), Generated(1001, 0, 4)]
-    assert claim(second) is Claim.DONE
+    assert standing(SECOND) is Standing.DONE
+
+
+def test_what_was_delivered_where_it_was_generated_is_known_at_its_end(time: Time) -> None:
+    units.begin(UNIT, 1000, to_deliver=True)
+    assert units.generated(UNIT.transmission_id) == []
+    units.finish(UNIT, generated=(1, 0))
+    assert units.generated(UNIT.transmission_id) == [Generated(1000, 1, 0)]

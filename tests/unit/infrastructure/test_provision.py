@@ -20,7 +20,7 @@ def test_it_makes_the_tables_queues_and_bucket_that_the_settings_name(
     local_cloud: LocalCloud,
 ) -> None:
     provision(STAGE)
-    tables = ("config", "transmissions", "messages", "events")
+    tables = ("config", "suppression", "transmissions", "messages", "events")
     queues = ("generation", "delivery", "events")
     names = local_cloud.client("dynamodb").list_tables()["TableNames"]
     assert names == sorted(settings().table(name) for name in tables)
@@ -85,4 +85,4 @@ def test_a_failure_tells_the_first_resource_and_its_reason_and_can_be_mended(
     assert local_cloud.client("dynamodb").list_tables()["TableNames"] == []
     buckets.delete_bucket(Bucket=settings().bucket_name)
     provision(STAGE)
-    assert len(local_cloud.client("dynamodb").list_tables()["TableNames"]) == 4
+    assert len(local_cloud.client("dynamodb").list_tables()["TableNames"]) == 5

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import yaml
 
+from chalicelib.transmissions.store import Listed
 from infrastructure.provision import TEMPLATE, read_template
 
 RESOURCES: dict[str, Any] = read_template()["Resources"]
@@ -24,11 +26,27 @@ def test_every_resource_outlives_its_stack() -> None:
 
 def test_every_table_is_paid_by_request_expires_items_and_can_be_restored_in_time() -> None:
     tables = of_type("AWS::DynamoDB::Table")
-    assert len(tables) == 4
+    assert len(tables) == 5
     for table in tables.values():
         assert table["BillingMode"] == "PAY_PER_REQUEST"
         assert table["TimeToLiveSpecification"] == {"AttributeName": "expires", "Enabled": True}
         assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+
+
+def test_every_key_of_a_table_and_its_indexes_is_declared_and_no_other_attribute() -> None:
+    for name, table in of_type("AWS::DynamoDB::Table").items():
+        schemas = [table["KeySchema"]]
+        schemas += [index["KeySchema"] for index in table.get("GlobalSecondaryIndexes", [])]
+        keys = {key["AttributeName"] for schema in schemas for key in schema}
+        assert keys == {each["AttributeName"] for each in table["AttributeDefinitions"]}, name
+
+
+def test_the_index_of_transmissions_holds_what_a_list_shows_and_not_the_body() -> None:
+    (index,) = of_type("AWS::DynamoDB::Table")["TransmissionsTable"]["GlobalSecondaryIndexes"]
+    assert index["IndexName"] == "by_owner"
+    assert index["Projection"]["ProjectionType"] == "INCLUDE"
+    shown = set(index["Projection"]["NonKeyAttributes"]) | {"id"}
+    assert shown == {field.name for field in fields(Listed)}
 
 
 def test_every_queue_that_is_consumed_has_a_dead_letter_queue_that_keeps_two_weeks() -> None:

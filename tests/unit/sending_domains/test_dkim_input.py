@@ -139,6 +139,14 @@ def test_a_changed_key_keeps_what_the_request_leaves_out() -> None:
     assert (rekeyed.public, rekeyed.selector) == (OTHER.public_b64, "s1")
 
 
+def test_a_key_sent_back_as_it_was_shown_stays_the_same() -> None:
+    before = given_key(body(selector="s1"), "a.test")
+    after = changed_key(before, DkimBody(**before.as_json()), "a.test")
+    assert (after.as_json(), private_of(after)) == (before.as_json(), private_of(before))
+    other = DkimBody(**{**before.as_json(), "public": OTHER.public_b64})
+    assert refused(lambda: changed_key(before, other, "a.test"))["code"] == "1400"
+
+
 def test_a_domain_without_a_key_needs_a_whole_one() -> None:
     error = refused(lambda: changed_key(None, DkimBody(selector="s"), "a.test"))
     assert error["code"] == "1400"

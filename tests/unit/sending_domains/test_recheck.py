@@ -29,7 +29,9 @@ BOTH = DomainStatus(True, dkim_status="valid", cname_status="valid")
 
 
 @pytest.fixture(autouse=True)
-def published(zone: Zone) -> Zone:
+def published(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> Zone:
+    # The transactions of the cloud in this process are not made for several threads.
+    monkeypatch.setattr(recheck, "_AT_ONCE", 1)
     zone.set(RECORD, ("TXT", txt_record(PUBLIC)))
     zone.set(NAME, ("CNAME", SYSTEM))
     return zone

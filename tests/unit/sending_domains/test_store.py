@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -90,18 +89,20 @@ def test_what_was_changed_meanwhile_is_not_written_over() -> None:
 def test_changes_that_meet_are_all_made() -> None:
     store.create(domain())
 
-    def rename(number: int) -> None:
-        def apply(found: SendingDomain) -> SendingDomain:
-            return replace(found, tracking_domain=f"{found.tracking_domain}{number}")
+    def link(found: SendingDomain) -> SendingDomain:
+        return replace(found, tracking_domain="t.test")
 
-        assert store.change("mail.example.test", apply)
+    def share(found: SendingDomain) -> SendingDomain:
+        if not found.tracking_domain:
+            store.change("mail.example.test", link)
+        return replace(found, shared_with_subaccounts=True)
 
-    with ThreadPoolExecutor(5) as pool:
-        list(pool.map(rename, range(5)))
+    changed = store.change("mail.example.test", share)
     now = store.get("mail.example.test")
     assert now is not None
-    assert sorted(now.tracking_domain) == list("01234")
-    assert now.revision == 5
+    assert now == changed
+    assert (now.tracking_domain, now.shared_with_subaccounts) == ("t.test", True)
+    assert now.revision == 2
 
 
 def test_a_change_that_changes_nothing_writes_nothing() -> None:

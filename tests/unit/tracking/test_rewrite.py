@@ -270,6 +270,12 @@ def test_odd_bodies_get_one_pixel_of_each_kind_and_lose_nothing(markup: str) -> 
     assert out == markup
 
 
+def test_of_two_bodies_the_first_begins_and_the_last_ends() -> None:
+    out = html("<body>a</body>b<body>c</body>d", OPENS)
+    assert out.startswith(f'<body><img src="{BASE}/t/i/')
+    assert out.endswith('border="0"></body>d')
+
+
 def test_a_body_in_a_comment_is_none() -> None:
     out = html("<body><p></body><!-- </body> -->", OPENS)
     assert out.endswith('border="0"></body><!-- </body> -->')

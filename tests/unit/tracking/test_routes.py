@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -219,13 +220,17 @@ def test_a_reader_does_not_notice_that_the_queue_is_gone(
 def test_a_reader_does_not_wait_for_a_queue_that_hangs(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from threading import Event as Flag
+    released, finished = threading.Event(), threading.Event()
 
-    released = Flag()
-    monkeypatch.setattr(stream, "emit", lambda events: released.wait(30))
+    def hang(events: object) -> None:
+        released.wait(5)
+        finished.set()
+
+    monkeypatch.setattr(stream, "emit", hang)
     monkeypatch.setenv("TRACKING_PATIENCE", "0.05")
     settings.cache_clear()
     assert browser.get(link_path(CLICK))["headers"]["Location"] == TARGET
+    assert not finished.is_set()
     released.set()
 
 

@@ -17,6 +17,16 @@ OPTIONS = {
     "transactional": False,
     "ip_pool": "default",
 }
+#: What an account that chose nothing leaves to the service (``Sender.defaults``)
+DEFAULTS = {
+    "tracking": True,
+    "tracks_opens": True,
+    "tracks_clicks": True,
+    "initial_open": True,
+    "transactional": False,
+    "ip_pool": "default",
+    "enterprise": False,
+}
 
 
 def body(**fields: Any) -> dict[str, Any]:
@@ -40,6 +50,7 @@ def transmission(**fields: Any) -> Transmission:
         "created_ms": CREATED,
         "recv_method": "rest",
         "options": OPTIONS,
+        "defaults": DEFAULTS,
         "resolved": True,
         "content": body()["content"],
     }

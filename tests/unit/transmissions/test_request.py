@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.core.errors import ServiceError
-from chalicelib.transmissions.request import read_request
+from chalicelib.transmissions.request import StoredList, read_request
 from tests.unit.transmissions.examples import body, content
 
 
@@ -46,6 +46,180 @@ def test_all_fields_of_a_body_are_read() -> None:
     assert (request.campaign_id, request.description) == ("spring", "Spring sale")
     assert (request.metadata, request.substitution_data) == ({"a": [1]}, {"b": None})
     assert request.recipients == given["recipients"]
+
+
+@pytest.mark.spec("2.1-t11")
+@pytest.mark.spec("2.1-t12")
+@pytest.mark.spec("2.1-t13")
+@pytest.mark.spec("2.1-t14")
+@pytest.mark.spec("2.1-t16")
+@pytest.mark.spec("2.1-t18")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "open_tracking",
+        "click_tracking",
+        "initial_open",
+        "transactional",
+        "inline_css",
+        "perform_substitutions",
+        "sandbox",
+        "skip_suppression",
+    ],
+)
+def test_an_option_that_is_a_boolean_is_nothing_else(name: str) -> None:
+    for value in (True, False, None):
+        assert getattr(read_request(body(options={name: value})).options, name) is value
+    for wrong in ("true", 1, 0, [], {}):
+        assert codes(body(options={name: wrong})) == ["1300"]
+
+
+@pytest.mark.spec("2.1-t15")
+@pytest.mark.spec("2.1-t17")
+@pytest.mark.spec("2.1-t19")
+@pytest.mark.parametrize("name", ["ip_pool", "dkim_key", "start_time"])
+def test_an_option_that_is_a_text_is_nothing_else(name: str) -> None:
+    assert getattr(read_request(body(options={name: "x"})).options, name) == "x"
+    for wrong in (True, 1, [], {}):
+        assert codes(body(options={name: wrong})) == ["1300"]
+
+
+@pytest.mark.spec("2.1-t2")
+def test_override_is_read_with_its_from_in_either_form() -> None:
+    given = {"from": {"email": "a@b.test", "name": "Ann"}, "reply_to": "r@b.test", "list_id": "l"}
+    found = read_request(body(override=given)).override
+    assert found.model_dump(by_alias=True, exclude_none=True) == given
+    assert read_request(body(override={"from": "a@b.test"})).override.from_ == "a@b.test"
+
+
+@pytest.mark.spec("2.1-t2")
+@pytest.mark.parametrize(
+    "given",
+    [
+        "x",
+        [],
+        {"from": 7},
+        {"reply_to": {"email": "a@b.test"}},
+        {"list_id": 7},
+        {"list_id": "no list"},
+        {"list_id": "x" * 256},
+    ],
+)
+def test_an_override_of_another_form_is_refused(given: Any) -> None:
+    assert codes(body(override=given)) == ["1300"]
+
+
+@pytest.mark.spec("2.1-t3")
+def test_recipients_may_be_a_stored_list() -> None:
+    assert read_request(body(recipients={"list_id": "friends"})).recipients == StoredList(
+        list_id="friends"
+    )
+
+
+@pytest.mark.spec("2.1-t3")
+@pytest.mark.parametrize(
+    ("given", "code"), [({}, "1400"), ({"list_id": 7}, "1300"), ({"list_id": None}, "1300")]
+)
+def test_a_stored_list_is_named(given: Any, code: str) -> None:
+    assert codes(body(recipients=given)) == [code]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "options",
+        "override",
+        "campaign_id",
+        "description",
+        "metadata",
+        "substitution_data",
+        "return_path",
+        "tracking_domain",
+    ],
+)
+def test_a_field_that_is_null_is_one_that_is_not_there(name: str) -> None:
+    assert read_request(body(**{name: None})) == read_request(body())
+
+
+@pytest.mark.spec("2.1-t9")
+@pytest.mark.spec("2.1-t10")
+@pytest.mark.parametrize("name", ["return_path", "tracking_domain"])
+def test_return_path_and_tracking_domain_are_texts(name: str) -> None:
+    assert getattr(read_request(body(**{name: "x"})), name) == "x"
+    assert codes(body(**{name: ["x"]})) == ["1300"]
+
+
+RAW = "From: a@b.test\r\n\r\nHello\r\n"
+
+
+@pytest.mark.spec("2.1-t4")
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"template_id": "t"},
+        {"template_id": "t", "use_draft_template": True},
+        {"ab_test_id": "t"},
+        {"email_rfc822": RAW},
+    ],
+)
+def test_content_has_one_of_four_forms(form: Any) -> None:
+    assert not read_request(body(content=form)).content.is_inline
+    assert read_request(body()).content.is_inline
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"template_id": "t", "ab_test_id": "t"},
+        {"template_id": "t", "email_rfc822": RAW},
+        {"ab_test_id": "t", "email_rfc822": RAW},
+        {"email_rfc822": RAW, "from": "a@b.test"},
+        {"email_rfc822": RAW, "headers": {"X-A": "1"}},
+        {"email_rfc822": RAW, "attachments": [{"name": "a", "type": "b", "data": "AAAA"}]},
+        *({"template_id": "t", name: "x"} for name in ("subject", "text", "html", "amp_html")),
+        *({"ab_test_id": "t", name: "x"} for name in ("subject", "text", "html", "amp_html")),
+    ],
+)
+def test_content_in_two_forms_is_refused(form: Any) -> None:
+    assert codes(body(content=form)) == ["1301"]
+
+
+@pytest.mark.parametrize("form", [{"email_rfc822": RAW}, {"template_id": "t"}])
+def test_fields_of_another_form_that_hold_nothing_are_ignored(form: Any) -> None:
+    nothing = {"from": None, "subject": None, "html": None, "text": "", "reply_to": None}
+    nothing |= {"use_draft_template": False, "attachments": [], "inline_images": [], "headers": {}}
+    content = read_request(body(content=nothing | form)).content
+    assert not content.is_inline
+
+
+@pytest.mark.parametrize("name", ["template_id", "ab_test_id"])
+def test_what_else_stands_beside_stored_content_is_ignored(name: str) -> None:
+    beside = {"from": "no address", "reply_to": "r@b.test", "headers": {"Subject": "x"}}
+    files = [{"name": "a", "type": "b", "data": "no base64"}]
+    read_request(body(content={name: "t", "attachments": files, **beside}))
+
+
+@pytest.mark.parametrize("form", [{"template_id": "t"}, {"ab_test_id": "t"}, {"email_rfc822": RAW}])
+def test_only_inline_content_may_do_without_substitutions(form: Any) -> None:
+    verbatim = {"perform_substitutions": False}
+    read_request(body(options=verbatim))
+    read_request(body(content=form, options={"perform_substitutions": True}))
+    assert codes(body(content=form, options=verbatim)) == ["1301"]
+
+
+@pytest.mark.spec("2.2-t8")
+@pytest.mark.spec("2.2-t9")
+@pytest.mark.parametrize("name", ["attachments", "inline_images"])
+def test_files_have_a_name_a_type_and_data(name: str) -> None:
+    file = {"name": "a", "type": "image/png", "data": "AAAA"}
+    read_request(content(**{name: [file]}))
+    for missing in file:
+        (error,) = refusal(content(**{name: [{k: v for k, v in file.items() if k != missing}]}))
+        assert error["code"] == "1400"
+        assert error["description"] == f"content.{name}[0].{missing} is a required field"
+        assert codes(content(**{name: [file | {missing: 7}]})) == ["1300"]
+    assert codes(content(**{name: {}})) == ["1300"]
+    assert codes(content(**{name: [file | {"data": "?"}]})) == ["3010"]
 
 
 @pytest.mark.spec("1-r5")

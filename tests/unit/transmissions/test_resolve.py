@@ -1,0 +1,262 @@
+"""Content is taken from where it is stored, and each option gets the value in force."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+
+from chalicelib.core.errors import ServiceError
+from chalicelib.core.scope import Scope
+from chalicelib.templates import store as templates
+from chalicelib.templates.model import Edit, Template, new_template
+from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.resolve import (
+    Found,
+    find_content,
+    options_in_force,
+    refused,
+    resolved,
+)
+from tests.unit.ab_tests.examples import DAY, START, by_percent, stored
+from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, transmission
+
+CONTENT = body()["content"]
+RAW = "From: a@mail.example.test\nSubject: s\n\nHello\n"
+Chosen = bool | None
+
+
+def make_template(
+    name: str = "welcome", *, content: Any = None, published: bool = True, **edit: Any
+) -> Template:
+    new = new_template(Scope(1, 0), name, Edit(published=published, **edit))
+    assert templates.create(new, content or CONTENT)
+    return new
+
+
+def asking(**content: Any) -> Transmission:
+    return transmission(resolved=False, options={}, defaults=DEFAULTS, content=content)
+
+
+def found_of(sent: Transmission) -> Found:
+    return find_content(sent, "r@example.test")
+
+
+class TestOptionsInForce:
+    @pytest.mark.spec("2.1-t1")
+    @pytest.mark.spec("2.3-t12")
+    @pytest.mark.parametrize(("own", "template"), list(product((True, False, None), repeat=2)))
+    @pytest.mark.parametrize("account", [True, False])
+    @pytest.mark.parametrize(
+        ("name", "of_account"),
+        [
+            ("open_tracking", "tracking"),
+            ("click_tracking", "tracking"),
+            ("transactional", "transactional"),
+        ],
+    )
+    def test_the_transmission_counts_before_the_template_and_that_before_the_account(
+        self, name: str, of_account: str, own: Chosen, template: Chosen, account: bool
+    ) -> None:
+        given = {} if own is None else {name: own}
+        stored = {} if template is None else {name: template}
+        found = options_in_force(given, stored, DEFAULTS | {of_account: account})
+        expected = next(value for value in (own, template, account) if value is not None)
+        assert found[name] is expected
+
+    def test_those_that_nobody_chose_have_the_service_defaults(self) -> None:
+        assert options_in_force({}, {}, DEFAULTS) == OPTIONS
+
+    @pytest.mark.spec("2.1-t13")
+    @pytest.mark.parametrize("by_account", [True, False])
+    @pytest.mark.parametrize("opens", [True, False])
+    def test_initial_opens_follow_opens_and_the_account_until_they_are_chosen(
+        self, opens: bool, by_account: bool
+    ) -> None:
+        account = DEFAULTS | {"initial_open": by_account}
+        given = {"open_tracking": opens}
+        assert options_in_force(given, {}, account)["initial_open"] is (opens and by_account)
+        for own in (True, False):
+            found = options_in_force(given | {"initial_open": own}, {}, account)
+            assert found["initial_open"] is own
+
+    def test_an_account_that_tracks_no_clicks_cannot_be_overruled(self) -> None:
+        account = DEFAULTS | {"tracks_clicks": False}
+        found = options_in_force({"click_tracking": True}, {"click_tracking": True}, account)
+        assert (found["click_tracking"], found["open_tracking"]) == (False, True)
+
+    @pytest.mark.spec("2.6-t6")
+    def test_a_sender_that_tracks_no_opens_cannot_be_overruled(self) -> None:
+        account = DEFAULTS | {"tracks_opens": False}
+        wanted = {"open_tracking": True, "initial_open": True}
+        found = options_in_force(wanted, wanted, account)
+        assert (found["open_tracking"], found["initial_open"]) == (False, False)
+        assert found["click_tracking"] is True
+
+    @pytest.mark.spec("2.1-t15")
+    @pytest.mark.parametrize(("own", "expected"), [("fast", "fast"), ("", "of-sender"), (None, "")])
+    def test_the_pool_is_the_named_one_or_the_senders(self, own: Any, expected: str) -> None:
+        given = {} if own is None else {"ip_pool": own}
+        found = options_in_force(given, {}, DEFAULTS | {"ip_pool": "of-sender"})
+        assert found["ip_pool"] == (expected or "of-sender")
+
+    def test_other_options_stay_as_they_were_given(self) -> None:
+        other = {"inline_css": True, "dkim_key": "s2", "sandbox": False, "skip_suppression": True}
+        assert options_in_force(other, {}, DEFAULTS) == OPTIONS | other
+
+
+class TestFound:
+    @pytest.mark.parametrize("sender", ["a@b.test", {"email": "a@b.test", "name": "Ann"}])
+    def test_the_sender_of_inline_content_is_its_from(self, sender: Any) -> None:
+        assert Found({"from": sender}).sender == sender
+
+    @pytest.mark.parametrize(
+        "raw", [RAW, RAW.replace("\n", "\r"), RAW.replace("\n", "\r\n"), "From:\n " + RAW[6:]]
+    )
+    @pytest.mark.spec("2.2-r3")
+    def test_the_sender_of_a_message_is_in_its_header(self, raw: str) -> None:
+        assert Found(raw=raw.encode()).sender == "a@mail.example.test"
+
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            pytest.param("no header\n\nx", marks=pytest.mark.spec("2.2-r5")),
+            pytest.param(
+                "From: a@b.c\nContent-Type: multipart/mixed\n\nx", marks=pytest.mark.spec("2.2-r5")
+            ),
+            pytest.param("From: a@b.c\n\nx\n.\ny", marks=pytest.mark.spec("2.2-r4")),
+            pytest.param("From: a@b.c\n\n..x\ny", marks=pytest.mark.spec("2.2-r4")),
+            pytest.param(
+                "From: a@b.c\nContent-Type: text/x-amp-html\n\nx", marks=pytest.mark.spec("2.2-r2")
+            ),
+        ],
+    )
+    def test_a_message_that_breaks_a_rule_is_refused(self, raw: str) -> None:
+        with pytest.raises(ServiceError) as refusal:
+            _ = Found(raw=raw.encode()).sender
+        assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "3020")
+
+
+@pytest.mark.usefixtures("cloud")
+class TestFindingContent:
+    def test_inline_content_is_its_own(self) -> None:
+        assert found_of(asking(**CONTENT)) == Found(CONTENT)
+
+    def test_a_message_is_its_own_in_bytes(self) -> None:
+        found = found_of(asking(email_rfc822=RAW + "é\ud800"))
+        assert (found.content, found.raw) == ({}, RAW.encode() + b"\xc3\xa9\xed\xa0\x80")
+
+    def test_a_template_gives_its_published_content_options_and_version(self) -> None:
+        make_template(options={"open_tracking": False})
+        found = found_of(asking(template_id="welcome"))
+        assert (found.content, dict(found.options)) == (CONTENT, {"open_tracking": False})
+        assert found.template is not None
+        assert (found.template.id, found.version) == ("welcome", "1")
+
+    def test_a_draft_is_used_only_on_demand(self) -> None:
+        make_template(published=False)
+        assert found_of(asking(template_id="welcome", use_draft_template=True)).template
+        with pytest.raises(ServiceError, match="published version"):
+            found_of(asking(template_id="welcome"))
+
+    def test_a_template_may_be_a_message(self) -> None:
+        make_template(content={"email_rfc822": RAW})
+        found = found_of(asking(template_id="welcome"))
+        assert (found.content, found.raw) == ({}, RAW.encode())
+
+    @pytest.mark.spec("4.1-r8")
+    @pytest.mark.spec("7-t21")
+    @pytest.mark.parametrize("name", ["unknown", "x" * 5000, "é#/?"])
+    def test_a_template_that_is_missing_is_refused(self, name: str) -> None:
+        with pytest.raises(ServiceError) as refusal:
+            found_of(asking(template_id=name))
+        assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "1603")
+
+    def test_a_template_of_the_primary_account_is_used_by_subaccounts_if_it_is_shared(self) -> None:
+        make_template()
+        make_template("shared", shared=True)
+        of_subaccount = {"resolved": False, "subaccount_id": 7}
+        sent = transmission(content={"template_id": "shared"}, **of_subaccount)
+        assert found_of(sent).content == CONTENT
+        with pytest.raises(ServiceError, match="does not exist"):
+            found_of(transmission(content={"template_id": "welcome"}, **of_subaccount))
+
+
+@pytest.mark.usefixtures("cloud")
+class TestResolved:
+    def test_content_options_and_where_they_are_from_are_final(self) -> None:
+        make_template(options={"open_tracking": False})
+        sent = asking(template_id="welcome")
+        done = resolved(sent, found_of(sent))
+        assert done.resolved
+        assert (done.content, done.raw, done.substitute) == (CONTENT, b"", False)
+        assert (done.template_id, done.template_version) == ("welcome", "1")
+        assert done.options == OPTIONS | {"open_tracking": False, "initial_open": False}
+
+    def test_a_message_given_over_http_is_a_template(self) -> None:
+        sent = asking(email_rfc822=RAW)
+        done = resolved(sent, found_of(sent))
+        assert (done.content, done.raw, done.substitute) == ({}, RAW.encode(), True)
+        assert (done.template_id, done.template_version) == ("", "")
+
+    @pytest.mark.spec("2.3-t9")
+    def test_a_template_knows_that_it_was_used(self) -> None:
+        make_template()
+        sent = asking(template_id="welcome")
+        resolved(sent, found_of(sent))
+        found = found_of(sent).template
+        assert found is not None
+        assert found.last_use is not None
+
+    def test_one_that_was_refused_has_its_refusal_and_options(self) -> None:
+        done = refused(asking(template_id="gone"), {"type": "bounce", "reason": "why"})
+        assert (done.resolved, done.refusal["reason"]) == (True, "why")
+        assert done.options == OPTIONS
+
+
+@pytest.mark.usefixtures("cloud")
+class TestAbTests:
+    @pytest.fixture(autouse=True)
+    def _with_templates(self) -> None:
+        for name in ("t0", "t1"):
+            make_template(name, content=CONTENT | {"subject": name})
+
+    def test_a_running_test_gives_a_recipient_one_of_its_templates_each_time_the_same(self) -> None:
+        stored(by_percent(50, 50))
+        chosen = set()
+        for number in range(12):
+            sent = asking(ab_test_id="welcome")
+            sent = replace(sent, created_ms=START, id=str(191930000000000000 + number))
+            first = find_content(sent, f"r{number}@example.test")
+            assert find_content(sent, f"r{number}@example.test") == first
+            assert first.ab_test == {"id": "welcome", "version": 1}
+            assert first.template is not None
+            assert first.content["subject"] == first.template.id
+            chosen.add(first.template.id)
+        assert chosen == {"t0", "t1"}
+
+    def test_one_that_does_not_run_gives_its_default_template_and_counts_nothing(self) -> None:
+        stored(by_percent(50, 50))
+        sent = asking(ab_test_id="welcome")
+        for moment in (START - 1, START + 40 * DAY):
+            found = find_content(replace(sent, created_ms=moment), "r@example.test")
+            assert (found.content["subject"], found.ab_test) == ("t0", {})
+            assert resolved(sent, found).ab_test == {}
+
+    def test_the_time_that_counts_is_that_of_the_start(self) -> None:
+        stored(by_percent(50, 50))
+        sent = replace(asking(ab_test_id="welcome"), created_ms=START - DAY, start_ms=START)
+        done = resolved(sent, find_content(sent, "r@example.test"))
+        assert done.ab_test == {"id": "welcome", "version": 1}
+        assert done.template_id in ("t0", "t1")
+
+    @pytest.mark.spec("4.1-r8")
+    @pytest.mark.spec("7-t21")
+    def test_a_test_that_is_missing_is_refused(self) -> None:
+        stored(by_percent(50, 50, subaccount_id=7))
+        for name in ("unknown", "welcome"):
+            with pytest.raises(ServiceError) as refusal:
+                find_content(asking(ab_test_id=name), "r@example.test")
+            assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "1603")
