@@ -112,6 +112,14 @@ def decide_ab_tests(event: Any) -> None:
     decide_due(clock.now_ms(), stream.emit)
 
 
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="erase_recipients")
+def erase_recipients(event: Any) -> None:
+    """Carry out what recipients' requests about their data have left to do."""
+    from chalicelib.suppression.privacy import carry_out_due
+
+    carry_out_due()
+
+
 #: queue → its consumer, for the local runtime and for the tests that look for orphans
 QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
     "generation": generation,
@@ -124,5 +132,6 @@ SCHEDULES: dict[str, Callable[[Event, Any], Any]] = {
     "start_transmissions": start_transmissions,
     "advance_warmup": advance_warmup,
     "decide_ab_tests": decide_ab_tests,
+    "erase_recipients": erase_recipients,
     "reverify_domains": reverify_domains,
 }

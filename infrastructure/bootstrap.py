@@ -18,10 +18,13 @@ from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.grants import PRIMARY_GRANTS
 from chalicelib.api_keys.model import ApiKey
 from chalicelib.core import clock, sealing
+from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains import dkim_keys
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DkimKey, DomainStatus, SendingDomain
+from chalicelib.templates import store as templates
+from chalicelib.templates.model import Edit, new_template
 from chalicelib.transmissions.system_mail import SYSTEM_ACCOUNT
 
 ACCOUNT_ID = 1
@@ -46,6 +49,20 @@ def first_start(api_key: str) -> None:
     _ensure_key(api_key, now)
     _ensure_domain(settings().system_domain, SYSTEM_ACCOUNT, now)
     _ensure_domain(DOMAIN, ACCOUNT_ID, now, shared_with_subaccounts=True, takes_bounces=True)
+    _ensure_sample_template()
+
+
+def _ensure_sample_template() -> None:
+    """Store the template that sandbox sends use, unless the account has one of its name."""
+    content = {
+        "from": {"email": f"sandbox@{settings().system_domain}", "name": "Postfinch"},
+        "subject": "Your first email",
+        "html": "<p>Congratulations, {{name or 'you'}}: this message was sent by Postfinch.</p>",
+        "text": "Congratulations, {{name or 'you'}}: this message was sent by Postfinch.",
+    }
+    edit = Edit(name="Your first email", published=True)
+    sample = new_template(Scope(ACCOUNT_ID, PRIMARY), settings().sandbox_template, edit)
+    templates.create(sample, content)
 
 
 def _ensure_key(key: str, now: float) -> None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.plan import Limits
@@ -37,6 +37,34 @@ COUNTERS = 16
 SANDBOX_MESSAGES = 5
 _ATTEMPTS = 20
 _NONE_YET = Window()
+
+
+class Allowance(Protocol):
+    """What counts recipients as they are accepted, and says when they are too many."""
+
+    def check(self, recipients: int) -> None:
+        """Raise 420 if ``recipients`` more would exceed a limit."""
+        ...
+
+    def reserve(self, recipients: int, writes: Sequence[Write]) -> None:
+        """Apply ``writes`` and count ``recipients``, both or neither; raises 420."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxMeter:
+    """The messages that an account may send in its life without a domain of its own (spec 8)."""
+
+    account_id: int
+
+    def check(self, recipients: int) -> None:
+        """Raise 420 for what can never be allowed."""
+        if recipients > SANDBOX_MESSAGES:
+            raise _sandbox_exceeded(self.account_id)
+
+    def reserve(self, recipients: int, writes: Sequence[Write]) -> None:
+        """Apply ``writes`` and count the messages, both or neither; raises 420 (code 2103)."""
+        reserve_sandbox(self.account_id, recipients, writes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,9 @@ class Settings:
         120.0, "A bulk request that was not completely stored after this time is dropped"
     )
 
+    sandbox_template: str = _setting(
+        "my-first-email", "Id of the sample template, the one that sandbox sends may use"
+    )
     cancel_margin: float = _setting(
         660.0,
         "A scheduled transmission can be cancelled until this long before its start",

@@ -25,6 +25,7 @@ from chalicelib.sending_domains.lookup import (
 )
 from chalicelib.sending_domains.model import DkimKey, SendingDomain
 from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.sandbox import owner_of_domain
 
 Json = dict[str, Any]
 
@@ -117,7 +118,7 @@ class Generator:
         place = domains.key_of(name)
         items = recent.read([], maybe=[ip_pools.key_of(sent.account_id)], anew=[place])
         found = domains.from_item(items[place]) if place in items else None
-        return check_found(found, name, sent.account_id, sent.subaccount_id)
+        return check_found(found, name, *owner_of_domain(sent))
 
     def _return_path(self, message_id: str, domain: SendingDomain, recipient: Json) -> str:
         """Return the envelope sender: ours, at the domain that takes this sender's bounces.

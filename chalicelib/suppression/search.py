@@ -150,7 +150,7 @@ def _plan(filters: Filters, tallies: Mapping[Part, Tally]) -> _Plan:
         rest.append(filters.describe)
     if filters.domains and dimension != "domain":
         rest.append(lambda entry: entry.domain in filters.domains)
-    if False:
+    if filters.sources and dimension != "source":
         rest.append(lambda entry: entry.source in filters.sources)
     counted = dimension in ("time", "source") and not rest
     return _Plan(partitions, rest, sum(each.size for each in partitions) if counted else None)

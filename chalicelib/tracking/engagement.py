@@ -16,7 +16,7 @@ from chalicelib.core import clock, ids
 from chalicelib.core.request import Request
 from chalicelib.events.model import Event, make, recipient_fields
 from chalicelib.tracking import facts, geo_ip, links, user_agents
-from chalicelib.tracking.tokens import Link, Message
+from chalicelib.tracking.model import Link, Message
 
 #: The field of an event that is still to be completed
 OBSERVED: Final = "observed"

@@ -42,7 +42,7 @@ def _database(path: str) -> Database | None:
         return None
     try:
         return import_module("maxminddb").open_database(path)
-    except (ImportError, OSError, ValueError):
+    except (ImportError, OSError, RuntimeError):  # the last where the file is no database
         _log.exception("GEOIP_DATABASE cannot be read: events will tell no places")
         return None
 

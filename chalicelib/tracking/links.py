@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from chalicelib.core import domain_names
 from chalicelib.tracking import tokens
-from chalicelib.tracking.tokens import Link
+from chalicelib.tracking.model import CLICK, Link
 
 LONGEST_TARGET = 4096
 LONGEST_NAME = 63
@@ -55,7 +55,7 @@ def read_options(given: Mapping[str, str]) -> LinkOptions:
         name=_cut(given.get("linkname", "")),
         unsubscribes=given.get("unsubscribe", "").strip() == "1",
         tracked=given.get("clicktrack", "").strip() != "0",
-        sub=given.get("sublink", ""),
+        sub=_segment(given.get("sublink", "")),
     )
 
 
@@ -78,7 +78,7 @@ def link(url: str, options: LinkOptions, *, amp: bool = False) -> Link | None:
 
 def url_start(base_url: str, found: Link) -> str:
     """Return the URL of a tracked link up to its token."""
-    path = f"f/{quote(found.sub, safe='')}" if found.sub else tokens.CLICK
+    path = f"f/{quote(found.sub, safe='')}" if found.sub else CLICK
     return f"{base_url}/{path}/"
 
 
@@ -96,6 +96,11 @@ def location(target: str) -> str:
 def _cut(name: str) -> str:
     """Cut a name to 63 bytes, between characters."""
     return name.encode("utf-8", "replace")[:LONGEST_NAME].decode("utf-8", "ignore")
+
+
+def _segment(sub: str) -> str:
+    """Return what may be a segment of a path: clients take ``.`` and ``..`` out of one."""
+    return "" if sub in (".", "..") else sub.encode("utf-8", "replace").decode()
 
 
 def _is_tracked(target: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-from chalicelib.tracking import tokens
+from chalicelib.tracking.model import AMP_INITIAL_OPEN, AMP_OPEN, INITIAL_OPEN, OPEN
 from chalicelib.tracking.tokens import MessageTokens
 
 #: A transparent GIF of one pixel
@@ -28,12 +28,12 @@ _PROLOGUE = re.compile(
 
 def open_pixel(base_url: str, issuer: MessageTokens, *, amp: bool = False) -> str:
     """Return the markup of the pixel for the end of a message."""
-    return _pixel(base_url, issuer, tokens.AMP_OPEN if amp else tokens.OPEN, amp)
+    return _pixel(base_url, issuer, AMP_OPEN if amp else OPEN, amp)
 
 
 def initial_pixel(base_url: str, issuer: MessageTokens, *, amp: bool = False) -> str:
     """Return the markup of the pixel for the beginning of a message."""
-    return _pixel(base_url, issuer, tokens.AMP_INITIAL_OPEN if amp else tokens.INITIAL_OPEN, amp)
+    return _pixel(base_url, issuer, AMP_INITIAL_OPEN if amp else INITIAL_OPEN, amp)
 
 
 def content_start(markup: str) -> int:

@@ -41,7 +41,7 @@ class TextLinks:
     def __init__(self, base_url: str, *, marked: bool) -> None:
         self._base_url = base_url
         self._marked = marked
-        self._known: dict[str, _Tracked | None] = {}
+        self._known: dict[str, _Tracked] = {}
 
     def rewritten(self, text: str, issuer: MessageTokens | None) -> str:
         """Return the text without our notes; its links are tracked if there are tokens."""
@@ -65,11 +65,14 @@ class TextLinks:
         return text.replace(MARK, "") if self._marked else text
 
     def _tracked(self, url: str) -> _Tracked | None:
-        if url in self._known:
-            return self._known[url]
+        found = self._known.get(url)
+        if found is not None:
+            return found
         if len(self._known) >= _MOST_REMEMBERED:
             self._known.clear()
-        self._known[url] = found = self._looked_at(url)
+        found = self._looked_at(url)
+        if found is not None:
+            self._known[url] = found
         return found
 
     def _looked_at(self, url: str) -> _Tracked | None:

@@ -6,6 +6,7 @@ is, byte for byte.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from chalicelib.tracking import pixels
@@ -22,13 +23,19 @@ class Tracked(NamedTuple):
     initial_opens: bool = True
 
 
+@lru_cache(maxsize=8)
+def rewriter(base_url: str, *, marked: bool) -> LinkRewriter:
+    """Return this process's rewriter for links that go through ``base_url``."""
+    return LinkRewriter(base_url, marked=marked)
+
+
 class LinkRewriter:
     """Rewrites the parts of many messages whose links go through ``base_url``.
 
-    Make one for the messages of a chunk: what it learns of one message speeds up the next.
-    ``marked`` says that the templates went through ``literal_links.mark``; only links that they
-    write out are tracked then. Every part of every message goes through it, whatever is tracked,
-    since it also takes out what is meant for it. Not safe between threads.
+    What it learns of one message speeds up the next, so take the one of this process
+    (:func:`rewriter`); threads may share it. ``marked`` says that the templates went through
+    ``literal_links.mark``; only links that they write out are tracked then. Every part of every
+    message goes through it, whatever is tracked, since it also takes out what is meant for it.
     """
 
     def __init__(self, base_url: str, *, marked: bool = False) -> None:

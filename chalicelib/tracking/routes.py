@@ -20,7 +20,17 @@ from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.tracking import links, pages, pixels, tokens
 from chalicelib.tracking.engagement import observe
-from chalicelib.tracking.tokens import BadToken, Link, Message
+from chalicelib.tracking.model import (
+    AMP_INITIAL_OPEN,
+    AMP_OPEN,
+    CLICK,
+    INITIAL_OPEN,
+    LIST_UNSUBSCRIBE,
+    OPEN,
+    Link,
+    Message,
+)
+from chalicelib.tracking.tokens import BadToken
 
 routes = Routes(__name__)
 
@@ -38,34 +48,34 @@ def _get(path: str) -> Callable[[View], View]:
     return routes.route(path, methods=["GET", "HEAD"], grant=PUBLIC)
 
 
-@_get(f"/{tokens.OPEN}/{{token}}")
+@_get(f"/{OPEN}/{{token}}")
 def show_open_pixel(request: Request, token: str) -> Reply:
     """Report an open and return the pixel."""
-    return _pixel("open", request, tokens.OPEN, token)
+    return _pixel("open", request, OPEN, token)
 
 
-@_get(f"/{tokens.INITIAL_OPEN}/{{token}}")
+@_get(f"/{INITIAL_OPEN}/{{token}}")
 def show_initial_open_pixel(request: Request, token: str) -> Reply:
     """Report an initial open and return the pixel."""
-    return _pixel("initial_open", request, tokens.INITIAL_OPEN, token)
+    return _pixel("initial_open", request, INITIAL_OPEN, token)
 
 
-@_get(f"/{tokens.AMP_OPEN}/{{token}}")
+@_get(f"/{AMP_OPEN}/{{token}}")
 def show_amp_open_pixel(request: Request, token: str) -> Reply:
     """Report an open of an AMP part and return the pixel."""
-    return _pixel("amp_open", request, tokens.AMP_OPEN, token)
+    return _pixel("amp_open", request, AMP_OPEN, token)
 
 
-@_get(f"/{tokens.AMP_INITIAL_OPEN}/{{token}}")
+@_get(f"/{AMP_INITIAL_OPEN}/{{token}}")
 def show_amp_initial_open_pixel(request: Request, token: str) -> Reply:
     """Report an initial open of an AMP part and return the pixel."""
-    return _pixel("amp_initial_open", request, tokens.AMP_INITIAL_OPEN, token)
+    return _pixel("amp_initial_open", request, AMP_INITIAL_OPEN, token)
 
 
-@_get(f"/{tokens.CLICK}/{{token}}")
+@_get(f"/{CLICK}/{{token}}")
 def follow_link(request: Request, token: str) -> Reply:
     """Report a click and redirect to the target."""
-    return _follow(request, tokens.CLICK, token)
+    return _follow(request, CLICK, token)
 
 
 @_get("/f/{sub}/{token}")
@@ -74,10 +84,10 @@ def follow_sublink(request: Request, sub: str, token: str) -> Reply:
     return _follow(request, f"f/{sub}", token)
 
 
-@routes.post(f"/{tokens.CLICK}/{{token}}", grant=PUBLIC)
+@routes.post(f"/{CLICK}/{{token}}", grant=PUBLIC)
 def unsubscribe_by_link(request: Request, token: str) -> Reply:
     """Unsubscribe by the button of an unsubscribe link's page, and go on to the link's target."""
-    return _unsubscribe_by_link(request, tokens.CLICK, token)
+    return _unsubscribe_by_link(request, CLICK, token)
 
 
 @routes.post("/f/{sub}/{token}", grant=PUBLIC)
@@ -86,21 +96,21 @@ def unsubscribe_by_sublink(request: Request, sub: str, token: str) -> Reply:
     return _unsubscribe_by_link(request, f"f/{sub}", token)
 
 
-@_get(f"/{tokens.LIST_UNSUBSCRIBE}/{{token}}")
+@_get(f"/{LIST_UNSUBSCRIBE}/{{token}}")
 def ask_to_unsubscribe(request: Request, token: str) -> Reply:
     """Show the page with the button that unsubscribes."""
     try:
-        message, _ = tokens.read(tokens.LIST_UNSUBSCRIBE, token)
+        message, _ = tokens.read(LIST_UNSUBSCRIBE, token)
     except BadToken:
         return pages.dead_link()
     return pages.confirm(message.recipient)
 
 
-@routes.post(f"/{tokens.LIST_UNSUBSCRIBE}/{{token}}", grant=PUBLIC)
+@routes.post(f"/{LIST_UNSUBSCRIBE}/{{token}}", grant=PUBLIC)
 def unsubscribe_from_list(request: Request, token: str) -> Reply:
     """Unsubscribe: by one click in a mail client (RFC 8058), or by the button of the page."""
     try:
-        message, _ = tokens.read(tokens.LIST_UNSUBSCRIBE, token)
+        message, _ = tokens.read(LIST_UNSUBSCRIBE, token)
     except BadToken:
         return pages.dead_link()
     _store(observe("list_unsubscribe", request, message))

@@ -20,7 +20,7 @@ from chalicelib.tracking.tokens import LinkPart
 # Where is only a matter of speed: a segment that does not end between two tags goes with the rest.
 _CUT = re.compile(rf"(<!--.*?(?:-->|\Z)|<[aA](?:[rR][eE][aA])?[{BLANKS}/][^>]*(?:>|\Z))", re.DOTALL)
 _MOST_REMEMBERED = 4000
-_LARGEST_REMEMBERED = 2_000_000
+_LARGEST_REMEMBERED = 1_000_000  # characters
 
 
 class Bound(Enum):

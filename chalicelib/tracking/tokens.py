@@ -14,38 +14,18 @@ from __future__ import annotations
 
 import base64
 import hmac
-import zlib
 from binascii import b2a_base64
-from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final
 
-from chalicelib.core import clock, ids, signing
-
-#: Kinds of tokens, which are also the paths of their endpoints
-OPEN: Final = "t/o"
-INITIAL_OPEN: Final = "t/i"
-AMP_OPEN: Final = "t/ao"
-AMP_INITIAL_OPEN: Final = "t/ai"
-CLICK: Final = "t/c"
-LIST_UNSUBSCRIBE: Final = "t/u"
+from chalicelib.core import clock, signing
+from chalicelib.tracking.model import Link, Message
+from chalicelib.tracking.token_forms import pack_link, pack_message, unpack_link, unpack_message
 
 LIFETIME_DAYS = 365
 
 _PURPOSE = "tracking"
-_VERSION = 1
-_ID_BYTES = 12
 _DAY_SECONDS = 86_400
 _TAG_BYTES = 12  # a multiple of three: base64 of it has no spare bits
-_UNSUBSCRIBES, _AMP, _DEFLATED = 1, 2, 4
-
-# Part of the format: changing it makes links in mail that was sent unreadable (RFC 1951)
-_COMMON_IN_LINKS = (
-    b".co.uk/.org/.net/.de/.html.php/account/settings/unsubscribe?email=&token=/track/order/view/"
-    b"category/blog/article/news/shop/store/products/product/item?id=&ref=email&lang=en&source="
-    b"&utm_id=&utm_term=&utm_content=&utm_campaign=newsletter&utm_medium=email?utm_source=newsletter"
-    b"http://https://www.example.com/"
-)
 
 
 class BadToken(ValueError):
@@ -56,48 +36,13 @@ class Expired(BadToken):
     """It is one, and its time is over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """The message that a token is about.
-
-    ``first_index`` is the index of the first recipient of the message's unit; ``expires`` is the
-    last day of the token, counted from 1970.
-    """
-
-    account_id: int
-    subaccount_id: int | None
-    message_id: str
-    first_index: int
-    recipient: str
-    expires: int
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link of a message; ``name`` is empty where the sender gave none.
-
-    ``sub`` is the part of the path that the sender chose (for links that open an application).
-    """
-
-    target: str
-    name: str = ""
-    unsubscribes: bool = False
-    amp: bool = False
-    sub: str = ""
-
-    @property
-    def kind(self) -> str:
-        """Return the kind of its tokens."""
-        return f"f/{self.sub}" if self.sub else CLICK
-
-
 class LinkPart:
     """The part of the tokens that a link has in every message: prepared once, used in all."""
 
     __slots__ = ("signed", "text")
 
     def __init__(self, link: Link) -> None:
-        self.text = _encode(_packed_link(link))
+        self.text = _encode(pack_link(link))
         self.signed = _signed(link.kind, self.text)
 
 
@@ -107,7 +52,7 @@ class MessageTokens:
     __slots__ = ("_key", "text")
 
     def __init__(self, message: Message) -> None:
-        self.text = _encode(_packed_message(message))
+        self.text = _encode(pack_message(message))
         self._key = _key(self.text)
 
     def token(self, kind: str) -> str:
@@ -135,10 +80,10 @@ def read(kind: str, token: str) -> tuple[Message, Link | None]:
     expected = _tag(_key(message_text), _signed(kind, link_text))
     if not hmac.compare_digest(expected.encode(), tag.encode("utf-8", "surrogatepass")):
         raise BadToken("the signature does not fit")
-    message = _unpacked_message(_decode(message_text))
+    message = unpack_message(_decode(message_text))
     if clock.now() // _DAY_SECONDS > message.expires:
         raise Expired("its time is over")
-    return message, _unpacked_link(_decode(link_text), kind) if link_text else None
+    return message, unpack_link(_decode(link_text), kind) if link_text else None
 
 
 def is_genuine(kind: str, token: str) -> bool:
@@ -152,68 +97,13 @@ def is_genuine(kind: str, token: str) -> bool:
     return True
 
 
-def _packed_message(message: Message) -> bytes:
-    _, index = ids.transmission_of(message.message_id)
-    return b"".join(
-        [
-            bytes([_VERSION]),
-            bytes.fromhex(message.message_id),
-            message.expires.to_bytes(2, "big"),
-            _varint(index - message.first_index),
-            _varint(message.account_id),
-            _varint(message.subaccount_id or 0),
-            message.recipient.encode("utf-8", "surrogatepass"),
-        ]
-    )
-
-
-def _unpacked_message(data: bytes) -> Message:
-    message_id = data[1 : 1 + _ID_BYTES].hex()
-    at = 1 + _ID_BYTES + 2
-    place, at = _read_varint(data, at)
-    account_id, at = _read_varint(data, at)
-    subaccount_id, at = _read_varint(data, at)
-    return Message(
-        account_id=account_id,
-        subaccount_id=subaccount_id or None,
-        message_id=message_id,
-        first_index=ids.transmission_of(message_id)[1] - place,
-        recipient=data[at:].decode("utf-8", "surrogatepass"),
-        expires=int.from_bytes(data[1 + _ID_BYTES : 3 + _ID_BYTES], "big"),
-    )
-
-
-def _packed_link(link: Link) -> bytes:
-    name = link.name.encode("utf-8", "surrogatepass")
-    body = bytes([len(name)]) + name + link.target.encode("utf-8", "surrogatepass")
-    flags = _UNSUBSCRIBES * link.unsubscribes | _AMP * link.amp
-    packer = zlib.compressobj(6, zlib.DEFLATED, -13, 5, zdict=_COMMON_IN_LINKS)
-    packed = packer.compress(body) + packer.flush()
-    if len(packed) < len(body):
-        return bytes([flags | _DEFLATED]) + packed
-    return bytes([flags]) + body
-
-
-def _unpacked_link(data: bytes, kind: str) -> Link:
-    flags, body = data[0], data[1:]
-    if flags & _DEFLATED:
-        body = zlib.decompressobj(-13, zdict=_COMMON_IN_LINKS).decompress(body)
-    end = 1 + body[0]
-    return Link(
-        target=body[end:].decode("utf-8", "surrogatepass"),
-        name=body[1:end].decode("utf-8", "surrogatepass"),
-        unsubscribes=bool(flags & _UNSUBSCRIBES),
-        amp=bool(flags & _AMP),
-        sub="" if kind == CLICK else kind.removeprefix("f/"),
-    )
-
-
 def _key(message_text: str) -> bytes:
     return signing.tag(message_text.encode("utf-8", "surrogatepass"), _PURPOSE)
 
 
 def _signed(kind: str, link_text: str) -> bytes:
-    return f"{kind}\0{link_text}".encode("utf-8", "surrogatepass")
+    # With its length, since a kind may hold anything: so there is one way to read this
+    return f"{len(kind)}:{kind}{link_text}".encode("utf-8", "surrogatepass")
 
 
 def _tag(key: bytes, signed: bytes) -> str:
@@ -229,23 +119,3 @@ def _decode(text: str) -> bytes:
 
 
 _TO_URL = bytes.maketrans(b"+/", b"-_")
-
-
-def _varint(number: int) -> bytes:
-    """Return a number from 0 in groups of seven bits, the lowest first."""
-    found = bytearray()
-    while number > 127:
-        found.append(number & 127 | 128)
-        number >>= 7
-    found.append(number)
-    return bytes(found)
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = data[at]
-        number |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return number, at

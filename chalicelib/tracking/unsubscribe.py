@@ -13,7 +13,7 @@ import base64
 
 from chalicelib.core import signing
 from chalicelib.core.settings import settings
-from chalicelib.tracking import tokens
+from chalicelib.tracking.model import LIST_UNSUBSCRIBE
 from chalicelib.tracking.tokens import MessageTokens
 
 #: The headers that the service writes itself; a sender's own are replaced by them
@@ -28,7 +28,7 @@ def unsubscribe_headers(
 ) -> list[tuple[str, str]]:
     """Return the headers (name and value) of a message; transactional mail has none of them."""
     base = settings().public_url.rstrip("/")
-    url = f"{base}/{tokens.LIST_UNSUBSCRIBE}/{issuer.token(tokens.LIST_UNSUBSCRIBE)}"
+    url = f"{base}/{LIST_UNSUBSCRIBE}/{issuer.token(LIST_UNSUBSCRIBE)}"
     mailbox = address(message_id, bounce_domain)
     return [
         (NAMES[0], f"<{url}>, <mailto:{mailbox}?subject=unsubscribe>"),

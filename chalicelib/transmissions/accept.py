@@ -17,6 +17,7 @@ from chalicelib.transmissions.checks import check_options
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.request import StoredList, TransmissionRequest, read_request
 from chalicelib.transmissions.resolve import Found, find_content, resolved
+from chalicelib.transmissions.sandbox import allowance, check_sandbox, is_sandbox
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.start_time import read_start_time
 from chalicelib.transmissions.submit import submit
@@ -41,6 +42,7 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
     request = read_request(body)
     start_ms = read_start_time(request.options.start_time) or 0
     sent = _describe(caller, request, transmission_id or ids.transmission_id(), start_ms)
+    check_sandbox(sent)
     found = find_content(sent, _only_recipient(request))
     if start_ms and found.template:
         use_template(sent, found.template)
@@ -64,15 +66,19 @@ def _accept(
 ) -> Accepted:
     named = recipients if isinstance(recipients, RecipientList) else None
     count = recipients.count if isinstance(recipients, RecipientList) else len(recipients)
-    domain = _sending_domain(sent.override.get("from") or found.sender)
-    sender = find_sender(sent.account_id, sent.subaccount_id, domain)
-    sender.meter.check(count)
+    given = found.sender  # refuses a message that is none, even where its From does not count
+    given = found.sender  # refuses a message that is none, even where its From does not count
+    domain = _sending_domain(sent.override.get("from") or given)
+    own_domain = None if is_sandbox(sent) else domain
+    sender = find_sender(sent.account_id, sent.subaccount_id, own_domain)
+    meter = allowance(sent, sender)
+    meter.check(count)
     sent = check_options(sent, sender)
     template = found.template if sent.start_ms else None
     defaults = sender.defaults("rest_tracking_default")
     sent = replace(sent, defaults=defaults, uses=noted(template, named))
     # What starts later is resolved when it starts: the template may change until then (spec 3)
-    submit(sent if sent.start_ms else resolved(sent, found), recipients, sender.meter)
+    submit(sent if sent.start_ms else resolved(sent, found), recipients, meter)
     return Accepted(sent.id, count, errors, sent.start_ms)
 
 

@@ -4,11 +4,12 @@ Spec 4.1. A key is claimed before anything is stored. The claim fixes the transm
 that a transmission consists of derives from that id: when a process dies between claim and answer,
 the next request under the key takes the claim over after ``CLAIM_SECONDS`` and repeats the same
 transmission, which changes nothing that was already done. A request that is refused gives its key
-back.
+back, unless another has taken it over.
 
 Access patterns (table ``transmissions``):
 
 - the claim of a key → ``pk = idempotency#<account>#<subaccount>#<key>``, ``sk = idempotency``
+- an answer that is large → object ``transmissions/<transmission id>/answer``
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.core import clock, ids
+from chalicelib.core import blobs, clock, ids
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.errors import ApiError
 from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
 
 _transmissions = Table("transmissions")
 
@@ -33,10 +36,15 @@ _KEY = re.compile(r"[A-Za-z0-9._-]{1,255}")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to send under a key, as the transmission ``transmission_id``."""
+    """The right to send under a key, as the transmission ``transmission_id``.
+
+    ``lease`` (seconds) tells it from a later claim, ``digest`` is that of the body.
+    """
 
     pk: str
     transmission_id: str
+    digest: str
+    lease: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,45 +85,79 @@ def claim(scope: Scope, key: str, body: Any) -> Claim | Replay:
             values={"now": int(now)},
         )
     except ConditionFailed as found:
-        return _found(pk, found.item or fresh, digest, now)
-    return Claim(pk, fresh["transmission_id"])
+        record = found.item or fresh
+        if record["transmission_id"] != fresh["transmission_id"]:  # else the client wrote it twice
+            return _found(record, digest, now)
+    return _claim(fresh)
 
 
 def complete(claimed: Claim, answer: Replay, keep_from: float) -> None:
-    """Keep the answer for a day, from ``keep_from`` (seconds) on if that is still to come."""
-    _transmissions.update(
-        claimed.pk,
-        "idempotency",
-        "SET #status = :status, #body = :body, #expires = :expires",
-        values={
+    """Keep the answer for a day, from ``keep_from`` (seconds) on if that is still to come.
+
+    The whole record is written: whatever became of the claim meanwhile, the request was accepted.
+    """
+    _transmissions.put(
+        {
+            "pk": claimed.pk,
+            "sk": "idempotency",
+            "digest": claimed.digest,
+            "transmission_id": claimed.transmission_id,
+            "lease": claimed.lease,
             "status": answer.status,
-            "body": json.dumps(answer.body, separators=(",", ":")),
             "expires": int(max(keep_from, clock.now())) + RETENTION,
-        },
+            **_stored(answer.body, claimed.transmission_id),
+        }
     )
 
 
 def release(claimed: Claim) -> None:
     """Give the key back: the request was refused and nothing was sent."""
-    _transmissions.delete(claimed.pk, "idempotency")
+    try:
+        _transmissions.delete(
+            claimed.pk,
+            "idempotency",
+            condition="#lease = :own AND attribute_not_exists(#status)",
+            values={"own": claimed.lease},
+        )
+    except ConditionFailed:
+        return
 
 
-def _found(pk: str, record: Item, digest: str, now: float) -> Claim | Replay:
+def _stored(body: Any, transmission_id: str) -> Item:
+    """Return the attributes that hold an answer's body, after storing what does not fit."""
+    packed = zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 1)
+    if len(packed) <= settings().item_inline_bytes:
+        return {"body": packed, "blob": ""}
+    key = f"transmissions/{transmission_id}/answer"
+    blobs.put(key, packed)
+    return {"body": b"", "blob": key}
+
+
+def _replay(record: Item) -> Replay:
+    packed = blobs.get(record["blob"]) if record["blob"] else record["body"]
+    return Replay(record["status"], json.loads(zlib.decompress(packed)))
+
+
+def _claim(record: Item) -> Claim:
+    return Claim(record["pk"], record["transmission_id"], record["digest"], record["lease"])
+
+
+def _found(record: Item, digest: str, now: float) -> Claim | Replay:
     if record["digest"] != digest:
         text = "the key was used with a different request"
         raise ApiError(409, "Idempotency key already used", code="1600", description=text)
     if "status" in record:
-        return Replay(record["status"], json.loads(record["body"]))
+        return _replay(record)
     if record["lease"] > now:
         raise _in_progress()
-    return _take_over(pk, record, now)
+    return _take_over(record, now)
 
 
-def _take_over(pk: str, record: Item, now: float) -> Claim:
+def _take_over(record: Item, now: float) -> Claim:
     """Take the claim of a request that never came to its answer."""
     try:
-        _transmissions.update(
-            pk,
+        taken = _transmissions.update(
+            record["pk"],
             "idempotency",
             "SET #lease = :until",
             values={"until": now + CLAIM_SECONDS, "found": record["lease"]},
@@ -123,7 +165,7 @@ def _take_over(pk: str, record: Item, now: float) -> Claim:
         )
     except ConditionFailed:
         raise _in_progress() from None
-    return Claim(pk, record["transmission_id"])
+    return _claim(taken)
 
 
 def _in_progress() -> ApiError:

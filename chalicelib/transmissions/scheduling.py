@@ -6,6 +6,8 @@ of schedulers may run, and one that was down starts what became due meanwhile.
 
 from __future__ import annotations
 
+import re
+
 from chalicelib.core import clock, due
 from chalicelib.core.errors import ApiError, resource_not_found
 from chalicelib.core.scope import Scope
@@ -17,6 +19,7 @@ from chalicelib.transmissions.store import Record
 from chalicelib.transmissions.submit import CONCERN, due_of, queue_start
 from chalicelib.transmissions.uses import release
 
+_ID = re.compile(r"[0-9]{1,20}")
 _CANCELLED = {
     "type": "bounce",
     "bounce_class": "25",
@@ -28,9 +31,10 @@ _CANCELLED = {
 
 def start_due() -> None:
     """Have those transmissions generated whose time has come."""
-    for entry in due.find(CONCERN, clock.now_ms()):
-        queue_start(entry.key)
-        due.remove(entry)
+    while entries := due.find(CONCERN, clock.now_ms()):
+        for entry in entries:
+            queue_start(entry.key)
+            due.remove(entry)
 
 
 def cancel(scope: Scope, transmission_id: str) -> None:
@@ -65,7 +69,7 @@ def cancel_campaign(scope: Scope, campaign_id: str) -> None:
 
 def owned(scope: Scope, transmission_id: str) -> Record:
     """Return a transmission in scope; raises 404 with code 1600."""
-    record = store.get(transmission_id) if transmission_id.isdigit() else None
+    record = store.get(transmission_id) if _ID.fullmatch(transmission_id) else None
     if record is None or not _is_in(scope, record.transmission):
         raise resource_not_found(f"transmission '{transmission_id[:100]}' does not exist")
     return record

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from chalicelib.accounts.usage import Meter
+from chalicelib.accounts.usage import Allowance
 from chalicelib.core import blobs, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
 from chalicelib.core.settings import settings
@@ -84,7 +84,7 @@ class New:
     list_ref: Json | None = None
 
 
-def put(new: New, meter: Meter, *, along: Sequence[Write] = ()) -> None:
+def put(new: New, meter: Allowance, *, along: Sequence[Write] = ()) -> None:
     """Store a new transmission and count its recipients, both or neither.
 
     ``along`` are writes that belong to it. Storing the same transmission again changes nothing, so

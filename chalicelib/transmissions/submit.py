@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from chalicelib.accounts.usage import Meter
+from chalicelib.accounts.usage import Allowance
 from chalicelib.core import clock, due, packing, queues
 from chalicelib.core.due import Due
 from chalicelib.core.errors import Unavailable
@@ -35,7 +35,9 @@ CONCERN = "transmissions"
 _OVERHEAD_BYTES = 4096
 
 
-def submit(sent: Transmission, recipients: Sequence[Json] | RecipientList, meter: Meter) -> None:
+def submit(
+    sent: Transmission, recipients: Sequence[Json] | RecipientList, meter: Allowance
+) -> None:
     """Store ``sent`` and have it generated now or at its time; when it returns, nothing is lost.
 
     The recipients count against ``meter``, which raises 420 when they are too many. Raises 503
@@ -65,7 +67,7 @@ def queue_chunks(sent: Transmission, recipients: Iterable[Json], size: int) -> N
     queues.send(QUEUE, _works(sent, iter(recipients), size))
 
 
-def _submit_list(sent: Transmission, recipients: RecipientList, meter: Meter) -> None:
+def _submit_list(sent: Transmission, recipients: RecipientList, meter: Allowance) -> None:
     along = [due.addition(due_of(sent))] if sent.start_ms else []
     ref = {"id": recipients.id, "version": recipients.version}
     store.put(_new(sent, recipients.count, list_ref=ref), meter, along=along)
@@ -73,7 +75,7 @@ def _submit_list(sent: Transmission, recipients: RecipientList, meter: Meter) ->
         queue_start(sent.id)
 
 
-def _submit_now(sent: Transmission, recipients: Sequence[Json], meter: Meter) -> None:
+def _submit_now(sent: Transmission, recipients: Sequence[Json], meter: Allowance) -> None:
     packed = sent.packed()
     size = _chunk_size(len(packed))
     if len(recipients) <= size:

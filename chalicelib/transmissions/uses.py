@@ -6,9 +6,10 @@ transmission has started or was cancelled. A use that nobody ends runs out by it
 
 from __future__ import annotations
 
+from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
 from chalicelib.recipient_lists import store as lists
-from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, is_list_id
 from chalicelib.templates import uses as templates
 from chalicelib.templates.model import Template
 from chalicelib.transmissions.model import Json, Transmission
@@ -24,11 +25,11 @@ def use_list(sent: Transmission, list_id: str) -> RecipientList:
     """
     starts = (sent.start_ms or sent.created_ms) / 1000
     found = None
-    if sent.subaccount_id is None:
-        until = starts + AFTER_START_SECONDS
+    if sent.subaccount_id is None and is_list_id(list_id):
+        until = max(starts, clock.now()) + AFTER_START_SECONDS  # a start may come late
         found = lists.begin_use(sent.account_id, list_id, sent.id, starts=starts, until=until)
     if found is None:
-        text = f"recipient list '{list_id}' does not exist"
+        text = f"recipient list '{list_id[:LONGEST_ID]}' does not exist"
         raise ApiError(422, "subresource not found", code="1603", description=text)
     return found
 

@@ -82,6 +82,7 @@ async def serve(port: int, data: Path, lock: int) -> None:
 
     from infrastructure.local.counting import Counting
     from infrastructure.local.long_polls import LongPolls, forget_hung_up
+    from infrastructure.local.ordered_indexes import OrderedIndexes
     from infrastructure.local.snapshots import Snapshots
 
     class Server(uvicorn.Server):
@@ -92,6 +93,7 @@ async def serve(port: int, data: Path, lock: int) -> None:
     snapshots = Snapshots(data / "state", kept_open=lock)
     snapshots.load()
     LongPolls().install()
+    OrderedIndexes().install()
     application = recording(forget_hung_up(app), snapshots)
     server = Server(
         uvicorn.Config(

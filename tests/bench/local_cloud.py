@@ -1,4 +1,4 @@
-"""A local cloud with the service's resources, and this process set up to be a part of the service."""
+"""A local cloud with the resources of the service, and this process made a part of the service."""
 
 from __future__ import annotations
 

@@ -36,6 +36,13 @@ MOST_MEGABYTES = 150
 MOST_GROWTH = 2.0
 SMALL_ACCOUNT, ACCOUNT = 1, 2
 SCOPE = Scope(ACCOUNT, None)
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "STAGE": "bench",
+    "COUNT_REQUESTS": "1",
+}
 
 
 class Measured(NamedTuple):
@@ -50,7 +57,8 @@ def main() -> None:
     """Run and print."""
     with tempfile.TemporaryDirectory() as directory:
         cloud = LocalCloud(Path(directory) / "cloud")
-        os.environ["COUNT_REQUESTS"] = "1"
+        before = dict(os.environ)
+        os.environ |= ENVIRONMENT
         try:
             cloud.start()
             os.environ["AWS_ENDPOINT_URL"] = cloud.url
@@ -59,8 +67,8 @@ def main() -> None:
             _measure(cloud, Path(directory))
         finally:
             cloud.close()
-            del os.environ["COUNT_REQUESTS"]
-            os.environ.pop("AWS_ENDPOINT_URL", None)
+            os.environ.clear()
+            os.environ |= before
             _forget()
 
 

@@ -13,9 +13,10 @@ from chalicelib.core import clock, ids
 from chalicelib.core.http import App
 from chalicelib.events import stream
 from chalicelib.tracking import facts, tokens, user_agents
+from chalicelib.tracking.model import Link, Message
 from chalicelib.tracking.rewrite import LinkRewriter, Tracked
 from chalicelib.tracking.routes import routes
-from chalicelib.tracking.tokens import Link, LinkPart, Message, MessageTokens
+from chalicelib.tracking.tokens import LinkPart, MessageTokens
 from tests.bench.sample_messages import WORDS
 from tests.bench.timing import rates
 from tests.unit.core.gateway_events import event

@@ -301,3 +301,37 @@ def test_an_unknown_tracking_domain_is_refused(service: Service) -> None:
 )
 def test_content_that_cannot_be_is_refused(service: Service, content: Any, wanted: str) -> None:
     assert code(post(service, to("x@inbox.test"), content)) == (422, wanted)
+
+
+@pytest.mark.spec("4.1-r10")
+@pytest.mark.spec("8-t1")
+def test_five_sandbox_messages_are_sent_and_no_more(own_service: Service) -> None:
+    own_service.start()
+    content, options = {"template_id": "my-first-email"}, {"sandbox": True}
+    wrong = post(own_service, to("x@inbox.test"), options=options)
+    assert code(wrong) == (422, "2106")
+    recipients = to(*(f"sandbox-{i}@inbox.test" for i in range(5)))
+    accepted(post(own_service, recipients, content, options=options))
+    assert "sandbox@" in str(message(own_service, "sandbox-4@inbox.test")["From"])
+    assert code(post(own_service, to("x@inbox.test"), content, options=options)) == (420, "2103")
+
+
+@pytest.mark.spec("2.9-t2")
+def test_a_suppressed_recipient_gets_no_mail_and_a_bounce(service: Service) -> None:
+    path = "/api/v1/suppression-list/suppressed@inbox.test"
+    assert service.request("PUT", path, {"type": "non_transactional"}).status == 200
+    accepted(post(service, to("suppressed@inbox.test")))
+    eventually(
+        lambda: sorted(service.event_types("suppressed@inbox.test")) == ["bounce", "injection"]
+    )
+    bounce = service.events(recipients="suppressed@inbox.test", events="bounce")[0]
+    assert (bounce["bounce_class"], bounce["error_code"]) == ("25", "554")
+    accepted(post(service, to("suppressed@inbox.test"), options={"transactional": True}))
+    service.arrived("suppressed@inbox.test")
+
+
+def test_a_hard_bounce_suppresses_the_recipient(service: Service) -> None:
+    accepted(post(service, to("bounce-hard+twice@inbox.test")))
+    path = "/api/v1/suppression-list/bounce-hard+twice@inbox.test"
+    entries = eventually(lambda: service.request("GET", path).json.get("results"))
+    assert {entry["source"] for entry in entries} == {"Bounce Rule"}

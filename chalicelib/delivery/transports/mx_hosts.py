@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import ip_address
 from itertools import product
 from operator import itemgetter
 from typing import Any, Protocol
@@ -23,14 +23,13 @@ import dns.exception
 import dns.name
 import dns.resolver
 
+from chalicelib.core.ip_addresses import is_public
 from chalicelib.delivery.bounce_classes import DNS_FAILURE, INVALID_RECIPIENT
 from chalicelib.delivery.outcome import Failed, Retry, internal
 from chalicelib.delivery.transports.smtp_session import SessionFailed
 
 MOST_HOSTS = 10
 """Hosts looked at for one domain, whatever its owner lists."""
-
-_NAT64 = IPv6Network("64:ff9b::/96")  # is_global lets it pass, but it leads to any IPv4 address
 
 
 class Resolver(Protocol):
@@ -118,21 +117,6 @@ class MailHosts:
         except dns.exception.DNSException as error:
             text = f"the DNS gave no answer for {name} ({type(error).__name__})"
             raise _retries(451, "4.4.3", text) from error
-
-
-def is_public(address: str) -> bool:
-    """Tell whether an IP address, and any IPv4 address inside it, is reachable for everyone."""
-    ip = ip_address(address)
-    if isinstance(ip, IPv6Address):
-        if ip in _NAT64:
-            return False
-        if inner := ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1]):
-            return _is_global(inner)
-    return _is_global(ip)
-
-
-def _is_global(ip: IPv4Address | IPv6Address) -> bool:
-    return ip.is_global and not ip.is_multicast
 
 
 def _families(source_address: str | None) -> list[str]:

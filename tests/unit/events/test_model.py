@@ -100,6 +100,8 @@ def test_events_of_other_messages_types_or_attempts_have_ids_of_their_own() -> N
         event_at(NINE, 0, "bounce"),
         event_at(NINE, 0, "delay", attempt=1),
         event_at(NINE, 0, "delay", attempt=2),
+        event_at(NINE, 0, "open", nonce="a"),
+        event_at(NINE, 0, "open", nonce="b"),
     ]
     assert len({event["event_id"] for event in made}) == len(made)
 

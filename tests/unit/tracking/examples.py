@@ -8,8 +8,9 @@ from urllib.parse import unquote
 
 from chalicelib.core import ids
 from chalicelib.tracking import tokens
+from chalicelib.tracking.model import Link, Message
 from chalicelib.tracking.rewrite import LinkRewriter, Tracked
-from chalicelib.tracking.tokens import Link, Message, MessageTokens
+from chalicelib.tracking.tokens import MessageTokens
 
 #: 2026-01-31 09:00:00 UTC
 NINE = 1_769_850_000_000

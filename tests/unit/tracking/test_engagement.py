@@ -6,7 +6,7 @@ from chalicelib.core.request import Request
 from chalicelib.events.model import DESCRIPTIONS, Event, make
 from chalicelib.tracking import facts
 from chalicelib.tracking.engagement import CLICKS, OBSERVED, OPENS, complete, observe
-from chalicelib.tracking.tokens import Link
+from chalicelib.tracking.model import Link
 from tests.fake_cloud import aws_requests
 from tests.unit.tracking.examples import NINE, TRANSMISSION, message
 from tests.unit.tracking.test_facts import SHARED, own

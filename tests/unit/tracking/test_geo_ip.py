@@ -30,6 +30,8 @@ class FakeDatabase:
 
 
 def open_database(path: str) -> FakeDatabase:
+    if path == "/data/damaged.mmdb":
+        raise RuntimeError(path)
     if path != "/data/city.mmdb":
         raise FileNotFoundError(path)
     return FakeDatabase()
@@ -74,10 +76,11 @@ def test_without_a_database_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     assert geo_ip.locate("192.0.2.1") is None
 
 
+@pytest.mark.parametrize("path", ["/data/missing.mmdb", "/data/damaged.mmdb"])
 def test_a_missing_database_is_logged_once_and_stops_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    use_database("/data/missing.mmdb", monkeypatch)
+    use_database(path, monkeypatch)
     assert geo_ip.locate("192.0.2.1") is geo_ip.locate("192.0.2.2") is None
     assert len(caplog.records) == 1
 

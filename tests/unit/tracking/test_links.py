@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from chalicelib.core import clock
 from chalicelib.tracking import links
 from chalicelib.tracking.links import LinkOptions
-from chalicelib.tracking.tokens import Link, LinkPart, MessageTokens
+from chalicelib.tracking.model import Link
+from chalicelib.tracking.tokens import LinkPart, MessageTokens
 from tests.unit.tracking.examples import BASE, NINE, issuer, message
 
 
@@ -89,6 +90,13 @@ def test_options_are_read() -> None:
     assert links.read_options(given_options) == LinkOptions("ü" * 31, True, False, "ios")
     assert links.read_options({"linkname": "n", "unsubscribe": "0"}) == LinkOptions("n")
     assert links.read_options({}) == LinkOptions()
+
+
+@pytest.mark.parametrize(
+    ("given_sub", "sub"), [(".", ""), ("..", ""), ("a\ud800", "a?"), ("...", "...")]
+)
+def test_a_sublink_is_a_segment_of_a_path(given_sub: str, sub: str) -> None:
+    assert links.read_options({"sublink": given_sub}).sub == sub
 
 
 @pytest.mark.parametrize("prefix", ["svc", "msys"])

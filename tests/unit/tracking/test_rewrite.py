@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import html as stdlib_html
+import time
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.tracking import segments, tokens
-from chalicelib.tracking.rewrite import LinkRewriter, Tracked
-from chalicelib.tracking.tokens import Link, MessageTokens
+from chalicelib.tracking import tokens
+from chalicelib.tracking.model import Link
+from chalicelib.tracking.rewrite import LinkRewriter, Tracked, rewriter
+from chalicelib.tracking.tokens import MessageTokens
 from tests.unit.tracking.examples import (
     BASE,
     CLICKS,
@@ -21,7 +24,7 @@ from tests.unit.tracking.examples import (
     targets,
     undone,
 )
-from tests.unit.tracking.test_markup import SCRAPS
+from tests.unit.tracking.test_markup import SCRAPS, UNITS
 
 OURS = ("linkname", "unsubscribe", "clicktrack", "sublink")
 
@@ -160,60 +163,39 @@ def test_nothing_but_the_links_of_any_markup_changes(markup: str) -> None:
     assert html(out) == out
 
 
-@settings(max_examples=400, deadline=None)
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                *SCRAPS,
-                "<a b href='http://b/'>",
-                '<a href="http://a/"',
-                '<a href="http://a/" c="> " d>',
-            ]
-        ),
-        max_size=25,
-    ).map("".join)
-)
-def test_cutting_markup_into_segments_changes_nothing(markup: str) -> None:
-    whole = segments.Segments(BASE, amp=False, marked=False)
-    assert untracked_and_targets(whole._rest(markup)) == untracked_and_targets(
-        [piece for pieces in whole.pieces(markup) for piece in pieces]
-    )
-
-
-def untracked_and_targets(pieces: list[segments.Piece]) -> list[object]:
-    """Return pieces in a form in which it does not matter where texts are cut."""
-    found: list[object] = [""]
-    for piece in pieces:
-        if isinstance(piece, str):
-            found[-1] = f"{found[-1]}{piece}"
-        elif isinstance(piece, segments.Bound):
-            found += [piece, ""]
-        else:
-            found += [(piece.before, piece.link.text, piece.after), ""]
-    return found
-
-
 def test_links_stay_right_when_one_rewriter_serves_many_messages() -> None:
-    rewriter = LinkRewriter(BASE)
+    shared = LinkRewriter(BASE)
     for index in range(200):
         own = f"<p>Hi {index}</p><a href='https://a.example/{index}'>x</a>{NEWSLETTER}"
-        out = rewriter.html(own, MessageTokens(message(index)), CLICKS)
+        out = shared.html(own, MessageTokens(message(index)), CLICKS)
         assert targets(out)[:2] == [f"https://a.example/{index}", "https://a.example/1?x=1&y=2"]
         kind, _, token = out.split(f"{BASE}/")[1].split("'")[0].rpartition("/")
         assert tokens.read(kind, token)[0] == message(index)
-        assert rewriter.html(own, issuer(), NOTHING).count("https://a.example/") == 6
+        assert shared.html(own, issuer(), NOTHING).count("https://a.example/") == 6
 
 
-def test_what_is_remembered_is_bounded() -> None:
-    rewriter = LinkRewriter(BASE)
-    for index in range(500):
-        rewriter.html(
-            "".join(f"<a href='http://a/{index}/{n}'>" for n in range(20)), issuer(), CLICKS
-        )
-    rewriter.html("x" * 3_000_000, issuer(), CLICKS)
-    assert len(rewriter._html._known) <= 4000
-    assert rewriter._html._size <= 3_000_000
+def test_a_process_has_one_rewriter_for_each_base_and_kind_of_content() -> None:
+    assert rewriter(BASE, marked=True) is rewriter(BASE, marked=True)
+    assert rewriter(BASE, marked=True) is not rewriter(BASE, marked=False)
+    assert rewriter("https://u.example", marked=False).html("<a href='http://x'>", issuer(), CLICKS)
+
+
+def test_threads_may_share_a_rewriter() -> None:
+    shared = LinkRewriter(BASE)
+
+    def one(index: int) -> bool:
+        own = f"<a href='http://a/{index % 7}'>{NEWSLETTER}<a href='http://a/{index}'>"
+        return undone(shared.html(own, issuer(), CLICKS)) == undone(html(own))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(one, range(200)))
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_hostile_markup_is_rewritten_in_linear_time(unit: str) -> None:
+    started = time.process_time()
+    html(unit * (100_000 // len(unit)), Tracked())
+    assert time.process_time() - started < 3.0
 
 
 OPENS = Tracked(opens=True, clicks=False, initial_opens=True)
@@ -298,10 +280,10 @@ def test_amp_gets_links_and_pixels_of_its_own() -> None:
 
 
 def test_html_and_amp_of_one_message_do_not_mix_their_links() -> None:
-    rewriter = LinkRewriter(BASE)
+    shared = LinkRewriter(BASE)
     tag = '<a href="https://a.example/1">'
-    assert not links(rewriter.html(tag, issuer(), CLICKS))[0].amp
-    assert links(rewriter.amp(tag, issuer(), CLICKS))[0].amp
+    assert not links(shared.html(tag, issuer(), CLICKS))[0].amp
+    assert links(shared.amp(tag, issuer(), CLICKS))[0].amp
 
 
 def test_a_base_with_odd_characters_is_escaped() -> None:

@@ -15,8 +15,9 @@ from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.tracking import pixels, tokens
+from chalicelib.tracking.model import Link, Message
 from chalicelib.tracking.routes import routes
-from chalicelib.tracking.tokens import Link, LinkPart
+from chalicelib.tracking.tokens import LinkPart
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.core.gateway_events import event
 from tests.unit.tracking.examples import NINE, issuer
@@ -306,7 +307,7 @@ def test_a_scanner_that_follows_every_link_unsubscribes_nobody(browser: Browser)
 
 
 def test_what_a_page_shows_is_escaped(browser: Browser) -> None:
-    about = tokens.Message(1, None, "0" * 24, 0, '"<script>"@x.example', tokens.last_day(NINE))
+    about = Message(1, None, "0" * 24, 0, '"<script>"@x.example', tokens.last_day(NINE))
     token = tokens.MessageTokens(about).token("t/u")
     page = body_of(browser.get(f"/t/u/{token}")).decode()
     assert "<script" not in page

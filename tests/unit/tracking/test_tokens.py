@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from chalicelib.core import clock, ids
 from chalicelib.tracking import tokens
-from chalicelib.tracking.tokens import BadToken, Expired, Link, LinkPart, Message, MessageTokens
+from chalicelib.tracking.model import AMP_OPEN, CLICK, LIST_UNSUBSCRIBE, OPEN, Link, Message
+from chalicelib.tracking.tokens import BadToken, Expired, LinkPart, MessageTokens
 from tests.unit.tracking.examples import NINE, TRANSMISSION, message
 
 DAY = 86_400
@@ -35,7 +36,7 @@ def test_a_token_holds_what_it_was_made_of(
     about = Message(account, subaccount, message_id, first, recipient, tokens.last_day(NINE))
     issuer = MessageTokens(about)
     assert tokens.read(link.kind, issuer.token_of(LinkPart(link))) == (about, link)
-    assert tokens.read(tokens.OPEN, issuer.token(tokens.OPEN)) == (about, None)
+    assert tokens.read(OPEN, issuer.token(OPEN)) == (about, None)
 
 
 @settings(max_examples=200)
@@ -47,13 +48,13 @@ def test_an_altered_token_is_refused(data: st.DataObject) -> None:
         st.sampled_from(CHARACTERS + "é\0 ").filter(lambda c: c != token[position])
     )
     with pytest.raises(BadToken):
-        tokens.read(tokens.CLICK, token[:position] + character + token[position + 1 :])
+        tokens.read(CLICK, token[:position] + character + token[position + 1 :])
 
 
 @given(token=st.text() | st.text(alphabet=CHARACTERS))
 @settings(max_examples=100)
 def test_what_nobody_signed_is_refused(token: str) -> None:
-    for kind in (tokens.OPEN, tokens.CLICK, tokens.LIST_UNSUBSCRIBE, "f/\ud800"):
+    for kind in (OPEN, CLICK, LIST_UNSUBSCRIBE, "f/\ud800"):
         with pytest.raises(BadToken):
             tokens.read(kind, token)
 
@@ -62,15 +63,15 @@ def test_the_unsigned_form_of_a_token_is_refused() -> None:
     forged = base64.urlsafe_b64encode(b"\x01" + bytes(16) + b"me@example.test").decode().rstrip("=")
     for token in (forged, f"{forged}.", f"{forged}..", f"{forged}...", f"..{'A' * 16}"):
         with pytest.raises(BadToken):
-            tokens.read(tokens.OPEN, token)
+            tokens.read(OPEN, token)
 
 
 def test_a_token_is_good_at_its_own_endpoint_only() -> None:
     issuer = MessageTokens(message())
     link = issuer.token_of(LinkPart(Link("https://example.com/")))
-    made = {kind: issuer.token(kind) for kind in (tokens.OPEN, tokens.AMP_OPEN, "t/u")}
-    for kind, token in [*made.items(), (tokens.CLICK, link)]:
-        for other in {tokens.OPEN, tokens.AMP_OPEN, "t/u", tokens.CLICK, "f/x"} - {kind}:
+    made = {kind: issuer.token(kind) for kind in (OPEN, AMP_OPEN, "t/u")}
+    for kind, token in [*made.items(), (CLICK, link)]:
+        for other in {OPEN, AMP_OPEN, "t/u", CLICK, "f/x"} - {kind}:
             with pytest.raises(BadToken):
                 tokens.read(other, token)
 
@@ -79,14 +80,14 @@ def test_a_link_of_one_message_cannot_be_put_into_another() -> None:
     link = LinkPart(Link("https://example.com/"))
     one, other = MessageTokens(message(1)), MessageTokens(message(2))
     with pytest.raises(BadToken):
-        tokens.read(tokens.CLICK, one.token_of(link).replace(one.text, other.text))
+        tokens.read(CLICK, one.token_of(link).replace(one.text, other.text))
 
 
 def test_a_link_cannot_be_put_in_place_of_another() -> None:
     issuer = MessageTokens(message())
     mine, evil = LinkPart(Link("https://example.com/")), LinkPart(Link("https://evil.example/"))
     with pytest.raises(BadToken):
-        tokens.read(tokens.CLICK, issuer.token_of(mine).replace(mine.text, evil.text))
+        tokens.read(CLICK, issuer.token_of(mine).replace(mine.text, evil.text))
 
 
 def test_the_path_of_a_sublink_is_signed() -> None:
@@ -96,20 +97,33 @@ def test_the_path_of_a_sublink_is_signed() -> None:
         tokens.read("f/android", token)
 
 
+def test_no_part_of_a_path_can_be_read_as_part_of_the_link() -> None:
+    issuer = MessageTokens(message())
+    part = LinkPart(Link("https://example.com/", sub="ab"))
+    tag = issuer.tag(part)
+    for kind, link in (
+        ("f/a", f"b{part.text}"),
+        ("f/", f"ab{part.text}"),
+        ("f/abA", part.text[1:]),
+    ):
+        with pytest.raises(BadToken):
+            tokens.read(kind, f"{issuer.text}.{link}.{tag}")
+
+
 def test_a_token_works_for_a_year() -> None:
-    token = MessageTokens(message()).token(tokens.OPEN)
+    token = MessageTokens(message()).token(OPEN)
     made = NINE / 1000
     with clock.use(lambda: made + 365 * DAY):
-        tokens.read(tokens.OPEN, token)
+        tokens.read(OPEN, token)
     with clock.use(lambda: made + 366 * DAY), pytest.raises(Expired):
-        tokens.read(tokens.OPEN, token)
+        tokens.read(OPEN, token)
 
 
 def test_an_expired_token_is_still_known_as_ours() -> None:
-    token = MessageTokens(message()).token(tokens.OPEN)
+    token = MessageTokens(message()).token(OPEN)
     with clock.use(lambda: NINE / 1000 + 400 * DAY):
-        assert tokens.is_genuine(tokens.OPEN, token)
-    assert not tokens.is_genuine(tokens.OPEN, token[:-1])
+        assert tokens.is_genuine(OPEN, token)
+    assert not tokens.is_genuine(OPEN, token[:-1])
 
 
 def test_the_url_of_an_ordinary_link_is_short() -> None:

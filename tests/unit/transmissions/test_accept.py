@@ -1,23 +1,34 @@
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import pytest
 
-from chalicelib.core import clock, queues
+from chalicelib.accounts import usage
+from chalicelib.core import clock, due, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
+from chalicelib.recipient_lists import store as lists
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
+from chalicelib.templates import store as templates
+from chalicelib.templates import uses as template_uses
+from chalicelib.templates.model import Edit, new_template
+from chalicelib.transmissions import store
 from chalicelib.transmissions.accept import accept
 from tests.fake_cloud import queued
+from tests.unit.ab_tests.examples import START, by_percent, stored
+from tests.unit.ip_pools.examples import make_pool
 from tests.unit.people import make_account, make_subaccount
+from tests.unit.recipient_lists.examples import saved
 from tests.unit.sending_domains.examples import domain
 from tests.unit.transmissions.examples import CREATED, OPTIONS, body, content
 
+OPENS_OFF = {"open_tracking": False}
 CALLER = Caller(Scope(1, PRIMARY), "key", frozenset({"transmissions/modify"}))
 
 
@@ -89,6 +100,7 @@ def test_bad_recipients_are_told_and_the_others_are_sent_to() -> None:
         ({"click_tracking": False}, {"click_tracking": False}),
         ({"transactional": True}, {"transactional": True}),
         ({"ip_pool": "fast"}, {"ip_pool": "fast"}),
+        ({"inline_css": True, "dkim_key": "s1"}, {"inline_css": True, "dkim_key": "s1"}),
     ],
 )
 @pytest.mark.spec("2.1-t11")
@@ -96,7 +108,9 @@ def test_bad_recipients_are_told_and_the_others_are_sent_to() -> None:
 @pytest.mark.spec("2.1-t13")
 @pytest.mark.spec("2.1-t14")
 @pytest.mark.spec("2.1-t15")
+@pytest.mark.spec("2.1-t16")
 def test_options_in_force_are_those_given_over_the_defaults(given: Any, changed: Any) -> None:
+    make_pool("fast")
     assert accepted(body(options=given)).transmission.options == OPTIONS | changed
 
 
@@ -155,6 +169,194 @@ def test_a_sender_of_a_verified_domain_is_accepted(sender: Any) -> None:
 )
 def test_a_sender_whose_domain_a_template_makes_is_left_to_generation(sender: Any) -> None:
     assert accepted(content(**{"from": sender})).transmission.content["from"] == sender
+
+
+@pytest.mark.spec("2.1-t2")
+def test_the_domain_of_an_overriding_from_counts() -> None:
+    own, other = "a@mail.example.test", "a@elsewhere.test"
+    accepted(content(**{"from": other}) | {"override": {"from": own}})
+    assert refusal(body(override={"from": other})) == (400, "7001")
+    assert refusal(body(override={"from": {"email": other}})) == (400, "7001")
+
+
+RAW = "From: a@mail.example.test\nSubject: s\n\nHello {{name}}\n"
+
+
+class TestMessages:
+    def test_one_that_is_pre_built_is_kept_as_bytes_and_is_a_template(self) -> None:
+        sent = accepted(body(content={"email_rfc822": RAW})).transmission
+        assert (sent.raw, sent.content, sent.substitute) == (RAW.encode(), {}, True)
+
+    @pytest.mark.spec("2.2-r5")
+    @pytest.mark.spec("2.2-r4")
+    @pytest.mark.spec("2.2-r2")
+    @pytest.mark.parametrize("override", [{}, {"from": "a@mail.example.test"}])
+    @pytest.mark.parametrize(
+        "raw",
+        [
+            "no header at all\n\nx",
+            RAW.replace("Subject", "Content-Type: multipart/mixed\nSubject"),
+            RAW + ".\n",
+            RAW + "..stuffed\n",
+            RAW.replace("Subject", "Content-Type: text/x-amp-html\nSubject"),
+        ],
+    )
+    def test_one_that_breaks_a_rule_is_refused_whatever_is_overridden(
+        self, raw: str, override: Any
+    ) -> None:
+        given = body(content={"email_rfc822": raw}, override=override)
+        assert refusal(given) == (422, "3020")
+
+    @pytest.mark.parametrize("sender", ["", "From: nobody\n", "From: a@elsewhere.test\n"])
+    def test_its_from_is_checked(self, sender: str) -> None:
+        raw = RAW.replace("From: a@mail.example.test\n", sender)
+        assert refusal(body(content={"email_rfc822": raw})) == (400, "7001")
+
+
+class TestTemplates:
+    def make(self, **fields: Any) -> None:
+        given = body()["content"] | fields
+        new = new_template(Scope(1, 0), "welcome", Edit(published=True, options=OPENS_OFF))
+        assert templates.create(new, given)
+
+    def test_content_and_options_are_taken_at_once(self) -> None:
+        self.make(subject="Stored")
+        sent = accepted(body(content={"template_id": "welcome"})).transmission
+        assert sent.content == body()["content"] | {"subject": "Stored"}
+        assert sent.options == OPTIONS | {"open_tracking": False, "initial_open": False}
+        assert (sent.template_id, sent.template_version, sent.resolved) == ("welcome", "1", True)
+
+    def test_its_from_is_checked(self) -> None:
+        self.make(**{"from": "a@elsewhere.test"})
+        assert refusal(body(content={"template_id": "welcome"})) == (400, "7001")
+
+    @pytest.mark.spec("4.1-r8")
+    def test_one_that_is_missing_is_refused(self) -> None:
+        assert refusal(body(content={"template_id": "welcome"})) == (422, "1603")
+
+
+class TestAbTests:
+    @pytest.fixture(autouse=True)
+    def _with_a_test(self, _with_a_domain: None) -> None:
+        for name in ("t0", "t1"):
+            new = new_template(Scope(1, 0), name, Edit(published=True))
+            assert templates.create(new, body()["content"] | {"subject": name})
+        stored(by_percent(50, 50))
+
+    def test_a_recipient_gets_a_template_of_the_test(self) -> None:
+        with clock.use(lambda: START / 1000):
+            sent = accepted(body(content={"ab_test_id": "welcome"})).transmission
+        assert sent.ab_test == {"id": "welcome", "version": 1}
+        assert sent.content["subject"] == sent.template_id
+        assert sent.template_id in ("t0", "t1")
+
+    @pytest.mark.parametrize(
+        "to", [[{"address": "r@example.test"}] * 2, [], {"list_id": "friends"}]
+    )
+    def test_it_goes_to_a_single_recipient(self, to: Any) -> None:
+        given = body(content={"ab_test_id": "welcome"}, recipients=to)
+        assert refusal(given) == (422, "1300")
+
+    @pytest.mark.spec("4.1-r8")
+    def test_one_that_is_missing_is_refused(self) -> None:
+        assert refusal(body(content={"ab_test_id": "unknown"})) == (422, "1603")
+
+
+class TestLists:
+    @pytest.mark.spec("2.1-t3")
+    def test_a_stored_list_is_counted_noted_and_cut_into_chunks_later(self) -> None:
+        named = saved(count=3)
+        result = accept(CALLER, body(recipients={"list_id": "friends"}))
+        (received,) = [queues.read(each) for each in queued("generation")]
+        assert received.head == {"transmission": result.id, "start": True}
+        record = store.get(result.id)
+        assert record is not None
+        assert (result.count, record.recipients) == (3, 3)
+        assert record.list_ref == {"id": "friends", "version": named.version}
+        assert record.transmission.uses == {"list": "friends"}
+        assert record.transmission.resolved
+        assert usage.used(1)[0].day == 3
+
+    def test_one_that_is_missing_or_not_the_senders_is_refused(self) -> None:
+        saved()
+        assert refusal(body(recipients={"list_id": "enemies"})) == (422, "1603")
+        domains.create(domain("sub.test", subaccount_id=make_subaccount().id))
+        caller = Caller(Scope(1, 1), "key", frozenset())
+        given = content(**{"from": "a@sub.test"}) | {"recipients": {"list_id": "friends"}}
+        assert refusal(given, caller) == (422, "1603")
+
+    def test_one_that_a_refused_transmission_named_is_free_again(self) -> None:
+        saved()
+        given = content(**{"from": "a@elsewhere.test"}) | {"recipients": {"list_id": "friends"}}
+        assert refusal(given) == (400, "7001")
+        lists.check_unused(1, "friends")
+
+
+@pytest.mark.spec("3-t9")
+@pytest.mark.spec("2.1-t19")
+class TestScheduling:
+    OPTIONS: ClassVar = {"start_time": clock.iso_offset(CREATED / 1000 + 3600)}
+
+    @pytest.fixture(autouse=True)
+    def _an_hour_before(self, _with_a_domain: None) -> Iterator[None]:
+        with clock.use(lambda: CREATED / 1000):
+            yield
+
+    def test_it_is_stored_with_its_recipients_and_is_due_at_its_time(self) -> None:
+        result = accept(CALLER, body(options=self.OPTIONS))
+        start = CREATED + 3_600_000
+        assert (result.count, result.start_ms) == (1, start)
+        assert queued("generation") == []
+        assert due.find("transmissions", start - 1) == []
+        assert [entry.key for entry in due.find("transmissions", start)] == [result.id]
+        assert store.get_recipients(result.id) == [{"email": "r@example.test"}]
+        record = store.get(result.id)
+        assert record is not None
+        assert (record.state, record.transmission.start_ms) == ("submitted", start)
+        assert usage.used(1)[0].day == 1
+
+    def test_what_it_names_is_not_resolved_yet_and_is_kept_for_it(self) -> None:
+        TestTemplates().make()
+        named = saved()
+        to = {"list_id": "friends"}
+        content = {"template_id": "welcome"}
+        result = accept(CALLER, body(content=content, recipients=to, options=self.OPTIONS))
+        record = store.get(result.id)
+        assert record is not None
+        sent = record.transmission
+        assert (sent.resolved, sent.content, sent.options) == (
+            False,
+            content,
+            {"ip_pool": "default"},
+        )
+        assert sent.uses == {"template": [None, "welcome"], "list": "friends"}
+        assert record.list_ref["version"] == named.version
+        with pytest.raises(ServiceError, match="in use"):
+            template_uses.delete(Scope(1, 0), "welcome")
+
+    def test_what_is_refused_is_kept_from_nobody(self) -> None:
+        TestTemplates().make(**{"from": "a@elsewhere.test"})
+        saved()
+        for to in ({"list_id": "friends"}, [{"address": "r@example.test"}], []):
+            given = {"content": {"template_id": "welcome"}, "options": self.OPTIONS}
+            refusal(given | {"recipients": to})
+        assert due.find("transmissions", CREATED * 2) == []
+        lists.check_unused(1, "friends")
+        assert template_uses.delete(Scope(1, 0), "welcome")
+
+    def test_a_time_that_has_passed_is_at_once(self) -> None:
+        past = clock.iso_offset(CREATED / 1000 - 1)
+        found = accepted(body(options={"start_time": past}))
+        assert found.transmission.start_ms == 0
+        assert "start_time" not in found.transmission.options
+
+
+def test_a_transmission_under_an_id_of_its_own_is_sent_once() -> None:
+    results = [accept(CALLER, body(), "191930000000000009") for _ in range(2)]
+    assert {result.id for result in results} == {"191930000000000009"}
+    units = {queues.read(each).head["chunk"] for each in queued("generation")}
+    assert units == {0}
+    assert usage.used(1)[0].day == 1
 
 
 def test_what_is_refused_leaves_nothing_behind() -> None:

@@ -219,7 +219,7 @@ class TestResolved:
 @pytest.mark.usefixtures("cloud")
 class TestAbTests:
     @pytest.fixture(autouse=True)
-    def _with_templates(self) -> None:
+    def _with_templates(self, cloud: None) -> None:
         for name in ("t0", "t1"):
             make_template(name, content=CONTENT | {"subject": name})
 

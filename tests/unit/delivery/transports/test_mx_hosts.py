@@ -11,8 +11,9 @@ import dns.message
 import dns.resolver
 import pytest
 
+from chalicelib.core.ip_addresses import is_public
 from chalicelib.delivery.outcome import Failed, Retry
-from chalicelib.delivery.transports.mx_hosts import MOST_HOSTS, MailHosts, Unroutable, is_public
+from chalicelib.delivery.transports.mx_hosts import MOST_HOSTS, MailHosts, Unroutable
 
 
 @dataclass

@@ -1,0 +1,138 @@
+"""What a transmission names besides its content must exist and be the sender's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.core.errors import ServiceError
+from chalicelib.sending_domains import key_store
+from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.key_model import NamedKey
+from chalicelib.sending_domains.model import INVALID, VALID, DkimKey, DomainStatus
+from chalicelib.tracking_domains import store as tracking_domains
+from chalicelib.tracking_domains.model import TrackingDomain
+from chalicelib.transmissions.checks import check_options
+from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.sender import Sender, find_sender
+from tests.fake_cloud import aws_requests
+from tests.unit.ip_pools.examples import make_pool
+from tests.unit.people import make_account
+from tests.unit.sending_domains.examples import domain
+from tests.unit.transmissions.examples import transmission
+
+NAME = "mail.example.test"
+
+
+@pytest.fixture(autouse=True)
+def _with_a_domain(cloud: None) -> None:
+    make_account()
+    domains.create(domain())
+
+
+def sender(name: str | None = NAME) -> Sender:
+    return find_sender(1, None, name)
+
+
+def checked(options: Any = None, **fields: Any) -> Transmission:
+    return check_options(transmission(options=options or {}, **fields), sender())
+
+
+def refusal(options: Any = None, **fields: Any) -> tuple[int, str]:
+    with pytest.raises(ServiceError) as refused:
+        checked(options, **fields)
+    return refused.value.status, refused.value.errors[0]["code"]
+
+
+def test_nothing_is_read_for_what_is_not_named() -> None:
+    who = sender()
+    with aws_requests() as made:
+        check_options(transmission(options={}), who)
+    assert made == []
+
+
+@pytest.mark.spec("2.1-t15")
+def test_a_pool_is_named_by_its_id_in_any_case() -> None:
+    name = make_pool("Fast mail")
+    for given in (name, name.upper()):
+        assert checked({"ip_pool": given}).options["ip_pool"] == name
+    assert checked({}).options["ip_pool"] == "default"
+    assert refusal({"ip_pool": "slow"}) == (422, "1300")
+
+
+@pytest.mark.spec("2.1-t17")
+@pytest.mark.spec("4.1-r7")
+@pytest.mark.spec("7-t14")
+class TestDkimKey:
+    def named(self, selector: str, status: str, of: str = NAME) -> None:
+        key = DkimKey(selector, of, "MIIBpublic", b"sealed")
+        found = domains.get(of)
+        assert found is not None
+        assert key_store.add(found, NamedKey(f"id-{selector}", key, 0.0, status))
+
+    def test_a_verified_one_of_the_sending_domain_is_taken(self) -> None:
+        self.named("s2", VALID)
+        for name in ("s1", "s2", "S2", "id-s2"):
+            checked({"dkim_key": name})
+
+    def test_one_that_is_unknown_unverified_or_anothers_is_refused(self) -> None:
+        self.named("s2", INVALID)
+        domains.create(domain("other.test"))
+        self.named("s3", VALID, "other.test")
+        for name in ("s2", "s3", "s9", "x" * 5000, "é"):
+            assert refusal({"dkim_key": name}) == (400, "1100")
+
+    def test_the_domains_own_is_refused_while_it_is_not_verified(self) -> None:
+        status = DomainStatus(ownership_verified=True, dkim_status=INVALID)
+        domains.create(domain("new.test", status=status))
+        with pytest.raises(ServiceError, match="verified DKIM key"):
+            check_options(transmission(options={"dkim_key": "s1"}), sender("new.test"))
+
+    def test_it_is_looked_up_later_where_a_template_makes_the_from(self) -> None:
+        check_options(transmission(options={"dkim_key": "s9"}), sender(None))
+
+
+@pytest.mark.spec("2.1-t9")
+class TestReturnPath:
+    def test_its_domain_takes_bounces_and_is_the_senders(self) -> None:
+        checked(return_path=f"anything@{NAME}")
+        domains.create(domain("plain.test", status=DomainStatus(ownership_verified=True)))
+        domains.create(domain("other.test", account=2))
+        domains.create(domain("sub.test", subaccount_id=7))
+        for name in ("plain.test", "other.test", "sub.test", "unknown.test"):
+            assert refusal(return_path=f"b@{name}") == (400, "7001")
+
+    @pytest.mark.parametrize("text", ["nobody", NAME, f"@{NAME}", f"a b@{NAME}"])
+    def test_it_is_an_address(self, text: str) -> None:
+        assert refusal(return_path=text) == (422, "1300")
+
+    def test_an_enterprise_account_may_use_any(self) -> None:
+        make_account(2, service_level="enterprise")
+        sent = transmission(account_id=2, options={}, return_path="me@anywhere.test")
+        check_options(sent, find_sender(2, None, None))
+
+
+@pytest.mark.spec("2.1-t10")
+@pytest.mark.spec("4.1-r9")
+@pytest.mark.spec("7-t15")
+class TestTrackingDomain:
+    def make(self, name: str, status: str = VALID, **fields: Any) -> None:
+        known = {"account_id": 1, "created": 0.0, "cname_status": status} | fields
+        assert tracking_domains.create(TrackingDomain(name, **known))
+
+    def test_it_is_a_verified_one_of_the_sender(self) -> None:
+        self.make("t.example.test")
+        checked(tracking_domain="t.example.test")
+        self.make("new.test", "unverified")
+        self.make("other.test", account_id=2)
+        self.make("sub.test", subaccount_id=7)
+        for name in ("new.test", "other.test", "sub.test", "unknown.test", "no domain"):
+            status, code = refusal(tracking_domain=name)
+            assert (status, code) == (400, "1200")
+
+    def test_a_subaccount_may_use_its_own_and_the_primary_accounts(self) -> None:
+        self.make("t.example.test")
+        self.make("sub.test", subaccount_id=7)
+        for name in ("t.example.test", "sub.test"):
+            checked(subaccount_id=7, tracking_domain=name)

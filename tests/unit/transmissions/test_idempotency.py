@@ -1,0 +1,231 @@
+"""A request that is repeated under the same key is answered again, not sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.core import aws, clock
+from chalicelib.core.errors import ServiceError
+from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
+from chalicelib.transmissions import idempotency
+from chalicelib.transmissions.idempotency import (
+    CLAIM_SECONDS,
+    RETENTION,
+    Claim,
+    Replay,
+    check_key,
+    claim,
+    complete,
+    release,
+)
+from tests.fake_cloud import aws_requests, stored_objects
+from tests.unit.transmissions.examples import CREATED, body
+
+OWNER = Scope(1, 0)
+BODY = body()
+ANSWER = Replay(200, {"results": {"id": "é", "total_accepted_recipients": 1}})
+
+
+class Time:
+    now = CREATED / 1000
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time(cloud: None) -> Iterator[Time]:
+    moving = Time()
+    with clock.use(moving):
+        yield moving
+
+
+def claimed(key: str = "k", scope: Scope = OWNER, data: Any = BODY) -> Claim:
+    found = claim(scope, key, data)
+    assert isinstance(found, Claim)
+    return found
+
+
+def refusal(key: str = "k", data: Any = BODY) -> tuple[int, str]:
+    with pytest.raises(ServiceError) as refused:
+        claim(OWNER, key, data)
+    return refused.value.status, refused.value.errors[0]["code"]
+
+
+def is_free(data: Any) -> bool:
+    return isinstance(claim(OWNER, "k", data), Claim)
+
+
+@pytest.mark.spec("4.1-r1")
+@pytest.mark.spec("7-t20")
+@pytest.mark.spec("8-t3")
+class TestKeys:
+    @pytest.mark.parametrize("key", ["a", "A-Z_0.9", "-", "x" * 255])
+    def test_letters_digits_dots_underscores_and_hyphens_make_a_key(self, key: str) -> None:
+        check_key(key)
+
+    @pytest.mark.parametrize("key", ["", "x" * 256, "a b", "a\n", "é", "a/b", "٣", "a#b", "\ud800"])
+    def test_anything_else_is_refused(self, key: str) -> None:
+        with pytest.raises(ServiceError) as refused:
+            check_key(key)
+        assert (refused.value.status, refused.value.errors[0]["code"]) == (400, "1602")
+
+
+@pytest.mark.spec("4.1-r3")
+class TestRepeating:
+    def test_a_request_that_was_answered_is_answered_again(self, time: Time) -> None:
+        complete(claimed(), ANSWER, 0.0)
+        assert claim(OWNER, "k", BODY) == ANSWER
+
+    def test_the_order_of_its_fields_makes_no_other_body(self, time: Time) -> None:
+        complete(claimed(data={"a": 1, "b": {"c": 2, "d": [3]}}), ANSWER, 0.0)
+        assert claim(OWNER, "k", {"b": {"d": [3], "c": 2}, "a": 1}) == ANSWER
+
+    @pytest.mark.spec("4.1-r5")
+    @pytest.mark.spec("7-t18")
+    @pytest.mark.parametrize("finished", [True, False])
+    def test_another_body_under_the_key_is_refused(self, time: Time, finished: bool) -> None:
+        mine = claimed()
+        if finished:
+            complete(mine, ANSWER, 0.0)
+        for other in (body(campaign_id="x"), body(metadata={}), {}, None, [BODY]):
+            assert refusal(data=other) == (409, "1600")
+
+    @pytest.mark.spec("4.1-r4")
+    @pytest.mark.spec("7-t19")
+    def test_a_request_whose_first_is_in_progress_is_refused(self, time: Time) -> None:
+        claimed()
+        time.now += CLAIM_SECONDS - 0.001
+        assert refusal() == (409, "1601")
+
+    def test_an_answer_of_any_size_is_kept(self, time: Time) -> None:
+        noise = [f"{number * 7919 % 1_000_003:x}" for number in range(60_000)]
+        large = Replay(200, {"results": {"rcpt_to_errors": noise}})
+        mine = claimed()
+        complete(mine, large, 0.0)
+        assert claim(OWNER, "k", BODY) == large
+        assert stored_objects() == [f"transmissions/{mine.transmission_id}/answer"]
+
+    def test_a_claim_and_its_answer_cost_two_requests_and_a_repeat_one(self, time: Time) -> None:
+        with aws_requests() as made:
+            complete(claimed(), ANSWER, 0.0)
+            claim(OWNER, "k", BODY)
+        assert [each.operation for each in made] == ["PutItem"] * 3
+
+
+@pytest.mark.spec("4.1-r2")
+def test_keys_belong_to_an_account_and_a_subaccount(time: Time) -> None:
+    scopes = [OWNER, Scope(1, 7), Scope(1, 8), Scope(2, 0), Scope(2, 7)]
+    ids = {claimed(scope=scope, data={"of": str(scope)}).transmission_id for scope in scopes}
+    assert len(ids) == len(scopes)
+
+
+@pytest.mark.spec("8-t3")
+class TestRetention:
+    @pytest.mark.parametrize("ahead", [0.0, -100.0, 86_400.0])
+    def test_an_answer_is_kept_for_a_day_after_it_was_given_or_the_send_time(
+        self, time: Time, ahead: float
+    ) -> None:
+        mine = claimed()
+        time.now += 5
+        complete(mine, ANSWER, time.now + ahead if ahead else 0.0)
+        time.now += max(ahead, 0.0) + RETENTION - 1
+        assert claim(OWNER, "k", BODY) == ANSWER
+        time.now += 1
+        assert claimed().transmission_id != mine.transmission_id
+
+    def test_a_key_that_has_expired_may_be_used_for_another_body(self, time: Time) -> None:
+        complete(claimed(), ANSWER, 0.0)
+        time.now += RETENTION
+        assert is_free(body(campaign_id="x"))
+
+
+class TestTakingOver:
+    def test_the_claim_of_a_process_that_died_goes_on_as_the_same_transmission(
+        self, time: Time
+    ) -> None:
+        first = claimed()
+        time.now += CLAIM_SECONDS
+        second = claimed()
+        assert second.transmission_id == first.transmission_id
+        assert refusal() == (409, "1601")
+        complete(second, ANSWER, 0.0)
+        assert claim(OWNER, "k", BODY) == ANSWER
+
+    def test_another_body_does_not_take_it_over(self, time: Time) -> None:
+        claimed()
+        time.now += CLAIM_SECONDS
+        assert refusal(data=body(campaign_id="x")) == (409, "1600")
+
+    def test_of_two_who_would_take_it_over_one_does(self, time: Time) -> None:
+        claimed()
+        time.now += CLAIM_SECONDS
+        answers: list[Claim | Replay] = []
+
+        def compete(**_: Any) -> None:
+            if not answers:
+                answers.append(ANSWER)
+                time.now += 0.001
+                answers[0] = claimed()
+
+        events: Any = aws.dynamodb().meta.events
+        events.register("before-call.dynamodb.UpdateItem", compete)
+        try:
+            assert refusal() == (409, "1601")
+        finally:
+            events.unregister("before-call.dynamodb.UpdateItem", compete)
+        assert isinstance(answers[0], Claim)
+
+    def test_an_answer_that_comes_after_all_counts(self, time: Time) -> None:
+        slow = claimed()
+        time.now += CLAIM_SECONDS
+        release(claimed())  # who took it over was refused
+        complete(slow, ANSWER, 0.0)
+        assert claim(OWNER, "k", BODY) == ANSWER
+
+
+class TestReleasing:
+    def test_the_key_of_a_request_that_was_refused_is_free(self, time: Time) -> None:
+        release(claimed())
+        assert is_free(body(campaign_id="x"))
+
+    @pytest.mark.parametrize("answered", [True, False])
+    def test_a_claim_that_another_took_over_is_not_given_back(
+        self, time: Time, answered: bool
+    ) -> None:
+        slow = claimed()
+        time.now += CLAIM_SECONDS
+        other = claimed()
+        if answered:
+            complete(other, ANSWER, 0.0)
+        release(slow)
+        if answered:
+            assert claim(OWNER, "k", BODY) == ANSWER
+        else:
+            assert refusal() == (409, "1601")
+
+
+def test_a_claim_whose_answer_was_lost_is_one_when_the_client_makes_it_again(
+    time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = idempotency._transmissions.put
+
+    def twice(*arguments: Any, **options: Any) -> None:
+        real(*arguments, **options)
+        real(*arguments, **options)
+
+    monkeypatch.setattr(idempotency._transmissions, "put", twice)
+    assert claimed().lease == time.now + CLAIM_SECONDS
+
+
+def test_the_record_goes_away_when_it_does_not_count_any_more(time: Time) -> None:
+    mine = claimed()
+    found = aws.dynamodb().get_item(
+        TableName=settings().table("transmissions"),
+        Key={"pk": {"S": mine.pk}, "sk": {"S": "idempotency"}},
+    )
+    assert found["Item"]["expires"] == {"N": str(int(time.now) + RETENTION)}

@@ -1,0 +1,254 @@
+"""Transmissions that start later: started when they are due, or cancelled before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock, due, queues
+from chalicelib.core.errors import ServiceError
+from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
+from chalicelib.recipient_lists import store as lists
+from chalicelib.transmissions import scheduling, store
+from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, Transmission
+from chalicelib.transmissions.scheduling import cancel, cancel_campaign, owned, start_due
+from chalicelib.transmissions.submit import submit
+from chalicelib.transmissions.uses import noted, use_list
+from tests.fake_cloud import aws_requests, queued
+from tests.unit.recipient_lists.examples import saved
+from tests.unit.transmissions.examples import CREATED, meter, recipients, transmission
+
+ACCOUNT = Scope(1, None)
+HOUR = 3600.0
+FIRST = transmission().id
+
+
+class Time:
+    now = CREATED / 1000
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def time(cloud: None) -> Iterator[Time]:
+    moving = Time()
+    with clock.use(moving):
+        yield moving
+
+
+def schedule(number: int = 1, seconds: float = HOUR, **fields: Any) -> Transmission:
+    """Store a transmission that starts some time after the first moment of the test."""
+    sent = transmission(
+        id=str(191930000000000000 + number),
+        start_ms=CREATED + int(seconds * 1000),
+        resolved=False,
+        **fields,
+    )
+    submit(sent, recipients(3), meter())
+    return sent
+
+
+def starts() -> list[str]:
+    """Return which transmissions the queue asks to start."""
+    heads = [queues.read(each).head for each in queued("generation")]
+    assert all(head["start"] is True for head in heads)
+    return [head["transmission"] for head in heads]
+
+
+def state(transmission_id: str = FIRST) -> str:
+    record = store.get(transmission_id)
+    assert record is not None
+    return record.state
+
+
+def refusal(transmission_id: str = FIRST, scope: Scope = ACCOUNT) -> tuple[int, str]:
+    with pytest.raises(ServiceError) as refused:
+        cancel(scope, transmission_id)
+    return refused.value.status, refused.value.errors[0]["code"]
+
+
+@pytest.mark.spec("3-t9")
+class TestStarting:
+    def test_what_is_due_is_started_once_the_longest_due_first(self, time: Time) -> None:
+        for number, seconds in ((1, 30.0), (2, 10.0), (3, HOUR)):
+            schedule(number, seconds)
+        time.now += 9.999
+        start_due()
+        assert starts() == []
+        time.now += 50
+        start_due()
+        assert starts() == ["191930000000000002", "191930000000000001"]
+        start_due()
+        assert starts() == []
+
+    def test_what_became_due_while_nobody_looked_is_started(self, time: Time) -> None:
+        schedule(1, 10.0)
+        time.now += 5 * 86_400
+        start_due()
+        assert starts() == [FIRST]
+
+    def test_all_that_is_due_at_one_time_is_started_then(self, time: Time) -> None:
+        for number in range(230):
+            due.add(due.Due("transmissions", CREATED, str(number)))
+        start_due()
+        assert len(starts()) == 230
+
+    def test_a_start_that_was_interrupted_is_asked_for_again(
+        self, time: Time, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        schedule(1, 10.0)
+        time.now += 60
+        with monkeypatch.context() as broken:
+            broken.setattr(due, "remove", lambda _: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                start_due()
+        start_due()
+        assert starts() == [FIRST, FIRST]
+
+    def test_asking_when_nothing_is_due_costs_one_request(self, time: Time) -> None:
+        schedule()
+        with aws_requests() as made:
+            start_due()
+        assert [each.operation for each in made] == ["Query"]
+
+
+class TestCancelling:
+    def test_what_has_not_started_is_cancelled_for_good(self, time: Time) -> None:
+        schedule()
+        cancel(ACCOUNT, FIRST)
+        assert state() == CANCELED
+        time.now += 2 * HOUR
+        start_due()
+        assert starts() == []
+        assert refusal() == (409, "2006")
+
+    @pytest.mark.parametrize(("left", "cancelled"), [(660.0, True), (659.999, False)])
+    def test_it_is_cancelled_until_eleven_minutes_before(
+        self, time: Time, left: float, cancelled: bool
+    ) -> None:
+        assert settings().cancel_margin == 660
+        schedule()
+        time.now += HOUR - left
+        if cancelled:
+            cancel(ACCOUNT, FIRST)
+        else:
+            assert refusal() == (409, "2003")
+            assert state() == SUBMITTED
+
+    def test_what_starts_at_once_or_has_started_is_not(self) -> None:
+        sent = transmission()
+        submit(sent, recipients(1), meter())
+        assert refusal() == (409, "2006")
+        later = schedule(2)
+        assert store.start(later)
+        assert refusal(later.id) == (409, "2006")
+
+    def test_of_a_start_and_a_cancellation_at_once_the_first_counts(
+        self, time: Time, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sent = schedule()
+        real = store.cancel
+
+        def after_a_start(given: Transmission) -> bool:
+            assert store.start(sent)
+            return real(given)
+
+        monkeypatch.setattr(store, "cancel", after_a_start)
+        assert refusal() == (409, "2006")
+        assert state() == GENERATING
+        monkeypatch.undo()
+        other = schedule(2)
+        cancel(ACCOUNT, other.id)
+        assert not store.start(other)
+        assert state(other.id) == CANCELED
+
+    @pytest.mark.parametrize("name", ["191930000000000009", "abc", "", "²", "1" * 4000, "../x"])
+    def test_what_does_not_exist_is_not_found(self, name: str) -> None:
+        schedule()
+        assert refusal(name) == (404, "1600")
+
+    def test_what_can_be_no_id_is_not_looked_up(self) -> None:
+        with aws_requests() as made:
+            for name in ("abc", "", "²", "1" * 4000):
+                assert refusal(name) == (404, "1600")
+        assert made == []
+
+    def test_only_its_own_part_of_its_own_account_cancels_it(self) -> None:
+        schedule(1, subaccount_id=7)
+        schedule(2)
+        for scope in (Scope(2, None), Scope(1, 0), Scope(1, 8)):
+            assert refusal(FIRST, scope) == (404, "1600")
+        assert refusal("191930000000000002", Scope(1, 7)) == (404, "1600")
+        cancel(Scope(1, 7), FIRST)
+        cancel(Scope(1, 0), "191930000000000002")
+
+    def test_the_list_that_it_would_go_to_is_free_again(self, time: Time) -> None:
+        named = saved()
+        sent = transmission(start_ms=CREATED + 3_600_000, resolved=False)
+        use_list(sent, "friends")
+        submit(replace(sent, uses=noted(None, named)), named, meter())
+        time.now += HOUR - 661
+        cancel(ACCOUNT, FIRST)
+        time.now += 600
+        lists.check_unused(1, "friends")
+
+
+class TestCancellingACampaign:
+    def test_each_recipient_of_it_is_told_and_others_are_left_alone(self, time: Time) -> None:
+        schedule(1, campaign_id="spring")
+        schedule(2, campaign_id="summer")
+        schedule(3, campaign_id="spring", subaccount_id=7)
+        submit(transmission(id="191930000000000004", campaign_id="spring"), recipients(1), meter())
+        queued("generation")
+        cancel_campaign(Scope(1, 0), "spring")
+        assert starts() == [FIRST]
+        record = store.get(FIRST)
+        assert record is not None
+        assert (record.state, record.transmission.resolved) == (CANCELED, True)
+        refusal = record.transmission.refusal
+        assert (refusal["type"], refusal["bounce_class"]) == ("bounce", "25")
+        time.now += 2 * HOUR
+        start_due()
+        assert sorted(starts()) == ["191930000000000002", "191930000000000003"]
+
+    def test_what_starts_soon_is_cancelled_as_well(self) -> None:
+        schedule(1, 10.0, campaign_id="spring")
+        cancel_campaign(ACCOUNT, "spring")
+        assert state() == CANCELED
+
+    def test_what_starts_meanwhile_is_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        sent = schedule(1, campaign_id="spring")
+        real = store.get
+
+        def after_a_start(name: str) -> Any:
+            found = real(name)
+            store.start(sent)
+            return found
+
+        monkeypatch.setattr(scheduling.store, "get", after_a_start)
+        cancel_campaign(ACCOUNT, "spring")
+        monkeypatch.undo()
+        assert state() == GENERATING
+        assert starts() == []
+
+    def test_doing_it_again_does_no_harm(self) -> None:
+        schedule(1, campaign_id="spring")
+        cancel_campaign(ACCOUNT, "spring")
+        cancel_campaign(ACCOUNT, "spring")
+        assert set(starts()) == {FIRST}
+        cancel_campaign(ACCOUNT, "unknown")
+        assert starts() == []
+
+
+def test_a_transmission_is_owned_by_its_part_of_the_account() -> None:
+    schedule(1, subaccount_id=7)
+    for scope in (ACCOUNT, Scope(1, 7)):
+        assert owned(scope, FIRST).transmission.subaccount_id == 7
+    for scope in (Scope(1, 0), Scope(1, 8), Scope(2, None)):
+        with pytest.raises(ServiceError, match="does not exist"):
+            owned(scope, FIRST)

@@ -1,0 +1,152 @@
+"""What a transmission needs until it has started cannot be changed or deleted meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.errors import ServiceError
+from chalicelib.core.scope import Scope
+from chalicelib.recipient_lists import store as lists
+from chalicelib.recipient_lists.store import PROTECTED_SECONDS
+from chalicelib.templates import store as templates
+from chalicelib.templates import uses as template_uses
+from chalicelib.templates.model import Edit, Template, new_template
+from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.uses import (
+    AFTER_START_SECONDS,
+    noted,
+    release,
+    use_list,
+    use_template,
+)
+from tests.fake_cloud import aws_requests
+from tests.unit.recipient_lists.examples import saved
+from tests.unit.transmissions.examples import CREATED, body, transmission
+
+NOW = CREATED / 1000
+HOUR = 3600.0
+
+
+class Time:
+    now = NOW
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def time(cloud: None) -> Iterator[Time]:
+    moving = Time()
+    with clock.use(moving):
+        yield moving
+
+
+def scheduled(seconds: float = HOUR, **fields: object) -> Transmission:
+    return replace(transmission(**fields), start_ms=CREATED + int(seconds * 1000))
+
+
+def list_is_in_use() -> bool:
+    try:
+        lists.check_unused(1, "friends")
+    except ServiceError:
+        return True
+    return False
+
+
+class TestLists:
+    def test_one_that_is_sent_to_at_once_is_in_use_until_some_time_after(self, time: Time) -> None:
+        found = saved()
+        assert use_list(transmission(), "friends").version == found.version
+        assert list_is_in_use()
+        time.now += AFTER_START_SECONDS
+        assert not list_is_in_use()
+
+    def test_one_that_is_scheduled_may_change_until_ten_minutes_before(self, time: Time) -> None:
+        saved()
+        use_list(scheduled(), "friends")
+        time.now += HOUR - PROTECTED_SECONDS - 1
+        assert not list_is_in_use()
+        time.now += 1
+        assert list_is_in_use()
+        time.now += PROTECTED_SECONDS + AFTER_START_SECONDS - 1
+        assert list_is_in_use()
+
+    def test_a_start_that_comes_late_has_its_time_as_well(self, time: Time) -> None:
+        saved()
+        use_list(scheduled(), "friends")
+        time.now += 5 * HOUR  # the service was down
+        use_list(scheduled(), "friends")
+        assert list_is_in_use()
+        time.now += AFTER_START_SECONDS - 1
+        assert list_is_in_use()
+
+    @pytest.mark.spec("2.1-t3")
+    @pytest.mark.parametrize("name", ["enemies", "", "é", "x" * 5000])
+    def test_one_that_does_not_exist_is_refused(self, name: str) -> None:
+        saved()
+        with pytest.raises(ServiceError) as refused:
+            use_list(transmission(), name)
+        assert (refused.value.status, refused.value.errors[0]["code"]) == (422, "1603")
+
+    def test_a_name_that_no_list_can_have_is_not_looked_up(self) -> None:
+        with aws_requests() as made, pytest.raises(ServiceError):
+            use_list(transmission(), "x" * 5000)
+        assert made == []
+
+    def test_subaccounts_have_none(self) -> None:
+        saved()
+        with pytest.raises(ServiceError, match="does not exist"):
+            use_list(transmission(subaccount_id=7), "friends")
+
+
+class TestTemplates:
+    def make(self, subaccount: int | None = None) -> Template:
+        owner = Scope(1, subaccount or 0)
+        assert templates.create(new_template(owner, "welcome", Edit()), body()["content"])
+        found = templates.get(1, subaccount, "welcome")
+        assert found is not None
+        return found
+
+    @pytest.mark.spec("3-t5")
+    def test_one_that_is_scheduled_cannot_be_deleted_until_it_has_started(self, time: Time) -> None:
+        use_template(scheduled(), self.make())
+        time.now += HOUR + AFTER_START_SECONDS - 1
+        with pytest.raises(ServiceError) as refused:
+            template_uses.delete(Scope(1, 0), "welcome")
+        assert (refused.value.status, refused.value.errors[0]["code"]) == (409, "1602")
+        time.now += 1
+        assert template_uses.delete(Scope(1, 0), "welcome")
+
+
+class TestRelease:
+    @pytest.mark.parametrize("subaccount", [None, 7])
+    def test_what_was_in_use_is_free_and_repeating_it_does_no_harm(
+        self, subaccount: int | None
+    ) -> None:
+        template = TestTemplates().make(subaccount)
+        sent = scheduled(30.0)
+        use_template(sent, template)
+        named = saved()
+        use_list(sent, "friends")
+        used = noted(template, named)
+        for _ in range(2):
+            release(sent, used)
+        assert not list_is_in_use()
+        assert template_uses.delete(Scope(1, subaccount or 0), "welcome")
+
+    def test_another_transmission_uses_it_still(self) -> None:
+        named = saved()
+        use_list(transmission(), "friends")
+        use_list(transmission(id="191930000000000002"), "friends")
+        release(transmission(), noted(None, named))
+        assert list_is_in_use()
+
+    def test_nothing_is_asked_where_nothing_is_in_use(self) -> None:
+        assert noted(None, None) == {}
+        with aws_requests() as made:
+            release(transmission(), {})
+        assert made == []
