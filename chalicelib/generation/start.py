@@ -1,21 +1,22 @@
 """The start of a transmission that was not cut into chunks when it was accepted.
 
 That is one whose time has come, one that goes to a stored list, and one that was cancelled and
-tells so to each recipient. Starting twice does no harm: content that was resolved stays, and chunks
-have the same numbers.
+tells so to each recipient. Starting twice does no harm: the first start fixes content and
+recipients, and chunks have the same numbers.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 
 from chalicelib.core.errors import ServiceError
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.transmissions import store
-from chalicelib.transmissions.model import CANCELED, Json, Transmission
+from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, Json, Transmission
 from chalicelib.transmissions.resolve import find_content, refused, resolved
 from chalicelib.transmissions.store import Record
 from chalicelib.transmissions.submit import queue_chunks
@@ -30,11 +31,43 @@ def start(transmission_id: str) -> None:
     if record is None or (record.state == CANCELED and not record.transmission.refusal):
         _log.info("transmission %s is not started: it was cancelled", transmission_id)
         return
-    sent = _resolved(record)
-    if record.state != CANCELED and not store.start(sent):
+    try:
+        named = _list_of(record)
+    except ServiceError as refusal:
+        _log.warning("transmission %s has nobody to go to: %s", transmission_id, refusal)
+        store.cancel(record.transmission)
+        release(record.transmission, record.transmission.uses)
         return
-    queue_chunks(sent, _recipients(record, sent), record.chunk_size)
+    if record.state == SUBMITTED:
+        record = _final(record, named)
+        if not store.start(record):
+            start(transmission_id)  # it has started or was cancelled: what is stored counts
+            return
+    elif record.state == GENERATING and named and named.version != record.list_ref["version"]:
+        return  # all chunks had been queued when the list could be changed again
+    sent = record.transmission
+    queue_chunks(sent, _recipients(sent, named), record.chunk_size)
     release(sent, sent.uses)
+
+
+def _list_of(record: Record) -> RecipientList | None:
+    """Return the stored list that a transmission goes to, kept as it is; raises 422 without it.
+
+    It may have changed until ten minutes before the start.
+    """
+    if not record.list_ref:
+        return None
+    return use_list(record.transmission, record.list_ref["id"])
+
+
+def _final(record: Record, named: RecipientList | None) -> Record:
+    """Return the record with the content and the recipients that count from now on."""
+    record = replace(record, transmission=_resolved(record))
+    if named is None:
+        return record
+    chunks = -(-named.count // record.chunk_size)
+    ref = {"id": named.id, "version": named.version}
+    return replace(record, recipients=named.count, chunks=chunks, list_ref=ref)
 
 
 def _resolved(record: Record) -> Transmission:
@@ -45,6 +78,8 @@ def _resolved(record: Record) -> Transmission:
     try:
         return resolved(sent, find_content(sent, _only_recipient(record)))
     except ServiceError as refusal:
+        if refusal.status >= 500:
+            raise
         text = f"554 5.3.3 [internal] {refusal}"
         fault = {"error_code": "554", "reason": text, "raw_reason": text}
         return refused(sent, {"type": "generation_failure", **fault})
@@ -57,11 +92,8 @@ def _only_recipient(record: Record) -> str:
     return store.get_recipients(record.transmission.id)[0]["email"]
 
 
-def _recipients(record: Record, sent: Transmission) -> Iterable[Json]:
-    if not record.list_ref:
-        return store.get_recipients(sent.id)
-    # As it is now: it may have changed until ten minutes before the start
-    return _of_list(use_list(sent, record.list_ref["id"]))
+def _recipients(sent: Transmission, named: RecipientList | None) -> Iterable[Json]:
+    return _of_list(named) if named else store.get_recipients(sent.id)
 
 
 def _of_list(found: RecipientList) -> Iterator[Json]:

@@ -21,6 +21,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 
 from chalicelib.accounts.usage import Allowance
 from chalicelib.core import blobs, clock, dynamo
@@ -111,32 +112,35 @@ def commit(transmission_id: str) -> None:
     )
 
 
-def start(sent: Transmission) -> bool:
-    """Note that generation starts, with the content that counts; ``False`` if it was cancelled."""
-    return _moved(sent, GENERATING, found=(SUBMITTED, GENERATING))
+def start(record: Record) -> bool:
+    """Note that generation starts, with the content and the recipients that count.
+
+    ``False`` if it has started before or was cancelled.
+    """
+    sent = record.transmission
+    values = {
+        "recipients": record.recipients,
+        "chunks": record.chunks,
+        "list_ref": record.list_ref,
+    }
+    return _moved(sent, GENERATING, values, found=(SUBMITTED, SUBMITTED))
 
 
 def cancel(sent: Transmission) -> bool:
     """Note that what has not started is cancelled; ``False`` if it has started."""
-    return _moved(sent, CANCELED, found=(SUBMITTED, CANCELED))
+    return _moved(sent, CANCELED, {}, found=(SUBMITTED, CANCELED))
 
 
-def _moved(sent: Transmission, state: str, *, found: tuple[str, str]) -> bool:
-    body = _body(sent.id, sent.packed())
-    sets = ", ".join(f"#{name} = :{name}" for name in body)
+def _moved(sent: Transmission, state: str, values: Item, *, found: tuple[str, str]) -> bool:
+    values = values | _body(sent.id, sent.packed()) | {"owner": _owner(sent.account_id)}
+    sets = ", ".join(f"#{name} = :{name}" for name in values)
     one, other = found
     try:
         _transmissions.update(
             _pk(sent.id),
             "transmission",
-            f"SET #state = :state, #owner = :owner, {sets}",
-            values={
-                "state": state,
-                "one": one,
-                "other": other,
-                "owner": _owner(sent.account_id),
-                **body,
-            },
+            f"SET #state = :state, {sets}",
+            values={"state": state, "one": one, "other": other, **values},
             condition="#state IN (:one, :other)",
         )
     except ConditionFailed:
@@ -221,11 +225,14 @@ def _to_item(new: New) -> Item:
 
 
 def _body(transmission_id: str, packed: bytes) -> dict[str, bytes | str]:
-    """Return the attribute that holds the body, after storing what does not fit into one."""
+    """Return the attribute that holds the body, after storing what does not fit into one.
+
+    The object is named by what it holds, so that the body of a write that fails replaces no other.
+    """
     body = zlib.compress(packed, 1)
     if len(body) <= settings().item_inline_bytes:
         return {"body": body, "blob": ""}
-    key = f"transmissions/{transmission_id}/body"
+    key = f"transmissions/{transmission_id}/body-{sha256(body).hexdigest()[:32]}"
     blobs.put(key, body)
     return {"body": b"", "blob": key}
 

@@ -53,6 +53,13 @@ def schedule(number: int = 1, seconds: float = HOUR, **fields: Any) -> Transmiss
     return sent
 
 
+def start(transmission_id: str = FIRST) -> bool:
+    """Let generation start a transmission."""
+    record = store.get(transmission_id)
+    assert record is not None
+    return store.start(record)
+
+
 def starts() -> list[str]:
     """Return which transmissions the queue asks to start."""
     heads = [queues.read(each).head for each in queued("generation")]
@@ -145,17 +152,17 @@ class TestCancelling:
         submit(sent, recipients(1), meter())
         assert refusal() == (409, "2006")
         later = schedule(2)
-        assert store.start(later)
+        assert start(later.id)
         assert refusal(later.id) == (409, "2006")
 
     def test_of_a_start_and_a_cancellation_at_once_the_first_counts(
         self, time: Time, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        sent = schedule()
+        schedule()
         real = store.cancel
 
         def after_a_start(given: Transmission) -> bool:
-            assert store.start(sent)
+            assert start()
             return real(given)
 
         monkeypatch.setattr(store, "cancel", after_a_start)
@@ -164,7 +171,7 @@ class TestCancelling:
         monkeypatch.undo()
         other = schedule(2)
         cancel(ACCOUNT, other.id)
-        assert not store.start(other)
+        assert not start(other.id)
         assert state(other.id) == CANCELED
 
     @pytest.mark.parametrize("name", ["191930000000000009", "abc", "", "²", "1" * 4000, "../x"])
@@ -222,12 +229,13 @@ class TestCancellingACampaign:
         assert state() == CANCELED
 
     def test_what_starts_meanwhile_is_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        sent = schedule(1, campaign_id="spring")
+        schedule(1, campaign_id="spring")
         real = store.get
 
         def after_a_start(name: str) -> Any:
             found = real(name)
-            store.start(sent)
+            assert found is not None
+            store.start(found)
             return found
 
         monkeypatch.setattr(scheduling.store, "get", after_a_start)

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from chalicelib.core import blobs, clock, dynamo
-from chalicelib.core.dynamo import Table, TransactionFailed
+from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed
 from chalicelib.core.settings import settings
 from chalicelib.transmissions import store
-from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Transmission
-from chalicelib.transmissions.store import New
+from chalicelib.transmissions.model import ACCEPTING, CANCELED, GENERATING, SUBMITTED, Transmission
+from chalicelib.transmissions.store import New, Record
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.transmissions.examples import CREATED, meter, transmission
 
@@ -40,13 +42,15 @@ def test_a_small_one_costs_one_request_to_store_and_one_to_get() -> None:
 
 def test_a_large_one_lies_in_the_bucket() -> None:
     put(large())
-    assert stored_objects("transmissions/") == [f"transmissions/{large().id}/body"]
+    (key,) = stored_objects()
+    assert key.startswith(f"transmissions/{large().id}/body-")
     assert store.get_submitted(large().id) == large()
 
 
 def test_the_content_of_a_large_one_that_is_lost_is_no_missing_transmission() -> None:
     put(large())
-    blobs.delete(f"transmissions/{large().id}/body")
+    (key,) = stored_objects()
+    blobs.delete(key)
     with pytest.raises(blobs.BlobMissing):
         store.get_submitted(large().id)
 
@@ -91,6 +95,142 @@ def test_what_belongs_to_it_is_stored_with_it_or_neither_is() -> None:
     store.put(new, meter(), along=[along])
     assert store.get(transmission().id) is not None
     assert other.get("free", "x") is not None
+
+
+class TestStates:
+    """A record moves from submitted to generating or canceled, and never between these."""
+
+    @pytest.fixture
+    def sent(self) -> Transmission:
+        sent = transmission(resolved=False, start_ms=CREATED)
+        put(sent)
+        return sent
+
+    def start(self, sent: Transmission, **changes: Any) -> bool:
+        known: dict[str, Any] = {"recipients": 3, "chunks": 2, "chunk_size": 2, "list_ref": {}}
+        return store.start(Record(sent, SUBMITTED, **(known | changes)))
+
+    def state(self) -> str:
+        record = store.get(transmission().id)
+        assert record is not None
+        return record.state
+
+    def test_starting_keeps_the_content_that_counts(self, sent: Transmission) -> None:
+        final = replace(sent, resolved=True, content={"subject": "final"})
+        assert self.start(final)
+        assert self.state() == GENERATING
+        assert store.get_submitted(sent.id) == final
+
+    def test_starting_keeps_the_recipients_that_count(self, sent: Transmission) -> None:
+        ref = {"id": "friends", "version": "v2"}
+        assert self.start(sent, recipients=7, chunks=4, list_ref=ref)
+        record = store.get(sent.id)
+        assert record == Record(sent, GENERATING, 7, 4, 2, ref)
+        (listed,) = store.in_account(1)
+        assert (listed.recipients, listed.chunks) == (7, 4)
+
+    def test_only_the_first_start_counts(self, sent: Transmission) -> None:
+        assert self.start(replace(sent, resolved=True))
+        assert not self.start(replace(sent, resolved=True, campaign_id="other"), recipients=9)
+        assert store.get_submitted(sent.id).campaign_id == ""
+
+    def test_starting_and_cancelling_exclude_each_other(self, sent: Transmission) -> None:
+        assert store.cancel(sent)
+        assert not self.start(sent)
+        assert self.state() == CANCELED
+        other = replace(sent, id="191930000000000002")
+        put(other)
+        assert self.start(other)
+        assert not store.cancel(other)
+
+    @pytest.mark.parametrize("late", ["start", "cancel", "put"])
+    def test_a_large_body_that_comes_too_late_replaces_none(self, late: str) -> None:
+        sent = replace(large(), start_ms=CREATED)
+        put(sent)
+        self.start(sent)
+        other = replace(sent, resolved=False, refusal={"reason": "late"})
+        if late == "start":
+            assert not self.start(other)
+        elif late == "cancel":
+            assert not store.cancel(other)
+        else:
+            put(other)
+        assert store.get_submitted(sent.id) == sent
+
+    def test_a_write_that_the_client_made_again_is_its_own(
+        self, sent: Transmission, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real = store._transmissions.update
+
+        def twice(*arguments: Any, **options: Any) -> Any:
+            real(*arguments, **options)
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(store._transmissions, "update", twice)
+        assert store.cancel(sent)
+
+    def test_what_is_being_accepted_neither_starts_nor_is_cancelled_nor_seen(self) -> None:
+        put(transmission(), ACCEPTING)
+        assert not self.start(transmission())
+        assert not store.cancel(transmission())
+        assert store.get(transmission().id) is None
+        assert list(store.in_account(1)) == []
+
+    def test_a_large_one_is_replaced_as_well(self, sent: Transmission) -> None:
+        final = replace(large(), start_ms=CREATED)
+        assert self.start(final)
+        assert store.get_submitted(sent.id) == final
+
+    def test_committing_what_has_started_or_was_cancelled_changes_nothing(
+        self, sent: Transmission
+    ) -> None:
+        store.cancel(sent)
+        with pytest.raises(ConditionFailed):
+            store.commit(sent.id)
+        assert self.state() == CANCELED
+
+
+class TestListing:
+    def put(self, number: int, **fields: Any) -> None:
+        put(transmission(id=str(191930000000000000 + number), **fields))
+
+    def ids(self, account: int = 1) -> list[int]:
+        return [int(each.id) - 191930000000000000 for each in store.in_account(account)]
+
+    def test_those_that_are_scheduled_come_first_then_the_newest(self) -> None:
+        self.put(2, start_ms=CREATED)
+        for number in (1, 3, 5):
+            self.put(number)
+        self.put(4, account_id=2)
+        self.put(6, start_ms=CREATED)
+        assert self.ids() == [6, 2, 5, 3, 1]
+        assert self.ids(2) == [4]
+        assert [int(each.id) % 10 for each in store.scheduled(1)] == [6, 2]
+
+    @pytest.mark.parametrize("cancelled", [True, False])
+    def test_one_that_has_started_or_was_cancelled_is_not_scheduled(self, cancelled: bool) -> None:
+        self.put(2, start_ms=CREATED)
+        self.put(3)
+        sent = transmission(id="191930000000000002", start_ms=CREATED)
+        assert store.cancel(sent) if cancelled else TestStates().start(sent)
+        assert list(store.scheduled(1)) == []
+        assert self.ids() == [3, 2]
+
+    def test_a_list_reads_no_bodies(self) -> None:
+        put(large())
+        with aws_requests() as made:
+            (listed,) = store.in_account(1)
+        assert {each.operation for each in made} == {"Query"}
+        assert (listed.recipients, listed.chunks, listed.state) == (3, 2, SUBMITTED)
+        assert not listed.draft
+
+
+@pytest.mark.parametrize("email", ["é@b.test", "\ud800@b.test", "x" * 100_000])
+def test_recipients_of_one_that_starts_later_come_back(email: str) -> None:
+    given = [{"email": email, "metadata": {"k": [1, None]}}, {"email": "r@example.test"}]
+    store.put_recipients("77", given)
+    assert store.get_recipients("77") == given
+    assert stored_objects() == ["transmissions/77/recipients"]
 
 
 def test_one_whose_content_is_not_final_is_not_generated() -> None:

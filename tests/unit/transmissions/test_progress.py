@@ -1,0 +1,126 @@
+"""How far a transmission is: told from the records of its units."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery import units
+from chalicelib.delivery.units import Unit
+from chalicelib.transmissions import progress, store
+from chalicelib.transmissions.model import CANCELED, SUBMITTED, Transmission
+from chalicelib.transmissions.store import New, Record
+from tests.unit.transmissions.examples import CREATED, OPTIONS, meter, transmission
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+def record(chunks: int = 3, state: str = SUBMITTED, **fields: Any) -> Record:
+    return Record(transmission(**fields), state, chunks * 2, chunks, 2, {})
+
+
+def generate(*numbers: int, messages: int = 2, failed: int = 0) -> None:
+    """Let chunks be generated and met by delivery, one a second."""
+    for number in numbers:
+        unit = Unit(transmission().id, str(number))
+        units.begin(unit, CREATED + number * 1000)
+        units.claim(unit, generated=(messages, failed))
+
+
+def test_all_that_is_known_of_a_transmission_is_shown() -> None:
+    fields = {"campaign_id": "spring", "description": "Spring sale", "return_path": "b@b.test"}
+    data = {"metadata": {"m": 1}, "substitution_data": {"s": 2}}
+    assert progress.show(record(**fields, **data)) == {
+        "id": transmission().id,
+        "state": "submitted",
+        "content": {"template_id": "inline"},
+        "rcpt_list_chunk_size": 2,
+        "rcpt_list_total_chunks": 3,
+        "num_rcpts": 6,
+        "num_generated": 0,
+        "num_failed_gen": 0,
+        "generation_start_time": None,
+        "generation_end_time": None,
+        "options": OPTIONS,
+        **fields,
+        **data,
+    }
+
+
+@pytest.mark.spec("3-t8")
+def test_a_transmission_goes_from_submitted_to_generating_to_success() -> None:
+    shown = [progress.show(record())]
+    generate(0)
+    shown.append(progress.show(record()))
+    generate(2, 1, messages=1, failed=1)
+    shown.append(progress.show(record()))
+    assert [each["state"] for each in shown] == ["submitted", "Generating", "Success"]
+    assert [each["num_generated"] for each in shown] == [0, 2, 4]
+    assert [each["num_failed_gen"] for each in shown] == [0, 0, 2]
+    started, ended = "2026-01-31T09:00:00+00:00", "2026-01-31T09:00:02+00:00"
+    assert [each["generation_start_time"] for each in shown] == [None, started, started]
+    assert [each["generation_end_time"] for each in shown] == [None, None, ended]
+
+
+def test_one_that_was_started_is_generating_before_the_first_of_it_is() -> None:
+    assert progress.show(record(state="Generating"))["state"] == "Generating"
+
+
+def test_what_delivery_goes_on_with_is_not_counted_again() -> None:
+    generate(0)
+    unit = Unit(transmission().id, "0")
+    for following in (unit.deferred, unit.continued, unit.deferred.deferred):
+        units.claim(following, generated=(1, 0))
+    assert progress.show(record())["num_generated"] == 2
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_one_that_was_cancelled_stays_so_whatever_was_generated_of_it(chunks: int) -> None:
+    generate(0)
+    assert progress.show(record(chunks, CANCELED))["state"] == CANCELED
+
+
+@pytest.mark.parametrize(
+    ("fields", "draft"),
+    [
+        ({"template_id": "welcome"}, False),
+        ({"resolved": False, "content": {"template_id": "welcome"}}, False),
+        (
+            {
+                "resolved": False,
+                "content": {"template_id": "welcome", "use_draft_template": True},
+            },
+            True,
+        ),
+    ],
+)
+def test_the_template_is_shown_before_and_after_it_is_resolved(fields: Any, draft: bool) -> None:
+    shown = progress.show(record(**fields))["content"]
+    assert shown == {"template_id": "welcome", "use_draft_template": draft}
+
+
+def test_a_list_shows_a_summary() -> None:
+    sent = transmission(campaign_id="spring", description="Spring sale", template_id="welcome")
+    put(sent)
+    (listed,) = store.in_account(1)
+    generate(0)
+    assert progress.summary(listed) == {
+        "id": sent.id,
+        "campaign_id": "spring",
+        "description": "Spring sale",
+        "state": "Generating",
+        "content": {"template_id": "welcome", "use_draft_template": False},
+    }
+
+
+def test_a_summary_of_a_draft_says_so() -> None:
+    content = {"template_id": "welcome", "use_draft_template": True}
+    put(replace(transmission(), content=content, resolved=False))
+    (listed,) = store.in_account(1)
+    assert progress.summary(listed)["content"] == content
+
+
+def put(sent: Transmission) -> None:
+    store.put(New(sent, sent.packed(), SUBMITTED, recipients=6, chunk_size=2), meter())
