@@ -10,6 +10,7 @@ from chalicelib.core import clock, ids
 from chalicelib.core.addresses import is_domain
 from chalicelib.core.errors import ServiceError, bad_format
 from chalicelib.core.request import Caller
+from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.recipients import sort_recipients
 from chalicelib.sending_domains.lookup import invalid_domain
@@ -44,8 +45,6 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
     sent = _describe(caller, request, transmission_id or ids.transmission_id(), start_ms)
     check_sandbox(sent)
     found = find_content(sent, _only_recipient(request))
-    if start_ms and found.template:
-        use_template(sent, found.template)
     named: RecipientList | None = None
     try:
         if isinstance(request.recipients, StoredList):
@@ -67,14 +66,16 @@ def _accept(
     named = recipients if isinstance(recipients, RecipientList) else None
     count = recipients.count if isinstance(recipients, RecipientList) else len(recipients)
     given = found.sender  # refuses a message that is none, even where its From does not count
-    given = found.sender  # refuses a message that is none, even where its From does not count
     domain = _sending_domain(sent.override.get("from") or given)
     own_domain = None if is_sandbox(sent) else domain
     sender = find_sender(sent.account_id, sent.subaccount_id, own_domain)
     meter = allowance(sent, sender)
     meter.check(count)
     sent = check_options(sent, sender)
-    template = found.template if sent.start_ms else None
+    takes_time = sent.start_ms or count > settings().chunk_recipients
+    template = found.template if takes_time else None
+    if template:
+        use_template(sent, template, count)
     defaults = sender.defaults("rest_tracking_default")
     sent = replace(sent, defaults=defaults, uses=noted(template, named))
     # What starts later is resolved when it starts: the template may change until then (spec 3)

@@ -16,6 +16,8 @@ from chalicelib.transmissions.model import Json, Transmission
 
 #: How long after its start a transmission may still need what it uses
 AFTER_START_SECONDS = 900.0
+#: How fast messages are generated at least, where a transmission starts at once
+GENERATED_PER_SECOND = 50
 
 
 def use_list(sent: Transmission, list_id: str) -> RecipientList:
@@ -34,9 +36,11 @@ def use_list(sent: Transmission, list_id: str) -> RecipientList:
     return found
 
 
-def use_template(sent: Transmission, template: Template) -> None:
-    """Keep a template from being deleted until the transmission has started."""
-    templates.begin_use(template, sent.id, sent.start_ms / 1000 + AFTER_START_SECONDS)
+def use_template(sent: Transmission, template: Template, recipients: int) -> None:
+    """Keep a template from being deleted until the transmission has been generated."""
+    starts = (sent.start_ms or sent.created_ms) / 1000
+    after = AFTER_START_SECONDS if sent.start_ms else recipients / GENERATED_PER_SECOND
+    templates.begin_use(template, sent.id, starts + after)
 
 
 def noted(template: Template | None, found: RecipientList | None) -> Json:

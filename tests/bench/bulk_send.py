@@ -134,10 +134,19 @@ def _report(
         _verdict(each <= MOST_REQUESTS_PER_MESSAGE, f"at most {MOST_REQUESTS_PER_MESSAGE}", judge),
     )
     print(f"DynamoDB write units: {units:.0f} = {units / RECIPIENTS:.2f} a message")
+    print(f"list prices, without functions: ${_dollars(counts):.2f} a million messages")
     for operation, count in sorted(counts.by_operation.items(), key=lambda each: -each[1]):
         print(f"  {operation:40} {count:6}")
     for name, megabytes in sorted(peaks.megabytes.items()):
         print(f"  peak memory {name:45} {megabytes:6.0f} MB")
+
+
+def _dollars(counts: CloudCounts) -> float:
+    """Return what a million messages cost at the list prices of us-east-1, on demand."""
+    sqs = sum(n for name, n in counts.by_operation.items() if name.startswith("SQS"))
+    s3 = sum(n for name, n in counts.by_operation.items() if name.startswith("S3"))
+    spent = counts.write_units * 0.625e-6 + sqs * 0.40e-6 + s3 * 5e-6
+    return spent / RECIPIENTS * 1e6
 
 
 def _verdict(holds: bool, bar: str, judge: bool) -> str:

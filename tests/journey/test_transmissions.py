@@ -335,3 +335,18 @@ def test_a_hard_bounce_suppresses_the_recipient(service: Service) -> None:
     path = "/api/v1/suppression-list/bounce-hard+twice@inbox.test"
     entries = eventually(lambda: service.request("GET", path).json.get("results"))
     assert {entry["source"] for entry in entries} == {"Bounce Rule"}
+
+
+@pytest.mark.spec("3-t5")
+def test_a_template_is_not_deleted_while_a_transmission_is_to_be_generated(
+    service: Service,
+) -> None:
+    template = {"id": "journey-kept", "published": True, "content": INLINE}
+    assert service.request("POST", "/api/v1/templates", template).status == 200
+    options = {"start_time": at(600)}
+    sent = accepted(
+        post(service, to("kept-t@inbox.test"), {"template_id": "journey-kept"}, options=options)
+    )
+    assert code(service.request("DELETE", "/api/v1/templates/journey-kept")) == (409, "1602")
+    assert service.request("DELETE", f"{TRANSMISSIONS}/{sent}").status == 204
+    assert service.request("DELETE", "/api/v1/templates/journey-kept").status == 200

@@ -18,6 +18,7 @@ from chalicelib.templates.model import Edit, Template, new_template
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.uses import (
     AFTER_START_SECONDS,
+    GENERATED_PER_SECOND,
     noted,
     release,
     use_list,
@@ -113,11 +114,21 @@ class TestTemplates:
 
     @pytest.mark.spec("3-t5")
     def test_one_that_is_scheduled_cannot_be_deleted_until_it_has_started(self, time: Time) -> None:
-        use_template(scheduled(), self.make())
+        use_template(scheduled(), self.make(), 100_000)
         time.now += HOUR + AFTER_START_SECONDS - 1
         with pytest.raises(ServiceError) as refused:
             template_uses.delete(Scope(1, 0), "welcome")
         assert (refused.value.status, refused.value.errors[0]["code"]) == (409, "1602")
+        time.now += 1
+        assert template_uses.delete(Scope(1, 0), "welcome")
+
+    def test_one_that_is_sent_at_once_cannot_be_while_its_messages_are_generated(
+        self, time: Time
+    ) -> None:
+        use_template(transmission(), self.make(), 1000)
+        time.now += 1000 / GENERATED_PER_SECOND - 1
+        with pytest.raises(ServiceError, match="in use"):
+            template_uses.delete(Scope(1, 0), "welcome")
         time.now += 1
         assert template_uses.delete(Scope(1, 0), "welcome")
 
@@ -129,7 +140,7 @@ class TestRelease:
     ) -> None:
         template = TestTemplates().make(subaccount)
         sent = scheduled(30.0)
-        use_template(sent, template)
+        use_template(sent, template, 1)
         named = saved()
         use_list(sent, "friends")
         used = noted(template, named)

@@ -1,0 +1,385 @@
+"""The start of a transmission that was not cut into chunks when it was accepted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock, queues
+from chalicelib.core.errors import Unavailable
+from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
+from chalicelib.generation import chunk
+from chalicelib.generation import start as starting
+from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.start import start
+from chalicelib.recipient_lists import contents
+from chalicelib.recipient_lists import store as lists
+from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.templates import store as templates
+from chalicelib.templates import uses as template_uses
+from chalicelib.templates.model import Edit, edited, new_template
+from chalicelib.transmissions import store, submit
+from chalicelib.transmissions.model import CANCELED, GENERATING, Transmission
+from chalicelib.transmissions.resolve import refused
+from chalicelib.transmissions.uses import noted, use_list, use_template
+from tests.fake_cloud import queued
+from tests.unit.recipient_lists.examples import saved
+from tests.unit.transmissions.examples import (
+    CREATED,
+    DEFAULTS,
+    OPTIONS,
+    body,
+    meter,
+    recipients,
+    transmission,
+)
+
+CONTENT = body()["content"]
+OWNER = Scope(1, 0)
+ID = transmission().id
+
+
+class Time:
+    now = CREATED / 1000
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
+    monkeypatch.setenv("CHUNK_RECIPIENTS", "2")
+    settings.cache_clear()
+    moving = Time()
+    with clock.use(moving):
+        yield moving
+
+
+def scheduled(**fields: Any) -> Transmission:
+    """Return a transmission that starts in an hour, as it is before it is stored."""
+    known = {"resolved": False, "options": {}, "start_ms": CREATED + 3_600_000}
+    return transmission(**(known | fields))
+
+
+def keep(sent: Transmission, to: Any = None) -> None:
+    """Store a transmission that starts later, to three recipients or a list."""
+    submit.submit(sent, to or recipients(3), meter())
+
+
+def chunks() -> list[Chunk]:
+    """Take the chunks off the queue, by their numbers."""
+    found = [chunk.from_received(queues.read(each)) for each in queued("generation")]
+    return sorted(found, key=lambda each: int(each.unit.name))
+
+
+def names(found: list[Chunk]) -> list[tuple[str, list[str]]]:
+    return [(each.unit.name, [one["email"] for one in each.recipients]) for each in found]
+
+
+def state() -> str:
+    record = store.get(ID)
+    assert record is not None
+    return record.state
+
+
+def make_template(subject: str = "First") -> None:
+    new = new_template(OWNER, "welcome", Edit(published=True, options={"open_tracking": False}))
+    assert templates.create(new, CONTENT | {"subject": subject})
+
+
+def change_template(subject: str) -> None:
+    def change(template: Any, ref: str | None) -> Any:
+        return edited(template, Edit(content_ref=ref, published=True))
+
+    assert templates.update(OWNER, "welcome", change, CONTENT | {"subject": subject})
+
+
+def of_template() -> None:
+    """Store a transmission of a template, which is kept for it."""
+    sent = scheduled(content={"template_id": "welcome"})
+    template = templates.get(1, None, "welcome")
+    assert template is not None
+    use_template(sent, template, 3)
+    keep(replace(sent, uses=noted(template, None)))
+
+
+def of_list(count: int = 3, **fields: Any) -> None:
+    """Store a transmission to a list, which is kept for it."""
+    named = saved(count=count)
+    sent = scheduled(**fields)
+    use_list(sent, named.id)
+    keep(replace(sent, uses=noted(None, named)), named)
+
+
+def change_list(count: int, first: int = 100) -> None:
+    """Let the list hold other recipients."""
+    others = [{"email": f"r{first + number}@example.test"} for number in range(count)]
+    written = contents.write(1, "friends", others)
+
+    def edit(old: RecipientList) -> RecipientList:
+        return replace(old, version=written.version, count=written.count, parts=written.parts)
+
+    changed = lists.change(1, "friends", edit)
+    assert changed is not None
+    contents.remove(contents.of(changed[0]))
+
+
+@pytest.mark.spec("3-t9")
+def test_a_scheduled_transmission_is_cut_into_the_chunks_of_its_recipients() -> None:
+    keep(scheduled(campaign_id="spring"))
+    start(ID)
+    found = chunks()
+    assert names(found) == [
+        ("0", ["r0@example.test", "r1@example.test"]),
+        ("1", ["r2@example.test"]),
+    ]
+    assert [each.first_index for each in found] == [0, 2]
+    assert state() == GENERATING
+    for each in found:
+        assert each.transmission.options == OPTIONS
+        assert (each.transmission.content, each.transmission.resolved) == (CONTENT, True)
+        assert each.transmission.campaign_id == "spring"
+
+
+def test_its_options_follow_what_the_account_chose_when_it_was_accepted() -> None:
+    keep(scheduled(defaults=DEFAULTS | {"tracking": False}))
+    start(ID)
+    assert chunks()[0].transmission.options["click_tracking"] is False
+
+
+def test_a_message_is_kept_as_bytes_until_its_start_and_then() -> None:
+    raw = "From: a@mail.example.test\r\n\r\né"
+    keep(scheduled(content={"email_rfc822": raw}))
+    start(ID)
+    sent = chunks()[0].transmission
+    assert (sent.raw, sent.substitute, sent.content) == (raw.encode(), True, {})
+
+
+class TestTwice:
+    def test_starting_again_makes_the_same_chunks(self) -> None:
+        make_template()
+        of_template()
+        start(ID)
+        first = chunks()
+        change_template("Second")
+        store.get_submitted.cache_clear()
+        start(ID)
+        assert chunks() == first
+
+    def test_a_start_that_died_is_done_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        make_template()
+        of_template()
+        with monkeypatch.context() as broken:
+            broken.setattr(starting, "queue_chunks", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                start(ID)
+        change_template("Second")
+        start(ID)
+        found = chunks()
+        assert len(found) == 2
+        assert {each.transmission.content["subject"] for each in found} == {"First"}
+
+    def test_of_two_at_once_one_fixes_the_content_for_both(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        make_template()
+        of_template()
+        real: Callable[..., Any] = starting._resolved
+
+        def overtaken(record: Any) -> Transmission:
+            monkeypatch.undo()
+            mine = real(record)
+            change_template("Second")
+            start(ID)  # the other's
+            return mine
+
+        monkeypatch.setattr(starting, "_resolved", overtaken)
+        start(ID)
+        found = chunks()
+        assert len(found) == 2 + 2
+        assert {each.transmission.content["subject"] for each in found} == {"Second"}
+
+    def test_a_start_whose_write_the_client_repeated_goes_on(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        keep(scheduled())
+        real = store.start
+        monkeypatch.setattr(store, "start", lambda record: real(record) and real(record))
+        start(ID)
+        assert len(chunks()) == 2
+
+
+class TestCancelled:
+    def test_what_was_cancelled_is_not_started(self) -> None:
+        sent = scheduled()
+        keep(sent)
+        assert store.cancel(sent)
+        start(ID)
+        start("191930000000000009")  # nobody knows it
+        assert chunks() == []
+        assert state() == CANCELED
+
+    def test_one_that_is_cancelled_meanwhile_is_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        sent = scheduled()
+        keep(sent)
+        real = store.start
+
+        def too_late(record: Any) -> bool:
+            store.cancel(sent)
+            return real(record)
+
+        monkeypatch.setattr(store, "start", too_late)
+        start(ID)
+        assert chunks() == []
+        assert state() == CANCELED
+
+    @pytest.mark.parametrize("to_list", [True, False])
+    def test_a_campaign_that_was_cancelled_tells_each_recipient(self, to_list: bool) -> None:
+        if to_list:
+            of_list()
+        else:
+            keep(scheduled())
+        record = store.get(ID)
+        assert record is not None
+        assert store.cancel(refused(record.transmission, {"type": "bounce", "reason": "why"}))
+        for _ in range(2):
+            start(ID)
+            found = chunks()
+            assert [len(each.recipients) for each in found] == [2, 1]
+            assert {each.transmission.refusal["reason"] for each in found} == {"why"}
+        assert state() == CANCELED
+
+
+class TestTemplates:
+    def test_the_template_counts_as_it_is_at_the_start(self) -> None:
+        make_template()
+        of_template()
+        change_template("Second")
+        start(ID)
+        sent = chunks()[0].transmission
+        assert sent.content["subject"] == "Second"
+        assert (sent.template_id, sent.template_version) == ("welcome", "2")
+        assert sent.options["open_tracking"] is False
+
+    @pytest.mark.spec("3-t5")
+    def test_it_may_be_deleted_when_the_transmission_has_started(self) -> None:
+        make_template()
+        of_template()
+        start(ID)
+        assert template_uses.delete(OWNER, "welcome")
+
+    def test_without_it_each_recipient_gets_a_failure(self, time: Time) -> None:
+        make_template()
+        of_template()
+        time.now += 6 * 3600  # the service was down, and the lease ran out
+        assert template_uses.delete(OWNER, "welcome")
+        start(ID)
+        found = chunks()
+        assert [len(each.recipients) for each in found] == [2, 1]
+        refusal = found[0].transmission.refusal
+        assert (refusal["type"], refusal["error_code"]) == ("generation_failure", "554")
+        assert refusal["reason"] == ("554 5.3.3 [internal] 422 template 'welcome' does not exist")
+        assert refusal["raw_reason"] == refusal["reason"]
+
+    def test_a_fault_of_the_service_is_no_failure_of_theirs(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def unavailable(*_: Any) -> Any:
+            raise Unavailable
+
+        make_template()
+        of_template()
+        with monkeypatch.context() as broken:
+            broken.setattr(starting, "find_content", unavailable)
+            with pytest.raises(Unavailable):
+                start(ID)
+        start(ID)
+        assert chunks()[0].transmission.refusal == {}
+
+
+@pytest.mark.spec("2.1-t3")
+class TestLists:
+    def test_a_list_counts_as_it_is_at_the_start(self) -> None:
+        of_list(count=3)
+        change_list(5)
+        start(ID)
+        assert [len(each.recipients) for each in chunks()] == [2, 2, 1]
+        record = store.get(ID)
+        assert record is not None
+        assert (record.recipients, record.chunks) == (5, 3)
+
+    def test_its_recipients_lose_their_own_options(self) -> None:
+        given = {"email": "r@example.test", "options": {"open_tracking": False}, "tags": ["t"]}
+        of_list()
+        written = contents.write(1, "friends", [given])
+
+        def edit(old: RecipientList) -> RecipientList:
+            return replace(old, version=written.version, count=1, parts=1)
+
+        lists.change(1, "friends", edit)
+        start(ID)
+        (only,) = chunks()
+        assert only.recipients == [{"email": "r@example.test", "tags": ["t"]}]
+
+    def test_it_is_kept_until_all_chunks_are_queued(
+        self, time: Time, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        of_list()
+        time.now += 3600
+        real = starting.queue_chunks
+
+        def look(*given: Any) -> None:
+            real(*given)
+            with pytest.raises(Exception, match="in use"):
+                lists.check_unused(1, "friends")
+
+        monkeypatch.setattr(starting, "queue_chunks", look)
+        start(ID)
+        lists.check_unused(1, "friends")
+
+    def test_a_start_that_comes_again_when_the_list_has_changed_does_nothing(self) -> None:
+        of_list(count=3)
+        start(ID)
+        assert len(chunks()) == 2
+        change_list(5)
+        start(ID)
+        assert chunks() == []
+        record = store.get(ID)
+        assert record is not None
+        assert record.recipients == 3
+
+    def test_a_start_that_died_is_done_again_with_the_same_recipients(
+        self, time: Time, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        of_list(count=3)
+        time.now += 3600
+        with monkeypatch.context() as broken:
+            broken.setattr(starting, "queue_chunks", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                start(ID)
+        with pytest.raises(Exception, match="in use"):
+            change_list(5)
+        start(ID)
+        assert names(chunks())[1] == ("1", ["r2@example.test"])
+
+    def test_without_it_there_is_nobody_to_go_to(self) -> None:
+        of_list()
+        assert lists.delete(1, "friends")
+        for _ in range(2):
+            start(ID)
+        assert chunks() == []
+        assert state() == CANCELED
+
+
+def test_a_large_transmission_is_read_by_its_chunks() -> None:
+    noise = random.Random(1).randbytes(40_000).hex()
+    keep(scheduled(content=CONTENT | {"text": noise}))
+    start(ID)
+    found = chunks()
+    assert len(found) == 2
+    assert {each.transmission.content["text"] for each in found} == {noise}
