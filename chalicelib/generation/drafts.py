@@ -160,7 +160,7 @@ def overridden_message(message: Prebuilt, override: Json) -> Prebuilt:
     """Return a pre-built message with ``override`` in force."""
     fields: list[Field] = message.fields
     if override.get("from"):
-        sender = _overriding_sender(override["from"], message.sender.name)
+        sender = _overriding_sender(override["from"], _own_name(message))
         address = Address(sender.name or None, sender.email)
         fields = rfc822.replace(fields, encode_addresses("From", [address]))
     if override.get("reply_to"):
@@ -168,6 +168,14 @@ def overridden_message(message: Prebuilt, override: Json) -> Prebuilt:
     if override.get("list_id"):
         fields = rfc822.replace(fields, encode_header(*header_of(override["list_id"])))
     return message if fields is message.fields else message.with_fields(fields)
+
+
+def _own_name(message: Prebuilt) -> str:
+    """Return the name in a message's own From, which need not be a good one."""
+    try:
+        return message.sender.name
+    except ValueError:
+        return ""
 
 
 def _overriding_sender(given: str | Json, name: str) -> Mailbox:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from email.header import decode_header, make_header
-from email.utils import format_datetime, parseaddr
+from email.utils import format_datetime, getaddresses
 from functools import cached_property
 
 from chalicelib.core.addresses import Mailbox, is_address
@@ -31,7 +31,7 @@ class Prebuilt:
     @cached_property
     def subject(self) -> str:
         """Return the decoded subject, empty if there is none."""
-        return _decoded(_first(self.fields, "subject"))
+        return "".join(map(_decoded, _all(self.fields, "subject")[:1]))
 
     def build(self, message_id: str) -> bytes:
         """Return the message with Date and Message-ID, if it had none, added."""
@@ -47,23 +47,28 @@ class Prebuilt:
 
 def from_of(fields: list[Field]) -> str:
     """Return the From as it stands, decoded; it may be a template. Empty if there is none."""
-    return _decoded(_first(fields, "from"))
+    return ", ".join(map(_decoded, _all(fields, "from")))
 
 
-def sender_of(fields: list[tuple[str, bytes]]) -> Mailbox:
-    """Return the From mailbox of header fields; raises ``ValueError``."""
-    name, email = parseaddr(from_of(fields))
-    if not is_address(email):
-        raise ValueError("the From header holds no valid address")
-    return Mailbox(email, name)
+def sender_of(fields: list[Field]) -> Mailbox:
+    """Return the From mailbox of header fields; raises ``ValueError`` unless it is the only one.
+
+    A second one could be anybody's, and who reads the message may be shown that.
+    """
+    found = getaddresses(_all(fields, "from"))
+    if len(found) != 1 or not is_address(found[0][1]):
+        raise ValueError("the From header does not hold exactly one valid address")
+    name, email = found[0]
+    return Mailbox(email, _decoded(name))
 
 
-def _first(fields: list[tuple[str, bytes]], name: str) -> str:
-    for found, raw in fields:
-        if found == name:
-            text = raw.partition(b":")[2].decode("utf-8", "replace")
-            return " ".join(text.split())
-    return ""
+def _all(fields: list[Field], name: str) -> list[str]:
+    """Return the unfolded values of the fields of a name."""
+    return [
+        " ".join(raw.partition(b":")[2].decode("utf-8", "replace").split())
+        for found, raw in fields
+        if found == name
+    ]
 
 
 def _decoded(text: str) -> str:

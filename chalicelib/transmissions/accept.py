@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chalicelib.accounts.usage import Allowance
 from chalicelib.core import clock, ids
-from chalicelib.core.addresses import is_domain
-from chalicelib.core.errors import ServiceError, bad_format
+from chalicelib.core.addresses import is_domain, read_mailbox
+from chalicelib.core.errors import ApiError, ServiceError, bad_format
 from chalicelib.core.request import Caller
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.recipients import sort_recipients
 from chalicelib.sending_domains.lookup import invalid_domain
+from chalicelib.transmissions import store
 from chalicelib.transmissions.checks import check_options
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.request import StoredList, TransmissionRequest, read_request
@@ -70,7 +72,7 @@ def _accept(
     own_domain = None if is_sandbox(sent) else domain
     sender = find_sender(sent.account_id, sent.subaccount_id, own_domain)
     meter = allowance(sent, sender)
-    meter.check(count)
+    _check_room(sent, meter, count)
     sent = check_options(sent, sender)
     takes_time = sent.start_ms or count > settings().chunk_recipients
     template = found.template if takes_time else None
@@ -81,6 +83,15 @@ def _accept(
     # What starts later is resolved when it starts: the template may change until then (spec 3)
     submit(sent if sent.start_ms else resolved(sent, found), recipients, meter)
     return Accepted(sent.id, count, errors, sent.start_ms)
+
+
+def _check_room(sent: Transmission, meter: Allowance, count: int) -> None:
+    """Raise 420 for recipients over a limit, unless this repeats a request that counted them."""
+    try:
+        meter.check(count)
+    except ApiError:
+        if not store.exists(sent.id):
+            raise
 
 
 def _describe(
@@ -117,6 +128,11 @@ def _only_recipient(request: TransmissionRequest) -> str:
 def _sending_domain(sender: str | Json) -> str | None:
     """Return the From domain, or ``None`` for one that a template makes: that is checked later."""
     email = sender if isinstance(sender, str) else sender["email"]
+    if "{{" not in email:
+        mailbox = read_mailbox(email)  # none of several: another's domain may be among them
+        if mailbox is None:
+            raise invalid_domain("No sending domain specified")
+        return mailbox.domain
     name = email.rpartition("@")[2].strip().rstrip(">").strip().lower()
     if "{{" in name or "}}" in name:
         return None

@@ -26,6 +26,7 @@ from hashlib import sha256
 from chalicelib.accounts.usage import Allowance
 from chalicelib.core import blobs, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
+from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.model import (
     ACCEPTING,
@@ -85,20 +86,30 @@ class New:
     list_ref: Json | None = None
 
 
-def put(new: New, meter: Allowance, *, along: Sequence[Write] = ()) -> None:
+def put(new: New, meter: Allowance, *, along: Sequence[Write] = ()) -> int:
     """Store a new transmission and count its recipients, both or neither.
 
     ``along`` are writes that belong to it. Storing the same transmission again changes nothing, so
-    that a request that was interrupted can be repeated. Raises 420 when a limit is exceeded.
+    that a request that was interrupted can be repeated. Returns the size of its chunks, that of the
+    first time. Raises 420 when a limit is exceeded.
     """
     item = _to_item(new)
     record = dynamo.put(_transmissions, item, condition="attribute_not_exists(#pk)")
     try:
         meter.reserve(new.recipients, [record, *along])
-    except TransactionFailed:
-        # In any state: the request may have been interrupted before all its chunks were queued
-        if _transmissions.get(item["pk"], item["sk"]) is None:
+    except (TransactionFailed, ApiError):
+        # In any state: the request may have been interrupted before all its chunks were queued.
+        # And if it was counted, there may be no room for it a second time.
+        stored = _transmissions.get(item["pk"], item["sk"])
+        if stored is None:
             raise
+        return stored["chunk_size"]
+    return new.chunk_size
+
+
+def exists(transmission_id: str) -> bool:
+    """Tell whether a transmission is stored, in whatever state."""
+    return _transmissions.get(_pk(transmission_id), "transmission") is not None
 
 
 def commit(transmission_id: str) -> None:

@@ -78,11 +78,12 @@ def _submit_list(sent: Transmission, recipients: RecipientList, meter: Allowance
 def _submit_now(sent: Transmission, recipients: Sequence[Json], meter: Allowance) -> None:
     packed = sent.packed()
     size = _chunk_size(len(packed))
-    if len(recipients) <= size:
-        store.put(New(sent, packed, SUBMITTED, len(recipients), size), meter)
+    state = SUBMITTED if len(recipients) <= size else ACCEPTING
+    # When this request repeats one that died, its chunks are cut as they were then
+    size = store.put(New(sent, packed, state, len(recipients), size), meter)
+    if state == SUBMITTED and len(recipients) <= size:
         queues.send(QUEUE, [_work(sent, 0, size, recipients, [packed])])
         return
-    store.put(New(sent, packed, ACCEPTING, len(recipients), size), meter)
     queue_chunks(sent, recipients, size)
     _check_in_time(sent)
     store.commit(sent.id)

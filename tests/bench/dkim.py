@@ -41,7 +41,8 @@ def main() -> None:
         share = 100 * found["signer"] / found["raw RSA"]
         figures = ", ".join(f"{task} {rate:,.0f}/s" for task, rate in found.items())
         print(f"dkim {name} ({len(message):,} bytes): {figures}")
-        print(f"dkim {name}: {share:.0f} percent of raw RSA (target {TARGETS[name]})")
+        verdict = "holds" if share >= TARGETS[name] else "FAILS"
+        print(f"dkim {name}: {share:.0f} percent of raw RSA [{verdict}: {TARGETS[name]}]")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from chalicelib.template_language import HTML, CompiledPart, compile_part, merge_data
 from chalicelib.template_language.compiled import compile_uncached
 
+SLOWEST_SHARE = 0.5
+SLOWEST_COMPILE = 15.0
 ROUNDS = 15
 RENDERS = 200
 LINKS = 25
@@ -126,11 +128,17 @@ def main() -> None:
         share = micro / micros[0]
         print(
             f"render, plain Jinja2 ({name}):".ljust(33)
-            + f"{micro:8.1f} us  {1e6 / micro:7.0f} per s; ours is {share:.2f} times as fast"
+            + f"{micro:8.1f} us  {1e6 / micro:7.0f} per s; ours is {share:.2f} times as fast "
+            + _verdict(share >= SLOWEST_SHARE, f"at least {SLOWEST_SHARE}")
         )
     compiles = _medians([lambda: _compile(newsletter()), lambda: _jinja_compile(escaping)], 1)
-    print(f"compile, ours:                   {compiles[0] / 1000:8.2f} ms")
+    verdict = _verdict(compiles[0] / 1000 < SLOWEST_COMPILE, f"under {SLOWEST_COMPILE} ms")
+    print(f"compile, ours:                   {compiles[0] / 1000:8.2f} ms {verdict}")
     print(f"compile, plain Jinja2:           {compiles[1] / 1000:8.2f} ms")
+
+
+def _verdict(holds: bool, bar: str) -> str:
+    return f"[{'holds' if holds else 'FAILS'}: {bar}]"
 
 
 def _compile(source: str) -> CompiledPart:

@@ -5,9 +5,14 @@ import subprocess
 
 from tests.unit.infrastructure.clouds import ROOT
 
+# These tests may themselves have been started by make, which would then tell where it is
+QUIETLY = ("--no-print-directory",)
+
 
 def test_help_is_the_default_and_lists_every_target() -> None:
-    listed = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["make", *QUIETLY], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     declared = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert declared is not None
     assert re.findall(r"^  make ([a-z-]+) +\S", listed, re.MULTILINE) == declared[1].split()
@@ -15,7 +20,7 @@ def test_help_is_the_default_and_lists_every_target() -> None:
 
 def test_running_replaces_the_shell_so_that_signals_reach_the_supervisor() -> None:
     command = subprocess.run(
-        ["make", "--dry-run", "run"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", *QUIETLY, "--dry-run", "run"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()[-1]
     assert command.startswith("exec ")
     assert "--stop-with-parent" in command

@@ -10,6 +10,7 @@ from chalicelib.core import clock, due, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.core.settings import settings
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
 from chalicelib.recipient_lists import store as lists
@@ -23,7 +24,7 @@ from chalicelib.transmissions.accept import accept
 from tests.fake_cloud import queued
 from tests.unit.ab_tests.examples import START, by_percent, stored
 from tests.unit.ip_pools.examples import make_pool
-from tests.unit.people import make_account, make_subaccount
+from tests.unit.people import limit, make_account, make_subaccount
 from tests.unit.recipient_lists.examples import saved
 from tests.unit.sending_domains.examples import domain
 from tests.unit.transmissions.examples import CREATED, OPTIONS, body, content
@@ -143,8 +144,22 @@ def test_a_domain_of_another_account_or_subaccount_is_refused() -> None:
     assert refusal(content(**{"from": "a@sub.test"})) == (400, "7001")
 
 
-@pytest.mark.parametrize("sender", ["nobody", "@", "a@", "a@b", "Ann <>", "a@b..c"])
-def test_a_sender_without_a_domain_is_refused(sender: str) -> None:
+@pytest.mark.parametrize(
+    "sender",
+    [
+        "nobody",
+        "@",
+        "a@",
+        "a@b",
+        "Ann <>",
+        "a@b..c",
+        "a@elsewhere.test, b@mail.example.test",
+        "a@mail.example.test, b@elsewhere.test",
+        "a@elsewhere.test <b@mail.example.test>, <c@mail.example.test>",
+        {"email": "a@b.c, b@mail.example.test"},
+    ],
+)
+def test_a_sender_without_a_domain_or_with_several_is_refused(sender: Any) -> None:
     assert refusal(content(**{"from": sender})) == (400, "7001")
 
 
@@ -207,7 +222,17 @@ class TestMessages:
         given = body(content={"email_rfc822": raw}, override=override)
         assert refusal(given) == (422, "3020")
 
-    @pytest.mark.parametrize("sender", ["", "From: nobody\n", "From: a@elsewhere.test\n"])
+    @pytest.mark.parametrize(
+        "sender",
+        [
+            "",
+            "From: nobody\n",
+            "From: a@elsewhere.test\n",
+            "From: a@elsewhere.test, b@mail.example.test\n",
+            "From: a@mail.example.test\nFrom: ceo@elsewhere.test\n",
+            "From: ceo@elsewhere.test\nFrom: a@mail.example.test\n",
+        ],
+    )
     def test_its_from_is_checked(self, sender: str) -> None:
         raw = RAW.replace("From: a@mail.example.test\n", sender)
         assert refusal(body(content={"email_rfc822": raw})) == (400, "7001")
@@ -357,6 +382,30 @@ def test_a_transmission_under_an_id_of_its_own_is_sent_once() -> None:
     units = {queues.read(each).head["chunk"] for each in queued("generation")}
     assert units == {0}
     assert usage.used(1)[0].day == 1
+
+
+def test_a_repeat_is_not_refused_for_the_room_that_it_takes_itself() -> None:
+    limit(daily=1)
+    for _ in range(2):
+        accept(CALLER, body(), "191930000000000009")
+    assert len(queued("generation")) == 2
+    assert refusal(body()) == (420, "2102")
+    assert usage.used(1)[0].day == 1
+
+
+@pytest.mark.spec("3-t5")
+def test_a_template_of_many_messages_is_kept_while_they_are_generated() -> None:
+    TestTemplates().make()
+    to = [{"address": "r@example.test"}] * (settings().chunk_recipients + 1)
+    for recipients, kept in ((to[1:], False), (to, True)):
+        with clock.use(lambda: CREATED / 1000):
+            accept(CALLER, body(content={"template_id": "welcome"}, recipients=recipients))
+            if kept:
+                with pytest.raises(ServiceError, match="in use"):
+                    template_uses.delete(Scope(1, 0), "welcome")
+            else:
+                assert template_uses.delete(Scope(1, 0), "welcome")
+                TestTemplates().make()
 
 
 def test_what_is_refused_leaves_nothing_behind() -> None:

@@ -1,14 +1,26 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from chalicelib.accounts import usage
+from chalicelib.core import clock, queues
+from chalicelib.core import request as core_request
+from chalicelib.core.errors import ServiceError, Unavailable
+from chalicelib.core.http import Reply, Request
+from chalicelib.core.scope import Scope
 from chalicelib.sending_domains import store as domains
-from tests.unit.calling import Answer
-from tests.unit.people import make_account, make_key
+from chalicelib.transmissions import idempotency
+from chalicelib.transmissions import routes as transmission_routes
+from chalicelib.transmissions.routes import create_transmission
+from chalicelib.transmissions.submit import submit
+from tests.fake_cloud import queued
+from tests.unit.calling import Answer, Client
+from tests.unit.people import make_account, make_key, make_subaccount
 from tests.unit.sending_domains.examples import domain
-from tests.unit.transmissions.examples import body
+from tests.unit.transmissions.examples import CREATED, body, meter, recipients, transmission
 
 PATH = "/api/v1/transmissions"
 GOOD, BAD = {"address": "r@example.test"}, {"address": "nobody"}
@@ -61,3 +73,221 @@ def test_a_number_of_errors_that_is_none_is_refused(text: str) -> None:
 
 def test_a_key_without_the_grant_is_refused() -> None:
     assert make_key(grants=["transmissions/view"]).post(PATH, body()).status == 403
+
+
+class Caller:
+    """One caller of the routes, whose replies come with their headers."""
+
+    def __init__(self, account: int = 1, part: int | None = 0) -> None:
+        self.caller = core_request.Caller(Scope(account, part), "key", frozenset())
+
+    def request(self, data: Any = None, key: str | None = None, **query: str) -> Request:
+        headers = {"content-type": "application/json"}
+        if key is not None:
+            headers["idempotency-key"] = key
+        return Request(
+            raw_body=json.dumps(data).encode(),
+            headers=headers,
+            query=query,
+            authenticated=self.caller,
+        )
+
+    def post(self, key: str | None = "k", **fields: Any) -> Reply:
+        return create_transmission(self.request(body(**fields), key))
+
+    def refusal(self, key: str = "k", **fields: Any) -> tuple[int, str]:
+        with pytest.raises(ServiceError) as refused:
+            self.post(key, **fields)
+        return refused.value.status, refused.value.errors[0]["code"]
+
+
+def ids() -> list[str]:
+    """Take the generation queue's messages; return their transmissions."""
+    return [queues.read(each).head["transmission"] for each in queued("generation")]
+
+
+class TestIdempotency:
+    @pytest.mark.spec("4.1-r3")
+    @pytest.mark.parametrize("to", [[GOOD], [GOOD, BAD]])
+    def test_a_repeat_gets_the_same_status_and_body_and_sends_nothing(self, to: Any) -> None:
+        first = Caller().post(recipients=to)
+        assert len(ids()) == 1
+        for _ in range(2):
+            again = Caller().post(recipients=to)
+            assert (again.status, again.body) == (first.status, first.body)
+            assert again.headers == {"X-Idempotent-Replayed": "true"}
+        assert ids() == []
+        assert "X-Idempotent-Replayed" not in first.headers
+        assert usage.used(1)[0].day == 1
+
+    @pytest.mark.spec("4.1-r5")
+    def test_a_repeat_with_another_body_is_refused(self) -> None:
+        Caller().post()
+        assert Caller().refusal(campaign_id="other") == (409, "1600")
+        assert len(ids()) == 1
+
+    @pytest.mark.spec("4.1-r1")
+    @pytest.mark.parametrize("key", ["", "a b", "x" * 256])
+    def test_a_malformed_key_is_refused_before_the_body_is_looked_at(self, key: str) -> None:
+        with pytest.raises(ServiceError) as refused:
+            create_transmission(Caller().request("no body", key))
+        assert (refused.value.status, refused.value.errors[0]["code"]) == (400, "1602")
+
+    @pytest.mark.spec("4.1-r2")
+    def test_subaccounts_and_accounts_have_keys_of_their_own(self) -> None:
+        make_account(2)
+        domains.create(domain("two.test", account=2))
+        domains.create(domain("sub.test", subaccount_id=make_subaccount().id))
+        senders = {Caller(): "mail.example.test", Caller(2): "two.test", Caller(1, 1): "sub.test"}
+        for caller, name in senders.items():
+            inline = body()["content"] | {"from": f"a@{name}"}
+            assert caller.post(content=inline).headers == {}
+        assert len(set(ids())) == 3
+
+    @pytest.mark.spec("4.1-r4")
+    def test_a_repeat_while_the_first_is_in_progress_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: list[tuple[int, str]] = []
+        real = transmission_routes.accept
+
+        def meanwhile(*given: Any) -> Any:
+            monkeypatch.undo()
+            seen.append(Caller().refusal())
+            return real(*given)
+
+        monkeypatch.setattr(transmission_routes, "accept", meanwhile)
+        assert Caller().post().status == 200
+        assert seen == [(409, "1601")]
+        assert len(ids()) == 1
+
+    def test_a_request_that_was_refused_gives_its_key_back(self) -> None:
+        assert Caller().refusal(recipients=[BAD]) == (400, "5002")
+        assert Caller().post().status == 200
+        assert len(ids()) == 1
+
+    @pytest.mark.parametrize("step", ["accept", "complete"])
+    def test_a_request_that_died_goes_on_as_the_same_transmission(
+        self, step: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place: Any = transmission_routes if step == "accept" else idempotency
+        with monkeypatch.context() as broken:
+            broken.setattr(place, step, lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                Caller().post()
+        sent = ids()
+        assert Caller().refusal() == (409, "1601")
+        later = clock.now() + idempotency.CLAIM_SECONDS
+        with clock.use(lambda: later):
+            answer = Caller().post()
+        assert answer.status == 200
+        assert answer.body["results"]["id"] in (sent or ids())
+        assert usage.used(1)[0].day == 1
+
+    def test_a_fault_of_the_service_keeps_the_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def unavailable(*_: Any) -> Any:
+            raise Unavailable
+
+        with monkeypatch.context() as broken:
+            broken.setattr(transmission_routes, "accept", unavailable)
+            with pytest.raises(Unavailable):
+                Caller().post()
+        assert Caller().refusal() == (409, "1601")
+
+    @pytest.mark.spec("8-t3")
+    @pytest.mark.spec("3-t9")
+    def test_the_key_of_a_scheduled_one_is_kept_until_a_day_after_its_start(self) -> None:
+        now = 1_769_850_000.0
+        options = {"start_time": clock.iso_offset(now + 7200)}
+        with clock.use(lambda: now):
+            Caller().post(options=options)
+        with clock.use(lambda: now + 7200 + 86_399):
+            assert Caller().post(options=options).headers == {"X-Idempotent-Replayed": "true"}
+        with clock.use(lambda: now + 7200 + 86_400):
+            assert Caller().post(options=options).headers == {}
+
+    def test_without_a_key_each_request_is_sent(self) -> None:
+        for _ in range(2):
+            Caller().post(None)
+        assert len(set(ids())) == 2
+
+
+class TestReading:
+    def make(self, number: int, count: int = 2, **fields: Any) -> None:
+        sent = transmission(id=str(191930000000000000 + number), **fields)
+        submit(sent, recipients(count), meter())
+
+    def listed(self, client: Client, query: str = "") -> list[int]:
+        return [int(each["id"]) % 1000 for each in client.get(PATH + query).results]
+
+    def test_one_is_shown_to_its_own(self) -> None:
+        self.make(1, subaccount_id=7)
+        path = f"{PATH}/191930000000000001"
+        shown = make_key().get(path).results
+        assert list(shown) == ["transmission"]
+        assert shown["transmission"]["num_rcpts"] == 2
+        make_account(2)
+        for client in (make_key(2), make_key(subaccount=8), make_key().on_behalf_of(0)):
+            answer = client.get(path)
+            assert (answer.status, answer.error["code"]) == (404, "1600")
+
+    def test_a_list_has_those_to_several_recipients_in_scope_the_newest_first(self) -> None:
+        self.make(1, campaign_id="spring", template_id="a")
+        self.make(2, count=1, campaign_id="spring")
+        self.make(3, subaccount_id=7, campaign_id="spring")
+        self.make(4, account_id=2)
+        self.make(5, start_ms=CREATED * 2, content={"template_id": "a"}, resolved=False)
+        owner = make_key()
+        assert self.listed(owner) == [5, 3, 1]
+        assert self.listed(owner.on_behalf_of(0)) == [5, 1]
+        assert self.listed(make_key(subaccount=7)) == [3]
+        assert self.listed(owner, "?campaign_id=spring") == [3, 1]
+        assert self.listed(owner, "?template_id=a") == [5, 1]
+        assert self.listed(owner, "?campaign_id=spring&template_id=a") == [1]
+        assert self.listed(owner, "?campaign_id=autumn") == []
+
+    def test_reading_and_writing_take_a_grant_each(self) -> None:
+        self.make(1)
+        path = f"{PATH}/191930000000000001"
+        viewer, writer = (
+            make_key(grants=["transmissions/view"]),
+            make_key(grants=["transmissions/modify"]),
+        )
+        assert [viewer.get(each).status for each in (PATH, path)] == [200, 200]
+        assert [writer.get(each).status for each in (PATH, path)] == [403, 403]
+        cancelling = (path, f"{PATH}?campaign_id=c")
+        assert [viewer.delete(each).status for each in cancelling] == [403, 403]
+        assert [writer.delete(each).status for each in cancelling] == [409, 204]
+
+
+class TestCancelling:
+    def make(self, number: int = 1, **fields: Any) -> str:
+        start = clock.now_ms() + 86_400_000
+        sent = transmission(
+            id=str(191930000000000000 + number), start_ms=start, resolved=False, **fields
+        )
+        submit(sent, recipients(2), meter())
+        return f"{PATH}/{sent.id}"
+
+    def test_one_that_is_scheduled_is_answered_without_a_body(self) -> None:
+        path = self.make()
+        answer = make_key().delete(path)
+        assert (answer.status, answer.body) == (204, None)
+        assert make_key().get(path).results["transmission"]["state"] == "Canceled"
+        assert make_key().delete(path).error["code"] == "2006"
+
+    @pytest.mark.spec("5-r6")
+    def test_a_key_of_the_primary_account_cancels_a_subaccounts_only_on_its_behalf(self) -> None:
+        path = self.make(subaccount_id=make_subaccount().id)
+        assert make_key().delete(path).status == 404
+        assert make_key().on_behalf_of(1).delete(path).status == 204
+
+    def test_a_campaign_is_named(self) -> None:
+        self.make(campaign_id="spring")
+        for query in ("", "?campaign_id="):
+            answer = make_key().delete(PATH + query)
+            assert (answer.status, answer.error["code"]) == (400, "1401")
+        for name in ("spring", "unknown"):
+            answer = make_key().delete(f"{PATH}?campaign_id={name}")
+            assert (answer.status, answer.body) == (204, None)
+        assert make_key().get(PATH).results[0]["state"] == "Canceled"

@@ -2,16 +2,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from chalicelib.core import aws, clock, queues
+from chalicelib.accounts.plan import Limits
+from chalicelib.accounts.usage import Meter
+from chalicelib.accounts.usage_window import Window, hour_of
+from chalicelib.core import aws, clock, due, queues
+from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
+from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.transmissions import store
 from chalicelib.transmissions.store import NotSubmitted
 from chalicelib.transmissions.submit import submit
@@ -179,3 +185,111 @@ def test_content_that_does_not_fit_a_queue_message_travels_in_the_bucket() -> No
     assert len(stored_objects("queue/generation/")) == 1
     (found,) = chunks()
     assert found.transmission.raw == raw
+
+
+class TestRepeating:
+    """A request that is repeated under the same id finds what was done of it before."""
+
+    def delivered(self) -> list[str]:
+        """Return the recipients of all chunks as generation knows them: one chunk a number."""
+        units = {each.unit.name: each for each in chunks()}
+        return [one["email"] for each in units.values() for one in each.recipients]
+
+    @pytest.mark.usefixtures("chunks_of_two")
+    @pytest.mark.parametrize("count", [1, 2, 5])
+    def test_it_is_counted_once_and_its_chunks_are_the_same(self, count: int) -> None:
+        for _ in range(2):
+            submit(transmission(), recipients(count), meter())
+        found = chunks()
+        assert len(found) == 2 * -(-count // 2)
+        assert {each.unit.name: each for each in found[::2]} == {
+            each.unit.name: each for each in found[1::2]
+        }
+        counter = Table("config").get(*meter().key)
+        assert counter is not None
+        assert counter["used"] == count
+
+    @pytest.mark.parametrize("count", [1, 5])
+    def test_a_crash_between_the_record_and_the_queue_is_healed(
+        self, count: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("CHUNK_RECIPIENTS", "2")
+        settings.cache_clear()
+        with monkeypatch.context() as broken:
+            broken.setattr(queues, "send", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                submit(transmission(), recipients(count), meter())
+        submit(transmission(), recipients(count), meter())
+        assert self.delivered() == [each["email"] for each in recipients(count)]
+        assert store.get_submitted(transmission().id) == transmission()
+
+    @pytest.mark.usefixtures("chunks_of_two")
+    def test_a_crash_before_the_commit_is_healed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as broken:
+            broken.setattr(store, "commit", lambda _: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                submit(transmission(), recipients(5), meter())
+        submit(transmission(), recipients(5), meter())
+        assert len(self.delivered()) == 5
+
+    @pytest.mark.parametrize(("first", "second"), [("2", "3"), ("3", "2"), ("2", "9"), ("9", "2")])
+    def test_chunks_are_cut_as_they_were_the_first_time(
+        self, first: str, second: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # As where a template became larger in between, so that fewer messages fit into a chunk
+        for size in (first, second):
+            monkeypatch.setenv("CHUNK_RECIPIENTS", size)
+            settings.cache_clear()
+            submit(transmission(), recipients(5), meter())
+        assert self.delivered() == [each["email"] for each in recipients(5)]
+
+    def test_it_is_not_refused_for_the_room_that_it_takes_itself(self) -> None:
+        limited = Meter(meter().key, Limits(daily=3), Window())
+        submit(transmission(), recipients(2), limited)
+        full = replace(limited, seen=Window(hour_of(CREATED / 1000), 2))
+        submit(transmission(), recipients(2), full)
+        assert len(self.delivered()) == 2
+        with pytest.raises(ServiceError):
+            submit(transmission(id="191930000000000002"), recipients(2), full)
+
+
+class TestLater:
+    """What starts later is stored with all it needs, and only then due."""
+
+    def test_a_scheduled_one_is_stored_and_due_and_not_queued(self) -> None:
+        sent = transmission(start_ms=CREATED + 1000, resolved=False)
+        for _ in range(2):
+            submit(sent, recipients(3), meter())
+        assert queued("generation") == []
+        assert [entry.key for entry in due.find("transmissions", CREATED + 1000)] == [sent.id]
+        assert store.get_recipients(sent.id) == recipients(3)
+        record = store.get(sent.id)
+        assert record is not None
+        assert (record.recipients, record.chunks, record.list_ref) == (3, 1, {})
+
+    def test_its_recipients_are_stored_before_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(store, "put_recipients", lambda *_: 1 / 0)
+        sent = transmission(start_ms=CREATED + 1000, resolved=False)
+        with pytest.raises(ZeroDivisionError):
+            submit(sent, recipients(3), meter())
+        assert store.get(sent.id) is None
+        assert due.find("transmissions", CREATED + 1000) == []
+
+    @pytest.mark.parametrize("start_ms", [0, CREATED + 1000])
+    def test_one_to_a_list_names_it(self, start_ms: int) -> None:
+        named = RecipientList(1, "friends", "Friends", "v1", 250, 1)
+        submit(transmission(start_ms=start_ms), named, meter())
+        record = store.get(transmission().id)
+        assert record is not None
+        assert record.list_ref == {"id": "friends", "version": "v1"}
+        assert (record.recipients, record.chunks) == (250, 3)
+        heads = [queues.read(each).head for each in queued("generation")]
+        asked = [{"transmission": transmission().id, "start": True}]
+        assert heads == ([] if start_ms else asked)
+        assert len(due.find("transmissions", CREATED + 1000)) == (1 if start_ms else 0)
+
+    def test_a_scheduled_one_costs_two_requests(self) -> None:
+        sent = transmission(start_ms=CREATED + 1000, resolved=False)
+        with aws_requests() as made:
+            submit(sent, recipients(3), meter())
+        assert [each.operation for each in made] == ["PutObject", "TransactWriteItems"]

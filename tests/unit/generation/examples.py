@@ -1,0 +1,51 @@
+"""A sender that generation can sign for, and transmissions of it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from chalicelib.core import sealing
+from chalicelib.generation.message import Generator, NotGenerated
+from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.dkim import KeyPair, generate_key
+from chalicelib.sending_domains.model import DkimKey
+from chalicelib.transmissions.model import Transmission
+from tests.unit.people import make_account
+from tests.unit.sending_domains.examples import domain
+from tests.unit.transmissions.examples import CREATED, transmission
+
+NAME = "mail.example.test"
+INJECTED = CREATED + 5000
+
+
+@cache
+def key_pair() -> KeyPair:
+    """Return the one key of these tests: making it takes longer than most of them."""
+    return generate_key(1024)
+
+
+def signing(name: str = NAME, selector: str = "s1") -> DkimKey:
+    """Return the key of a domain, sealed as it is kept."""
+    sealed = sealing.seal(key_pair().private_pem.encode(), f"dkim/{name}")
+    return DkimKey(selector, name, key_pair().public_b64, sealed, "from:to:subject:date")
+
+
+def make_sender(account: int = 1, **fields: Any) -> None:
+    """Store an account and its domain, with a key of its own."""
+    make_account(account, **fields)
+    assert domains.create(domain(account=account, dkim=signing()))
+
+
+def generator(sent: Transmission | None = None, **fields: Any) -> Generator:
+    """Return a generator for a transmission made at a known time."""
+    return Generator(sent or transmission(**fields), INJECTED)
+
+
+def failure(sent: Generator, recipient: dict[str, Any], index: int = 0) -> dict[str, Any]:
+    """Return the event of a recipient without a message."""
+    try:
+        sent.generate(index, recipient)
+    except NotGenerated as reason:
+        return reason.event
+    raise AssertionError("a message was generated")

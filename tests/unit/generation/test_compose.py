@@ -1,0 +1,146 @@
+"""From rendered content to an unsigned message."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+
+from chalicelib.core.addresses import Mailbox
+from chalicelib.generation.compose import Rendered, compose
+from chalicelib.mail_format.mime import Attachment, InlineImage
+from tests.unit.generation.examples import INJECTED
+
+SENDER = Mailbox("a@mail.example.test", "Ann")
+ID = "02a9e2b5c1d3e4f500000007"
+TO = {"email": "r@example.test"}
+
+
+def built(to: dict[str, str] = TO, **fields: Any) -> bytes:
+    files = {name: fields.pop(name, ()) for name in ("attachments", "inline_images")}
+    known: dict[str, Any] = {"sender": SENDER, "subject": "Hi", "text": "Hello"}
+    return compose(Rendered(**(known | fields)), to, ID, INJECTED, **files)
+
+
+def message(to: dict[str, str] = TO, **fields: Any) -> EmailMessage:
+    return email.message_from_bytes(built(to, **fields), policy=email.policy.default)
+
+
+def test_the_headers_stand_in_order() -> None:
+    data = built(reply_to="Bo <b@b.test>", headers={"X-A": "1", "CC": "c@c.test"})
+    head = data.partition(b"\r\n\r\n")[0].decode()
+    assert head.split("\r\n")[:8] == [
+        "From: Ann <a@mail.example.test>",
+        "To: r@example.test",
+        "Subject: Hi",
+        "Reply-To: Bo <b@b.test>",
+        "Date: Sat, 31 Jan 2026 09:00:05 +0000",
+        f"Message-ID: <{ID}@mail.example.test>",
+        "X-A: 1",
+        "CC: c@c.test",
+    ]
+
+
+@pytest.mark.parametrize(("name", "value"), [("date", "x"), ("DATE", "x"), ("Message-Id", "<o@x>")])
+def test_what_the_sender_gave_is_not_added(name: str, value: str) -> None:
+    found = message(headers={name: value})
+    assert len(found.get_all(name) or []) == 1
+    assert f"{name}: {value}\r\n".encode() in built(headers={name: value})
+
+
+@pytest.mark.spec("2.2-t2")
+def test_text_beyond_ascii_is_encoded() -> None:
+    found = message(
+        sender=Mailbox("a@mail.example.test", "Zoë"), subject="Grüße", headers={"X-A": "é"}
+    )
+    assert (found["From"], found["Subject"], found["X-A"]) == (
+        "Zoë <a@mail.example.test>",
+        "Grüße",
+        "é",
+    )
+
+
+@pytest.mark.spec("2.1-t20")
+@pytest.mark.parametrize(
+    ("to", "shown"),
+    [
+        ({"email": "r@x.test"}, "r@x.test"),
+        ({"email": "r@x.test", "name": "Bo"}, "Bo <r@x.test>"),
+        ({"email": "r@x.test", "name": "Doe, Bo"}, '"Doe, Bo" <r@x.test>'),
+        ({"email": "r@x.test", "header_to": "p@x.test"}, "p@x.test"),
+        ({"email": "r@x.test", "header_to": "p@x.test", "name": "Bo"}, "Bo <p@x.test>"),
+        ({"email": "r@x.test", "header_to": "Al <p@x.test>"}, "Al <p@x.test>"),
+        ({"email": "r@x.test", "header_to": "p@x.test, Al <q@x.test>"}, "p@x.test, Al <q@x.test>"),
+        ({"email": "r@x.test", "header_to": "undisclosed"}, "undisclosed"),
+        ({"email": "r@x.test", "header_to": "a, b"}, "a, b"),
+        ({"email": "r@x.test", "header_to": "", "name": ""}, "r@x.test"),
+    ],
+)
+def test_the_to_header_shows_whom_it_is_said_to_be_for(to: dict[str, str], shown: str) -> None:
+    assert f"\r\nTo: {shown}\r\n".encode() in built(to)
+
+
+@pytest.mark.spec("2.2-t6")
+@pytest.mark.parametrize("given", ["b@b.test", "Bo <b@b.test>", "b@b.test, c@c.test"])
+def test_the_reply_to_stands_as_given(given: str) -> None:
+    assert f"\r\nReply-To: {given}\r\n".encode() in built(reply_to=given)
+    assert b"Reply-To" not in built()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"subject": "a\r\nBcc: x@x.test"},
+        {"reply_to": "a\nb"},
+        {"headers": {"X-A": "a\r\n\r\nbody"}},
+        {"headers": {"X-A\r\nBcc": "x"}},
+        {"sender": Mailbox("a@b.test", "A\r\nBcc: x")},
+        {"to": {"email": "r@x.test", "name": "B\nC"}},
+        {"to": {"email": "r@x.test", "header_to": "p@x.test\r\nBcc: x"}},
+        {"headers": {"Content-Type": "text/html"}},
+    ],
+)
+def test_nothing_given_can_start_another_header(fields: Any) -> None:
+    with pytest.raises(ValueError, match=r"header|Content|address|control"):
+        built(**fields)
+
+
+@pytest.mark.spec("2.2-t3")
+@pytest.mark.spec("2.2-t4")
+@pytest.mark.spec("2.2-t5")
+def test_the_parts_are_alternatives_from_plain_to_rich() -> None:
+    found = message(text="Grüße", html="<p>é</p>", amp_html="<html amp4email></html>")
+    assert [part.get_content_type() for part in found.iter_parts()] == [
+        "text/plain",
+        "text/x-amp-html",
+        "text/html",
+    ]
+    assert message(text="Grüße").get_content().strip() == "Grüße"
+
+
+@pytest.mark.spec("2.2-t8")
+@pytest.mark.spec("2.2-t9")
+def test_files_stand_beside_and_images_within() -> None:
+    found = message(
+        html='<img src="cid:logo">',
+        attachments=[Attachment("a.txt", "text/plain", "aGk=")],
+        inline_images=[InlineImage("logo", "image/png", "aGk=")],
+    )
+    kinds = [part.get_content_type() for part in found.walk()]
+    assert kinds == [
+        "multipart/mixed",
+        "multipart/related",
+        "multipart/alternative",
+        "text/plain",
+        "text/html",
+        "image/png",
+        "text/plain",
+    ]
+    assert found.get_payload(1).get_filename() == "a.txt"
+
+
+def test_the_same_message_has_the_same_bytes() -> None:
+    assert built(html="<p>x</p>") == built(html="<p>x</p>")

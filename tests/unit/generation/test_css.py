@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.generation.css import MOST_NESTED, inline_css
+from chalicelib.generation.render import RenderFault
+
+pytestmark = pytest.mark.spec("2.1-t16")
+
+
+def page(styles: str, inner: str) -> str:
+    return f"<html><head><style>{styles}</style></head><body>{inner}</body></html>"
+
+
+def test_a_style_sheet_becomes_style_attributes() -> None:
+    found = inline_css(page("p { color: red } .big { font-size: 2em }", '<p class="big">x</p>'))
+    assert '<p class="big" style="' in found
+    assert "color: red" in found.replace("color:red", "color: red")
+    assert "font-size" in found
+
+
+def test_what_an_element_says_itself_counts() -> None:
+    found = inline_css(page("p { color: red }", '<p style="color: blue">x</p>'))
+    style = found.partition('<p style="')[2].partition('"')[0].replace(" ", "")
+    assert style.rstrip(";").endswith("color:blue")
+
+
+def test_rules_for_some_media_stay_in_a_style_element() -> None:
+    found = inline_css(page("p{color:red} @media print { p { color: black } }", "<p>x</p>"))
+    assert "<style>" in found
+    assert "@media print" in found
+
+
+def test_html_without_styles_keeps_its_content() -> None:
+    found = inline_css('<p>é &amp; <a href="https://e.test/?a=1&amp;b=2">x</a></p>')
+    assert '<p>é &amp; <a href="https://e.test/?a=1&amp;b=2">x</a></p>' in found
+
+
+def test_nothing_is_fetched() -> None:
+    link = '<link rel="stylesheet" href="http://127.0.0.1:9/x.css">'
+    found = inline_css(f"<html><head>{link}</head><body><p>x</p></body></html>")
+    assert "<p>x</p>" in found
+
+
+@pytest.mark.parametrize("tag", ["div", "b", "unknown-tag"])
+def test_html_that_is_nested_too_deeply_is_a_fault(tag: str) -> None:
+    with pytest.raises(RenderFault, match="nested too deeply"):
+        inline_css(f"<{tag}>" * 200_000)
+    inline_css(f"<{tag}>" * (MOST_NESTED - 1))
+
+
+def test_many_elements_side_by_side_are_not_deep() -> None:
+    inner = "<p>x</p><br><img src='y'>" * 3000
+    assert inline_css(page("p{color:red}", inner)).count("<p style=") == 3000
+
+
+def test_strange_html_does_not_break_it() -> None:
+    for html in ("", "<", "</p></p>", "<style>p{", "<p", "\x00<p>\x00", "<style>@import 'x';"):
+        assert isinstance(inline_css(html), str)

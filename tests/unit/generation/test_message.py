@@ -1,0 +1,356 @@
+"""One message from one recipient: merged, rendered, composed, signed, and told of."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from dataclasses import replace
+from email.message import EmailMessage
+from typing import Any
+
+import dkim as judge
+import pytest
+
+from chalicelib.core import ids
+from chalicelib.core.settings import settings
+from chalicelib.generation.message import NotGenerated
+from chalicelib.sending_domains import return_path
+from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.dkim import txt_record
+from chalicelib.sending_domains.model import DomainStatus
+from tests.fake_cloud import aws_requests
+from tests.unit.generation.examples import (
+    INJECTED,
+    NAME,
+    failure,
+    generator,
+    key_pair,
+    make_sender,
+    signing,
+)
+from tests.unit.ip_pools.examples import make_pool
+from tests.unit.people import make_account
+from tests.unit.sending_domains.examples import domain
+from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, transmission
+
+TO = {"email": "R@Example.test"}
+ID = transmission().id
+INLINE = body()["content"]
+
+
+@pytest.fixture(autouse=True)
+def _sender(cloud: None) -> None:
+    make_sender()
+
+
+def parsed(data: bytes) -> EmailMessage:
+    return email.message_from_bytes(data, policy=email.policy.default)
+
+
+def generated(recipient: Any = TO, **fields: Any) -> EmailMessage:
+    return parsed(generator(**fields).generate(0, recipient).data)
+
+
+class TestIdentity:
+    def test_the_same_recipient_gives_the_same_bytes_and_event(self) -> None:
+        inline = {"content": INLINE | {"html": "<p>{{n}}</p>", "headers": {"X-N": "{{n}}"}}}
+        raw = {"content": {}, "raw": b"From: a@mail.example.test\r\n\r\n{{n}}\r\n"}
+        for fields in (inline, raw, raw | {"substitute": True}):
+            sent = transmission(substitution_data={"n": "é"}, **fields)
+            first, second = generator(sent).generate(7, TO), generator(sent).generate(7, TO)
+            assert first == second
+            assert first.data != generator(sent).generate(8, TO).data
+
+    def test_the_id_follows_from_transmission_and_index(self) -> None:
+        message = generator().generate(7, TO)
+        name = ids.message_id(ID, 7)
+        assert (message.index, message.event["message_id"]) == (7, name)
+        assert parsed(message.data)["Message-ID"] == f"<{name}@{NAME}>"
+
+    def test_the_date_is_when_it_was_generated_first(self) -> None:
+        assert generated()["Date"] == "Sat, 31 Jan 2026 09:00:05 +0000"
+
+
+class TestEvents:
+    def test_the_fields_that_all_messages_share(self) -> None:
+        found = generator(
+            subaccount_id=7,
+            campaign_id="spring",
+            template_id="welcome",
+            template_version="3",
+            start_ms=1_769_850_000_000,
+            ab_test={"id": "test", "version": 2},
+            options=OPTIONS | {"transactional": True, "ip_pool": "fast", "click_tracking": False},
+            content=INLINE | {"amp_html": "<html amp4email></html>"},
+        ).event
+        assert found == {
+            "customer_id": "1",
+            "subaccount_id": "7",
+            "transmission_id": ID,
+            "recv_method": "rest",
+            "campaign_id": "spring",
+            "template_id": "welcome",
+            "template_version": "3",
+            "scheduled_time": "1769850000",
+            "ab_test_id": "test",
+            "ab_test_version": "2",
+            "ip_pool": "fast",
+            "transactional": "1",
+            "open_tracking": True,
+            "click_tracking": False,
+            "initial_pixel": True,
+            "amp_enabled": True,
+        }
+
+    @pytest.mark.spec("2.1-t21")
+    def test_the_fields_of_one_message(self) -> None:
+        to = TO | {"tags": ["t"], "metadata": {"k": 1}}
+        message = generator().generate(0, to)
+        path = message.event.pop("msg_from")
+        assert message.event == {
+            "message_id": ids.message_id(ID, 0),
+            "rcpt_to": "r@example.test",
+            "raw_rcpt_to": "R@Example.test",
+            "rcpt_hash": ids.recipient_hash("r@example.test"),
+            "rcpt_meta": {"k": 1},
+            "rcpt_tags": ["t"],
+            "recipient_domain": "example.test",
+            "routing_domain": "example.test",
+            "subject": "Hi",
+            "friendly_from": "a@mail.example.test",
+            "sending_domain": NAME,
+            "msg_size": str(len(message.data)),
+            "injection_time": "2026-01-31T09:00:05.000Z",
+        }
+        assert (message.recipient, message.sender) == ("R@Example.test", path)
+
+    @pytest.mark.spec("2.1-t7")
+    @pytest.mark.spec("2.1-t22")
+    def test_a_recipients_metadata_counts_before_the_transmissions(self) -> None:
+        sent = generator(metadata={"a": 1, "b": 1})
+        to = TO | {"metadata": {"b": 2, "c": 2}}
+        assert sent.generate(0, to).event["rcpt_meta"] == {"a": 1, "b": 2, "c": 2}
+
+    @pytest.mark.spec("2.1-t24")
+    @pytest.mark.parametrize("own", [True, False])
+    @pytest.mark.parametrize("given", [True, False])
+    @pytest.mark.parametrize(
+        ("option", "field"),
+        [
+            ("open_tracking", "open_tracking"),
+            ("click_tracking", "click_tracking"),
+            ("initial_open", "initial_pixel"),
+        ],
+    )
+    def test_a_recipients_options_count_before_the_transmissions(
+        self, option: str, field: str, own: bool, given: bool
+    ) -> None:
+        sent = generator(options=OPTIONS | {option: given})
+        message = sent.generate(0, TO | {"options": {option: own}})
+        assert (sent.event | message.event)[field] is own
+        assert (sent.event | sent.generate(1, TO).event)[field] is given
+
+
+class TestSubstitution:
+    @pytest.mark.spec("2.1-t8")
+    @pytest.mark.spec("2.1-t23")
+    @pytest.mark.parametrize(
+        ("given", "to", "expected"),
+        [
+            ({"metadata": {"n": 1}}, {}, "1"),
+            ({"metadata": {"n": 1}, "substitution_data": {"n": 2}}, {}, "2"),
+            ({"substitution_data": {"n": 2}}, {"metadata": {"n": 3}}, "3"),
+            (
+                {"substitution_data": {"n": 2}},
+                {"metadata": {"n": 3}, "substitution_data": {"n": 4}},
+                "4",
+            ),
+        ],
+    )
+    def test_data_is_merged(self, given: Any, to: Any, expected: str) -> None:
+        for fields in (
+            {"content": INLINE | {"subject": "{{n}}"}},
+            {
+                "content": {},
+                "substitute": True,
+                "raw": b"From: a@mail.example.test\r\nSubject: {{n}}\r\n\r\nx",
+            },
+        ):
+            message = generator(**given, **fields).generate(0, TO | to)
+            assert parsed(message.data)["Subject"] == message.event["subject"] == expected
+
+    @pytest.mark.spec("2.1-t20")
+    def test_the_address_is_known_to_the_content(self) -> None:
+        content = INLINE | {"subject": "{{address.name}} {{email}}"}
+        to = TO | {"name": "Zoë"}
+        assert generated(to, content=content)["Subject"] == "Zoë R@Example.test"
+
+    def test_a_message_over_smtp_is_no_template(self) -> None:
+        raw = b"From: a@mail.example.test\r\nSubject: {{n}}\r\n\r\n{{if\r\n"
+        message = generator(content={}, raw=raw).generate(0, TO)
+        assert message.event["subject"] == "{{n}}"
+        assert message.data.endswith(b"\r\n\r\n{{if\r\n")
+
+
+class TestSigning:
+    def verifies(self, data: bytes) -> bool:
+        txt = txt_record(key_pair().public_b64).encode()
+        return bool(judge.verify(data, dnsfunc=lambda *_, **__: txt))
+
+    def test_a_message_is_signed_by_its_domain(self) -> None:
+        data = generator().generate(0, TO).data
+        assert data.startswith(b"DKIM-Signature: ")
+        signature = data.partition(b"\r\nFrom:")[0]
+        for tag in (b"d=mail.example.test", b"s=s1", b"t=1769850005"):
+            assert tag in signature
+        assert self.verifies(data)
+        assert not self.verifies(data.replace(b"Hello", b"Hallo"))
+
+    def test_a_key_that_is_not_verified_does_not_sign(self) -> None:
+        status = DomainStatus(ownership_verified=True)
+        domains.create(domain("plain.test", status=status, dkim=signing("plain.test")))
+        sent = generator(content=INLINE | {"from": "a@plain.test"})
+        assert b"DKIM-Signature" not in sent.generate(0, TO).data
+
+    @pytest.mark.spec("2.8-t3")
+    def test_the_key_of_the_pool_signs_for_a_domain_without_one(self) -> None:
+        status = DomainStatus(ownership_verified=True)
+        domains.create(domain("plain.test", status=status))
+        pool = make_pool("Fast", signing_domain=NAME)
+        options = OPTIONS | {"ip_pool": pool}
+        sent = generator(content=INLINE | {"from": "a@plain.test"}, options=options)
+        assert b"d=mail.example.test" in sent.generate(0, TO).data
+
+    @pytest.mark.spec("2.8-t4")
+    def test_a_second_key_signs_for_hosts_whose_feedback_loop_wants_one(self) -> None:
+        domains.create(domain("fbl.test", dkim=signing("fbl.test", "f1")))
+        options = OPTIONS | {"ip_pool": make_pool("Fast", fbl_signing_domain="fbl.test")}
+        sent = generator(options=options)
+        assert sent.generate(0, {"email": "r@yahoo.com"}).data.count(b"DKIM-Signature") == 2
+        assert sent.generate(1, TO).data.count(b"DKIM-Signature") == 1
+
+    @pytest.mark.spec("2.1-t17")
+    def test_a_key_that_is_not_there_any_more_refuses_the_message(self) -> None:
+        event = failure(generator(options=OPTIONS | {"dkim_key": "s9"}), TO)
+        assert event["type"] == "generation_rejection"
+        assert "'s9' is no verified DKIM key" in event["reason"]
+
+
+class TestEnvelope:
+    @pytest.mark.spec("2.5-r5")
+    def test_the_sender_is_the_service_s_own_at_the_bounce_domain(self) -> None:
+        message = generator().generate(0, TO)
+        local, _, host = message.sender.partition("@")
+        assert return_path.message_of(local) == message.event["message_id"]
+        assert host == settings().system_domain
+
+    @pytest.mark.spec("2.1-t9")
+    def test_the_domain_of_a_return_path_is_used_and_its_local_part_is_not(self) -> None:
+        domains.create(domain("bounce.test"))
+        message = generator(return_path="anything@bounce.test").generate(0, TO)
+        assert message.sender.startswith("b.")
+        assert message.sender.endswith("@bounce.test")
+
+    @pytest.mark.spec("2.1-t25")
+    def test_an_enterprise_account_may_name_one_for_each_recipient(self) -> None:
+        make_account(2, service_level="enterprise")
+        domains.create(domain("two.test", account=2, dkim=signing("two.test")))
+        sent = generator(
+            account_id=2,
+            content=INLINE | {"from": "a@two.test"},
+            defaults=DEFAULTS | {"enterprise": True},
+            return_path="all@any.test",
+        )
+        to = [TO, TO | {"return_path": "one+r=example.test@any.test"}]
+        senders = [sent.generate(index, each).sender for index, each in enumerate(to)]
+        assert senders == ["all@any.test", "one+r=example.test@any.test"]
+
+
+class TestFailures:
+    def test_a_fault_of_the_content_fails_its_recipient_alone(self) -> None:
+        sent = generator(content=INLINE | {"text": "{{if n > 1}}x{{end}}"})
+        event = failure(sent, TO | {"substitution_data": {"n": "x"}, "tags": ["t"]}, 3)
+        assert event["type"] == "generation_failure"
+        assert (event["error_code"], event["timestamp"]) == ("554", INJECTED)
+        assert event["reason"].startswith(
+            "554 5.3.3 [internal] Error while rendering part text: line 1: "
+        )
+        assert event["raw_reason"] == event["reason"]
+        assert event["rcpt_subs"] == {"n": "x"}
+        assert (event["rcpt_to"], event["rcpt_tags"]) == ("r@example.test", ["t"])
+        assert event["transmission_id"] == ID
+        assert "message_id" not in event
+        assert sent.generate(4, TO | {"substitution_data": {"n": 2}})
+
+    @pytest.mark.parametrize(
+        ("fields", "told"),
+        [
+            ({"content": INLINE | {"text": "{{"}}, "part text"),
+            ({"content": INLINE | {"subject": "{{end}}"}}, "header Subject"),
+            ({"content": INLINE | {"from": "{{n}}"}}, "invalid address"),
+            ({"content": INLINE | {"headers": {"X-A": "{{n}}"}}}, "control character"),
+            ({"content": {}, "raw": b"Subject: x\r\n\r\nx"}, "From"),
+            ({"content": {}, "substitute": True, "raw": b"no header\r\n\r\nx"}, "header"),
+            (
+                {
+                    "content": {},
+                    "substitute": True,
+                    "raw": b"From: a@mail.example.test\r\n\r\n{{end}}",
+                },
+                "part text",
+            ),
+            ({"override": {"from": "nobody"}}, "invalid address"),
+        ],
+    )
+    def test_what_cannot_be_made_fails(self, fields: Any, told: str) -> None:
+        event = failure(generator(**fields), TO | {"substitution_data": {"n": "a\r\nBcc: b"}})
+        assert event["type"] == "generation_failure"
+        assert event["reason"].startswith("554 5.3.3 ")
+        assert told in event["reason"]
+
+    @pytest.mark.spec("2.2-t1")
+    def test_a_from_that_a_template_made_must_be_of_a_verified_domain_of_the_sender(self) -> None:
+        domains.create(domain("other.test", account=2))
+        domains.create(domain("new.test", status=DomainStatus()))
+        sent = generator(content=INLINE | {"from": "a@{{n}}"})
+        for name in ("other.test", "new.test", "unknown.test"):
+            event = failure(sent, TO | {"substitution_data": {"n": name}})
+            assert event["type"] == "generation_rejection"
+            assert (event["error_code"], event["bounce_class"]) == ("550", "25")
+            assert event["reason"].startswith("550 5.7.1 [internal] 400 U")
+        assert sent.generate(1, TO | {"substitution_data": {"n": NAME}})
+
+    def test_a_domain_is_looked_up_once_whether_it_may_send_or_not(self) -> None:
+        sent = generator(content=INLINE | {"from": "a@{{n}}"})
+        with aws_requests() as made:
+            for index in range(4):
+                failure(sent, TO | {"substitution_data": {"n": "unknown.test"}}, index)
+        assert len(made) == 1
+
+    def test_a_message_that_is_too_large_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        size = len(generator().generate(0, TO).data)
+        monkeypatch.setenv("MAX_MESSAGE_BYTES", str(size))
+        settings.cache_clear()
+        assert generator().generate(0, TO)
+        monkeypatch.setenv("MAX_MESSAGE_BYTES", str(size - 1))
+        settings.cache_clear()
+        event = failure(generator(), TO)
+        assert event["type"] == "generation_failure"
+        assert f"message of {size} bytes is over {size - 1}" in event["reason"]
+
+    def test_a_recipient_that_is_named_twice_has_an_event_of_its_own_each_time(self) -> None:
+        sent = generator(content=INLINE | {"text": "{{end}}"})
+        events = [failure(sent, TO, index) for index in (0, 1, 1)]
+        assert len({event["event_id"] for event in events}) == 2
+        assert events[1] == events[2]
+
+    def test_what_was_refused_as_a_whole_is_told_to_each_recipient(self) -> None:
+        refusal = {"type": "bounce", "bounce_class": "25", "reason": "554 cancelled"}
+        sent = generator(replace(transmission(), refusal=refusal, content={"template_id": "gone"}))
+        with aws_requests() as made:
+            event = failure(sent, TO)
+        assert made == []
+        assert (event["type"], event["bounce_class"]) == ("bounce", "25")
+        assert (event["reason"], event["rcpt_to"]) == ("554 cancelled", "r@example.test")
+        with pytest.raises(NotGenerated, match="554 cancelled"):
+            sent.generate(1, TO)

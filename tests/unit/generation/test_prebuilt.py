@@ -1,0 +1,108 @@
+"""A pre-built message: what is read from its header, and what is added to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.core.addresses import Mailbox
+from chalicelib.generation.prebuilt import Prebuilt, from_of, sender_of
+from chalicelib.mail_format import rfc822
+from tests.unit.generation.examples import INJECTED
+
+RAW = b"From: a@mail.example.test\r\nSubject: s\r\n\r\nHello\r\n"
+ID = "02a9e2b5c1d3e4f500000007"
+DATED = b"Date: Mon, 1 Jan 2024 00:00:00 +0000\r\n"
+NAMED = b"MESSAGE-ID: <own@x>\r\n"
+
+
+def fields(header: bytes) -> list[rfc822.Field]:
+    return rfc822.split(header + b"\r\n\r\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("header", "mailbox"),
+    [
+        (b"From: a@b.test", Mailbox("a@b.test")),
+        (b"FROM:a@b.test", Mailbox("a@b.test")),
+        (b"From: Ann <a@b.test>", Mailbox("a@b.test", "Ann")),
+        (b'From: "Doe, Ann" <a@b.test>', Mailbox("a@b.test", "Doe, Ann")),
+        (b"From: =?utf-8?q?Doe=2C_Ann?= <a@b.test>", Mailbox("a@b.test", "Doe, Ann")),
+        (b"From: =?utf-8?B?Wm/Dqw==?=\r\n =?utf-8?q?_X?= <a@b.test>", Mailbox("a@b.test", "Zoë X")),
+        ("From: Zoë <a@b.test>".encode(), Mailbox("a@b.test", "Zoë")),
+        (b"From: =?nonsense?q?x?= <a@b.test>", Mailbox("a@b.test", "=?nonsense?q?x?=")),
+    ],
+)
+def test_the_sender_is_the_one_mailbox_of_the_from(header: bytes, mailbox: Mailbox) -> None:
+    assert sender_of(fields(header)) == mailbox
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"Subject: x",
+        b"From:",
+        b"From: nobody",
+        b"From: a@b.test, c@d.test",
+        b"From: Ann <a@b.test>, c@d.test",
+        b"From: a@b.test\r\nFrom: c@d.test",
+        b"From: friends: a@b.test, c@d.test;",
+        b"From: Ann <>",
+        b"From: =?utf-8?q?a=40b=2Etest?=",
+    ],
+)
+def test_without_exactly_one_there_is_no_sender(header: bytes) -> None:
+    with pytest.raises(ValueError, match="exactly one valid address"):
+        sender_of(fields(header))
+
+
+def test_the_from_as_it_stands_may_be_a_template_or_several() -> None:
+    assert from_of(fields(b"From: =?utf-8?q?{{n}}_=C3=A9?=\r\n <{{a}}>")) == "{{n}} é <{{a}}>"
+    assert from_of(fields(b"From: a@b.test\r\nFrom: c@d.test")) == "a@b.test, c@d.test"
+    assert from_of(fields(b"Subject: x")) == ""
+
+
+@pytest.mark.parametrize(
+    ("header", "subject"),
+    [
+        (b"Subject: x", "x"),
+        (b"Subject:\r\n  a\r\n\t b ", "a b"),
+        (b"Subject: =?utf-8?B?w6k=?= x", "é x"),
+        ("Subject: é".encode(), "é"),
+        (b"Subject: \xff", "\ufffd"),
+        (b"X-A: 1", ""),
+        (b"Subject: first\r\nSubject: second", "first"),
+    ],
+)
+def test_the_subject_is_decoded(header: bytes, subject: str) -> None:
+    assert Prebuilt(header + b"\r\n\r\nx", INJECTED).subject == subject
+
+
+@pytest.mark.spec("2.2-r6")
+def test_only_date_and_message_id_are_added_where_they_are_missing() -> None:
+    date = b"Date: Sat, 31 Jan 2026 09:00:05 +0000\r\n"
+    name = f"Message-ID: <{ID}@mail.example.test>\r\n".encode()
+    head, _, rest = RAW.partition(b"\r\n\r\n")
+    for given, added in (
+        (b"", date + name),
+        (DATED, name),
+        (NAMED, date),
+        (DATED + NAMED, b""),
+    ):
+        message = given + RAW
+        built = Prebuilt(message, INJECTED).build(ID)
+        assert built == given + head + b"\r\n" + added + b"\r\n" + rest
+
+
+def test_all_other_bytes_stay_as_they_are() -> None:
+    body = bytes(range(256)).replace(b"\r", b"").replace(b"\n", b"\r\n")
+    strange = b"X-Strange:\t \xff  folded\r\n \t more\r\n"
+    raw = strange + DATED + NAMED + b"From: a@b.test\r\n\r\n" + body
+    assert Prebuilt(raw, INJECTED).build(ID) == raw
+
+
+def test_other_fields_may_take_the_place_of_its_own() -> None:
+    message = Prebuilt(RAW, INJECTED)
+    other = message.with_fields(rfc822.replace(message.fields, b"From: c@d.test\r\n"))
+    assert other.sender == Mailbox("c@d.test")
+    assert other.build(ID).endswith(b"\r\n\r\nHello\r\n")
+    assert message.sender == Mailbox("a@mail.example.test")
