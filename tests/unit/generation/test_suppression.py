@@ -11,6 +11,85 @@ from chalicelib.generation import suppression
 from chalicelib.generation.chunk import Chunk
 from chalicelib.suppression import store
 from tests.fake_cloud import aws_requests
+from tests.unit.suppression.examples import entry
 from tests.unit.transmissions.examples import CREATED, OPTIONS, body, transmission
 
 pytestmark = pytest.mark.usefixtures("cloud")
+
+
+def suppress(*recipients: str, part: int | None = None, **fields: Any) -> None:
+    store.put_all(1, part, [entry(each, **fields) for each in recipients])
+
+
+def found(*emails: str, **fields: Any) -> set[str]:
+    """Return who of these is suppressed for a transmission."""
+    sent = transmission(**fields)
+    to = [{"email": each} for each in emails or ("a@x.test", "B@x.test", "c@x.test")]
+    return set(suppression.of_chunk(Chunk(Unit(sent.id, "0"), sent, 0, to)))
+
+
+@pytest.mark.spec("2.9-t2")
+def test_an_entry_blocks_its_own_kind_of_message() -> None:
+    suppress("a@x.test")
+    suppress("b@x.test", type="transactional")
+    assert found() == {"a@x.test"}
+    assert found(options=OPTIONS | {"transactional": True}) == {"B@x.test"}
+
+
+def test_each_subaccount_has_its_own_list() -> None:
+    suppress("a@x.test")
+    suppress("c@x.test", part=7)
+    assert found(subaccount_id=7) == {"c@x.test"}
+    assert found(subaccount_id=8) == set()
+
+
+@pytest.mark.spec("2.9-t5")
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"override": {"list_id": "News"}},
+        {"content": body()["content"] | {"headers": {"list-ID": "The news <news>"}}},
+        {"content": body()["content"] | {"headers": {"List-Id": "news"}}},
+        {"content": {}, "raw": b"From: a@b.test\nList-ID:\n <news>\n\nx"},
+    ],
+)
+def test_an_entry_of_a_mailing_list_blocks_messages_of_that_list(fields: Any) -> None:
+    suppress("a@x.test", list_id="news")
+    suppress("c@x.test", list_id="sports")
+    suppress("b@x.test")
+    assert found(**fields) == {"a@x.test", "B@x.test"}
+    assert found() == {"B@x.test"}
+
+
+def test_an_override_names_the_list_before_the_content_does() -> None:
+    suppress("a@x.test", list_id="news")
+    content = body()["content"] | {"headers": {"List-Id": "<news>"}}
+    assert found(content=content, override={"list_id": "sports"}) == set()
+
+
+def test_nobody_is_asked_about_where_suppression_does_not_count() -> None:
+    suppress("a@x.test")
+    with aws_requests() as made:
+        assert found(options=OPTIONS | {"skip_suppression": True}) == set()
+        assert found(refusal={"type": "bounce", "reason": "x"}) == set()
+    assert made == []
+
+
+def test_a_chunk_costs_one_request_whoever_is_named_twice() -> None:
+    suppress("a@x.test")
+    with aws_requests() as made:
+        assert found(*["a@x.test", "A@x.test"] * 50) == {"a@x.test", "A@x.test"}
+    assert len(made) == 1
+
+
+def test_the_bounce_names_the_customer_s_policy() -> None:
+    base = {"message_id": "m", "transmission_id": "t", "rcpt_to": "a@x.test"}
+    event = suppression.bounce(base, CREATED)
+    assert (event["type"], event["bounce_class"], event["error_code"]) == ("bounce", "25", "554")
+    assert "customer policy" in event["reason"]
+    assert (event["rcpt_to"], event["timestamp"], event["num_retries"]) == (
+        "a@x.test",
+        CREATED,
+        "0",
+    )
+    assert suppression.bounce(base, CREATED) == event
