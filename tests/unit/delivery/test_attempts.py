@@ -1,0 +1,169 @@
+"""Delivery attempts of one unit: several at a time, each recorded before the next is accepted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.delivery import attempts
+from chalicelib.delivery.attempts import attempt_all
+from chalicelib.delivery.journal import Entry
+from chalicelib.delivery.outcome import Outcome, Retry, to_dict
+from chalicelib.delivery.transports import Commit, OutboundMessage
+from chalicelib.ip_pools.routing import Route
+from tests.unit.delivery.examples import DEFERRED, REFUSED, UNREACHED, message
+from tests.unit.delivery.mail_host import OK, MailHost
+
+ROUTE = Route("default")
+FOREVER = 1e12
+
+
+class MemoryJournal:
+    """A journal in memory; ``wait`` is called before an entry is kept."""
+
+    def __init__(self, wait: Callable[[int], Any] = lambda _: None) -> None:
+        self.entries: dict[int, Entry] = {}
+        self._wait = wait
+
+    def recorded(self, *, first: bool) -> dict[int, Entry]:
+        return dict(self.entries)
+
+    def record(self, index: int, entry: Entry) -> None:
+        self._wait(index)
+        self.entries[index] = entry
+
+    def close(self, *, finished: bool) -> None:
+        pass
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> MailHost:
+    return MailHost().install(monkeypatch)
+
+
+def attempt(
+    count: int, journal: MemoryJournal | None = None, route: Route = ROUTE, until: float = FOREVER
+) -> dict[int, Entry]:
+    messages = [message(index) for index in range(count)]
+    return attempt_all(messages, [route] * count, journal or MemoryJournal(), until=until)
+
+
+def test_every_message_is_attempted_and_recorded(host: MailHost) -> None:
+    journal = MemoryJournal()
+    host.answers = {"R1@example.test": [DEFERRED], "R2@example.test": [REFUSED]}
+    with clock.use(lambda: 1000.5):
+        entries = attempt(20, journal)
+    assert sorted(entries) == list(range(20))
+    assert entries == journal.entries
+    told = {index: entry["outcome"] for index, entry in entries.items()}
+    assert told[0] == to_dict(OK)
+    assert (told[1], told[2]) == (to_dict(DEFERRED), to_dict(REFUSED))
+    assert {entry["at"] for entry in entries.values()} == {1_000_500}
+    assert set(host.counts.values()) == {1}
+    assert len(host.taken) == 18
+
+
+def test_a_message_leaves_with_its_envelope_and_by_its_route(host: MailHost) -> None:
+    route = Route("new", "192.0.2.1", "10.0.0.1", "mta.test")
+    (entry,) = attempt(1, route=route).values()
+    assert host.messages == [
+        OutboundMessage(
+            message(0).sender, "R0@example.test", message(0).data, "10.0.0.1", "mta.test"
+        )
+    ]
+    assert entry["route"] == {"ip_pool": "new", "sending_ip": "192.0.2.1"}
+
+
+def test_each_is_recorded_before_another_is_accepted(host: MailHost) -> None:
+    unrecorded: set[str] = set()
+    together: list[set[str]] = []
+
+    def taken(outbound: OutboundMessage) -> None:
+        unrecorded.add(outbound.recipient)
+        together.append(set(unrecorded))
+
+    def recorded(index: int) -> None:
+        unrecorded.discard(f"R{index}@example.test")
+
+    host.after = taken
+    attempt(40, MemoryJournal(recorded))
+    assert [len(each) for each in together] == [1] * 40
+
+
+def test_a_host_that_is_slow_to_answer_does_not_hold_up_the_others(
+    host: MailHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempts, "_TURN_SECONDS", 0.01)
+    others = threading.Semaphore(0)
+
+    def wait_for_others(outbound: OutboundMessage) -> None:
+        if outbound.recipient == "R0@example.test":
+            for _ in range(3):
+                assert others.acquire(timeout=10)
+        else:
+            others.release()
+
+    host.after = wait_for_others
+    assert sorted(attempt(4)) == [0, 1, 2, 3]
+
+
+def test_a_message_that_failed_before_its_end_is_recorded_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unreachable:
+        def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
+            return UNREACHED
+
+    monkeypatch.setattr(attempts, "transport", lambda _: Unreachable())
+    journal = MemoryJournal()
+    assert attempt(2, journal) == journal.entries
+    assert journal.entries[0]["outcome"] == to_dict(UNREACHED)
+
+
+def test_what_was_decided_at_the_end_counts_whatever_comes_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Confused:
+        def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
+            commit(lambda: OK)
+            return Retry(421, "4.4.2 connection lost", 20)
+
+    monkeypatch.setattr(attempts, "transport", lambda _: Confused())
+    assert attempt(1)[0]["outcome"] == to_dict(OK)
+
+
+def test_nothing_is_begun_when_the_time_is_over(
+    host: MailHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_thread = ThreadPoolExecutor(1)
+    monkeypatch.setattr(attempts, "_pool", lambda: one_thread)
+    now = [1000.0]
+
+    def passes(_: OutboundMessage) -> None:
+        now[0] += 10
+
+    host.after = passes
+    with clock.use(lambda: now[0]):
+        entries = attempt(5, until=1015.0)
+        assert attempt(5, until=1000.0) == {}
+    assert sorted(entries) == [0, 1]
+    assert len(host.taken) == 2
+
+
+@pytest.mark.parametrize("where", ["journal", "transport"])
+def test_a_fault_is_told_when_all_others_have_come_to_their_end(where: str, host: MailHost) -> None:
+    def broken(subject: Any) -> None:
+        if subject in (3, message(3).recipient):
+            raise OSError("broken")
+
+    journal = MemoryJournal(broken if where == "journal" else lambda _: None)
+    if where == "transport":
+        host.before = lambda outbound: broken(outbound.recipient)
+    with pytest.raises(OSError, match="broken"):
+        attempt(10, journal)
+    assert sorted(journal.entries) == [0, 1, 2, 4, 5, 6, 7, 8, 9]

@@ -1,0 +1,250 @@
+"""Recipients become finished messages: the consumer of the generation queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock, queues
+from chalicelib.core.settings import settings
+from chalicelib.delivery import parcel, units
+from chalicelib.delivery.parcel import Parcel
+from chalicelib.delivery.units import Generated, Unit
+from chalicelib.events import stream
+from chalicelib.generation import worker
+from chalicelib.generation.worker import generate_batch
+from chalicelib.suppression import store as suppression
+from chalicelib.transmissions import store
+from chalicelib.transmissions.submit import queue_chunks, submit
+from tests.fake_cloud import aws_requests, queued, sqs_event
+from tests.unit.delivery.mail_host import MailHost
+from tests.unit.generation.examples import make_sender
+from tests.unit.suppression.examples import entry
+from tests.unit.transmissions.examples import (
+    CREATED,
+    body,
+    meter,
+    recipients,
+    transmission,
+)
+
+UNIT = Unit(transmission().id, "0")
+
+
+class Time:
+    now = CREATED / 1000 + 5
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def time(cloud: None) -> Iterator[Time]:
+    moving = Time()
+    with clock.use(moving):
+        make_sender()
+        yield moving
+
+
+@pytest.fixture(autouse=True)
+def host(monkeypatch: pytest.MonkeyPatch) -> MailHost:
+    return MailHost().install(monkeypatch)
+
+
+def generate(bodies: list[str] | None = None) -> list[str]:
+    """Generate what is queued; return which messages failed."""
+    answer = generate_batch(sqs_event(queued("generation") if bodies is None else bodies))
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+def parcels() -> list[Parcel]:
+    return [parcel.from_received(queues.read(each)) for each in queued("delivery")]
+
+
+def events() -> list[dict[str, Any]]:
+    return [one for each in queued("events") for one in stream.decode(queues.read(each))]
+
+
+def kinds(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(event["type"], event["rcpt_to"]) for event in found]
+
+
+def test_a_chunk_becomes_one_parcel_and_one_event_for_each_message() -> None:
+    submit(transmission(campaign_id="spring"), recipients(3), meter())
+    assert generate() == []
+    (whole,) = parcels()
+    assert (whole.unit, whole.attempt, whole.injected_ms, whole.failed) == (
+        UNIT,
+        1,
+        CREATED + 5000,
+        0,
+    )
+    assert [message.index for message in whole.messages] == [0, 1, 2]
+    assert [message.recipient for message in whole.messages] == [
+        "r0@example.test",
+        "r1@example.test",
+        "r2@example.test",
+    ]
+    found = events()
+    assert {event["type"] for event in found} == {"injection"}
+    for event, message in zip(found, whole.messages, strict=True):
+        assert event.items() >= (whole.event | message.event).items()
+        assert (event["timestamp"], event["campaign_id"]) == (CREATED + 5000, "spring")
+
+
+def test_the_indexes_of_a_later_chunk_go_on() -> None:
+    store.put(_new(4), meter())
+    queue_chunks(transmission(), recipients(4), 2)
+    generate()
+    assert sorted(one.index for each in parcels() for one in each.messages) == [0, 1, 2, 3]
+
+
+def test_the_events_are_queued_before_the_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit(transmission(), recipients(2), meter())
+    monkeypatch.setattr(stream, "emit", lambda _: 1 / 0)
+    assert generate() == ["m-0"]
+    assert parcels() == []
+
+
+class TestRepeating:
+    def test_a_chunk_that_comes_again_makes_the_same_messages_and_events(self, time: Time) -> None:
+        content = body()["content"] | {"text": "{{if n > 1}}x{{end}}"}
+        to = recipients(3)
+        to[0]["substitution_data"] = to[2]["substitution_data"] = {"n": 2}
+        submit(transmission(content=content), to, meter())
+        bodies = queued("generation")
+        first = (generate(bodies), parcels(), events())
+        time.now += 1000
+        second = (generate(bodies), parcels(), events())
+        assert second == first
+        assert len(first[2]) == 3
+
+    def test_a_chunk_that_has_been_delivered_makes_nothing(self) -> None:
+        submit(transmission(), recipients(3), meter())
+        bodies = queued("generation")
+        generate(bodies)
+        units.finish(UNIT, generated=(3, 0))
+        parcels(), events()
+        assert generate(bodies) == []
+        assert (parcels(), events()) == ([], [])
+
+    def test_a_chunk_without_a_message_is_known_to_be_done(self) -> None:
+        submit(transmission(content=body()["content"] | {"text": "{{"}), recipients(2), meter())
+        bodies = queued("generation")
+        generate(bodies)
+        assert kinds(events()) == [
+            ("generation_failure", "r0@example.test"),
+            ("generation_failure", "r1@example.test"),
+        ]
+        assert generate(bodies) == []
+        assert (parcels(), events()) == ([], [])
+        assert units.generated(UNIT.transmission_id) == [Generated(CREATED + 5000, 0, 2)]
+
+
+class TestOneRecipient:
+    """A single message is delivered where it was generated."""
+
+    def test_it_is_delivered_at_once(self, host: MailHost) -> None:
+        submit(transmission(), recipients(1), meter())
+        assert generate() == []
+        assert host.taken == ["r0@example.test"]
+        assert parcels() == []
+        assert kinds(events()) == [
+            ("injection", "r0@example.test"),
+            ("delivery", "r0@example.test"),
+        ]
+        assert units.generated(UNIT.transmission_id) == [Generated(CREATED + 5000, 1, 0)]
+
+    def test_coming_again_it_is_not_delivered_again(self, host: MailHost) -> None:
+        submit(transmission(), recipients(1), meter())
+        bodies = queued("generation")
+        generate(bodies)
+        events()
+        assert generate(bodies) == []
+        assert (host.taken, parcels(), events()) == (["r0@example.test"], [], [])
+
+    def test_one_that_died_is_handed_to_delivery(
+        self, host: MailHost, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        submit(transmission(), recipients(1), meter())
+        bodies = queued("generation")
+        with monkeypatch.context() as broken:
+            broken.setattr(worker, "deliver_at_once", lambda *_: 1 / 0)
+            assert generate(bodies) == ["m-0"]
+        assert generate(bodies) == []
+        assert host.taken == []
+        (whole,) = parcels()
+        assert whole.unit == UNIT
+        assert kinds(events()) == [("injection", "r0@example.test")]
+
+    def test_its_way_costs_seven_requests_at_most(self) -> None:
+        submit(transmission(), recipients(1), meter())
+        bodies = queued("generation")
+        for queue in ("delivery", "events"):
+            queues._url(queue)
+        with aws_requests() as made:
+            generate(bodies)
+        assert len(made) <= 7, [each.operation for each in made]
+
+
+class TestSuppressed:
+    @pytest.mark.spec("2.9-t2")
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_one_who_is_suppressed_is_injected_and_bounced_and_not_sent_to(
+        self, count: int, host: MailHost
+    ) -> None:
+        suppression.put_all(1, None, [entry("r0@example.test")])
+        submit(transmission(), recipients(count), meter())
+        assert generate() == []
+        found = events()
+        assert kinds(found)[:2] == [("injection", "r0@example.test"), ("bounce", "r0@example.test")]
+        assert found[1]["bounce_class"] == "25"
+        sent = [message.recipient for each in parcels() for message in each.messages]
+        assert sent == ["r1@example.test", "r2@example.test"][: count - 1]
+        assert host.taken == []
+
+
+class TestHolding:
+    """A chunk of a request that is still being stored."""
+
+    def bodies(self) -> list[str]:
+        queue_chunks(transmission(), recipients(1), 2)
+        return queued("generation")
+
+    def test_it_is_sent_on_until_the_request_is_stored(self, time: Time) -> None:
+        bodies = self.bodies()
+        with aws_requests() as made:
+            assert generate(bodies) == []
+        (again,) = [each for each in made if each.operation == "SendMessage"]
+        assert again.parameters["DelaySeconds"] == 1
+        assert again.parameters["MessageBody"] == bodies[0]
+
+    def test_it_is_dropped_when_that_never_came_to_an_end(self, time: Time) -> None:
+        bodies = self.bodies()
+        time.now = CREATED / 1000 + settings().accept_window
+        assert generate(bodies) == []
+        assert queued("generation") == []
+        assert (parcels(), events()) == ([], [])
+
+
+def test_a_message_that_asks_for_a_start_has_the_chunks_queued() -> None:
+    sent = transmission(start_ms=CREATED + 1000, resolved=False)
+    submit(sent, recipients(2), meter())
+    queues.send("generation", [queues.Work({"transmission": sent.id, "start": True})])
+    assert generate() == []
+    assert parcels() == []
+    assert generate() == []
+    assert len(parcels()) == 1
+
+
+def test_a_bad_message_fails_alone() -> None:
+    submit(transmission(), recipients(2), meter())
+    assert generate(["nonsense", *queued("generation"), '{"head":{}}']) == ["m-0", "m-2"]
+    assert len(parcels()) == 1
+
+
+def _new(count: int) -> store.New:
+    sent = transmission()
+    return store.New(sent, sent.packed(), "submitted", count, 2)

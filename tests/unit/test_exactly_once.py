@@ -1,0 +1,290 @@
+"""Queues deliver at least once and processes die anywhere; mail is sent and events count once.
+
+One transmission goes its whole way, from the request to the recorded events, over the fake cloud.
+Every queue message is handled twice, and the process is killed after one step after the other:
+after a request that took effect, before its answer; after a host's reply, before the record of it.
+Whoever is killed forgets all that is in memory; the client repeats its request, the queues show
+their messages again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.core import aws, clock, due, queues, recent
+from chalicelib.core.http import Request
+from chalicelib.core.request import Caller
+from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
+from chalicelib.delivery import attempts
+from chalicelib.delivery.journal import FileJournal
+from chalicelib.delivery.worker import deliver_batch
+from chalicelib.events import store as events
+from chalicelib.events.store import Window
+from chalicelib.generation.worker import generate_batch
+from chalicelib.recipient_lists import contents
+from chalicelib.recipient_lists import store as lists
+from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.recording.worker import record_batch
+from chalicelib.transmissions import progress, store
+from chalicelib.transmissions.idempotency import CLAIM_SECONDS
+from chalicelib.transmissions.routes import create_transmission
+from chalicelib.transmissions.scheduling import start_due
+from chalicelib.transmissions.submit import CONCERN
+from tests.fake_cloud import queued, sqs_event
+from tests.unit.delivery.examples import DEFERRED, REFUSED
+from tests.unit.delivery.mail_host import MailHost
+from tests.unit.generation.examples import make_sender
+from tests.unit.transmissions.examples import CREATED, body
+
+HANDLERS: dict[str, Callable[[Any], Any]] = {
+    "generation": generate_batch,
+    "delivery": deliver_batch,
+    "events": record_batch,
+}
+MOST_ROUNDS = 400
+MOST_STEPS = 200
+
+
+class Killed(BaseException):
+    """The process dies here. No code of ours may catch it."""
+
+
+class Process:
+    """The running process: its ``kill_at``-th step is its last one.
+
+    ``in_window`` is set when it died between a host's reply and the record of it, the one moment
+    in which a message may go twice. ``sent_to`` collects the queues that were sent to.
+    """
+
+    def __init__(self) -> None:
+        self._alive = False
+        self._dead = False
+        self.kill_at = self.steps = 0
+        self.in_window = False
+        self.sent_to: set[str] = set()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Count steps within the block; a new process begins with it."""
+        self._alive, self._dead = True, False
+        try:
+            yield
+        finally:
+            self._alive = False
+
+    def check_alive(self) -> None:
+        """Let what is left of a dead process do nothing more."""
+        if self._alive and self._dead:
+            raise Killed
+
+    def step(self, *, is_reply: bool = False) -> None:
+        """Come to the end of a step; ``is_reply`` tells that it was a host's reply."""
+        if not self._alive:
+            return
+        self.steps += 1
+        if self.steps == self.kill_at:
+            self._dead = True
+            self.in_window = is_reply
+            raise Killed
+
+    def watch(self, monkeypatch: pytest.MonkeyPatch, host: MailHost) -> None:
+        """Make steps of each request, of each host's reply and of each line of a journal."""
+
+        def before(params: dict[str, Any], **_: Any) -> None:
+            self.check_alive()
+            body = params["body"]
+            if isinstance(body, bytes) and b'"QueueUrl"' in body:
+                self.sent_to.add(json.loads(body)["QueueUrl"].rpartition("-")[2])
+
+        for client in (aws.dynamodb(), aws.sqs(), aws.s3()):
+            hooks: Any = client.meta.events
+            hooks.register("before-call", before, unique_id="watch-before")
+            hooks.register("after-call", lambda **_: self.step(), unique_id="watch-after")
+        real = FileJournal.record
+
+        def record(journal: FileJournal, index: int, entry: Any) -> None:
+            self.check_alive()
+            real(journal, index, entry)
+            self.step()
+
+        monkeypatch.setattr(FileJournal, "record", record)
+        host.before = lambda _: self.check_alive()
+        host.after = lambda _: self.step(is_reply=True)
+
+    def unwatch(self) -> None:
+        """Take the hooks off the clients, which other tests use as well."""
+        for client in (aws.dynamodb(), aws.sqs(), aws.s3()):
+            hooks: Any = client.meta.events
+            hooks.unregister("before-call", unique_id="watch-before")
+            hooks.unregister("after-call", unique_id="watch-after")
+
+
+class Time:
+    now = CREATED / 1000
+
+    def __call__(self) -> float:
+        self.now += 1e-4
+        return self.now
+
+
+class World:
+    """The service with its client, its queues and the host that it sends to."""
+
+    def __init__(self, process: Process, host: MailHost, time: Time) -> None:
+        self.process = process
+        self.host = host
+        self.time = time
+
+    def run(self, name: str, kind: str) -> str:
+        """Send to three recipients, whatever it takes; return the transmission's id."""
+        _, second, third = self.recipients(name)
+        self.host.answers = {second: [DEFERRED], third: [REFUSED] * 9}
+        sent = self._accept(name, kind)
+        if kind == "scheduled":
+            self.time.now += 700
+        pending: list[tuple[str, str]] = []
+        handled: set[str] = set()
+        for _ in range(MOST_ROUNDS):
+            if kind == "scheduled":
+                self._attempt(start_due)
+            for queue in self.process.sent_to:
+                pending += [(queue, text) for text in queued(queue)]
+            self.process.sent_to.clear()
+            if not pending and not due.find(CONCERN, clock.now_ms()):
+                break
+            if not pending:
+                continue
+            queue, text = pending.pop(0)
+            answer = self._attempt(lambda: HANDLERS[queue](sqs_event([text])))  # noqa: B023
+            if answer != {"batchItemFailures": []} or text not in handled:
+                pending.append((queue, text))
+            handled.add(text)
+            self.time.now += 500
+        assert pending == [], "it never came to an end"
+        return sent
+
+    def recipients(self, name: str) -> list[str]:
+        return [f"r{number}-{name}@example.test" for number in range(3)]
+
+    def _accept(self, name: str, kind: str) -> str:
+        data = self._body(name, kind)
+        headers = {"content-type": "application/json", "idempotency-key": name}
+        caller = Caller(Scope(1, 0), "key", frozenset())
+        request = Request(raw_body=json.dumps(data).encode(), headers=headers, authenticated=caller)
+        for _ in range(5):
+            answer = self._attempt(lambda: create_transmission(request))
+            if answer is not None:
+                assert answer.status == 200
+                return str(answer.body["results"]["id"])
+            self.time.now += CLAIM_SECONDS
+        raise AssertionError("the request was never answered")
+
+    def _body(self, name: str, kind: str) -> dict[str, Any]:
+        emails = self.recipients(name)
+        to: Any = [{"address": each} for each in emails]
+        options = {}
+        if kind == "list":
+            written = contents.write(1, name, [{"email": each} for each in emails])
+            lists.create(RecipientList(1, name, name, written.version, 3, written.parts))
+            to = {"list_id": name}
+        if kind == "scheduled":
+            options["start_time"] = clock.iso_offset(self.time.now + 600)
+        return body(recipients=to, options=options)
+
+    def _attempt(self, work: Callable[[], Any]) -> Any:
+        """Let a new process do some work; return what came of it, nothing if it was killed."""
+        recent.clear()
+        store.get_submitted.cache_clear()
+        try:
+            with self.process.running():
+                return work()
+        except Killed:
+            self.time.now += settings().delivery_lease
+        return None
+
+
+@pytest.fixture
+def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setenv("CHUNK_RECIPIENTS", "2")
+    settings.cache_clear()
+    # A waiting message is seen at once: the worker sends it on until its time has come
+    monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
+    one_thread = ThreadPoolExecutor(1)
+    monkeypatch.setattr(attempts, "_pool", lambda: one_thread)
+    process, host, time = Process(), MailHost().install(monkeypatch), Time()
+    with clock.use(time):
+        make_sender()
+        for queue in HANDLERS:
+            queues._url(queue)
+        process.watch(monkeypatch, host)
+        yield World(process, host, time)
+        process.unwatch()
+
+
+def told(transmission_id: str, since: float, until: float) -> Counter[tuple[str, str]]:
+    """Return the recorded events of a transmission: kinds and recipients."""
+    window = Window(int(since * 1000), int(until * 1000))
+    found = [event for _, event in events.newest_first(1, window)]
+    own = [event for event in found if event["transmission_id"] == transmission_id]
+    assert len({event["event_id"] for event in own}) == len(own)
+    return Counter((event["type"], event["rcpt_to"]) for event in own)
+
+
+@pytest.mark.parametrize(
+    ("kind", "journal", "steps"),
+    [
+        ("now", "file", MOST_STEPS),
+        ("now", "table", MOST_STEPS),
+        # What comes after the start is as for the others
+        ("scheduled", "table", 20),
+        ("list", "table", 20),
+    ],
+)
+def test_each_recipient_is_sent_to_once_whatever_comes_twice_and_dies_anywhere(
+    world: World,
+    kind: str,
+    journal: str,
+    steps: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if journal == "file":
+        monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
+        settings.cache_clear()
+    process, host = world.process, world.host
+    killed_at = windows = 0
+    while killed_at == 0 or process.steps >= killed_at < steps:
+        killed_at += 1
+        process.kill_at, process.steps, process.in_window = killed_at, 0, False
+        name, begin = f"{kind}-{killed_at}", world.time.now
+        sent = world.run(name, kind)
+        first, second, third = world.recipients(name)
+        attempted = Counter(message.recipient for message in host.messages)
+        found = told(sent, begin, world.time.now)
+        if process.in_window:
+            windows += 1
+            assert sum(attempted.values()) - found[("delay", second)] == 4
+        else:
+            assert attempted == {first: 1, second: 2, third: 1}, killed_at
+            assert found[("delay", second)] == 1
+        assert host.counts.total() - host.counts[first] - host.counts[second] == 0
+        expected = {("delivery", first), ("delivery", second), ("bounce", third)}
+        expected |= {("injection", each) for each in (first, second, third)}
+        assert found - Counter([("delay", second)]) == Counter(expected), killed_at
+        record = store.get(sent)
+        assert record is not None
+        assert progress.show(record)["state"] == "Success"
+        host.messages.clear()
+        host.taken.clear()
+    if steps == MOST_STEPS:
+        assert 30 < killed_at < MOST_STEPS
+        assert windows == 4
