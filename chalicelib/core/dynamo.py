@@ -7,6 +7,7 @@ raises :class:`ConditionFailed`, which carries the item that stood in the way.
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,8 @@ from chalicelib.core import aws
 from chalicelib.core.settings import settings
 
 Item = dict[str, Any]
+#: ``pk`` and ``sk`` of an item
+Key = tuple[str, str]
 
 WRITE_BATCH = 25
 READ_BATCH = 100
@@ -252,31 +255,60 @@ class Table:
             else:
                 raise RuntimeError(f"{self.name}: writes were refused for too long")
 
-    def get_all(self, keys: Iterable[tuple[str, str]], *, consistent: bool = False) -> list[Item]:
+    def get_all(self, keys: Iterable[Key], *, consistent: bool = False) -> list[Item]:
         """Return the items that exist among ``keys`` (no duplicates), 100 a request, unordered."""
-        wanted = [encode_item({"pk": pk, "sk": sk}) for pk, sk in keys]
-        found: list[Item] = []
-        for start in range(0, len(wanted), READ_BATCH):
-            batch: Any = {"Keys": wanted[start : start + READ_BATCH]}
-            if consistent:
-                batch["ConsistentRead"] = True
-            pending: Any = {self.name: batch}
-            for pause in _pauses():
-                answer: Any = aws.dynamodb().batch_get_item(RequestItems=pending)
-                found += [decode_item(item) for item in answer["Responses"].get(self.name, [])]
-                pending = answer["UnprocessedKeys"]
-                if not pending:
-                    break
-                time.sleep(pause)
-            else:
-                raise RuntimeError(f"{self.name}: reads were refused for too long")
-        return found
+        (found,) = read_together([Wanted(self, list(keys), consistent)])
+        return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Items of one table that are wanted, by their keys (no duplicates)."""
+
+    table: Table
+    keys: Sequence[Key]
+    consistent: bool = False
+
+
+def read_together(wanted: Sequence[Wanted]) -> list[dict[Key, Item]]:
+    """Return for each of ``wanted``, which name a table each, the items that exist: 100 a request.
+
+    They need not be of one table: what a step has to know costs one request, wherever it is kept.
+    """
+    places = [(each, key) for each in wanted for key in each.keys]
+    found: dict[str, dict[Key, Item]] = {each.table.name: {} for each in wanted}
+    for start in range(0, len(places), READ_BATCH):
+        for table, item in _read_batch(places[start : start + READ_BATCH]):
+            found[table][item["pk"], item["sk"]] = item
+    return [found[each.table.name] for each in wanted]
+
+
+def _read_batch(places: Sequence[tuple[Wanted, Key]]) -> Iterator[tuple[str, Item]]:
+    """Yield the items of at most 100 places, each with the name of its table."""
+    pending: Any = {}
+    for each, (pk, sk) in places:
+        batch = pending.setdefault(each.table.name, {"Keys": []})
+        batch["Keys"].append(encode_item({"pk": pk, "sk": sk}))
+        if each.consistent:
+            batch["ConsistentRead"] = True
+    for pause in _pauses():
+        answer: Any = aws.dynamodb().batch_get_item(RequestItems=pending)
+        for table, items in answer["Responses"].items():
+            yield from ((table, decode_item(item)) for item in items)
+        pending = answer["UnprocessedKeys"]
+        if not pending:
+            return
+        time.sleep(pause)
+    raise RuntimeError(f"{', '.join(pending)}: reads were refused for too long")
 
 
 def _pauses() -> Iterator[float]:
-    """Yield growing pauses (seconds) for work that AWS left over: about 6 s in all."""
+    """Yield growing pauses (seconds) for work that AWS left over: about 6 s in all.
+
+    They differ, so that those who got into each other's way do not meet again.
+    """
     for power in range(8):
-        yield 0.025 * 2**power
+        yield 0.025 * 2**power * random.uniform(0.5, 1.5)
 
 
 def _conditional(call: Any, arguments: dict[str, Any]) -> Any:

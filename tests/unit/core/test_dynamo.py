@@ -53,6 +53,14 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return made
 
 
+def are_about(pauses: list[float], expected: list[float]) -> bool:
+    """Tell whether each pause is that expected, give or take a half."""
+    return len(pauses) == len(expected) and all(
+        0.5 * wanted <= pause <= 1.5 * wanted
+        for pause, wanted in zip(pauses, expected, strict=True)
+    )
+
+
 @given(VALUES)
 def test_a_value_comes_back_as_it_went(value: Any) -> None:
     assert decode(encode(value)) == value
@@ -282,7 +290,7 @@ def test_what_is_left_over_is_sent_again_after_growing_pauses(
     _serve(monkeypatch, Busy(real, times=3))
     found = config.get_all(("p", f"{n}") for n in range(10))
     assert sorted(found, key=lambda item: item["sk"]) == items
-    assert no_pauses == [0.025, 0.05, 0.1] * 2
+    assert are_about(no_pauses, [0.025, 0.05, 0.1] * 2)
 
 
 def test_a_table_that_never_has_time_is_given_up(
@@ -291,7 +299,7 @@ def test_a_table_that_never_has_time_is_given_up(
     _serve(monkeypatch, Busy(aws.dynamodb(), times=1000))
     with pytest.raises(RuntimeError, match="writes were refused"):
         config.write_all([{"pk": "p", "sk": "1"}])
-    assert 5 < sum(no_pauses) < 10
+    assert 3 < sum(no_pauses) < 15
     with pytest.raises(RuntimeError, match="reads were refused"):
         config.get_all([("p", "1")])
 
@@ -357,7 +365,7 @@ def test_a_transaction_that_met_another_or_too_many_is_made_again(
     _serve(monkeypatch, client)
     transact(WRITES, token="t")
     assert client.tokens == ["t", "t", "t"]
-    assert no_pauses == [0.025, 0.05]
+    assert are_about(no_pauses, [0.025, 0.05])
 
 
 def test_a_transaction_that_is_always_met_by_another_is_given_up(
