@@ -98,6 +98,7 @@ def test_a_chunked_body_is_read(service: Service) -> None:
 
 
 @pytest.mark.spec("7-t7")
+@pytest.mark.spec("8-t6")
 def test_a_body_over_the_limit_is_413(own_service: Service) -> None:
     own_service.start(MAX_BODY_BYTES="100000")
     answer = own_service.request("POST", TRANSMISSIONS, b" " * 200_000)

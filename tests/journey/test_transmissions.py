@@ -338,6 +338,7 @@ def test_a_hard_bounce_suppresses_the_recipient(service: Service) -> None:
 
 
 @pytest.mark.spec("3-t5")
+@pytest.mark.spec("7-t6")
 def test_a_template_is_not_deleted_while_a_transmission_is_to_be_generated(
     service: Service,
 ) -> None:

@@ -321,8 +321,32 @@ def test_http_middleware_is_refused_because_it_would_not_run() -> None:
             _app().register_middleware(lambda event, get_response: get_response(event), event_type)
 
 
-def test_unknown_paths_are_routed_to_the_function_when_packaged() -> None:
-    assert {"GET", "POST", "PUT", "DELETE"} <= APP.routes["/{proxy+}"].keys()
+def test_every_path_and_method_is_routed_to_the_function_when_packaged() -> None:
+    methods = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
+    assert {path: set(views) for path, views in APP.routes.items()} == {
+        "/": methods,
+        "/{proxy+}": methods,
+    }
+
+
+def test_a_request_for_which_the_gateway_knows_no_resource_finds_its_route() -> None:
+    path, headers = "/api/v1/templates/x%20y", {"Authorization": "viewer"}
+    request = event(APP, "GET", path, headers=headers)
+    request["requestContext"]["resourcePath"] = request["resource"] = "/{proxy+}"
+    request["pathParameters"] = {"proxy": path[1:]}
+    assert json_body(APP(request, None)) == {"results": "x y"}
+
+
+def test_a_method_of_a_path_has_one_view() -> None:
+    app = _app()
+    app.route("/x", methods=["GET"], grant=PUBLIC)(nothing)
+    with pytest.raises(ValueError, match="two views"):
+        app.route("/x", methods=["PUT", "GET"], grant=PUBLIC)(whoami)
+
+
+def test_options_that_would_have_no_effect_are_refused() -> None:
+    with pytest.raises(TypeError, match="cors"):
+        _app().route("/x", methods=["GET"], grant=PUBLIC, cors=True)(nothing)
 
 
 def test_a_view_can_be_called_as_a_plain_function() -> None:

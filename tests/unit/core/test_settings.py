@@ -65,6 +65,7 @@ def test_the_local_values_can_be_read_back_and_differ_from_the_defaults() -> Non
             assert wanted != each.default
 
 
+@pytest.mark.spec("9-r3")
 def test_names_of_tables_queues_and_bucket_begin_with_the_stage() -> None:
     given = Settings(stage="blue")
     assert given.table("events") == "postfinch-blue-events"

@@ -145,6 +145,7 @@ def test_a_removal_that_meets_another_list_s_entry_leaves_that(
     assert summary(account)["total"] == 2
 
 
+@pytest.mark.spec("7-t13")
 def test_writers_that_never_agree_end_in_503(account: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(writes: list[Write], **options: Any) -> None:
         raise TransactionFailed([0])

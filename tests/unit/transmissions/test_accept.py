@@ -74,6 +74,13 @@ def test_an_accepted_transmission_is_queued_with_all_that_was_asked() -> None:
     assert (sent.metadata, sent.substitution_data) == ({"m": 1}, {"s": 2})
 
 
+@pytest.mark.spec("8-t6")
+def test_the_number_of_recipients_is_bounded_by_the_body_alone() -> None:
+    given = body(recipients=[{"address": f"r{i}@example.test"} for i in range(10_001)])
+    assert accept(CALLER, given).count == 10_001
+    assert len(queued("generation")) == -(-10_001 // settings().chunk_recipients)
+
+
 def test_a_transmission_of_a_subaccount_is_its_own() -> None:
     number = make_subaccount().id
     domains.create(domain("sub.test", subaccount_id=number))
