@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from chalicelib.generation.render import RenderFault
+from chalicelib.tracking.literal_links import marks_before, marks_behind
 
 # The library keeps a stack frame for each level of nesting and overruns its stack at some thousands
 MOST_NESTED = 1_000
@@ -29,7 +30,8 @@ def inline_css(html: str) -> str:
     if _nesting(html) > MOST_NESTED:
         raise RenderFault("[internal] inline_css: the html is nested too deeply")
     try:
-        return _inliner().inline(html)
+        # Selectors such as a[href^="https:"] must not meet a mark first
+        return marks_before(_inliner().inline(marks_behind(html)))
     except ValueError as fault:  # css_inline.InlineError
         raise RenderFault(f"[internal] inline_css: {fault}") from None
 

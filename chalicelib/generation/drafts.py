@@ -6,73 +6,58 @@ them for all of its recipients.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
-from chalicelib.core.addresses import Mailbox, read_mailbox
-from chalicelib.generation.compose import Rendered, compose
+from chalicelib.core.addresses import Mailbox
+from chalicelib.generation.compose import compose
 from chalicelib.generation.css import inline_css
-from chalicelib.generation.prebuilt import Prebuilt
+from chalicelib.generation.dressing import Dress
+from chalicelib.generation.overriding import overridden, overridden_header
+from chalicelib.generation.prebuilt import GivenHeader
 from chalicelib.generation.render import RenderFault, render
-from chalicelib.mail_format import rfc822
-from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
+from chalicelib.generation.substitution import Substitution, fills_bodies
 from chalicelib.mail_format.mime import Attachment, InlineImage
-from chalicelib.mail_format.rfc822 import Field
-from chalicelib.snippets import store as snippets
-from chalicelib.template_language import TemplateError, merge_data
-from chalicelib.templates.parts import Fill, renderer
-from chalicelib.templates.prebuilt import PrebuiltContent
-from chalicelib.transmissions.list_id import header_of
-from chalicelib.transmissions.model import Transmission
-
-Json = dict[str, Any]
+from chalicelib.template_language import AMP_HTML, HTML, TemplateError
+from chalicelib.templates.parts import Fill
+from chalicelib.templates.prebuilt import TAG, PrebuiltContent, TextPart
+from chalicelib.tracking.literal_links import unmark
+from chalicelib.transmissions.copies import with_own_bcc
+from chalicelib.transmissions.model import Json, Transmission
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Who a message is from and about what, and how to build it once its id is known."""
+    """Who a message is from and about what, and how to build it once it has an id and a dress.
+
+    ``has_markup``: there is a part that takes pixels; ``has_amp``: one is AMP.
+    """
 
     sender: Mailbox
     subject: str
-    build: Callable[[str], bytes]
+    has_markup: bool
+    has_amp: bool
+    build: Callable[[str, Dress], bytes]
 
 
 class Drafter(Protocol):
     """Makes drafts; raises :class:`RenderFault` or ``ValueError`` for one that cannot be made."""
 
+    @property
+    def sender(self) -> str:
+        """The From that all drafts have, as it stands in the content, or the one of a template."""
+        ...
+
     def draft(self, recipient: Json) -> Draft:
-        """Return the draft for a recipient."""
+        """Return the draft for a recipient; building it raises the same faults."""
         ...
 
 
 def drafter(sent: Transmission, at_ms: int) -> Drafter:
     """Return the drafter for a transmission; ``at_ms`` becomes the Date of its messages."""
-    if not sent.raw:
-        return InlineDrafter(sent, at_ms)
-    return TemplateMessageDrafter(sent, at_ms) if sent.substitute else MessageDrafter(sent, at_ms)
-
-
-class _Substitution:
-    """The data of a transmission, ready to be merged with each recipient's."""
-
-    def __init__(self, sent: Transmission) -> None:
-        self._sent = sent
-        self._snippets = snippets.source(sent.account_id, sent.subaccount_id)
-
-    def fill(self, recipient: Json) -> Fill:
-        """Return what renders the parts of a recipient's message."""
-        sent = self._sent
-        data = merge_data(
-            transmission_metadata=sent.metadata,
-            transmission_data=sent.substitution_data,
-            recipient_metadata=recipient.get("metadata"),
-            recipient_data=recipient.get("substitution_data"),
-            address=recipient,
-            return_path=recipient.get("return_path") or sent.return_path or None,
-        )
-        return renderer(data, sent.substitution_data, self._snippets)
+    return MessageDrafter(sent, at_ms) if sent.raw else InlineDrafter(sent, at_ms)
 
 
 class InlineDrafter:
@@ -81,10 +66,16 @@ class InlineDrafter:
     def __init__(self, sent: Transmission, at_ms: int) -> None:
         self._sent = sent
         self._at_ms = at_ms
-        self._substitution = _Substitution(sent)
-        self._verbatim = sent.options.get("perform_substitutions") is False
+        self._substitution = Substitution(sent)
+        self._verbatim = not fills_bodies(sent)
         self._attachments = [Attachment(**file) for file in sent.content.get("attachments", [])]
         self._images = [InlineImage(**file) for file in sent.content.get("inline_images", [])]
+
+    @property
+    def sender(self) -> str:
+        """Return the From as it stands."""
+        given = self._sent.override.get("from") or self._sent.content["from"]
+        return given if isinstance(given, str) else given["email"]
 
     def draft(self, recipient: Json) -> Draft:
         """Render the content for a recipient."""
@@ -96,8 +87,10 @@ class InlineDrafter:
         return Draft(
             content.sender,
             content.subject,
-            lambda message_id: compose(
-                content,
+            has_markup=content.html is not None or content.amp_html is not None,
+            has_amp=content.amp_html is not None,
+            build=lambda message_id, dress: compose(
+                dress.content(content),
                 recipient,
                 message_id,
                 self._at_ms,
@@ -108,80 +101,61 @@ class InlineDrafter:
 
 
 class MessageDrafter:
-    """A pre-built message that is no template: it goes out as it is."""
+    """A pre-built message: a template (spec 2.2), or one from SMTP that goes out as it is."""
 
     def __init__(self, sent: Transmission, at_ms: int) -> None:
-        self._override = sent.override
-        self._raw = sent.raw
+        self._sent = sent
         self._at_ms = at_ms
+        self._content = PrebuiltContent(sent.raw, as_given=not sent.substitute)
+        self._substitution = Substitution(sent) if sent.substitute else None
+        self._fills_bodies = fills_bodies(sent)
+        kinds = {part.kind for part in self._content.texts if not part.is_sealed}
+        self._has_amp = AMP_HTML in kinds
+        self._has_markup = self._has_amp or HTML in kinds
 
-    @cached_property
-    def _message(self) -> Prebuilt:
-        return overridden_message(Prebuilt(self._raw, self._at_ms), self._override)
+    @property
+    def sender(self) -> str:
+        """Return the From as it stands."""
+        header = overridden_header(GivenHeader(self._content.fields), self._sent.override)
+        return header.sender.email
 
     def draft(self, recipient: Json) -> Draft:
-        """Return the same draft for every recipient."""
-        return Draft(self._message.sender, self._message.subject, self._message.build)
+        """Fill the header fields in for a recipient, and the texts when it is built."""
+        fill = self._substitution.fill(recipient) if self._substitution else None
+        fields = self._content.fields
+        if fill:
+            with _told_as_fault():
+                fields = self._content.filled_fields(fill)
+        header = GivenHeader(with_own_bcc(fields, recipient))
+        header = overridden_header(header, self._sent.override)
+
+        def build(message_id: str, dress: Dress) -> bytes:
+            fields = header.completed(message_id, self._at_ms, dress.headers)
+            with _told_as_fault():
+                texts = [(part, self._text(part, fill, dress)) for part in self._content.texts]
+            changed = [(part, text) for part, text in texts if text != part.source]
+            return self._content.assembled(fields, changed)
+
+        return Draft(header.sender, header.subject, self._has_markup, self._has_amp, build)
+
+    def _text(self, part: TextPart, fill: Fill | None, dress: Dress) -> str:
+        """Return the text that a part is to have; it is its own where nothing changes."""
+        text = part.source
+        if part.is_sealed and TAG not in text:
+            return text
+        if fill and self._fills_bodies:
+            text = fill(text, part.kind)
+        if part.is_sealed:
+            return unmark(text)
+        if self._sent.options.get("inline_css") and part.kind is HTML:
+            text = inline_css(text)
+        return dress.body(text, part.kind)
 
 
-class TemplateMessageDrafter:
-    """A pre-built message whose header and text parts are templates (spec 2.2)."""
-
-    def __init__(self, sent: Transmission, at_ms: int) -> None:
-        self._override = sent.override
-        self._content = PrebuiltContent(sent.raw)
-        self._at_ms = at_ms
-        self._substitution = _Substitution(sent)
-
-    def draft(self, recipient: Json) -> Draft:
-        """Fill the message in for a recipient."""
-        try:
-            raw = self._content.filled(self._substitution.fill(recipient))
-        except TemplateError as error:
-            raise RenderFault(f"[internal] {error.description}") from None
-        message = overridden_message(Prebuilt(raw, self._at_ms), self._override)
-        return Draft(message.sender, message.subject, message.build)
-
-
-def overridden(content: Rendered, override: Json) -> Rendered:
-    """Return rendered content with the transmission's ``override`` in force (spec 2.1)."""
-    sender = content.sender
-    if override.get("from"):
-        sender = _overriding_sender(override["from"], sender.name)
-    headers = dict(content.headers)
-    if override.get("list_id"):
-        name, value = header_of(override["list_id"])
-        headers = {k: v for k, v in headers.items() if k.lower() != name.lower()} | {name: value}
-    reply_to = override.get("reply_to") or content.reply_to
-    return replace(content, sender=sender, reply_to=reply_to, headers=headers)
-
-
-def overridden_message(message: Prebuilt, override: Json) -> Prebuilt:
-    """Return a pre-built message with ``override`` in force."""
-    fields: list[Field] = message.fields
-    if override.get("from"):
-        sender = _overriding_sender(override["from"], _own_name(message))
-        address = Address(sender.name or None, sender.email)
-        fields = rfc822.replace(fields, encode_addresses("From", [address]))
-    if override.get("reply_to"):
-        fields = rfc822.replace(fields, encode_header("Reply-To", override["reply_to"]))
-    if override.get("list_id"):
-        fields = rfc822.replace(fields, encode_header(*header_of(override["list_id"])))
-    return message if fields is message.fields else message.with_fields(fields)
-
-
-def _own_name(message: Prebuilt) -> str:
-    """Return the name in a message's own From, which need not be a good one."""
+@contextmanager
+def _told_as_fault() -> Iterator[None]:
+    """Turn the template language's errors into :class:`RenderFault`."""
     try:
-        return message.sender.name
-    except ValueError:
-        return ""
-
-
-def _overriding_sender(given: str | Json, name: str) -> Mailbox:
-    text = given if isinstance(given, str) else given["email"]
-    mailbox = read_mailbox(text)
-    if mailbox is None:
-        raise RenderFault(f"[internal] override.from is an invalid address: {text[:300]!r}")
-    own_name = mailbox.name if isinstance(given, str) else given.get("name") or mailbox.name
-    return Mailbox(mailbox.email, own_name or name)
+        yield
+    except TemplateError as error:
+        raise RenderFault(f"[internal] {error.description}") from None

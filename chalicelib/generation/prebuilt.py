@@ -1,7 +1,8 @@
-"""A finished message that came over SMTP: it goes out as it is, with what must not be missing."""
+"""The header section of a pre-built message: it goes out as it is, with what must not lack."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.header import decode_header, make_header
 from email.utils import format_datetime, getaddresses
@@ -9,19 +10,15 @@ from functools import cached_property
 
 from chalicelib.core.addresses import Mailbox, is_address
 from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.headers import encode_header
 from chalicelib.mail_format.rfc822 import Field
 
 
-class Prebuilt:
-    """A message in bytes; ``sender`` and ``subject`` are read from its header."""
+class GivenHeader:
+    """Header fields; ``sender`` and ``subject`` are read from them."""
 
-    def __init__(self, raw: bytes, at_ms: int) -> None:
-        self.fields, self._body = rfc822.split(raw)
-        self._at_ms = at_ms
-
-    def with_fields(self, fields: list[Field]) -> Prebuilt:
-        """Return the message with other header fields."""
-        return Prebuilt(rfc822.join(fields, self._body), self._at_ms)
+    def __init__(self, fields: list[Field]) -> None:
+        self.fields = fields
 
     @cached_property
     def sender(self) -> Mailbox:
@@ -33,16 +30,23 @@ class Prebuilt:
         """Return the decoded subject, empty if there is none."""
         return "".join(map(_decoded, _all(self.fields, "subject")[:1]))
 
-    def build(self, message_id: str) -> bytes:
-        """Return the message with Date and Message-ID, if it had none, added."""
+    def completed(
+        self, message_id: str, at_ms: int, more: Sequence[tuple[str, str]] = ()
+    ) -> list[Field]:
+        """Return the fields with Date and Message-ID, if they had none.
+
+        ``more`` are headers that take the place of others with their names.
+        """
         fields = self.fields
+        for name, value in more:
+            fields = rfc822.replace(fields, encode_header(name, value))
         if not rfc822.has(fields, "date"):
-            moment = datetime.fromtimestamp(self._at_ms // 1000, UTC)
+            moment = datetime.fromtimestamp(at_ms // 1000, UTC)
             fields = rfc822.append(fields, f"Date: {format_datetime(moment)}\r\n".encode())
         if not rfc822.has(fields, "message-id"):
             name = f"Message-ID: <{message_id}@{self.sender.domain}>\r\n"
             fields = rfc822.append(fields, name.encode())
-        return rfc822.join(fields, self._body)
+        return fields
 
 
 def from_of(fields: list[Field]) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from chalicelib.core.dynamo import Key
+from chalicelib.core.reading import Read
 from chalicelib.events.model import Event, make
 from chalicelib.generation.chunk import Chunk
 from chalicelib.mail_format import rfc822
@@ -18,17 +20,31 @@ from chalicelib.transmissions.model import Transmission
 _REASON = "554 5.7.1 [internal] recipient address suppressed due to customer policy"
 
 
-def of_chunk(found: Chunk) -> Collection[str]:
+def keys_of_chunk(found: Chunk) -> list[Key]:
+    """Return what :func:`of_chunk` reads first."""
+    sent = found.transmission
+    if not _is_asked(sent):
+        return []
+    return store.blocking_keys(
+        sent.account_id,
+        sent.subaccount_id,
+        _recipients(found),
+        transactional=sent.options["transactional"],
+    )
+
+
+def of_chunk(found: Chunk, read: Read) -> Collection[str]:
     """Return those of a chunk's recipients who are suppressed."""
     sent = found.transmission
-    if sent.options.get("skip_suppression") or sent.refusal:
+    if not _is_asked(sent):
         return ()
     return store.blocking(
         sent.account_id,
         sent.subaccount_id,
-        [recipient["email"] for recipient in found.recipients],
+        _recipients(found),
         transactional=sent.options["transactional"],
         list_id=_list_id(sent),
+        read=read,
     )
 
 
@@ -45,6 +61,14 @@ def bounce(base: Mapping[str, Any], at_ms: int) -> Event:
         raw_reason=_REASON,
         num_retries="0",
     )
+
+
+def _is_asked(sent: Transmission) -> bool:
+    return not (sent.options.get("skip_suppression") or sent.refusal)
+
+
+def _recipients(found: Chunk) -> list[str]:
+    return [recipient["email"] for recipient in found.recipients]
 
 
 def _list_id(sent: Transmission) -> str | None:

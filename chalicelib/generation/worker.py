@@ -7,21 +7,24 @@ queue message does no harm: the events are stored over themselves, and delivery 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.core import clock, queues
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import parcel, units
-from chalicelib.delivery.parcel import FinishedMessage, Parcel
+from chalicelib.delivery.parcel import FinishedMessage
 from chalicelib.delivery.units import Begun
 from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
-from chalicelib.events.model import Event, make
-from chalicelib.generation import chunk, suppression
+from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
-from chalicelib.generation.message import Generator, NotGenerated
+from chalicelib.generation.made import Made, make_all
 from chalicelib.generation.start import start
+from chalicelib.seed_sending.worker import send_seed
+from chalicelib.seeding import samples
+from chalicelib.tracking import facts
 from chalicelib.transmissions.store import NotSubmitted
 from chalicelib.transmissions.submit import QUEUE
 
@@ -38,8 +41,12 @@ def generate_batch(event: dict[str, Any]) -> dict[str, Any]:
 def generate(message: Received) -> None:
     """Generate one chunk, and hand its messages to delivery and its events to recording.
 
-    A message that asks for a transmission's start has its chunks queued instead.
+    A message that asks for a transmission's start has its chunks queued instead, and one about
+    a seed has it sent.
     """
+    if "seed" in message.head:
+        send_seed(message.head["seed"])
+        return
     if message.head.get("start"):
         start(message.head["transmission"])
         return
@@ -48,9 +55,14 @@ def generate(message: Received) -> None:
     except NotSubmitted:
         _hold_or_drop(message)
         return
-    begun = units.begin(found.unit, clock.now_ms(), to_deliver=len(found.recipients) == 1)
-    if begun is not None:
-        _generate(found, begun)
+    made = make_all(found, clock.now_ms())
+    begun = _begin(found, made)
+    if begun is None:
+        return  # it has been delivered
+    if begun.at_ms != made.parcel.injected_ms:
+        # It was made before, by who did not come to the end: that time counts
+        made = make_all(found, begun.at_ms)
+    _hand_on(found, made, begun)
 
 
 def _hold_or_drop(message: Received) -> None:
@@ -62,30 +74,38 @@ def _hold_or_drop(message: Received) -> None:
     _log.warning("dropped a chunk of transmission %s", message.head["transmission"])
 
 
-def _generate(found: Chunk, begun: Begun) -> None:
-    generator = Generator(found.transmission, begun.at_ms)
-    suppressed = suppression.of_chunk(found)
-    messages: list[FinishedMessage] = []
-    events: list[Event] = []
-    for index, recipient in enumerate(found.recipients, start=found.first_index):
-        try:
-            message = generator.generate(index, recipient)
-        except NotGenerated as reason:
-            events.append(reason.event)
-            continue
-        base = generator.event | message.event
-        events.append(make("injection", base, begun.at_ms))
-        if recipient["email"] in suppressed:
-            events.append(suppression.bounce(base, begun.at_ms))
-        else:
-            messages.append(message)
-    failed = len(found.recipients) - len(messages)
-    whole = Parcel(found.unit, 1, begun.at_ms, generator.event, messages, failed)
-    if messages and begun.claim:
+def _begin(found: Chunk, made: Made) -> Begun | None:
+    """Note that the unit is made, and in the same request what events must know of its messages.
+
+    Nothing was handed on before this, so nobody hears of a message that nothing is known of.
+    """
+    whole = made.parcel
+    known = [(message.index, message.event) for message in whole.messages]
+    along = facts.writes(found.transmission.id, found.first_index, whole.event, known)
+    single = len(found.recipients) == 1
+    return units.begin(found.unit, whole.injected_ms, to_deliver=single, along=along)
+
+
+def _hand_on(found: Chunk, made: Made, begun: Begun) -> None:
+    """Hand the messages to delivery and the events to recording."""
+    whole, events = made.parcel, made.events
+    _note_sample(found, whole.messages)
+    if whole.messages and begun.claim:
         deliver_at_once(whole, begun.claim, events)
         return
     stream.emit(events)
-    if messages:
+    if whole.messages:
         queues.send(parcel.QUEUE, [parcel.to_work(whole)])
     else:
         units.finish(found.unit, generated=whole.generated)
+
+
+def _note_sample(found: Chunk, messages: Sequence[FinishedMessage]) -> None:
+    """Note a message from each sending domain, for the seeding of its campaign."""
+    sent = found.transmission
+    by_domain = {message.event["sending_domain"]: message.index for message in messages}
+    made = [
+        (domain, index, found.recipients[index - found.first_index])
+        for domain, index in by_domain.items()
+    ]
+    samples.note(sent.account_id, sent.subaccount_id, sent.campaign_id, sent.id, made)

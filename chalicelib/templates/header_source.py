@@ -7,11 +7,11 @@ quoted strings, so that a comma in a name does not part it in two.
 
 from __future__ import annotations
 
-import codecs
 import re
 from email.header import decode_header
 from email.utils import getaddresses
 
+from chalicelib.mail_format.charsets import charset
 from chalicelib.mail_format.headers import Address, HeaderError, encode_addresses, encode_header
 
 _TAG = "{{"
@@ -19,11 +19,6 @@ _ADDRESSES = frozenset({"from", "sender", "reply-to", "to", "cc", "bcc"})
 _WORD = r"=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?="
 _WORDS = re.compile(rf"{_WORD}(?:\s+{_WORD})*")
 _LONGEST_DECODED = 8_000  # decoding joins word by word
-# Python knows encodings that are no charsets, some of them slow to decode.
-_CHARSET = re.compile(
-    r"ascii|utf-(?:8|16|16-le|16-be|32)|iso8859-\d+|cp\d+|koi8-[rut]|mac-roman|tis-620|hz"
-    r"|gb2312|gbk|gb18030|big5|big5hkscs|shift_jis|euc_(?:jp|kr)|iso2022_(?:jp|kr)"
-)
 
 
 def source_of(name: str, raw: bytes) -> str | None:
@@ -48,14 +43,6 @@ def field_of(label: str, text: str) -> bytes:
         except HeaderError:
             pass  # no list of addresses: it goes out as the text that it is
     return encode_header(label, text)
-
-
-def charset(name: str) -> str:
-    """Return the usual name of a charset; raises ``LookupError`` for what is none."""
-    found = codecs.lookup(name).name
-    if not _CHARSET.fullmatch(found):
-        raise LookupError(name)
-    return found
 
 
 def _decoded(words: str, quoted: bool) -> str:

@@ -9,13 +9,15 @@ parsed user agent and the place. An event of a message whose time there is over 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.core import clock, ids
+from chalicelib.core.reading import Read
 from chalicelib.core.request import Request
 from chalicelib.events.model import Event, make, recipient_fields
 from chalicelib.tracking import facts, geo_ip, links, user_agents
+from chalicelib.tracking.facts import Place
 from chalicelib.tracking.model import Link, Message
 
 #: The field of an event that is still to be completed
@@ -45,10 +47,15 @@ def observe(kind: str, request: Request, message: Message, link: Link | None = N
     return make(kind, _known_fields(message), clock.now_ms(), nonce=secrets.token_hex(8), **fields)
 
 
-def complete(events: Sequence[Event]) -> list[Event]:
+def places_of(events: Iterable[Event]) -> list[Place]:
+    """Return the places whose facts complete these events."""
+    return [(e["message_id"], e[OBSERVED]["unit"]) for e in events if OBSERVED in e]
+
+
+def complete(events: Sequence[Event], read: Read = facts.read_now) -> list[Event]:
     """Return events with those that engagement reported completed, in one read for all of them."""
-    places = [(e["message_id"], e[OBSERVED]["unit"]) for e in events if OBSERVED in e]
-    known = facts.of_messages(places) if places else {}
+    places = places_of(events)
+    known = facts.of_messages(places, read) if places else {}
     return [
         _completed(event, known.get(event["message_id"], {})) if OBSERVED in event else event
         for event in events

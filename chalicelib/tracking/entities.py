@@ -24,7 +24,8 @@ def decode(value: str) -> str:
 def _decoded(found: re.Match[str]) -> str:
     reference = found[0]
     if reference[1] == "#":
-        return html.unescape(reference)
+        # ``unescape`` leaves out what should not be in a text; browsers do not
+        return html.unescape(reference) or chr(_number(reference[2:].rstrip(";")))
     name = reference[1:]
     if name.endswith(";") and name in html5:
         return html5[name]
@@ -36,3 +37,7 @@ def _decoded(found: re.Match[str]) -> str:
             stands_for_itself = (rest or follower)[:1].isalnum() or (rest or follower)[:1] == "="
             return reference if stands_for_itself else character + rest
     return reference
+
+
+def _number(digits: str) -> int:
+    return int(digits[1:], 16) if digits[0] in "xX" else int(digits)

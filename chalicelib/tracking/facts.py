@@ -2,7 +2,7 @@
 
 A click, a complaint or a late bounce names its message and little else, and its event tells of the
 campaign, the subject, the metadata. Generation keeps these fields, one compressed item for a unit
-of about a hundred messages, for ``MESSAGES_RETENTION``; writing a unit again changes nothing.
+of about a hundred messages, for ``MESSAGES_RETENTION``, written together with the unit's record.
 
 Access patterns (table ``messages``):
 
@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
-from chalicelib.core import blobs, clock, ids
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core import blobs, clock, dynamo, ids
+from chalicelib.core.dynamo import Item, Key, Table, Write
+from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
 from chalicelib.events.model import Event
 
@@ -30,43 +32,55 @@ _messages = Table("messages")
 _DERIVED = ("message_id", "transmission_id", "rcpt_hash")
 
 
-def put_unit(
+def writes(
     transmission_id: str,
     first_index: int,
     shared: Mapping[str, Any],
-    messages: Iterable[tuple[int, Mapping[str, Any]]],
-) -> None:
-    """Keep the event fields of a unit's messages, in one request.
+    messages: Sequence[tuple[int, Mapping[str, Any]]],
+) -> list[Write]:
+    """Return what keeps the event fields of a unit's messages, for the transaction that begins it.
 
     ``shared`` are those of all of them; ``messages`` holds for each its recipient's index and its
-    own fields. A unit with much metadata goes into the bucket, which takes one request more.
+    own fields. Of a unit with much metadata they are put into the bucket here and now. A unit
+    without messages has nothing to keep.
     """
+    if not messages:
+        return []
     data = _packed([(index, {**shared, **own}) for index, own in messages])
     item: Item = {
         **_key(transmission_id, first_index),
         "expires": int(clock.now()) + settings().messages_retention,
     }
     if len(data) > settings().item_inline_bytes:
-        item["blob"] = f"transmissions/{transmission_id}/facts/{first_index}"
+        # Named by its content too: a unit that is begun already keeps what it has
+        digest = blake2b(data, digest_size=8).hexdigest()
+        item["blob"] = f"transmissions/{transmission_id}/facts/{first_index}-{digest}"
         blobs.put(item["blob"], data)
     else:
         item["data"] = data
-    _messages.put(item)
+    return [dynamo.put(_messages, item)]
 
 
-def of_messages(places: Iterable[Place]) -> dict[str, Event]:
+def keys_of(places: Iterable[Place]) -> list[Key]:
+    """Return where the facts of messages are kept, a key for each unit."""
+    return list(dict.fromkeys(_item_key(_unit(place)) for place in places))
+
+
+def read_now(keys: Iterable[Key]) -> dict[Key, Item]:
+    """Read items of the table as they are now, a hundred in one request."""
+    return {(i["pk"], i["sk"]): i for i in _messages.get_all(keys, consistent=True)}
+
+
+def of_messages(places: Iterable[Place], read: Read = read_now) -> dict[str, Event]:
     """Return the event fields of those messages that are known, by their ids.
 
-    A hundred units are one request.
+    A hundred units are one request, if ``read`` has not read them yet.
     """
     wanted: dict[tuple[str, int], list[int]] = {}
-    for message_id, first_index in places:
-        transmission_id, index = ids.transmission_of(message_id)
-        wanted.setdefault((transmission_id, first_index), []).append(index)
-    keys = (_key(*unit) for unit in wanted)
-    found = _messages.get_all([(key["pk"], key["sk"]) for key in keys], consistent=True)
+    for place in places:
+        wanted.setdefault(_unit(place), []).append(ids.transmission_of(place[0])[1])
     known: dict[str, Event] = {}
-    for item in found:
+    for item in read([_item_key(unit) for unit in wanted]).values():
         unit = _unit_of(item)
         known |= _facts(item, unit[0], wanted[unit])
     return known
@@ -136,6 +150,15 @@ def _fields(table: dict[str, Any], row: int, transmission_id: str, index: int) -
 
 def _key(transmission_id: str, first_index: int) -> dict[str, str]:
     return {"pk": f"transmission#{transmission_id}", "sk": f"facts#{first_index:08d}"}
+
+
+def _item_key(unit: tuple[str, int]) -> Key:
+    key = _key(*unit)
+    return key["pk"], key["sk"]
+
+
+def _unit(place: Place) -> tuple[str, int]:
+    return ids.transmission_of(place[0])[0], place[1]
 
 
 def _unit_of(item: Item) -> tuple[str, int]:

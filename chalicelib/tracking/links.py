@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from chalicelib.core import domain_names
 from chalicelib.tracking import tokens
 from chalicelib.tracking.model import CLICK, Link
+from chalicelib.tracking.tokens import LONGEST_MESSAGE_PART, LinkPart
 
 LONGEST_TARGET = 4096
+#: A tracked URL may not be longer: mail clients and gateways cut what is, and it is not answered
+LONGEST_URL = 4096
 LONGEST_NAME = 63
 UNNAMED = "Raw URL"
 
@@ -21,7 +25,7 @@ MARK = "\x91"
 
 _OPTIONS = ("linkname", "unsubscribe", "clicktrack", "sublink")
 _ATTRIBUTE = {f"data-{p}-{option}": option for option in _OPTIONS for p in ("msys", "svc")}
-_HTTP = re.compile(r"https?://", re.IGNORECASE | re.ASCII)
+_WITH_HOST = re.compile(r"https?://[^/?#]", re.IGNORECASE | re.ASCII)
 _OUR_PATH = re.compile(r"https?://[^/]+/(t/[a-z]+|f/[^/?#]+)/([^/?#]+)", re.IGNORECASE)
 _AROUND_URLS = "".join(map(chr, range(0x21)))
 _LEFT_OUT_OF_URLS = re.compile(r"[\t\r\n]")
@@ -37,6 +41,13 @@ class LinkOptions:
     unsubscribes: bool = False
     tracked: bool = True
     sub: str = ""
+
+
+class TrackedUrl(NamedTuple):
+    """What all URLs of a tracked link have: their beginning up to the token, and its link part."""
+
+    start: str
+    link: LinkPart
 
 
 _USUAL = LinkOptions()
@@ -62,12 +73,12 @@ def read_options(given: Mapping[str, str]) -> LinkOptions:
 def link(url: str, options: LinkOptions, *, amp: bool = False) -> Link | None:
     """Return the link to track for a decoded URL of the message, ``None`` if it is left alone.
 
-    Left alone are links that say so, those that do not begin with ``http://`` or ``https://``,
-    targets over 4,096 bytes, links that are tracked already, and in AMP those that the mail client
-    is to complete (``{{``).
+    Left alone are links that say so, those that do not begin with ``http://`` or ``https://``
+    and a host, targets over 4,096 bytes, links that are tracked already, and in AMP those that the
+    mail client is to complete (``{{``).
     """
     target = _LEFT_OUT_OF_URLS.sub("", url.strip(_AROUND_URLS))
-    if not options.tracked or not _HTTP.match(target) or (amp and "{{" in target):
+    if not options.tracked or not _WITH_HOST.match(target) or (amp and "{{" in target):
         return None
     if len(f"{target}{options.sub}".encode("utf-8", "surrogatepass")) > LONGEST_TARGET:
         return None
@@ -76,10 +87,15 @@ def link(url: str, options: LinkOptions, *, amp: bool = False) -> Link | None:
     return Link(target, options.name, options.unsubscribes, amp, options.sub)
 
 
-def url_start(base_url: str, found: Link) -> str:
-    """Return the URL of a tracked link up to its token."""
+def tracked(base_url: str, found: Link | None) -> TrackedUrl | None:
+    """Return how the URLs of a link are made; ``None`` if it is none, or they would be too long."""
+    if found is None:
+        return None
     path = f"f/{quote(found.sub, safe='')}" if found.sub else CLICK
-    return f"{base_url}/{path}/"
+    start, part = f"{base_url}/{path}/", LinkPart(found)
+    if len(start) + LONGEST_MESSAGE_PART + len(part.text) > LONGEST_URL:
+        return None
+    return TrackedUrl(start, part)
 
 
 def location(target: str) -> str:

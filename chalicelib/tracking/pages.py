@@ -61,6 +61,12 @@ def dead_link() -> Reply:
     return _page("This link does not work", text, status=404)
 
 
+def too_many_visits() -> Reply:
+    """Tell a reader that a link was followed too often."""
+    text = "<p>Please try again in a minute.</p>"
+    return _page("This link was followed too often", text, status=403)
+
+
 def _page(title: str, content: str, *, status: int = 200) -> Reply:
     page = _PAGE.format(title=title, content=content)
     return raw(page.encode(), "text/html; charset=utf-8", status=status, headers=_HEADERS)

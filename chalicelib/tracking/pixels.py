@@ -19,7 +19,8 @@ GIF = (
 )
 
 _IMAGE = '<img src="{}" alt="" width="1" height="1" border="0">'
-_AMP_IMAGE = '<amp-pixel src="{}" layout="nodisplay"></amp-pixel>'
+# AMP for Email knows no amp-pixel, and clients show nothing of a part that it does not allow
+_AMP_IMAGE = '<amp-img src="{}" alt="" width="1" height="1"></amp-img>'
 # What stands before the content of a page whose body has no tag of its own
 _PROLOGUE = re.compile(
     r"\s*(?:<!doctype[^>]*>\s*)?(?:<html[^>]*>\s*)?(?:<head[\s>].*?</head\s*>)?", re.I | re.S

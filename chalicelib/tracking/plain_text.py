@@ -19,8 +19,9 @@ _LINK = re.compile(
     """,
     re.VERBOSE,
 )
-_ENDS_SENTENCE = ".,;:!?'"
-_CLOSES = {")": "(", "]": "[", "}": "{"}
+# With the marks of typographers, which mail clients leave out of a link as well
+_ENDS_SENTENCE = ".,;:!?'…”’“‘»›«‹。、，．；：！？」』】》〉"
+_CLOSES = {")": "(", "]": "[", "}": "{", "）": "（"}
 _MOST_REMEMBERED = 2000
 
 
@@ -77,10 +78,8 @@ class TextLinks:
 
     def _looked_at(self, url: str) -> _Tracked | None:
         end = _end_of_url(url) if len(url) <= 2 * LONGEST_TARGET else len(url)
-        link = links.link(url[:end], LinkOptions())
-        if link is None:
-            return None
-        return _Tracked(links.url_start(self._base_url, link), LinkPart(link), url[end:])
+        found = links.tracked(self._base_url, links.link(url[:end], LinkOptions()))
+        return _Tracked(found.start, found.link, url[end:]) if found else None
 
 
 def _end_of_url(text: str) -> int:

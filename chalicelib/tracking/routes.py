@@ -18,7 +18,7 @@ from chalicelib.core.routes import View
 from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.events.model import Event
-from chalicelib.tracking import links, pages, pixels, tokens
+from chalicelib.tracking import flood, links, pages, pixels, tokens
 from chalicelib.tracking.engagement import observe
 from chalicelib.tracking.model import (
     AMP_INITIAL_OPEN,
@@ -100,7 +100,7 @@ def unsubscribe_by_sublink(request: Request, sub: str, token: str) -> Reply:
 def ask_to_unsubscribe(request: Request, token: str) -> Reply:
     """Show the page with the button that unsubscribes."""
     try:
-        message, _ = tokens.read(LIST_UNSUBSCRIBE, token)
+        message, _ = _read(request, LIST_UNSUBSCRIBE, token)
     except BadToken:
         return pages.dead_link()
     return pages.confirm(message.recipient)
@@ -110,7 +110,7 @@ def ask_to_unsubscribe(request: Request, token: str) -> Reply:
 def unsubscribe_from_list(request: Request, token: str) -> Reply:
     """Unsubscribe: by one click in a mail client (RFC 8058), or by the button of the page."""
     try:
-        message, _ = tokens.read(LIST_UNSUBSCRIBE, token)
+        message, _ = _read(request, LIST_UNSUBSCRIBE, token)
     except BadToken:
         return pages.dead_link()
     _store(observe("list_unsubscribe", request, message))
@@ -119,28 +119,31 @@ def unsubscribe_from_list(request: Request, token: str) -> Reply:
 
 def _pixel(event_type: str, request: Request, kind: str, token: str) -> Reply:
     try:
-        message, _ = tokens.read(kind, token)
+        message, _ = _read(request, kind, token)
     except BadToken:
         raise NotFound from None
-    _report(event_type, request, message)
+    if not _is_too_many(request, token):
+        _report(event_type, request, message)
     # A range of it is never sent: the whole is smaller than the headers
     return raw(pixels.GIF, "image/gif", headers={**_NOT_KEPT, "Accept-Ranges": "none"})
 
 
 def _follow(request: Request, kind: str, token: str) -> Reply:
     try:
-        message, link = _read_link(kind, token)
+        message, link = _read_link(request, kind, token)
     except BadToken:
         return pages.dead_link()
     if link.unsubscribes:
         return pages.confirm(message.recipient)
+    if _is_too_many(request, token):
+        return pages.too_many_visits()
     _report("amp_click" if link.amp else "click", request, message, link)
     return _redirect(302, link)
 
 
 def _unsubscribe_by_link(request: Request, kind: str, token: str) -> Reply:
     try:
-        message, link = _read_link(kind, token)
+        message, link = _read_link(request, kind, token)
     except BadToken:
         return pages.dead_link()
     if not link.unsubscribes:
@@ -149,11 +152,22 @@ def _unsubscribe_by_link(request: Request, kind: str, token: str) -> Reply:
     return _redirect(303, link)
 
 
-def _read_link(kind: str, token: str) -> tuple[Message, Link]:
-    message, link = tokens.read(kind, token)
+def _read(request: Request, kind: str, token: str) -> tuple[Message, Link | None]:
+    """Return what a token holds; raises ``BadToken``, also for a URL longer than any of ours."""
+    if len(request.path) > links.LONGEST_URL:
+        raise BadToken("the URL is too long")
+    return tokens.read(kind, token)
+
+
+def _read_link(request: Request, kind: str, token: str) -> tuple[Message, Link]:
+    message, link = _read(request, kind, token)
     if link is None:
         raise BadToken("it holds no link")
     return message, link
+
+
+def _is_too_many(request: Request, token: str) -> bool:
+    return request.method != "HEAD" and flood.is_too_many(token)
 
 
 def _redirect(status: int, link: Link) -> Reply:

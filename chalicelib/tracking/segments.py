@@ -126,10 +126,10 @@ class Segments:
             return untracked
         given = decode(self._unmarked(written))
         found = links.link(given, links.read_options(options), amp=self._amp)
-        if found is None:
+        url = links.tracked(self._base_url, found)
+        if url is None:
             return untracked
-        before += links.url_start(self._base_url, found)
-        return TrackedTag(before, LinkPart(found), after, untracked)
+        return TrackedTag(before + url.start, url.link, after, untracked)
 
 
 def _without_options(tag: str) -> tuple[str, str, str, dict[str, str]]:

@@ -22,6 +22,8 @@ from chalicelib.tracking.model import Link, Message
 from chalicelib.tracking.token_forms import pack_link, pack_message, unpack_link, unpack_message
 
 LIFETIME_DAYS = 365
+#: In a URL, what does not come from the link: the message part, the tag and the dots (characters)
+LONGEST_MESSAGE_PART = 420
 
 _PURPOSE = "tracking"
 _DAY_SECONDS = 86_400

@@ -5,13 +5,19 @@ from __future__ import annotations
 from chalicelib.core import defaults
 from chalicelib.core.domain_names import spelled
 from chalicelib.core.errors import ApiError, invalid_params
+from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
 from chalicelib.tracking_domains import store
 from chalicelib.tracking_domains.model import TrackingDomain
 
 
 def choose(
-    account_id: int, subaccount_id: int | None, *, requested: str = "", linked: str = ""
+    account_id: int,
+    subaccount_id: int | None,
+    *,
+    requested: str = "",
+    linked: str = "",
+    read: Read = read_config,
 ) -> str:
     """Return the beginning of the message's links, a URL without a slash at the end.
 
@@ -21,21 +27,21 @@ def choose(
     domain that the sender may use; another that is out of service is passed over.
     """
     if requested:
-        found = _in_service(account_id, subaccount_id, [requested])
+        found = _in_service(account_id, subaccount_id, [requested], read)
         if found is None:
             raise invalid_params(f"Tracking domain '{requested[:300]}' is not a verified one")
         return found.base_url
-    found = _in_service(account_id, subaccount_id, [linked]) or _in_service(
-        account_id, subaccount_id, defaults.of_sender(store.KIND, account_id, subaccount_id)
-    )
+    names = [linked] if linked else []
+    names += defaults.of_sender(store.KIND, account_id, subaccount_id, read)
+    found = _in_service(account_id, subaccount_id, names, read)
     return found.base_url if found else settings().public_url.rstrip("/")
 
 
 def _in_service(
-    account_id: int, subaccount_id: int | None, names: list[str]
+    account_id: int, subaccount_id: int | None, names: list[str], read: Read
 ) -> TrackingDomain | None:
     """Return the first of the domains that the sender may use and that works."""
-    known = store.get_all(names)
+    known = store.get_all(names, read) if names else {}
     for found in (known[name] for name in map(spelled, names) if name in known):
         if found.is_in_service and found.usable_by(account_id, subaccount_id):
             return found

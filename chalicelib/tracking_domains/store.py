@@ -21,6 +21,7 @@ from chalicelib.core import defaults, dynamo
 from chalicelib.core.domain_names import spelled
 from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed, Write
 from chalicelib.core.errors import Unavailable
+from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.tracking_domains.model import TrackingDomain
 
@@ -38,11 +39,10 @@ def get(domain: str) -> TrackingDomain | None:
     return _from_item(item) if item else None
 
 
-def get_all(domains: Iterable[str]) -> dict[str, TrackingDomain]:
+def get_all(domains: Iterable[str], read: Read = read_config) -> dict[str, TrackingDomain]:
     """Return those of the domains that exist, by name."""
-    names = dict.fromkeys(name for name in map(spelled, domains) if name)
-    items = _config.get_all([(_pk(name), "domain") for name in names])
-    return {item["domain"]: _from_item(item) for item in items}
+    items = read([(_pk(name), "domain") for name in map(spelled, domains) if name])
+    return {item["domain"]: _from_item(item) for item in items.values()}
 
 
 def find(scope: Scope, domain: str) -> TrackingDomain | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from chalicelib.core import sealing
+from chalicelib.core.reading import read_config
+from chalicelib.generation.dressing import Dress, Dresser
 from chalicelib.generation.message import Generator, NotGenerated
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.dkim import KeyPair, generate_key
@@ -37,9 +40,20 @@ def make_sender(account: int = 1, **fields: Any) -> None:
     assert domains.create(domain(account=account, dkim=signing()))
 
 
-def generator(sent: Transmission | None = None, **fields: Any) -> Generator:
+def generator(
+    sent: Transmission | None = None, *, first_index: int = 0, **fields: Any
+) -> Generator:
     """Return a generator for a transmission made at a known time."""
-    return Generator(sent or transmission(**fields), INJECTED)
+    return Generator(sent or transmission(**fields), INJECTED, first_index)
+
+
+def undressed(sent: Transmission) -> Dress:
+    """Return the dress of a message in which nothing is tracked and that nobody unsubscribes by."""
+    options = {"open_tracking": False, "click_tracking": False, "initial_open": False}
+    quiet = replace(sent, options=sent.options | options | {"transactional": True})
+    dresser = Dresser(quiet, 0, INJECTED, read_config)
+    to = {"email": "r@example.test"}
+    return dresser.dress("0" * 24, to, dresser.tracked(to), domain(), NAME)
 
 
 def failure(sent: Generator, recipient: dict[str, Any], index: int = 0) -> dict[str, Any]:

@@ -4,6 +4,8 @@ import pytest
 
 from chalicelib.generation.css import MOST_NESTED, inline_css
 from chalicelib.generation.render import RenderFault
+from chalicelib.tracking.links import MARK
+from chalicelib.tracking.literal_links import mark
 
 pytestmark = pytest.mark.spec("2.1-t16")
 
@@ -34,6 +36,13 @@ def test_rules_for_some_media_stay_in_a_style_element() -> None:
 def test_html_without_styles_keeps_its_content() -> None:
     found = inline_css('<p>é &amp; <a href="https://e.test/?a=1&amp;b=2">x</a></p>')
     assert '<p>é &amp; <a href="https://e.test/?a=1&amp;b=2">x</a></p>' in found
+
+
+@pytest.mark.parametrize("begin", ["http", "https:", "https://", "https://a.example/b"])
+def test_rules_about_the_urls_of_links_hold_for_links_that_are_marked(begin: str) -> None:
+    link = '<a href="https://a.example/b">x</a>'
+    found = inline_css(mark(page(f'a[href^="{begin}"] {{ color: red }}', link)))
+    assert f'<a href="{MARK}https://a.example/b" style="color: red' in found
 
 
 def test_nothing_is_fetched() -> None:

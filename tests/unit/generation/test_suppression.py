@@ -9,6 +9,7 @@ import pytest
 from chalicelib.delivery.units import Unit
 from chalicelib.generation import suppression
 from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.lookups import Lookups
 from chalicelib.suppression import store
 from tests.fake_cloud import aws_requests
 from tests.unit.suppression.examples import entry
@@ -25,7 +26,8 @@ def found(*emails: str, **fields: Any) -> set[str]:
     """Return who of these is suppressed for a transmission."""
     sent = transmission(**fields)
     to = [{"email": each} for each in emails or ("a@x.test", "B@x.test", "c@x.test")]
-    return set(suppression.of_chunk(Chunk(Unit(sent.id, "0"), sent, 0, to)))
+    chunk = Chunk(Unit(sent.id, "0"), sent, 0, to)
+    return set(suppression.of_chunk(chunk, Lookups().suppression))
 
 
 @pytest.mark.spec("2.9-t2")

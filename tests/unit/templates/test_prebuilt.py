@@ -214,3 +214,31 @@ def test_whatever_a_value_is_the_reader_gets_it_back(name: str, body: str) -> No
     expected = body.replace("\r\n", "\n").replace("\r", "\n")
     assert text.get_content().replace("\r\n", "\n").rstrip("\n") == f"[{expected}]"
     assert html.get_content().strip() == "end"
+
+
+class TestAsGiven:
+    """A message that came finished is no template, and goes out whatever it is."""
+
+    def test_its_texts_are_known_where_they_can_be_read(self) -> None:
+        found = PrebuiltContent(MIXED.replace("\n", "\r\n").encode(), as_given=True)
+        assert [(text.kind.label, text.is_sealed) for text in found.texts] == [
+            ("text", False),
+            ("html", False),
+        ]
+
+    @pytest.mark.parametrize(
+        "message",
+        [
+            b"Content-Type: multipart/mixed; boundary=b\r\n\r\nno delimiter\r\n",
+            b"Content-Type: text/html; charset=nonsense\r\n\r\n<p>\r\n",
+            b"From: a@b.test\r\n\r\n..dots\r\n",
+        ],
+    )
+    def test_what_cannot_be_read_of_it_is_left_alone(self, message: bytes) -> None:
+        found = PrebuiltContent(message, as_given=True)
+        assert found.assembled(found.fields, []) == message
+        assert [text.source for text in found.texts] in ([], ["..dots\r\n"])
+
+    def test_its_header_section_must_be_sound(self) -> None:
+        with pytest.raises(MessageError):
+            PrebuiltContent(b"no header\r\n\r\nx", as_given=True)

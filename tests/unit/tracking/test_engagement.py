@@ -3,13 +3,14 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.core.request import Request
-from chalicelib.events.model import DESCRIPTIONS, Event, make
-from chalicelib.tracking import facts
+from chalicelib.events.documentation import TYPES
+from chalicelib.events.model import Event, make
 from chalicelib.tracking.engagement import CLICKS, OBSERVED, OPENS, complete, observe
 from chalicelib.tracking.model import Link
 from tests.fake_cloud import aws_requests
 from tests.unit.tracking.examples import NINE, TRANSMISSION, message
-from tests.unit.tracking.test_facts import SHARED, own
+from tests.unit.tracking.test_facts import SHARED, own, put
+from tests.unit.tracking.test_facts import keep as keep_all
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -23,7 +24,7 @@ def request(**headers: str) -> Request:
 
 
 def keep(index: int) -> None:
-    facts.put_unit(TRANSMISSION, 0, SHARED, [(index, own(index))])
+    keep_all(0, [(index, own(index))])
 
 
 def completed(kind: str, link: Link | None = None, index: int = 3) -> Event:
@@ -122,9 +123,7 @@ def test_a_long_user_agent_is_cut() -> None:
 
 def test_a_batch_is_completed_in_one_read_and_other_events_pass() -> None:
     for first in range(0, 300, 100):
-        facts.put_unit(
-            TRANSMISSION, first, SHARED, [(i, own(i)) for i in range(first, first + 100)]
-        )
+        put(first, 100)
     delivery = make("delivery", {**SHARED, **own(1)}, NINE)
     opens = [observe("open", request(), message(i, first_index=i // 100 * 100)) for i in range(300)]
     with aws_requests() as made:
@@ -143,6 +142,5 @@ def test_a_batch_without_engagement_reads_nothing() -> None:
 
 def test_every_type_of_engagement_is_described() -> None:
     for kind in (*OPENS, *CLICKS, "list_unsubscribe", "link_unsubscribe"):
-        label, description = DESCRIPTIONS[kind]
-        assert label
-        assert description.endswith(".")
+        assert TYPES[kind].label
+        assert TYPES[kind].description.endswith(".")

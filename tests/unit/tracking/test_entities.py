@@ -22,6 +22,7 @@ from chalicelib.tracking.entities import decode
         ("&notin;&notit;&not", "∉&notit;¬"),
         ("&#38;&#x26;&#X26&#38", "&&&&"),
         ("&#0;&#x110000;&#128;", "\ufffd\ufffd€"),
+        ("&#64976;&#xFDD0&#1;", "\ufdd0\ufdd0\x01"),
         ("&&amp;&", "&&&"),
         ("&unknown;&;&#;&#x;", "&unknown;&;&#;&#x;"),
         ("&amp;amp;", "&amp;"),

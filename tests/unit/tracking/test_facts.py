@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import ids
+from chalicelib.core import dynamo, ids
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.events.model import Event, Sender, recipient_fields
@@ -24,19 +24,28 @@ def own(index: int, **more: Any) -> Event:
         **recipient_fields(f"Ann{index}@example.test", metadata={"n": index}, tags=["t"]),
         "message_id": message_id,
         "subject": f"Grüße \ud83d {index}",
-        "msg_from": return_path.address(message_id, "bounces.example.test"),
+        "msg_from": return_path.address(message_id, "bounces.example.test", NINE),
         "msg_size": str(20_000 + index % 7),
         **more,
     }
 
 
+def keep(first: int, messages: list[tuple[int, Event]]) -> None:
+    """Keep the facts of a unit, as generation does when it begins one."""
+    dynamo.transact(facts.writes(TRANSMISSION, first, SHARED, messages))
+
+
 def put(first: int, count: int, **more: Any) -> None:
     messages = [(i, own(i, **more)) for i in range(first, first + count)]
-    facts.put_unit(TRANSMISSION, first, SHARED, messages)
+    keep(first, messages)
 
 
 def message_id(index: int) -> str:
     return ids.message_id(TRANSMISSION, index)
+
+
+def test_a_unit_without_messages_keeps_nothing() -> None:
+    assert facts.writes(TRANSMISSION, 0, SHARED, []) == []
 
 
 def test_what_was_kept_comes_back_whole() -> None:
@@ -47,15 +56,17 @@ def test_what_was_kept_comes_back_whole() -> None:
 
 def test_fields_that_only_some_messages_have_stay_with_them() -> None:
     messages = [(0, own(0)), (1, own(1, rcpt_type="cc")), (5, own(5, rcpt_tags=[]))]
-    facts.put_unit(TRANSMISSION, 0, SHARED, messages)
+    keep(0, messages)
     found = facts.of_messages([(message_id(i), 0) for i in (0, 1, 5)])
     assert found == {message_id(i): {**SHARED, **fields} for i, fields in messages}
 
 
-def test_a_unit_is_written_in_one_request_and_is_small() -> None:
+def test_a_unit_is_one_write_and_small() -> None:
+    messages = [(i, own(i)) for i in range(100)]
     with aws_requests() as made:
-        put(0, 100)
-    assert [each.operation for each in made] == ["PutItem"]
+        (write,) = facts.writes(TRANSMISSION, 0, SHARED, messages)
+    assert made == []
+    dynamo.transact([write])
     (stored,) = Table("messages").query_all("#pk = :pk", {"pk": f"transmission#{TRANSMISSION}"})
     assert len(stored["data"]) < 4096
     assert stored["sk"] == "facts#00000000"
@@ -80,7 +91,7 @@ def test_the_messages_of_many_units_are_read_in_one_request() -> None:
 
 
 def test_messages_that_are_not_known_are_left_out() -> None:
-    facts.put_unit(TRANSMISSION, 0, SHARED, [(0, own(0)), (2, own(2))])
+    keep(0, [(0, own(0)), (2, own(2))])
     places = [(message_id(i), 0) for i in range(4)] + [(message_id(100), 100)]
     assert set(facts.of_messages(places)) == {message_id(0), message_id(2)}
     assert facts.of_messages([]) == {}
@@ -107,6 +118,7 @@ def test_a_unit_with_much_metadata_goes_into_the_bucket(monkeypatch: pytest.Monk
     monkeypatch.setenv("ITEM_INLINE_BYTES", "1000")
     settings.cache_clear()
     put(0, 100)
-    assert stored_objects() == [f"transmissions/{TRANSMISSION}/facts/0"]
+    (stored,) = stored_objects()
+    assert stored.startswith(f"transmissions/{TRANSMISSION}/facts/0-")
     assert facts.of_message(message_id(42)) == {**SHARED, **own(42)}
     assert set(facts.of_messages([(message_id(42), 0)])) == {message_id(42)}

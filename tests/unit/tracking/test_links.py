@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import random
+import string
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +21,13 @@ def link(url: str, **options: object) -> Link | None:
 
 
 def tracked_url(found: Link, tokens: MessageTokens) -> str:
-    return links.url_start(BASE, found) + tokens.token_of(LinkPart(found))
+    return start_of(found) + tokens.token_of(LinkPart(found))
+
+
+def start_of(found: Link) -> str:
+    url = links.tracked(BASE, found)
+    assert url
+    return url.start
 
 
 @pytest.mark.parametrize(
@@ -31,7 +41,7 @@ def tracked_url(found: Link, tokens: MessageTokens) -> str:
             "https:a",
             "http",
         ),
-        *("httpss://a", "view-source:https://a.example", "//a.example"),
+        *("httpss://a", "view-source:https://a.example", "//a.example", "https://", "http://?x"),
     ],
 )
 def test_only_web_links_are_tracked(url: str) -> None:
@@ -39,7 +49,7 @@ def test_only_web_links_are_tracked(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["http://a.example", "HTTPS://a.example/?x#y", "https://", "http://ü"]
+    "url", ["http://a.example", "HTTPS://a.example/?x#y", "https://[::1]", "http://ü"]
 )
 def test_a_web_link_is_tracked_as_it_is(url: str) -> None:
     found = link(url)
@@ -138,8 +148,23 @@ def test_no_target_breaks_a_header(rest: str) -> None:
     assert " " not in links.location(f"http://{rest}")
 
 
+def test_a_tracked_url_is_never_over_4096_bytes() -> None:
+    long = "".join(random.Random(1).choices(string.printable[:94], k=4000))
+    recipient = f"{'r' * 64}@{'.'.join(['d' * 60] * 3)}.test"
+    whole = MessageTokens(replace(message(recipient=recipient), account_id=2**31))
+    fitting = 0
+    for length in range(2000, 4000, 50):
+        found = Link(f"https://a.example/{long[:length]}")
+        url = links.tracked(BASE, found)
+        if url:
+            fitting += 1
+            assert len(url.start + whole.token_of(url.link)) <= 4096
+    assert 10 < fitting < 35
+    assert links.tracked(BASE, None) is None
+
+
 def test_the_path_of_a_sublink_is_encoded() -> None:
     found = Link("https://a.example/", sub="a/b ü")
-    assert links.url_start(BASE, found) == f"{BASE}/f/a%2Fb%20%C3%BC/"
-    assert links.url_start(BASE, Link("https://a.example/")) == f"{BASE}/t/c/"
+    assert start_of(found) == f"{BASE}/f/a%2Fb%20%C3%BC/"
+    assert start_of(Link("https://a.example/")) == f"{BASE}/t/c/"
     assert MessageTokens(message()).token_of(LinkPart(found)).count(".") == 2

@@ -5,7 +5,8 @@ import time
 import pytest
 
 from chalicelib.template_language import HTML, TEXT, Part, compile_part
-from chalicelib.tracking.literal_links import mark, mark_all
+from chalicelib.tracking import literal_links
+from chalicelib.tracking.literal_links import mark, mark_all, unmark
 from tests.unit.tracking.examples import html, targets, text
 
 URL = "https://values.example/"
@@ -68,6 +69,21 @@ def test_no_mark_is_left_anywhere() -> None:
 def test_a_source_without_links_stays_itself() -> None:
     source = "Hello {{name}}, {{ 'http://x' }} mailto:x {{ unclosed"
     assert mark(source) == source
+
+
+def test_a_source_that_comes_again_is_marked_once_and_large_ones_are_let_go() -> None:
+    source = "<a href='http://a/'>" * 50_000
+    assert mark(source) is mark("".join(source))
+    first = mark("again http://a")
+    for number in range(6):
+        mark(f"{number} {source}")
+    assert mark("again http://a") == first
+    assert literal_links._remembered._size <= literal_links._LARGEST_REMEMBERED
+
+
+def test_marks_are_taken_out_of_what_no_rewriter_sees() -> None:
+    source = "http://a {{x}} https://b"
+    assert unmark(mark(source)) == source
 
 
 def test_hostile_sources_take_linear_time() -> None:

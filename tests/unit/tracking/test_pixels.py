@@ -31,7 +31,7 @@ def test_each_pixel_leads_to_its_endpoint(make: object, amp: bool, kind: str) ->
     url = markup.split('src="')[1].split('"')[0]
     assert url.startswith(f"{BASE}/{kind}/")
     assert tokens.read(kind, url.rpartition("/")[2]) == (message(), None)
-    assert markup.startswith("<amp-pixel " if amp else "<img ")
+    assert markup.startswith("<amp-img " if amp else "<img ")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,9 @@ from tests.unit.tracking.examples import BASE, CLICKS, NOTHING, issuer, links, t
         ("<https://a.example/b>", "https://a.example/b"),
         ('"https://a.example/b"', "https://a.example/b"),
         ("https://a.example/b?!...", "https://a.example/b"),
+        ("“https://a.example/b” ‘https", "https://a.example/b"),
+        ("«https://a.example/b»…", "https://a.example/b"),
+        ("（https://a.example/b）。", "https://a.example/b"),
         ("https://a.example/?b[]=1&b[]=2", "https://a.example/?b[]=1&b[]=2"),
         ("http://[::1]:8080/x", "http://[::1]:8080/x"),
         ("https://a.example/größe/日本", "https://a.example/größe/日本"),
@@ -41,6 +44,7 @@ def test_a_url_in_text_is_tracked_without_what_is_around_it(given_text: str, tar
         "mailto:a@b.example tel:+4930 www.a.example ftp://a.example //a.example",
         "xhttps://a.example 1http://a.example",
         "https:/a.example http:a",
+        "begins with http:// or https://, as in 'https://'",
         f"https://a.example/{'x' * 4096}",
     ],
 )

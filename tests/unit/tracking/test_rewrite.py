@@ -273,9 +273,9 @@ AMP = """<!doctype html><html ⚡4email><body>
 def test_amp_gets_links_and_pixels_of_its_own() -> None:
     out = LinkRewriter(BASE).amp(AMP, issuer(), Tracked())
     assert links(out) == [Link("https://a.example/1", amp=True)]
-    assert f'<body><amp-pixel src="{BASE}/t/ai/' in out
-    assert 'layout="nodisplay"></amp-pixel></body></html>' in out
-    assert f'<amp-pixel src="{BASE}/t/ao/' in out
+    assert f'<body><amp-img src="{BASE}/t/ai/' in out
+    assert 'alt="" width="1" height="1"></amp-img></body></html>' in out
+    assert f'<amp-img src="{BASE}/t/ao/' in out
     assert '<a href="https://a.example/{{id}}">x</a><a href="{{url}}">y</a></template>' in out
 
 

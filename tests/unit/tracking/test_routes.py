@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import re
+import string
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +16,7 @@ from chalicelib.core.http import PUBLIC, App
 from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.events.model import Event
-from chalicelib.tracking import pixels, tokens
+from chalicelib.tracking import flood, pixels, tokens
 from chalicelib.tracking.model import Link, Message
 from chalicelib.tracking.routes import routes
 from chalicelib.tracking.tokens import LinkPart
@@ -304,6 +306,58 @@ def test_a_scanner_that_follows_every_link_unsubscribes_nobody(browser: Browser)
         browser.get(any_path(name))
         browser.request("HEAD", any_path(name))
     assert {found["type"] for found in browser.events()} == {*PIXELS, "click"}
+
+
+def test_a_url_longer_than_any_of_ours_is_refused(browser: Browser) -> None:
+    target = "".join(random.Random(1).choices(string.printable[:94], k=4050))
+    too_long = link_path(Link(f"https://a.example/{target}"))
+    assert len(too_long) > 4096
+    reply = browser.get(too_long)
+    assert (reply["statusCode"], reply["headers"].get("Location")) == (404, None)
+    assert browser.events() == []
+
+
+class TestFlood:
+    @pytest.fixture(autouse=True)
+    def _three_a_minute(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setenv("TRACKING_VISITS_PER_MINUTE", "3")
+        settings.cache_clear()
+        flood.clear()
+        yield
+        flood.clear()
+
+    def statuses(self, browser: Browser, path: str, count: int = 5) -> list[int]:
+        return [browser.get(path)["statusCode"] for _ in range(count)]
+
+    def test_a_link_that_is_followed_too_often_gives_403_for_a_minute(
+        self, browser: Browser
+    ) -> None:
+        assert self.statuses(browser, link_path(CLICK)) == [302, 302, 302, 403, 403]
+        assert len(browser.events()) == 3
+        assert self.statuses(browser, link_path(Link(TARGET, "Other")), 1) == [302]
+        with clock.use(lambda: NINE / 1000 + 60):
+            assert self.statuses(browser, link_path(CLICK), 1) == [302]
+
+    def test_a_pixel_is_shown_and_counts_no_more(self, browser: Browser) -> None:
+        assert self.statuses(browser, pixel_path("t/o")) == [200] * 5
+        assert len(browser.events()) == 3
+
+    def test_who_wants_to_unsubscribe_always_may(self, browser: Browser) -> None:
+        for name in ("list", "unsubscribe link"):
+            assert self.statuses(browser, any_path(name)) == [200] * 5
+            assert browser.post(any_path(name))["statusCode"] in (200, 303)
+
+    def test_looking_without_fetching_counts_nothing(self, browser: Browser) -> None:
+        for _ in range(5):
+            browser.request("HEAD", link_path(CLICK))
+        assert self.statuses(browser, link_path(CLICK), 1) == [302]
+
+    def test_without_a_limit_nothing_is_counted(
+        self, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TRACKING_VISITS_PER_MINUTE", "0")
+        settings.cache_clear()
+        assert self.statuses(browser, link_path(CLICK)) == [302] * 5
 
 
 def test_what_a_page_shows_is_escaped(browser: Browser) -> None:

@@ -8,7 +8,7 @@ from chalicelib.core.settings import settings
 from chalicelib.mail_format.headers import encode_header
 from chalicelib.sending_domains import return_path
 from chalicelib.tracking import tokens, unsubscribe
-from tests.unit.tracking.examples import issuer, message
+from tests.unit.tracking.examples import NINE, issuer, message
 
 ID = message().message_id
 
@@ -49,7 +49,7 @@ def test_the_address_names_its_message_in_any_case() -> None:
 
 def test_an_address_that_nobody_signed_names_nothing() -> None:
     local_part = unsubscribe.address(ID, "b.example").partition("@")[0]
-    bounce = return_path.address(ID, "b.example").partition("@")[0]
+    bounce = return_path.address(ID, "b.example", NINE).partition("@")[0]
     for other in (local_part[:-1] + "a", "b" + local_part[1:], "u" + bounce[1:], bounce, "u..", ""):
         assert unsubscribe.message_of(other) is None
 

@@ -1,0 +1,106 @@
+"""Where a message comes from: its sending domain, its envelope sender, the keys that sign it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from chalicelib.core import sealing
+from chalicelib.core.addresses import Mailbox, domain_of
+from chalicelib.core.errors import ApiError
+from chalicelib.core.reading import Read
+from chalicelib.core.settings import settings
+from chalicelib.ip_pools.signing import fbl_key, pool_key
+from chalicelib.sending_domains import return_path
+from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.dkim import Signer, load_signer
+from chalicelib.sending_domains.lookup import bounce_domain_for, check_found, signing_key
+from chalicelib.sending_domains.model import DkimKey, SendingDomain
+from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.sandbox import owner_of_domain
+
+
+class Envelope(NamedTuple):
+    """The envelope sender of a message, and the domain at which the service takes mail for it."""
+
+    sender: str
+    inbound_domain: str
+
+
+class Origin:
+    """The origin of the messages of one chunk; what they share is found once."""
+
+    def __init__(self, sent: Transmission, made_ms: int, read: Read) -> None:
+        self._sent = sent
+        self._made_ms = made_ms
+        self._read = read
+        self._domains: dict[str, SendingDomain | ApiError] = {}
+        self._bounce_domains: dict[tuple[str, str], str] = {}
+        self._keys: dict[str, DkimKey | None] = {}
+
+    def domain(self, sender: Mailbox) -> SendingDomain:
+        """Return the sending domain of a From; raises 7001 if the sender may not use it."""
+        name = sender.domain
+        if name not in self._domains:
+            try:
+                self._domains[name] = self._find_domain(name)
+            except ApiError as refusal:
+                self._domains[name] = refusal
+        domain = self._domains[name]
+        if isinstance(domain, ApiError):
+            raise domain
+        return domain
+
+    def _find_domain(self, name: str) -> SendingDomain:
+        item = self._read([place := domains.key_of(name)]).get(place)
+        found = domains.from_item(item) if item else None
+        return check_found(found, name, *owner_of_domain(self._sent))
+
+    def envelope(self, message_id: str, domain: SendingDomain, recipient: Json) -> Envelope:
+        """Return the envelope sender: ours, at the domain that takes this sender's bounces.
+
+        An enterprise account's own choice is kept whole (spec 2.1).
+        """
+        wanted = recipient.get("return_path") or self._sent.return_path
+        bounce_domain = self._bounce_domain(domain, wanted)
+        if wanted and self._sent.defaults.get("enterprise"):
+            return Envelope(wanted, settings().system_domain)
+        address = return_path.address(message_id, bounce_domain, self._made_ms)
+        return Envelope(address, bounce_domain)
+
+    def _bounce_domain(self, domain: SendingDomain, wanted: str) -> str:
+        key = (domain.domain, wanted)
+        if key not in self._bounce_domains:
+            sent = self._sent
+            self._bounce_domains[key] = bounce_domain_for(
+                sent.account_id, sent.subaccount_id, wanted, sending=domain, read=self._read
+            )
+        return self._bounce_domains[key]
+
+    def signed(self, message: bytes, domain: SendingDomain, recipient: Json) -> bytes:
+        """Return the message with a signature by each key that signs for this recipient."""
+        keys = [self._signing_key(domain), self._feedback_key(recipient)]
+        at = self._made_ms // 1000
+        signatures = [_signer(key).sign(message, timestamp=at) for key in keys if key]
+        return b"".join([*signatures, message])
+
+    def _signing_key(self, domain: SendingDomain) -> DkimKey | None:
+        """Return the key of the sending domain, else that of the pool (spec 2.8)."""
+        if domain.domain not in self._keys:
+            sent = self._sent
+            found = signing_key(domain, sent.options.get("dkim_key"))
+            self._keys[domain.domain] = found or pool_key(sent.account_id, sent.options["ip_pool"])
+        return self._keys[domain.domain]
+
+    def _feedback_key(self, recipient: Json) -> DkimKey | None:
+        """Return the pool's key for hosts that want one for their feedback loop (spec 2.8)."""
+        sent = self._sent
+        return fbl_key(sent.account_id, sent.options["ip_pool"], domain_of(recipient["email"]))
+
+
+@lru_cache(maxsize=256)
+def _signer(key: DkimKey) -> Signer:
+    private = sealing.open_sealed(key.sealed_private, f"dkim/{key.signing_domain}")
+    return load_signer(
+        private.decode(), key.selector, key.signing_domain, tuple(key.headers.split(":"))
+    )

@@ -1,0 +1,161 @@
+"""From recipient to signed message, on one core: `python -m tests.bench.generation`.
+
+What is measured is the generator that the service runs: merging, rendering, tracked links and
+pixels, headers, MIME and an RSA-2048 signature, with all that its events tell of the message. Only
+the tables are not there: what is looked up once a chunk is given. Beside it runs the same as one
+would write it first. The bar is ten times as many messages for each CPU second.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count
+from time import process_time
+from typing import Any
+
+import dkim as dkimpy
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from chalicelib.core import recent, sealing
+from chalicelib.core.dynamo import Item, Key
+from chalicelib.generation import drafts
+from chalicelib.generation.dressing import Dress
+from chalicelib.generation.message import Generator
+from chalicelib.generation.origin import Origin
+from chalicelib.ip_pools import store as ip_pools
+from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.dkim import KeyPair, generate_key, txt_record
+from chalicelib.sending_domains.dkim_keys import read_private
+from chalicelib.sending_domains.model import DkimKey
+from tests.bench.naive_generation import NaiveGenerator
+from tests.bench.sample_templates import JINJA, LINKS, OURS, Templates, newsletter, recipient
+from tests.bench.sample_templates import notice as notice_of
+from tests.bench.timing import rates
+from tests.unit.sending_domains.examples import domain
+from tests.unit.transmissions.examples import CREATED, transmission
+
+NAME = "mail.example.test"
+BAR = 10.0
+_TIMED = 400
+
+
+def main() -> None:
+    """Print messages per CPU second, the bar, each step's share and the distance to raw RSA."""
+    os.environ["SECRET_KEY"] = base64.b64encode(bytes(32)).decode()
+    pair = generate_key(2048)
+    _measure("newsletter", newsletter(OURS), newsletter(JINJA), pair)
+    _measure("notice", notice_of(OURS), notice_of(JINJA), pair)
+    own = newsletter(OURS, own_links=True), newsletter(JINJA, own_links=True)
+    _measure("newsletter, each link its reader's own", *own, pair)
+
+
+def _measure(name: str, ours: Templates, theirs: Templates, pair: KeyPair) -> None:
+    generator = _generator(ours, pair)
+    naive = NaiveGenerator(theirs, pair.private_pem)
+    _check(generator, naive, pair, name)
+    numbers = count()
+    key = read_private(pair.private_pem, check=False)
+
+    def one(make: Callable[[int, dict[str, Any]], object]) -> Callable[[], object]:
+        def task() -> object:
+            number = next(numbers)
+            return make(number, recipient(number))
+
+        return task
+
+    found = rates(
+        {
+            "generator": one(generator.generate),
+            "naive": one(naive.generate),
+            "raw RSA": lambda: key.sign(b"x" * 700, PKCS1v15(), SHA256()),
+            "recipients": lambda: recipient(1),
+        },
+        rounds=7,
+    )
+    ratio = found["generator"] / found["naive"]
+    verdict = "holds" if ratio >= BAR else "FAILS"
+    print(
+        f"generation {name}: {found['generator']:,.0f} messages/s, naive {found['naive']:,.0f}/s: "
+        f"x{ratio:.1f} [{verdict}: {BAR:.0f}]"
+    )
+    share = found["generator"] / found["raw RSA"]
+    print(f"  {share:.0%} of the rate of raw RSA-2048 signatures ({found['raw RSA']:,.0f}/s)")
+    print("  " + ", ".join(f"{step} {part:.0%}" for step, part in _shares(generator).items()))
+
+
+def _generator(templates: Templates, pair: KeyPair) -> Generator:
+    """Return the generator of a chunk for which all is looked up."""
+    sealed = sealing.seal(pair.private_pem.encode(), f"dkim/{NAME}")
+    signing = DkimKey("s1", NAME, pair.public_b64, sealed, "from:to:subject:date")
+    stored = domains._to_item(domain(dkim=signing, is_default_bounce_domain=True))
+    tables: dict[Key, Item] = {domains.key_of(NAME): stored}
+    recent.learn([ip_pools.key_of(1)], {})
+
+    def read(keys: Iterable[Key]) -> Mapping[Key, Item]:
+        return {key: tables[key] for key in keys if key in tables}
+
+    content = {
+        "from": {"name": "The Shop", "email": f"news@{NAME}"},
+        "subject": templates.subject,
+        "html": templates.html,
+        "text": templates.text,
+    }
+    return Generator(transmission(content=content), CREATED, 0, read)
+
+
+def _check(generator: Generator, naive: NaiveGenerator, pair: KeyPair, name: str) -> None:
+    """Make sure that both do their work: signatures that verify, tracked links and pixels."""
+    record = txt_record(pair.public_b64).encode()
+    messages = generator.generate(1, recipient(1)).data, naive.generate(1, recipient(1))
+    for message in messages:
+        if not dkimpy.verify(message, dnsfunc=lambda *_, **__: record):
+            raise SystemExit(f"{name}: a signature does not verify")
+    html = messages[0].replace(b"=\r\n", b"")
+    if name != "notice" and html.count(b'href=3D"http://localhost:8080/t/c/') != LINKS:
+        raise SystemExit(f"{name}: not all links are tracked")
+    if html.count(b"/t/o/") != 1 or html.count(b"/t/i/") != 1 or b"List-Unsubscribe:" not in html:
+        raise SystemExit(f"{name}: a pixel or a header is missing")
+
+
+def _shares(generator: Generator) -> dict[str, float]:
+    """Return the part of the time that each step takes, by clocks around the steps themselves."""
+    spent: dict[str, float] = {}
+    steps: list[tuple[Any, str, str]] = [
+        (drafts, "render", "rendering"),
+        (Dress, "content", "links and pixels"),
+        (drafts, "compose", "headers and MIME"),
+        (Origin, "signed", "DKIM"),
+    ]
+    real = [getattr(owner, name) for owner, name, _ in steps]
+    for (owner, name, step), function in zip(steps, real, strict=True):
+        setattr(owner, name, _timed(function, step, spent))
+    try:
+        began = process_time()
+        for number in range(_TIMED):
+            generator.generate(number, recipient(number))
+        whole = process_time() - began
+    finally:
+        for (owner, name, _), function in zip(steps, real, strict=True):
+            setattr(owner, name, function)
+    spent["the rest"] = whole - sum(spent.values())
+    return {step: each / whole for step, each in spent.items()}
+
+
+def _timed(function: Callable[..., Any], step: str, spent: dict[str, float]) -> Callable[..., Any]:
+    spent[step] = 0.0
+
+    def timed(*args: Any, **options: Any) -> Any:
+        began = process_time()
+        try:
+            return function(*args, **options)
+        finally:
+            spent[step] += process_time() - began
+
+    return timed
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,302 @@
+"""From a message in the inbox back to its events: opens, clicks, unsubscribes."""
+
+from __future__ import annotations
+
+import email.policy
+import http.client
+import re
+import smtplib
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from html import unescape
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from tests.journey.service import KEY, Service, eventually
+
+TARGET = "https://shop.example/a?b=1&copy=2#c"
+HTML = """<html><body><p>Hi {{name}}</p>
+<a href="https://shop.example/a?b=1&amp;copy=2#c" data-svc-linkname="Shop">shop</a>
+<a href="{{elsewhere}}">not ours to track</a>
+<a href="https://shop.example/bye" data-svc-unsubscribe="1">unsubscribe</a>
+<a href="https://shop.example/x" data-svc-clicktrack="0">x</a> <a href="mailto:a@b.example">m</a>
+</body></html>"""
+TEXT = 'Read https://shop.example/t. Not https://shop.example/u[[data-svc-clicktrack="0"]]'
+TRACKED = re.compile(r"http://localhost:\d+/(?:t|f)/[\w./-]+")
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+CONTENT = {"from": "hello@example.test", "subject": "Garden chairs", "html": HTML, "text": TEXT}
+
+
+def transmit(service: Service, recipient: str, content: Any = None, **options: Any) -> None:
+    """Send a message and leave it at that."""
+    answer = service.request(
+        "POST",
+        "/api/v1/transmissions",
+        {
+            "campaign_id": "spring",
+            "metadata": {"shop": "north"},
+            "substitution_data": {"name": "Ann", "elsewhere": "https://else.example/"},
+            "recipients": [{"address": recipient, "tags": ["new"]}],
+            "options": options,
+            "content": content or CONTENT,
+        },
+    )
+    assert answer.status == 200, answer.body
+
+
+def send(service: Service, recipient: str, content: Any = None, **options: Any) -> EmailMessage:
+    """Send a message and return it as it arrived."""
+    transmit(service, recipient, content, **options)
+    return arrived(service, recipient)
+
+
+def arrived(service: Service, recipient: str) -> EmailMessage:
+    """Return the one message that a recipient has got."""
+    (raw,) = service.arrived(recipient)
+    message = email.message_from_bytes(raw, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    return message
+
+
+def html_of(message: EmailMessage) -> str:
+    part = message.get_body(("html",))
+    assert part is not None
+    return str(part.get_content())
+
+
+def text_of(message: EmailMessage) -> str:
+    part = message.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content())
+
+
+def visit(url: str, method: str = "GET", form: str | None = None) -> http.client.HTTPResponse:
+    """Make a request as a browser would, but follow nothing."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=10)
+    headers = {"User-Agent": BROWSER}
+    if form is not None:
+        headers["Content-Type"] = "application/x-www-form-urlencoded"
+    connection.request(method, parts.path, form, headers)
+    answer = connection.getresponse()
+    answer.body = answer.read()  # type: ignore[attr-defined]
+    connection.close()
+    return answer
+
+
+def event(service: Service, recipient: str, kind: str) -> dict[str, Any]:
+    """Wait for the first event of a kind and return it."""
+    return eventually(lambda: service.events(recipients=recipient, events=kind))[-1]
+
+
+def suppressed(service: Service, recipient: str) -> list[dict[str, Any]]:
+    """Wait until a recipient is on the suppression list; return the entries."""
+
+    def entries() -> list[dict[str, Any]]:
+        answer = service.request("GET", f"/api/v1/suppression-list/{quote(recipient)}")
+        return answer.json["results"] if answer.status == 200 else []
+
+    return eventually(entries)
+
+
+@pytest.mark.spec("2.1-t11")
+@pytest.mark.spec("2.1-t13")
+def test_opens_come_back_as_events_with_what_the_message_was(service: Service) -> None:
+    recipient = "open+journey@inbox.test"
+    sent = send(service, recipient)
+    for kind in ("open", "initial_open"):
+        opened = event(service, recipient, kind)
+        assert opened["subject"] == "Garden chairs"
+        assert opened["campaign_id"] == "spring"
+        assert opened["rcpt_meta"] == {"shop": "north"}
+        assert opened["rcpt_tags"] == ["new"]
+        assert opened["sending_domain"] == "example.test"
+        assert opened["user_agent_parsed"]["agent_family"] == "Thunderbird"
+        assert opened["user_agent_parsed"]["is_prefetched"] is False
+        assert opened["ip_address"] == "127.0.0.1"
+        assert (opened["mailbox_provider"], opened["mailbox_provider_region"]) == (
+            "Other",
+            "Unknown",
+        )
+        assert (opened["open_tracking"], opened["initial_pixel"]) == (True, True)
+        assert opened["display_name"]
+    html = html_of(sent)
+    assert html.index("/t/i/") < html.index("Hi Ann") < html.index("/t/o/")
+
+
+@pytest.mark.spec("2.1-t12")
+def test_a_click_redirects_to_its_target_and_comes_back_as_an_event(service: Service) -> None:
+    recipient = "click+journey@inbox.test"
+    send(service, recipient)
+    clicked = event(service, recipient, "click")
+    assert clicked["target_link_url"] == TARGET
+    assert clicked["target_link_name"] == "Shop"
+    assert clicked["campaign_id"] == "spring"
+    assert clicked["click_tracking"] is True
+
+
+def test_links_lead_exactly_where_they_led(service: Service) -> None:
+    recipient = "reader@inbox.test"
+    message = send(service, recipient)
+    shop, bye = TRACKED.findall(html_of(message).split("<a ", 1)[1].split("/t/o/")[0])
+    assert visit(shop).getheader("Location") == TARGET
+    assert 'href="https://else.example/"' in unescape(html_of(message))
+    assert 'href="https://shop.example/x"' in html_of(message)
+    assert "data-svc" not in html_of(message)
+    assert visit(bye).status == 200
+    (in_text,) = TRACKED.findall(text_of(message))
+    assert visit(in_text.rstrip(".")).getheader("Location") == "https://shop.example/t"
+    assert text_of(message).rstrip().endswith("Not https://shop.example/u")
+    eventually(lambda: len(service.events(recipients=recipient, events="click")) == 2)
+    assert service.events(recipients=recipient, events="link_unsubscribe") == []
+
+
+def test_an_altered_link_leads_nowhere(service: Service) -> None:
+    message = send(service, "altered@inbox.test")
+    shop = TRACKED.findall(html_of(message).split("<a ", 1)[1])[0]
+    for altered in (f"{shop[:-1]}{'A' if shop[-1] != 'A' else 'B'}", f"{shop}A", shop[:-20]):
+        answer = visit(altered)
+        assert (answer.status, answer.getheader("Location")) == (404, None)
+
+
+def test_head_counts_nothing(service: Service) -> None:
+    recipient = "head@inbox.test"
+    message = send(service, recipient)
+    for url in TRACKED.findall(html_of(message)):
+        visit(url, "HEAD")
+    visit(TRACKED.findall(html_of(message))[0])
+    eventually(lambda: service.events(recipients=recipient, events="initial_open"))
+    assert service.event_types(recipient) == ["injection", "delivery", "initial_open"]
+
+
+@pytest.mark.spec("2.9-t3")
+def test_who_unsubscribes_by_one_click_is_written_to_no_more(service: Service) -> None:
+    recipient = "unsubscribe+journey@inbox.test"
+    message = send(service, recipient)
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert ">, <mailto:" in message["List-Unsubscribe"]
+    signed = re.search(r"h=([^;]*);", message["DKIM-Signature"])
+    assert signed
+    assert {"list-unsubscribe", "list-unsubscribe-post"} <= set(re.split(r"[:\s]+", signed[1]))
+    unsubscribed = event(service, recipient, "list_unsubscribe")
+    assert unsubscribed["rcpt_to"] == recipient
+    assert unsubscribed["campaign_id"] == "spring"
+    (entry,) = suppressed(service, recipient)
+    assert (entry["source"], entry["type"]) == ("List Unsubscribe", "non_transactional")
+    transmit(service, recipient)
+    assert event(service, recipient, "bounce")["bounce_class"] == "25"
+    assert len(service.arrived(recipient)) == 1
+
+
+def test_a_get_unsubscribes_nobody_and_the_button_does(service: Service) -> None:
+    recipient = "button@inbox.test"
+    message = send(service, recipient)
+    header = message["List-Unsubscribe"].strip("<>").split(">")[0]
+    link = TRACKED.findall(html_of(message))[2]
+    for url in (header, link):
+        answer = visit(url)
+        assert (answer.status, answer.getheader("Location")) == (200, None)
+        assert b'<form method="post">' in answer.body  # type: ignore[attr-defined]
+    assert visit(link, "POST", "").getheader("Location") == "https://shop.example/bye"
+    assert event(service, recipient, "link_unsubscribe")["target_link_url"].endswith("/bye")
+    (entry,) = suppressed(service, recipient)
+    assert entry["source"] == "Unsubscribe Link"
+    assert service.events(recipients=recipient, events="list_unsubscribe") == []
+    assert visit(header, "POST", "List-Unsubscribe=One-Click").status == 200
+    event(service, recipient, "list_unsubscribe")
+
+
+@pytest.mark.spec("2.9-t2")
+def test_opens_of_those_who_object_are_not_recorded(service: Service) -> None:
+    recipient = "objector@inbox.test"
+    path = f"/api/v1/suppression-list/{recipient}"
+    assert service.request("PUT", path, {"type": "open_tracking"}).status == 200
+    message = send(service, recipient)
+    for url in TRACKED.findall(html_of(message))[:2]:  # the first pixel and the shop
+        visit(url)
+    event(service, recipient, "click")
+    assert service.event_types(recipient) == ["injection", "delivery", "click"]
+
+
+def test_what_is_not_to_be_tracked_is_not(service: Service) -> None:
+    off = {"open_tracking": False, "click_tracking": False, "initial_open": False}
+    recipient = "private@inbox.test"
+    message = send(service, recipient, **off, transactional=True)
+    assert TRACKED.findall(html_of(message)) == TRACKED.findall(text_of(message)) == []
+    assert 'href="https://shop.example/a?b=1&amp;copy=2#c"' in html_of(message)
+    assert "data-svc" not in html_of(message) + text_of(message)
+    assert message["List-Unsubscribe"] is None
+    injected = event(service, recipient, "injection")
+    assert injected["open_tracking"] is injected["initial_pixel"] is False
+
+
+def test_a_message_that_was_built_before_is_tracked_as_well(service: Service) -> None:
+    built = EmailMessage()
+    built["From"], built["Subject"] = "hello@example.test", "For {{name}}"
+    built["List-Unsubscribe"] = "<https://own.example/>"
+    built.set_content(TEXT)
+    built.add_alternative(HTML, subtype="html", cte="base64")
+    recipient = "click+built@inbox.test"
+    message = send(service, recipient, {"email_rfc822": built.as_string()})
+    assert html_of(message).index("/t/i/") < html_of(message).index("/t/o/")
+    assert len(TRACKED.findall(text_of(message))) == 1
+    assert "own.example" not in message["List-Unsubscribe"]
+    assert event(service, recipient, "click")["target_link_name"] == "Shop"
+
+
+def test_mail_over_smtp_is_tracked_on_request_only(service: Service) -> None:
+    asked = '{"options": {"open_tracking": true, "click_tracking": true}}'
+    for recipient, header in (("quiet@inbox.test", ""), ("asked@inbox.test", asked)):
+        message = EmailMessage()
+        message["From"], message["Subject"] = "hello@example.test", "Over SMTP"
+        if header:
+            message["X-SVC-API"] = header
+        message.set_content(HTML, subtype="html")
+        with smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=10) as client:
+            client.starttls()
+            client.login("SMTP_Injection", KEY)
+            client.send_message(message, "hello@example.test", [recipient])
+    quiet = arrived(service, "quiet@inbox.test")
+    assert TRACKED.findall(html_of(quiet)) == []
+    assert "Hi {{name}}" in html_of(quiet)
+    assert quiet["List-Unsubscribe-Post"]
+    kinds = [
+        urlsplit(url).path[:4] for url in TRACKED.findall(html_of(arrived(service, recipient)))
+    ]
+    assert kinds == ["/t/i", "/t/c", "/t/c", "/t/o"]
+
+
+@pytest.mark.spec("2.1-t4")
+def test_engagement_counts_for_an_ab_test(service: Service) -> None:
+    for name in ("engaging-a", "engaging-b"):
+        template = {"id": name, "published": True, "content": CONTENT}
+        assert service.request("POST", "/api/v1/templates", template).status == 200
+    start = datetime.now(UTC) + timedelta(seconds=1)
+    body = {
+        "id": "engaging",
+        "name": "Engaging",
+        "metric": "count_unique_clicked",
+        "audience_selection": "percent",
+        "test_mode": "learning",
+        "start_time": start.isoformat(timespec="seconds"),
+        "default_template": {"template_id": "engaging-a", "percent": 50},
+        "variants": [{"template_id": "engaging-b", "percent": 50}],
+    }
+    made = service.request("POST", "/api/v1/ab-test", body)
+    assert made.status == 200, made.body
+    path = "/api/v1/ab-test/engaging"
+    eventually(lambda: service.request("GET", path).json["results"]["status"] == "running")
+    recipient = "click+abtest@inbox.test"
+    transmit(service, recipient, {"ab_test_id": "engaging"})
+    clicked = event(service, recipient, "click")
+    assert clicked["ab_test_id"] == "engaging"
+
+    def counted() -> bool:
+        test = service.request("GET", path).json["results"]
+        shares = [test["default_template"], *test["variants"]]
+        (share,) = [each for each in shares if each["template_id"] == clicked["template_id"]]
+        return (share["count_accepted"], share["count_unique_clicked"]) == (1, 1)
+
+    assert eventually(counted)

@@ -1,0 +1,105 @@
+"""What generating a chunk asks of the tables, and in how many requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.core import recent
+from chalicelib.delivery.units import Unit
+from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.faults import NotGenerated
+from chalicelib.generation.lookups import Lookups, look_ahead
+from chalicelib.generation.made import make_all
+from chalicelib.generation.message import Generator
+from chalicelib.ip_pools import store as ip_pools
+from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.model import DomainStatus
+from chalicelib.suppression import store as suppression
+from tests.fake_cloud import aws_requests
+from tests.unit.generation.examples import INJECTED, NAME, make_sender
+from tests.unit.suppression.examples import entry
+from tests.unit.tracking_domains.examples import stored as tracking_domain
+from tests.unit.transmissions.examples import body, recipients, transmission
+
+RAW = b"From: Ann <a@mail.example.test>\r\n\r\nx"
+
+
+@pytest.fixture(autouse=True)
+def _sender(cloud: None) -> None:
+    make_sender()
+
+
+def chunk(count: int = 3, **fields: Any) -> Chunk:
+    sent = transmission(**fields)
+    return Chunk(Unit(sent.id, "0"), sent, 0, recipients(count))
+
+
+def operations(found: Chunk) -> list[str]:
+    with aws_requests() as made:
+        make_all(found, INJECTED)
+    return [each.operation for each in made]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"content": body()["content"] | {"from": {"email": f"a@{NAME}", "name": "{{n}}"}}},
+        {"content": body()["content"] | {"from": "{{a}}"}, "override": {"from": f"a@{NAME}"}},
+        {"content": {}, "raw": RAW},
+        {"content": {}, "raw": RAW, "substitute": True},
+        {"subaccount_id": None, "defaults": {}},
+    ],
+)
+def test_all_that_can_be_foreseen_comes_in_one_request(fields: Any) -> None:
+    assert operations(chunk(**fields)) == ["BatchGetItem"]
+
+
+def test_a_hundred_recipients_take_two() -> None:
+    assert operations(chunk(100)) == ["BatchGetItem"] * 2
+
+
+def test_a_from_that_a_template_makes_is_looked_up_when_it_is_known() -> None:
+    found = chunk(content=body()["content"] | {"from": "a@{{d}}"}, substitution_data={"d": NAME})
+    assert operations(found) == ["BatchGetItem"] * 2
+
+
+def test_a_tracking_domain_takes_one_more() -> None:
+    tracking_domain("account.test", default=True)
+    html = body()["content"] | {"html": "<a href='https://a.example/'>x</a>"}
+    assert operations(chunk(content=html)) == ["BatchGetItem"] * 2
+
+
+def test_what_was_refused_as_a_whole_asks_nothing() -> None:
+    refusal = {"type": "bounce", "reason": "554 cancelled"}
+    assert operations(chunk(refusal=refusal)) == []
+
+
+def test_the_next_chunk_sees_what_has_changed() -> None:
+    assert len(make_all(chunk(), INJECTED).parcel.messages) == 3
+    suppression.put_all(1, None, [entry("r1@example.test")])
+    assert len(make_all(chunk(), INJECTED).parcel.messages) == 2
+    blocked = DomainStatus(ownership_verified=True, compliance_status="blocked")
+    domains.change(NAME, lambda now: replace(now, status=blocked))
+    made = make_all(chunk(), INJECTED)
+    assert made.parcel.messages == []
+    assert {event["type"] for event in made.events} == {"generation_rejection"}
+
+
+def test_what_delivery_asks_soon_after_is_remembered() -> None:
+    look_ahead(chunk(), Lookups(), NAME)
+    assert recent.not_remembered([ip_pools.key_of(1)]) == []
+
+
+def test_a_bad_domain_is_told_of_each_recipient() -> None:
+    lookups = Lookups()
+    found = chunk(content=body()["content"] | {"from": "a@unknown.test"})
+    made = Generator(found.transmission, INJECTED, 0, lookups.config)
+    look_ahead(found, lookups, made.sending_domain)
+    with aws_requests() as requests, pytest.raises(NotGenerated, match="Unconfigured"):
+        made.generate(0, found.recipients[0])
+    assert requests == []
+    assert made.sending_domain == "unknown.test"

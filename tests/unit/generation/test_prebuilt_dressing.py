@@ -1,0 +1,182 @@
+"""What tracking does to messages that were built before, by the sender or by an SMTP client."""
+
+from __future__ import annotations
+
+import base64
+import email
+import email.policy
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+
+from chalicelib.transmissions.copies import ARCHIVE, BCC
+from tests.unit.generation.examples import generator, make_sender
+from tests.unit.generation.test_dressing import OFF, TO, kinds, links, part, targets
+from tests.unit.transmissions.examples import DEFAULTS, OPTIONS
+
+HTML = (
+    '<html><body><p>{{address.name}}</p><a href="https://shop.example/{{n}}" '
+    'data-svc-linkname="Shop">x</a> <a href="{{url}}">y</a></body></html>'
+)
+TEXT = 'https://shop.example/ https://quiet.example/[[data-msys-clicktrack="0"]]'
+BINARY = base64.b64encode(bytes(range(256))).decode()
+QUIET = OPTIONS | OFF | {"transactional": True}
+
+
+@pytest.fixture(autouse=True)
+def _sender(cloud: None) -> None:
+    make_sender()
+
+
+def built(html: str = HTML, text: str = TEXT, cte: str = "quoted-printable") -> bytes:
+    """Return a message with a text, html, AMP and an attachment, with CRLF line ends."""
+    message = EmailMessage(policy=email.policy.SMTP)
+    message["From"], message["Subject"] = "a@mail.example.test", "Hi"
+    message["List-Unsubscribe"] = "<https://own.example/>"
+    message.set_content(text, cte=cte)
+    message.add_alternative(html, subtype="x-amp-html", cte=cte)
+    message.add_alternative(html, subtype="html", cte=cte)
+    message.add_attachment("<a href='https://attached.example/'>", subtype="html", filename="a")
+    return message.as_bytes()
+
+
+def of_rest(raw: bytes, to: Any = TO, **fields: Any) -> bytes:
+    """Return the message of a transmission with ``email_rfc822``."""
+    return generator(content={}, raw=raw, substitute=True, **fields).generate(0, to).data
+
+
+def over_smtp(raw: bytes, to: Any = TO, **fields: Any) -> bytes:
+    """Return the message that came over SMTP, as it leaves."""
+    return generator(content={}, raw=raw, **fields).generate(0, to).data
+
+
+def parsed(data: bytes) -> EmailMessage:
+    found = email.message_from_bytes(data, policy=email.policy.default)
+    assert isinstance(found, EmailMessage)
+    return found
+
+
+def amp(message: EmailMessage) -> str:
+    (found,) = [p for p in message.walk() if p.get_content_type() == "text/x-amp-html"]
+    return str(found.get_content())
+
+
+class TestTemplates:
+    @pytest.mark.parametrize("cte", ["quoted-printable", "base64", "8bit"])
+    def test_each_text_is_filled_in_and_tracked_in_one_go(self, cte: str) -> None:
+        to = TO | {"name": "Zoë", "substitution_data": {"n": 7, "url": "https://value.example/"}}
+        message = parsed(of_rest(built(cte=cte), to))
+        assert kinds(part(message)) == ["t/i", "t/c", "t/o"]
+        assert targets(part(message)) == ["https://shop.example/7"]
+        assert "<p>Zoë</p>" in part(message)
+        assert "data-svc" not in part(message)
+        assert kinds(amp(message)) == ["t/ai", "t/c", "t/ao"]
+        assert targets(part(message, "plain")) == ["https://shop.example/"]
+        assert part(message, "plain").strip().endswith(" https://quiet.example/")
+        (attached,) = message.iter_attachments()
+        assert "https://attached.example/" in attached.get_content()
+
+    def test_a_text_without_a_tag_is_tracked_as_well(self) -> None:
+        raw = built(html='<a href="https://plain.example/">x</a>', text="no link")
+        message = parsed(of_rest(raw))
+        assert targets(part(message)) == ["https://plain.example/"]
+
+    def test_the_texts_are_verbatim_without_substitutions(self) -> None:
+        options = OPTIONS | {"perform_substitutions": False}
+        raw = b"X-Note: {{email}}\r\n" + built()
+        message = parsed(of_rest(raw, options=options))
+        assert message["X-Note"] == "Ann@example.test"
+        assert "<p>{{address.name}}</p>" in part(message)
+        assert len(links(part(message))) == 1
+
+    def test_the_headers_to_unsubscribe_by_are_ours(self) -> None:
+        message = parsed(of_rest(built()))
+        assert "own.example" not in message["List-Unsubscribe"]
+        assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+        own = parsed(of_rest(built(), options=OPTIONS | {"transactional": True}))
+        assert own["List-Unsubscribe"] == "<https://own.example/>"
+
+    def test_styles_are_inlined_on_demand(self) -> None:
+        html = "<html><head><style>p{color:red}</style></head><body><p>x</p></body></html>"
+        message = parsed(of_rest(built(html), options=OPTIONS | {"inline_css": True}))
+        assert '<p style="color:' in part(message).replace(": ", ":")
+        assert "<p>x</p>" in amp(message)
+
+    @pytest.mark.parametrize(
+        ("raw", "pixel", "is_amp"),
+        [
+            (built(), True, True),
+            (b"From: a@mail.example.test\r\nContent-Type: text/html\r\n\r\n<p>", True, False),
+            (b"From: a@mail.example.test\r\n\r\nHello", False, False),
+        ],
+    )
+    def test_events_tell_what_is_in_the_message(
+        self, raw: bytes, pixel: bool, is_amp: bool
+    ) -> None:
+        made = generator(content={}, raw=raw, substitute=True)
+        event = made.event | made.generate(0, TO).event
+        assert (event["initial_pixel"], event["amp_enabled"]) == (pixel, is_amp)
+        assert event["open_tracking"] is event["click_tracking"] is True
+
+
+class TestOverSmtp:
+    def test_one_in_which_nothing_is_to_do_goes_out_byte_for_byte(self) -> None:
+        raw = built(html=HTML.replace(' data-svc-linkname="Shop"', ""), text="https://a.example/")
+        raw = b"Date: x\r\nMessage-ID: <x@y>\r\n" + raw
+        assert over_smtp(raw, options=QUIET).endswith(raw)
+
+    def test_only_the_header_changes_where_nothing_is_tracked(self) -> None:
+        raw = built(html="<p>", text="x")
+        data = over_smtp(raw, options=OPTIONS | OFF)
+        assert data.partition(b"\r\n\r\n")[2] == raw.partition(b"\r\n\r\n")[2]
+        assert parsed(data)["List-Unsubscribe-Post"]
+
+    def test_what_is_meant_for_tracking_goes_even_then(self) -> None:
+        message = parsed(over_smtp(built(), options=QUIET))
+        assert "data-svc" not in part(message) + amp(message)
+        assert part(message, "plain").strip() == "https://shop.example/ https://quiet.example/"
+        assert part(message).strip() == HTML.replace(' data-svc-linkname="Shop"', "")
+
+    def test_every_link_is_tracked_when_it_is_wanted(self) -> None:
+        raw = built(html='<a href="https://a.example/{{n}}">', text="https://b.example/")
+        message = parsed(over_smtp(raw))
+        assert targets(part(message)) == ["https://a.example/{{n}}"]
+        assert targets(part(message, "plain")) == ["https://b.example/"]
+
+    def test_what_cannot_be_read_goes_out_as_it_is(self) -> None:
+        for header, body in (
+            (b"Content-Type: multipart/mixed; boundary=b\r\n", b"http://nothing.example/\r\n"),
+            (b"Content-Type: text/html; charset=nonsense\r\n", b"<a href='http://a'>\r\n"),
+            (b"Content-Transfer-Encoding: uuencode\r\n", b"http://a.example/\r\n"),
+            (b"", b"..\r\nhttp://a.example/\xff\r\n"),
+        ):
+            raw = b"From: a@mail.example.test\r\n" + header + b"\r\n" + body
+            assert over_smtp(raw).endswith(b"\r\n\r\n" + body)
+
+    def test_what_the_sender_signed_is_left_alone(self) -> None:
+        signed = (
+            b"From: a@mail.example.test\r\n"
+            b"Content-Type: multipart/signed; protocol=x/y; boundary=b\r\n\r\n"
+            b"--b\r\nContent-Type: text/html\r\n\r\n<a href='http://a.example/'>{{n}}</a>\r\n"
+            b"--b\r\nContent-Type: x/y\r\n\r\nsignature\r\n--b--\r\n"
+        )
+        body = signed.partition(b"\r\n\r\n")[2]
+        assert over_smtp(signed).endswith(body)
+        to = TO | {"substitution_data": {"n": "N"}}
+        assert of_rest(signed, to).endswith(body.replace(b"{{n}}", b"N"))
+
+    def test_only_a_bcc_copy_has_the_header_that_names_it(self) -> None:
+        copies: list[Any] = [TO, TO | {"rcpt_type": BCC}, TO | {"rcpt_type": ARCHIVE}]
+        made = generator(content={}, raw=built(), defaults=DEFAULTS)
+        found = [parsed(made.generate(i, to).data)["Bcc"] for i, to in enumerate(copies)]
+        assert found == [None, "Ann@example.test", None]
+
+    def test_a_large_attachment_is_not_touched(self) -> None:
+        message = EmailMessage(policy=email.policy.SMTP)
+        message["From"] = "a@mail.example.test"
+        message.set_content("https://a.example/")
+        message.add_attachment(base64.b64decode(BINARY) * 40, maintype="x", subtype="y")
+        raw = message.as_bytes()
+        attached = raw[raw.index(b"Content-Type: x/y") :]
+        assert over_smtp(raw).endswith(attached)
