@@ -90,5 +90,7 @@ def _event(parcel: Parcel, message: FinishedMessage, entry: Entry, outcome: Outc
             "reason": reply,
             "raw_reason": reply,
         }
-    base = parcel.event_base(message) | entry.get("route", {})
+    sent_from = {"sending_ip": outcome.sending_ip} if outcome.sending_ip else {}
+    # The pool's own address counts: behind it there may be another one that nobody else sees
+    base = parcel.event_base(message) | sent_from | entry.get("route", {})
     return make(_KINDS[type(outcome)], base, entry["at"], attempt=parcel.attempt, **fields)

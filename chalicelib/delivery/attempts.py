@@ -1,30 +1,27 @@
-"""Delivery attempts of one unit, several connections at a time, each recorded as it is decided."""
+"""Delivery attempts of one unit: several at a time, a few to each domain, recorded one by one."""
 
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable, Sequence
+from concurrent.futures import wait
+from functools import cache, partial
 
 from chalicelib.core import clock
+from chalicelib.core.addresses import domain_of
 from chalicelib.core.settings import settings
 from chalicelib.delivery.journal import Entry, Journal
+from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.outcome import Outcome, to_dict
 from chalicelib.delivery.parcel import FinishedMessage
 from chalicelib.delivery.route import transport
 from chalicelib.delivery.transports import OutboundMessage
+from chalicelib.delivery.turns import Turns
 from chalicelib.ip_pools.routing import Route
 
 _log = logging.getLogger(__name__)
 
-# A host that takes longer than this to answer the end of a message gives up its turn, so that it
-# does not hold up the mail to others; a crash in that moment can repeat its message as well.
-_TURN_SECONDS = 0.25
-
-_turn = threading.Lock()
+_turns = Turns(0.25)
 
 
 def attempt_all(
@@ -37,7 +34,8 @@ def attempt_all(
     """Attempt messages until the time ``until``; return the entries of those that were attempted.
 
     Each leaves by the route at its place in ``routes``, and is recorded in ``journal`` before
-    another message of this process can be accepted by a remote host.
+    another message of this process can be accepted by a remote host, as far as hosts answer in
+    time (:mod:`turns`).
     """
 
     def attempt(message: FinishedMessage, route: Route) -> tuple[int, Entry] | None:
@@ -45,8 +43,10 @@ def attempt_all(
             return None
         return message.index, _attempt(message, route, journal)
 
-    routed = zip(messages, routes, strict=True)
-    running = [_pool().submit(attempt, message, route) for message, route in routed]
+    running = [
+        _lanes().submit(domain_of(message.recipient), partial(attempt, message, route))
+        for message, route in zip(messages, routes, strict=True)
+    ]
     # All come to their end before a failure of one is told: the journal must outlive them
     wait(running)
     return dict(found for each in running if (found := each.result()))
@@ -54,6 +54,7 @@ def attempt_all(
 
 def _attempt(message: FinishedMessage, route: Route, journal: Journal) -> Entry:
     entries: list[Entry] = []
+    destination = domain_of(message.recipient)
 
     def record(outcome: Outcome) -> None:
         entry = {
@@ -65,7 +66,7 @@ def _attempt(message: FinishedMessage, route: Route, journal: Journal) -> Entry:
         entries.append(entry)
 
     def commit(finish: Callable[[], Outcome]) -> Outcome:
-        with _one_at_a_time():
+        with _turns.take(destination):
             outcome = finish()
             record(outcome)
         return outcome
@@ -79,16 +80,7 @@ def _attempt(message: FinishedMessage, route: Route, journal: Journal) -> Entry:
     return entries[0]
 
 
-@contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    mine = _turn.acquire(timeout=_TURN_SECONDS)
-    try:
-        yield
-    finally:
-        if mine:
-            _turn.release()
-
-
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(settings().delivery_connections, thread_name_prefix="delivery")
+def _lanes() -> Lanes:
+    given = settings()
+    return Lanes(given.delivery_connections, given.delivery_domain_connections)

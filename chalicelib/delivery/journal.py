@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from math import inf
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +28,8 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery.units import Unit
 
 Entry = dict[str, Any]
+
+_DAY = 86_400
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +59,28 @@ def open_journal(unit: Unit) -> Journal:
     """Return the journal of ``unit``, of the kind that the settings ask for."""
     directory = settings().delivery_journal
     return FileJournal(Path(directory), unit) if directory else TableJournal(unit)
+
+
+def remove_stale(now: float) -> int:
+    """Remove the files of units that no message is on its way in any more; return how many.
+
+    A worker that dies between the end of a unit and the removal of its file leaves it.
+    """
+    directory = settings().delivery_journal
+    if not directory:
+        return 0
+    oldest = now - settings().retry_expiry - _DAY
+    stale = [path for path in Path(directory).glob("*.jsonl") if _changed(path) < oldest]
+    for path in stale:
+        path.unlink(missing_ok=True)
+    return len(stale)
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # its worker has come to its end
+        return inf
 
 
 class FileJournal:
@@ -124,7 +149,7 @@ class TableJournal:
                 "pk": self._pk,
                 "sk": f"{self._prefix}{index:08d}",
                 "entry": json.dumps(entry, separators=(",", ":")),
-                "expires": int(clock.now() + settings().retry_expiry) + 86_400,
+                "expires": int(clock.now() + settings().retry_expiry) + _DAY,
             }
         )
 

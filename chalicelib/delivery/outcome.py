@@ -8,6 +8,8 @@ schedule says so) or `Failed` (never again). All carry the SMTP reply that decid
   multi-line reply joined by spaces, control characters removed, at most `REPLY_LIMIT` characters.
 - `ip_address`: the remote host that answered, None when no host was reached.
 - `tls`: the protocol version of the encrypted connection, such as `TLSv1.3`; None in the clear.
+- `sending_ip`: the local address of the connection, None when there was none. Two outcomes are the
+  same wherever they were had from.
 
 Not every failure has a remote reply. Those found on this side use the code and enhanced status the
 RFCs give such a failure, and mark the text after the enhanced status with `[internal]`:
@@ -29,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 REPLY_LIMIT = 1_000
@@ -60,6 +62,7 @@ class Delivered:
     reply: str
     ip_address: str | None = None
     tls: str | None = None
+    sending_ip: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reply", clean_reply(self.reply))
@@ -74,6 +77,7 @@ class Retry:
     bounce_class: int
     ip_address: str | None = None
     tls: str | None = None
+    sending_ip: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reply", clean_reply(self.reply))
@@ -88,6 +92,7 @@ class Failed:
     bounce_class: int
     ip_address: str | None = None
     tls: str | None = None
+    sending_ip: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reply", clean_reply(self.reply))

@@ -73,15 +73,22 @@ def _smarthost(given: Settings, address: str) -> Transport:
 
 
 def _direct(given: Settings) -> Transport:
-    import dns.resolver
+    from dns.resolver import LRUCache
 
+    from chalicelib.core import dns
     from chalicelib.delivery.transports.mx import MxTransport
 
     options = SessionOptions(timeouts=_timeouts(given))
-    limits = PoolLimits(connections=given.delivery_connections)
-    resolver = dns.resolver.Resolver()
-    resolver.cache = dns.resolver.LRUCache()
-    return MxTransport(resolver, options, limits, given.mail_hostname)
+    limits = PoolLimits(connections=given.delivery_domain_connections)
+    resolver = dns.new_resolver()
+    resolver.cache = LRUCache()
+    return MxTransport(
+        resolver,
+        options,
+        limits,
+        given.mail_hostname,
+        allow_private=given.allow_private_addresses,
+    )
 
 
 def _timeouts(given: Settings) -> Timeouts:

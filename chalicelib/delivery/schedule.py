@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from chalicelib.delivery.bounce_classes import TIMEOUT
 from chalicelib.delivery.outcome import Failed, Retry, internal
+from chalicelib.events.bounce_classes import TIMEOUT
 
 _MOST_DOUBLINGS = 64  # any cap is reached long before; keeps the power finite
 
@@ -51,7 +51,7 @@ def next_delay(attempt: int, elapsed: float, policy: RetryPolicy, seed: str) -> 
 def expired(last: Retry) -> Failed:
     """Return how a message ends whose time ran out, `last` being its latest attempt's outcome."""
     text = internal("5.4.7", f"message timeout, last reply: {last.code} {last.reply}")
-    return Failed(554, text, TIMEOUT, last.ip_address, last.tls)
+    return Failed(554, text, TIMEOUT, last.ip_address, last.tls, last.sending_ip)
 
 
 def _spread(seed: str, attempt: int) -> float:

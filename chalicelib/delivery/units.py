@@ -13,11 +13,12 @@ Access patterns (table ``messages``):
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from chalicelib.core import clock
-from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core import clock, dynamo
+from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
 from chalicelib.core.settings import settings
 
 _messages = Table("messages")
@@ -94,22 +95,37 @@ class Begun:
     claim: Claim | None = None
 
 
-def begin(unit: Unit, at_ms: int, *, to_deliver: bool = False) -> Begun | None:
-    """Note that generation of ``unit`` begins; ``None`` if it has already been delivered.
+def begin(
+    unit: Unit, at_ms: int, *, to_deliver: bool = False, along: Sequence[Write] = ()
+) -> Begun | None:
+    """Note that ``unit`` is generated; ``None`` if it has already been delivered.
 
-    Repeated generation gets the time of the first, so that it makes the same events. The first may
-    claim the unit for delivery in the same request.
+    Repeated generation gets the time of the first. The first may claim the unit for delivery in the
+    same request, and makes the writes ``along``, both or neither.
     """
     item: Item = _key(unit) | {"injected_at": at_ms, "expires": _expiry()}
     lease = clock.now() + settings().delivery_lease
     if to_deliver:
         item["lease"] = lease
-    try:
-        _messages.create(item)
-    except ConditionFailed as found:
-        record = found.item or {}
-        return None if record.get("done") else Begun(record.get("injected_at", at_ms))
+    found = _found_or_created(item, along)
+    if found is not None:
+        return None if found.get("done") else Begun(found.get("injected_at", at_ms))
     return Begun(at_ms, Claim(Standing.FIRST, lease) if to_deliver else None)
+
+
+def _found_or_created(item: Item, along: Sequence[Write]) -> Item | None:
+    """Return the record that is there already; ``None`` if ``item`` and ``along`` are written."""
+    try:
+        if along:
+            record = dynamo.put(_messages, item, condition="attribute_not_exists(#pk)")
+            dynamo.transact([record, *along])
+        else:
+            _messages.create(item)
+    except ConditionFailed as failure:
+        return failure.item or {}
+    except TransactionFailed:
+        return _messages.get(item["pk"], item["sk"]) or {}
+    return None
 
 
 def claim(unit: Unit, *, generated: tuple[int, int]) -> Claim:

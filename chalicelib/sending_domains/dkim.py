@@ -57,6 +57,9 @@ _ALSO_SIGNED = (
     "list-unsubscribe-post",
     "feedback-id",
 )
+# Listed once more than they occur: another one would change who the sender is, or where the button
+# to unsubscribe leads
+_NO_MORE = frozenset({b"from", b"list-unsubscribe", b"list-unsubscribe-post"})
 _CACHED_SIGNERS = 256
 _CACHED_OPENINGS = 64
 _PIECE = 1 << 16
@@ -79,10 +82,10 @@ class DkimError(ValueError):
 class Signer:
     """Signs messages with one key for one domain; may be shared between threads.
 
-    `headers` are the names to sign where present, in this order; From is always signed, and
-    listed once more than it occurs, so that adding another breaks the signature. Names that
-    readers act on, such as List-Unsubscribe, are added when present. Raises DkimKeyError on a
-    key that cannot sign and DkimError on the other arguments.
+    `headers` are the names to sign where present, in this order; From is always signed. Names that
+    readers act on, such as List-Unsubscribe, are added when present. From and the headers to
+    unsubscribe by are listed once more than they occur, so that adding another breaks the
+    signature. Raises DkimKeyError on a key that cannot sign and DkimError on the other arguments.
     """
 
     def __init__(
@@ -132,7 +135,7 @@ class Signer:
             if fields:
                 names += [name] * len(fields)
                 signed += reversed(fields)
-                if name == b"from":
+                if name in _NO_MORE:
                     names.append(name)
         return b":".join(names), signed
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from chalicelib.core import defaults
 from chalicelib.core.addresses import domain_of
 from chalicelib.core.errors import ApiError, resource_not_found
+from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains import key_store, store
@@ -60,28 +61,37 @@ def bounce_domain_for(
     return_path: str = "",
     *,
     sending: SendingDomain | None = None,
+    read: Read = read_config,
 ) -> str:
     """Return the domain of the envelope sender (spec 2.1 ``return_path``, 2.5 rule 5).
 
     It is that of ``return_path``, else the sender's default bounce domain, else the primary
     account's if that is shared, else the service's own. A ``return_path`` whose domain the sender
-    may not use or that takes no bounces raises 7001; an enterprise account may name any. When
-    ``sending``, the sending domain at hand, is the sender's default itself, nothing is read.
+    may not use or that takes no bounces raises 7001; an enterprise account may name any. Nothing
+    is read when ``sending``, the sending domain at hand, is the one named or the sender's default.
     """
     if return_path:
-        return _named_bounce_domain(account_id, subaccount_id, domain_of(return_path))
+        name = domain_of(return_path)
+        found = sending if sending and sending.domain == name else _found(name, read)
+        return _named_bounce_domain(account_id, subaccount_id, name, found)
     owner = subaccount_id or None
     if sending and sending.is_default_bounce_domain and sending.subaccount_id == owner:
         return sending.domain
-    for name in defaults.of_sender(store.BOUNCE, account_id, subaccount_id):
-        found = store.get(name)
+    for name in defaults.of_sender(store.BOUNCE, account_id, subaccount_id, read):
+        found = _found(name, read)
         if found and found.usable_by(account_id, subaccount_id) and found.may_bounce:
             return found.domain
     return settings().system_domain
 
 
-def _named_bounce_domain(account_id: int, subaccount_id: int | None, name: str) -> str:
-    found = store.get(name)
+def _found(name: str, read: Read) -> SendingDomain | None:
+    item = read([place := store.key_of(name)]).get(place)
+    return store.from_item(item) if item else None
+
+
+def _named_bounce_domain(
+    account_id: int, subaccount_id: int | None, name: str, found: SendingDomain | None
+) -> str:
     if found and found.usable_by(account_id, subaccount_id) and found.may_bounce:
         return found.domain
     if is_enterprise(account_id):

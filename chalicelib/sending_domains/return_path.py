@@ -1,31 +1,43 @@
 """The envelope sender (VERP): names the message that a bounce is about, and proves it is ours.
 
-The local part is ``b.<message id>.<tag>``: 24 hex digits and the base32 form of a 10-byte HMAC, in
-lower case throughout, because some mail hosts fold the case of local parts.
+The local part is ``b.<message id>.<last day>.<tag>``: 24 hex digits, the last day that the address
+is good for (counted from 1970, 4 hex digits), and the base32 form of a 10-byte HMAC of both. It is
+in lower case throughout, because some mail hosts fold the case of local parts, and has 48 of the 64
+octets that RFC 5321 4.5.3.1.1 allows.
+
+An address is good for ``MESSAGES_RETENTION``: after that nothing is known of its message.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 
-from chalicelib.core import signing
+from chalicelib.core import clock, signing
+from chalicelib.core.settings import settings
 
 _PURPOSE = "return path"
+_DAY_SECONDS = 86_400
+_LOCAL_PART = re.compile(r"b\.(([0-9a-f]{24})\.([0-9a-f]{4}))\.([a-z2-7]{16})", re.IGNORECASE)
 
 
-def address(message_id: str, bounce_domain: str) -> str:
-    """Return the envelope sender of a message."""
-    tag = base64.b32encode(signing.tag(message_id.encode(), _PURPOSE)).decode().lower()
-    return f"b.{message_id}.{tag}@{bounce_domain}"
+def address(message_id: str, bounce_domain: str, made_ms: int) -> str:
+    """Return the envelope sender of a message that was made at ``made_ms``."""
+    last = (made_ms // 1000 + settings().messages_retention) // _DAY_SECONDS
+    signed = f"{message_id}.{last:04x}"
+    tag = base64.b32encode(signing.tag(signed.encode(), _PURPOSE)).decode().lower()
+    return f"b.{signed}.{tag}@{bounce_domain}"
 
 
 def message_of(local_part: str) -> str | None:
-    """Return the message id in a local part that :func:`address` made, else ``None``."""
-    marker, _, rest = local_part.lower().partition(".")
-    message_id, _, tag = rest.partition(".")
-    try:
-        given, signed = base64.b32decode(tag.upper()), message_id.encode()
-    except ValueError:
+    """Return the message id in a local part that :func:`address` made, else ``None``.
+
+    ``None`` as well when its time is over.
+    """
+    found = _LOCAL_PART.fullmatch(local_part) if local_part.isascii() else None
+    if found is None:
         return None
-    genuine = marker == "b" and signing.is_valid(signed, given, _PURPOSE)
-    return message_id if genuine else None
+    signed, message_id, last, tag = found.groups()
+    if not signing.is_valid(signed.lower().encode(), base64.b32decode(tag.upper()), _PURPOSE):
+        return None
+    return message_id.lower() if clock.now() // _DAY_SECONDS <= int(last, 16) else None

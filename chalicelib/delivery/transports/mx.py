@@ -84,6 +84,13 @@ def _final(error: SessionFailed) -> SessionFailed:
     said = error.outcome
     if isinstance(error, SessionRefused) and said.code >= 500:
         return SessionFailed(
-            Failed(said.code, said.reply, said.bounce_class, said.ip_address, said.tls)
+            Failed(
+                said.code,
+                said.reply,
+                said.bounce_class,
+                said.ip_address,
+                said.tls,
+                said.sending_ip,
+            )
         )
     return error

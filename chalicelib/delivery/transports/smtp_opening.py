@@ -14,7 +14,6 @@ import socket
 from base64 import b64encode
 from dataclasses import replace
 
-from chalicelib.delivery.bounce_classes import DNS_FAILURE, SOFT_BOUNCE, TIMEOUT
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Retry, internal
 from chalicelib.delivery.transports.smtp_envelope import Extensions
@@ -26,6 +25,7 @@ from chalicelib.delivery.transports.smtp_options import (
 )
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SmtpSession, broken
 from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, SmtpWire
+from chalicelib.events.bounce_classes import DNS_FAILURE, SOFT_BOUNCE, TIMEOUT
 
 
 class SessionRefused(SessionFailed):
@@ -72,7 +72,7 @@ def _open(
         return opening.run(host_name)
     except ConnectionLost as error:
         wire.close()
-        raise SessionFailed(broken(error, "", wire.ip_address, wire.tls)) from error
+        raise SessionFailed(broken(error, "", *wire.ends)) from error
     except BaseException:
         wire.close()
         raise
@@ -141,7 +141,7 @@ class _Opening:
 
     def _without_tls(self, why: str) -> TlsFailed:
         text = internal("4.7.5", f"no TLS: {why}")
-        return TlsFailed(Retry(454, text, SOFT_BOUNCE, self._wire.ip_address))
+        return TlsFailed(Retry(454, text, SOFT_BOUNCE, *self._wire.ends))
 
     def _authenticate(self, credentials: Credentials) -> None:
         """Say who we are, by PLAIN (RFC 4616) or else by LOGIN."""
@@ -155,9 +155,7 @@ class _Opening:
             self._expect(self._say(_base64(password)), 235)
         else:
             text = internal("4.7.0", "the remote host offers neither AUTH PLAIN nor AUTH LOGIN")
-            raise SessionFailed(
-                Retry(454, text, SOFT_BOUNCE, self._wire.ip_address, self._wire.tls)
-            )
+            raise SessionFailed(Retry(454, text, SOFT_BOUNCE, *self._wire.ends))
 
     def _say(self, command: str) -> Reply:
         self._wire.send(f"{command}\r\n".encode(), self._options.timeouts.command)
@@ -169,9 +167,7 @@ class _Opening:
     def _expect(self, reply: Reply, code: int) -> None:
         if reply.code != code:
             bounce_class = classify(reply.code, reply.text)
-            ip_address, tls = self._wire.ip_address, self._wire.tls
-            outcome = Retry(reply.code, reply.text, bounce_class, ip_address, tls)
-            raise SessionRefused(outcome)
+            raise SessionRefused(Retry(reply.code, reply.text, bounce_class, *self._wire.ends))
 
 
 def _base64(*fields: bytes) -> str:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 from time import monotonic
 
-from chalicelib.delivery.bounce_classes import SOFT_BOUNCE, TIMEOUT
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.smtp_envelope import Envelope, Extensions, content, seal
 from chalicelib.delivery.transports.smtp_options import Timeouts
 from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, ReplyTimeout, SmtpWire
+from chalicelib.events.bounce_classes import SOFT_BOUNCE, TIMEOUT
 
 _LAST_PIECE = 32_768  # goes out in one write with the dot; larger pieces would hold up the commit
 _CLOSING = 421
@@ -164,24 +164,24 @@ class SmtpSession:
         if reply.code == _CLOSING:
             self.abandon()
         if reply.code < 300:
-            return Delivered(reply.code, reply.text, self._wire.ip_address, self._wire.tls)
+            return Delivered(reply.code, reply.text, *self._wire.ends)
         return self._refusal(reply)
 
     def _refusal(self, reply: Reply) -> Retry | Failed:
         kind = Failed if reply.code >= 500 else Retry
         bounce_class = classify(reply.code, reply.text)
-        return kind(reply.code, reply.text, bounce_class, self._wire.ip_address, self._wire.tls)
+        return kind(reply.code, reply.text, bounce_class, *self._wire.ends)
 
     def _lost(self, error: ConnectionLost) -> SessionLost:
         if isinstance(error, _Closing):
             text, bounce_class = error.reply.text, classify(_CLOSING, error.reply.text)
-            closed = Retry(_CLOSING, text, bounce_class, self._wire.ip_address, self._wire.tls)
+            closed = Retry(_CLOSING, text, bounce_class, *self._wire.ends)
             return SessionLost(closed, worn_out=True)
         worn_out = not isinstance(error, ReplyTimeout)
         return SessionLost(self._broken(error), worn_out=worn_out)
 
     def _broken(self, error: ConnectionLost, when: str = "") -> Retry:
-        return broken(error, when, self._wire.ip_address, self._wire.tls)
+        return broken(error, when, *self._wire.ends)
 
 
 class _Closing(ConnectionLost):
@@ -192,10 +192,8 @@ class _Closing(ConnectionLost):
         self.reply = reply
 
 
-def broken(
-    error: ConnectionLost, when: str = "", ip_address: str | None = None, tls: str | None = None
-) -> Retry:
-    """Return the outcome for a message whose connection broke."""
+def broken(error: ConnectionLost, when: str = "", *ends: str | None) -> Retry:
+    """Return the outcome for a message whose connection, with these ends, broke."""
     timed_out = isinstance(error, ReplyTimeout)
     bounce_class = TIMEOUT if timed_out else SOFT_BOUNCE
-    return Retry(_CLOSING, internal("4.4.2", f"{error}{when}"), bounce_class, ip_address, tls)
+    return Retry(_CLOSING, internal("4.4.2", f"{error}{when}"), bounce_class, *ends)

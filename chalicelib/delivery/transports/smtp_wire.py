@@ -48,14 +48,20 @@ class Reply(NamedTuple):
 class SmtpWire:
     """A connected socket that speaks in commands and replies; every method may block."""
 
-    __slots__ = ("_buffer", "_socket", "ip_address", "tls")
+    __slots__ = ("_buffer", "_socket", "ip_address", "sending_ip", "tls")
 
     def __init__(self, connected: socket.socket) -> None:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = connected
         self._buffer = bytearray()
         self.ip_address: str = connected.getpeername()[0]
+        self.sending_ip: str = connected.getsockname()[0]
         self.tls: str | None = None
+
+    @property
+    def ends(self) -> tuple[str, str | None, str]:
+        """Return what outcomes tell of the connection: the remote host, TLS, this side."""
+        return self.ip_address, self.tls, self.sending_ip
 
     def send(self, data: bytes | memoryview, seconds: float) -> None:
         """Send all of `data` within that many seconds."""

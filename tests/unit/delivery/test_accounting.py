@@ -95,6 +95,22 @@ def test_the_pool_and_ip_that_a_message_left_by_are_told(outcome: Outcome) -> No
     assert "sending_ip" not in event
 
 
+@pytest.mark.parametrize("outcome", [DELIVERED, DEFERRED, REFUSED])
+def test_without_an_ip_of_its_own_a_message_left_by_the_connections(outcome: Outcome) -> None:
+    sent = replace(outcome, sending_ip="10.0.0.1")
+    assert only_event(sent)["sending_ip"] == "10.0.0.1"
+    route = {"ip_pool": "spare", "sending_ip": "192.0.2.7"}
+    (event,) = account(parcel_of(1), {0: entry(sent) | {"route": route}}).events
+    assert event["sending_ip"] == "192.0.2.7"
+
+
+def test_a_message_whose_time_is_over_is_told_with_the_host_that_deferred_it_last() -> None:
+    last = replace(DEFERRED, sending_ip="10.0.0.1")
+    event = only_event(last, EXPIRY)
+    assert (event["type"], event["ip_address"]) == ("bounce", "192.0.2.1")
+    assert event["sending_ip"] == "10.0.0.1"
+
+
 def test_a_permanent_refusal_is_a_bounce_with_its_class_code_and_reason() -> None:
     event = only_event(REFUSED)
     assert event["type"] == "bounce"

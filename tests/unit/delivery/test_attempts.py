@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chalicelib.core import clock
+from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.journal import Entry
+from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.outcome import Outcome, Retry, to_dict
 from chalicelib.delivery.transports import Commit, OutboundMessage
+from chalicelib.delivery.turns import Turns
 from chalicelib.ip_pools.routing import Route
 from tests.unit.delivery.examples import DEFERRED, REFUSED, UNREACHED, message
 from tests.unit.delivery.mail_host import OK, MailHost
@@ -98,7 +101,7 @@ def test_each_is_recorded_before_another_is_accepted(host: MailHost) -> None:
 def test_a_host_that_is_slow_to_answer_does_not_hold_up_the_others(
     host: MailHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempts, "_TURN_SECONDS", 0.01)
+    monkeypatch.setattr(attempts, "_turns", Turns(0.01))
     others = threading.Semaphore(0)
 
     def wait_for_others(outbound: OutboundMessage) -> None:
@@ -110,6 +113,24 @@ def test_a_host_that_is_slow_to_answer_does_not_hold_up_the_others(
 
     host.after = wait_for_others
     assert sorted(attempt(4)) == [0, 1, 2, 3]
+
+
+def test_a_slow_host_does_not_keep_mail_to_others_from_being_begun(host: MailHost) -> None:
+    given = settings()
+    elsewhere = threading.Event()
+
+    def held(outbound: OutboundMessage) -> None:
+        if outbound.recipient.endswith("@example.test"):
+            assert elsewhere.wait(10)
+        else:
+            elsewhere.set()
+
+    host.before = held
+    slow = [message(index) for index in range(3 * given.delivery_connections)]
+    other = replace(message(len(slow)), recipient="ann@elsewhere.test")
+    messages = [*slow, other]
+    entries = attempt_all(messages, [ROUTE] * len(messages), MemoryJournal(), until=FOREVER)
+    assert len(entries) == len(messages)
 
 
 def test_a_message_that_failed_before_its_end_is_recorded_as_well(
@@ -140,8 +161,8 @@ def test_what_was_decided_at_the_end_counts_whatever_comes_after(
 def test_nothing_is_begun_when_the_time_is_over(
     host: MailHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one_thread = ThreadPoolExecutor(1)
-    monkeypatch.setattr(attempts, "_pool", lambda: one_thread)
+    one = Lanes(1, 1)
+    monkeypatch.setattr(attempts, "_lanes", lambda: one)
     now = [1000.0]
 
     def passes(_: OutboundMessage) -> None:

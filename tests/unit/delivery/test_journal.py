@@ -11,7 +11,14 @@ import pytest
 from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
-from chalicelib.delivery.journal import Entry, FileJournal, Journal, TableJournal, open_journal
+from chalicelib.delivery.journal import (
+    Entry,
+    FileJournal,
+    Journal,
+    TableJournal,
+    open_journal,
+    remove_stale,
+)
 from chalicelib.delivery.units import Unit
 from tests.fake_cloud import aws_requests
 
@@ -198,3 +205,18 @@ def test_the_settings_choose_the_journal(
     settings.cache_clear()
     kinds.append(type(open_journal(UNIT)))
     assert kinds == [TableJournal, FileJournal]
+
+
+def test_files_that_crashes_left_are_removed_when_no_message_lives_that_long(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
+    settings.cache_clear()
+    longest = settings().retry_expiry + 86_400
+    old, young, other = tmp_path / "1-0.jsonl", tmp_path / "2-0.jsonl", tmp_path / "notes.txt"
+    for path, age in ((old, longest + 1), (young, longest - 1), (other, longest + 1)):
+        path.touch()
+        os.utime(path, (1e9 - age,) * 2)
+    assert remove_stale(1e9) == 1
+    assert set(tmp_path.iterdir()) == {young, other}
+    settings.cache_clear()

@@ -41,7 +41,14 @@ def test_the_stored_form_names_the_kind_of_outcome() -> None:
         "bounce_class": 70,
         "ip_address": "192.0.2.1",
         "tls": None,
+        "sending_ip": None,
     }
+
+
+def test_an_outcome_knows_where_it_was_had_from_and_is_the_same_elsewhere() -> None:
+    here = Delivered(250, "ok", "192.0.2.1", None, "10.0.0.1")
+    assert from_dict(to_dict(here)).sending_ip == "10.0.0.1"
+    assert here == Delivered(250, "ok", "192.0.2.1")
 
 
 def test_data_of_no_known_kind_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery import route
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.journal import FileJournal
+from chalicelib.delivery.outcome import Failed
 from chalicelib.delivery.parcel import Parcel
 from chalicelib.delivery.route import routes_of, transport
+from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.mx import MxTransport
 from chalicelib.delivery.transports.ses import SesTransport
 from chalicelib.delivery.transports.smarthost import SmarthostTransport
@@ -24,6 +27,7 @@ from tests.fake_cloud import aws_requests
 from tests.unit.delivery.examples import UNIT, message, parcel_of
 from tests.unit.delivery.scripted_server import ScriptedServer
 from tests.unit.ip_pools.examples import add, an_ip, make_pool, warming
+from tests.unit.zones import served_zone
 
 DEFAULT = Route("default")
 
@@ -79,6 +83,36 @@ def test_a_smarthost_and_a_configuration_set_each_have_a_transport_of_their_own(
     assert len({id(each) for each in (first, second, ses, transport(DEFAULT))}) == 4
     assert isinstance(ses, SesTransport)
     assert ses._configuration_set == "dedicated"
+
+
+def test_direct_mail_asks_the_resolvers_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSPORT", "mx")
+    monkeypatch.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
+    with ScriptedServer() as host, contextmanager(served_zone)(monkeypatch) as zone:
+        zone.set("inbox.test", ("MX", "10 mx.inbox.test"))
+        zone.set("mx.inbox.test", ("A", "127.0.0.1"))
+        direct = transport(DEFAULT)
+        monkeypatch.setattr(direct, "_port", host.port)
+        for _ in range(2):
+            outcome = direct.deliver(
+                OutboundMessage("a@b.test", "Ann@Inbox.test", b"x"), commit_at_once
+            )
+            assert outcome.code == 250
+        direct.close()
+    assert len(host.contents) == 2
+    assert zone.asked == ["inbox.test", "mx.inbox.test"]
+
+
+def test_direct_mail_does_not_go_to_private_addresses_unasked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TRANSPORT", "mx")
+    with contextmanager(served_zone)(monkeypatch) as zone:
+        zone.set("inbox.test", ("A", "127.0.0.1"))
+        message = OutboundMessage("a@b.test", "ann@inbox.test", b"x")
+        outcome = transport(DEFAULT).deliver(message, commit_at_once)
+    assert isinstance(outcome, Failed)
+    assert "no public address" in outcome.reply
 
 
 def test_each_message_leaves_by_its_own_route_and_the_journal_tells_which(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import aws, clock
+from chalicelib.core import aws, clock, dynamo
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery import units
@@ -83,6 +83,17 @@ class TestBeginning:
         claim()
         finish()
         assert units.begin(UNIT, 2000) is None
+
+    def test_what_belongs_to_it_is_written_with_it_or_not_at_all(self, time: Time) -> None:
+        table = Table("messages")
+        first, second = ({"pk": "along", "sk": "1", "n": n} for n in (1, 2))
+        with aws_requests() as made:
+            assert units.begin(UNIT, 1000, along=[dynamo.put(table, first)]) == Begun(1000)
+        assert [each.operation for each in made] == ["TransactWriteItems"]
+        assert units.begin(UNIT, 2000, along=[dynamo.put(table, second)]) == Begun(1000)
+        assert table.get("along", "1") == first
+        finish()
+        assert units.begin(UNIT, 3000, along=[dynamo.put(table, second)]) is None
 
     def test_the_first_may_claim_the_unit_in_the_same_request(self, time: Time) -> None:
         with aws_requests() as made:

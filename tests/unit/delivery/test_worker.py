@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,14 @@ from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import accounting, attempts, parcel, units, worker
 from chalicelib.delivery.journal import FileJournal, TableJournal
+from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.outcome import to_dict
 from chalicelib.delivery.parcel import Parcel
 from chalicelib.delivery.transports import OutboundMessage
 from chalicelib.delivery.units import Claim, Generated, LeaseLost, Standing, Unit
 from chalicelib.delivery.worker import deliver, deliver_at_once, deliver_batch
 from chalicelib.events import stream
+from chalicelib.events.model import Event
 from tests.fake_cloud import aws_requests, queued, sqs_event
 from tests.unit.delivery.examples import DEFERRED, INJECTED, REFUSED, TRANSMISSION, UNIT, parcel_of
 from tests.unit.delivery.mail_host import OK, MailHost
@@ -53,8 +54,8 @@ def host(monkeypatch: pytest.MonkeyPatch) -> MailHost:
 @pytest.fixture
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let one connection attempt the messages in their order."""
-    pool = ThreadPoolExecutor(1)
-    monkeypatch.setattr(attempts, "_pool", lambda: pool)
+    one = Lanes(1, 1)
+    monkeypatch.setattr(attempts, "_lanes", lambda: one)
 
 
 @pytest.fixture(params=["file", "table"])
@@ -130,6 +131,32 @@ class TestDelivering:
         deliver(rest)
         assert events() == delivered(1)
         assert host.counts["R1@example.test"] == 1
+
+    def test_what_is_deferred_for_72_hours_bounces(
+        self, host: MailHost, time: Time, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
+        host.answers = {"R0@example.test": [DEFERRED] * 99}
+        made = received(whole(1))
+        waits: list[float] = []
+        told: list[Event] = []
+        while not told or told[-1]["type"] == "delay":
+            deliver(made)
+            told += [one for each in queued("events") for one in stream.decode(queues.read(each))]
+            for each in queued("delivery"):
+                made = queues.read(each)
+                waits.append(made.head["not_before"] - time.now)
+                time.now = made.head["not_before"]
+        doubling = [min(1200 * 2.0**n, 12 * 3600) for n in range(len(waits) - 1)]
+        assert waits[:-1] == [pytest.approx(plain, rel=0.1) for plain in doubling]
+        assert sum(waits) == pytest.approx(72 * 3600, abs=1)
+        assert [each["num_retries"] for each in told] == [str(n) for n in range(len(told))]
+        assert [each["type"] for each in told[:-1]] == ["delay"] * (len(told) - 1)
+        assert {"queue_time", "outbound_tls", "error_code", "raw_reason"} < set(told[0])
+        last = told[-1]
+        assert (last["type"], last["error_code"], last["bounce_class"]) == ("bounce", "554", "24")
+        assert "message timeout" in last["reason"]
+        assert not host.taken
 
     def test_what_was_not_reached_in_time_goes_on_at_once(
         self, host: MailHost, time: Time, one_at_a_time: None

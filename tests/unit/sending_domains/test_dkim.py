@@ -164,7 +164,8 @@ def test_the_configured_headers_come_first_and_the_default_ones_follow() -> None
         b"List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n" + MESSAGE
     )
     assert tags(signer.sign(message, NOW))["h"] == (
-        "x-mine:subject:from:from:mime-version:list-unsubscribe:list-unsubscribe-post"
+        "x-mine:subject:from:from:mime-version"
+        ":list-unsubscribe:list-unsubscribe:list-unsubscribe-post:list-unsubscribe-post"
     )
 
 

@@ -1,10 +1,12 @@
-"""The ses transport with a client that is not real."""
+"""The ses transport, mostly with a client that is not real."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import (
     ClientError,
@@ -13,6 +15,8 @@ from botocore.exceptions import (
     NoCredentialsError,
     ReadTimeoutError,
 )
+from moto import mock_aws
+from moto.ses.models import ses_backends
 
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
@@ -127,6 +131,18 @@ def test_an_exception_is_an_outcome(
 def test_the_reply_names_the_exception() -> None:
     outcome = outcome_of(exception("MessageRejected", "Email address is not verified."))
     assert outcome.reply == "5.6.0 MessageRejected: Email address is not verified."
+
+
+@mock_aws
+def test_a_client_that_is_real_sends_what_it_is_given() -> None:
+    transport = SesTransport(boto3.client("sesv2", region_name="us-east-1"))
+    whole = replace(MESSAGE, data=b"From: news@example.com\r\n" + MESSAGE.data)
+    assert isinstance(transport.deliver(whole, commit_at_once), Failed)
+    boto3.client("ses", region_name="us-east-1").verify_domain_identity(Domain="example.com")
+    assert isinstance(transport.deliver(whole, commit_at_once), Delivered)
+    (sent,) = ses_backends["123456789012"]["us-east-1"].sent_messages
+    assert sent.raw_data == whole.data.decode()
+    assert set(sent.destinations) == {whole.recipient}
 
 
 def test_a_fault_of_this_program_is_not_hidden() -> None:

@@ -125,9 +125,10 @@ def test_each_source_address_and_name_has_connections_of_its_own() -> None:
     with ScriptedServer() as host:
         transport = transport_to(host)
         for _ in range(2):
-            transport.deliver(message(1, "127.0.0.2", "two.test"), commit_at_once)
-            transport.deliver(message(2, "127.0.0.3", "three.test"), commit_at_once)
+            first = transport.deliver(message(1, "127.0.0.2", "two.test"), commit_at_once)
+            second = transport.deliver(message(2, "127.0.0.3", "three.test"), commit_at_once)
         transport.close()
+    assert (first.sending_ip, second.sending_ip) == ("127.0.0.2", "127.0.0.3")
     seen = [(each.client, each.commands[0]) for each in host.conversations]
     assert seen == [("127.0.0.2", "EHLO two.test"), ("127.0.0.3", "EHLO three.test")]
     assert [len(each.contents) for each in host.conversations] == [2, 2]

@@ -1,0 +1,85 @@
+"""The addresses that mail may come back to, and the message that each stands for.
+
+- ``b.<...>``, the envelope sender of a message: hosts report bounces and complaints there
+- ``u.<...>``, in its List-Unsubscribe header: mail to it unsubscribes
+- ``fbl``, to be registered with feedback loops that report to one address for all messages
+
+The first two are signed. Of the last one nothing is believed but a signed address in the report.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from chalicelib.core import recent
+from chalicelib.core.settings import settings
+from chalicelib.sending_domains import return_path, store
+from chalicelib.tracking import unsubscribe
+
+FEEDBACK_LOCAL_PART = "fbl"
+
+_SIGNED = re.compile(r"\b[bu]\.[0-9a-f]{24}\.[0-9a-z.]{16,21}(?=@)", re.IGNORECASE | re.ASCII)
+
+
+class Purpose(Enum):
+    """What an address is for."""
+
+    REPORT = "report"
+    UNSUBSCRIPTION = "unsubscription"
+    FEEDBACK = "feedback"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an address stands for; a feedback address names no message."""
+
+    purpose: Purpose
+    message_id: str = ""
+
+
+def target_of(address: str) -> Target | None:
+    """Return what an address stands for, whatever its domain; ``None`` if we never gave it out.
+
+    ``None`` as well when the address's time is over.
+    """
+    local_part = address.rpartition("@")[0]
+    if local_part.lower() == FEEDBACK_LOCAL_PART:
+        return Target(Purpose.FEEDBACK)
+    if message_id := return_path.message_of(local_part):
+        return Target(Purpose.REPORT, message_id)
+    if message_id := unsubscribe.message_of(local_part):
+        return Target(Purpose.UNSUBSCRIPTION, message_id)
+    return None
+
+
+def message_named_in(texts: Iterable[str]) -> str | None:
+    """Return the message that a signed address in these texts stands for."""
+    for text in texts:
+        for found in _SIGNED.finditer(text):
+            target = target_of(f"{found[0]}@")
+            if target:
+                return target.message_id
+    return None
+
+
+def is_served(domain: str) -> bool:
+    """Tell whether mail to ``domain`` is ours to take.
+
+    That are the domains whose bounces the service takes (spec 2.5 rule 5) and its own names that
+    they lead to: a host may send to what a CNAME stands for.
+    """
+    if _is_own(domain.lower()):
+        return True
+    item = recent.read_one(store.key_of(domain))
+    return item is not None and store.from_item(item).may_bounce
+
+
+def _is_own(domain: str) -> bool:
+    given = settings()
+    system = given.system_domain.lower()
+    before, _, after = given.tenant_domain.format(account="\0", system=system).partition("\0")
+    account = domain.removeprefix(before.lower()).removesuffix(after.lower())
+    return domain == system or (account.isdigit() and domain == f"{before}{account}{after}".lower())

@@ -1,0 +1,42 @@
+"""Automatic answers (RFC 3834), told apart from what people write and from what hosts report."""
+
+from __future__ import annotations
+
+import re
+
+from chalicelib.inbound.mime import Fields
+
+_MARKS = (
+    "x-autoreply",
+    "x-autorespond",
+    "x-autoresponder",
+    "x-autoreply-from",
+    "x-auto-reply-from",
+    "x-mail-autoreply",
+    "x-vacation",
+)
+_PRECEDENCES = ("auto_reply", "auto-reply", "bulk", "junk", "list")
+_SUBJECT = re.compile(
+    r"(auto(matic|mated)?[ -]?(reply|response|responder|answer)|autoreply|automatisch|out[ -]of[ -]"
+    r"(the[ -])?office|vacation|abwesen|r[eé]ponse automatique|absence|respuesta autom|"
+    r"fuera de (la )?oficina|risposta automatica|resposta autom|autosvar|automaattinen)",
+    re.IGNORECASE,
+)
+_LONGEST_SUBJECT = 300
+
+
+def is_auto_reply(fields: Fields) -> bool:
+    """Tell whether the header of a message says that a machine answered."""
+    submitted = fields.first("auto-submitted").partition(";")[0].strip().lower()
+    if submitted and submitted != "no":
+        return True
+    if any(mark in fields for mark in _MARKS):
+        return True
+    precedence = {fields.first(name).lower() for name in ("precedence", "x-precedence")}
+    return not precedence.isdisjoint(_PRECEDENCES) or says_so(fields)
+
+
+def says_so(fields: Fields) -> bool:
+    """Tell whether the subject begins as those of automatic answers do."""
+    subject = fields.words("subject")[:_LONGEST_SUBJECT]
+    return _SUBJECT.match(subject) is not None

@@ -1,0 +1,129 @@
+"""Bounces without a machine-readable part: those of qmail, Exim, old Postfix, Sendmail, Exchange,
+and of hosts that write what they like (Gmail and Yahoo among them).
+
+They have in common that the reply of the host that decided stands in the text, or a sentence in its
+place, before the copy of the message that came back.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import NamedTuple
+
+from chalicelib.inbound.mime import Fields, Mail
+
+_LOOKED_AT = 8_000
+_MARKUP_LOOKED_AT = 32_000
+_LONGEST_REPLY = 600
+
+_SENDERS = re.compile(
+    r"\b(mailer[-_]?daemon|postmaster|mail[-_]daemon|mdaemon|mail delivery (sub)?system)\b",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"(your )?(e?mail |message )?(undeliver|failure notice|returned (mail|to sender)|"
+    r"delivery (status notification|failure|fail|report|has failed|problem|error)|"
+    r"mail (delivery )?(fail|error|could not|system error)|non[- ]?delivery|not (be )?delivered|"
+    r"unzustellbar|nicht zugestellt|non remis|no se puede entregar|no entregado|"
+    r"mancato recapito|onbestelbaar|não entregue)",
+    re.IGNORECASE,
+)
+_DELAY = re.compile(
+    r"\(delay\)|\bdelay(ed)?\b|warning: (message|could not send)|still being retried",
+    re.IGNORECASE,
+)
+_WARNING = re.compile(
+    r"this is a warning (message )?only|you do not need to resend|will (continue|keep) (to )?"
+    r"(be )?(try|retr)|has been delayed|no action is required on your part",
+    re.IGNORECASE,
+)
+_COPY = re.compile(
+    r"^[ \t>]*(-{2,} ?(below this line is a copy|this is a copy|original message|unsent message|"
+    r"returned (message|mail)|message (header|text) follow|included is a copy|the following is)"
+    r"|original message follows|your original message|a copy of (your|the original) message)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_REPLY = re.compile(r"(?<![\w.#])#?([45]\d\d)[ -]#?(?=[45]\.\d{1,3}\.\d{1,3}\b)")
+_STATUS = re.compile(r"(?<![\d.])[45]\.\d{1,3}\.\d{1,3}(?!\.?\d)")
+_PLAIN_REPLY = re.compile(
+    r"(?:said|response|error|reason|returned|answered|<<<|was|^)[^\n:]{0,40}?[:\s]\s{0,20}"
+    r"([45]\d\d)[ -](?=\S)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ADDRESS_LINE = re.compile(r"^[ \t]*<?[^\s<>@]{1,64}@[\w.-]{1,255}>?:?[ \t]*$", re.MULTILINE)
+_LEADING_ADDRESS = re.compile(r"\s*<?[^\s<>@]{1,64}@[\w.-]{1,255}>?:?\s*")
+_TAG = re.compile(r"<[/!]?[a-z][^<>]{0,500}>", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+
+
+class Told(NamedTuple):
+    """The reply that a text repeats; ``code`` is 0 where the text does not tell it."""
+
+    code: int
+    reply: str
+
+
+def is_from_host(fields: Fields) -> bool:
+    """Tell whether a mail host wrote a message, and nobody's mailbox."""
+    from_host = _SENDERS.search(fields.first("from")[:300])
+    return from_host is not None or "x-failed-recipients" in fields
+
+
+def says_so(fields: Fields) -> bool:
+    """Tell whether the subject begins as those of bounces do."""
+    return _SUBJECT.match(_subject(fields)) is not None
+
+
+def is_delay(mail: Mail) -> bool:
+    """Tell whether a bounce says only that its host is still trying."""
+    if _DELAY.search(_subject(mail.fields)):
+        return True
+    return _WARNING.search(text_of(mail)) is not None
+
+
+def told(mail: Mail) -> Told:
+    """Return the reply in a bounce: code and status, else either, else the words about it."""
+    text = text_of(mail)
+    if match := _REPLY.search(text):
+        return Told(int(match[1]), _paragraph(text, match.end()))
+    if match := _STATUS.search(text):
+        return Told(int(match[0][0]) * 100 + 50, _around(text, match.start()))
+    if match := _PLAIN_REPLY.search(text):
+        return Told(int(match[1]), _paragraph(text, match.end()))
+    address = _ADDRESS_LINE.search(text)
+    return Told(0, _paragraph(text, address.end() if address else 0))
+
+
+def text_of(mail: Mail) -> str:
+    """Return what the host wrote, up to the copy of the message that came back."""
+    part = mail.part("text/plain") or mail.part("text/html")
+    if part is None:
+        return ""
+    text = part.text()
+    if part.content_type == "text/html":
+        text = html.unescape(_TAG.sub(" ", text[:_MARKUP_LOOKED_AT]))
+    text = text[:_LOOKED_AT]
+    copy = _COPY.search(text)
+    return text[: copy.start()] if copy else text
+
+
+def _subject(fields: Fields) -> str:
+    return fields.words("subject")[:300]
+
+
+def _paragraph(text: str, start: int) -> str:
+    """Return the text from there on up to a blank line, on one line."""
+    rest = text[start:].lstrip()
+    found = _SPACE.sub(" ", rest.partition("\n\n")[0][:_LONGEST_REPLY]).strip(" <>#")
+    return found if "(" in found else found.rstrip(")")
+
+
+def _around(text: str, at: int) -> str:
+    """Return the paragraph in which something stands, with that at its front."""
+    before = text[text.rfind("\n\n", 0, at) + 1 : at][-_LONGEST_REPLY:]
+    if address := _LEADING_ADDRESS.match(before):
+        before = before[address.end() :]
+    before = _SPACE.sub(" ", before).strip(" <>()#")
+    status, _, after = _paragraph(text, at).partition(" ")
+    return " ".join(filter(None, (status.strip("<>()#;:,."), before, after)))

@@ -1,0 +1,199 @@
+"""A message taken apart, whatever it looks like: reports come from strangers, and broken ones too.
+
+Nothing here raises, recurses without bound or takes more than linear time. What lies beyond the
+limits is left out: a report says what it has to say at its beginning, and the message that it
+returns may be of any size.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import a2b_base64, a2b_qp
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
+
+READ_BYTES = 512 * 1024
+"""Bytes of a message that are looked at."""
+
+MOST_PARTS = 40
+DEEPEST = 4
+MOST_FIELDS = 500
+
+_HEAD_BYTES = 64 * 1024
+_LONGEST_DECODED = 1000
+_FOLD = re.compile(r"\n[ \t]+")
+_FIELD_NAME = re.compile(r"[!-9;-~]+")
+_MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,70}/[\w.+-]{1,70})", re.ASCII)
+_BOUNDARY = re.compile(r'\bboundary\s*=\s*(?:"([^"]{1,200})"|([^\s;"]{1,200}))', re.IGNORECASE)
+_CHARSET = re.compile(r'\bcharset\s*=\s*"?([\w.-]{1,40})', re.IGNORECASE | re.ASCII)
+_NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
+
+# Others may be no charsets at all, or take more than linear time (punycode)
+_CHARSETS = re.compile(
+    r"iso-8859-\d{1,2}|(windows-|cp)125\d|koi8-[ru]|gb2312|gbk|gb18030|big5|euc-(jp|kr)|"
+    r"shift_jis|iso-2022-jp",
+    re.IGNORECASE,
+)
+
+
+class Fields:
+    """The fields of a header section, in order; values without folding, not decoded."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, section: bytes) -> None:
+        text = _FOLD.sub(" ", _newlines(section[:_HEAD_BYTES]).decode("utf-8", "replace"))
+        lines = (line.partition(":") for line in text.split("\n", MOST_FIELDS)[:MOST_FIELDS])
+        self._fields = [
+            (name.strip().lower(), value.strip())
+            for name, colon, value in lines
+            if colon and _FIELD_NAME.fullmatch(name.strip())
+        ]
+
+    def __contains__(self, name: str) -> bool:
+        return any(name == each for each, _ in self._fields)
+
+    def __bool__(self) -> bool:
+        return bool(self._fields)
+
+    def first(self, name: str) -> str:
+        """Return the first value under a name in lower case, empty if there is none."""
+        return next((value for each, value in self._fields if each == name), "")
+
+    def all(self, name: str) -> list[str]:
+        """Return every value under a name in lower case."""
+        return [value for each, value in self._fields if each == name]
+
+    def words(self, name: str) -> str:
+        """Return the first value with its encoded words (RFC 2047) decoded as far as possible."""
+        return _decoded(self.first(name))
+
+    def values(self) -> list[str]:
+        """Return all values."""
+        return [value for _, value in self._fields]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part that is no multipart; ``body`` is as it travelled, with LF line ends."""
+
+    fields: Fields
+    content_type: str
+    body: bytes
+
+    def content(self) -> bytes:
+        """Return the body without its transfer encoding."""
+        encoding = self.fields.first("content-transfer-encoding").lower()
+        if encoding == "base64":
+            return _newlines(_from_base64(self.body))
+        return _newlines(a2b_qp(self.body)) if encoding == "quoted-printable" else self.body
+
+    def text(self) -> str:
+        """Return the content as text: UTF-8, else the charset that the part names, else Latin-1."""
+        data = self.content()
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            named = _CHARSET.search(self.fields.first("content-type"))
+            known = named and _CHARSETS.fullmatch(named[1])
+            return _in_charset(data, named[1] if named and known else "latin-1")
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A message: its header fields, and its parts in order."""
+
+    fields: Fields
+    parts: tuple[Part, ...]
+
+    def part(self, *content_types: str) -> Part | None:
+        """Return the first part of one of these types."""
+        return next((part for part in self.parts if part.content_type in content_types), None)
+
+
+def read(message: bytes) -> Mail:
+    """Take a message apart."""
+    head, body = _split(_newlines(message[:READ_BYTES]))
+    fields = Fields(head)
+    parts: list[Part] = []
+    for part in _parts(fields, body, 1):
+        parts.append(part)
+        if len(parts) == MOST_PARTS:
+            break
+    return Mail(fields, tuple(parts))
+
+
+def header_of(content: bytes) -> Fields:
+    """Return the header fields of a message that another one carries."""
+    return Fields(_split(_newlines(content[:_HEAD_BYTES]))[0])
+
+
+def _parts(fields: Fields, body: bytes, depth: int) -> Iterator[Part]:
+    """Yield the parts of an entity, itself if it is none; those nested too deeply stay whole."""
+    given = fields.first("content-type")
+    media_type = _MEDIA_TYPE.match(given)
+    content_type = media_type[1].lower() if media_type else "text/plain"
+    boundary = _BOUNDARY.search(given) if content_type.startswith("multipart/") else None
+    if boundary is None or depth > DEEPEST:
+        yield Part(fields, content_type, body)
+        return
+    found = False
+    for piece in _cut(body, (boundary[1] or boundary[2]).rstrip()):
+        found = True
+        head, inner = _split(piece)
+        yield from _parts(Fields(head), inner, depth + 1)
+    if not found:
+        yield Part(fields, "text/plain", body)
+
+
+def _cut(body: bytes, boundary: str) -> Iterator[bytes]:
+    """Yield what stands between the delimiter lines; without a last one, up to the end."""
+    line = re.escape(boundary.encode("utf-8", "replace"))
+    delimiter = re.compile(rb"^--" + line + rb"(--)?[ \t]*$\n?", re.MULTILINE)
+    start = None
+    for match in delimiter.finditer(body):
+        if start is not None:
+            yield body[start : match.start()]
+        if match[1]:
+            return
+        start = match.end()
+    if start is not None:
+        yield body[start:]
+
+
+def _split(entity: bytes) -> tuple[bytes, bytes]:
+    """Return the header section and the body of an entity with LF line ends."""
+    if entity.startswith(b"\n"):
+        return b"", entity[1:]
+    head, _, body = entity.partition(b"\n\n")
+    return head, body
+
+
+def _newlines(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _from_base64(body: bytes) -> bytes:
+    """Return what base64 that may be cut short stands for."""
+    digits = _NO_BASE64.sub(b"", body)
+    whole = digits[:-1] if len(digits) % 4 == 1 else digits  # one digit alone is no byte
+    return a2b_base64(whole + b"=" * (-len(whole) % 4))
+
+
+def _in_charset(data: bytes, charset: str) -> str:
+    try:
+        return data.decode(charset, "replace")
+    except LookupError:
+        return data.decode("latin-1")
+
+
+def _decoded(value: str) -> str:
+    if "=?" not in value or len(value) > _LONGEST_DECODED:
+        return value
+    try:
+        text = str(make_header(decode_header(value)))
+    except (HeaderParseError, ValueError, LookupError):
+        return value
+    return text.encode("utf-8", "replace").decode()

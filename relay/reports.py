@@ -1,0 +1,45 @@
+"""What stands behind the inbound ports in this service: mail that comes back to its addresses."""
+
+from __future__ import annotations
+
+import logging
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from chalicelib.inbound import accept
+from relay.ports import Envelope, Refused, Unavailable
+
+_log = logging.getLogger(__name__)
+
+_NO_ADDRESS = (550, "5.1.1", "No such address, or not any more")
+_NO_MESSAGE = (550, "5.1.1", "The message that this is about is not known")
+
+
+class ReportAcceptor:
+    """A report becomes events of the message that it is about."""
+
+    def wanted(self, recipient: str) -> bool:
+        """Tell whether mail to this domain is taken; raises ``Refused`` for an unknown address."""
+        try:
+            accept.check_recipient(recipient)
+        except accept.NoSuchAddress:
+            raise Refused(*_NO_ADDRESS) from None
+        except accept.NotServed:
+            return False
+        except (BotoCoreError, ClientError):
+            raise _unavailable() from None
+        return True
+
+    def accept(self, envelope: Envelope) -> str:
+        """Return the events' ids when they are queued; raises ``Refused``, ``Unavailable``."""
+        try:
+            return accept.accept(envelope.mail_from, envelope.recipients, envelope.data)
+        except accept.UnknownMessage:
+            raise Refused(*_NO_MESSAGE) from None
+        except (BotoCoreError, ClientError):
+            raise _unavailable() from None
+
+
+def _unavailable() -> Unavailable:
+    _log.exception("the cloud could not be reached")
+    return Unavailable()

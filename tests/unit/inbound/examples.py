@@ -1,0 +1,55 @@
+"""A message that was sent, and mail that comes back about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.core import clock, dynamo, ids, queues
+from chalicelib.events import stream
+from chalicelib.events.model import Event, Sender, recipient_fields
+from chalicelib.sending_domains import return_path
+from chalicelib.tracking import facts, unsubscribe
+from tests.fake_cloud import queued
+from tests.unit.inbound.samples import RCPT
+
+MADE = 1_769_850_000_000  # 2026-01-31 09:00:00 UTC
+TRANSMISSION = "191930000000000001"
+DOMAIN = "bounce.test"
+MESSAGE = ids.message_id(TRANSMISSION, 3)
+
+SHARED = Sender(1, 7, TRANSMISSION, "rest", campaign_id="spring").fields()
+
+
+def own_fields(index: int = 3, **more: Any) -> Event:
+    """Return the event fields of one message of the transmission."""
+    message_id = ids.message_id(TRANSMISSION, index)
+    return {
+        **recipient_fields(RCPT, metadata={"n": index}, tags=["t"], rcpt_type="cc"),
+        "message_id": message_id,
+        "subject": "Hello",
+        "msg_from": return_path.address(message_id, DOMAIN, MADE),
+        "injection_time": clock.iso_ms(MADE),
+        "sending_domain": "example.test",
+        **more,
+    }
+
+
+def keep(index: int = 3, **more: Any) -> None:
+    """Keep what is known of a message, as generation does."""
+    about = [(index, own_fields(index, **more))]
+    dynamo.transact(facts.writes(TRANSMISSION, index, SHARED, about))
+
+
+def bounce_address(message_id: str = MESSAGE, domain: str = DOMAIN) -> str:
+    """Return the envelope sender of a message."""
+    return return_path.address(message_id, domain, MADE)
+
+
+def unsubscribe_address(message_id: str = MESSAGE, domain: str = DOMAIN) -> str:
+    """Return the address in the List-Unsubscribe header of a message."""
+    return unsubscribe.address(message_id, domain)
+
+
+def emitted() -> list[Event]:
+    """Take the events off their queue."""
+    return [event for body in queued("events") for event in stream.decode(queues.read(body))]

@@ -1,0 +1,94 @@
+"""Which addresses are ours, and what they stand for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.core.settings import settings
+from chalicelib.inbound.addresses import Purpose, Target, is_served, message_named_in, target_of
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.model import DomainStatus
+from tests.fake_cloud import aws_requests
+from tests.unit.inbound.conftest import Time
+from tests.unit.inbound.examples import DOMAIN, MESSAGE, bounce_address, unsubscribe_address
+from tests.unit.sending_domains.examples import domain
+
+pytestmark = pytest.mark.usefixtures("time")
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize("fold", [str, str.upper])
+def test_each_address_stands_for_its_purpose_and_message(fold: type[str]) -> None:
+    assert target_of(fold(bounce_address())) == Target(Purpose.REPORT, MESSAGE)
+    assert target_of(fold(unsubscribe_address())) == Target(Purpose.UNSUBSCRIPTION, MESSAGE)
+    assert target_of(fold("fbl@bounce.test")) == Target(Purpose.FEEDBACK)
+
+
+def test_an_address_that_was_not_given_out_stands_for_nothing() -> None:
+    genuine = bounce_address()
+    for other in (
+        "postmaster@bounce.test",
+        "postmaster",
+        "",
+        genuine.replace("b.", "u.", 1),
+        unsubscribe_address().replace("u.", "b.", 1),
+        genuine.replace(MESSAGE, "0" * 24),
+    ):
+        assert target_of(other) is None
+
+
+def test_an_address_whose_time_is_over_stands_for_nothing(time: Time) -> None:
+    time.passes(settings().messages_retention + DAY)
+    assert target_of(bounce_address()) is None
+
+
+@given(st.lists(st.text(max_size=30), max_size=3))
+def test_a_message_is_found_by_a_signed_address_in_any_text(before: list[str]) -> None:
+    for address in (bounce_address(), unsubscribe_address()):
+        for around in (f"<{address}>", f"<mailto:{address}?subject=x>", address.upper()):
+            assert message_named_in([*before, f"a {around} b"]) == MESSAGE
+
+
+def test_a_forged_address_in_a_text_is_passed_over() -> None:
+    forged = bounce_address().replace(MESSAGE, "0" * 24)
+    assert message_named_in([forged, "fbl@bounce.test"]) is None
+    assert message_named_in([forged, unsubscribe_address()]) == MESSAGE
+
+
+@pytest.mark.usefixtures("cloud")
+class TestServedDomains:
+    @pytest.mark.spec("2.5-r5")
+    @pytest.mark.parametrize("verified", ["cname_status", "mx_status"])
+    def test_a_domain_whose_bounces_come_here_is_served(self, verified: str) -> None:
+        status = DomainStatus(ownership_verified=True, **{verified: "valid"})
+        store.create(domain(DOMAIN, status=status))
+        assert is_served(DOMAIN.upper())
+
+    @pytest.mark.spec("2.5-r5")
+    def test_others_are_not(self) -> None:
+        store.create(domain(DOMAIN, status=DomainStatus(ownership_verified=True)))
+        for name in (DOMAIN, f"a.{DOMAIN}", "elsewhere.test", "", "-", "[127.0.0.1]", "\ud800"):
+            assert not is_served(name)
+
+    def test_the_names_that_bounce_domains_lead_to_are_served(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SYSTEM_DOMAIN", "Post.test")
+        settings.cache_clear()
+        assert is_served("pOST.test")
+        assert is_served("12.mail.post.test")
+        for name in ("a.mail.post.test", "mail.post.test", "1.2.mail.post.test", "12.mail.a.test"):
+            assert not is_served(name)
+        monkeypatch.setenv("TENANT_DOMAIN", "t{account}.example")
+        settings.cache_clear()
+        assert is_served("T7.example")
+        assert not is_served("12.mail.post.test")
+
+    def test_a_domain_is_looked_up_once_in_a_while(self) -> None:
+        with aws_requests() as made:
+            for _ in range(3):
+                assert not is_served("elsewhere.test")
+        assert len(made) == 1

@@ -1,0 +1,192 @@
+"""Reports in the forms of many hosts, and what is made of them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.events.bounce_classes import AUTO_REPLY, BOUNCE_CLASSES, CHALLENGE_RESPONSE, HARD
+from chalicelib.inbound import mime
+from chalicelib.inbound.arf import Feedback
+from chalicelib.inbound.report import Bounced, Nothing, Report, read, read_feedback
+from tests.unit.inbound.samples import (
+    AUTOMATIC,
+    DELAYS,
+    PEOPLE,
+    RCPT,
+    STANDARD,
+    TEXTS,
+    Sample,
+    arf,
+    dsn,
+    group,
+    mail,
+)
+
+PIECES = [
+    "From: MAILER-DAEMON@x\n",
+    "Subject: Undeliverable\n",
+    "Content-Type: multipart/report; boundary=b\n",
+    "Content-Type: multipart/report; boundary=\n",
+    "Content-Type: message/delivery-status\n",
+    "Content-Type: message/feedback-report\nContent-Transfer-Encoding: base64\n",
+    "Content-Type: text/html; charset=punycode\nContent-Transfer-Encoding: quoted-printable\n",
+    "Subject: =?utf-7?B?//8=?= =?x?q?=ZZ?=\n",
+    "Final-Recipient: rfc822;\n",
+    "Diagnostic-Code: ;;;550\n",
+    "Status: 5\nAction: failed\n",
+    "Feedback-Type: abuse\n",
+    "\n",
+    "--b\n",
+    "--b--\n",
+    "<a@b>:\n",
+    "said: 550 ",
+    "\x00\ud800\xff",
+]
+
+
+def reported(message: str, recipient: str = RCPT) -> Report:
+    data = message.replace("\n", "\r\n").encode("utf-8", "surrogatepass")
+    return read(mime.read(data), recipient)
+
+
+@pytest.mark.parametrize("sample", [*STANDARD, *TEXTS], ids=lambda sample: sample.name)
+def test_a_bounce_tells_code_class_and_reply(sample: Sample) -> None:
+    found = reported(sample.message)
+    assert isinstance(found, Bounced)
+    assert (found.code, found.bounce_class) == (sample.code, sample.bounce_class)
+    assert found.reply.startswith(sample.reply)
+
+
+@pytest.mark.parametrize("message", DELAYS)
+def test_what_may_still_arrive_is_no_bounce(message: str) -> None:
+    assert isinstance(reported(message), Nothing)
+
+
+@pytest.mark.parametrize("message", AUTOMATIC)
+def test_automatic_answers_are_told_apart(message: str) -> None:
+    found = reported(message)
+    assert isinstance(found, Bounced)
+    assert found.bounce_class == AUTO_REPLY
+    assert AUTO_REPLY not in HARD
+    assert found.reply.startswith("[internal] automatic reply: ")
+
+
+def test_who_wants_the_sender_to_confirm_is_told_apart() -> None:
+    challenge = "Hello, please confirm you are human to deliver your message."
+    for fields in ({}, {"Auto_Submitted": "auto-replied"}):
+        found = reported(mail(challenge, sender="a@x.test", Subject="Re: x", **fields))
+        assert isinstance(found, Bounced)
+        assert found.bounce_class == CHALLENGE_RESPONSE
+
+
+@pytest.mark.parametrize("message", PEOPLE)
+def test_what_people_write_is_no_report(message: str) -> None:
+    assert isinstance(reported(message), Nothing)
+
+
+def test_a_complaint_comes_before_what_its_header_says() -> None:
+    found = reported(arf("Feedback-Type: Abuse", "Reporting-MTA: dns; Mail.Inbox.test"))
+    assert isinstance(found, Feedback)
+    assert (found.kind, found.reported_by) == ("abuse", "mail.inbox.test")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [("fraud", "fraud"), ("Virus", "virus"), ("opt-out", "opt-out"), ("a b\x00c", "other")],
+)
+def test_the_kind_of_a_complaint_is_kept_where_it_can_be(said: str, kind: str) -> None:
+    found = reported(arf(f"Feedback-Type: {said}"))
+    assert isinstance(found, Feedback)
+    assert found.kind == kind
+
+
+@pytest.mark.parametrize("kind", ["not-spam", "auth-failure", "dmarc"])
+def test_feedback_that_nobody_complains_by_is_none(kind: str) -> None:
+    assert isinstance(reported(arf(f"Feedback-Type: {kind}")), Nothing)
+
+
+def test_who_reports_is_the_sender_where_the_report_does_not_say_it() -> None:
+    found = reported(arf("Feedback-Type: abuse"))
+    assert isinstance(found, Feedback)
+    assert found.reported_by == "inbox.test"
+
+
+def test_a_complaint_tells_the_header_of_the_message_and_not_its_text() -> None:
+    for kind in ("message/rfc822", "text/rfc822-headers"):
+        found = reported(arf("Feedback-Type: abuse", original_type=kind))
+        assert isinstance(found, Feedback)
+        assert "<b.1@bounce.test>" in found.texts
+        assert not any("Hello, our address" in text for text in found.texts)
+
+
+def test_a_message_passed_on_whole_is_a_complaint_at_the_address_for_them_only() -> None:
+    forwarded = mail(
+        "--b\nContent-Type: message/rfc822\n\nReturn-Path: <x@y>\n\nHi\n--b--\n",
+        sender="staff@hotmail.test",
+        Subject="complaint about message from 192.0.2.1",
+        Content_Type="multipart/mixed; boundary=b",
+    )
+    taken = mime.read(forwarded.encode())
+    assert read_feedback(taken) == Feedback("abuse", "hotmail.test", ("<x@y>",))
+    assert isinstance(read(taken, RCPT), Nothing)
+    assert isinstance(read_feedback(mime.read(dsn(group()).encode())), Feedback)
+    assert isinstance(read_feedback(mime.read(mail("Hi").encode())), Nothing)
+
+
+def test_what_is_not_given_a_hard_class_by_its_host_gets_none() -> None:
+    found = reported(dsn(group("failed", "4.1.1")))
+    assert isinstance(found, Bounced)
+    assert (found.code, found.bounce_class) == (450, 70)
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40), st.text(max_size=5))
+@settings(max_examples=300, deadline=None)
+def test_every_message_says_something(pieces: list[str], recipient: str) -> None:
+    data = "".join(pieces).encode("utf-8", "surrogatepass")
+    found = read(mime.read(data), recipient)
+    if isinstance(found, Bounced):
+        assert found.bounce_class in BOUNCE_CLASSES
+        assert 400 <= found.code <= 599
+        assert "\n" not in found.reply
+    read_feedback(mime.read(data))
+
+
+@given(st.binary(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_say_something(data: bytes) -> None:
+    read(mime.read(data), RCPT)
+
+
+MEGABYTE = 1 << 20
+HOSTILE = {
+    "nested": "".join(
+        f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(20_000)
+    ),
+    "parts": "Content-Type: multipart/mixed; boundary=b\n\n" + "--b\n\n" * 200_000,
+    "fields": "a:b\n" * 200_000,
+    "folded": "Subject: a" + "\n b" * 300_000,
+    "groups": dsn(*["Action: x"] * 50_000),
+    "spaces": mail(" " * MEGABYTE),
+    "was": mail("was " * 200_000),
+    "numbers": mail("5.5.5.5.5." * 100_000),
+    "dashes": mail("\n--" * 300_000),
+    "tags": mail("<a" * 500_000, Content_Type="text/html"),
+    "addresses": mail("a@" * 500_000),
+    "entities": mail("&lt;" * 250_000, Content_Type="text/html"),
+    "words": mail("", Subject="=?utf-8?q?=41?= " * 60_000),
+    "boundary": f'Content-Type: multipart/mixed; boundary="{" " * 190}"\n\n' + " " * MEGABYTE,
+    "content type": "Content-Type: multipart/mixed; " + "boundary" * 100_000 + "\n\n",
+    "base64": "From: mailer-daemon@x\nContent-Transfer-Encoding: base64\n\n" + "QQ=" * 300_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_message_takes_no_longer_than_another(name: str) -> None:
+    data = HOSTILE[name].encode()
+    began = time.process_time()
+    read(mime.read(data), RCPT)
+    assert time.process_time() - began < 1.0
