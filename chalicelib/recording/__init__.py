@@ -1,5 +1,5 @@
-"""Recording: every event that happened is stored and has its effects.
+"""Recording: every event that happened is stored, has its effects, and is counted once.
 
-This is the consumer of the ``events`` queue. Repeating any of its steps changes nothing: an event's
-place in the store follows from the event itself.
+This is the consumer of the ``events`` queue. Its steps may be repeated, but for the last one, which
+counts the events and notes in their ledgers that they are recorded.
 """

@@ -1,17 +1,33 @@
-"""The consumer of the ``events`` queue."""
+"""The consumer of the ``events`` queue.
+
+The order of steps is what makes recording happen once, although messages come twice and processes
+die: steps that may be repeated come first, the one that may not comes last (``commit``), and what
+has been through all of them is known to its ledger and passed over.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chalicelib.ab_tests import engagement as ab_tests
 from chalicelib.core import queues
+from chalicelib.core.dynamo import Key
 from chalicelib.core.queues import Received
+from chalicelib.core.reading import Read, Reads, read_ahead
 from chalicelib.events import store, stream
 from chalicelib.events.model import Event
+from chalicelib.metrics.model import PLACEMENTS
+from chalicelib.recording import ledger
+from chalicelib.recording.commit import commit
+from chalicelib.recording.ledger import Ledger
 from chalicelib.recording.suppress import suppress
+from chalicelib.recording.unwanted import openers, without_unwanted
+from chalicelib.seeding.runs import is_seed
+from chalicelib.suppression import items
 from chalicelib.suppression import store as suppression
-from chalicelib.tracking import engagement
+from chalicelib.tracking import engagement, facts
+from chalicelib.webhook_dispatch.collect import collect
 
 
 def record_batch(event: dict[str, Any]) -> dict[str, Any]:
@@ -20,17 +36,48 @@ def record_batch(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record(messages: list[Received]) -> None:
-    told = [event for message in messages for event in stream.decode(message)]
-    events = [event for event in engagement.complete(told) if not _is_unwanted(event)]
+    told = _distinct(event for message in messages for event in stream.decode(message))
+    kept, suppressed = _read_ahead(told)
+    ledgers = _ledgers(told, kept)
+    new = [event for event in told if not ledgers[ledger.key_of(event)].knows(event)]
+    events = without_unwanted(engagement.complete(new, kept), suppressed)
     store.put_all([event for event in events if not event["type"].startswith("ab_test_")])
     ab_tests.count_events(events)
     suppress(events)
+    collect(events)
+    commit(events, ledgers)
 
 
-def _is_unwanted(event: Event) -> bool:
-    """Tell whether it is an open of somebody whose opens are not to be recorded (spec 2.9)."""
-    if event["type"] not in engagement.OPENS:
-        return False
-    subaccount = event.get("subaccount_id")
-    owner = int(event["customer_id"]), int(subaccount) if subaccount else None
-    return suppression.suppresses_opens(*owner, event["rcpt_to"])
+def _distinct(events: Iterator[Event]) -> list[Event]:
+    """Return each event once, without those of seeds, which are nobody's mail."""
+    found = {event["event_id"]: event for event in events if not _is_of_seed(event)}
+    return list(found.values())
+
+
+def _is_of_seed(event: Event) -> bool:
+    return event["type"] not in PLACEMENTS and is_seed(event)
+
+
+def _read_ahead(events: Sequence[Event]) -> tuple[Reads, Reads]:
+    """Read what is kept of the messages, and who suppresses opens, in one request."""
+    kept = Reads(ledger.table, consistent=True)
+    suppressed = Reads(items.table, consistent=False)
+    facts_keys = facts.keys_of(engagement.places_of(events))
+    openers_keys = [suppression.opens_key(each) for each in openers(events)]
+    read_ahead({kept: [*_old_blocks(events), *facts_keys], suppressed: openers_keys})
+    return kept, suppressed
+
+
+def _ledgers(events: Sequence[Event], read: Read) -> Mapping[Key, Ledger]:
+    """Return the ledgers of events; of blocks that are new in all likelihood, without a look.
+
+    If somebody did record events of such a block, committing finds that out.
+    """
+    new = {key: Ledger(key) for key in map(ledger.key_of, events)}
+    return new | ledger.read(_old_blocks(events), read)
+
+
+def _old_blocks(events: Sequence[Event]) -> list[Key]:
+    keys = dict.fromkeys(map(ledger.key_of, events))
+    likely_new = {ledger.key_of(event) for event in events if ledger.begins_block(event)}
+    return [key for key in keys if key not in likely_new]

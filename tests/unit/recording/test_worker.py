@@ -4,12 +4,21 @@ import random
 
 import pytest
 
+from chalicelib.core import dynamo
+from chalicelib.core.request import Request
 from chalicelib.events import store, stream
-from chalicelib.events.model import Event
+from chalicelib.events.model import Event, recipient_fields
 from chalicelib.events.store import Window
+from chalicelib.metrics import pending
+from chalicelib.metrics.delta import Delta
+from chalicelib.metrics.model import PLACEMENTS
+from chalicelib.metrics.totals import totals
 from chalicelib.recording.worker import record_batch
+from chalicelib.suppression import store as suppression
+from chalicelib.tracking import engagement, facts
 from tests.fake_cloud import aws_requests, queued, sqs_event, stored_objects
 from tests.unit.events.examples import NINE, event_at
+from tests.unit.tracking import examples as tracking
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -39,7 +48,9 @@ def test_a_batch_of_messages_shares_its_writes() -> None:
     bodies = [body for n in range(10) for body in emitted([event_at(NINE, n)])]
     with aws_requests() as made:
         record_batch(sqs_event(bodies))
-    assert [each.operation for each in made] == ["BatchWriteItem", "PutItem"]
+    operations = [each.operation for each in made]
+    assert operations.count("BatchGetItem") == operations.count("TransactWriteItems") == 1
+    assert len(made) <= 5
 
 
 def test_a_message_met_twice_changes_nothing() -> None:
@@ -63,3 +74,71 @@ def test_a_large_message_that_comes_again_changes_nothing() -> None:
     again = [*bodies, *emitted([event_at(NINE + 5000, 5000)])]
     assert record_batch(sqs_event(again)) == {"batchItemFailures": []}
     assert len(stored()) == 301
+
+
+def opens(count: int) -> list[Event]:
+    """Return opens as a pixel's endpoint tells of them, of messages whose facts are kept."""
+    own = {index: recipient_fields(f"r{index}@x.test", metadata={}, tags=[]) for index in range(9)}
+    shared = {"campaign_id": "spring"}
+    dynamo.transact(facts.writes(tracking.TRANSMISSION, 0, shared, list(own.items())))
+    letters = [tracking.message(index, f"r{index}@x.test") for index in range(count)]
+    return [engagement.observe("open", Request(), letter) for letter in letters]
+
+
+def test_what_engagement_needs_to_know_is_one_request() -> None:
+    bodies = [body for event in opens(3) for body in emitted([event])]
+    with aws_requests() as made:
+        record_batch(sqs_event(bodies))
+    operations = [each.operation for each in made]
+    assert operations.count("BatchGetItem") == operations.count("TransactWriteItems") == 1
+    assert operations[0] == "BatchGetItem"
+    assert {event["campaign_id"] for event in stored()} == {"spring"}
+
+
+@pytest.mark.spec("2.9-t2")
+def test_opens_of_who_objects_are_neither_stored_nor_counted() -> None:
+    suppression.add(1, None, "r1@x.test", "open_tracking", "Tracking Consent Revoked", "")
+    record_batch(sqs_event(emitted(opens(3))))
+    assert {event["rcpt_to"] for event in stored()} == {"r0@x.test", "r2@x.test"}
+    begin = stored()[0]["timestamp"] // 60_000 * 60_000
+    assert totals(1, None, None, begin - 60_000, begin + 120_000, ["open"]) == 2
+
+
+def test_the_first_events_of_a_message_are_recorded_without_a_look() -> None:
+    bodies = emitted([event_at(NINE, 0, "injection"), event_at(NINE + 1, 0)])
+    with aws_requests() as made:
+        record_batch(sqs_event(bodies))
+    assert "BatchGetItem" not in [each.operation for each in made]
+    assert record_batch(sqs_event(bodies)) == {"batchItemFailures": []}
+    assert totals(1, None, None, NINE, NINE + 60_000, ["injection", "delivery"]) == 2
+
+
+def test_what_was_recorded_wholly_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies = emitted([event_at(NINE, 1)])
+    record_batch(sqs_event(bodies))
+    collected: list[Event] = []
+    monkeypatch.setattr("chalicelib.recording.worker.collect", collected.extend)
+    record_batch(sqs_event([*bodies, *emitted([event_at(NINE + 1, 2)])]))
+    assert [event["timestamp"] for event in collected] == [NINE + 1]
+
+
+def test_what_was_not_recorded_wholly_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies = emitted([event_at(NINE, 1)])
+    collected: list[Event] = []
+    with monkeypatch.context() as patch:
+        patch.setattr("chalicelib.recording.worker.commit", lambda *_: 1 / 0)
+        assert record_batch(sqs_event(bodies))["batchItemFailures"]
+    monkeypatch.setattr("chalicelib.recording.worker.collect", collected.extend)
+    assert record_batch(sqs_event(bodies)) == {"batchItemFailures": []}
+    assert len(collected) == 1
+    assert totals(1, None, None, NINE, NINE + 60_000, ["delivery"]) == 1
+
+
+def test_seeds_are_nobodys_mail_and_what_they_tell_is_counted() -> None:
+    seed = event_at(NINE, 1 << 31)
+    placed = event_at(NINE, 1 << 31, "inbox_seed")
+    assert record_batch(sqs_event(emitted([seed, placed]))) == {"batchItemFailures": []}
+    assert stored() == []
+    (waiting,) = pending.waiting()
+    counted = Delta.merged(item["data"] for item in waiting.deltas)
+    assert [counts for _, counts in counted.cells()] == [{PLACEMENTS["inbox_seed"]: 1}]

@@ -1,0 +1,104 @@
+"""Which mail a report is about: conditions on its dimensions (spec 4.11).
+
+A filter is groups, all of which must hold. A group holds if all of its terms hold, or if any does.
+A term compares one dimension with some texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from chalicelib.core.errors import invalid_params
+from chalicelib.metrics.model import BY_FILTER_KEY, POSITION, SUBACCOUNT, Values
+
+EQUAL: Final = "eq"
+
+Texts = frozenset[str]
+
+COMPARATORS: Final[dict[str, Callable[[str, Texts], bool]]] = {
+    EQUAL: lambda value, texts: value in texts,
+    "like": lambda value, texts: any(text in value for text in texts),
+    "notEq": lambda value, texts: value not in texts,
+    "notLike": lambda value, texts: not any(text in value for text in texts),
+}
+
+_HOST_NAMES = frozenset(("domains", "sending_domains"))
+
+
+class Term(NamedTuple):
+    """One comparison of the dimension at ``position``."""
+
+    position: int
+    comparator: str
+    texts: Texts
+
+    def holds(self, values: Values) -> bool:
+        """Tell whether these values pass."""
+        return COMPARATORS[self.comparator](values[self.position], self.texts)
+
+
+class Group(NamedTuple):
+    """Terms of which ``any`` or all must hold."""
+
+    terms: tuple[Term, ...]
+    any: bool = False
+
+    def holds(self, values: Values) -> bool:
+        """Tell whether these values pass."""
+        found = (term.holds(values) for term in self.terms)
+        return any(found) if self.any else all(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Groups, all of which must hold."""
+
+    groups: tuple[Group, ...] = ()
+
+    def holds(self, values: Values) -> bool:
+        """Tell whether mail with these values passes."""
+        return all(group.holds(values) for group in self.groups)
+
+    @property
+    def positions(self) -> frozenset[int]:
+        """The dimensions that are compared."""
+        return frozenset(term.position for group in self.groups for term in group.terms)
+
+    def only(self, position: int) -> Texts | None:
+        """Return the values that a dimension can have in what passes, if they are enumerated."""
+        found: Texts | None = None
+        for group in self.groups:
+            for term in group.terms if len(group.terms) == 1 or not group.any else ():
+                if term.position == position and term.comparator == EQUAL:
+                    found = term.texts if found is None else found & term.texts
+        return found
+
+    def confined_to(self, subaccount_id: int | None) -> Filter:
+        """Return this filter for one subaccount's mail only; ``None`` changes nothing."""
+        if subaccount_id is None:
+            return self
+        term = Term(POSITION[SUBACCOUNT.name], EQUAL, frozenset((str(subaccount_id),)))
+        return Filter((*self.groups, Group((term,))))
+
+
+def term(filter_key: str, comparator: str, texts: list[str]) -> Term:
+    """Return a comparison by its public names; host names are alike in any case."""
+    found = (text.lower() for text in texts) if filter_key in _HOST_NAMES else texts
+    return Term(POSITION[BY_FILTER_KEY[filter_key].name], comparator, frozenset(found))
+
+
+def read_simple(query: Mapping[str, str]) -> Filter:
+    """Read the simple filters: lists of values, one of which must be met; raises 400."""
+    delimiter = query.get("delimiter") or ","
+    terms = []
+    for filter_key in BY_FILTER_KEY:
+        texts = [
+            part for text in query.get(filter_key, "").split(delimiter) if (part := text.strip())
+        ]
+        if filter_key == SUBACCOUNT.filter_key and not all(text.isdecimal() for text in texts):
+            raise invalid_params("subaccounts must be ids, 0 for the primary account")
+        if texts:
+            terms.append(term(filter_key, EQUAL, texts))
+    return Filter((Group(tuple(terms)),)) if terms else Filter()

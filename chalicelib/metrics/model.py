@@ -1,0 +1,211 @@
+"""The vocabulary of metrics (spec 2.13): dimensions, counters, and metrics as sums of counters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+Counts = dict[str, int]
+"""Numbers by the codes of counters."""
+
+Values = tuple[str, ...]
+"""The value of each of ``DIMENSIONS``, empty where a message has none."""
+
+LONGEST: Final = 256
+"""Characters of a value or a label that are looked at."""
+
+
+class Dimension(NamedTuple):
+    """What messages differ in. ``name`` is its path, with underscores in the name of its rows' key.
+
+    ``filter_key`` selects by it, ``field`` is the event's, ``key`` stands in results.
+    """
+
+    name: str
+    filter_key: str
+    field: str
+    key: str
+
+    @property
+    def list_path(self) -> str:
+        """The last part of the path that lists its values."""
+        return self.filter_key.replace("_", "-")
+
+
+DIMENSIONS: Final = (
+    Dimension("domain", "domains", "recipient_domain", "domain"),
+    Dimension("campaign", "campaigns", "campaign_id", "campaign_id"),
+    Dimension("template", "templates", "template_id", "template_id"),
+    Dimension("sending-ip", "sending_ips", "sending_ip", "sending_ip"),
+    Dimension("ip-pool", "ip_pools", "ip_pool", "ip_pool"),
+    Dimension("sending-domain", "sending_domains", "sending_domain", "sending_domain"),
+    Dimension("subaccount", "subaccounts", "subaccount_id", "subaccount_id"),
+    Dimension("mailbox-provider", "mailbox_providers", "mailbox_provider", "mailbox_provider"),
+    Dimension(
+        "mailbox-provider-region",
+        "mailbox_provider_regions",
+        "mailbox_provider_region",
+        "mailbox_provider_region",
+    ),
+    Dimension("subject-campaign", "subject_campaigns", "subject", "subject_campaign"),
+)
+"""Their order is that of stored values: add at the end only."""
+
+POSITION: Final = {dimension.name: i for i, dimension in enumerate(DIMENSIONS)}
+BY_FILTER_KEY: Final = {dimension.filter_key: dimension for dimension in DIMENSIONS}
+CAMPAIGN: Final = DIMENSIONS[POSITION["campaign"]]
+DOMAIN: Final = DIMENSIONS[POSITION["domain"]]
+SUBACCOUNT: Final = DIMENSIONS[POSITION["subaccount"]]
+SUBJECT: Final = DIMENSIONS[POSITION["subject-campaign"]]
+PRIMARY: Final = "0"
+_SUBACCOUNT = POSITION[SUBACCOUNT.name]
+
+LISTED: Final = tuple(each for each in DIMENSIONS if each is not SUBACCOUNT)
+"""Dimensions whose values can be listed."""
+
+EVENT_COUNTERS: Final = {
+    "injection": "i",
+    "delivery": "d",
+    "delay": "y",
+    "bounce": "b",
+    "out_of_band": "ob",
+    "spam_complaint": "sc",
+    "policy_rejection": "pr",
+    "generation_failure": "gf",
+    "generation_rejection": "gr",
+    "open": "o",
+    "initial_open": "io",
+    "click": "c",
+    "amp_open": "ao",
+    "amp_initial_open": "aio",
+    "amp_click": "ac",
+    "list_unsubscribe": "lu",
+    "link_unsubscribe": "ku",
+    "sms_status": "ss",
+}
+"""The counter of each type of event that searches find; every event of a type is counted."""
+
+PLACEMENTS: Final = {
+    "inbox_panel": "x0",
+    "spam_panel": "x1",
+    "inbox_seed": "x2",
+    "spam_seed": "x3",
+    "inbox_seed_private": "x4",
+    "spam_seed_private": "x5",
+    "inbox_seed_virtual": "x6",
+    "spam_seed_virtual": "x7",
+    "moved_to_inbox": "x8",
+    "moved_to_spam": "x9",
+}
+"""What seeds and panels tell of where messages end up. An event of such a type counts once, in the
+metric of its name, and no event of this kind is stored."""
+
+#: Opens and clicks that are the first of their kind for their message
+UNIQUE_OPEN: Final = "uo"
+UNIQUE_INITIAL_OPEN: Final = "ui"
+UNIQUE_CONFIRMED: Final = "uc"
+UNIQUE_CLICK: Final = "uk"
+#: A link that was not followed before from its message
+RAW_CLICK: Final = "rk"
+#: Before the code of a counter of opens: the same without those that a machine made in advance
+NONPREFETCHED: Final = "n"
+#: Deliveries and delays of the first attempt
+FIRST_DELIVERY: Final = "d1"
+FIRST_DELAY: Final = "y1"
+VOLUME: Final = "vol"
+FIRST_DELIVERY_TIME: Final = "t1"
+LATER_DELIVERY_TIME: Final = "t2"
+
+CATEGORY_COUNTERS: Final = {
+    "Undetermined": "bu",
+    "Hard": "bh",
+    "Soft": "bs",
+    "Block": "bb",
+    "Admin": "ba",
+}
+
+_SUMS: Final = {
+    "count_targeted": "i pr gf gr",
+    "count_injected": "i",
+    "count_sent": "d b",
+    "count_accepted": "d -ob",
+    "count_delivered": "d",
+    "count_delivered_first": "d1",
+    "count_delivered_subsequent": "d -d1",
+    "count_rendered": "o",
+    "count_nonprefetched_rendered": "no",
+    "count_initial_rendered": "io",
+    "count_nonprefetched_initial_rendered": "nio",
+    "count_unique_rendered": "uo",
+    "count_nonprefetched_unique_rendered": "nuo",
+    "count_unique_initial_rendered": "ui",
+    "count_nonprefetched_unique_initial_rendered": "nui",
+    "count_unique_confirmed_opened": "uc",
+    "count_nonprefetched_unique_confirmed_opened": "nuc",
+    "count_clicked": "c ac",
+    "count_unique_clicked": "uk",
+    "count_unsubscribe": "lu ku",
+    "count_bounce": "b ob",
+    "count_hard_bounce": "bh",
+    "count_soft_bounce": "bs",
+    "count_block_bounce": "bb",
+    "count_admin_bounce": "ba",
+    "count_undetermined_bounce": "bu",
+    "count_inband_bounce": "b",
+    "count_outofband_bounce": "ob",
+    "count_rejected": "pr gf gr",
+    "count_policy_rejection": "pr",
+    "count_generation_failed": "gf",
+    "count_generation_rejection": "gr",
+    "count_delayed": "y",
+    "count_delayed_first": "y1",
+    "total_msg_volume": "vol",
+    "total_delivery_time_first": "t1",
+    "total_delivery_time_subsequent": "t2",
+    "count_spam_complaint": "sc",
+    **{f"count_{name}": code for name, code in PLACEMENTS.items()},
+}
+
+METRICS: Final = frozenset(_SUMS)
+"""The metrics of spec 2.13."""
+
+RAW_CLICKED: Final = "count_raw_clicked"
+
+#: Those of reports about bounces, links and attempts
+BOUNCE_METRICS: Final = frozenset(
+    ("count_bounce", "count_inband_bounce", "count_outofband_bounce", "count_admin_bounce")
+)
+CLICK_METRICS: Final = frozenset(("count_clicked", RAW_CLICKED))
+ATTEMPT_METRICS: Final = frozenset(("count_delivered",))
+
+
+def _terms(text: str) -> tuple[tuple[str, int], ...]:
+    return tuple((term.lstrip("-"), -1 if term[0] == "-" else 1) for term in text.split())
+
+
+_TERMS: Final = {name: _terms(text) for name, text in (_SUMS | {RAW_CLICKED: RAW_CLICK}).items()}
+
+
+def metric(name: str, counts: Mapping[str, int]) -> int:
+    """Return the metric ``name`` of what was counted."""
+    return sum(sign * counts.get(code, 0) for code, sign in _TERMS[name])
+
+
+def add(counts: Counts, more: Mapping[str, int]) -> None:
+    """Add ``more`` to ``counts``."""
+    for code, number in more.items():
+        counts[code] = counts.get(code, 0) + number
+
+
+def values_of(event: Mapping[str, Any]) -> Values:
+    """Return an event's value in each dimension.
+
+    The primary account is subaccount 0. Subjects are told apart for placements only, since only
+    those can be asked for by subject (spec 4.11). What came from outside may be of any length.
+    """
+    found = [str(event.get(dimension.field) or "")[:LONGEST] for dimension in DIMENSIONS]
+    subaccount = found[_SUBACCOUNT]
+    found[_SUBACCOUNT] = subaccount if subaccount.isdecimal() else PRIMARY
+    if event["type"] not in PLACEMENTS:
+        found[POSITION["subject-campaign"]] = ""
+    return tuple(found)

@@ -1,0 +1,76 @@
+"""What a report is asked for: the parameters that its routes share (spec 4.11)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from chalicelib.core.errors import ApiError, invalid_params
+from chalicelib.core.fields import integer
+from chalicelib.core.http import Request
+from chalicelib.metrics import query_filters
+from chalicelib.metrics.filters import Filter, read_simple
+from chalicelib.metrics.model import METRICS
+from chalicelib.metrics.precision import PRECISIONS, Precision
+from chalicelib.metrics.window import Window, read_window
+
+DEFAULT_LIMIT: Final = 1000
+MOST_ROWS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One report: ``metrics`` in the order asked for, and at most ``limit`` rows."""
+
+    account_id: int
+    window: Window
+    filter: Filter
+    metrics: tuple[str, ...]
+    limit: int
+    order_by: str
+
+
+def read(
+    request: Request,
+    allowed: Collection[str] = METRICS,
+    *,
+    fixed: tuple[str, ...] = (),
+    precisions: Mapping[str, Precision] = PRECISIONS,
+) -> Asked:
+    """Read a request; raises 400. A report whose metrics are ``fixed`` takes no such parameter."""
+    query = request.query
+    metrics = fixed or _metrics(query, allowed)
+    window = read_window(query, precisions)
+    advanced = query.get("query_filters")
+    filter = query_filters.parse(advanced) if advanced else read_simple(query)
+    order_by = query.get("order_by") or metrics[0]
+    if order_by not in metrics:
+        raise invalid_params("order_by must be one of the metrics asked for")
+    limit = read_limit(query)
+    confined = filter.confined_to(request.caller.confined_to)
+    return Asked(request.caller.account_id, window, confined, metrics, limit, order_by)
+
+
+def read_limit(query: Mapping[str, str]) -> int:
+    """Read how many rows are wanted at most; raises 400."""
+    return integer(query, "limit", DEFAULT_LIMIT, 1, MOST_ROWS)
+
+
+def _metrics(query: Mapping[str, str], allowed: Collection[str]) -> tuple[str, ...]:
+    delimiter = query.get("delimiter") or ","
+    names = [name for text in query.get("metrics", "").split(delimiter) if (name := text.strip())]
+    if not names:
+        raise ApiError(
+            400,
+            "required parameter missing",
+            code="1401",
+            description="metrics is required",
+            param="metrics",
+        )
+    for name in names:
+        if name not in allowed:
+            raise invalid_params(
+                f"metrics: {name[:100]!r} is not one of {', '.join(sorted(allowed))}"
+            )
+    return tuple(dict.fromkeys(names))

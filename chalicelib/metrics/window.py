@@ -1,0 +1,125 @@
+"""The span of time that a report is about, read from a query (spec 4.11).
+
+``from`` and ``to`` are times of day in the caller's time zone, without seconds. The report is about
+what happened from the beginning of ``from`` to before ``to``, rounded outward to whole buckets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+from chalicelib.core import clock
+from chalicelib.core.errors import ApiError, invalid_params
+from chalicelib.core.settings import settings
+from chalicelib.metrics.precision import PRECISIONS, Precision, buckets, ceiling
+
+_TIME = re.compile(r"(?:19|2\d)\d\d-\d\d-\d\dT\d\d:\d\d", re.ASCII)
+_DAY_SECONDS = 86_400
+
+Query = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Whole minutes since the epoch from ``start`` to before ``end``, both on bucket boundaries."""
+
+    start: int
+    end: int
+    precision: Precision
+    zone: tzinfo
+
+    def buckets(self) -> list[int]:
+        """Return where each bucket begins."""
+        return list(buckets(self.precision, self.start, self.end, self.zone))
+
+    def show(self, minute: int) -> str:
+        """Return a time as ISO 8601 with the offset that the zone has then."""
+        return datetime.fromtimestamp(minute * 60, self.zone).isoformat(timespec="seconds")
+
+
+def read_window(query: Query, precisions: Mapping[str, Precision] = PRECISIONS) -> Window:
+    """Read ``from``, ``to``, ``timezone`` and ``precision``; raises 400.
+
+    Without a precision it is the finest that may span the window. What is older than metrics are
+    kept, and more than a day ahead, is left out.
+    """
+    zone = _zone(query.get("timezone") or "UTC")
+    name = query.get("precision") or ""
+    if name and name not in precisions:
+        raise invalid_params(f"precision must be one of {', '.join(precisions)}")
+    if name and precisions[name].is_utc:
+        zone = UTC
+    length, start, end = _bounds(query, zone)
+    precision = _precision(name, length, precisions)
+    if precision.is_utc and zone is not UTC:
+        zone = UTC
+        length, start, end = _bounds(query, zone)
+    oldest = int(clock.now() - settings().metrics_retention) // 60
+    latest = int(clock.now() + _DAY_SECONDS) // 60
+    start = precision.floor(max(start, oldest), zone)
+    end = ceiling(precision, min(end, latest), zone)
+    return Window(start, max(start, end), precision, zone)
+
+
+def _bounds(query: Query, zone: tzinfo) -> tuple[timedelta, int, int]:
+    """Return how long the window is by clock or in fact, whichever is less, and its bounds."""
+    start = _time(query, "from", zone)
+    if start is None:
+        raise ApiError(
+            400,
+            "required parameter missing",
+            code="1401",
+            description="from is required",
+            param="from",
+        )
+    # A time that clocks show twice: the later one, so that the window is the longer one
+    end = (_time(query, "to", zone) or _now(zone)).replace(fold=1)
+    if start > end:
+        raise invalid_params("from must be before to")
+    length = min(end.replace(fold=0) - start, end.astimezone(UTC) - start.astimezone(UTC))
+    return length, int(start.timestamp()) // 60, -int(-end.timestamp() // 60)
+
+
+def _precision(name: str, length: timedelta, known: Mapping[str, Precision]) -> Precision:
+    if name:
+        longest = known[name].longest
+        if longest is not None and length > timedelta(minutes=longest):
+            hours = f"{longest // 60} hours"
+            raise invalid_params(f"the window of precision {name} is {hours} at most")
+        return known[name]
+    return next(_holding(length, known))
+
+
+def _holding(length: timedelta, known: Mapping[str, Precision]) -> Iterator[Precision]:
+    for precision in known.values():
+        if precision.longest is None or length <= timedelta(minutes=precision.longest):
+            yield precision
+
+
+def _time(query: Query, name: str, zone: tzinfo) -> datetime | None:
+    text = query.get(name)
+    if not text:
+        return None
+    try:
+        if not _TIME.fullmatch(text):
+            raise ValueError(text)
+        return datetime.fromisoformat(text).replace(tzinfo=zone)
+    except ValueError:
+        raise invalid_params(f"{name} must be a time such as 2026-01-31T09:05") from None
+
+
+def _now(zone: tzinfo) -> datetime:
+    return datetime.fromtimestamp(clock.now(), zone)
+
+
+def _zone(name: str) -> tzinfo:
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        raise invalid_params(f"timezone {name!r} is not known") from None

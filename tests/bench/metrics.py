@@ -1,0 +1,222 @@
+"""Metrics: what counting costs for each event, and what reports cost, on the local cloud.
+
+Reports are asked of an account that holds six months of counters, of 50 domains and 1,000
+campaigns, each of which is sent on ten days. The counters that the reports come across are written
+as folding would leave them: counting that many events here would take hours. Requests are counted
+at the client.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from chalicelib.core import clock, ids
+from chalicelib.core.dynamo import Item
+from chalicelib.core.http import Request
+from chalicelib.core.request import Caller
+from chalicelib.core.scope import Scope
+from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.metrics import counters, reports
+from chalicelib.metrics.fold import fold_pending
+from chalicelib.metrics.levels import DAY, HOUR, MINUTE, Level
+from chalicelib.metrics.model import BY_FILTER_KEY, CAMPAIGN, DOMAIN, METRICS
+from chalicelib.metrics.precision import SERIES
+from chalicelib.metrics.request import Asked, read
+from chalicelib.metrics.totals import totals
+from chalicelib.recording import ledger
+from chalicelib.recording.commit import commit
+from tests.bench.local_cloud import counted, local_cloud
+
+MOST_REQUESTS = 40
+MOST_REQUESTS_PER_EVENT = 0.05
+DOMAINS = [f"domain-{n:02d}.example" for n in range(50)]
+CAMPAIGNS = [f"campaign-{n:04d}" for n in range(1000)]
+HISTORY = 184
+LARGE, SMALL, BUSY = 1, 2, 3
+
+#: 10:07 of today, so that a window of 24 hours begins and ends within an hour
+NOW = datetime.now(UTC).replace(hour=10, minute=7, second=0, microsecond=0)
+_CODES = "i d d1 y y1 b bh bs ob sc o no io nio c uo nuo ui nui uc nuc uk lu vol t1 t2".split()  # noqa: SIM905
+_COUNTS = dict.fromkeys(_CODES, 123_456)
+
+
+def main() -> None:
+    """Run and print."""
+    with local_cloud(), clock.use(NOW.timestamp):
+        _measure_counting()
+        began = time.monotonic()
+        written = _fill()
+        print(f"-- reports; {written} counters written in {time.monotonic() - began:.0f} s")
+        _measure_reports()
+        _measure_combinations()
+
+
+def _measure_counting() -> None:
+    print("-- counting")
+    for account, recipients in ((SMALL, 500), (BUSY, 5_000)):
+        events = list(_bulk(account, recipients))
+        with counted() as made:
+            for start in range(0, len(events), 1000):
+                batch = events[start : start + 1000]
+                commit(batch, ledger.read(map(ledger.key_of, batch)))
+            recording = len(made.operations)
+            fold_pending()
+        each = len(made.operations) / len(events)
+        print(
+            f"{len(events):6} events of a bulk send to {len(DOMAINS)} domains: "
+            f"{recording} requests to record, {len(made.operations) - recording} to fold, "
+            f"{each:.4f} an event",
+            _verdict(each <= MOST_REQUESTS_PER_EVENT, f"at most {MOST_REQUESTS_PER_EVENT}"),
+        )
+    for title, query in (("unfiltered", {}), ("one campaign", {"campaigns": "bulk"})):
+        few, many = (_requests(account, reports.summary, query) for account in (SMALL, BUSY))
+        print(
+            f"report of the last hour, {title}: {few} requests after 1,000 events, {many} after "
+            f"10,000",
+            _verdict(few == many, "the same"),
+        )
+    with counted() as made:
+        begin = int((NOW - timedelta(days=10)).timestamp()) * 1000
+        number = totals(BUSY, None, None, begin, begin + 864_060_000, ["injection", "delivery"])
+    print(f"exact total of ten days: {len(made.operations)} requests, {number} events")
+
+
+def _bulk(account: int, recipients: int) -> Iterator[Event]:
+    """Yield injections and deliveries as chunks of a hundred recipients have them."""
+    transmission = ids.transmission_id()
+    shared = Sender(account, None, transmission, "rest", "bulk", "template").fields()
+    begin = clock.now_ms() - 120_000
+    for first in range(0, recipients, 100):
+        for kind in ("injection", "delivery"):
+            for index in range(first, first + 100):
+                about = recipient_fields(f"r{index}@{DOMAINS[index % 50]}", metadata={}, tags=[])
+                base = shared | about | {"message_id": ids.message_id(transmission, index)}
+                yield make(kind, base, begin + first * 10, attempt=1, num_retries="0")
+
+
+def _fill() -> int:
+    """Write the counters of six months; return how many."""
+    draw = random.Random(1)
+    minute = int(NOW.timestamp()) // 60
+    today = DAY.bucket(minute)
+    days = range(today - HISTORY, today + 1)
+    hours = range(HOUR.bucket(minute - 31 * 1440) - 24, HOUR.bucket(minute) + 1)
+    minutes = range(minute - 1440 - 60, minute)
+    items = list(_items(DAY, days, "domain", DOMAINS))
+    items += _items(HOUR, [*hours[:48], *hours[-48:]], "domain", DOMAINS[1:])
+    items += _items(MINUTE, [*minutes[:120], *minutes[-60:]], "domain", DOMAINS[1:])
+    for name in CAMPAIGNS[1:]:
+        begin = today - draw.randrange(10, HISTORY)
+        items += _items(DAY, range(begin, begin + 10), "campaign", [name])
+    for dimension, value in (("all", ""), ("domain", DOMAINS[0]), ("campaign", CAMPAIGNS[0])):
+        if dimension != "domain":
+            items += _items(DAY, days, dimension, [value])
+        items += _items(HOUR, hours, dimension, [value])
+        items += _items(MINUTE, minutes, dimension, [value])
+    counters.table.write_all(items)
+    return len(items)
+
+
+def _items(
+    level: Level, buckets: Sequence[int], dimension: str, values: Sequence[str]
+) -> Iterator[Item]:
+    for bucket in buckets:
+        for value in values:
+            pk, sk = counters.key_of(LARGE, dimension, level, bucket, value)
+            yield {"pk": pk, "sk": sk, "seq": 1, "expires": 2**33, **_COUNTS}
+
+
+def _measure_reports() -> None:
+    windows = {
+        "24 hours by minute": {"precision": "1min", "days": 1},
+        "31 days by hour": {"precision": "hour", "days": 31},
+        "6 months by day": {"precision": "day", "days": HISTORY},
+    }
+    filters: dict[str, dict[str, str]] = {
+        "unfiltered": {},
+        "one campaign": {"campaigns": CAMPAIGNS[0]},
+        "one domain": {"domains": DOMAINS[0]},
+    }
+    for title, window in windows.items():
+        for name, query in filters.items():
+            _report(f"{title}, {name}: summary", reports.summary, query, **window)
+            _report(f"{title}, {name}: time-series", reports.over_time, query, **window)
+        _report(
+            f"{title}, by domain", lambda asked: reports.by_dimension(asked, DOMAIN), {}, **window
+        )
+
+
+def _report(
+    title: str, report: Callable[[Asked], Any], query: dict[str, str], **window: Any
+) -> None:
+    began = time.monotonic()
+    requests = _requests(LARGE, report, query, **window)
+    seconds = time.monotonic() - began
+    verdict = _verdict(requests <= MOST_REQUESTS, f"at most {MOST_REQUESTS}")
+    print(f"{title}: {requests} requests, {seconds * 1000:.0f} ms {verdict}")
+
+
+def _measure_combinations() -> None:
+    """Print what combining two dimensions reads, with few combinations and with ten times more."""
+    print("-- combinations of dimensions, in one day")
+    today = DAY.bucket(int(NOW.timestamp()) // 60) - 1
+    for account, campaigns in ((10, 20), (11, 200)):
+        items = []
+        for campaign in CAMPAIGNS[:campaigns]:
+            for domain in DOMAINS:
+                values = [domain, campaign, *[""] * (len(BY_FILTER_KEY) - 2)]
+                pk = counters.partition(account, "tuples", DAY, today // DAY.apart)
+                label = str(values).replace("'", '"')
+                sk = f"{campaign}\n{today:08d}\n{domain}"
+                item = {"pk": pk, "sk": sk, "label": label, "seq": 1, "expires": 2**33}
+                items.append(item | _COUNTS)
+        counters.table.write_all(items)
+        for name, query in (
+            ("one domain by campaign", {"domains": DOMAINS[0]}),
+            ("one campaign by domain", {"campaigns": CAMPAIGNS[0]}),
+        ):
+            by = CAMPAIGN if "domains" in query else DOMAIN
+            made = _requests(
+                account,
+                lambda asked, by=by: reports.by_dimension(asked, by),  # type: ignore[misc]
+                query,
+                precision="day",
+                days=2,
+            )
+            print(f"{len(items):6} combinations, {name}: {made} requests")
+
+
+def _requests(
+    account: int,
+    report: Callable[[Asked], Any],
+    query: dict[str, str],
+    *,
+    precision: str = "1min",
+    days: float = 1 / 24,
+) -> int:
+    """Return how many requests a report of all metrics takes."""
+    start = NOW - timedelta(days=days)
+    given = {
+        "from": f"{start:%Y-%m-%dT%H:%M}",
+        "to": f"{NOW:%Y-%m-%dT%H:%M}",
+        "precision": precision,
+        "metrics": ",".join(sorted(METRICS)),
+        **query,
+    }
+    caller = Caller(Scope(account, None), "bench", frozenset())
+    asked = read(Request(query=given, authenticated=caller), precisions=SERIES)
+    with counted() as made:
+        report(asked)
+    return len(made.operations)
+
+
+def _verdict(holds: bool, bar: str) -> str:
+    return f"[{'holds' if holds else 'FAILS'}: {bar}]"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from chalicelib.metrics.counting import MAIN
+from chalicelib.metrics.delta import Delta
+from chalicelib.metrics.model import values_of
+from tests.unit.metrics.examples import mail, random_events
+
+MINUTE = 60_000
+
+
+def counts(delta: Delta) -> dict[object, dict[str, int]]:
+    return {cell: dict(found) for cell, found in delta.cells()}
+
+
+def delta_of(*events: dict[str, object]) -> Delta:
+    found = Delta()
+    for event in events:
+        found.add(event)
+    return found
+
+
+def test_events_of_a_minute_and_the_same_values_share_their_numbers() -> None:
+    letter = mail(1, campaign="spring")
+    found = delta_of(
+        letter.event("injection", 5 * MINUTE),
+        letter.event("injection", 6 * MINUTE - 1),
+        letter.event("injection", 6 * MINUTE),
+        mail(1).event("injection", 5 * MINUTE),
+    )
+    numbers = {(cell.minute, cell.values[1]): each for cell, each in found.cells()}
+    assert numbers == {(5, "spring"): {"i": 2}, (6, "spring"): {"i": 1}, (5, ""): {"i": 1}}
+
+
+def test_packed_deltas_merge_into_their_sum() -> None:
+    events = random_events(1, 3, 60, 0, 10 * MINUTE)
+    whole = delta_of(*events)
+    parts = [delta_of(*events[i : i + 7]).pack() for i in range(0, 60, 7)]
+    assert counts(Delta.merged(parts)) == counts(whole)
+    assert counts(Delta.merged([whole.pack()])) == counts(whole)
+
+
+def test_a_delta_without_counts_is_false() -> None:
+    assert not Delta()
+    assert not delta_of(mail(1).event("relay_delivery", 0))
+    assert delta_of(mail(1).event("injection", 0))
+
+
+def test_a_thousand_events_of_one_campaign_pack_to_little() -> None:
+    events = [mail(1, n, campaign="spring").event("injection", n) for n in range(1000)]
+    assert len(delta_of(*events).pack()) < 200
+
+
+def test_half_a_surrogate_pair_does_not_stop_counting() -> None:
+    event = mail(1).event("click", 0, target_link_name="\ud83d", target_link_url="https://a.test")
+    (label,) = (c.label for c, _ in Delta.merged([delta_of(event).pack()]).cells() if c.facet)
+    assert label == "?"
+
+
+def test_cells_hold_the_values_of_their_events() -> None:
+    event = mail(1, domain="gmail.com").event("injection", 0)
+    ((cell, _),) = delta_of(event).cells()
+    assert (cell.values, cell.facet, cell.label) == (values_of(event), MAIN, "")
+
+
+def test_a_delta_too_large_for_an_item_is_packed_in_parts() -> None:
+    whole = delta_of(*random_events(1, 4, 80, 0, 90 * MINUTE))
+    limit = len(whole.pack()) // 3
+    parts = list(whole.pack_in_parts(limit))
+    assert len(parts) > 3
+    assert max(map(len, parts)) <= limit
+    assert counts(Delta.merged(parts)) == counts(whole)
+    assert list(whole.pack_in_parts(10**6)) == [whole.pack()]
+    assert len(list(whole.pack_in_parts(1))) == len(counts(whole))

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.core.errors import ApiError
+from chalicelib.metrics.filters import Filter, Group, read_simple, term
+from chalicelib.metrics.model import DIMENSIONS, POSITION, Values
+
+
+def values(**known: str) -> Values:
+    return tuple(known.get(each.filter_key, "") for each in DIMENSIONS)
+
+
+def test_no_filter_lets_everything_pass() -> None:
+    assert read_simple({"from": "x", "metrics": "y"}) == Filter()
+    assert Filter().holds(values(domains="x.test"))
+    assert Filter().positions == frozenset()
+
+
+@pytest.mark.parametrize("filter_key", [each.filter_key for each in DIMENSIONS])
+@pytest.mark.spec("4.11-t5")
+def test_every_dimension_has_its_simple_filter(filter_key: str) -> None:
+    found = read_simple({filter_key: "1, 2"})
+    assert found.holds(values(**{filter_key: "2"}))
+    assert not found.holds(values(**{filter_key: "3"}))
+    assert not found.holds(values(**{filter_key: "1, 2"}))
+
+
+@pytest.mark.spec("4.11-t5")
+def test_all_simple_filters_must_be_met() -> None:
+    found = read_simple({"campaigns": "a,b", "domains": "x.test"})
+    assert found.holds(values(campaigns="b", domains="x.test"))
+    assert not found.holds(values(campaigns="b", domains="y.test"))
+
+
+@pytest.mark.spec("4.11-t3")
+def test_the_delimiter_may_be_another() -> None:
+    found = read_simple({"campaigns": "a,b;c", "delimiter": ";"})
+    assert found.holds(values(campaigns="a,b"))
+    assert found.holds(values(campaigns="c"))
+    assert not found.holds(values(campaigns="a"))
+
+
+def test_host_names_are_alike_in_any_case() -> None:
+    assert read_simple({"domains": "X.Test"}).holds(values(domains="x.test"))
+    assert not read_simple({"campaigns": "A"}).holds(values(campaigns="a"))
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "1,two"])
+def test_subaccounts_are_numbers(text: str) -> None:
+    with pytest.raises(ApiError, match="subaccounts"):
+        read_simple({"subaccounts": text})
+
+
+@pytest.mark.parametrize(
+    ("comparator", "passing", "failing"),
+    [
+        ("eq", "spring", "spring-sale"),
+        ("notEq", "spring-sale", "spring"),
+        ("like", "late-spring-sale", "autumn"),
+        ("notLike", "autumn", "spring-sale"),
+    ],
+)
+@pytest.mark.spec("4.11-r4")
+def test_comparators(comparator: str, passing: str, failing: str) -> None:
+    found = Filter((Group((term("campaigns", comparator, ["spring", "unheard of"]),)),))
+    assert found.holds(values(campaigns=passing))
+    assert not found.holds(values(campaigns=failing))
+
+
+@pytest.mark.spec("4.11-r2")
+@pytest.mark.spec("4.11-r3")
+def test_groups_combine_with_and_and_their_terms_as_they_say() -> None:
+    campaign, domain = term("campaigns", "eq", ["a"]), term("domains", "eq", ["x.test"])
+    either = Group((campaign, domain), any=True)
+    both = Group((campaign, domain))
+    assert Filter((either,)).holds(values(campaigns="a"))
+    assert Filter((either,)).holds(values(domains="x.test"))
+    assert not Filter((both,)).holds(values(campaigns="a"))
+    assert not Filter((either, both)).holds(values(campaigns="a"))
+    assert Filter((either, both)).holds(values(campaigns="a", domains="x.test"))
+
+
+def test_the_only_values_are_told_where_they_are_enumerated() -> None:
+    position = POSITION["campaign"]
+    a_or_b, b_or_c = term("campaigns", "eq", ["a", "b"]), term("campaigns", "eq", ["b", "c"])
+    unlike, domain = term("campaigns", "notEq", ["a"]), term("domains", "eq", ["x.test"])
+    assert Filter((Group((a_or_b, domain)),)).only(position) == {"a", "b"}
+    assert Filter((Group((a_or_b,)), Group((b_or_c,)))).only(position) == {"b"}
+    assert Filter((Group((a_or_b,), any=True),)).only(position) == {"a", "b"}
+    assert Filter((Group((a_or_b, domain), any=True),)).only(position) is None
+    assert Filter((Group((unlike,)),)).only(position) is None
+
+
+def test_a_filter_can_be_confined_to_a_subaccount() -> None:
+    found = read_simple({"subaccounts": "7,8"}).confined_to(8)
+    assert found.holds(values(subaccounts="8"))
+    assert not found.holds(values(subaccounts="7"))
+    assert Filter().confined_to(None) == Filter()

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.metrics.levels import DAY, HOUR, LEVELS, MINUTE, Span, coarsest_for, spans
+
+minutes = st.integers(0, 10 * 1440)
+
+
+@settings(deadline=None)
+@given(minutes, minutes, st.sampled_from(LEVELS))
+def test_spans_are_the_window_and_nothing_else(start: int, length: int, coarsest: object) -> None:
+    found = list(spans(start, start + length, coarsest))  # type: ignore[arg-type]
+    covered = [
+        minute
+        for span in found
+        for minute in range(span.first * span.level.minutes, span.end * span.level.minutes)
+    ]
+    assert covered == list(range(start, start + length))
+
+
+@settings(deadline=None)
+@given(minutes, minutes)
+def test_a_window_takes_few_spans_and_its_ends_are_short(start: int, length: int) -> None:
+    found = list(spans(start, start + length))
+    assert len(found) <= 5
+    for span in found:
+        if span.level is MINUTE:
+            assert span.end - span.first < 120
+        if span.level is HOUR:
+            assert span.end - span.first < 48
+
+
+def test_a_whole_day_is_one_bucket() -> None:
+    assert list(spans(1440, 2880)) == [Span(DAY, 1, 2)]
+    assert list(spans(1440, 2880, HOUR)) == [Span(HOUR, 24, 48)]
+
+
+def test_an_empty_window_takes_nothing() -> None:
+    assert list(spans(77, 77)) == []
+    assert list(spans(1440, 1440)) == []
+
+
+def test_the_coarsest_level_is_the_one_at_whose_boundaries_all_times_lie() -> None:
+    assert coarsest_for(0, 1440, 2880) is DAY
+    assert coarsest_for(60, 1440) is HOUR
+    assert coarsest_for(60, 95) is MINUTE
+    assert coarsest_for() is DAY

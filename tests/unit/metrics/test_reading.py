@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.core import dynamo
+from chalicelib.metrics import counters, pending, reading
+from chalicelib.metrics.counting import BOUNCES, DELAYS
+from chalicelib.metrics.delta import Delta
+from chalicelib.metrics.filters import Filter, read_simple
+from chalicelib.metrics.fold import fold_pending
+from chalicelib.metrics.levels import DAY, HOUR, MINUTE, spans
+from chalicelib.metrics.model import CAMPAIGN, DOMAIN
+from chalicelib.metrics.query_filters import parse
+from chalicelib.metrics.reading import rows, source_of
+from tests.fake_cloud import aws_requests
+from tests.unit.metrics.examples import mail
+
+DAYS = 20_486
+#: A minute of a day that is not the first of a partition
+NOON = DAYS * 1440 + 720
+
+UNLIKE = parse('{"groupings":[{"AND":{"domains":{"notEq":["x.test"]}}}]}')
+
+
+@pytest.mark.parametrize(
+    ("filter", "by", "facet", "name", "keys"),
+    [
+        (Filter(), (), "", "all", ("",)),
+        (Filter(), (DOMAIN,), "", "domain", None),
+        (read_simple({"domains": "a.test,b.test"}), (), "", "domain", ["a.test", "b.test"]),
+        (read_simple({"domains": "a.test"}), (DOMAIN,), "", "domain", ["a.test"]),
+        (UNLIKE, (DOMAIN,), "", "domain", None),
+        (read_simple({"domains": "a.test"}), (CAMPAIGN,), "", "tuples", None),
+        (read_simple({"campaigns": "b,a"}), (DOMAIN,), "", "tuples", ["a", "b"]),
+        (Filter(), (), BOUNCES, "bounce", None),
+        (Filter(), (DOMAIN,), BOUNCES, "bounce-tuples", None),
+        (read_simple({"campaigns": "a"}), (), DELAYS, "delay-tuples", ["a"]),
+    ],
+)
+def test_the_smallest_partitions_that_can_answer_are_read(
+    filter: Filter, by: tuple[object, ...], facet: str, name: str, keys: object
+) -> None:
+    source = source_of(filter, by, facet)  # type: ignore[arg-type]
+    assert (source.name, source.keys) == (name, keys)
+
+
+@pytest.fixture
+def counted(cloud: None) -> None:
+    """Mail of two campaigns to three domains at noon, and of one campaign an hour later."""
+    delta = Delta()
+    for campaign in ("a", "b"):
+        for domain in ("x.test", "y.test", "z.test"):
+            letter = mail(1, campaign=campaign, domain=domain)
+            delta.add(letter.event("injection", NOON * 60_000))
+    delta.add(mail(1, campaign="a").event("injection", (NOON + 60) * 60_000))
+    dynamo.transact(pending.additions(1, delta))
+    fold_pending()
+
+
+def number(filter: Filter, start: int = NOON, end: int = NOON + 1) -> int:
+    return sum(row.counts["i"] for row in rows(1, list(spans(start, end)), filter))
+
+
+@pytest.mark.usefixtures("counted")
+def test_rows_are_those_of_the_spans_and_the_filter() -> None:
+    assert number(Filter()) == 6
+    assert number(Filter(), NOON, NOON + 61) == 7
+    assert number(Filter(), NOON - 9, NOON) == 0
+    assert number(read_simple({"campaigns": "a"}), DAYS * 1440, (DAYS + 1) * 1440) == 4
+    assert number(read_simple({"campaigns": "a,b", "domains": "y.test"})) == 2
+    assert number(UNLIKE) == 4
+    assert number(read_simple({"domains": "unheard.test"})) == 0
+    nobody = (
+        '{"groupings":[{"AND":{"domains":{"eq":["x.test"]}}},{"AND":{"domains":{"eq":["y"]}}}]}'
+    )
+    assert number(parse(nobody)) == 0
+    assert sum(row.counts["i"] for row in rows(2, list(spans(NOON, NOON + 1)), Filter())) == 0
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_row_says_where_it_belongs() -> None:
+    (row,) = rows(1, list(spans(NOON, NOON + 1)), read_simple({"domains": "x.test"}))
+    assert (row.minute, row.values[0], row.label) == (NOON, "x.test", "")
+    both = read_simple({"domains": "x.test", "campaigns": "a"})
+    (row,) = rows(1, list(spans(NOON, NOON + 60)), both)
+    assert (row.level, row.minute, row.values[:2]) == (HOUR, NOON, ("x.test", "a"))
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize(("names", "operation"), [(20, "BatchGetItem"), (21, "Query")])
+def test_a_few_named_values_are_read_by_key_and_many_by_time(names: int, operation: str) -> None:
+    named = ["x.test", *(f"{n}.test" for n in range(names - 1))]
+    span = list(spans(DAYS * 1440, (DAYS + 1) * 1440))
+    with aws_requests() as made:
+        (row,) = rows(1, span, read_simple({"domains": ",".join(named)}))
+    assert row.counts["i"] == 3
+    assert [each.operation for each in made] == [operation]
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_few_named_values_are_read_by_time_where_keys_would_be_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading, "MOST_KEYS", 10)
+    minutes = list(spans(NOON - 10, NOON + 1, MINUTE))
+    with aws_requests() as made:
+        assert len(list(rows(1, minutes, read_simple({"domains": "x.test"})))) == 1
+    assert [each.operation for each in made] == ["Query", "Query"]
+
+
+@pytest.mark.usefixtures("counted")
+def test_combinations_are_read_by_campaign_if_any_are_named() -> None:
+    span = list(spans(DAYS * 1440, (DAYS + 1) * 1440))
+    for query, most in (({"campaigns": "a"}, 3), ({"campaigns": "a,b"}, 6), ({}, 6)):
+        with aws_requests() as made:
+            list(rows(1, span, read_simple(query), [DOMAIN, CAMPAIGN]))
+        assert len(made) == max(1, len(query.get("campaigns", "").split(",")))
+        assert len(list(rows(1, span, read_simple(query), [DOMAIN, CAMPAIGN]))) == most
+
+
+@pytest.mark.usefixtures("cloud")
+@pytest.mark.parametrize(
+    ("days", "most"),
+    [(1, 1), (31, 2), (184, 3)],
+)
+def test_a_long_window_takes_few_requests(days: int, most: int) -> None:
+    with aws_requests() as made:
+        list(rows(1, list(spans(NOON + 7, NOON + 7 + days * 1440)), Filter()))
+    assert len(made) <= most
+
+
+def test_partitions_are_named_by_what_they_hold() -> None:
+    assert counters.partition(1, "domain", DAY, 7) == "1#domain#day#7"
+    assert counters.tuples_of("") == "tuples"
+    assert counters.tuples_of(BOUNCES) == "bounce-tuples"

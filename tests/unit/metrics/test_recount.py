@@ -1,0 +1,337 @@
+"""What the API answers is what counting the recorded events once more comes to."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chalicelib.events.model import Event
+from chalicelib.metrics.fold import fold_pending
+from chalicelib.metrics.model import EVENT_COUNTERS
+from chalicelib.metrics.totals import totals
+from tests.unit.calling import Client
+from tests.unit.metrics import examples, recount
+from tests.unit.metrics.examples import random_events, record
+from tests.unit.metrics.recount import Happened, happened, passes
+from tests.unit.people import make_account, make_key
+
+pytestmark = pytest.mark.usefixtures("local_cloud")
+
+ACCOUNTS = itertools.count(100)
+PATH = "/api/v1/metrics/deliverability"
+#: The last days before today: nothing of them has expired
+TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+BEGIN = TODAY - timedelta(days=3)
+ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe")
+DIVISIONS = {
+    "domain": ("domains", "domain"),
+    "campaign": ("campaigns", "campaign_id"),
+    "template": ("templates", "template_id"),
+    "sending-ip": ("sending_ips", "sending_ip"),
+    "ip-pool": ("ip_pools", "ip_pool"),
+    "subaccount": ("subaccounts", "subaccount_id"),
+    "mailbox-provider": ("mailbox_providers", "mailbox_provider"),
+    "subject-campaign": ("subject_campaigns", "subject_campaign"),
+}
+
+values = {
+    "domains": st.sampled_from(examples.DOMAINS),
+    "campaigns": st.sampled_from((*examples.CAMPAIGNS[1:], "unknown")),
+    "subaccounts": st.sampled_from(("0", "7", "12")),
+    "mailbox_providers": st.sampled_from(("Gmail", "Yahoo")),
+    "subject_campaigns": st.sampled_from(("Subject 0", "Subject 1")),
+    "sending_ips": st.sampled_from(("192.0.2.1", "192.0.2.2")),
+}
+keys = st.sampled_from(sorted(values))
+
+
+@st.composite
+def simple_filters(draw: st.DrawFn) -> dict[str, str]:
+    chosen = draw(st.sets(keys, max_size=2))
+    return {key: ",".join(draw(st.sets(values[key], min_size=1, max_size=2))) for key in chosen}
+
+
+@st.composite
+def advanced_filters(draw: st.DrawFn) -> dict[str, str]:
+    groups = []
+    for _ in range(draw(st.integers(1, 2))):
+        filters = {
+            key: {
+                draw(st.sampled_from(("eq", "notEq", "like", "notLike"))): [
+                    text[:5] if draw(st.booleans()) and len(text) > 2 else text + "   "[len(text) :]
+                    for text in draw(st.sets(values[key], min_size=1, max_size=2))
+                ]
+            }
+            for key in draw(st.sets(keys, min_size=1, max_size=2))
+        }
+        groups.append({draw(st.sampled_from(("AND", "OR"))): filters})
+    return {"query_filters": json.dumps({"groupings": groups})}
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> tuple[dict[str, str], datetime, datetime]:
+    """Draw parameters, and the window that they stand for."""
+    zone = ZoneInfo(draw(st.sampled_from(ZONES)))
+    precision, minutes = draw(
+        st.sampled_from([("1min", 1), ("5min", 5), ("15min", 15), ("hour", 60), ("day", 1440)])
+    )
+    longest = {"1min": 24, "5min": 24, "15min": 48}.get(precision, 96)
+    start = BEGIN.replace(tzinfo=None) + timedelta(minutes=draw(st.integers(0, 3 * 1440)))
+    end = start + timedelta(minutes=draw(st.integers(1, longest * 60)))
+    parameters = {
+        "from": f"{start:%Y-%m-%dT%H:%M}",
+        "to": f"{end:%Y-%m-%dT%H:%M}",
+        "timezone": zone.key,
+        "precision": precision,
+    }
+    if precision == "day":
+        zone = ZoneInfo("UTC")
+    low = start - timedelta(minutes=(start.hour * 60 + start.minute) % minutes)
+    high = end + timedelta(minutes=-(end.hour * 60 + end.minute) % minutes)
+    return parameters, low.replace(tzinfo=zone), high.replace(tzinfo=zone)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An account's client, and what happened to its mail."""
+
+    client: Client
+    found: list[Happened]
+
+    def __repr__(self) -> str:
+        return f"Counted({len(self.found)} events)"
+
+
+@pytest.fixture(scope="module")
+def counted(local_cloud: None) -> Counted:
+    """An account whose events were recorded in several batches, some of them twice."""
+    account = next(ACCOUNTS)
+    make_account(account)
+    client = make_key(account)
+    events = random_events(account, 5, 160, ms(BEGIN), ms(TODAY + timedelta(days=1)))
+    for start in range(0, len(events), 40):
+        record(events[start : start + 40])
+        if start == 80:
+            fold_pending()
+            record(events[start - 20 : start + 20])
+    fold_pending()
+    return Counted(client, happened(events))
+
+
+def ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+def get(client: Client, path: str, query: dict[str, Any]) -> Any:
+    return client.get(f"{path}?{urlencode(query)}").results
+
+
+def within(found: list[Happened], low: datetime, high: datetime) -> list[Happened]:
+    return [each for each in found if ms(low) <= each.event["timestamp"] < ms(high)]
+
+
+quick = settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@quick
+@given(window=windows(), filters=simple_filters() | advanced_filters())
+@pytest.mark.spec("4.11-t12")
+@pytest.mark.spec("4.11-t5")
+@pytest.mark.spec("4.11-t6")
+@pytest.mark.spec("4.11-t7")
+@pytest.mark.spec("4.11-r2")
+def test_a_summary_is_what_the_events_come_to(
+    counted: Counted,
+    window: tuple[dict[str, str], datetime, datetime],
+    filters: dict[str, str],
+) -> None:
+    client, found = counted.client, counted.found
+    parameters, low, high = window
+    (shown,) = get(client, PATH, parameters | filters | {"metrics": ",".join(recount.METRICS)})
+    mine = [each for each in within(found, low, high) if passes(each, filters)]
+    assert shown == {name: recount.metric(name, mine) for name in recount.METRICS}
+
+
+@quick
+@given(
+    window=windows(),
+    filters=simple_filters() | advanced_filters(),
+    division=st.sampled_from(sorted(DIVISIONS)),
+)
+@pytest.mark.spec("4.11-t13")
+def test_every_division_is_what_the_events_come_to(
+    counted: Counted,
+    window: tuple[dict[str, str], datetime, datetime],
+    filters: dict[str, str],
+    division: str,
+) -> None:
+    client, found = counted.client, counted.found
+    parameters, low, high = window
+    names = ("count_targeted", "count_unique_clicked", "count_inbox_seed", "total_msg_volume")
+    query = parameters | filters | {"metrics": ",".join(names)}
+    rows = get(client, f"{PATH}/{division}", query)
+    filter_key, key = DIVISIONS[division]
+    mine = [each for each in within(found, low, high) if passes(each, filters)]
+    expected = [
+        {name: recount.metric(name, own) for name in names}
+        | {key: int(value) if key == "subaccount_id" else value}
+        for value in {each.value(filter_key) for each in mine} - {""}
+        for own in [[each for each in mine if each.value(filter_key) == value]]
+    ]
+    assert sorted(rows, key=str) == sorted(
+        [{name: row[name] for name in (key, *names)} for row in expected], key=str
+    )
+    assert [row["count_targeted"] for row in rows] == sorted(
+        (row["count_targeted"] for row in expected), reverse=True
+    )
+
+
+@quick
+@given(window=windows(), filters=simple_filters())
+@pytest.mark.spec("4.11-t14")
+def test_a_series_adds_up_to_what_the_events_come_to(
+    counted: Counted,
+    window: tuple[dict[str, str], datetime, datetime],
+    filters: dict[str, str],
+) -> None:
+    client, found = counted.client, counted.found
+    parameters, low, high = window
+    names = ("count_injected", "count_rendered", "count_accepted")
+    query = parameters | filters | {"metrics": ",".join(names)}
+    rows = get(client, f"{PATH}/time-series", query)
+    begins = [datetime.fromisoformat(row["ts"]) for row in rows]
+    assert begins == sorted(begins)
+    assert begins[0] == low
+    mine = [each for each in within(found, low, high) if passes(each, filters)]
+    for row, begin, end in zip(rows, begins, [*begins[1:], high], strict=True):
+        own = within(mine, begin, end)
+        assert row == {name: recount.metric(name, own) for name in names} | {"ts": row["ts"]}
+
+
+REASON_REPORTS: dict[str, tuple[tuple[str, ...], str]] = {
+    "bounce-reason": (("bounce", "out_of_band"), "count_bounce,count_admin_bounce"),
+    "rejection-reason": (recount.REJECTIONS, "count_rejected"),
+    "delay-reason": (("delay",), "count_delayed,count_delayed_first"),
+    "link-name": (recount.CLICKS, "count_clicked,count_raw_clicked"),
+}
+
+
+@quick
+@given(
+    window=windows(),
+    filters=simple_filters(),
+    report=st.sampled_from(sorted(REASON_REPORTS)),
+    by_domain=st.booleans(),
+)
+@pytest.mark.spec("4.11-t15")
+@pytest.mark.spec("4.11-t16")
+@pytest.mark.spec("4.11-t18")
+@pytest.mark.spec("4.11-t19")
+@pytest.mark.spec("4.11-t20")
+@pytest.mark.spec("4.11-t21")
+@pytest.mark.spec("4.11-t22")
+def test_reasons_and_links_are_what_the_events_come_to(
+    counted: Counted,
+    window: tuple[dict[str, str], datetime, datetime],
+    filters: dict[str, str],
+    report: str,
+    by_domain: bool,
+) -> None:
+    client, found = counted.client, counted.found
+    parameters, low, high = window
+    kinds, names = REASON_REPORTS[report]
+    by_domain = by_domain and report != "link-name"
+    path = f"{PATH}/{report}/domain" if by_domain else f"{PATH}/{report}"
+    rows = get(client, path, parameters | filters | {"metrics": names})
+    mine = [e for e in within(found, low, high) if passes(e, filters) and e.kind in kinds]
+    expected: dict[tuple[Any, ...], list[Happened]] = {}
+    for each in mine:
+        expected.setdefault(_place(each.event, report, by_domain), []).append(each)
+    told = {
+        _shown_place(row, report, by_domain): [row[name] for name in names.split(",")]
+        for row in rows
+    }
+    assert told == {
+        place: [recount.metric(name, own) for name in names.split(",")]
+        for place, own in expected.items()
+    }
+
+
+REJECTED = {
+    "policy_rejection": "Policy Rejection",
+    "generation_rejection": "Generation Rejection",
+    "generation_failure": "Generation Failure",
+}
+
+
+def _place(event: Event, report: str, by_domain: bool) -> tuple[Any, ...]:
+    domain = event["recipient_domain"] if by_domain else None
+    if report == "link-name":
+        return event["target_link_name"], domain
+    if report == "bounce-reason":
+        number = int(event["bounce_class"])
+        return event["reason"], number if number != 77 else 1, domain
+    if report == "rejection-reason":
+        return event["reason"], REJECTED[event["type"]], domain
+    return event["reason"], domain
+
+
+def _shown_place(row: dict[str, Any], report: str, by_domain: bool) -> tuple[Any, ...]:
+    domain = row["domain"] if by_domain else None
+    if report == "link-name":
+        return row["link_name"], domain
+    if report == "bounce-reason":
+        return row["reason"], row["classification_id"], domain
+    if report == "rejection-reason":
+        return row["reason"], row["rejection_type"], domain
+    return row["reason"], domain
+
+
+@quick
+@given(
+    seed=st.integers(0, 10**6),
+    folds=st.sets(st.integers(0, 5)),
+    start=st.integers(0, 4 * 1440),
+    length=st.integers(0, 4 * 1440),
+    filter_key=st.sampled_from([None, "campaigns", "domains", "subaccounts"]),
+)
+def test_totals_are_exact_whatever_waits(
+    local_cloud: None,
+    seed: int,
+    folds: set[int],
+    start: int,
+    length: int,
+    filter_key: str | None,
+) -> None:
+    account = next(ACCOUNTS)
+    events = random_events(account, seed, 12, ms(BEGIN), ms(BEGIN + timedelta(days=4)))
+    for number in range(6):
+        record(events[2 * number : 2 * number + 2])
+        if number in folds:
+            fold_pending()
+    low = BEGIN + timedelta(minutes=start)
+    high = low + timedelta(minutes=length)
+    types = ["injection", "open", "generation_failure", "policy_rejection", "delivery"]
+    wanted = {None: None, "campaigns": ["spring", "autumn"], "domains": ["x.test"]}.get(
+        filter_key, ["0"]
+    )
+    mine = [
+        each
+        for each in within(happened(events), low, high)
+        if each.kind in types and (filter_key is None or each.value(filter_key) in (wanted or ()))
+    ]
+    assert totals(account, filter_key, wanted, ms(low), ms(high), types) == len(mine)
+    assert set(types) < set(EVENT_COUNTERS)

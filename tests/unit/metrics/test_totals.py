@@ -1,0 +1,97 @@
+"""More in test_recount: totals of random events, whatever waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.core import dynamo
+from chalicelib.metrics import fold, pending
+from chalicelib.metrics.fold import fold_pending
+from chalicelib.metrics.totals import Unsettled, totals
+from tests.fake_cloud import aws_requests
+from tests.unit.metrics.examples import mail, record
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+NOON = 1_770_033_600_000
+MINUTE = 60_000
+
+
+def accept(*indexes: int, campaign: str = "spring") -> None:
+    record([mail(1, n, campaign=campaign).event("injection", NOON) for n in indexes])
+
+
+def injected(**filters: Any) -> int:
+    key, values = next(iter(filters.items()), (None, None))
+    return totals(1, key, values, NOON - 60 * MINUTE, NOON + 60 * MINUTE, ["injection"])
+
+
+def test_events_are_in_the_totals_as_soon_as_they_are_recorded() -> None:
+    accept(0, 1)
+    assert injected() == 2
+    fold_pending()
+    assert injected() == 2
+    accept(2)
+    assert (injected(), injected(campaigns=["spring"]), injected(campaigns=["other"])) == (3, 3, 0)
+
+
+def test_a_fold_that_died_anywhere_is_in_the_totals_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    accept(0, 1)
+    left = 0
+    real = dynamo.transact
+
+    def die_after_some(writes: Any) -> None:
+        nonlocal left
+        if left == 0:
+            raise RuntimeError("dead")
+        left -= 1
+        real(writes)
+
+    monkeypatch.setattr(fold, "MOST_ACTIONS", 7)
+    monkeypatch.setattr(dynamo, "transact", die_after_some)
+    for steps in range(8):
+        left = steps
+        fold_pending()
+        assert injected() == injected(campaigns=["spring"]) == injected(domains=["x.test"]) == 2
+    monkeypatch.setattr(dynamo, "transact", real)
+    fold_pending()
+    assert list(pending.waiting()) == []
+    assert injected() == 2
+
+
+def test_a_window_is_from_its_first_minute_to_before_its_last() -> None:
+    accept(0)
+    minute = (1, None, None, NOON, NOON + MINUTE, ["injection"])
+    assert totals(*minute) == 1
+    assert totals(1, None, None, NOON - MINUTE, NOON, ["injection"]) == 0
+    assert totals(1, None, None, NOON, NOON, ["injection"]) == 0
+    assert totals(1, None, None, NOON, NOON + MINUTE, ["delivery"]) == 0
+    with pytest.raises(ValueError, match="whole minutes"):
+        totals(1, None, None, NOON + 1, NOON + MINUTE, ["injection"])
+    with pytest.raises(KeyError):
+        totals(1, None, None, NOON, NOON + MINUTE, ["no such type"])
+
+
+def test_it_is_looked_again_when_a_fold_was_fixed_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    accept(0)
+    real, looks = pending.last_seq, iter([0, 1, 1, 1])
+    monkeypatch.setattr(pending, "last_seq", lambda account: next(looks))
+    assert injected() == 1
+    monkeypatch.setattr(pending, "last_seq", real)
+    changing = iter(range(1000))
+    monkeypatch.setattr(pending, "last_seq", lambda account: next(changing))
+    with pytest.raises(Unsettled):
+        injected()
+
+
+@pytest.mark.parametrize(("days", "most"), [(1, 4), (10, 5)])
+def test_totals_take_few_requests(days: int, most: int) -> None:
+    accept(0)
+    start = NOON - days * 1440 * MINUTE + 7 * MINUTE
+    with aws_requests() as made:
+        assert totals(1, None, None, start, NOON + 9 * MINUTE, ["injection"]) == 1
+    assert len(made) <= most

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.errors import ApiError
+from chalicelib.core.settings import settings
+from chalicelib.metrics.precision import PRECISIONS, SERIES
+from chalicelib.metrics.window import Window, read_window
+
+NOW = datetime(2026, 11, 20, 9, 30, 20, tzinfo=UTC).timestamp()
+
+
+@pytest.fixture(autouse=True)
+def _now() -> Iterator[None]:
+    with clock.use(lambda: NOW):
+        yield
+
+
+def read(start: str, end: str = "", **query: str) -> Window:
+    return read_window({"from": start, **({"to": end} if end else {}), **query}, SERIES)
+
+
+def shown(window: Window) -> tuple[str, str]:
+    return window.show(window.start), window.show(window.end)
+
+
+@pytest.mark.parametrize(
+    ("precision", "start", "end"),
+    [
+        ("1min", "2026-11-19T04:22", "2026-11-19T06:37"),
+        ("5min", "2026-11-19T04:20", "2026-11-19T06:40"),
+        ("15min", "2026-11-19T04:15", "2026-11-19T06:45"),
+        ("hour", "2026-11-19T04:00", "2026-11-19T07:00"),
+        ("day", "2026-11-19T00:00", "2026-11-20T00:00"),
+    ],
+)
+@pytest.mark.spec("4.11-t1")
+@pytest.mark.spec("4.11-t2")
+@pytest.mark.spec("4.11-t6")
+def test_a_window_is_rounded_outward(precision: str, start: str, end: str) -> None:
+    found = read("2026-11-19T04:22", "2026-11-19T06:37", precision=precision)
+    assert shown(found) == (f"{start}:00+00:00", f"{end}:00+00:00")
+
+
+@pytest.mark.spec("4.11-t2")
+def test_a_window_without_an_end_goes_up_to_the_minute_of_now() -> None:
+    assert shown(read("2026-11-20T09:00"))[1] == "2026-11-20T09:31:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("precision", "longest", "too_long"),
+    [
+        ("1min", "2026-11-02T00:00", "2026-11-02T00:01"),
+        ("5min", "2026-11-02T00:00", "2026-11-02T00:01"),
+        ("15min", "2026-11-03T00:00", "2026-11-03T00:01"),
+        ("hour", "2026-12-02T00:00", "2026-12-02T00:01"),
+    ],
+)
+@pytest.mark.spec("4.11-t24")
+@pytest.mark.spec("4.11-t25")
+@pytest.mark.spec("4.11-t26")
+@pytest.mark.spec("4.11-t27")
+@pytest.mark.spec("8-t13")
+def test_a_precision_has_a_longest_window(precision: str, longest: str, too_long: str) -> None:
+    assert read("2026-11-01T00:00", longest, precision=precision).precision is SERIES[precision]
+    with pytest.raises(ApiError, match="the window of precision") as refused:
+        read("2026-11-01T00:00", too_long, precision=precision)
+    assert refused.value.status == 400
+
+
+@pytest.mark.spec("4.11-t28")
+def test_days_weeks_and_months_have_none() -> None:
+    for precision in ("day", "week", "month", "12hr"):
+        read("2026-06-01T00:00", precision=precision)
+
+
+@pytest.mark.parametrize(
+    ("end", "precision"),
+    [
+        ("2026-11-02T00:00", "1min"),
+        ("2026-11-03T00:00", "15min"),
+        ("2026-11-10T00:00", "hour"),
+        ("2026-12-10T00:00", "day"),
+    ],
+)
+@pytest.mark.spec("4.11-t6")
+def test_without_a_precision_it_is_the_finest_that_spans_the_window(
+    end: str, precision: str
+) -> None:
+    assert read("2026-11-01T00:00", end).precision is SERIES[precision]
+
+
+@pytest.mark.spec("4.11-t8")
+def test_times_are_those_of_the_callers_zone() -> None:
+    found = read("2026-11-19T09:10", "2026-11-19T10:10", timezone="Asia/Kolkata", precision="hour")
+    assert shown(found) == ("2026-11-19T09:00:00+05:30", "2026-11-19T11:00:00+05:30")
+    assert found.start % 60 == 30
+
+
+@pytest.mark.parametrize("precision", ["day", "week", "month"])
+@pytest.mark.spec("4.11-t8")
+def test_days_weeks_and_months_are_those_of_utc_in_every_zone(precision: str) -> None:
+    bounds = ("2026-11-02T00:00", "2026-11-30T00:00")
+    zoned = read(*bounds, timezone="America/New_York", precision=precision)
+    assert shown(zoned) == shown(read(*bounds, precision=precision))
+    without = read_window(
+        {"from": bounds[0], "to": "2027-01-30T00:00", "timezone": "America/New_York"}
+    )
+    assert without.show(without.start) == "2026-11-02T00:00:00+00:00"
+
+
+def test_a_day_of_25_hours_is_no_longer_than_a_day() -> None:
+    day = ("2026-11-01T00:00", "2026-11-02T00:00")
+    found = read(*day, timezone="America/New_York", precision="1min")
+    assert found.end - found.start == 25 * 60
+
+
+def test_a_time_that_clocks_show_twice_is_taken_for_the_one_that_widens_the_window() -> None:
+    found = read("2026-11-01T01:30", "2026-11-01T01:30", timezone="America/New_York")
+    assert shown(found) == ("2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00")
+
+
+@pytest.mark.spec("8-t13")
+def test_what_is_older_than_metrics_are_kept_is_left_out() -> None:
+    found = read("2001-01-01T00:00", precision="day")
+    assert found.start * 60 >= NOW - settings().metrics_retention - 86_400
+    assert len(found.buckets()) == 187
+    nothing = read("2001-01-01T00:00", "2001-01-02T00:00", precision="hour")
+    assert nothing.buckets() == []
+
+
+@pytest.mark.spec("4.11-t1")
+def test_from_is_required() -> None:
+    with pytest.raises(ApiError) as refused:
+        read_window({})
+    assert (refused.value.status, refused.value.code) == (400, "1401")
+    assert refused.value.errors[0]["param"] == "from"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"from": "yesterday"},
+        {"from": "2026-02-30T00:00"},
+        {"from": "2026-11-19"},
+        {"from": "2026-11-19T09:00:00Z"},
+        {"from": "0001-01-01T00:00"},
+        {"from": "9999-12-31T23:59"},
+        {"from": "2026-11-19T09:00", "to": "soon"},
+        {"from": "2026-11-19T09:00", "to": "2026-11-19T08:00"},
+        {"from": "2026-11-19T09:00", "precision": "2min"},
+        {"from": "2026-11-19T09:00", "precision": "week"},
+        {"from": "2026-11-19T09:00", "timezone": "Mars/Olympus"},
+        {"from": "2026-11-19T09:00", "timezone": "../../etc/passwd"},
+        {"from": "2026-11-19T09:00", "timezone": "America"},
+        {"from": "2026-11-19T09:00", "timezone": "a\0b"},
+    ],
+)
+@pytest.mark.spec("4.11-t1")
+def test_what_cannot_be_read_is_refused(query: dict[str, str]) -> None:
+    with pytest.raises(ApiError) as refused:
+        read_window(query, PRECISIONS)
+    assert (refused.value.status, refused.value.code) == (400, "1200")
+
+
+@pytest.mark.parametrize("start", ["1900-01-01T00:00", "1970-01-01T00:00", "2999-12-31T23:59"])
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/Los_Angeles"])
+@pytest.mark.parametrize("precision", ["day", "12hr", "week", "month"])
+def test_far_off_times_are_no_fault(start: str, zone: str, precision: str) -> None:
+    found = read(start, "2999-12-31T23:59", timezone=zone, precision=precision)
+    assert len(found.buckets()) < 2 * 190
+
+
+def test_what_is_more_than_a_day_ahead_is_left_out() -> None:
+    found = read("2026-11-20T00:00", "2999-01-01T00:00", precision="day")
+    assert shown(found) == ("2026-11-20T00:00:00+00:00", "2026-11-22T00:00:00+00:00")

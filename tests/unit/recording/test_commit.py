@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.core import dynamo
+from chalicelib.metrics import pending
+from chalicelib.metrics.delta import Delta
+from chalicelib.recording import commit as committing
+from chalicelib.recording import ledger
+from chalicelib.recording.commit import commit
+from chalicelib.recording.ledger import Ledger
+from tests.fake_cloud import aws_requests
+from tests.unit.metrics.examples import mail
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+def record(events: list[dict[str, Any]]) -> None:
+    commit(events, ledger.read(map(ledger.key_of, events)))
+
+
+def waiting() -> dict[int, dict[str, int]]:
+    """Return what waits of each account, by the first letter of its facet."""
+    found: dict[int, dict[str, int]] = {}
+    for each in pending.waiting():
+        sums = found.setdefault(each.account_id, {})
+        for cell, counts in Delta.merged(item["data"] for item in each.deltas).cells():
+            for code, number in counts.items() if not cell.facet else ():
+                sums[code] = sums.get(code, 0) + number
+    return found
+
+
+def test_events_are_counted_once_for_each_account() -> None:
+    events = [mail(account, n).event("injection", 0) for account in (1, 2) for n in range(3)]
+    record(events)
+    record(events[::-1])
+    assert waiting() == {1: {"i": 3}, 2: {"i": 3}}
+
+
+def test_a_thousand_events_take_a_read_and_a_transaction() -> None:
+    events = [mail(1, n).event("injection", n) for n in range(1000)]
+    with aws_requests() as made:
+        record(events)
+    assert [each.operation for each in made] == ["BatchGetItem", "TransactWriteItems"]
+    assert len(made[1].parameters["TransactItems"]) == 11
+
+
+def test_more_than_a_transaction_holds_takes_several() -> None:
+    events = [mail(1, n * ledger.BLOCK).event("injection", 0) for n in range(150)]
+    events += [mail(account, 0).event("injection", 0) for account in range(2, 80)]
+    with aws_requests() as made:
+        record(events)
+    sizes = [
+        len(each.parameters["TransactItems"])
+        for each in made
+        if each.operation == "TransactWriteItems"
+    ]
+    assert max(sizes) == committing.MOST_ACTIONS
+    assert len(sizes) == 4
+    assert sum(each["i"] for each in waiting().values()) == len(events)
+
+
+def test_many_events_are_counted_in_several_deltas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committing, "MOST_EVENTS", 150)
+    record([mail(1, n).event("injection", 0) for n in range(400)])
+    assert waiting() == {1: {"i": 400}}
+    assert sum(len(each.deltas) for each in pending.waiting()) == 4
+
+
+def test_who_finds_a_ledger_changed_counts_what_is_left() -> None:
+    events = [mail(1, n).event("injection", 0) for n in range(4)]
+    stale = ledger.read(map(ledger.key_of, events))
+    record(events[1:3])
+    commit(events, stale)
+    assert waiting() == {1: {"i": 4}}
+
+
+def test_who_took_a_block_for_new_finds_out_that_it_is_not() -> None:
+    event = mail(1).event("injection", 0)
+    record([event])
+    with aws_requests() as made:
+        commit([event], {ledger.key_of(event): Ledger(ledger.key_of(event))})
+    assert [each.operation for each in made] == ["TransactWriteItems", "BatchGetItem"]
+    assert waiting() == {1: {"i": 1}}
+
+
+def test_an_event_twice_in_one_batch_is_counted_once() -> None:
+    letter = mail(1)
+    opens = [letter.event("open", 0, "a"), letter.event("open", 0, "b")]
+    record([*opens, *opens])
+    assert waiting() == {1: {"o": 2, "no": 2, "uo": 1, "nuo": 1, "uc": 1, "nuc": 1}}
+
+
+def test_nothing_new_writes_nothing() -> None:
+    event = mail(1).event("injection", 0)
+    record([event])
+    with aws_requests() as made:
+        record([event])
+    assert [each.operation for each in made] == ["BatchGetItem"]
+
+
+def test_an_event_that_nothing_counts_is_known_all_the_same() -> None:
+    event = mail(1).event("ab_test_completed", 0)
+    record([event])
+    assert waiting() == {}
+    assert ledger.read([ledger.key_of(event)])[ledger.key_of(event)].knows(event)
+
+
+def test_giving_up_after_many_conflicts_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def always(writes: object) -> None:
+        raise dynamo.TransactionFailed([0])
+
+    monkeypatch.setattr(dynamo, "transact", always)
+    with pytest.raises(RuntimeError):
+        record([mail(1).event("injection", 0)])

@@ -1,0 +1,181 @@
+"""Queue messages come twice and in other company, processes die anywhere; events count once.
+
+The process is killed after one request after the other, when the request took effect and its
+answer did not arrive. What it was doing is done again, as queues and schedules do.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from chalicelib.core import aws, clock
+from chalicelib.events import stream
+from chalicelib.events.model import Event
+from chalicelib.metrics import registry
+from chalicelib.metrics.fold import Sending, fold_pending
+from chalicelib.metrics.totals import totals
+from chalicelib.recording.worker import record_batch
+from tests.fake_cloud import queued, sqs_event
+from tests.unit.calling import Client
+from tests.unit.metrics import recount
+from tests.unit.metrics.examples import mail
+from tests.unit.people import make_account, make_key
+
+pytestmark = pytest.mark.usefixtures("local_cloud")
+
+ACCOUNTS = itertools.count(500)
+MOST_STEPS = 100
+
+
+class Killed(BaseException):
+    """The process dies here. No code of ours may catch it."""
+
+
+class Process:
+    """The running process: its ``kill_at``-th request is its last one."""
+
+    def __init__(self) -> None:
+        self.kill_at = self.steps = 0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Count requests within the block."""
+
+        def after(**_: Any) -> None:
+            self.steps += 1
+            if self.steps == self.kill_at:
+                raise Killed
+
+        client: Any = aws.dynamodb()
+        client.meta.events.register("after-call", after, unique_id="kill")
+        try:
+            yield
+        finally:
+            client.meta.events.unregister("after-call", unique_id="kill")
+
+    def do(self, work: Callable[[], Any]) -> bool:
+        """Do some work in a process that remembers nothing; tell whether it lived to the end."""
+        registry.forget_noted()
+        try:
+            with self.running():
+                return work() in (None, {"batchItemFailures": []})
+        except Killed:
+            return False
+
+    def do_until_done(self, work: Callable[[], Any]) -> None:
+        """Do some work again until a process lives through it."""
+        while not self.do(work):
+            pass
+
+
+def events_of(account: int) -> list[list[Event]]:
+    """Return what three queue messages hold of two messages and a recipient without one."""
+    at = clock.now_ms()
+    first, second = (mail(account, n, campaign="spring", domain=f"{n}.test") for n in (0, 1))
+    human = {"user_agent_parsed": {"is_prefetched": False}}
+    link = {"target_link_name": "Shop", "target_link_url": "https://b.test"} | human
+    missing = mail(account, 2, generated=False)
+    return [
+        [
+            first.event("injection", at),
+            second.event("injection", at),
+            missing.event("generation_failure", at, "2", reason="554 no"),
+        ],
+        [
+            first.event("delivery", at + 1, num_retries="0", queue_time="70"),
+            second.event("delay", at + 2, num_retries="0", reason="452 later", bounce_class="22"),
+            first.event("open", at + 3, "a", **human),
+        ],
+        [
+            first.event("open", at + 4, "b", **human),
+            first.event("click", at + 5, "c", **link),
+            second.event("bounce", at + 6, num_retries="1", reason="550 no", bounce_class="10"),
+        ],
+    ]
+
+
+def bodies_of(batches: list[list[Event]]) -> list[str]:
+    found = []
+    for batch in batches:
+        stream.emit(batch)
+        found += queued("events")
+    return found
+
+
+def summary(client: Client) -> Any:
+    names = ",".join(recount.METRICS)
+    since = clock.iso_ms(clock.now_ms() - 3_600_000)[:16]
+    path = f"/api/v1/metrics/deliverability?from={since}&metrics={names}"
+    (found,) = client.get(path).results
+    (of_campaign,) = client.get(path + "&campaigns=spring,&domains=0.test,1.test").results
+    return found, of_campaign
+
+
+def expected(batches: list[list[Event]]) -> Any:
+    found = recount.happened(event for batch in batches for event in batch)
+    own = [each for each in found if each.value("campaigns") == "spring"]
+    return tuple(
+        {name: recount.metric(name, chosen) for name in recount.METRICS} for chosen in (found, own)
+    )
+
+
+def test_whatever_comes_twice_and_dies_anywhere_is_counted_once() -> None:
+    process = Process()
+    killed_at = 0
+    while killed_at == 0 or process.steps >= killed_at < MOST_STEPS:
+        killed_at += 1
+        account = next(ACCOUNTS)
+        process.kill_at, process.steps = killed_at, 0
+        told: dict[int, Mapping[Sending, int]] = {}
+        batches = events_of(account)
+        one, two, three = bodies_of(batches)
+        process.do_until_done(lambda: record_batch(sqs_event([one])))  # noqa: B023
+        process.do_until_done(lambda: record_batch(sqs_event([two, one])))  # noqa: B023
+
+        def tell(owner: int, seq: int, counts: Mapping[Sending, int]) -> None:
+            if owner == account:  # noqa: B023
+                assert told.setdefault(seq, counts) == counts  # noqa: B023
+
+        process.do_until_done(lambda: fold_pending([tell]))
+        process.do_until_done(lambda: record_batch(sqs_event([three, two, three])))  # noqa: B023
+        process.do_until_done(lambda: fold_pending([tell]))
+        if process.steps < killed_at:
+            process.kill_at = 0
+        make_account(account)
+        assert summary(make_key(account)) == expected(batches), killed_at
+        now = clock.now_ms() // 60_000 * 60_000
+        assert totals(account, None, None, now - 3_600_000, now + 120_000, ["open", "click"]) == 3
+        assert sum(sum(counts.values()) for counts in told.values()) == 2
+        assert {key for counts in told.values() for key in counts} == {(None, "spring", "s.test")}
+    assert 15 < killed_at < MOST_STEPS
+
+
+def test_two_at_a_time_count_once() -> None:
+    account = next(ACCOUNTS)
+    batches = events_of(account)
+    bodies = bodies_of(batches)
+    compositions = [bodies, bodies[::-1], bodies[:2], bodies[1:]]
+    barrier = threading.Barrier(len(compositions), timeout=20)
+
+    def work(chosen: list[str]) -> None:
+        barrier.wait()
+        assert record_batch(sqs_event(chosen)) == {"batchItemFailures": []}
+        barrier.wait()
+        fold_pending()
+
+    threads = [threading.Thread(target=work, args=(chosen,)) for chosen in compositions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    fold_pending()
+    make_account(account)
+    found, _ = summary(make_key(account))
+    wanted, _ = expected(batches)
+    assert found == wanted
