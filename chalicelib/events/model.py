@@ -12,45 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.core import clock, ids
+from chalicelib.events.documentation import TYPES
+from chalicelib.events.fields import FIELDS
 
 Event = dict[str, Any]
 
-#: type → (label, description), for the search's human-readable fields
-DESCRIPTIONS: dict[str, tuple[str, str]] = {
-    "injection": ("Injection", "Message is received by or injected into the service."),
-    "delivery": ("Delivery", "Remote MTA acknowledged receipt of a message."),
-    "delay": ("Delay", "Remote MTA has temporarily rejected a message."),
-    "bounce": ("Bounce", "Remote MTA has permanently rejected a message."),
-    "policy_rejection": (
-        "Policy Rejection",
-        "Due to policy, the service rejected a message or failed to generate a message.",
-    ),
-    "generation_failure": (
-        "Generation Failure",
-        "Message generation failed for an intended recipient.",
-    ),
-    "generation_rejection": (
-        "Generation Rejection",
-        "The service rejected message generation due to policy.",
-    ),
-    "open": ("Open", "The pixel at the end of a message was fetched."),
-    "initial_open": ("Initial Open", "The pixel at the beginning of a message was fetched."),
-    "click": ("Click", "A tracked link of a message was followed."),
-    "amp_open": ("AMP Open", "The pixel at the end of a message's AMP part was fetched."),
-    "amp_initial_open": (
-        "AMP Initial Open",
-        "The pixel at the beginning of a message's AMP part was fetched.",
-    ),
-    "amp_click": ("AMP Click", "A tracked link of a message's AMP part was followed."),
-    "list_unsubscribe": (
-        "List Unsubscribe",
-        "The recipient unsubscribed by the header that mail clients make a button of.",
-    ),
-    "link_unsubscribe": (
-        "Link Unsubscribe",
-        "The recipient unsubscribed by a link in the message.",
-    ),
-}
+_TIMES = ("timestamp", "expiration_timestamp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +105,21 @@ def make(
 
 
 def as_search_result(event: Mapping[str, Any]) -> Event:
-    """Return the event as the events search shows it."""
-    label, description = DESCRIPTIONS.get(event["type"], (event["type"], ""))
-    return {
-        **event,
-        "timestamp": clock.iso_ms(event["timestamp"]),
-        "display_name": label,
-        "event_description": description,
+    """Return the event as searches show it: the fields of spec 2.11 in their types, and no others.
+
+    With its type's label and description, and times as ISO 8601.
+    """
+    about = TYPES[event["type"]]
+    shown = {
+        name: _public(name, value)
+        for name, value in event.items()
+        if name in FIELDS and value is not None
     }
+    return shown | {"display_name": about.label, "event_description": about.description}
+
+
+def _public(name: str, value: Any) -> Any:
+    if name in _TIMES:
+        return clock.iso_ms(value)
+    kind = type(FIELDS[name].sample)
+    return value if isinstance(value, kind) or kind is not str else str(value)

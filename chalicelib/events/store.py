@@ -1,75 +1,56 @@
-"""Where events are kept for ten days.
+"""Events into the table ``events`` and out of it; ``events.places`` lists the access patterns.
 
-Access patterns (table ``events``):
-
-- events of an account in an hour, newest first → ``pk = <account>#<hour>#<shard>``,
-  ``sk = <milliseconds>#<event id>``; an account's hour is spread over ``EVENTS_SHARDS`` partitions
-- which hours of an account hold events → ``pk = <account>#hours``, ``sk = <hour>``
-- events of a recipient, newest first, also to erase them → index ``by_recipient``:
-  ``recipient_key = <account>#<address>``, ``sk`` as above
-
-An event's place follows from its time and id, so storing it again changes nothing. The fields are
-kept as one compressed value: with all of them as attributes an event would pass 1 KB, and cost
-twice the write units in the table and in each index.
+Storing events again changes nothing, and an event that comes in runs which were put together
+differently is read once.
 """
 
 from __future__ import annotations
 
-import heapq
-import json
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import lru_cache
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
-from chalicelib.core.dynamo import WRITE_BATCH, Item, Table
+from chalicelib.core.dynamo import ConditionFailed, Item
 from chalicelib.core.scope import Scope
-from chalicelib.core.settings import settings
+from chalicelib.events import notes, places, reading, runs
 from chalicelib.events.model import Event
+from chalicelib.events.notes import Note
+from chalicelib.events.reading import Stored, Window
+from chalicelib.events.runs import moment_of, position
+from chalicelib.events.table import events, expiry
 
-_events = Table("events")
+__all__ = ["Window", "erase_recipient", "erased", "newest_first", "put_all"]
 
-_HOUR_MS = 3_600_000
-_DIGITS = 13  # of the milliseconds in a position, which sort as text
-_LATEST_MS = 10**_DIGITS - 1
-_PAGE = 1000
+# Erased events no further apart are looked for together
+_NEAR_MS = 60_000
 
-# What most events have in common, so that even a single one compresses well (RFC 1950 dictionary).
-# Part of the stored format: changing it makes stored events unreadable.
-_DICTIONARY = (
-    b'"bounce_class":"10","error_code":"550","raw_reason":"550 5.1.1 ","reason":"550 5.1.1 '
-    b'"num_retries":"0","queue_time":"","outbound_tls":"","ip_address":"127.0.0.1","sending_ip":"'
-    b'"delv_method":"esmtp","ab_test_id":"","user_agent":"","geo_ip":{},"target_link_name":"",'
-    b'"target_link_url":"https://","template_version":"0","template_id":"","scheduled_time":"",'
-    b'"subaccount_id":"","transactional":"1","campaign_id":"","rcpt_type":"","mailbox_provider":"'
-    b'"mailbox_provider_region":"","type":"delay","type":"bounce","type":"delivery",'
-    b'{"customer_id":"1","transmission_id":"217","recv_method":"esmtp","recv_method":"rest",'
-    b'"ip_pool":"default","open_tracking":true,"click_tracking":true,"initial_pixel":true,'
-    b'"open_tracking":false,"click_tracking":false,"initial_pixel":false,"amp_enabled":false,'
-    b'"rcpt_to":"@example.com","raw_rcpt_to":"","rcpt_hash":"","rcpt_meta":{},"rcpt_tags":[],'
-    b'"recipient_domain":"gmail.com","routing_domain":"gmail.com","message_id":"03","subject":"",'
-    b'"friendly_from":"","sending_domain":"","msg_from":"","msg_size":"","injection_time":"2026-'
-    b'T00:00:00.000Z","type":"injection","timestamp":17,"event_id":"'
+#: What counting may still need to know of an erased event: nothing about a person
+ERASED_FIELDS = (
+    "type",
+    "subaccount_id",
+    "campaign_id",
+    "template_id",
+    "ip_pool",
+    "sending_domain",
+    "sending_ip",
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A span of time in milliseconds: ``start`` belongs to it, ``end`` does not."""
+def put_all(given: Sequence[Event]) -> None:
+    """Store events (of any accounts) where searches find them; others are passed over.
 
-    start: int
-    end: int
-
-
-def put_all(events: Sequence[Event]) -> None:
-    """Store events (of any accounts); those stored before are rewritten unchanged."""
-    unique = {event["event_id"]: event for event in events}
-    _events.write_all([_to_item(event) for event in unique.values()])
-    hours = {(e["customer_id"], e["timestamp"] // _HOUR_MS * _HOUR_MS) for e in unique.values()}
-    for account, begin in hours:
-        _note_hour(account, begin)
+    A hundred events of one transmission take 103 items in 5 requests.
+    """
+    unique = {(event["customer_id"], event["event_id"]): event for event in given}.values()
+    kept = sorted((e for e in unique if not places.is_hidden(e)), key=position)
+    hidden = [event for event in unique if places.is_hidden(event)]
+    about = list(notes.of_events(kept, hidden))
+    items: list[Item] = []
+    for item, note in _runs(kept):
+        items.append(item)
+        about += [note] if note else []
+    new = notes.unwritten(about)
+    events.write_all([*items, *(note.item() for note in new)])
+    notes.remember(new)
 
 
 def newest_first(
@@ -79,143 +60,145 @@ def newest_first(
 
     ``before`` is the position behind which to go on; ``recipients`` narrows to these addresses.
     """
-    low, high = _position(window.start), _position(window.end)
-    high = min(before, high) if before else high
-    if low >= high:  # which a query would refuse as a range
-        return
-    if recipients:
-        keys = [f"{account_id}#{address}" for address in recipients]
-        yield from _merged(keys, low, high, _page_of_recipient)
-        return
-    for hour in _hours(account_id, low, high):
-        shards = [f"{account_id}#{hour}#{shard}" for shard in range(settings().events_shards)]
-        yield from _merged(shards, low, high, _page_of_hour)
+    keys = [places.recipient(account_id, address) for address in recipients]
+    found = (
+        reading.in_partitions(keys, window, before=before)
+        if keys
+        else reading.by_time(account_id, window, before=before)
+    )
+    return ((match.position, match.event()) for match in found)
 
 
 def erase_recipient(scope: Scope, address: str) -> int:
-    """Delete a recipient's events in a scope for good; return how many there were."""
-    found = _events.query_all(
-        "#recipient_key = :key",
-        {"key": f"{scope.account_id}#{address.lower()}"},
-        index="by_recipient",
+    """Delete a recipient's events in a scope for good; return how many there were.
+
+    An erasure that is interrupted can be done again: the recipient's own partition, which tells
+    of the other ones, is changed last.
+    """
+    key = places.recipient(scope.account_id, address.lower())
+    gone: dict[str, Event] = {}
+    for stored in reading.stored_runs(key, consistent=True):
+        for event in map(stored.run.event, range(stored.run.count)):
+            if scope.covers(int(event.get("subaccount_id") or 0) or None):
+                gone[position(event)] = event
+    noted = dict.fromkeys(notes.of_erased(event) for event in gone.values())
+    left = [_what_is_left(event) for event in gone.values()]
+    events.write_all([*(note.item() for note in noted), *left])
+    elsewhere: dict[str, list[Event]] = defaultdict(list)
+    for event in gone.values():
+        for partition in _partitions(event):
+            elsewhere[partition].append(event)
+    own = elsewhere.pop(key, [])
+    for partition, those in [*elsewhere.items(), (key, own)]:
+        _remove(partition, those)
+    return len(gone)
+
+
+def erased(account_id: int, window: Window) -> list[Item]:
+    """Return what is left of the events of a window that were erased: ``ERASED_FIELDS``."""
+    low, high = reading.bounds(window)
+    if low >= high:
+        return []
+    found = events.query_all(
+        "#pk = :pk AND #sk BETWEEN :low AND :high",
+        {"pk": places.erased(account_id), "low": low, "high": high},
     )
-    erased = 0
-    inside = (item for item in found if scope.covers(_subaccount_of(_expand(item["data"]))))
-    while batch := [(item["pk"], item["sk"]) for item in islice(inside, WRITE_BATCH)]:
-        _events.write_all([], delete=batch)
-        erased += len(batch)
-    return erased
+    return list(found)
 
 
-def _position(moment_ms: int) -> str:
-    """Return where events of this moment begin, for any moment that a caller may name."""
-    return f"{min(max(moment_ms, 0), _LATEST_MS):0{_DIGITS}d}"
+def _runs(kept: Iterable[Event]) -> Iterator[tuple[Item, Note | None]]:
+    """Yield the runs of events in order of position, each with the note that it calls for."""
+    groups: dict[str, list[Event]] = defaultdict(list)
+    for event in kept:
+        for partition in places.partitions_of(event):
+            groups[partition].append(event)
+    # The runs of a bulk send are the same for its day, its transmission and its campaign
+    written: dict[tuple[int, ...], list[tuple[Sequence[Event], runs.Written]]] = {}
+    for partition, members in groups.items():
+        for some in runs.cut(members):
+            same = tuple(map(id, some))
+            if same not in written:
+                written[same] = list(runs.write(some))
+            for whole, run in written[same]:
+                yield _placed(partition, whole, run)
 
 
-def _to_item(event: Event) -> Item:
-    account, stamp, event_id = event["customer_id"], event["timestamp"], event["event_id"]
-    shard = int(event_id) % settings().events_shards
+def _placed(
+    partition: str, members: Sequence[Event], run: runs.Written
+) -> tuple[Item, Note | None]:
+    sk = places.run_key(run.newest_ms, (event["event_id"] for event in members))
+    note = None
+    if places.is_day(partition):
+        shard = places.shard_of(sk)
+        partition = f"{partition}{shard}"
+        note = notes.of_run(members[0], shard)
+    return _item(partition, sk, run), note
+
+
+def _item(pk: str, sk: str, run: runs.Written) -> Item:
     return {
-        "pk": f"{account}#{_hour(stamp)}#{shard}",
-        "sk": f"{_position(stamp)}#{event_id}",
-        "recipient_key": f"{account}#{event['rcpt_to']}",
-        "data": _compress(event),
-        "expires": _expiry(stamp),
+        "pk": pk,
+        "sk": sk,
+        "count": run.size,
+        "data": run.data,
+        "expires": expiry(run.newest_ms),
     }
 
 
-def _expiry(moment_ms: int) -> int:
-    return moment_ms // 1000 + settings().events_retention
+def _what_is_left(event: Event) -> Item:
+    known = {name: event[name] for name in ERASED_FIELDS if name in event}
+    key = {"pk": places.erased(event["customer_id"]), "sk": position(event)}
+    return key | known | {"expires": expiry(event["timestamp"])}
 
 
-def _compress(event: Event) -> bytes:
-    packer = zlib.compressobj(level=6, zdict=_DICTIONARY)
-    text = json.dumps(event, separators=(",", ":"), ensure_ascii=False)
-    return packer.compress(text.encode("utf-8", "surrogatepass")) + packer.flush()
+def _partitions(event: Event) -> Iterator[str]:
+    """Yield the partitions in which there may be a run with the event."""
+    at = event["timestamp"]
+    for partition in places.partitions_of(event):
+        if not places.is_day(partition):
+            yield partition
+            continue
+        for day in notes.days(event["customer_id"], at, at):
+            yield from (f"{partition}{shard}" for shard in day.shards)
 
 
-def _expand(data: bytes) -> Event:
-    text = zlib.decompressobj(zdict=_DICTIONARY).decompress(data)
-    return json.loads(text.decode("utf-8", "surrogatepass"))
+def _remove(partition: str, gone: Iterable[Event]) -> None:
+    """Take events out of the runs of a partition."""
+    for near in _near_ones(sorted(map(position, gone))):
+        for stored in reading.stored_runs(partition, near[0], near[-1], consistent=True):
+            while not _rewritten(stored, frozenset(near)):
+                again = events.get(stored.pk, stored.sk)
+                if again is None:
+                    break
+                stored = Stored(stored.pk, stored.sk, runs.Run(again["data"]))
 
 
-def _hour(stamp_ms: int) -> str:
-    return datetime.fromtimestamp(stamp_ms / 1000, UTC).strftime("%Y%m%d%H")
+def _near_ones(places: Sequence[str]) -> Iterator[list[str]]:
+    """Yield positions in order, those together that are few runs apart."""
+    near: list[str] = []
+    for place in places:
+        if near and moment_of(place) - moment_of(near[-1]) > _NEAR_MS:
+            yield near
+            near = []
+        near.append(place)
+    if near:
+        yield near
 
 
-@lru_cache(maxsize=4096)
-def _note_hour(account: str, begin_ms: int) -> None:
-    """Note once per process that the account has events in the hour that begins then."""
-    expires = _expiry(begin_ms + _HOUR_MS)
-    _events.put({"pk": f"{account}#hours", "sk": _hour(begin_ms), "expires": expires})
-
-
-def _hours(account_id: int, low: str, high: str) -> list[str]:
-    """Return the hours that hold events between two positions, newest first."""
-    noted = _events.query_all(
-        "#pk = :pk AND #sk BETWEEN :low AND :high",
-        {
-            "pk": f"{account_id}#hours",
-            "low": _hour(int(low[:_DIGITS])),
-            "high": _hour(int(high[:_DIGITS])),
-        },
-        newest_first=True,
-    )
-    return [item["sk"] for item in noted]
-
-
-def _subaccount_of(event: Event) -> int | None:
-    return int(event["subaccount_id"]) if event.get("subaccount_id") else None
-
-
-_Pages = Callable[[str, str, str, Item | None], tuple[list[Item], Item | None]]
-
-
-def _page_of_hour(
-    key: str, low: str, high: str, start: Item | None
-) -> tuple[list[Item], Item | None]:
-    page = _events.query(
-        "#pk = :key AND #sk BETWEEN :low AND :high",
-        {"key": key, "low": low, "high": high},
-        newest_first=True,
-        limit=_PAGE,
-        start=start,
-    )
-    return page.items, page.next_key
-
-
-def _page_of_recipient(
-    key: str, low: str, high: str, start: Item | None
-) -> tuple[list[Item], Item | None]:
-    page = _events.query(
-        "#recipient_key = :key AND #sk BETWEEN :low AND :high",
-        {"key": key, "low": low, "high": high},
-        index="by_recipient",
-        newest_first=True,
-        limit=_PAGE,
-        start=start,
-    )
-    return page.items, page.next_key
-
-
-def _merged(keys: Iterable[str], low: str, high: str, pages: _Pages) -> Iterator[tuple[str, Event]]:
-    streams = [_stream(key, low, high, pages) for key in keys]
-    for item in heapq.merge(*streams, key=lambda item: item["sk"], reverse=True):
-        yield item["sk"], _expand(item["data"])
-
-
-def _stream(key: str, low: str, high: str, pages: _Pages) -> Iterator[Item]:
-    start: Item | None = None
-    while True:
-        items, start = pages(key, low, high, start)
-        for item in items:
-            # BETWEEN includes its upper bound; a window and a cursor do not
-            if item["sk"] < high:
-                yield item
-        if start is None:
-            return
-
-
-def forget_noted_hours() -> None:
-    """Forget which hours this process has noted (tests start with empty tables)."""
-    _note_hour.cache_clear()
+def _rewritten(stored: Stored, gone: frozenset[str]) -> bool:
+    """Write a run without some events; ``False`` if somebody else has changed it."""
+    run = stored.run
+    positions = run.positions()
+    if gone.isdisjoint(positions):
+        return True
+    rest = [run.event(row) for row in range(run.count) if positions[row] not in gone]
+    unchanged, count = "#count = :count", {"count": run.count}
+    try:
+        if not rest:
+            events.delete(stored.pk, stored.sk, condition=unchanged, values=count)
+        else:
+            left = runs.Written(moment_of(stored.sk), len(rest), runs.encode(rest))
+            events.put(_item(stored.pk, stored.sk, left), condition=unchanged, values=count)
+    except ConditionFailed:
+        return False
+    return True

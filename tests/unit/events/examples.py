@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
-from chalicelib.core import ids
+from chalicelib.core import dynamo, ids
+from chalicelib.events import store
 from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.metrics import pending
+from chalicelib.metrics.delta import Delta
 
 #: 2026-01-31 09:00:00 UTC, the beginning of an hour
 NINE = 1_769_850_000_000
@@ -27,3 +32,14 @@ def event_at(
     base = sender.fields() | recipient_fields(recipient, metadata={"k": "é"}, tags=["t"])
     base["message_id"] = ids.message_id(TRANSMISSION, index)
     return make(kind, base, at_ms, **fields)
+
+
+def record(events: Sequence[Event]) -> None:
+    """Store events and count them, as recording does with events it has not met before."""
+    store.put_all(events)
+    deltas: dict[int, Delta] = defaultdict(Delta)
+    for event in events:
+        deltas[int(event["customer_id"])].add(event)
+    for account_id, delta in deltas.items():
+        if delta:
+            dynamo.transact(pending.additions(account_id, delta))

@@ -4,13 +4,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.events.model import (
-    DESCRIPTIONS,
-    Sender,
-    as_search_result,
-    make,
-    recipient_fields,
-)
+from chalicelib.core import clock
+from chalicelib.events.documentation import SEARCHED, TYPES, sample
+from chalicelib.events.model import Sender, as_search_result, make, recipient_fields
 from tests.unit.events.examples import NINE, event_at
 
 SENDER = Sender(
@@ -36,6 +32,9 @@ NOT_STRINGS = {
     "initial_pixel": bool,
     "rcpt_meta": dict,
     "rcpt_tags": list,
+    "rcpt_subs": dict,
+    "geo_ip": dict,
+    "user_agent_parsed": dict,
 }
 
 
@@ -80,12 +79,32 @@ def test_the_recipient_hash_does_not_depend_on_case() -> None:
     assert len(upper["rcpt_hash"]) == 40
 
 
-@pytest.mark.parametrize("kind", sorted(DESCRIPTIONS))
+@pytest.mark.parametrize("kind", SEARCHED)
 def test_flags_are_booleans_metadata_an_object_tags_a_list_and_all_else_strings(kind: str) -> None:
     base = SENDER.fields() | recipient_fields("a@b.c", metadata={"n": 1}, tags=["t"])
-    shown = as_search_result(make(kind, base, NINE, attempt=1, num_retries="0"))
-    for name, value in shown.items():
-        assert isinstance(value, NOT_STRINGS.get(name, str)), name
+    for event in (make(kind, base, NINE, attempt=1, num_retries="0"), sample(kind)):
+        for name, value in as_search_result(event).items():
+            assert isinstance(value, NOT_STRINGS.get(name, str)), name
+
+
+def test_ingest_events_have_numbers_and_a_flag() -> None:
+    shown = as_search_result(sample("error"))
+    numbers = ("number_succeeded", "number_failed", "number_duplicates")
+    assert all(type(shown[name]) is int for name in numbers)
+    assert shown["retryable"] is False
+    assert shown["timestamp"] == clock.iso_ms(sample("error")["timestamp"])
+    assert shown["expiration_timestamp"].endswith(".000Z")
+
+
+def test_fields_of_the_service_itself_are_not_shown() -> None:
+    event = event_at(NINE) | {"observed": {"unit": 0}, "some_field_of_ours": 1}
+    assert as_search_result(event) == as_search_result(event_at(NINE))
+
+
+def test_a_number_in_a_field_of_text_is_shown_as_text() -> None:
+    shown = as_search_result(event_at(NINE) | {"msg_size": 17, "subject": None})
+    assert shown["msg_size"] == "17"
+    assert "subject" not in shown
 
 
 def test_making_an_event_again_makes_the_same_event() -> None:
@@ -126,5 +145,5 @@ def test_the_search_shows_a_date_in_utc_with_milliseconds_a_label_and_a_descript
     shown = as_search_result(event)
     assert shown["timestamp"] == "2026-01-31T09:00:00.007Z"
     assert shown["display_name"] == "Delivery"
-    assert shown["event_description"]
+    assert shown["event_description"] == TYPES["delivery"].description
     assert event["timestamp"] == NINE + 7

@@ -5,46 +5,138 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.events import store
-from tests.unit.events.examples import HOUR, NINE, event_at
+from chalicelib.events.documentation import SEARCHED, TYPES
+from chalicelib.events.fields import FIELDS
+from tests.unit.calling import Client
+from tests.unit.events.examples import HOUR, NINE, event_at, record
 from tests.unit.people import make_account, make_key, make_subaccount
 
+NOW = NINE + HOUR
 MESSAGES = "/api/v1/events/message"
+INGESTED = "/api/v1/events/ingest"
+NOBODY = Client("")
 
 
 @pytest.fixture(autouse=True)
 def _at_ten(cloud: None) -> Iterator[None]:
-    with clock.use(lambda: (NINE + HOUR) / 1000):
-        make_account()
+    with clock.use(lambda: NOW / 1000):
         yield
 
 
+@pytest.fixture
+def client() -> Client:
+    make_account()
+    return make_key()
+
+
 @pytest.mark.spec("4.10-t1")
-def test_a_search_answers_with_results_a_count_and_links() -> None:
-    store.put_all([event_at(NINE + n, n) for n in range(3)])
-    answer = make_key().get(f"{MESSAGES}?per_page=2&cursor=initial")
-    assert answer.status == 200
-    assert set(answer.body) == {"results", "total_count", "links"}
-    assert (len(answer.results), answer.body["total_count"]) == (2, 3)
-    assert set(answer.body["links"]) == {"next"}
-    last = make_key().get(answer.body["links"]["next"])
-    assert (len(last.results), last.body["total_count"], last.body["links"]) == (1, 3, {})
+def test_pages_have_results_a_count_and_a_link_but_for_the_last(client: Client) -> None:
+    record([event_at(NINE + n, n) for n in range(3)])
+    first = client.get(f"{MESSAGES}?per_page=2&cursor=initial&events=delivery").body
+    assert (len(first["results"]), first["total_count"]) == (2, 3)
+    assert first["links"]["next"].startswith(f"{MESSAGES}?per_page=2&events=delivery&cursor=")
+    last = client.get(first["links"]["next"]).body
+    assert (len(last["results"]), last["total_count"], last["links"]) == (1, 3, {})
 
 
 @pytest.mark.spec("5-r6")
-def test_a_subaccounts_key_sees_the_events_of_its_subaccount_only() -> None:
-    mine, other = make_subaccount(), make_subaccount()
-    owners = [mine.id, other.id, None]
-    for number, owner in enumerate(owners):
-        fields = {} if owner is None else {"subaccount_id": str(owner)}
-        store.put_all([event_at(NINE + number, number, **fields)])
-    answer = make_key(subaccount=mine.id).get(MESSAGES)
-    assert [event["subaccount_id"] for event in answer.results] == [str(mine.id)]
-    assert answer.body["total_count"] == 1
-    for_recipient = make_key(subaccount=mine.id).get(f"{MESSAGES}?recipients=ann@example.test")
-    assert for_recipient.body["total_count"] == 1
-    assert make_key().get(MESSAGES).body["total_count"] == 3
+def test_the_subaccount_header_means_nothing_to_searches(client: Client) -> None:
+    owner = make_subaccount()
+    record([event_at(NINE), event_at(NINE, 1, subaccount_id=str(owner.id))])
+    assert client.on_behalf_of(owner.id).get(MESSAGES).body["total_count"] == 2
+    assert client.get(f"{MESSAGES}?subaccounts={owner.id}").body["total_count"] == 1
+    assert client.get(f"{MESSAGES}?subaccounts=0").body["total_count"] == 1
+    own = make_key(1, owner.id)
+    assert own.get(MESSAGES).body["total_count"] == 1
+    assert own.get(f"{MESSAGES}?subaccounts=0").body["total_count"] == 0
 
 
-def test_a_key_without_the_grant_is_refused() -> None:
-    assert make_key(grants=["transmissions/view"]).get(MESSAGES).status == 403
+@pytest.mark.spec("7-t1")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from=yesterday",
+        "to=2026-13-01",
+        "per_page=0",
+        "per_page=10001",
+        "cursor=made-up",
+        "events=opened",
+        "bounce_classes=hard",
+        "subaccounts=x",
+        "sending_ips=host",
+        "ab_test_versions=1",
+    ],
+)
+def test_a_value_that_cannot_be_used_is_told_by_its_name(client: Client, query: str) -> None:
+    answer = client.get(f"{MESSAGES}?{query}")
+    assert answer.status == 400
+    assert answer.error["code"] == "1200"
+    assert query.split("=")[0] in answer.error["description"]
+
+
+@pytest.mark.spec("7-t7")
+@pytest.mark.spec("8-t12")
+@pytest.mark.parametrize("path", [MESSAGES, INGESTED])
+def test_a_uri_that_is_too_long_is_told_in_our_form(client: Client, path: str) -> None:
+    answer = client.get(f"{path}?events=success&batch_ids={'x' * 4096}&subjects={'x' * 10}")
+    assert answer.status == 413
+    assert answer.error["message"] == "Request URI too large"
+    assert "4096" in answer.error["description"]
+
+
+@pytest.mark.spec("4.10-t2")
+def test_ingest_events_are_searched_apart(client: Client) -> None:
+    outcome = {
+        "type": "success",
+        "customer_id": "1",
+        "timestamp": NINE,
+        "event_id": "17",
+        "batch_id": "b",
+    }
+    record([event_at(NINE), outcome])
+    found = client.get(INGESTED).body
+    assert [event["batch_id"] for event in found["results"]] == ["b"]
+    assert (found["total_count"], found["links"]) == (1, {})
+    assert client.get(f"{MESSAGES}?events=success").body["total_count"] == 0
+
+
+@pytest.mark.spec("4.10-t3")
+def test_the_documentation_describes_each_field_of_each_type_without_a_key() -> None:
+    found = NOBODY.get(f"{MESSAGES}/documentation").results
+    assert len(found) == len(SEARCHED) == 18
+    for kind, described in zip(SEARCHED, found, strict=True):
+        assert described.pop("display_name") == TYPES[kind].label
+        assert described.pop("event_description") == TYPES[kind].description
+        assert set(described) == set(TYPES[kind].fields)
+        for name, field in described.items():
+            assert field["description"] == FIELDS[name].description
+            assert set(field) == {"description", "sampleValue"}
+        assert described["type"]["sampleValue"] == kind
+        assert described["timestamp"]["sampleValue"].endswith("Z")
+
+
+@pytest.mark.spec("4.10-t4")
+def test_there_is_a_sample_of_each_type_or_of_those_that_are_named() -> None:
+    every = NOBODY.get(f"{MESSAGES}/samples").results
+    assert [sample["type"] for sample in every] == list(SEARCHED)
+    assert all(sample["display_name"] for sample in every)
+    some = NOBODY.get(f"{MESSAGES}/samples?events=open,bounce,open").results
+    assert [sample["type"] for sample in some] == ["bounce", "open"]
+    assert some == [sample for sample in every if sample["type"] in ("bounce", "open")]
+
+
+@pytest.mark.parametrize("kind", ["opened", "relay_injection", "success"])
+def test_there_is_no_sample_of_what_is_no_message_event(kind: str) -> None:
+    answer = NOBODY.get(f"{MESSAGES}/samples?events=open,{kind}")
+    assert answer.status == 400
+    assert kind in answer.error["description"]
+
+
+@pytest.mark.spec("7-t2")
+@pytest.mark.spec("7-t3")
+def test_searches_take_a_key_with_their_grant(client: Client) -> None:
+    other = make_key(grants=["templates/view"])
+    for path in (MESSAGES, INGESTED):
+        assert NOBODY.get(path).status == 401
+        assert other.get(path).status == 403
+        assert make_key(grants=["message_events/view"]).get(path).status == 200

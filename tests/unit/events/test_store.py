@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,15 +10,18 @@ from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.events import store
+from chalicelib.events import notes, places, reading, runs, store
+from chalicelib.events.documentation import SEARCHED, TYPES
 from chalicelib.events.model import Event
+from chalicelib.events.runs import Run
 from chalicelib.events.store import Window
 from tests.fake_cloud import aws_requests
-from tests.unit.events.examples import HOUR, NINE, event_at
+from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
 EVER = Window(0, 10**14)
+OTHER = "191930000000000002"
 table = Table("events")
 
 
@@ -24,15 +29,41 @@ def found(window: Window = EVER, account: int = 1, **options: Any) -> list[Event
     return [event for _, event in store.newest_first(account, window, **options)]
 
 
+def under(*keys: str) -> list[Event]:
+    return [match.event() for match in reading.in_partitions(keys, EVER)]
+
+
 def raw_items() -> list[dict[str, Any]]:
-    keys = [f"1#{hour}#{shard}" for hour in ("2026013109", "2026013110") for shard in range(2)]
-    return [item for key in [*keys, "1#hours"] for item in table.query_all("#pk = :k", {"k": key})]
+    """Return everything that the table holds, in order."""
+    from chalicelib.core import aws, dynamo
+
+    answer = aws.dynamodb().scan(TableName=table.name)
+    items = [dynamo.decode_item(item) for item in answer["Items"]]
+    return sorted(items, key=lambda item: (item["pk"], item["sk"]))
 
 
 def test_an_event_comes_back_with_all_its_fields() -> None:
     event = event_at(NINE, subject="é \ud83d", rcpt_meta={"deep": [1, {"a": None}]})
     store.put_all([event])
     assert found() == [event]
+
+
+def test_an_event_is_found_by_time_recipient_transmission_and_campaign() -> None:
+    event = event_at(NINE, campaign_id="spring")
+    store.put_all([event, event_at(NINE, 1, recipient="bob@example.test")])
+    assert event in found()
+    assert under(places.recipient(1, "ann@example.test")) == [event]
+    assert len(under(places.transmission(1, TRANSMISSION))) == 2
+    assert under(places.campaign(1, "spring")) == [event]
+    assert under(*places.partitions_of_message(1, event["message_id"]))[0] in found()
+
+
+def test_a_message_whose_id_tells_nothing_is_found_by_it() -> None:
+    foreign = event_at(NINE) | {"message_id": "made elsewhere", "event_id": "1"}
+    moved = event_at(NINE, 5) | {"transmission_id": OTHER}
+    store.put_all([foreign, moved])
+    assert under(*places.partitions_of_message(1, "made elsewhere")) == [foreign]
+    assert under(*places.partitions_of_message(1, moved["message_id"]))[0] == moved
 
 
 @pytest.mark.spec("4.10-t1")
@@ -43,58 +74,15 @@ def test_the_lower_bound_belongs_to_a_window_and_the_upper_does_not() -> None:
     assert found(Window(NINE + 1, NINE + 1)) == []
 
 
-def test_bounds_hold_over_hours_and_shards() -> None:
-    offsets = [-HOUR, -1, 0, 1, HOUR - 1, HOUR, HOUR + 1, 5 * HOUR]
-    events = [event_at(NINE + offset, n) for n, offset in enumerate(offsets)]
-    store.put_all(events)
-    assert found() == events[::-1]
-    assert found(Window(NINE - 1, NINE + HOUR)) == events[4:0:-1]
-    with_recipient = found(Window(NINE - 1, NINE + HOUR), recipients=["ann@example.test"])
-    assert with_recipient == events[4:0:-1]
-
-
-def test_events_of_one_moment_have_an_order_that_positions_follow() -> None:
-    store.put_all([event_at(NINE, index) for index in range(6)])
-    entries = list(store.newest_first(1, EVER))
-    for place, (position, _) in enumerate(entries):
-        rest = list(store.newest_first(1, EVER, before=position))
-        assert rest == entries[place + 1 :]
-
-
-@pytest.mark.parametrize(
-    "window",
-    [
-        Window(NINE + 1, NINE),
-        Window(NINE, NINE - 3 * HOUR),
-        Window(10**13, 10**14),
-        Window(-5, -1),
-        Window(10**15, 0),
-    ],
-)
-@pytest.mark.parametrize("recipients", [[], ["ann@example.test"]])
-def test_a_window_that_holds_nothing_asks_nothing_of_the_table(
-    window: Window, recipients: list[str]
-) -> None:
-    # DynamoDB refuses a range whose bounds are the wrong way round
-    store.put_all([event_at(NINE)])
-    with aws_requests() as made:
-        assert found(window, recipients=recipients) == []
-    assert made == []
-
-
-def test_a_window_may_reach_as_far_into_the_future_as_a_date_can_tell() -> None:
-    store.put_all([event_at(NINE)])
-    assert len(found(Window(NINE, 16_725_225_600_000))) == 1  # the year 2500
-    assert len(found(Window(-62_135_596_800_000, NINE + 1))) == 1  # the year 1
-
-
 def test_an_account_sees_its_own_events_only() -> None:
     mine, other = event_at(NINE, 1), event_at(NINE, 2, account=11)
-    store.put_all([mine, other])
+    same_id = event_at(NINE, 1, account=11) | {"event_id": mine["event_id"], "subject": "theirs"}
+    store.put_all([mine, other, same_id])
     assert found(account=1) == [mine]
-    assert found(account=11) == [other]
+    assert len(found(account=11)) == 2
+    assert {event["customer_id"] for event in found(account=11)} == {"11"}
     assert found(account=111) == []
-    assert found(account=11, recipients=["ann@example.test"]) == [other]
+    assert len(found(account=11, recipients=["ann@example.test"])) == 2
 
 
 def test_events_of_named_recipients_are_found_newest_first() -> None:
@@ -107,119 +95,190 @@ def test_events_of_named_recipients_are_found_newest_first() -> None:
     assert found(recipients=["nobody@example.test"]) == []
 
 
+def test_what_is_not_for_searches_is_not_kept() -> None:
+    others = [kind for kind in TYPES if kind not in SEARCHED]
+    assert {"relay_injection", "ab_test_completed", "success"} < set(others)
+    store.put_all([event_at(NINE + n, n, kind) for n, kind in enumerate(TYPES)])
+    assert Counter(event["type"] for event in found()) == dict.fromkeys(SEARCHED, 1)
+    outcomes = under(places.outcomes(1))
+    assert sorted(event["type"] for event in outcomes) == ["error", "success"]
+
+
+def test_hidden_campaigns_are_noted_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden = event_at(NINE, campaign_id="svc-performance-test-7")
+    store.put_all([hidden, event_at(NINE, 1, campaign_id="spring")])
+    assert [event["campaign_id"] for event in found()] == ["spring"]
+    assert found(recipients=["ann@example.test"]) == found()
+    (day,) = notes.days(1, NINE, NINE)
+    assert (day.hidden, day.erased) == (["svc-performance-test-7"], False)
+    assert notes.campaigns(1) == ["spring"]
+    monkeypatch.setenv("HIDDEN_CAMPAIGNS", "")
+    settings.cache_clear()
+    store.put_all([hidden])
+    assert hidden in found()
+
+
 def test_storing_an_event_again_later_changes_nothing() -> None:
     events = [event_at(NINE + n, n) for n in range(3)]
     with clock.use(lambda: NINE / 1000):
         store.put_all(events)
     before = raw_items()
-    store.forget_noted_hours()  # as another process would store them
+    notes.forget()  # as another process would store them
     with clock.use(lambda: NINE / 1000 + 7200):
-        store.put_all([*events[1:], events[0]])
+        store.put_all([*events[1:], events[0], events[0]])
     assert raw_items() == before
-    assert len(before) == 4
-
-
-def test_an_event_twice_in_one_batch_is_stored_once() -> None:
-    store.put_all([event_at(NINE), event_at(NINE)])
-    assert len(found()) == 1
 
 
 @pytest.mark.spec("8-t12")
-def test_events_go_away_ten_days_after_they_happened_and_their_hour_not_before_them() -> None:
-    store.put_all([event_at(NINE + HOUR - 1)])
-    event, hour = raw_items()
-    assert event["expires"] == (NINE + HOUR - 1) // 1000 + 864_000
-    assert event["expires"] <= hour["expires"] <= event["expires"] + 3601
+def test_events_go_away_ten_days_after_they_happened_and_notes_not_before_them() -> None:
+    with clock.use(lambda: NINE / 1000 + 3600):
+        store.put_all([event_at(NINE + HOUR - 1, campaign_id="spring")])
+    expires = {item["pk"].split("#")[1]: item["expires"] for item in raw_items()}
+    runs_of = {expires.pop(kind) for kind in ("day", "recipient", "transmission", "campaign")}
+    assert runs_of == {(NINE + HOUR - 1) // 1000 + 864_000}
+    assert set(expires) == {"days", "campaigns"}
+    assert all(min(runs_of) <= each <= min(runs_of) + 2 * 86_400 for each in expires.values())
 
 
-def test_an_hour_is_noted_once_per_process_and_account() -> None:
-    store.put_all([event_at(NINE)])
+def test_a_late_event_does_not_let_the_note_of_its_campaign_expire() -> None:
+    late = event_at(NINE - 5 * 24 * HOUR, 1, campaign_id="spring")
+    with clock.use(lambda: NINE / 1000):
+        store.put_all([event_at(NINE, campaign_id="spring")])
+        notes.forget()
+        store.put_all([late])
+    (note,) = (item for item in raw_items() if item["pk"] == places.campaigns(1))
+    assert note["expires"] > NINE // 1000 + 864_000
+
+
+def test_a_note_is_written_once_by_a_process_with_the_events() -> None:
+    store.put_all([event_at(NINE, campaign_id="spring")])
     with aws_requests() as made:
-        store.put_all([event_at(NINE + 5, 1), event_at(NINE + HOUR, 2)])
-        store.put_all([event_at(NINE + 6, 3), event_at(NINE + HOUR + 1, 4)])
-        store.put_all([event_at(NINE + 7, 5, account=2)])
-    assert [each.operation for each in made if each.operation == "PutItem"] == ["PutItem"] * 2
-    assert len(found()) == 5
+        store.put_all([event_at(NINE, campaign_id="spring")])
+    (request,) = made
+    (writes,) = request.parameters["RequestItems"].values()
+    assert len(writes) == 4
 
 
-def test_an_hour_that_could_not_be_noted_is_noted_by_the_repetition(
+def test_a_note_that_could_not_be_written_is_written_by_the_repetition(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr(store._events, "put", lambda *_: 1 / 0)
+        broken.setattr(store.events, "write_all", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             store.put_all([event_at(NINE)])
     store.put_all([event_at(NINE)])
     assert len(found()) == 1
 
 
-def test_a_batch_costs_a_write_for_25_events_and_one_for_the_hour() -> None:
-    with aws_requests() as made:
-        store.put_all([event_at(NINE, index) for index in range(50)])
-    operations = [each.operation for each in made]
-    assert operations == ["BatchWriteItem", "BatchWriteItem", "PutItem"]
-
-
-def test_an_event_takes_no_more_than_a_write_unit() -> None:
-    fields = {
-        "subject": "An ordinary subject line of an ordinary newsletter",
-        "friendly_from": "news@example.test",
-        "reason": "550 5.1.1 The email account that you tried to reach does not exist.",
-        "raw_reason": "550 5.1.1 The email account that you tried to reach does not exist.",
-        "msg_from": "b.02a9d3c4e5f60718293a4b5c.abcdefghijklmnop@example.test",
-    }
-    store.put_all([event_at(NINE, kind="bounce", **fields)])
-    item = raw_items()[0]
-    size = sum(len(name) + len(value) for name, value in item.items() if name != "expires")
-    assert size < 1000
-
-
-def test_hours_without_events_are_not_looked_into() -> None:
-    store.put_all([event_at(NINE, 0), event_at(NINE + 40 * HOUR, 1)])
-    with aws_requests() as made:
-        assert len(found(Window(NINE - 100 * HOUR, NINE + 100 * HOUR))) == 2
-    assert len(made) == 1 + 2 * settings().events_shards
-
-
-def test_hours_newer_than_the_position_are_not_looked_into() -> None:
-    store.put_all([event_at(NINE + n * HOUR, n) for n in range(6)])
-    position = list(store.newest_first(1, EVER))[4][0]
-    with aws_requests() as made:
-        assert len(found(before=position)) == 1
-    assert len(made) == 1 + 2 * settings().events_shards
-
-
-def test_nothing_is_read_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "_PAGE", 2)
-    store.put_all([event_at(NINE + n, n) for n in range(20)])
-    with aws_requests() as made:
-        entries = store.newest_first(1, EVER)
-        assert made == []
-        next(entries)
-    assert len(made) == 1 + settings().events_shards
-    with aws_requests() as rest:
-        assert len(list(entries)) == 19
-    assert len(rest) >= 8
-
-
-def test_the_events_of_an_hour_are_spread_over_the_shards() -> None:
-    store.put_all([event_at(NINE, index) for index in range(24)])
-    counts = [
-        table.query("#pk = :k", {"k": f"1#2026013109#{shard}"}).count
-        for shard in range(settings().events_shards)
+def test_a_bulk_send_takes_five_requests_and_little_more_than_a_write_unit_an_event() -> None:
+    events = [
+        event_at(NINE + n, n, recipient=f"r{n}@a.test", campaign_id="spring", subject=f"No {n}")
+        for n in range(100)
     ]
-    assert sum(counts) == 24
-    assert min(counts) >= 5
+    store.put_all([event_at(NINE - 1, 1000, campaign_id="spring")])
+    with aws_requests() as made:
+        store.put_all(events)
+    assert [each.operation for each in made] == ["BatchWriteItem"] * 5
+    sizes = [
+        sum(
+            len(name) + len(value) for name, value in item.items() if isinstance(value, str | bytes)
+        )
+        for item in raw_items()
+    ]
+    assert sum(-(-size // 1000) for size in sizes) < 125
+    assert sum(size > 1000 for size in sizes) == 3
+
+
+def test_no_events_take_no_request() -> None:
+    with aws_requests() as made:
+        store.put_all([])
+        store.put_all([event_at(NINE, 0, "relay_injection")])
+    assert made == []
+
+
+def everything() -> set[str]:
+    """Return the ids of all events in any run, and those of erased ones marked so."""
+    stored: set[str] = set()
+    for item in raw_items():
+        if "data" in item:
+            run = Run(item["data"])
+            assert run.count == item["count"]
+            stored |= {event["event_id"] for event in map(run.event, range(run.count))}
+    return stored
 
 
 def test_a_recipients_events_are_erased_in_the_scope_that_is_named() -> None:
     ann = [event_at(NINE + n, n, recipient="Ann@example.test") for n in range(60)]
-    hers_at_7 = event_at(NINE, 100, subaccount_id="7")
+    hers_at_7 = event_at(NINE, 100, subaccount_id="7", campaign_id="spring")
     rest = [event_at(NINE, 101, recipient="bob@example.test"), event_at(NINE, 102, account=11)]
     store.put_all([*ann, hers_at_7, *rest])
     assert store.erase_recipient(Scope(1, 77), "ann@example.test") == 0
     assert store.erase_recipient(Scope(1, 0), "ANN@example.test") == 60
     assert found(recipients=["ann@example.test"]) == [hers_at_7]
+    assert everything() == {event["event_id"] for event in (hers_at_7, *rest)}
     assert store.erase_recipient(Scope(1, None), "ann@example.test") == 1
     assert found() == [rest[0]]
+    assert under(places.transmission(1, TRANSMISSION)) == [rest[0]]
     assert found(account=11) == [rest[1]]
+
+
+def test_an_erased_event_leaves_nothing_of_a_person() -> None:
+    store.put_all([event_at(NINE, campaign_id="spring", subject="Dear Ann")])
+    store.erase_recipient(Scope(1, None), "ann@example.test")
+    (left,) = store.erased(1, Window(NINE, NINE + 1))
+    assert (left["type"], left["campaign_id"], left["ip_pool"]) == ("delivery", "spring", "default")
+    assert "ann" not in str(raw_items()).lower()
+    assert [day.erased for day in notes.days(1, NINE, NINE)] == [True]
+    assert store.erased(1, Window(NINE + 1, NINE + 2)) == []
+    assert store.erased(1, Window(NINE, NINE)) == []
+    assert store.erased(2, EVER) == []
+
+
+def test_an_erasure_that_was_interrupted_is_completed_by_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both = [event_at(NINE, n, recipient=who) for n, who in enumerate(["ann@a.test", "bob@a.test"])]
+    remove = store._remove
+    for after in range(8):
+        steps = iter(range(after))
+
+        def interrupted(partition: str, gone: Any, steps: Iterator[int] = steps) -> None:
+            if next(steps, None) is None:
+                raise InterruptedError
+            remove(partition, gone)
+
+        store.put_all(both)
+        monkeypatch.setattr(store, "_remove", interrupted)
+        try:
+            store.erase_recipient(Scope(1, None), "ann@a.test")
+        except InterruptedError:
+            assert len(found(recipients=["ann@a.test"])) == 1
+        monkeypatch.setattr(store, "_remove", remove)
+        store.erase_recipient(Scope(1, None), "ann@a.test")
+        assert found() == both[1:]
+        assert len(store.erased(1, EVER)) == 1
+
+
+def test_two_erasures_of_one_run_both_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = ["ann@a.test", "bob@a.test", "eve@a.test"]
+    store.put_all([event_at(NINE, n, recipient=who) for n, who in enumerate(people)])
+    original = runs.encode
+    meanwhile = iter([lambda: store.erase_recipient(Scope(1, None), "bob@a.test")])
+
+    def encode(events: list[Event]) -> bytes:
+        next(meanwhile, lambda: 0)()
+        return original(events)
+
+    monkeypatch.setattr(runs, "encode", encode)
+    store.erase_recipient(Scope(1, None), "ann@a.test")
+    assert [event["rcpt_to"] for event in found()] == ["eve@a.test"]
+    assert everything() == {found()[0]["event_id"]}
+
+
+def test_a_run_of_another_time_is_not_rewritten() -> None:
+    event = event_at(NINE)
+    store.put_all([event, event_at(NINE + HOUR, 1, recipient="bob@example.test")])
+    with aws_requests() as made:
+        store.erase_recipient(Scope(1, None), "ann@example.test")
+    assert {each.operation for each in made} == {"Query", "BatchWriteItem", "DeleteItem"}
+    assert len(made) < 14

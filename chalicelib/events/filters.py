@@ -1,0 +1,152 @@
+"""The filters of the message events search, as a request names them (spec 4.10).
+
+Each takes a list; an event passes a filter if it has one of its values, and a search if it passes
+all filters. A value that cannot be one of its filter's gets a 400 with code 1200.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any, Final
+
+from chalicelib.core.errors import invalid_params
+from chalicelib.core.fields import Query
+from chalicelib.events import keywords
+from chalicelib.events.documentation import TYPES
+from chalicelib.events.runs import Conditions
+
+Values = tuple[str, ...]
+
+#: A name that spec 6 gives a type beside its own
+_SPELLINGS = {"rejection": "policy_rejection"}
+_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
+PRIMARY: Final = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One filter: the field it is about, how its values are read, and how they are compared."""
+
+    field: str
+    read: Callable[[str, str], str]
+    compare: Callable[[Values], Callable[[Any], bool]]
+    domain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a search asks for. ``values`` holds, by parameter, what was given.
+
+    ``confined_to`` is the one subaccount whose events may be found, ``None`` for all.
+    """
+
+    values: Mapping[str, Values] = field(default_factory=dict)
+    conditions: Conditions = field(default_factory=dict)
+    confined_to: int | None = None
+
+    def named(self, name: str) -> Values:
+        """Return the values of one filter, none if it was not given."""
+        return self.values.get(name, ())
+
+
+def read(query: Query, confined_to: int | None = None) -> Filters:
+    """Read the filters of a query; raises 400."""
+    delimiter = query.get("delimiter") or ","
+    values: dict[str, Values] = {}
+    for name, each in FILTERS.items():
+        texts = split(query.get(name, ""), delimiter)
+        given = dict.fromkeys(each.read(name, text) for text in texts)
+        if given:
+            values[name] = tuple(given)
+    if "ab_test_versions" in values and "ab_tests" not in values:
+        raise invalid_params("ab_test_versions needs ab_tests")
+    conditions = {FILTERS[name].field: FILTERS[name].compare(v) for name, v in values.items()}
+    if confined_to is not None:
+        own = _equal_or_primary((str(confined_to),))
+        asked = conditions.get("subaccount_id", own)
+        conditions["subaccount_id"] = lambda value: own(value) and asked(value)
+    return Filters(values, conditions, confined_to)
+
+
+def split(text: str, delimiter: str) -> list[str]:
+    """Return the values of a list without the blanks around them."""
+    return [value for each in text.split(delimiter) if (value := each.strip())]
+
+
+def number(name: str, text: str) -> str:
+    """Return a whole number without leading zeros; raises 400."""
+    if not _NUMBER.fullmatch(text):
+        raise invalid_params(f"{name} must be whole numbers, which {text[:100]!r} is not")
+    return str(int(text))
+
+
+def event_type(name: str, text: str) -> str:
+    """Return the event type that is named; raises 400."""
+    kind = _SPELLINGS.get(text, text)
+    if kind not in TYPES:
+        raise invalid_params(f"{name}: there is no event type {text[:100]!r}")
+    return kind
+
+
+def _any(name: str, text: str) -> str:
+    return text
+
+
+def _lower(name: str, text: str) -> str:
+    return text.lower()
+
+
+def _address(name: str, text: str) -> str:
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        raise invalid_params(f"{name} must be IP addresses, which {text[:100]!r} is not") from None
+
+
+def _equal(values: Values) -> Callable[[Any], bool]:
+    return frozenset(values).__contains__
+
+
+def _equal_lower(values: Values) -> Callable[[Any], bool]:
+    wanted = frozenset(values)
+    return lambda value: value is not None and value.lower() in wanted
+
+
+def _equal_or_primary(values: Values) -> Callable[[Any], bool]:
+    wanted = frozenset(values)
+    return lambda value: (value or PRIMARY) in wanted
+
+
+def _keywords(values: Values) -> Callable[[Any], bool]:
+    return keywords.matcher(values)
+
+
+def _domain_keywords(values: Values) -> Callable[[Any], bool]:
+    return keywords.matcher(values, domain=True)
+
+
+FILTERS: Final[dict[str, Filter]] = {
+    "events": Filter("type", event_type, _equal),
+    "event_ids": Filter("event_id", _any, _equal),
+    "recipients": Filter("rcpt_to", _lower, _equal),
+    "recipient_domains": Filter("recipient_domain", _any, _domain_keywords),
+    "from_addresses": Filter("friendly_from", _lower, _equal_lower),
+    "sending_domains": Filter("sending_domain", _any, _domain_keywords),
+    "subjects": Filter("subject", _any, _keywords),
+    "reasons": Filter("reason", _any, _keywords),
+    "campaigns": Filter("campaign_id", _any, _keywords),
+    "templates": Filter("template_id", _any, _keywords),
+    "ip_pools": Filter("ip_pool", _any, _keywords),
+    "sending_ips": Filter("sending_ip", _address, _equal),
+    "bounce_classes": Filter("bounce_class", number, _equal),
+    "subaccounts": Filter("subaccount_id", number, _equal_or_primary),
+    "messages": Filter("message_id", _any, _equal),
+    "transmissions": Filter("transmission_id", _any, _equal),
+    "mailbox_providers": Filter("mailbox_provider", _any, _keywords),
+    "mailbox_provider_regions": Filter("mailbox_provider_region", _any, _keywords),
+    "ab_tests": Filter("ab_test_id", _any, _keywords),
+    "ab_test_versions": Filter("ab_test_version", number, _equal),
+}

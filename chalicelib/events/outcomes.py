@@ -1,0 +1,62 @@
+"""The search of ingest events (spec 4.10): what became of batches of events from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from chalicelib.core.errors import invalid_params
+from chalicelib.core.fields import Query, boolean
+from chalicelib.events import asked, filters, pages, places, reading
+from chalicelib.events.filters import PRIMARY
+from chalicelib.events.pages import Found
+from chalicelib.events.runs import Conditions
+
+PATH: Final = "/api/v1/events/ingest"
+TYPES: Final = ("success", "error")
+
+_LISTS = {
+    "events": "type",
+    "event_ids": "event_id",
+    "batch_ids": "batch_id",
+    "error_types": "error_type",
+}
+
+
+def search(account_id: int, query: Query, confined_to: int | None = None) -> Found:
+    """Return one page of an account's ingest events, newest first; raises 400 and 413."""
+    values = _read(query, confined_to)
+    page = asked.read(PATH, query, [account_id, confined_to, values])
+    found = reading.in_partitions(
+        [places.outcomes(account_id)], page.window, _conditions(values), before=page.before
+    )
+    return pages.page(page, found)
+
+
+def _read(query: Query, confined_to: int | None) -> dict[str, list[str]]:
+    """Return the values that each field may have, in order."""
+    delimiter = query.get("delimiter") or ","
+    values = {
+        field: sorted(text.lower() for text in filters.split(query.get(name, ""), delimiter))
+        for name, field in _LISTS.items()
+    }
+    for kind in values["type"]:
+        if kind not in TYPES:
+            raise invalid_params(f"events must be of {' and '.join(TYPES)}, not {kind[:100]!r}")
+    owners = filters.split(query.get("subaccounts", ""), delimiter)
+    values["subaccount_id"] = sorted(filters.number("subaccounts", each) for each in owners)
+    if confined_to is not None:
+        own = str(confined_to)
+        values["subaccount_id"] = [own] if own in (values["subaccount_id"] or [own]) else ["-"]
+    retryable = boolean(query, "retryable")
+    values["retryable"] = [] if retryable is None else [str(retryable).lower()]
+    return {name: given for name, given in values.items() if given}
+
+
+def _conditions(values: dict[str, list[str]]) -> Conditions:
+    return {name: _is_one_of(name, frozenset(given)) for name, given in values.items()}
+
+
+def _is_one_of(name: str, wanted: frozenset[str]) -> Callable[[Any], bool]:
+    absent = PRIMARY if name == "subaccount_id" else ""
+    return lambda value: str(absent if value is None else value).lower() in wanted

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from chalicelib.core import clock
+from chalicelib.core.errors import ApiError
+from chalicelib.core.settings import settings
+from chalicelib.events import asked, cursors
+from chalicelib.events.asked import Asked
+from chalicelib.events.cursors import Place
+from chalicelib.events.reading import Window
+from tests.unit.events.examples import HOUR, NINE
+
+DAY = 24 * HOUR
+NOW = NINE + HOUR // 2
+PATH = "/api/v1/events/message"
+ABOUT = [1, {"events": ["open"]}]
+
+
+@pytest.fixture(autouse=True)
+def _at_half_past_nine() -> Iterator[None]:
+    settings.cache_clear()
+    with clock.use(lambda: NOW / 1000):
+        yield
+    settings.cache_clear()
+
+
+@pytest.fixture
+def lag_of_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENTS_LAG", "60")
+    settings.cache_clear()
+
+
+def read(**query: str) -> Asked:
+    return asked.read(PATH, query, ABOUT)
+
+
+def refusal(status: int = 400, **query: str) -> str:
+    with pytest.raises(ApiError) as refused:
+        read(**query)
+    assert refused.value.status == status
+    return str(refused.value)
+
+
+@pytest.mark.spec("4.10-t1")
+@pytest.mark.usefixtures("lag_of_a_minute")
+def test_the_default_window_runs_from_a_day_ago_to_a_minute_ago() -> None:
+    assert read().window == Window(NOW - DAY, NOW - 60_000)
+    assert read(**{"from": "2026-01-30T00:00:00Z"}).window.end == NOW - 60_000
+    assert read(to="2026-01-31T00:00:00Z").window.start == NOW - DAY
+
+
+def test_without_a_lag_the_window_reaches_to_now() -> None:
+    assert read().window.end == NOW + 1  # the tests' lag is a millisecond ahead
+
+
+@pytest.mark.usefixtures("lag_of_a_minute")
+def test_a_window_that_begins_within_the_last_minute_is_empty_and_not_refused() -> None:
+    window = read(**{"from": "2026-01-31T09:29:30Z"}).window
+    assert window.start == window.end
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("2026-01-31T09:05:00Z", 300_000),
+        ("2026-01-31T09:05:00", 300_000),
+        ("2026-01-31T09:05:00.007Z", 300_007),
+        ("2026-01-31T10:05:00+01:00", 300_000),
+        ("2026-01-31T10:05:00 01:00", 300_000),  # a plus that was not encoded in the query
+        ("2026-01-31T09:05", 300_000),
+        ("2026-01-31", -9 * HOUR),
+    ],
+)
+def test_times_are_read_with_and_without_an_offset(text: str, offset: int) -> None:
+    assert read(**{"from": text}).window.start == NINE + offset
+
+
+@given(st.integers(NOW - 10 * DAY, NOW - 1))
+@hypothesis_settings(max_examples=50)
+def test_a_time_with_milliseconds_loses_none(moment: int) -> None:
+    with clock.use(lambda: NOW / 1000):
+        assert read(**{"from": clock.iso_ms(moment)}).window.start == moment
+
+
+@pytest.mark.parametrize("name", ["from", "to"])
+@pytest.mark.parametrize("text", ["yesterday", "2026-13-01T00:00:00Z", "1769850000", "2026-01-31T"])
+def test_what_is_no_time_is_refused_by_its_name(name: str, text: str) -> None:
+    assert name in refusal(**{name: text})
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"from": "2026-01-31T09:00:01Z", "to": "2026-01-31T09:00:00Z"},
+        {"to": "2026-01-29T00:00:00Z"},
+    ],
+)
+def test_a_window_that_ends_before_it_begins_is_refused(query: dict[str, str]) -> None:
+    assert "from must be before to" in refusal(**query)
+
+
+@pytest.mark.spec("8-t12")
+def test_a_window_reaches_back_ten_days_at_most() -> None:
+    assert read(**{"from": "2000-01-01T00:00:00Z"}).window.start == NOW - 10 * DAY
+
+
+@pytest.mark.parametrize("text", ["0", "10001", "-1", "many", "1.5", ""])
+@pytest.mark.spec("8-t12")
+def test_a_page_size_out_of_its_limits_is_refused(text: str) -> None:
+    assert "per_page" in refusal(per_page=text)
+
+
+@pytest.mark.spec("8-t12")
+@pytest.mark.spec("4.10-t1")
+def test_a_page_has_1000_events_unless_asked_for_1_to_10000() -> None:
+    assert read().per_page == 1000
+    assert read(per_page="1").per_page == 1
+    assert read(per_page="10000").per_page == 10_000
+
+
+def written(place: Place, **bounds: str) -> str:
+    return cursors.write(place, [ABOUT, [bounds.get("from", ""), bounds.get("to", "")]])
+
+
+def test_a_cursor_goes_on_in_its_window() -> None:
+    place = Place(Window(NOW - 500, NOW - 100), "0017#9", 77)
+    found = read(cursor=written(place))
+    assert (found.window, found.before, found.total) == place
+    assert read(cursor="initial").before == ""
+
+
+@pytest.mark.spec("8-t12")
+def test_what_became_too_old_meanwhile_is_not_shown_on_later_pages() -> None:
+    cursor = written(Place(Window(NOW - 10 * DAY, NOW), "0017#9", 77))
+    with clock.use(lambda: (NOW + DAY) / 1000):
+        assert read(cursor=cursor).window == Window(NOW - 9 * DAY, NOW)
+
+
+def test_a_cursor_with_other_bounds_is_refused() -> None:
+    begin = {"from": "2026-01-31T00:00:00Z"}
+    cursor = written(Place(Window(NOW - 500, NOW - 100), "0017#9", 77), **begin)
+    assert read(cursor=cursor, **begin).total == 77
+    assert "other filters" in refusal(cursor=cursor)
+    assert "other filters" in refusal(cursor=cursor, **{"from": "2026-01-31T00:00:01Z"})
+
+
+def test_the_page_size_may_change_from_page_to_page() -> None:
+    cursor = written(Place(Window(NOW - 500, NOW - 100), "0017#9", 77))
+    assert read(cursor=cursor, per_page="3").per_page == 3
+
+
+@pytest.mark.spec("8-t12")
+def test_a_uri_over_4096_characters_is_refused() -> None:
+    room = 4096 - len(PATH) - len("?subjects=")
+    assert read(subjects="x" * room)
+    assert "4097 characters" in refusal(413, subjects="x" * (room + 1))
+    # what the link of the page before had added does not count
+    cursor = written(Place(Window(NOW - 500, NOW - 100), "0017#9", 77))
+    assert read(subjects="x" * room, cursor=cursor)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from chalicelib.core import signing
+from chalicelib.core.errors import ApiError
+from chalicelib.events import cursors
+from chalicelib.events.cursors import Place
+from chalicelib.events.reading import Window
+
+PATH = "/api/v1/events/message"
+PLACE = Place(Window(5, 17), "1769850000000#1", 5)
+ABOUT = [1, None, {"events": ["open"]}]
+GENUINE = cursors.write(PLACE, ABOUT)
+
+
+def refusal(cursor: str, about: Any = ABOUT) -> str:
+    with pytest.raises(ApiError) as refused:
+        cursors.read(cursor, about)
+    assert (refused.value.status, refused.value.code) == (400, "1200")
+    return str(refused.value)
+
+
+@given(
+    st.builds(
+        Place,
+        st.builds(Window, st.integers(-(2**40), 2**40), st.integers(-(2**40), 2**40)),
+        st.text(max_size=30),
+        st.integers(0, 2**40),
+    )
+)
+@hypothesis_settings(max_examples=50)
+def test_a_place_comes_back(place: Place) -> None:
+    assert cursors.read(cursors.write(place, ABOUT), ABOUT) == place
+
+
+@given(cut=st.integers(0, 200), junk=st.text(max_size=8), appended=st.booleans())
+@hypothesis_settings(max_examples=200)
+def test_a_cursor_that_was_forged_or_cut_is_refused(cut: int, junk: str, appended: bool) -> None:
+    forged = GENUINE[: cut % len(GENUINE)] + junk if not appended else GENUINE + "A" + junk
+    if forged != GENUINE:
+        assert "cursor" in refusal(forged)
+
+
+@given(st.integers(0, len(GENUINE) - 1), st.sampled_from("ABab01-_=.é"))
+@hypothesis_settings(max_examples=200)
+def test_a_cursor_with_another_character_is_refused(place: int, character: str) -> None:
+    # bits that the last character has to spare stand for nothing
+    if GENUINE[place] != character and place < len(GENUINE) - 1:
+        assert "cursor" in refusal(GENUINE[:place] + character + GENUINE[place + 1 :])
+
+
+@pytest.mark.parametrize("purpose", ["link", "return path"])
+def test_what_was_signed_for_another_purpose_is_no_cursor(purpose: str) -> None:
+    assert "cursor" in refusal(signing.to_token(["", 0, 1, "", 5], purpose))
+
+
+@pytest.mark.parametrize(
+    "about", [[2, None, {"events": ["open"]}], [1, 7, {"events": ["open"]}], [1, None, {}]]
+)
+def test_a_cursor_is_good_for_its_account_and_filters_only(about: Any) -> None:
+    assert "other filters" in refusal(GENUINE, about)
+
+
+@given(st.dictionaries(st.text(max_size=10), st.text(max_size=20), max_size=5))
+@hypothesis_settings(max_examples=100)
+def test_the_link_says_what_the_query_said(query: dict[str, str]) -> None:
+    link = cursors.link(PATH, query, "next")
+    assert link.startswith(f"{PATH}?")
+    assert link.isascii()
+    parsed = dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
+    assert parsed == {**query, "cursor": "next"}
+
+
+@pytest.mark.spec("4.10-t1")
+def test_the_link_is_relative_and_easy_to_read() -> None:
+    query = {"events": "bounce,open", "recipients": "a+b@x.test", "cursor": "initial"}
+    assert cursors.link(PATH, query, "c") == (
+        "/api/v1/events/message?events=bounce,open&recipients=a%2Bb@x.test&cursor=c"
+    )

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from chalicelib.events.keywords import matcher
+
+TEXTS = st.text(alphabet="aB é-_ .", max_size=12)
+
+
+@pytest.mark.spec("4.10-t1")
+@pytest.mark.parametrize(
+    ("keyword", "text"),
+    [
+        ("spring", "spring-sale"),
+        ("sale", "spring-sale"),
+        ("sale", "spring_sale 2026"),
+        ("SPRING", "Spring Sale"),
+        ("spring-sale", "spring-sale"),
+        ("spring sale", "the_spring-sale_of_2026"),
+        ("5.1.1", "550 5.1.1 unknown user"),
+        ("straße", "STRASSE 7"),
+    ],
+)
+def test_whole_words_are_found(keyword: str, text: str) -> None:
+    assert matcher([keyword])(text)
+
+
+@pytest.mark.spec("4.10-t1")
+@pytest.mark.parametrize(
+    ("keyword", "text"),
+    [
+        ("spri", "spring-sale"),
+        ("pring", "spring-sale"),
+        ("ng-sa", "spring-sale"),
+        ("spring", "springsale"),
+        ("sale spring", "spring-sale"),
+        ("spring 2026", "spring-sale-2026"),
+        ("5", "550 5.1.1 unknown user"),
+        ("hello", "hello, Ann"),
+        ("-", "spring-sale"),
+        ("spring", ""),
+    ],
+)
+def test_parts_of_words_and_other_orders_are_not(keyword: str, text: str) -> None:
+    assert not matcher([keyword])(text)
+
+
+@pytest.mark.spec("4.10-t1")
+def test_dots_end_words_in_domains_only() -> None:
+    assert matcher(["example"], domain=True)("mail.example.test")
+    assert matcher(["example.test"], domain=True)("mail.example.test")
+    assert matcher(["my"], domain=True)("my-host.test")
+    assert not matcher(["exam"], domain=True)("mail.example.test")
+    assert not matcher(["mail.test"], domain=True)("mail.example.test")
+    assert not matcher(["example"])("mail.example.test")
+
+
+def test_one_of_several_keywords_is_enough_and_no_text_has_none() -> None:
+    found = matcher(["a", "c d"])
+    assert [found(text) for text in ("a", "b", "c", "b-c-d", None)] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+@given(TEXTS, TEXTS, st.booleans())
+@hypothesis_settings(max_examples=300)
+def test_keywords_are_the_words_of_the_text_one_after_another(
+    keyword: str, text: str, domain: bool
+) -> None:
+    def words(of: str) -> list[str]:
+        for end in "-_." if domain else "-_":
+            of = of.replace(end, " ")
+        return of.lower().split()
+
+    wanted, held = words(keyword), words(text)
+    expected = any(held[i : i + len(wanted)] == wanted for i in range(len(held))) and bool(wanted)
+    assert matcher([keyword], domain=domain)(text) == expected

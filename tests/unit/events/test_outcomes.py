@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.errors import ApiError
+from chalicelib.events import outcomes, store
+from chalicelib.events.model import Event
+from chalicelib.events.pages import Found
+from tests.unit.events.examples import HOUR, NINE, event_at
+
+NOW = NINE + HOUR
+
+
+@pytest.fixture(autouse=True)
+def _at_ten(cloud: None) -> Iterator[None]:
+    with clock.use(lambda: NOW / 1000):
+        yield
+
+
+def outcome(number: int, kind: str = "success", account: int = 1, **fields: Any) -> Event:
+    return {
+        "type": kind,
+        "customer_id": str(account),
+        "timestamp": NINE + number * 1000,
+        "event_id": f"{account}{number}",
+        "batch_id": f"batch-{number}",
+        "number_succeeded": 10,
+        "number_failed": 0,
+        "number_duplicates": 2,
+        "retryable": False,
+        "expiration_timestamp": NINE + 10 * HOUR,
+        **fields,
+    }
+
+
+def find(**query: str) -> Found:
+    return outcomes.search(1, query)
+
+
+def batches(found: Found) -> list[str]:
+    return [event["batch_id"] for event in found.events]
+
+
+@pytest.mark.spec("4.10-t2")
+def test_outcomes_of_batches_are_found_newest_first_with_numbers_and_flags() -> None:
+    store.put_all([outcome(1), outcome(2, "error"), outcome(3, account=2), event_at(NINE)])
+    found = find()
+    assert batches(found) == ["batch-2", "batch-1"]
+    assert (found.total, found.next_link) == (2, "")
+    shown = found.events[1]
+    assert (shown["number_succeeded"], shown["retryable"]) == (10, False)
+    assert shown["timestamp"] == "2026-01-31T09:00:01.000Z"
+    assert shown["expiration_timestamp"] == "2026-01-31T19:00:00.000Z"
+    assert shown["display_name"] == "Ingest Success"
+
+
+@pytest.mark.spec("4.10-t2")
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, "1234"),
+        ({"events": "success"}, "14"),
+        ({"events": "success,error"}, "1234"),
+        ({"event_ids": "12,13"}, "23"),
+        ({"batch_ids": "batch-1,BATCH-4"}, "14"),
+        ({"batch_ids": "batch-1;batch-4", "delimiter": ";"}, "14"),
+        ({"retryable": "true"}, "3"),
+        ({"retryable": "false"}, "124"),
+        ({"subaccounts": "0"}, "13"),
+        ({"subaccounts": "7,0"}, "1234"),
+        ({"error_types": "validation"}, "2"),
+        ({"error_types": "internal", "retryable": "true"}, "3"),
+        ({"error_types": "internal", "retryable": "false"}, ""),
+        ({"from": "2026-01-31T09:00:02Z", "to": "2026-01-31T09:00:04Z"}, "23"),
+    ],
+)
+def test_outcomes_are_filtered(query: dict[str, str], expected: str) -> None:
+    store.put_all(
+        [
+            outcome(1),
+            outcome(2, "error", error_type="validation", subaccount_id="7"),
+            outcome(3, "error", error_type="internal", retryable=True),
+            outcome(4, subaccount_id="7"),
+        ]
+    )
+    assert [each[-1] for each in batches(find(**query))] == list(reversed(expected))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("events", "bounce"), ("retryable", "yes"), ("subaccounts", "x"), ("per_page", "0")],
+)
+def test_values_that_cannot_be_are_refused(name: str, text: str) -> None:
+    with pytest.raises(ApiError, match=name) as refused:
+        find(**{name: text})
+    assert refused.value.status == 400
+
+
+def test_who_is_confined_to_a_subaccount_finds_no_others() -> None:
+    store.put_all([outcome(1), outcome(2, subaccount_id="7"), outcome(3, subaccount_id="8")])
+    assert batches(outcomes.search(1, {}, 7)) == ["batch-2"]
+    assert batches(outcomes.search(1, {"subaccounts": "7,8"}, 7)) == ["batch-2"]
+    assert batches(outcomes.search(1, {"subaccounts": "8"}, 7)) == []
+
+
+@pytest.mark.spec("4.10-t2")
+def test_pages_are_linked() -> None:
+    store.put_all([outcome(n) for n in range(5)])
+    page = find(per_page="2", events="success")
+    shown = batches(page)
+    while page.next_link:
+        assert page.total == 5
+        parts = urlsplit(page.next_link)
+        assert parts.path == "/api/v1/events/ingest"
+        page = find(**dict(parse_qsl(parts.query)))
+        shown += batches(page)
+    assert shown == [f"batch-{n}" for n in (4, 3, 2, 1, 0)]

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.core.http import ok
+from chalicelib.core.settings import settings
+from chalicelib.events import pages, runs
+from chalicelib.events.asked import Asked
+from chalicelib.events.model import Event
+from chalicelib.events.pages import Found
+from chalicelib.events.reading import Match, Window
+from chalicelib.events.runs import Run, position
+from tests.unit.events.examples import NINE, event_at
+
+PATH = "/api/v1/events/message"
+
+
+@pytest.fixture(autouse=True)
+def _fresh_settings() -> Iterator[None]:
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
+def matches(events: list[Event]) -> Iterator[Match]:
+    for event in reversed(events):
+        yield Match(position(event), Run(runs.encode([event])), 0)
+
+
+def page(events: list[Event], per_page: int, total: int | None = None, **options: Any) -> Found:
+    about = Asked(PATH, {}, [], Window(NINE, NINE + 1000), per_page, total=total)
+    return pages.page(about, matches(events), **options)
+
+
+EVENTS = [event_at(NINE + n, n, subject=f'"{n}" \\ é' * 50) for n in range(20)]
+
+
+def test_what_fits_one_page_is_counted_by_showing_it() -> None:
+    found = page(EVENTS, 20, count=lambda _: 1 // 0)
+    assert (len(found.events), found.total, found.next_link) == (20, 20, "")
+
+
+def test_what_does_not_is_counted_once_from_its_beginning() -> None:
+    found = page(EVENTS, 7)
+    assert (len(found.events), found.total) == (7, 20)
+    assert found.next_link.startswith(f"{PATH}?cursor=")
+    seen: list[str] = []
+    page(EVENTS, 7, count=lambda positions: len(seen.extend(positions) or seen))
+    assert seen == [position(event) for event in reversed(EVENTS)]
+    assert page(EVENTS, 7, total=99, count=lambda _: 1 // 0).total == 99
+    assert page(EVENTS, 20, total=99).total == 99
+
+
+def test_a_count_is_never_less_than_what_is_shown() -> None:
+    assert page(EVENTS, 7, count=lambda _: 3).total == 8
+
+
+def in_lambda(found: Found) -> int:
+    """Return the bytes of the answer of a function."""
+    links = {"next": found.next_link}
+    return len(json.dumps(ok(found.events, total_count=1, links=links).to_gateway("-")))
+
+
+@pytest.mark.parametrize("most", [20_000, 50_000])
+def test_a_page_ends_before_the_reply_is_too_large(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setenv("MAX_REPLY_BYTES", str(most))
+    found = page(EVENTS * 3, 1000)
+    assert 1 < len(found.events) < 60
+    assert most * 0.8 < in_lambda(found) < most + 1000
+    assert (found.total, bool(found.next_link)) == (60, True)
+
+
+def test_an_event_that_is_too_large_makes_a_page_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MAX_REPLY_BYTES", "10")
+    found = page(EVENTS, 1000)
+    assert [event["event_id"] for event in found.events] == [EVENTS[-1]["event_id"]]
+    assert found.next_link

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from chalicelib.core.settings import settings
+from chalicelib.events import notes, places, reading, store
+from chalicelib.events.model import Event
+from chalicelib.events.reading import Window
+from chalicelib.events.runs import SPAN_MS, position
+from tests.fake_cloud import aws_requests
+from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+DAY = 24 * HOUR
+EVER = Window(0, 10**14)
+OURS = places.transmission(1, TRANSMISSION)
+
+
+def by_time(window: Window = EVER, before: str = "") -> list[Event]:
+    return [match.event() for match in reading.by_time(1, window, before=before)]
+
+
+def newest(events: list[Event]) -> list[Event]:
+    return sorted(events, key=position, reverse=True)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_runs_that_overlap_are_read_in_order_and_from_any_position(seed: int) -> None:
+    rng = random.Random(seed)
+    events = [event_at(NINE + rng.randrange(30_000), n) for n in range(120)]
+    rest = events[:]
+    rng.shuffle(rest)
+    while rest:  # as several workers store what they come by
+        size = rng.randint(1, 25)
+        store.put_all(rest[:size])
+        rest = rest[size:]
+    assert by_time() == newest(events)
+    assert [m.event() for m in reading.in_partitions([OURS], EVER)] == newest(events)
+    for event in rng.sample(events, 5):
+        place = position(event)
+        older = [each for each in newest(events) if position(each) < place]
+        assert by_time(before=place) == older
+        begin, end = event["timestamp"] - 7000, event["timestamp"]
+        inside = [each for each in newest(events) if begin <= each["timestamp"] < end]
+        assert by_time(Window(begin, end)) == inside
+
+
+def test_an_event_in_runs_that_were_put_together_differently_is_read_once() -> None:
+    events = [event_at(NINE + n // 4, n) for n in range(30)]
+    for size in (30, 7, 1):
+        for start in range(0, 30, size):
+            store.put_all(events[start : start + size])
+    assert by_time() == newest(events)
+    matches = reading.in_partitions([OURS], EVER, {"type": "delivery".__eq__})
+    assert [match.event() for match in matches] == newest(events)
+
+
+def test_a_run_reaches_over_the_bounds_of_a_window() -> None:
+    events = [event_at(NINE + offset, n) for n, offset in enumerate((0, 2500, SPAN_MS))]
+    store.put_all(events)
+    assert by_time(Window(NINE, NINE + 1)) == events[:1]
+    assert by_time(Window(NINE + 1, NINE + SPAN_MS)) == events[1:2]
+    assert by_time(Window(NINE + SPAN_MS, NINE + 2 * SPAN_MS)) == events[2:]
+
+
+def test_days_without_events_are_not_looked_into() -> None:
+    store.put_all([event_at(NINE)])
+    store.put_all([event_at(NINE + 7 * DAY, 1)])
+    with aws_requests() as made:
+        assert len(by_time(Window(NINE - 20 * DAY, NINE + 20 * DAY))) == 2
+    assert len(made) == 1 + 2
+
+
+def test_nothing_is_read_before_it_is_asked_for() -> None:
+    for n in range(40):
+        store.put_all([event_at(NINE + n * 10_000, n)])
+    with aws_requests() as made:
+        matches = reading.in_partitions([OURS], EVER)
+        assert made == []
+        next(matches)
+        assert [each.parameters["Limit"] for each in made] == [16]
+        assert len(list(matches)) == 39
+    assert [each.parameters["Limit"] for each in made] == [16, 64]
+
+
+def test_a_walk_over_days_reads_more_at_a_time_the_longer_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading, "_FIRST_PAGE", 2)
+    for day in range(3):
+        for n in range(6):
+            store.put_all([event_at(NINE - day * DAY - n * 10_000, day * 6 + n)])
+    with aws_requests() as made:
+        assert len(by_time(Window(NINE - 5 * DAY, NINE + 1))) == 18
+    limits = [each.parameters["Limit"] for each in made[1:]]
+    assert set(limits) == {2, 8, 32}
+    assert limits[-settings().events_shards :] == [32] * settings().events_shards
+
+
+def test_fewer_shards_than_before_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENTS_SHARDS", "8")
+    settings.cache_clear()
+    events = [event_at(NINE + n * 6000, n) for n in range(40)]
+    for event in events:
+        store.put_all([event])
+    (day,) = notes.days(1, NINE, NINE)
+    assert (day.name, len(day.shards) > 4) == ("20260131", True)
+    monkeypatch.setenv("EVENTS_SHARDS", "1")
+    settings.cache_clear()
+    store.put_all([event_at(NINE + HOUR, 40)])
+    assert len(by_time()) == 41
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        Window(NINE + 1, NINE),
+        Window(NINE, NINE),
+        Window(10**13, 10**14),
+        Window(-5, -1),
+        Window(10**15, 0),
+    ],
+)
+def test_a_window_that_holds_nothing_asks_nothing_of_the_table(window: Window) -> None:
+    # DynamoDB refuses a range whose bounds are the wrong way round
+    store.put_all([event_at(NINE)])
+    with aws_requests() as made:
+        assert by_time(window) == []
+        assert list(reading.in_partitions([OURS], window)) == []
+    assert made == []
+
+
+def test_a_window_may_reach_as_far_as_a_date_can_tell() -> None:
+    store.put_all([event_at(NINE)])
+    assert len(by_time(Window(NINE, 16_725_225_600_000))) == 1  # the year 2500
+    assert len(by_time(Window(-62_135_596_800_000, NINE + 1))) == 1  # the year 1
+
+
+def test_a_range_that_crosses_midnight_is_read_whole() -> None:
+    midnight = NINE - 9 * HOUR
+    events = [event_at(midnight + offset, n) for n, offset in enumerate((-2, -1, 0, 1))]
+    store.put_all(events)
+    assert by_time() == newest(events)
+    assert by_time(Window(midnight - 1, midnight + 1)) == [events[2], events[1]]

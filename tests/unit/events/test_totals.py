@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.scope import Scope
+from chalicelib.events import filters, store, totals
+from chalicelib.events.model import Event
+from chalicelib.events.reading import Window
+from chalicelib.events.search import search
+from chalicelib.events.sources import Source
+from chalicelib.metrics.fold import fold_pending
+from chalicelib.metrics.totals import Unsettled
+from tests.fake_cloud import aws_requests
+from tests.unit.events.examples import HOUR, NINE, event_at, record
+
+NOW = NINE + HOUR
+QUERIES: list[dict[str, str]] = [
+    {},
+    {"events": "bounce,open"},
+    {"events": "rejection"},
+    {"campaigns": "spring"},
+    {"campaigns": "sale", "events": "delivery"},
+    {"subaccounts": "0"},
+    {"subaccounts": "7,8", "events": "bounce"},
+    {"sending_ips": "192.0.2.1"},
+]
+
+
+@pytest.fixture(autouse=True)
+def _at_ten(cloud: None) -> Iterator[None]:
+    with clock.use(lambda: NOW / 1000):
+        yield
+
+
+def some_events(rng: random.Random, count: int, first: int = 0) -> list[Event]:
+    events = []
+    for index in range(first, first + count):
+        fields = {
+            "campaign_id": rng.choice(["", "spring-sale", "spring", "autumn sale"]),
+            "subaccount_id": rng.choice(["", "7", "8"]),
+            "sending_ip": rng.choice(["192.0.2.1", "192.0.2.2"]),
+        }
+        kind = rng.choice(["injection", "delivery", "bounce", "policy_rejection", "open"])
+        who = rng.choice(["ann@a.test", "bob@b.test"])
+        known = {name: value for name, value in fields.items() if value}
+        events.append(event_at(NINE + rng.randrange(20 * 60_000), index, kind, who, **known))
+    return events
+
+
+def source(query: dict[str, str], window: Window, confined_to: int | None = None) -> Source:
+    return Source(1, filters.read(query, confined_to), window)
+
+
+def counted(query: dict[str, str], window: Window, confined_to: int | None = None) -> int:
+    """Return the count that counters give, which must not be that of a walk."""
+    about = source(query, window, confined_to)
+    found = (match.position for match in about.find(window))
+    total = totals.count(about, found)
+    assert next(found, None) is not None, "everything was gone through"
+    return total
+
+
+def walked(query: dict[str, str], window: Window, confined_to: int | None = None) -> int:
+    return sum(1 for _ in source(query, window, confined_to).find(window))
+
+
+@pytest.mark.spec("4.10-t1")
+@pytest.mark.parametrize("query", QUERIES)
+def test_counters_tell_what_a_walk_would(query: dict[str, str]) -> None:
+    record(some_events(random.Random(str(query)), 200))
+    for bounds in ((0, 20), (0.4, 19.7), (3, 9.5), (1.01, 3.99)):
+        window = Window(NINE + int(bounds[0] * 60_000), NINE + int(bounds[1] * 60_000))
+        assert counted(query, window) == walked(query, window)
+
+
+def test_who_is_confined_to_a_subaccount_is_told_of_its_events_only() -> None:
+    record(some_events(random.Random(5), 200))
+    window = Window(NINE, NOW)
+    assert counted({}, window, 7) == walked({}, window, 7) < walked({}, window)
+    assert counted({"events": "open"}, window, 7) == walked({"events": "open"}, window, 7)
+    for query in ({"subaccounts": "7"}, {"campaigns": "spring"}, {"sending_ips": "192.0.2.1"}):
+        assert is_walked(query, window, 7), query
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_erased_events_are_taken_off(query: dict[str, str]) -> None:
+    record(some_events(random.Random(6), 60))
+    window = Window(NINE + 20_500, NINE + 19 * 60_000 + 1)
+    before = counted(query, window)
+    for _ in range(2):
+        store.erase_recipient(Scope(1, None), "ann@a.test")
+    assert counted(query, window) == walked(query, window) < before
+
+
+@pytest.mark.parametrize("query", [{}, {"campaigns": "spring"}, {"events": "bounce"}])
+def test_hidden_campaigns_are_taken_off(query: dict[str, str]) -> None:
+    events = some_events(random.Random(7), 200)
+    for event in events[::3]:
+        event["campaign_id"] = f"svc-performance-test-{event['event_id'][0]}"
+    record(events)
+    window = Window(NINE + 500, NOW)
+    assert counted(query, window) == walked(query, window) > 0
+
+
+def is_walked(query: dict[str, str], window: Window, confined_to: int | None = None) -> bool:
+    about = source(query, window, confined_to)
+    found = (match.position for match in about.find(window))
+    total = totals.count(about, found)
+    assert total == walked(query, window, confined_to)
+    return next(found, None) is None
+
+
+def test_what_counters_cannot_tell_is_gone_through() -> None:
+    events = some_events(random.Random(8), 100)
+    events[0]["campaign_id"] = "svc-performance-test-1"
+    record(events)
+    window = Window(NINE, NOW)
+    for query in (
+        {"subjects": "hello"},
+        {"ip_pools": "default"},
+        {"templates": "x"},
+        {"recipients": "ann@a.test"},
+        {"campaigns": "spring", "subaccounts": "7"},
+        {"subaccounts": "7"},  # the hidden campaign may be its
+    ):
+        assert is_walked(query, window), query
+    assert is_walked({"subaccounts": "7"}, window, 7)
+    assert is_walked({}, Window(NINE + 100, NINE + 59_900))
+
+
+def test_counting_that_does_not_settle_is_replaced_by_a_walk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unsettled(*_: Any) -> int:
+        raise Unsettled
+
+    record(some_events(random.Random(9), 30))
+    monkeypatch.setattr(totals, "totals", unsettled)
+    assert is_walked({}, Window(NINE, NOW))
+
+
+def test_the_last_minute_is_gone_through_since_its_events_may_not_be_counted_yet() -> None:
+    record(some_events(random.Random(2), 20))
+    store.put_all([event_at(NOW - 60_000 + n * 1000, 100 + n) for n in range(30)])
+    assert search(1, {"per_page": "10"}).total == 50
+    assert search(1, {"per_page": "10", "campaigns": "spring"}).total == sum(
+        "spring" in event.get("campaign_id", "") for event in some_events(random.Random(2), 20)
+    )
+
+
+def test_events_that_are_stored_and_not_counted_yet_are_at_least_shown() -> None:
+    store.put_all(some_events(random.Random(1), 20))
+    found = search(1, {"per_page": "10"})
+    assert len(found.events) == 10
+    assert found.total >= 11
+
+
+def test_counters_and_what_waits_to_be_added_to_them_are_counted() -> None:
+    record(some_events(random.Random(2), 2))
+    fold_pending()
+    record(some_events(random.Random(3), 12, 2))
+    with aws_requests() as made:
+        found = search(1, {"per_page": "10"})
+    assert found.total == 14
+    assert len(made) <= 1 + 2 + 12

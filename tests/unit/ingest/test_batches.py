@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from itertools import pairwise
+
+import pytest
+from hypothesis import given as for_any
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from chalicelib.core import clock, queues
+from chalicelib.core.errors import ServiceError
+from chalicelib.core.scope import Scope
+from chalicelib.ingest import batches
+from chalicelib.ingest.batches import LONGEST_LINE, MOST_BYTES, MOST_UNPACKED, Batch, lines
+from tests.fake_cloud import queued, stored_objects
+from tests.unit.ingest.examples import NOW, given, large_events, packed
+
+SCOPE = Scope(1, 0)
+
+
+def refusal(status: int, body: bytes) -> str:
+    with pytest.raises(ServiceError) as refused:
+        batches.take(SCOPE, body)
+    assert refused.value.status == status
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("scope", [SCOPE, Scope(1, 7)])
+@pytest.mark.usefixtures("cloud")
+def test_a_batch_is_queued_whole_with_whose_it_is(scope: Scope) -> None:
+    with clock.use(lambda: NOW / 1000):
+        name = batches.take(scope, packed(given(), given(1)))
+    (body,) = queued("ingest")
+    message = queues.read(body)
+    assert Batch.of(message) == Batch(name, 1, scope.owner, NOW)
+    assert [json.loads(line) for line in lines(message.payload())] == [given(), given(1)]
+
+
+@pytest.mark.usefixtures("cloud")
+def test_a_large_batch_goes_by_way_of_the_bucket() -> None:
+    batches.take(SCOPE, packed(*large_events()))
+    assert len(stored_objects("queue/ingest/")) == 1
+
+
+@for_any(
+    st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=8),
+    st.lists(st.integers(0, 200), max_size=3),
+    st.booleans(),
+)
+@hypothesis_settings(max_examples=150)
+def test_lines_come_out_of_any_packing(whole: list[bytes], cuts: list[int], plain: bool) -> None:
+    text = b"\n".join(whole)
+    places = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
+    parts = [text[a:b] for a, b in pairwise(places)]
+    body = text if plain else b"".join(gzip.compress(part) for part in parts)
+    if plain and body.startswith(b"\x1f\x8b"):
+        return
+    found = list(lines(body))
+    assert found == (whole[:-1] if whole and whole[-1] == b"" else whole)
+
+
+def test_lines_are_found_across_the_steps_of_unpacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_STEP", 7)
+    text = b"\n".join(b"x" * n for n in range(40))
+    assert list(lines(gzip.compress(text))) == text.split(b"\n")
+    assert list(lines(text)) == text.split(b"\n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"\n \n\n", gzip.compress(b""), gzip.compress(b" \n")],
+    ids=["nothing", "blank", "packed-nothing", "packed-blank"],
+)
+def test_a_batch_without_events_is_refused(body: bytes) -> None:
+    assert "no events" in refusal(400, body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        packed(given())[:-9],
+        packed(given())[:12],
+        b"\x1f\x8b",
+        b"\x1f\x8b" + b"\x00" * 50,
+        packed(given()) + b"\x1f\x8bxx",
+        packed(given())[:-5] + b"wrong",
+    ],
+    ids=["cut", "cut-early", "magic-alone", "zeros", "bad-second-member", "wrong-length"],
+)
+def test_a_damaged_batch_is_refused(body: bytes) -> None:
+    assert "cannot be unpacked" in refusal(400, body)
+
+
+@pytest.mark.spec("7-t7")
+def test_a_batch_that_is_too_large_is_refused() -> None:
+    assert str(MOST_BYTES) in refusal(413, b"x" * (MOST_BYTES + 1))
+    bomb = gzip.compress(b"\n" * (MOST_UNPACKED + 1))
+    assert len(bomb) < 100_000
+    assert str(MOST_UNPACKED) in refusal(413, bomb)
+
+
+@pytest.mark.parametrize("start", [b"", b"{}\n", b"x" * 300_000])
+def test_an_event_that_is_too_large_is_refused(start: bytes) -> None:
+    assert str(LONGEST_LINE) in refusal(413, start + b"x" * (LONGEST_LINE + 1))
+
+
+def test_what_is_no_deflated_text_is_no_bomb_either() -> None:
+    twice = zlib.compress(b"x", 9)
+    assert refusal(400, b"\x1f\x8b\x08\x00" + twice)
