@@ -1,22 +1,52 @@
-"""Which IP addresses are everyone's to reach, and which lead into a private network."""
+"""Which IP addresses are everyone's to reach, and which lead into a private network.
+
+An address of version 6 may hold one of version 4 that a gateway or tunnel leads on to; then both
+count. Of version 6 only global unicast (2000::/3) is anybody's: the rest is local, mapped,
+translated or not assigned.
+"""
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from collections.abc import Iterator
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+)
 
-_NAT64 = IPv6Network("64:ff9b::/96")  # is_global lets it pass, but it leads to any IPv4 address
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+#: Given out for documentation (RFC 9637), which older tables of Python's do not know
+_DOCUMENTATION = IPv6Network("3fff::/20")
+_NOT_PUBLIC = (
+    IPv4Network("192.0.0.0/24"),  # for protocols (RFC 6890); Python knows parts of it only
+    IPv4Network("192.88.99.0/24"),  # 6to4 relays (RFC 7526): whoever announces it gets the packets
+    IPv4Network("168.63.129.16/32"),  # a cloud's own service, although the address is a public one
+)
+#: The middle of an ISATAP interface id (RFC 5214), before the IPv4 address that it tunnels to
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 
 
 def is_public(address: str) -> bool:
     """Tell whether an IP address, and any IPv4 address inside it, is reachable for everyone."""
     ip = ip_address(address)
-    if isinstance(ip, IPv6Address):
-        if ip in _NAT64:
-            return False
-        if inner := ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1]):
-            return _is_global(inner)
-    return _is_global(ip)
+    if isinstance(ip, IPv4Address):
+        return _is_public_v4(ip)
+    if ip.ipv4_mapped:  # the same host, in another spelling
+        return _is_public_v4(ip.ipv4_mapped)
+    if ip not in _GLOBAL_UNICAST or ip in _DOCUMENTATION or not ip.is_global:
+        return False
+    return all(map(_is_public_v4, _inner(ip)))
 
 
-def _is_global(ip: IPv4Address | IPv6Address) -> bool:
-    return ip.is_global and not ip.is_multicast
+def _inner(ip: IPv6Address) -> Iterator[IPv4Address]:
+    """Yield the IPv4 addresses that packets to ``ip`` may be tunnelled to."""
+    if ip.sixtofour:
+        yield ip.sixtofour
+    if int(ip) >> 32 & 0xFFFF_FFFF in _ISATAP:
+        yield IPv4Address(int(ip) & 0xFFFF_FFFF)
+
+
+def _is_public_v4(ip: IPv4Address) -> bool:
+    return ip.is_global and not ip.is_multicast and not any(ip in each for each in _NOT_PUBLIC)

@@ -1,110 +1,187 @@
-"""GET of a URL that a caller named, without letting the caller reach into our own network.
+"""HTTP with a host that a caller named, without letting the caller reach into our own network.
 
 The host is looked up here, every address is judged before it is spoken to
-(``ALLOW_PRIVATE_ADDRESSES``), and the connection goes to the address that was judged. Redirects are
-not followed. The whole exchange has one time limit, and only the beginning of a body is read.
+(``ALLOW_PRIVATE_ADDRESSES``), and the connection goes to the address that was judged, so a name
+that leads elsewhere a moment later changes nothing. TLS is for the host's name and its certificate
+is checked. Redirects are not followed. The whole exchange has one time limit, from the look-up to
+the last byte, and only the beginning of a body is read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import http.client
 import socket
 import ssl
 import threading
-from dataclasses import dataclass
-from urllib.parse import urlsplit
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
 
-from chalicelib.core import dns
-from chalicelib.core.ip_addresses import is_public
-from chalicelib.core.settings import settings
+from chalicelib.core import web_address
+from chalicelib.core.web_address import BadUrl, NoAddress, WebAddress
 
 TIMEOUT = 5.0
-MOST_BYTES = 4096
+MOST_BYTES = 16_384
 _MOST_ADDRESSES = 3
-_PORTS = {"http": 80, "https": 443}
+
+_NO_HEADERS: Mapping[str, str] = {}
 
 
 class FetchFailed(Exception):
-    """Nothing was fetched; the text says why."""
+    """Nothing was fetched; the text says why and ``code`` says it in one word.
+
+    ``EINVAL`` the URL, ``ENOTFOUND`` no address, ``EACCES`` no address that may be spoken to,
+    ``ETIMEDOUT``, ``EPROTO`` TLS or HTTP went wrong, or the operating system's word.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The status of a reply, and at most ``MOST_BYTES`` of its body."""
+    """A reply: its status, at most ``MOST_BYTES`` of its body, and its headers in lower case.
+
+    A body that did not come to its end in time is cut short.
+    """
 
     status: int
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 def get(url: str, *, timeout: float = TIMEOUT) -> Fetched:
     """Fetch ``url`` (http or https); raises :class:`FetchFailed`."""
-    parts = urlsplit(url)
-    host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
-    failure: Exception = FetchFailed(f"{host} has no address")
-    for address in _addresses(host)[:_MOST_ADDRESSES]:
-        try:
-            return _get(address, port, host, url, timeout)
-        except (OSError, http.client.HTTPException) as error:
-            failure = error
-    raise FetchFailed(str(failure) or type(failure).__name__) from failure
+    return _exchange("GET", url, None, _NO_HEADERS, timeout)
 
 
-def _addresses(host: str) -> list[str]:
+def post(
+    url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, timeout: float = TIMEOUT
+) -> Fetched:
+    """Post ``body`` to ``url`` once; raises :class:`FetchFailed`."""
+    return _exchange("POST", url, body, headers, timeout)
+
+
+def _exchange(
+    method: str, url: str, body: bytes | None, headers: Mapping[str, str], timeout: float
+) -> Fetched:
+    deadline = time.monotonic() + timeout
     try:
-        found = dns.addresses(host)
-    except dns.LookupFailed as error:
-        raise FetchFailed(str(error)) from error
-    allowed = [a for a in found if settings().allow_private_addresses or is_public(a)]
-    if found and not allowed:
-        raise FetchFailed(f"{host} has no public address")
-    return allowed
-
-
-def _get(address: str, port: int, host: str, url: str, timeout: float) -> Fetched:
-    parts = urlsplit(url)
-    connection = _Connection(address, host, port, secure=parts.scheme == "https", timeout=timeout)
-    limit = threading.Timer(timeout, connection.cut)
-    limit.start()
+        address = web_address.read(url)
+        found = web_address.addresses(address.host)
+    except BadUrl as error:
+        raise FetchFailed("EINVAL", str(error)) from None
+    except NoAddress as error:
+        raise FetchFailed(error.code, str(error)) from None
+    connection = _connected(address, found[:_MOST_ADDRESSES], deadline)
     try:
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request("GET", target, headers={"Host": parts.netloc})
-        response = connection.getresponse()
-        fetched = Fetched(response.status, response.read(MOST_BYTES))
-        if connection.was_cut:
-            raise TimeoutError(f"{host} took longer than {timeout} s")
-        return fetched
+        return _asked(connection, method, address, body, headers)
+    except (OSError, http.client.HTTPException) as error:
+        raise _failed(error, connection, timeout) from error
     finally:
-        limit.cancel()
         connection.close()
 
 
-class _Connection(http.client.HTTPConnection):
-    """A connection to one address, whatever the host's name resolves to meanwhile."""
+def _connected(address: WebAddress, found: list[str], deadline: float) -> _Connection:
+    """Connect to the first address that answers; nothing is sent to a second one after that."""
+    failure = FetchFailed("ETIMEDOUT", f"{address.host} was not looked up in time")
+    for left, ip in zip(range(len(found), 0, -1), found, strict=True):
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            break
+        connection = _Connection(ip, address, deadline)
+        try:
+            connection.connect_within(remaining / left)
+        except (OSError, http.client.HTTPException) as error:
+            failure = _failed(error, connection, remaining)
+            connection.close()
+        else:
+            return connection
+    raise failure
 
-    def __init__(self, address: str, host: str, port: int, *, secure: bool, timeout: float) -> None:
-        super().__init__(host, port, timeout=timeout)
-        self._address = address
-        self._secure = secure
+
+def _asked(
+    connection: _Connection,
+    method: str,
+    address: WebAddress,
+    body: bytes | None,
+    headers: Mapping[str, str],
+) -> Fetched:
+    connection.request(method, address.target, body, {**headers, "Host": address.authority})
+    response = connection.getresponse()
+    if connection.was_cut:  # which looks like the end of the headers
+        raise TimeoutError
+    told = {name.lower(): text for name, text in response.getheaders()}
+    content = b""
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        content = response.read(MOST_BYTES)
+    return Fetched(response.status, content, told)
+
+
+def _failed(error: Exception, connection: _Connection, seconds: float) -> FetchFailed:
+    if connection.was_cut or isinstance(error, TimeoutError):
+        text = f"{connection.host} took longer than {seconds:.3g} s"
+        return FetchFailed("ETIMEDOUT", text)
+    text = str(error) or type(error).__name__
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
+        return FetchFailed(errno.errorcode.get(error.errno or 0, "EPROTO"), text)
+    return FetchFailed("EPROTO", text)
+
+
+class _Connection(http.client.HTTPConnection):
+    """A connection to one address, whatever the host's name resolves to meanwhile.
+
+    A timer cuts it at the deadline: a time-out of the socket begins anew with every byte.
+    """
+
+    def __init__(self, ip: str, address: WebAddress, deadline: float) -> None:
+        super().__init__(address.host, address.port)
+        self._ip = ip
+        self._secure = address.scheme == "https"
         self._channel: socket.socket | None = None
+        self._limit = threading.Timer(max(0.0, deadline - time.monotonic()), self._cut)
+        self._limit.daemon = True
         self.was_cut = False
 
-    def connect(self) -> None:
+    def connect_within(self, seconds: float) -> None:
         """Connect, and with TLS prove that the other side holds the host's certificate."""
-        self._channel = self.sock = socket.create_connection(
-            (self._address, self.port), self.timeout
-        )
+        self.timeout = seconds
+        self._limit.start()
+        self._channel = self.sock = socket.create_connection((self._ip, self.port), seconds)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._secure:
-            context = ssl.create_default_context()
-            secured = context.wrap_socket(
+            secured = _tls().wrap_socket(
                 self.sock, server_hostname=self.host, do_handshake_on_connect=False
             )
             self._channel = self.sock = secured
             secured.do_handshake()
+        self.sock.settimeout(None)  # from here on the timer counts
+        if self.was_cut:  # before there was a channel that could be shut down
+            raise TimeoutError
 
-    def cut(self) -> None:
+    def close(self) -> None:
+        """Close the connection, and forget its time limit."""
+        self._limit.cancel()
+        super().close()
+
+    def _cut(self) -> None:
         """End the exchange from another thread, whatever the other side is doing."""
         self.was_cut = True
         if self._channel is not None:
             with contextlib.suppress(OSError):
                 self._channel.shutdown(socket.SHUT_RDWR)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return the context of all connections: reading the certificates takes 20 ms."""
+    return ssl.create_default_context()
+
+
+def forget_certificates() -> None:
+    """Read the trusted certificates again (tests bring their own)."""
+    _tls.cache_clear()

@@ -1,0 +1,75 @@
+"""A batch on its way: what its queue message says, and how one is made of events.
+
+The message's payload is the body that is posted, byte for byte, at every attempt. The id begins
+with the time, so that ids grow, and ends with a digest of webhook and body: making the batch again
+of the same events makes the same one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from chalicelib.core.queues import Work
+from chalicelib.webhooks import payload
+
+QUEUE: Final = "webhook-batches"
+
+MOST_EVENTS: Final = 350
+#: What common servers take without being told to: 1 MiB, less a margin
+MOST_BYTES: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a batch's message. Times are milliseconds.
+
+    ``attempts``: posts that failed; ``waits``: times that it was put off since the last of them;
+    ``round``: redeliveries that were asked for; ``not_before``: seconds, as ``core.queues`` reads.
+    """
+
+    account_id: int
+    webhook_id: str
+    batch_id: str
+    size: int
+    begun_ms: int
+    attempts: int = 0
+    waits: int = 0
+    round: int = 0
+    not_before: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the head of the queue message."""
+        return asdict(self)
+
+
+def read_head(head: dict[str, Any]) -> Head:
+    """Return the head that :meth:`Head.as_json` wrote."""
+    return Head(**head)
+
+
+def batches_of(
+    account_id: int, webhook_id: str, elements: Sequence[bytes], at_ms: int
+) -> Iterator[Work]:
+    """Yield the messages of as many batches as these events fill, the latest of them at a time."""
+    for part in _cut(elements):
+        body = payload.batch(part)
+        digest = hashlib.sha256(f"{webhook_id}\0".encode() + body).hexdigest()
+        batch_id = f"{at_ms:012x}{digest[:20]}"
+        head = Head(account_id, webhook_id, batch_id, len(part), at_ms)
+        yield Work(head.as_json(), body)
+
+
+def _cut(elements: Sequence[bytes]) -> Iterator[list[bytes]]:
+    part: list[bytes] = []
+    size = 0
+    for element in elements:
+        if part and (len(part) == MOST_EVENTS or size + len(element) > MOST_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(element)
+        size += len(element) + 1
+    if part:
+        yield part

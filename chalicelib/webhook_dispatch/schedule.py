@@ -1,0 +1,67 @@
+"""When a batch that its target did not take is posted again (spec 6.3).
+
+Twelve attempts in all: the first again after ``WEBHOOK_RETRY_BASE``, the last when
+``WEBHOOK_RETRY_EXPIRY`` is reached, the delays between growing by one factor, each moved by up to
+a tenth so that batches that failed together do not come back together. A target may ask for more
+time (Retry-After, RFC 9110 10.2.3), within bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import Final
+
+from chalicelib.core.settings import settings
+from chalicelib.delivery.schedule import RetryPolicy, next_delay
+
+ATTEMPTS: Final = 12
+LONGEST_RETRY_AFTER: Final = 3600.0
+
+
+def next_wait(failed: int, elapsed: float, seed: str, retry_after: float = 0.0) -> float | None:
+    """Return the seconds until the next attempt, or ``None`` when there is none.
+
+    ``failed`` counts the attempts made, ``elapsed`` is the batch's age in seconds, ``seed`` names
+    the batch.
+    """
+    expiry = settings().webhook_retry_expiry
+    left = expiry - elapsed
+    if failed >= ATTEMPTS or left <= 0:
+        return None
+    if failed == ATTEMPTS - 1:
+        return left
+    wait = next_delay(failed, elapsed, _policy(settings().webhook_retry_base, expiry), seed)
+    return min(max(wait or 0.0, min(retry_after, LONGEST_RETRY_AFTER)), left)
+
+
+def asked_wait(headers: Mapping[str, str], now: float) -> float:
+    """Return the seconds that a response's Retry-After asks for, 0 if it does not."""
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        moment = parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, aware.timestamp() - now)
+
+
+@cache
+def _policy(base: float, expiry: float) -> RetryPolicy:
+    return RetryPolicy(base, _factor(base, expiry), cap_seconds=expiry, expiry_seconds=expiry)
+
+
+def _factor(base: float, expiry: float) -> float:
+    """Return the growth by which the delays between all attempts add up to ``expiry``."""
+    low, high = 1.0, max(2.0, expiry / base)
+    for _ in range(60):
+        middle = (low + high) / 2
+        if sum(base * middle**n for n in range(ATTEMPTS - 1)) < expiry:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,54 @@
+"""What of a webhook is secret: how it authenticates, its headers, and what it signs with.
+
+Kept sealed in the webhook's record and opened only to post, or to be shown to somebody who may
+change the webhook.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from chalicelib.core import sealing
+
+
+@dataclass(frozen=True, slots=True)
+class SigningSecret:
+    """A secret of the Standard Webhooks scheme; in use until ``until_ms`` once it is replaced."""
+
+    secret: str
+    until_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The secrets of one webhook: those of its ``auth_type``, and those of any."""
+
+    username: str = ""
+    password: str = ""
+    token_url: str = ""
+    token_body: Mapping[str, Any] = field(default_factory=dict)
+    auth_token: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    signing: tuple[SigningSecret, ...] = ()
+
+
+def seal(credentials: Credentials, webhook_id: str) -> bytes:
+    """Return the credentials sealed for this webhook."""
+    text = json.dumps(asdict(credentials), separators=(",", ":"))
+    return sealing.seal(text.encode(), _context(webhook_id))
+
+
+@lru_cache(maxsize=1024)
+def open_sealed(sealed: bytes, webhook_id: str) -> Credentials:
+    """Return what :func:`seal` was given."""
+    given = json.loads(sealing.open_sealed(sealed, _context(webhook_id)))
+    signing = tuple(SigningSecret(**each) for each in given.pop("signing"))
+    return Credentials(**given, signing=signing)
+
+
+def _context(webhook_id: str) -> str:
+    return f"webhook/{webhook_id}"

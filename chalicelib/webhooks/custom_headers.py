@@ -1,0 +1,64 @@
+"""The rules for ``custom_headers`` (spec 2.10): what a caller may add to each POST.
+
+A header must not end another one, change where or how long the message is, or stand for what the
+service itself says of a batch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from chalicelib.webhooks import signatures
+from chalicelib.webhooks.names import NEUTRAL, VENDOR
+
+MOST: Final = 5
+MOST_BYTES: Final = 3000
+
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # a token of RFC 9110 5.6.2
+_VALUE = re.compile(r"[\t\x20-\x7e]*")
+
+AUTHORIZATION: Final = "authorization"
+_RESERVED = frozenset(
+    {
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        *signatures.HEADERS,
+        *(name.lower() for each in (NEUTRAL, VENDOR) for name in (each.batch_id, each.token)),
+    }
+)
+
+
+def fault(given: Any) -> str:
+    """Return what is wrong with a value of ``custom_headers``, empty if nothing is."""
+    if not isinstance(given, Mapping):
+        return "custom_headers must be an object"
+    if not all(isinstance(value, str) for value in given.values()):
+        return "custom_headers must hold strings"
+    if len(given) > MOST:
+        return f"custom_headers must have at most {MOST} entries"
+    if sum(len(name.encode()) + len(value.encode()) for name, value in given.items()) >= MOST_BYTES:
+        return f"custom_headers must be less than {MOST_BYTES} bytes in all"
+    if len({name.lower() for name in given}) < len(given):
+        return "custom_headers: a name is given twice"
+    return next(filter(None, map(_fault_of, given, given.values())), "")
+
+
+def _fault_of(name: str, value: str) -> str:
+    if not _NAME.fullmatch(name):
+        return f"custom_headers: {name!r} is no header name"
+    if name.lower() in _RESERVED or name.lower().startswith("proxy-"):
+        return f"custom_headers: {name} is set by the service"
+    if not _VALUE.fullmatch(value):
+        return f"custom_headers: the value of {name} must be printable ASCII on one line"
+    return ""

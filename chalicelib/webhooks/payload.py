@@ -1,0 +1,57 @@
+"""What is posted to a webhook: a JSON array of events, each in its wrapper (spec 6.1).
+
+All bytes are ASCII: text from outside may hold half a surrogate pair, which UTF-8 cannot carry.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from chalicelib.events.documentation import wrapper_of
+from chalicelib.events.fields import FIELDS
+from chalicelib.webhooks.names import names
+
+Event = dict[str, Any]
+
+_TIMES = ("timestamp", "expiration_timestamp")
+
+
+def public_form(event: Mapping[str, Any]) -> Event:
+    """Return an event as webhooks show it: documented fields, times in Unix seconds (spec 2.11)."""
+    shown = {name: value for name, value in event.items() if name in FIELDS}
+    return shown | {name: _seconds(shown[name]) for name in _TIMES if name in shown}
+
+
+def wrapped(event: Mapping[str, Any]) -> Event:
+    """Return an event's element of the array."""
+    return {names().wrapper: {wrapper_of(event["type"]): public_form(event)}}
+
+
+def element(event: Mapping[str, Any]) -> bytes:
+    """Return an event's element of the array as it is posted."""
+    return _dumps(wrapped(event))
+
+
+def batch(elements: Iterable[bytes]) -> bytes:
+    """Return the array of these elements."""
+    return b"[" + b",".join(elements) + b"]"
+
+
+def ping() -> bytes:
+    """Return the batch that a target is tested with (spec 6.5)."""
+    return message([{names().wrapper: {}}])
+
+
+def message(content: Any) -> bytes:
+    """Return any JSON value as it is posted."""
+    return _dumps(content)
+
+
+def _dumps(content: Any) -> bytes:
+    return json.dumps(content, separators=(",", ":")).encode()
+
+
+def _seconds(moment: Any) -> str:
+    return str(moment // 1000) if isinstance(moment, int) else str(moment)

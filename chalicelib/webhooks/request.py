@@ -1,0 +1,201 @@
+"""The body of POST and PUT /webhooks, read into a webhook and its credentials (spec 2.10).
+
+A faulty field is told with its name (``core.params``); all faults are told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from chalicelib.core.params import Params
+from chalicelib.core.scope import PRIMARY
+from chalicelib.core.web_address import LONGEST as LONGEST_URL
+from chalicelib.webhooks import custom_headers, payload, targets
+from chalicelib.webhooks.credentials import Credentials
+from chalicelib.webhooks.custom_headers import AUTHORIZATION
+from chalicelib.webhooks.model import ALL, AUTH_TYPES, BASIC, NONE, OAUTH2, Webhook, type_of
+
+LONGEST_NAME: Final = 1024
+MOST_EXCEPTIONS: Final = 10
+_MOST_EVENTS = 100
+_LONGEST_TEXT = 2048
+_LARGEST_DETAILS = 10_000
+_LARGEST = 2**31 - 1
+
+#: Tells whether the caller may ask for the events of a source
+MayBeSource = Callable[[int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A webhook whose credentials are not sealed yet."""
+
+    webhook: Webhook
+    credentials: Credentials
+
+
+def read_new(body: Any, blank: Webhook) -> Draft:
+    """Return what ``body`` makes of ``blank``, a webhook of the request's scope; raises 400."""
+    given = _Given(body, new=True)
+    webhook = given.fields(blank)
+    draft = given.authentication(Draft(webhook, Credentials()))
+    given.params.check()
+    return draft
+
+
+def read_changes(body: Any, before: Draft, may_be: MayBeSource) -> Draft:
+    """Return what ``body`` makes of a webhook; raises 400."""
+    given = _Given(body, new=False)
+    webhook = given.fields(given.source(before.webhook, may_be))
+    draft = given.authentication(Draft(webhook, before.credentials))
+    given.params.check()
+    return draft
+
+
+class _Given:
+    """The fields that were given; a null counts as absent."""
+
+    def __init__(self, body: Any, *, new: bool) -> None:
+        self.params = Params(body)
+        self._body: Mapping[str, Any] = body
+        self._new = new
+
+    def fields(self, webhook: Webhook) -> Webhook:
+        """Read what is not secret."""
+        params, new = self.params, self._new
+        changes = {
+            "name": params.text("name", most=LONGEST_NAME, required=new),
+            "target": self._url(params, "target", required=new),
+            "events": self._events(),
+            "active": params.flag("active"),
+            "auth_type": params.choice("auth_type", AUTH_TYPES),
+            "exceptions": self._exceptions(webhook),
+        }
+        given = {name: value for name, value in changes.items() if value is not None}
+        return replace(webhook, **given)
+
+    def source(self, webhook: Webhook, may_be: MayBeSource) -> Webhook:
+        """Read ``subaccount_id``: where the events come from."""
+        value = self._body.get("subaccount_id")
+        if value is None or value == webhook.source:
+            return webhook
+        if not _is_integer(value) or value < ALL or not may_be(value):
+            text = "subaccount_id must be -1, 0 or the id of a subaccount"
+            self.params.refuse("subaccount_id", text, value)
+            return webhook
+        return replace(webhook, source=value, exceptions=())
+
+    def authentication(self, draft: Draft) -> Draft:
+        """Read what is secret."""
+        webhook, held = draft.webhook, draft.credentials
+        secrets = replace(
+            held,
+            auth_token=self._auth_token(held.auth_token),
+            headers=self._headers(webhook.auth_type, held.headers),
+        )
+        readers = {NONE: self._no_credentials, BASIC: self._basic, OAUTH2: self._oauth2}
+        return Draft(webhook, readers[webhook.auth_type](secrets))
+
+    def _url(self, params: Params, name: str, *, required: bool, any_port: bool = False) -> Any:
+        url = params.text(name, most=LONGEST_URL, required=required)
+        if url is not None and (fault := targets.fault(url, any_port=any_port)):
+            params.refuse(name, f"{name} {fault}", url)
+        return url
+
+    def _events(self) -> tuple[str, ...] | None:
+        names = self.params.texts("events", most=_MOST_EVENTS, required=self._new)
+        if names is None:
+            return None
+        if not names and not self._new:
+            self.params.refuse("events", "events must not be empty", names)
+        if unknown := [name for name in names if type_of(name) is None]:
+            shown = ", ".join(unknown)[:_LONGEST_TEXT]
+            self.params.refuse("events", f"events: unknown event types: {shown}", unknown)
+        return tuple(dict.fromkeys(names))
+
+    def _exceptions(self, webhook: Webhook) -> tuple[int, ...] | None:
+        value = self._body.get("exception_subaccounts")
+        if value is None:
+            return None
+        if fault := _exceptions_fault(value, webhook, new=self._new):
+            self.params.refuse("exception_subaccounts", f"exception_subaccounts {fault}", value)
+            return None
+        return tuple(value)
+
+    def _headers(self, auth_type: str, held: Mapping[str, str]) -> Mapping[str, str]:
+        headers = self._body.get("custom_headers")
+        if headers is None:
+            headers = held
+        elif fault := custom_headers.fault(headers):
+            self.params.refuse("custom_headers", fault, headers)
+            return held
+        if auth_type != NONE and AUTHORIZATION in (name.lower() for name in headers):
+            text = f"custom_headers: Authorization is set by auth_type {auth_type}"
+            self.params.refuse("custom_headers", text, list(headers))
+        return dict(headers)
+
+    def _no_credentials(self, secrets: Credentials) -> Credentials:
+        return replace(secrets, username="", password="", token_url="", token_body={})
+
+    def _basic(self, secrets: Credentials) -> Credentials:
+        secrets = replace(secrets, token_url="", token_body={})
+        if self._body.get("auth_credentials") is None:
+            if not secrets.username:
+                text = "auth_credentials is required for auth_type basic"
+                self.params.refuse("auth_credentials", text, None)
+            return secrets
+        inner = self.params.inner("auth_credentials")
+        username = inner.text("username", most=_LONGEST_TEXT, required=True) or ""
+        if ":" in username:  # RFC 7617 2: it would end there
+            inner.refuse("username", "username must not contain a colon", username)
+        password = inner.text("password", most=_LONGEST_TEXT, blank=True) or ""
+        return replace(secrets, username=username, password=password)
+
+    def _oauth2(self, secrets: Credentials) -> Credentials:
+        secrets = replace(secrets, username="", password="")
+        if self._body.get("auth_request_details") is None:
+            if not secrets.token_url:
+                text = "auth_request_details is required for auth_type oauth2"
+                self.params.refuse("auth_request_details", text, None)
+            return secrets
+        inner = self.params.inner("auth_request_details")
+        url = self._url(inner, "url", required=True, any_port=True)
+        content = self._body["auth_request_details"].get("body") if url else {}
+        if not isinstance(content, Mapping):
+            inner.refuse("body", "auth_request_details.body must be an object", content)
+            content = {}
+        if len(payload.message(content)) > _LARGEST_DETAILS:
+            text = f"auth_request_details.body must be at most {_LARGEST_DETAILS} bytes of JSON"
+            inner.refuse("body", text, None)
+        return replace(secrets, token_url=url or "", token_body=dict(content))
+
+    def _auth_token(self, held: str) -> str:
+        text = self.params.text("auth_token", most=_LONGEST_TEXT, blank=True)
+        if text and not (text.isascii() and text.isprintable()):
+            self.params.refuse("auth_token", "auth_token must be printable ASCII", text)
+        return held if text is None else text
+
+
+def _exceptions_fault(value: Any, webhook: Webhook, *, new: bool) -> str:
+    """Return which rule for ``exception_subaccounts`` a value breaks, empty if none."""
+    if not isinstance(value, list):
+        return "must be an array"
+    if not all(map(_is_integer, value)):
+        return "must hold integers only"
+    if any(number <= PRIMARY for number in value):
+        return "must hold the ids of subaccounts"
+    if len(set(value)) < len(value):
+        return "must not hold duplicates"
+    if len(value) > MOST_EXCEPTIONS:
+        return f"must have at most {MOST_EXCEPTIONS} entries"
+    if new and not value:
+        return "must not be empty"
+    if value and webhook.source != ALL:
+        return "is only for webhooks of the primary account and all subaccounts"
+    return ""
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST

@@ -1,0 +1,185 @@
+"""Webhooks as a customer sees them: an HTTP server of its own, and what the service posts to it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from standardwebhooks.webhooks import Webhook as Receiver
+
+from tests.http_target import Post, Reply, Target, serving
+from tests.journey.service import Service, eventually
+
+PATH = "/api/v1/webhooks"
+
+
+@pytest.fixture
+def target() -> Iterator[Target]:
+    """A target that takes everything until told otherwise."""
+    with serving() as running:
+        yield running
+
+
+def make(service: Service, target: Target, *events: str, **fields: Any) -> str:
+    body = {"name": "Ours", "target": target.url, "events": events, **fields}
+    answer = service.request("POST", PATH, body)
+    assert answer.status == 200, answer.body
+    return answer.json["results"]["id"]
+
+
+def delete(service: Service, webhook: str) -> None:
+    assert service.request("DELETE", f"{PATH}/{webhook}").status == 204
+
+
+def of_recipient(target: Target, recipient: str) -> list[dict[str, Any]]:
+    found = [event for post in target.batches() for event in post.events()]
+    return [event for event in found if event["rcpt_to"] == recipient]
+
+
+@pytest.mark.spec("6-r1")
+@pytest.mark.spec("6-r2")
+@pytest.mark.spec("4.9-t7")
+def test_what_happens_to_a_message_is_posted_within_seconds(
+    service: Service, target: Target
+) -> None:
+    webhook = make(service, target, "injection", "delivery")
+    time_taken = time.monotonic()
+    recipient = "webhook-reader@inbox.test"
+    service.send(recipient, html="<p>Hello</p>")
+    eventually(lambda: len(of_recipient(target, recipient)) == 2)
+    time_taken = time.monotonic() - time_taken
+    posted = {event["type"]: event for event in of_recipient(target, recipient)}
+    for found in service.events(recipients=recipient):
+        event = posted[found["type"]]
+        assert event["event_id"] == found["event_id"]
+        assert event["timestamp"].isdigit()
+        extra = {"display_name", "event_description"}
+        assert set(event) == set(found) - extra, "search and webhooks show the same fields"
+    (listed,) = eventually(
+        lambda: [
+            each
+            for each in service.request("GET", PATH).json["results"]
+            if each["id"] == webhook and each["last_successful"]
+        ]
+    )
+    assert len(listed["last_successful"]) == len("2026-01-31 09:05:00")
+    status = service.request("GET", f"{PATH}/{webhook}/batch-status").json["results"]
+    assert {each["batch_id"] for each in status} == {post.batch_id for post in target.batches()}
+    assert {each["response_code"] for each in status} == {"200"}
+    delete(service, webhook)
+    assert time_taken < 10  # about two seconds where nothing else runs
+
+
+def test_webhooks_and_search_tell_the_same_of_every_kind_of_event(
+    service: Service, target: Target
+) -> None:
+    samples = service.request("GET", f"{PATH}/events/samples", key=None).json["results"]
+    documented = {event["type"]: set(event) for each in samples for event in each["svc"].values()}
+    webhook = make(service, target, *documented)
+    recipients = [f"{kind}+told@inbox.test" for kind in ("bounce-hard", "defer", "oob", "complain")]
+    service.send(*recipients)
+    service.send("unrendered+told@inbox.test", text="{{ render_snippet('none') }}")
+    recipients.append("unrendered+told@inbox.test")
+    expected = {
+        "injection",
+        "delivery",
+        "delay",
+        "bounce",
+        "out_of_band",
+        "spam_complaint",
+        "generation_failure",
+    }
+
+    def found() -> dict[str, dict[str, Any]]:
+        events = service.events(recipients=",".join(recipients))
+        kinds = {each["type"] for each in events}
+        return {each["event_id"]: each for each in events} if kinds >= expected else {}
+
+    eventually(lambda: found() and found().keys() <= target.event_ids(), 30)
+    posted = {event["event_id"]: event for post in target.batches() for event in post.events()}
+    for event_id, event in found().items():
+        shown = {k: v for k, v in event.items() if k not in ("display_name", "event_description")}
+        assert posted[event_id] | {"timestamp": ""} == shown | {"timestamp": ""}
+        assert set(shown) <= documented[event["type"]], event["type"]
+    delete(service, webhook)
+
+
+@pytest.mark.spec("6-r3")
+def test_a_target_that_fails_half_the_time_gets_everything(
+    service: Service, target: Target
+) -> None:
+    chance = random.Random(3)
+    taken: set[str] = set()
+
+    def answer(post: Post) -> Reply:
+        if post.json == [{"svc": {}}]:
+            return Reply(200)
+        if chance.random() < 0.5:
+            return Reply(503)
+        taken.update(event["event_id"] for event in post.events())
+        return Reply(200)
+
+    target.answer = answer
+    webhook = make(service, target, "injection", "delivery", "bounce")
+    recipients = [f"hook-{n}@inbox.test" for n in range(30)] + ["bounce-hard+hook@inbox.test"]
+    for start in range(0, len(recipients), 5):
+        service.send(*recipients[start : start + 5])
+
+    def happened() -> set[str]:
+        wanted = ",".join(recipients)
+        types = "injection,delivery,bounce"
+        return {each["event_id"] for each in service.events(recipients=wanted, events=types)}
+
+    eventually(lambda: len(happened()) == 2 * len(recipients))
+    eventually(lambda: happened() <= taken, 40)
+    eventually(
+        lambda: all(
+            each["response_code"] == "200"
+            for each in service.request("GET", f"{PATH}/{webhook}/batch-status").json["results"]
+        )
+    )
+    delete(service, webhook)
+
+
+def test_a_target_that_hangs_does_not_delay_the_others(service: Service, target: Target) -> None:
+    with serving() as hanging:
+        hanging.answer = lambda post: Reply(held=post.json != [{"svc": {}}])
+        slow = make(service, hanging, "delivery")
+        webhook = make(service, target, "delivery")
+        for n in range(6):
+            recipient = f"beside-{n}@inbox.test"
+            service.send(recipient)
+            eventually(lambda: of_recipient(target, recipient), 8)  # noqa: B023
+        assert hanging.batches()
+        delete(service, slow)
+        delete(service, webhook)
+
+
+def test_a_receiver_verifies_signatures_and_has_a_batch_again(
+    service: Service, target: Target
+) -> None:
+    webhook = make(service, target, "delivery")
+    path = f"{PATH}/{webhook}"
+    secret = service.request("POST", f"{path}/signing-secret").json["results"]["signing_secret"]
+    service.send("signed@inbox.test")
+    eventually(target.batches)
+    post = eventually(lambda: _signed(service, path, target))
+    Receiver(secret).verify(post.body, dict(post.headers))
+    before = len(target.posts)
+    answer = service.request("POST", f"{path}/batches/{post.batch_id}/redeliver")
+    assert answer.status == 200
+    eventually(lambda: len(target.posts) > before)
+    assert (target.posts[-1].body, target.posts[-1].batch_id) == (post.body, post.batch_id)
+    delete(service, webhook)
+
+
+def _signed(service: Service, path: str, target: Target) -> Post | None:
+    """Return the first batch, redelivered if it was posted before its secret was known."""
+    first = target.batches()[0]
+    found = [post for post in target.batches() if "webhook-signature" in post.headers]
+    if not found:
+        service.request("POST", f"{path}/batches/{first.batch_id}/redeliver")
+    return found[0] if found else None

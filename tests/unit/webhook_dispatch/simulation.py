@@ -1,0 +1,110 @@
+"""The way of events to webhooks in one process, with a clock that the test moves.
+
+The queues are lists: what the service sends is taken from its requests and shown to the consumers
+when its delay is over, so that eight hours take as long as their attempts.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+from chalicelib.core import clock
+from chalicelib.core.settings import settings
+from chalicelib.events.model import Event
+from chalicelib.webhook_dispatch.collect import collect
+from chalicelib.webhook_dispatch.merge import merge_events
+from chalicelib.webhook_dispatch.worker import post_batches
+from chalicelib.webhooks import store
+from chalicelib.webhooks.credentials import Credentials, seal
+from chalicelib.webhooks.model import Webhook
+from tests.fake_cloud import AwsRequest, aws_requests, sqs_event
+
+#: 2026-01-31 09:00:00 UTC
+NINE = 1_769_850_000.0
+
+_HANDLERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "webhook-events": merge_events,
+    "webhook-batches": post_batches,
+}
+
+
+def make_webhook(target: str, name: str = "w", **fields: Any) -> Webhook:
+    """Store a webhook of account 1 that takes deliveries and bounces."""
+    given: dict[str, Any] = {"events": ("delivery", "bounce"), "created_ms": 0} | fields
+    sealed = seal(given.pop("credentials", Credentials()), name)
+    webhook = Webhook(name, 1, "Ours", target, sealed=sealed, **given)
+    store.create(webhook)
+    return webhook
+
+
+def operations(made: Iterable[AwsRequest]) -> list[str]:
+    """Return what was requested, without the addresses that a process asks for once."""
+    return [each.operation for each in made if each.operation != "GetQueueUrl"]
+
+
+class Simulation:
+    """A world in which time passes when nothing is to be done."""
+
+    def __init__(self) -> None:
+        self.now = NINE
+        self._order = count()
+        self._waiting: list[tuple[float, int, str, str]] = []
+        self.handled: list[tuple[float, str]] = []
+        self.repeat = 1
+
+    @contextmanager
+    def running(self) -> Iterator[Simulation]:
+        """Let this world's clock count."""
+        with clock.use(lambda: self.now):
+            yield self
+
+    def record(self, events: Iterable[Event]) -> None:
+        """Let the service collect events, as recording does."""
+        with self.watched():
+            collect(list(events))
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Take what is sent to the queues within the block."""
+        with aws_requests() as made:
+            yield
+        for operation, given in made:
+            if operation in ("SendMessage", "SendMessageBatch"):
+                queue = given["QueueUrl"].rpartition("/")[2].removeprefix(settings().queue(""))
+                for entry in given.get("Entries", [given]):
+                    self.show(queue, entry["MessageBody"], entry["DelaySeconds"])
+
+    def show(self, queue: str, body: str, delay: float = 0) -> None:
+        """Put a message on a queue."""
+        heapq.heappush(self._waiting, (self.now + delay, next(self._order), queue, body))
+
+    def run(self, until: float | None = None) -> None:
+        """Let the consumers do what there is to do, one message at a time, until it is that time,
+        or until nothing is left.
+        """
+        while self._waiting and (until is None or self._waiting[0][0] <= until):
+            at, _, queue, body = heapq.heappop(self._waiting)
+            self.now = max(self.now, at)
+            for _ in range(self.repeat):
+                self._handle(queue, [body])
+        self.now = max(self.now, until or 0.0)
+
+    def run_together(self) -> None:
+        """Let each queue's consumer have all that can be seen now in one call."""
+        for queue in _HANDLERS:
+            seen = [each for each in self._waiting if each[0] <= self.now and each[2] == queue]
+            if seen:
+                self._waiting = [each for each in self._waiting if each not in seen]
+                heapq.heapify(self._waiting)
+                self._handle(queue, [body for *_, body in seen])
+
+    def _handle(self, queue: str, bodies: list[str]) -> None:
+        self.handled.append((self.now, queue))
+        with self.watched():
+            failed = _HANDLERS[queue](sqs_event(bodies))["batchItemFailures"]
+        for failure in failed:
+            self.show(queue, bodies[int(failure["itemIdentifier"].removeprefix("m-"))], 30)

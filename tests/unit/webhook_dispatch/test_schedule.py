@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from chalicelib.core.settings import settings
+from chalicelib.webhook_dispatch.schedule import asked_wait, next_wait
+
+EIGHT_HOURS = 8 * 3600.0
+
+
+def waits(seed: str) -> list[float]:
+    found: list[float] = []
+    while (wait := next_wait(len(found) + 1, sum(found), seed)) is not None:
+        found.append(wait)
+    return found
+
+
+@pytest.mark.spec("6-r3")
+@pytest.mark.spec("8-t11")
+@pytest.mark.parametrize("seed", ["a", "b", "c"])
+def test_twelve_attempts_fill_eight_hours_with_growing_delays(seed: str) -> None:
+    found = waits(seed)
+    assert len(found) == 11
+    assert sum(found) == pytest.approx(EIGHT_HOURS)
+    assert 12.6 <= found[0] <= 15.4
+    assert all(1.5 < later / earlier < 2.6 for earlier, later in pairwise(found))
+
+
+def test_the_delays_of_two_batches_differ_and_those_of_one_do_not() -> None:
+    assert waits("a") == waits("a")
+    assert waits("a")[:-1] != waits("b")[:-1]
+
+
+def test_locally_a_failed_batch_is_tried_again_after_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WEBHOOK_RETRY_BASE", "1")
+    settings.cache_clear()
+    try:
+        found = waits("a")
+    finally:
+        settings.cache_clear()
+    assert 0.9 <= found[0] <= 1.1
+    assert len(found) == 11
+    assert sum(found) == pytest.approx(EIGHT_HOURS)
+
+
+@pytest.mark.spec("6-r3")
+def test_nothing_is_tried_after_eight_hours() -> None:
+    assert next_wait(3, EIGHT_HOURS, "a") is None
+    assert next_wait(3, EIGHT_HOURS - 5, "a") == 5
+    assert next_wait(12, 60, "a") is None
+
+
+def test_a_target_may_ask_for_more_time_within_bounds() -> None:
+    assert next_wait(1, 0, "a", retry_after=100) == 100
+    assert next_wait(1, 0, "a", retry_after=1) > 10  # type: ignore[operator]
+    assert next_wait(1, 0, "a", retry_after=10**9) == 3600
+    assert next_wait(1, EIGHT_HOURS - 50, "a", retry_after=3000) == 50
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("120", 120),
+        (" 120 ", 120),
+        ("99999999999999999999", 999_999_999),
+        ("Sat, 31 Jan 2026 09:02:00 GMT", 120),
+        ("Sat, 31 Jan 2026 08:00:00 GMT", 0),
+        ("Saturday, 31-Jan-26 09:02:00 GMT", 120),
+        ("", 0),
+        ("-5", 0),
+        ("1.5", 0),
+        ("soon", 0),
+        ("١٢٠", 0),
+        ("Sat, 99 Jan 2026 09:02:00 GMT", 0),
+        ("Sat, 31 Jan 2026 09:02:00 +99999999999999", 0),
+    ],
+)
+def test_retry_after_is_read_as_seconds_or_a_date(text: str, seconds: float) -> None:
+    assert asked_wait({"retry-after": text}, 1_769_850_000.0) == seconds
+    assert asked_wait({}, 1_769_850_000.0) == 0

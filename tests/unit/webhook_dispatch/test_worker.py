@@ -1,0 +1,551 @@
+"""Batches on their way to targets that take them, refuse them, hang or are gone."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock, queues
+from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
+from chalicelib.webhook_dispatch import lane, room, worker
+from chalicelib.webhook_dispatch.redelivery import redeliver
+from chalicelib.webhooks import batches, state, store
+from chalicelib.webhooks.batches import Batch
+from chalicelib.webhooks.credentials import Credentials, SigningSecret
+from chalicelib.webhooks.state import State
+from tests.fake_cloud import aws_requests, sqs_event, stored_objects
+from tests.http_target import Post, Reply, Target, serving
+from tests.unit.events.examples import event_at
+from tests.unit.webhook_dispatch.simulation import NINE, Simulation, make_webhook, operations
+
+NOW = int(NINE * 1000)
+EIGHT_HOURS = 8 * 3600
+
+
+def record(world: Simulation, *numbers: int) -> set[str]:
+    """Let events happen; return their ids."""
+    events = [event_at(NOW + n, n) for n in numbers]
+    world.record(events)
+    return {event["event_id"] for event in events}
+
+
+def statuses(webhook_id: str = "w") -> list[dict[str, Any]]:
+    return [batch.as_json() for batch in batches.newest(webhook_id, 1000)]
+
+
+def state_of(webhook_id: str = "w") -> State:
+    return state.of_all([webhook_id])[webhook_id]
+
+
+def failing(times: int, status: int = 500) -> Any:
+    """Return an answer that refuses the first posts."""
+    seen: list[Post] = []
+
+    def answer(post: Post) -> Reply:
+        seen.append(post)
+        return Reply(status if len(seen) <= times else 200)
+
+    return answer
+
+
+@pytest.mark.spec("6-r1")
+@pytest.mark.spec("6-r2")
+@pytest.mark.spec("3-t17")
+def test_a_batch_that_is_taken_is_posted_once(world: Simulation, target: Target) -> None:
+    make_webhook(target.url)
+    happened = record(world, 1, 2, 3)
+    world.run()
+    (post,) = target.posts
+    assert {event["event_id"] for event in post.events()} == happened
+    assert post.headers["content-type"] == "application/json"
+    (status,) = statuses()
+    assert status["batch_id"] == post.batch_id
+    assert (status["batch_size"], status["attempts"], status["response_code"]) == (3, 0, "200")
+    assert status["failure_code"] is None
+    assert status["latency"] >= 0
+    assert state_of() == State(success_ms=NOW)
+
+
+@pytest.mark.spec("6-r3")
+@pytest.mark.spec("3-t17")
+@pytest.mark.spec("3-t18")
+@pytest.mark.parametrize("status", [500, 404, 201, 302])
+def test_what_is_not_answered_with_200_comes_again_unchanged(
+    world: Simulation, target: Target, status: int
+) -> None:
+    make_webhook(target.url)
+    record(world, 1, 2)
+    target.answer = failing(3, status)
+    world.run()
+    assert len(target.posts) == 4
+    assert len({(post.body, post.batch_id) for post in target.posts}) == 1
+    (noted,) = statuses()
+    assert (noted["attempts"], noted["response_code"]) == (3, "200")
+    assert state_of().failure_ms == NOW
+    assert state_of().success_ms > NOW
+
+
+@pytest.mark.spec("6-r3")
+@pytest.mark.spec("8-t11")
+@pytest.mark.spec("3-t18")
+def test_a_batch_is_tried_twelve_times_in_eight_hours_and_discarded(
+    world: Simulation, target: Target
+) -> None:
+    make_webhook(target.url)
+    record(world, 1)
+    times: list[float] = []
+
+    def answer(_: Post) -> Reply:
+        times.append(world.now - NINE)
+        return Reply(503)
+
+    target.answer = answer
+    world.run()
+    assert len(times) == 12
+    assert times[0] == 0
+    assert 12 < times[1] < 17
+    assert times[-1] == pytest.approx(EIGHT_HOURS, abs=2)
+    (noted,) = statuses()
+    assert (noted["attempts"], noted["response_code"]) == (12, "503")
+
+
+def test_a_long_wait_hops_over_the_queue(world: Simulation, target: Target) -> None:
+    make_webhook(target.url)
+    record(world, 1)
+    target.answer = failing(1_000)
+    world.run()
+    gaps = [after - before for (before, _), (after, _) in pairwise(world.handled)]
+    assert max(gaps) <= 900
+    assert len(world.handled) > 25
+
+
+@pytest.mark.parametrize("after", ["600", "Sat, 31 Jan 2026 09:10:00 GMT"])
+def test_a_target_that_asks_for_time_gets_it(world: Simulation, target: Target, after: str) -> None:
+    make_webhook(target.url)
+    record(world, 1)
+    times: list[float] = []
+
+    def answer(_: Post) -> Reply:
+        times.append(world.now)
+        return Reply(200) if len(times) > 1 else Reply(429, headers={"Retry-After": after})
+
+    target.answer = answer
+    world.run()
+    assert times[1] - times[0] == pytest.approx(600, abs=1)
+
+
+def test_no_event_is_lost_to_a_target_that_fails_half_the_time(
+    world: Simulation, target: Target
+) -> None:
+    make_webhook(target.url)
+    chance = random.Random(7)
+    target.answer = lambda _: Reply(chance.choice((200, 200, 500, 503)))
+    taken: set[str] = set()
+    real = target.answer
+
+    def answer(post: Post) -> Reply:
+        reply = real(post)
+        if reply.status == 200:
+            taken.update(event["event_id"] for event in post.events())
+        return reply
+
+    target.answer = answer
+    happened: set[str] = set()
+    for n in range(40):
+        happened |= record(world, *range(n * 10, n * 10 + 10))
+        world.run(until=world.now + 1)
+    world.run()
+    assert taken == happened
+    noted = statuses()
+    assert {each["response_code"] for each in noted} == {"200"}
+    assert sum(each["attempts"] for each in noted) == len(target.posts) - len(noted)
+
+
+def test_queue_messages_that_come_twice_leave_the_status_right(
+    world: Simulation, target: Target
+) -> None:
+    make_webhook(target.url)
+    happened = record(world, 1, 2)
+    world.repeat = 2
+    target.answer = failing(5)
+    world.run()
+    assert target.event_ids() == happened
+    (noted,) = statuses()
+    assert noted["response_code"] == "200"
+    assert len(target.posts) <= 8
+
+
+@pytest.mark.parametrize("fails", [0, 2, 11])
+def test_a_crash_before_the_record_repeats_an_attempt_and_loses_nothing(
+    world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch, fails: int
+) -> None:
+    make_webhook(target.url)
+    happened = record(world, 1)
+    target.answer = failing(fails)
+    real, calls = batches.record, Counter[str]()
+
+    def die_once(batch: Batch, body: bytes | None) -> bool:
+        calls[f"{batch.attempts}"] += 1
+        if calls[f"{batch.attempts}"] == 1:
+            raise RuntimeError("killed")
+        return real(batch, body)
+
+    monkeypatch.setattr(batches, "record", die_once)
+    world.run()
+    assert target.event_ids() == happened
+    (noted,) = statuses()
+    assert noted["response_code"] == "200"
+
+
+def test_a_crash_before_the_next_attempt_is_queued_loses_nothing(
+    world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_webhook(target.url)
+    happened = record(world, 1)
+    target.answer = failing(4)
+    real, calls = queues.send_again, Counter[bool]()
+
+    def die_every_other_time(*arguments: Any) -> None:
+        calls[True] += 1
+        if calls[True] % 2:
+            raise RuntimeError("killed")
+        real(*arguments)
+
+    monkeypatch.setattr(queues, "send_again", die_every_other_time)
+    world.run()
+    assert target.event_ids() == happened
+    (noted,) = statuses()
+    assert noted["response_code"] == "200"
+
+
+@pytest.mark.spec("4.9-t5")
+@pytest.mark.spec("3-t15")
+@pytest.mark.parametrize("how", ["delete", "deactivate"])
+def test_queued_batches_go_out_after_their_webhook_is_deleted_or_inactive(
+    world: Simulation, target: Target, how: str
+) -> None:
+    credentials = Credentials(username="u", password="p")
+    make_webhook(target.url, auth_type="basic", credentials=credentials)
+    happened = record(world, 1)
+    target.answer = failing(4)
+    world.run(until=NINE + 1)
+    if how == "delete":
+        assert store.delete(Scope(1, None), "w")
+    else:
+        store.change(Scope(1, None), "w", lambda found: replace(found, active=False))
+    world.now += 6  # beyond what is remembered of the webhook
+    assert record(world, 2)
+    world.run()
+    assert target.event_ids() == happened
+    assert len(target.posts) == 5
+    assert target.posts[-1].headers["authorization"] == "Basic dTpw"
+
+
+def test_a_batch_whose_webhook_is_long_gone_is_dropped(world: Simulation, target: Target) -> None:
+    make_webhook(target.url)
+    record(world, 1)
+    store._config.delete(*store.key_of(1, "w"))
+    world.run()
+    assert target.posts == []
+
+
+def test_an_address_that_became_private_is_not_spoken_to(
+    world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_webhook(target.url)
+    record(world, 1)
+    monkeypatch.setenv("ALLOW_PRIVATE_ADDRESSES", "false")
+    settings.cache_clear()
+    world.run(until=NINE + 1)
+    assert target.posts == []
+    (noted,) = statuses()
+    assert (noted["response_code"], noted["failure_code"]) == (None, "EACCES")
+
+
+def test_a_target_without_a_listener_is_told_in_the_status(world: Simulation) -> None:
+    make_webhook("http://127.0.0.1:9/")
+    record(world, 1)
+    world.run(until=NINE + 1)
+    (noted,) = statuses()
+    assert (noted["attempts"], noted["failure_code"]) == (1, "ECONNREFUSED")
+
+
+def test_a_batch_without_a_token_is_a_failed_attempt(world: Simulation, target: Target) -> None:
+    url = target.url.replace("/hook", "/token")
+    make_webhook(target.url, auth_type="oauth2", credentials=Credentials(token_url=url))
+    record(world, 1)
+    target.answer = lambda post: Reply(403)
+    world.run(until=NINE + 1)
+    (noted,) = statuses()
+    assert (noted["response_code"], noted["failure_code"]) == (None, "ETOKEN")
+
+
+def test_each_attempt_is_signed_anew_for_the_same_batch(world: Simulation, target: Target) -> None:
+    secret = SigningSecret("whsec_" + "QUJD" * 8)
+    make_webhook(target.url, credentials=Credentials(signing=(secret,)))
+    record(world, 1)
+    target.answer = failing(1)
+    world.run()
+    first, second = target.posts
+    assert first.headers["webhook-id"] == second.headers["webhook-id"] == first.batch_id
+    assert first.headers["webhook-signature"] != second.headers["webhook-signature"]
+
+
+def test_a_success_costs_three_requests_and_soon_two(world: Simulation, target: Target) -> None:
+    make_webhook(target.url)
+    record(world, 1)
+    world.run_together()
+    with aws_requests() as made:
+        record(world, 2)
+        world.run_together()
+    assert operations(made) == [
+        "SendMessage",  # collected
+        "SendMessage",  # merged
+        "BatchGetItem",  # known
+        "UpdateItem",  # recorded; the success was noted a moment ago
+    ]
+
+
+def test_large_batches_are_kept_in_the_bucket(world: Simulation, target: Target) -> None:
+    noise = random.Random(1)
+    make_webhook(target.url)
+    world.record([event_at(NOW, n, subject=noise.randbytes(400).hex()) for n in range(50)])
+    world.run()
+    (noted,) = statuses()
+    assert stored_objects("webhooks/") == [f"webhooks/w/{noted['batch_id']}"]
+
+
+def test_a_message_that_cannot_be_read_fails_alone(world: Simulation, target: Target) -> None:
+    make_webhook(target.url)
+    record(world, 1)
+    bodies = ["nonsense", '{"head":{"x":1}}']
+    failed = worker.post_batches(sqs_event(bodies))["batchItemFailures"]
+    assert [each["itemIdentifier"] for each in failed] == ["m-0", "m-1"]
+
+
+def test_what_goes_wrong_with_one_webhook_does_not_repeat_the_others(
+    world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_webhook(target.url, "good")
+    make_webhook(target.url, "bad")
+    real = room.lane
+
+    def lane_of(webhook_id: str) -> Any:
+        if webhook_id == "bad":
+            raise RuntimeError("broken")
+        return real(webhook_id)
+
+    monkeypatch.setattr(room, "lane", lane_of)
+    record(world, 1)
+    world.run_together()
+    world.now += 60
+    world.run_together()
+    assert len(target.posts) == 1
+
+
+def test_a_state_that_cannot_be_noted_repeats_no_post(
+    world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_webhook(target.url)
+    record(world, 1)
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(state, "note_success", fail)
+    world.run()
+    assert len(target.posts) == 1
+    assert statuses()[0]["response_code"] == "200"
+
+
+class TestSlowTargets:
+    @pytest.fixture(autouse=True)
+    def _hurry(self, world: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("WEBHOOK_TIMEOUT", "0.2")
+        settings.cache_clear()
+        monkeypatch.setattr(lane, "_SLOW", 0.15)
+
+    def test_a_target_that_hangs_delays_nobody_else(
+        self, world: Simulation, target: Target
+    ) -> None:
+        times: list[float] = []
+        with serving() as hanging:
+            hanging.answer = lambda _: Reply(held=True)
+            make_webhook(hanging.url, "hanging")
+            make_webhook(target.url, "other")
+            for n in range(5):
+                record(world, n)
+
+            def answer(_: Post) -> Reply:
+                times.append(world.now)
+                return Reply(200)
+
+            target.answer = answer
+            world.run(until=NINE + 0.5)
+        assert len(times) == 5
+        assert max(times) == NINE
+        assert len(hanging.posts) == 1
+        (noted,) = statuses("hanging")
+        assert noted["failure_code"] == "ETIMEDOUT"
+        assert noted["latency"] >= 150
+
+    def test_a_dead_target_is_tried_by_one_batch_at_a_time(
+        self, world: Simulation, target: Target
+    ) -> None:
+        make_webhook(target.url)
+        target.answer = lambda _: Reply(held=True)
+        for n in range(12):
+            record(world, n)
+        world.run(until=NINE + 60)
+        assert state_of().unanswered >= 3
+        assert len(target.posts) < 12
+        assert sum(each["attempts"] for each in statuses()) == len(target.posts)
+
+    def test_all_follow_when_it_answers_again(self, world: Simulation, target: Target) -> None:
+        make_webhook(target.url)
+        target.answer = lambda _: Reply(held=True)
+        happened: set[str] = set()
+        for n in range(8):
+            happened |= record(world, n)
+        world.run(until=NINE + 100)
+        taken: set[str] = set()
+
+        def answer(post: Post) -> Reply:
+            taken.update(event["event_id"] for event in post.events())
+            return Reply(200)
+
+        target.answer = answer
+        world.run(until=NINE + 2000)
+        assert taken == happened
+        assert (state_of().unanswered, state_of().paused_until_ms) == (0, 0)
+
+    def test_a_quick_refusal_ends_a_pause(self, world: Simulation, target: Target) -> None:
+        make_webhook(target.url)
+        target.answer = lambda _: Reply(held=True)
+        record(world, 1)
+        world.run(until=NINE + 1)
+        assert state_of().unanswered == 1
+        target.answer = lambda _: Reply(500)
+        world.run(until=NINE + 60)
+        assert (state_of().unanswered, state_of().paused_until_ms) == (0, 0)
+
+    def test_what_waits_untried_until_its_time_is_over_is_discarded(
+        self, world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("WEBHOOK_RETRY_EXPIRY", "60")
+        settings.cache_clear()
+        make_webhook(target.url)
+        target.answer = lambda _: Reply(held=True)
+        for n in range(3):
+            record(world, n)
+        world.run()
+        noted = statuses()
+        assert len(noted) == 3
+        assert {each["failure_code"] for each in noted} == {"ETIMEDOUT"}
+        assert 60 <= world.handled[-1][0] - NINE < 200
+
+    def test_a_busy_lane_puts_its_batches_off(self, world: Simulation, target: Target) -> None:
+        make_webhook(target.url)
+        happened = record(world, 1)
+        with room.lane("w") as first, room.lane("w") as second, room.lane("w") as third:
+            assert (first, second, third) == (True, True, False)
+            world.run(until=NINE + 0.5)
+            assert target.posts == []
+        world.run(until=NINE + 5)
+        assert target.event_ids() == happened
+
+    def test_a_call_begins_nothing_new_after_its_time(
+        self, world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        make_webhook(target.url)
+        patience = room.PATIENCE
+        monkeypatch.setattr(room, "PATIENCE", -1.0)
+        happened = record(world, 1)
+        world.run(until=NINE + 0.5)
+        assert target.posts == []
+        monkeypatch.setattr(room, "PATIENCE", patience)
+        world.run(until=NINE + 5)
+        assert target.event_ids() == happened
+
+    def test_the_batches_of_one_call_go_out_side_by_side(
+        self, world: Simulation, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("WEBHOOK_TIMEOUT", "10")
+        settings.cache_clear()
+        together = threading.Barrier(3, timeout=5)
+
+        def answer(_: Post) -> Reply:
+            together.wait()  # which fails unless all three are under way
+            return Reply(200)
+
+        with serving() as one, serving() as two, serving() as three:
+            for name, each in (("a", one), ("b", two), ("c", three)):
+                make_webhook(each.url, name)
+                each.answer = answer
+            record(world, 1)
+            world.run_together()
+        assert [statuses(name)[0]["response_code"] for name in "abc"] == ["200"] * 3
+
+
+class TestRedelivery:
+    def test_a_batch_is_posted_again_with_its_id_and_bytes(
+        self, world: Simulation, target: Target
+    ) -> None:
+        webhook = make_webhook(target.url)
+        record(world, 1, 2)
+        target.answer = lambda _: Reply(500)
+        world.run()
+        tried = len(target.posts)
+        (noted,) = statuses()
+        target.answer = failing(1)
+        with world.watched():
+            assert redeliver(webhook, noted["batch_id"])
+        world.run(until=world.now + 100)
+        assert len(target.posts) == tried + 2
+        assert len({(post.body, post.batch_id) for post in target.posts}) == 1
+        (again,) = statuses()
+        assert (again["attempts"], again["response_code"]) == (1, "200")
+
+    def test_a_batch_of_the_bucket_is_posted_again_too(
+        self, world: Simulation, target: Target
+    ) -> None:
+        webhook = make_webhook(target.url)
+        noise = random.Random(1)
+        world.record([event_at(NOW, n, subject=noise.randbytes(400).hex()) for n in range(50)])
+        world.run()
+        with world.watched():
+            assert redeliver(webhook, target.posts[0].batch_id)
+        world.run(until=world.now + 1)
+        assert target.posts[0].body == target.posts[1].body
+
+    def test_it_takes_the_place_of_attempts_to_come(
+        self, world: Simulation, target: Target
+    ) -> None:
+        webhook = make_webhook(target.url)
+        record(world, 1)
+        target.answer = failing(2)
+        world.run(until=NINE + 1)
+        (noted,) = statuses()
+        with world.watched():
+            assert redeliver(webhook, noted["batch_id"])
+        world.run()
+        assert len(target.posts) == 3
+        (again,) = statuses()
+        assert (again["attempts"], again["response_code"]) == (1, "200")
+
+    def test_after_a_day_it_is_gone(self, world: Simulation, target: Target) -> None:
+        webhook = make_webhook(target.url)
+        record(world, 1)
+        world.run(until=NINE + 1)
+        (noted,) = statuses()
+        world.now += 86_400 + 2
+        assert clock.now() > NINE + 86_400
+        assert not redeliver(webhook, noted["batch_id"])
+        assert not redeliver(webhook, "nothing")

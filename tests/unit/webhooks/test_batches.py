@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.webhooks import batches
+from chalicelib.webhooks.batches import Batch
+from tests.fake_cloud import aws_requests, stored_objects
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+NINE = 1_769_850_000.0
+BODY = b'[{"svc":{}}]'
+FAILED = Batch("w", "b", 2, int(NINE * 1000), attempts=1, response_code=500, latency=7)
+TAKEN = replace(FAILED, response_code=200, delivered=True)
+
+
+@pytest.fixture(autouse=True)
+def _at_nine() -> object:
+    with clock.use(lambda: NINE):
+        yield
+
+
+def recorded() -> Batch:
+    (batch,) = batches.newest("w", 10)
+    return batch
+
+
+@pytest.mark.spec("2.10-t14")
+def test_a_later_attempt_takes_the_place_of_an_earlier_one_and_not_otherwise() -> None:
+    second = replace(FAILED, attempts=2, response_code=503)
+    assert batches.record(FAILED, BODY)
+    assert batches.record(second, None)
+    assert not batches.record(FAILED, None)
+    assert recorded() == second
+
+
+def test_a_delivery_stands_whatever_duplicates_say() -> None:
+    assert batches.record(FAILED, BODY)
+    assert batches.record(TAKEN, None)
+    assert not batches.record(replace(FAILED, attempts=5), None)
+    assert not batches.record(replace(TAKEN, latency=1), None)
+    assert recorded() == TAKEN
+
+
+def test_a_delivery_counts_although_a_duplicate_has_failed_more_often() -> None:
+    assert batches.record(replace(FAILED, attempts=4), BODY)
+    assert batches.record(TAKEN, None)
+    assert recorded() == TAKEN
+
+
+def test_a_new_round_begins_anew_with_the_same_bytes() -> None:
+    assert batches.record(TAKEN, BODY)
+    again = batches.anew("w", "b")
+    assert again is not None
+    batch, body = again
+    assert (batch.round, batch.attempts, batch.delivered, body) == (1, 0, False, BODY)
+    assert recorded() == TAKEN
+    assert batches.record(batch, None)
+    assert not batches.record(replace(FAILED, attempts=9), None)
+    failed_again = replace(FAILED, attempts=1, round=1)
+    assert batches.record(failed_again, None)
+    assert recorded() == failed_again
+
+
+def test_many_bytes_go_to_the_bucket_and_few_do_not() -> None:
+    noise = random.Random(1).randbytes(6000)
+    batches.record(TAKEN, BODY)
+    assert stored_objects("webhooks/") == []
+    batches.record(replace(TAKEN, batch_id="c"), noise)
+    assert stored_objects("webhooks/") == ["webhooks/w/c"]
+    for batch_id, body in (("b", BODY), ("c", noise)):
+        again = batches.anew("w", batch_id)
+        assert again is not None
+        assert again[1] == body
+
+
+@pytest.mark.spec("6-r4")
+def test_a_batch_is_kept_for_a_day_after_its_last_attempt() -> None:
+    batches.record(TAKEN, BODY)
+    with clock.use(lambda: NINE + 86_399):
+        assert batches.newest("w", 10) == [TAKEN]
+        assert batches.anew("w", "b")
+    with clock.use(lambda: NINE + 2 * 86_400):
+        assert batches.newest("w", 10) == []
+        assert batches.anew("w", "b") is None
+
+
+@pytest.mark.spec("6-r4")
+def test_a_batch_that_was_tried_for_hours_is_kept_longer_than_a_later_one() -> None:
+    batches.record(replace(FAILED, batch_id="a"), BODY)
+    batches.record(TAKEN, BODY)
+    late = replace(FAILED, batch_id="a", at_ms=FAILED.at_ms + 8 * 3_600_000, attempts=12)
+    batches.record(late, None)
+    with clock.use(lambda: NINE + 25 * 3600):
+        assert batches.newest("w", 10) == [late]
+
+
+def test_the_newest_are_read_and_no_more() -> None:
+    for n in range(30):
+        batches.record(replace(TAKEN, batch_id=f"{n:04d}"), BODY)
+    batches.record(replace(TAKEN, webhook_id="other"), BODY)
+    with aws_requests() as made:
+        found = batches.newest("w", 3)
+    assert [batch.batch_id for batch in found] == ["0029", "0028", "0027"]
+    assert len(made) == 1

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.webhooks import lookup, store
+from tests.fake_cloud import aws_requests
+from tests.unit.webhooks.test_store import NINE, webhook
+
+pytestmark = pytest.mark.usefixtures("cloud")
+
+
+def test_webhooks_are_remembered_for_a_few_seconds() -> None:
+    moment = [NINE]
+    with clock.use(lambda: moment[0]), aws_requests() as made:
+        assert lookup.collecting(1) == []
+        store.create(webhook("a"))
+        moment[0] += 4.9
+        assert lookup.collecting(1) == []
+        moment[0] += 0.2
+        assert [each.id for each in lookup.collecting(1)] == ["a"]
+    assert [each.operation for each in made].count("Query") == 2
+
+
+def test_a_remembered_webhook_begins_when_its_minute_is_over() -> None:
+    store.create(webhook("a", created_ms=int(NINE * 1000)))
+    with clock.use(lambda: NINE + 59):
+        assert lookup.collecting(1) == []
+    with clock.use(lambda: NINE + 61):
+        assert [each.id for each in lookup.collecting(1)] == ["a"]

@@ -1,0 +1,735 @@
+"""The webhook endpoints, called as a client calls them, with a target on this machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.core import clock
+from chalicelib.core.settings import settings
+from chalicelib.webhooks import batches, oauth, state, store
+from chalicelib.webhooks.batches import Batch
+from chalicelib.webhooks.credentials import open_sealed
+from chalicelib.webhooks.state import State
+from tests.http_target import Post, Reply, Target
+from tests.unit.calling import Answer, Client
+from tests.unit.people import make_account, make_key, make_subaccount
+
+PATH = "/api/v1/webhooks"
+NINE = 1_769_850_000.0  # 2026-01-31T09:00:00Z
+
+
+def new(target: Target | str, **fields: Any) -> dict[str, Any]:
+    url = target if isinstance(target, str) else target.url
+    return {"name": "Ours", "target": url, "events": ["delivery", "bounce"], **fields}
+
+
+def make(client: Client, target: Target, **fields: Any) -> str:
+    return client.post(PATH, new(target, **fields)).results["id"]
+
+
+def shown(client: Client, webhook_id: str) -> dict[str, Any]:
+    return client.get(f"{PATH}/{webhook_id}").results
+
+
+def fault(answer: Answer, param: str) -> str:
+    assert answer.status == 400, answer
+    return next(each["message"] for each in answer.body["errors"] if each["param"] == param)
+
+
+@pytest.mark.spec("2.10-t1")
+@pytest.mark.spec("2.10-t5")
+@pytest.mark.spec("2.10-t8")
+@pytest.mark.spec("2.10-t12")
+@pytest.mark.spec("2.10-t14")
+@pytest.mark.spec("4.9-t1")
+@pytest.mark.spec("4.9-t3")
+@pytest.mark.spec("6-r5")
+@pytest.mark.spec("3-t14")
+def test_a_webhook_is_made_once_its_target_took_the_test_post(
+    client: Client, target: Target
+) -> None:
+    answer = client.post(PATH, new(target)).results
+    (ping,) = target.posts
+    assert ping.body == b'[{"svc":{}}]'
+    assert ping.headers["content-type"] == "application/json"
+    assert ping.batch_id
+    base = f"http://localhost:8080{PATH}/{answer['id']}"
+    links = [
+        {
+            "href": base,
+            "rel": "urn.svc.webhooks.webhook",
+            "method": ["GET", "PUT", "DELETE"],
+        },
+        {"href": f"{base}/validate", "rel": "urn.svc.webhooks.validate", "method": ["POST"]},
+        {"href": f"{base}/batch-status", "rel": "urn.svc.webhooks.batches", "method": ["GET"]},
+    ]
+    assert answer["links"] == links
+    assert shown(client, answer["id"]) == {
+        "id": answer["id"],
+        "name": "Ours",
+        "target": target.url,
+        "events": ["delivery", "bounce"],
+        "active": True,
+        "subaccount_id": -1,
+        "exception_subaccounts": [],
+        "auth_type": "none",
+        "custom_headers": {},
+        "signed": False,
+        "last_successful": None,
+        "last_failure": None,
+        "links": links,
+    }
+
+
+@pytest.mark.spec("3-t14")
+@pytest.mark.spec("4.9-t1")
+def test_no_webhook_is_made_of_a_target_that_refuses_the_test_post(
+    client: Client, target: Target
+) -> None:
+    target.answer = lambda _: Reply(418, b"a teapot", {"X-Kind": "pot"})
+    answer = client.post(PATH, new(target))
+    assert answer.status == 400
+    error = answer.error
+    assert (error["message"], error["code"]) == ("POST to webhook target URL failed", 400)
+    assert error["response"]["status"] == 418
+    assert error["response"]["body"] == "a teapot"
+    assert error["response"]["headers"]["x-kind"] == "pot"
+    assert client.get(PATH).results == []
+
+
+@pytest.mark.parametrize("status", [201, 204, 301, 302])
+def test_nothing_but_200_is_a_success(client: Client, target: Target, status: int) -> None:
+    target.answer = lambda _: Reply(status, headers={"Location": target.url})
+    assert client.post(PATH, new(target)).error["response"]["status"] == status
+    assert len(target.posts) == 1
+
+
+def test_a_target_that_does_not_answer_is_told_why(client: Client) -> None:
+    answer = client.post(PATH, new("http://127.0.0.1:9/"))
+    error = answer.error
+    assert (answer.status, error["code"]) == (400, 400)
+    assert "refused" in error["description"]
+    assert error["response"] == {"status": None, "headers": {}, "body": ""}
+
+
+@pytest.mark.spec("2.10-t2")
+@pytest.mark.spec("2.10-t3")
+@pytest.mark.spec("2.10-t4")
+def test_name_target_and_events_are_required(client: Client) -> None:
+    answer = client.post(PATH, {})
+    assert answer.status == 400
+    assert answer.body["errors"] == [
+        {"message": f"{name} is a required field", "param": name, "value": None}
+        for name in ("name", "target", "events")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "param", "message"),
+    [
+        ({"name": 1}, "name", "must be a string"),
+        ({"name": " "}, "name", "must not be empty"),
+        ({"target": "ftp://a.test/"}, "target", "must begin with http:// or https://"),
+        ({"target": "https://u:p@a.test/"}, "target", "user name"),
+        ({"target": "/hook"}, "target", "must begin with"),
+        ({"events": "delivery"}, "events", "must be an array of strings"),
+        ({"events": []}, "events", "must not be empty"),
+        ({"events": ["delivery", "delivered"]}, "events", "unknown event types: delivered"),
+        ({"active": "yes"}, "active", "must be a boolean"),
+        ({"auth_type": "digest"}, "auth_type", "must be one of: none, basic, oauth2"),
+        ({"auth_type": "basic"}, "auth_credentials", "is required for auth_type basic"),
+        ({"auth_type": "basic", "auth_credentials": {}}, "username", "is a required field"),
+        (
+            {"auth_type": "basic", "auth_credentials": {"username": "a:b"}},
+            "username",
+            "must not contain a colon",
+        ),
+        ({"auth_type": "oauth2"}, "auth_request_details", "is required for auth_type oauth2"),
+        ({"auth_type": "oauth2", "auth_request_details": {}}, "url", "is a required field"),
+        (
+            {"auth_type": "oauth2", "auth_request_details": {"url": "https://a.test", "body": 1}},
+            "body",
+            "must be an object",
+        ),
+        (
+            {
+                "auth_type": "oauth2",
+                "auth_request_details": {"url": "https://a.test", "body": {"a": "b" * 10_000}},
+            },
+            "body",
+            "must be at most 10000 bytes",
+        ),
+        (
+            {"auth_type": "oauth2", "auth_request_details": {"url": "gopher://a.test"}},
+            "url",
+            "must begin with",
+        ),
+        ({"auth_token": "a\nb"}, "auth_token", "must be printable ASCII"),
+        ({"custom_headers": {"Host": "a.test"}}, "custom_headers", "set by the service"),
+        ({"exception_subaccounts": []}, "exception_subaccounts", "must not be empty"),
+    ],
+)
+@pytest.mark.spec("2.10-t8")
+@pytest.mark.spec("2.10-t10")
+@pytest.mark.spec("2.10-t9")
+def test_a_faulty_field_is_refused_by_its_name(
+    client: Client, fields: dict[str, Any], param: str, message: str
+) -> None:
+    assert message in fault(client.post(PATH, new("https://a.test/") | fields), param)
+
+
+@pytest.mark.spec("2.10-t3")
+@pytest.mark.spec("8-t11")
+@pytest.mark.parametrize("url", ["http://a.test:443/", "https://a.test:80/", "http://a.test:8080/"])
+def test_other_ports_than_80_and_443_are_refused(
+    client: Client, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("WEBHOOK_ANY_PORT", "false")
+    settings.cache_clear()
+    assert "must use port 80 (http) or 443 (https)" in fault(client.post(PATH, new(url)), "target")
+    for same in ("http://127.0.0.1/", "http://127.0.0.1:80/", "https://127.0.0.1:443/"):
+        assert "POST to webhook target" in client.post(PATH, new(same)).error["message"]
+
+
+@pytest.mark.spec("8-t11")
+@pytest.mark.spec("2.10-t7")
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("7", "must be an array"),
+        ([1.5], "must hold integers only"),
+        (["7"], "must hold integers only"),
+        ([True], "must hold integers only"),
+        ([7, 7], "must not hold duplicates"),
+        (list(range(1, 12)), "must have at most 10 entries"),
+        ([0], "must hold the ids of subaccounts"),
+    ],
+)
+def test_exceptions_follow_their_rules(
+    client: Client, target: Target, value: Any, message: str
+) -> None:
+    answer = client.post(PATH, new(target, exception_subaccounts=value))
+    assert message in fault(answer, "exception_subaccounts")
+    webhook = make(client, target)
+    answer = client.put(f"{PATH}/{webhook}", {"exception_subaccounts": value})
+    assert message in fault(answer, "exception_subaccounts")
+
+
+@pytest.mark.spec("2.10-t7")
+def test_exceptions_are_replaced_and_emptied_by_an_update(client: Client, target: Target) -> None:
+    webhook = make(client, target, exception_subaccounts=list(range(1, 11)))
+    assert shown(client, webhook)["exception_subaccounts"] == list(range(1, 11))
+    for value in ([3], []):
+        assert client.put(f"{PATH}/{webhook}", {"exception_subaccounts": value}).status == 200
+        assert shown(client, webhook)["exception_subaccounts"] == value
+
+
+@pytest.mark.spec("2.10-t7")
+@pytest.mark.parametrize("part", ["0", "subaccount"])
+def test_exceptions_are_for_webhooks_of_all_sources_only(
+    client: Client, target: Target, part: str
+) -> None:
+    number = make_subaccount(1).id if part == "subaccount" else 0
+    caller = client.on_behalf_of(number)
+    answer = caller.post(PATH, new(target, exception_subaccounts=[5]))
+    assert "only for webhooks of" in fault(answer, "exception_subaccounts")
+    webhook = make(client, target, exception_subaccounts=[5])
+    answer = client.put(
+        f"{PATH}/{webhook}", {"subaccount_id": number, "exception_subaccounts": [5]}
+    )
+    assert "only for webhooks of" in fault(answer, "exception_subaccounts")
+    assert client.put(f"{PATH}/{webhook}", {"subaccount_id": number}).status == 200
+    assert "exception_subaccounts" not in shown(client, webhook)
+
+
+@pytest.mark.spec("5-r6")
+def test_the_header_says_whose_events_a_new_webhook_gets(client: Client, target: Target) -> None:
+    number = make_subaccount(1).id
+    own = make_key(1, number)
+    made = {
+        "all": make(client, target),
+        "primary": make(client.on_behalf_of(0), target),
+        "subaccount": make(client.on_behalf_of(number), target),
+        "own": make(own, target),
+    }
+    sources = {each["id"]: each["subaccount_id"] for each in client.get(PATH).results}
+    assert [sources[made[name]] for name in made] == [-1, 0, number, number]
+    of_primary = {each["id"] for each in client.on_behalf_of(0).get(PATH).results}
+    assert of_primary == {made["all"], made["primary"]}
+    of_subaccount = {each["id"] for each in own.get(PATH).results}
+    assert of_subaccount == {made["subaccount"], made["own"]}
+    assert client.put(f"{PATH}/{made['own']}", {"name": "Mine"}).status == 404
+    assert own.put(f"{PATH}/{made['own']}", {"name": "Mine"}).status == 200
+
+
+@pytest.mark.spec("2.10-t12")
+def test_the_source_is_changed_by_an_update_only(client: Client, target: Target) -> None:
+    number = make_subaccount(1).id
+    webhook = make(client, target, subaccount_id=number)
+    assert shown(client, webhook)["subaccount_id"] == -1
+    for source in (0, -1, number):
+        assert client.put(f"{PATH}/{webhook}", {"subaccount_id": source}).status == 200
+        assert shown(client, webhook)["subaccount_id"] == source
+    assert client.put(f"{PATH}/{webhook}", {"subaccount_id": -1}).status == 404
+    moving = client.on_behalf_of(number)
+    assert moving.put(f"{PATH}/{webhook}", {"subaccount_id": -1}).status == 200
+
+
+@pytest.mark.parametrize("source", [-2, 99_999, "0", True, 1.0])
+def test_a_source_that_does_not_exist_is_refused(
+    client: Client, target: Target, source: Any
+) -> None:
+    webhook = make(client, target)
+    answer = client.put(f"{PATH}/{webhook}", {"subaccount_id": source})
+    assert "must be -1, 0 or the id of a subaccount" in fault(answer, "subaccount_id")
+
+
+def test_a_subaccounts_key_cannot_ask_for_the_events_of_others(
+    client: Client, target: Target
+) -> None:
+    number, other = make_subaccount(1).id, make_subaccount(1).id
+    own = make_key(1, number)
+    webhook = make(own, target)
+    for source in (-1, 0, other):
+        answer = own.put(f"{PATH}/{webhook}", {"subaccount_id": source})
+        assert "subaccount_id must be" in fault(answer, "subaccount_id")
+    assert own.put(f"{PATH}/{webhook}", {"subaccount_id": number}).status == 200
+
+
+@pytest.mark.spec("4.9-t4")
+@pytest.mark.spec("3-t16")
+def test_a_new_target_is_tried_before_it_counts(client: Client, target: Target) -> None:
+    webhook = make(client, target)
+    other = target.url.replace("/hook", "/other")
+    target.answer = lambda post: Reply(500 if post.path == "/other" else 200)
+    answer = client.put(f"{PATH}/{webhook}", {"target": other, "name": "New"})
+    assert (answer.status, answer.error["response"]["status"]) == (400, 500)
+    assert shown(client, webhook)["name"] == "Ours"
+    target.answer = lambda _: Reply(200)
+    updated = client.put(f"{PATH}/{webhook}", {"target": other, "name": "New"}).results
+    assert updated["id"] == webhook
+    assert updated["links"][0]["rel"] == "urn.svc.webhooks.webhook"
+    assert (shown(client, webhook)["target"], shown(client, webhook)["name"]) == (other, "New")
+
+
+@pytest.mark.spec("4.9-t4")
+@pytest.mark.spec("3-t15")
+def test_other_changes_do_not_ask_the_target(client: Client, target: Target) -> None:
+    webhook = make(client, target)
+    changes = {"name": "New", "events": ["rejection", "open"], "active": False}
+    assert client.put(f"{PATH}/{webhook}", {**changes, "target": target.url}).status == 200
+    assert len(target.posts) == 1
+    found = shown(client, webhook)
+    assert {name: found[name] for name in changes} == changes
+
+
+@pytest.mark.parametrize("body", [{"events": []}, {"events": ["x"]}, {"name": ""}, {"target": "x"}])
+def test_an_update_is_checked_like_a_creation(
+    client: Client, target: Target, body: dict[str, Any]
+) -> None:
+    webhook = make(client, target)
+    before = shown(client, webhook)
+    assert client.put(f"{PATH}/{webhook}", body).status == 400
+    assert shown(client, webhook) == before
+
+
+def test_what_was_read_can_be_written_back(client: Client, target: Target) -> None:
+    webhook = make(
+        client,
+        target,
+        auth_type="basic",
+        auth_credentials={"username": "u", "password": "p"},
+        custom_headers={"X-A": "b"},
+        auth_token="t",
+    )
+    before = shown(client, webhook)
+    assert client.put(f"{PATH}/{webhook}", before).status == 200
+    assert shown(client, webhook) == before
+
+
+@pytest.mark.spec("4.9-t5")
+def test_a_deleted_webhook_is_gone(client: Client, target: Target) -> None:
+    webhook = make(client, target)
+    assert client.delete(f"{PATH}/{webhook}") == Answer(204, None)
+    assert client.get(PATH).results == []
+    for answer in (
+        client.get(f"{PATH}/{webhook}"),
+        client.put(f"{PATH}/{webhook}", {"name": "x"}),
+        client.delete(f"{PATH}/{webhook}"),
+        client.post(f"{PATH}/{webhook}/validate", []),
+        client.get(f"{PATH}/{webhook}/batch-status"),
+    ):
+        assert answer.status == 404
+        assert "could not be found" in answer.error["message"]
+
+
+@pytest.mark.spec("4.9-t6")
+def test_validation_posts_the_given_batch_and_shows_the_answer(
+    client: Client, target: Target
+) -> None:
+    webhook = make(client, target)
+    target.answer = lambda _: Reply(200, b"thanks", {"X-Kind": "hook"})
+    message = [{"svc": {"message_event": {"type": "delivery"}}}]
+    results = client.post(f"{PATH}/{webhook}/validate", message).results
+    assert target.posts[-1].json == message
+    assert results["msg"] == "Test POST to endpoint succeeded"
+    assert results["response"]["status"] == 200
+    assert results["response"]["headers"]["x-kind"] == "hook"
+    assert results["response"]["body"] == "thanks"
+
+
+@pytest.mark.parametrize(
+    ("given", "posted"),
+    [
+        ({"message": [{"svc": {}}]}, [{"svc": {}}]),
+        ({"message": {"svc": {}}}, [{"svc": {}}]),
+        ({"svc": {}}, [{"svc": {}}]),
+        (None, [{"svc": {}}]),
+        ([], []),
+    ],
+)
+def test_validation_takes_a_batch_in_any_wrapping(
+    client: Client, target: Target, given: Any, posted: Any
+) -> None:
+    webhook = make(client, target)
+    assert client.post(f"{PATH}/{webhook}/validate", given).status == 200
+    assert target.posts[-1].json == posted
+
+
+def test_a_failed_validation_is_told_like_a_failed_creation(client: Client, target: Target) -> None:
+    webhook = make(client, target)
+    target.answer = lambda _: Reply(503)
+    answer = client.post(f"{PATH}/{webhook}/validate", [])
+    assert (answer.status, answer.error["code"]) == (400, 400)
+    assert answer.error["response"]["status"] == 503
+
+
+@pytest.mark.spec("2.10-t13")
+@pytest.mark.spec("4.9-t2")
+@pytest.mark.spec("4.9-t3")
+def test_last_success_and_failure_are_told_in_the_zone_that_is_asked_for(
+    client: Client, target: Target
+) -> None:
+    webhook = make(client, target)
+    state.note_success(webhook, State(), int(NINE * 1000))
+    state.note_failure(webhook, State(), int((NINE - 3600) * 1000))
+    for query, success, failure in (
+        ("", "2026-01-31 09:00:00", "2026-01-31 08:00:00"),
+        ("?timezone=Europe/Oslo", "2026-01-31 10:00:00", "2026-01-31 09:00:00"),
+        ("?timezone=America/New_York", "2026-01-31 04:00:00", "2026-01-31 03:00:00"),
+    ):
+        (listed,) = client.get(PATH + query).results
+        assert (listed["last_successful"], listed["last_failure"]) == (success, failure)
+        assert client.get(f"{PATH}/{webhook}{query}").results == listed
+    for name in ("Mars/Base", "America", "../../etc/passwd"):
+        assert client.get(f"{PATH}?timezone={name}").error["param"] == "timezone"
+
+
+@pytest.mark.spec("2.10-t14")
+@pytest.mark.spec("4.9-t7")
+@pytest.mark.spec("6-r4")
+@pytest.mark.spec("8-t11")
+def test_the_status_of_batches_is_shown_for_a_day(client: Client, target: Target) -> None:
+    webhook = make(client, target)
+    path = f"{PATH}/{webhook}/batch-status"
+    with clock.use(lambda: NINE):
+        for n in range(3):
+            batches.record(Batch(webhook, f"{n:032x}", 350, int(NINE * 1000) + n), b"[]")
+        failed = Batch(webhook, "3" * 32, 2, int(NINE * 1000), 4, 503, "", 87)
+        batches.record(failed, b"[]")
+        found = client.get(path).results
+        assert [each["batch_id"] for each in found] == ["3" * 32, *(f"{n:032x}" for n in (2, 1, 0))]
+        assert found[0] == {
+            "webhook_id": webhook,
+            "batch_id": "3" * 32,
+            "batch_size": 2,
+            "ts": "2026-01-31T09:00:00+00:00",
+            "attempts": 4,
+            "response_code": "503",
+            "failure_code": None,
+            "latency": 87,
+        }
+        assert len(client.get(path + "?limit=2").results) == 2
+    with clock.use(lambda: NINE + 86_399):
+        assert len(client.get(path).results) == 4
+    with clock.use(lambda: NINE + 86_401):
+        assert client.get(path).results == []
+    for limit in ("0", "x", "10001"):
+        assert client.get(f"{path}?limit={limit}").status == 400
+
+
+@pytest.mark.spec("5-r8")
+@pytest.mark.spec("2.10-t6")
+@pytest.mark.spec("2.10-t11")
+@pytest.mark.spec("9-r2")
+def test_posts_carry_basic_credentials_the_token_and_custom_headers(
+    client: Client, target: Target
+) -> None:
+    make(
+        client,
+        target,
+        auth_type="basic",
+        auth_credentials={"username": "Aladdin", "password": "open sesame"},
+        auth_token="old-token",
+        custom_headers={"X-Team": "mail", "user-agent": "Ours/1"},
+    )
+    headers = target.posts[0].headers
+    assert headers["authorization"] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+    assert headers["x-svc-webhook-token"] == "old-token"
+    assert (headers["x-team"], headers["user-agent"]) == ("mail", "Ours/1")
+
+
+@pytest.mark.spec("2.10-t10")
+def test_a_password_is_optional(client: Client, target: Target) -> None:
+    make(client, target, auth_type="basic", auth_credentials={"username": "Aladdin"})
+    assert target.posts[0].headers["authorization"] == "Basic QWxhZGRpbjo="
+
+
+def test_credentials_that_an_update_does_not_name_stay(client: Client, target: Target) -> None:
+    webhook = make(
+        client, target, auth_type="basic", auth_credentials={"username": "u", "password": "p"}
+    )
+    client.put(f"{PATH}/{webhook}", {"custom_headers": {"X-A": "b"}})
+    client.post(f"{PATH}/{webhook}/validate", [])
+    assert target.posts[-1].headers["authorization"] == "Basic dTpw"
+    client.put(f"{PATH}/{webhook}", {"auth_type": "none", "custom_headers": {}})
+    client.post(f"{PATH}/{webhook}/validate", [])
+    assert "authorization" not in target.posts[-1].headers
+    assert "x-a" not in target.posts[-1].headers
+    answer = client.put(f"{PATH}/{webhook}", {"auth_type": "basic"})
+    assert "is required" in fault(answer, "auth_credentials")
+
+
+def test_secrets_are_shown_to_those_who_may_change_them(client: Client, target: Target) -> None:
+    webhook = make(
+        client,
+        target,
+        auth_type="basic",
+        auth_credentials={"username": "u", "password": "p4ssword"},
+        auth_token="t0ken",
+        custom_headers={"X-Key": "k3y"},
+    )
+    assert shown(client, webhook)["auth_credentials"] == {"username": "u", "password": "p4ssword"}
+    viewer = make_key(1, grants=["webhooks/view"])
+    seen = str(viewer.get(f"{PATH}/{webhook}").results)
+    assert not any(secret in seen for secret in ("p4ssword", "t0ken", "k3y"))
+
+
+def test_secrets_are_kept_sealed(client: Client, target: Target) -> None:
+    webhook = make(client, target, auth_token="t0ken", custom_headers={"X-Key": "k3y"})
+    (kept,) = store.of_account(1)
+    assert kept.id == webhook
+    assert b"t0ken" not in kept.sealed
+    assert b"k3y" not in kept.sealed
+    assert "t0ken" not in repr(kept)
+
+
+@pytest.mark.spec("5-r3")
+def test_the_grants_tell_reading_from_changing(client: Client, target: Target) -> None:
+    webhook = make(client, target)
+    viewer = make_key(1, grants=["webhooks/view"])
+    assert viewer.get(PATH).status == 200
+    for answer in (
+        viewer.post(PATH, new(target)),
+        viewer.put(f"{PATH}/{webhook}", {"name": "x"}),
+        viewer.delete(f"{PATH}/{webhook}"),
+        viewer.post(f"{PATH}/{webhook}/validate", []),
+        viewer.post(f"{PATH}/{webhook}/signing-secret", None),
+        viewer.post(f"{PATH}/{webhook}/batches/b/redeliver", None),
+        make_key(1, grants=["webhooks/modify"]).get(PATH),
+    ):
+        assert answer.status == 403
+    make_account(2)
+    assert make_key(2).get(f"{PATH}/{webhook}").status == 404
+
+
+class TokenServer:
+    """Gives out numbered tokens; the target takes the last one only."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+        self.given = 0
+        self.asked: list[Post] = []
+
+    def __call__(self, post: Post) -> Reply:
+        if post.path == "/token":
+            self.asked.append(post)
+            self.given += 1
+            token = {"access_token": f"token-{self.given}", **self.fields}
+            return Reply(200, str(token).replace("'", '"').encode())
+        return Reply(200 if self.takes(post) else 401)
+
+    def takes(self, post: Post) -> bool:
+        return post.headers.get("authorization") == f"Bearer token-{self.given}"
+
+
+def oauth2(target: Target, **details: Any) -> dict[str, Any]:
+    url = target.url.replace("/hook", "/token")
+    body = {"client_id": "us", "client_secret": "s3cret", "grant_type": "client_credentials"}
+    return {"auth_type": "oauth2", "auth_request_details": {"url": url, "body": body} | details}
+
+
+@pytest.mark.spec("5-r8")
+@pytest.mark.spec("2.10-t9")
+@pytest.mark.spec("2.10-t10")
+def test_a_token_is_fetched_with_the_given_body_kept_and_used(
+    client: Client, target: Target
+) -> None:
+    target.answer = server = TokenServer(expires_in=3600)
+    webhook = make(client, target, **oauth2(target), auth_credentials={"access_token": "mine"})
+    (asked,) = server.asked
+    assert asked.headers["content-type"] == "application/x-www-form-urlencoded"
+    form = b"client_id=us&client_secret=s3cret&grant_type=client_credentials"
+    assert asked.body == form
+    assert shown(client, webhook)["auth_credentials"] == {
+        "access_token": "token-1",
+        "expires_in": 3600,
+    }
+    oauth.forget_all()  # as another process does not know it
+    for _ in range(2):
+        assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
+    assert server.given == 1
+    viewer = make_key(1, grants=["webhooks/view"])
+    seen = viewer.get(f"{PATH}/{webhook}").results
+    assert seen["auth_request_details"] == {"url": target.url.replace("/hook", "/token")}
+    assert "token-1" not in str(seen)
+
+
+def test_a_server_that_takes_no_forms_is_asked_with_json(client: Client, target: Target) -> None:
+    server = TokenServer()
+
+    def answer(post: Post) -> Reply:
+        form = post.headers["content-type"] == "application/x-www-form-urlencoded"
+        return Reply(415) if form else server(post)
+
+    target.answer = answer
+    make(client, target, **oauth2(target))
+    assert server.asked[0].json["client_secret"] == "s3cret"
+
+
+@pytest.mark.spec("5-r8")
+@pytest.mark.parametrize("status", [400, 401])
+def test_a_refused_token_is_replaced_and_the_post_repeated(
+    client: Client, target: Target, status: int
+) -> None:
+    server = TokenServer(expires_in=3600)
+    target.answer = server
+    webhook = make(client, target, **oauth2(target))
+    server.given = 7  # the target takes none that it took before
+
+    def answer(post: Post) -> Reply:
+        return server(post) if post.path == "/token" or server.takes(post) else Reply(status)
+
+    target.answer = answer
+    assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
+    assert server.given == 8
+    assert shown(client, webhook)["auth_credentials"]["access_token"] == "token-8"
+
+
+def test_a_token_is_replaced_shortly_before_its_time_is_over(
+    client: Client, target: Target
+) -> None:
+    target.answer = server = TokenServer(expires_in="600")
+    webhook = make(client, target, **oauth2(target))
+    now = clock.now()
+    with clock.use(lambda: now + 560):
+        client.post(f"{PATH}/{webhook}/validate", [])
+        assert server.given == 1
+    with clock.use(lambda: now + 580):
+        client.post(f"{PATH}/{webhook}/validate", [])
+    assert server.given == 2
+
+
+def test_a_token_that_others_have_fetched_is_used(client: Client, target: Target) -> None:
+    target.answer = server = TokenServer()
+    webhook = make(client, target, **oauth2(target))
+    mine = dict(oauth._remembered)
+    (kept,) = store.of_account(1)
+    credentials = open_sealed(kept.sealed, kept.id)
+    oauth.fetch(webhook, credentials)
+    oauth._remembered.clear()
+    oauth._remembered.update(mine)
+    assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
+    assert server.given == 2
+
+
+@pytest.mark.spec("5-r8")
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        (Reply(403, b"no"), 403),
+        (Reply(200, b"no JSON"), 200),
+        (Reply(200, b"[]"), 200),
+        (Reply(200, b"[" * 16_000), 200),
+    ],
+)
+def test_a_failure_to_obtain_a_token_is_a_400(
+    client: Client, target: Target, reply: Reply, status: int
+) -> None:
+    target.answer = lambda post: reply if post.path == "/token" else Reply(200)
+    answer = client.post(PATH, new(target, **oauth2(target)))
+    error = answer.error
+    assert (answer.status, error["code"]) == (400, 400)
+    assert error["message"] == "POST to webhook tokens URL failed"
+    assert error["response"]["status"] == status
+    webhook = make(client, target)
+    assert client.put(f"{PATH}/{webhook}", oauth2(target)).status == 400
+    assert shown(client, webhook)["auth_type"] == "none"
+
+
+def test_new_details_bring_a_new_token(client: Client, target: Target) -> None:
+    target.answer = server = TokenServer()
+    webhook = make(client, target, **oauth2(target))
+    changed = oauth2(target, body={"client_id": "others"})
+    assert client.put(f"{PATH}/{webhook}", changed).status == 200
+    assert server.given == 2
+    assert server.asked[-1].body == b"client_id=others"
+
+
+def test_the_vendors_names_come_by_a_setting(
+    client: Client, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VENDOR_ALIAS", "true")
+    settings.cache_clear()
+    results = client.post(PATH, new(target, auth_token="t")).results
+    assert {link["rel"] for link in results["links"]} == {
+        "urn.msys.webhooks.webhook",
+        "urn.msys.webhooks.validate",
+        "urn.msys.webhooks.batches",
+    }
+    (ping,) = target.posts
+    assert ping.body == b'[{"msys":{}}]'
+    assert ping.headers["x-messagesystems-webhook-token"] == "t"
+    assert ping.headers["x-messagesystems-batch-id"]
+    (first, *_) = client.get(f"{PATH}/events/samples").results
+    assert list(first) == ["msys"]
+
+
+@pytest.mark.spec("4.9-t8")
+def test_the_documentation_describes_every_type_and_field(client: Client) -> None:
+    found = Client("").get(f"{PATH}/events/documentation").results
+    assert len(found) == 7
+    assert sum(len(wrapper["events"]) for wrapper in found.values()) == 27
+    bounce = found["message_event"]["events"]["bounce"]
+    assert bounce["display_name"] == "Bounce"
+    assert bounce["event"]["bounce_class"]["sampleValue"] == "10"
+    assert bounce["event"]["timestamp"]["sampleValue"] == "1767225600"
+    for wrapper in found.values():
+        for about in [wrapper, *wrapper["events"].values()]:
+            assert about["description"]
+            assert about["display_name"]
+
+
+@pytest.mark.spec("4.9-t9")
+def test_samples_are_payloads_of_the_types_that_are_asked_for(client: Client) -> None:
+    everyone = Client("")
+    assert len(everyone.get(f"{PATH}/events/samples").results) == 27
+    found = everyone.get(f"{PATH}/events/samples?events=bounce,click,rejection").results
+    assert [(key, event["type"]) for each in found for key, event in each["svc"].items()] == [
+        ("message_event", "bounce"),
+        ("track_event", "click"),
+        ("message_event", "policy_rejection"),
+    ]
+    assert everyone.get(f"{PATH}/events/samples?events=bounced").status == 400
