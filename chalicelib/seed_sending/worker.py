@@ -1,0 +1,88 @@
+"""Seed messages: copies of a campaign's message, one to each seed address.
+
+A copy is made as the message was, from the same transmission and with the same recipient's data,
+and is addressed to a seed. It goes to seeds whoever is suppressed, counts against no plan, and what
+becomes of it is nobody's event: recording drops it by its message id.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+from chalicelib.core import clock, queues
+from chalicelib.core.blobs import BlobMissing
+from chalicelib.core.errors import ServiceError
+from chalicelib.delivery import parcel, units
+from chalicelib.delivery.parcel import FinishedMessage, Parcel
+from chalicelib.delivery.units import Unit
+from chalicelib.delivery.worker import deliver_at_once
+from chalicelib.generation.message import Generator, NotGenerated
+from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.headers import Address, encode_addresses
+from chalicelib.seeding import runs
+from chalicelib.seeding.runs import Run
+from chalicelib.transmissions import store
+from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.sender import find_sender
+
+Json = dict[str, Any]
+
+# Whatever else is known of a recipient is about the one real message: its envelope, its links
+_COPIED = ("name", "tags", "metadata", "substitution_data", "options")
+
+_log = logging.getLogger(__name__)
+
+
+def send_seed(named: Json) -> None:
+    """Send the message of a run that a queue message names; one that was sent is not sent again."""
+    run, number = runs.get(named["account_id"], named["run"]), named["number"]
+    if run is None:
+        _log.warning("run %s is over", named["run"])
+        return
+    unit = Unit(run.id, str(number))
+    begun = units.begin(unit, clock.now_ms(), to_deliver=True)
+    if begun is None:
+        return
+    made = _generated(run, number, begun.at_ms)
+    if made is None:
+        units.finish(unit, generated=(0, 1))
+        return
+    event, message = made
+    whole = Parcel(unit, 1, begun.at_ms, event, [message])
+    if begun.claim:
+        deliver_at_once(whole, begun.claim, [])
+    else:
+        queues.send(parcel.QUEUE, [parcel.to_work(whole)])
+
+
+def _generated(run: Run, number: int, at_ms: int) -> tuple[Json, FinishedMessage] | None:
+    """Return the finished message, and the fields of its events; ``None`` if it cannot be sent."""
+    campaign, index = run.campaign, run.index(number)
+    try:
+        find_sender(run.account_id, campaign.subaccount_id, campaign.sending_domain)
+        generator = Generator(_copy(run, number), at_ms, index)
+        return generator.event, generator.generate(index, _recipient(run, number))
+    except (ServiceError, NotGenerated, store.NotSubmitted, BlobMissing) as reason:
+        _log.warning("no seed message of campaign %r: %s", campaign, reason)
+        return None
+
+
+def _copy(run: Run, number: int) -> Transmission:
+    sent = store.get_submitted(run.sample.transmission_id)
+    raw = _addressed(sent.raw, run.addresses[number]) if sent.raw else b""
+    return replace(sent, id=run.id, raw=raw)
+
+
+def _addressed(raw: bytes, address: str) -> bytes:
+    """Return a pre-built message with another To: it names whom it was made for."""
+    fields, body = rfc822.split(rfc822.normalise(raw))
+    to = encode_addresses("To", [Address(None, address)])
+    return rfc822.join(rfc822.replace(fields, to), body)
+
+
+def _recipient(run: Run, number: int) -> Json:
+    known = run.sample.recipient()
+    copied = {name: known[name] for name in _COPIED if name in known}
+    return copied | {"email": run.addresses[number]}

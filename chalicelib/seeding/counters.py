@@ -1,0 +1,129 @@
+"""Where campaigns are counted: each message once, each threshold met once.
+
+Access patterns (table ``metrics``):
+
+- the counter of a campaign → ``pk = inline-seeds#<account>``,
+  ``sk = campaign#<subaccount>#<sending domain>#<campaign>``
+- the counters of an account, or of one owner → ``sk`` begins with ``campaign#`` or
+  ``campaign#<subaccount>#``
+
+The messages of an account are counted in steps, each with a number greater than the last one's. A
+counter moves on the condition that it has not seen the step, so repeating a step changes nothing.
+A counter that nothing was added to for ``RETENTION`` goes away.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.core import clock, dynamo
+from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
+from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.seeding.model import Campaign, Counter, Seeding
+
+RETENTION: Final = 30 * 86_400
+
+_metrics = Table("metrics")
+_STATE = ("start_ms", "threshold", "duration", "eligible_ms")
+
+
+def partition(account_id: int) -> str:
+    """Return the partition of everything about the seeding of an account's campaigns."""
+    return f"inline-seeds#{account_id}"
+
+
+def place(campaign: Campaign) -> str:
+    """Return the part of a sort key that names a campaign."""
+    return "#".join(
+        (_padded(campaign.subaccount_id), campaign.sending_domain, campaign.campaign_id)
+    )
+
+
+def add(account_id: int, campaign: Campaign, seq: int, added: int, now_ms: int) -> Counter:
+    """Add to a counter unless it has seen step ``seq``; return it as it then is."""
+    key = partition(account_id), _sort_key(campaign)
+    values = {
+        "added": added,
+        "seq": seq,
+        "now": now_ms,
+        "expires": now_ms // 1000 + RETENTION,
+        **campaign._asdict(),
+    }
+    sets = "SET #seq = :seq, #expires = :expires, #subaccount_id = :subaccount_id, "
+    sets += "#campaign_id = :campaign_id, #sending_domain = :sending_domain"
+    try:
+        item = _metrics.update(
+            *key,
+            f"{sets} ADD #count :added",
+            values=values,
+            condition="(attribute_not_exists(#seq) OR #seq < :seq) AND "
+            "(attribute_not_exists(#eligible_ms) OR #eligible_ms > :now)",
+        )
+    except ConditionFailed as found:
+        item = found.item or {}
+        if item["seq"] < seq:
+            item = _begin_again(key, item["seq"], values)
+    return _from_item(item)
+
+
+def starting(account_id: int, campaign: Campaign, seeding: Seeding) -> Write:
+    """Return the action that begins a campaign's seeding; it fails if it has begun."""
+    state = {name: getattr(seeding, name) for name in _STATE}
+    return dynamo.change(
+        _metrics,
+        partition(account_id),
+        _sort_key(campaign),
+        "SET " + ", ".join(f"#{name} = :{name}" for name in state),
+        values=state,
+        condition="attribute_exists(#pk) AND attribute_not_exists(#start_ms)",
+    )
+
+
+def get(account_id: int, campaign: Campaign) -> Counter | None:
+    """Return the counter of a campaign, ``None`` if none of its messages were counted."""
+    item = _metrics.get(partition(account_id), _sort_key(campaign))
+    return _from_item(item) if item and _is_kept(item) else None
+
+
+def in_scope(scope: Scope) -> list[Counter]:
+    """Return the counters in a scope, by owner, sending domain and campaign."""
+    prefix = "campaign#" if scope.spans else f"campaign#{_padded(scope.owner)}#"
+    items = _metrics.query_all(
+        "#pk = :pk AND begins_with(#sk, :prefix)",
+        {"pk": partition(scope.account_id), "prefix": prefix},
+        consistent=True,
+    )
+    return [_from_item(item) for item in items if _is_kept(item)]
+
+
+def _begin_again(key: tuple[str, str], seen: int, values: Item) -> Item:
+    """Let a counter whose reset hours are over begin again with this step."""
+    try:
+        return _metrics.update(
+            *key,
+            "SET #count = :added, #seq = :seq, #expires = :expires "
+            "REMOVE " + ", ".join(f"#{name}" for name in _STATE),
+            values={name: values[name] for name in ("added", "seq", "expires")} | {"seen": seen},
+            condition="#seq = :seen",
+        )
+    except ConditionFailed as found:
+        return found.item or {}
+
+
+def _is_kept(item: Item) -> bool:
+    """Tell whether the item's time is not over; the table removes it some time later."""
+    return bool(item["expires"] > clock.now())
+
+
+def _from_item(item: Item) -> Counter:
+    campaign = Campaign(*(item[name] for name in Campaign._fields))
+    seeding = Seeding(*(item[name] for name in _STATE)) if "start_ms" in item else None
+    return Counter(campaign, item["count"], item["seq"], seeding)
+
+
+def _sort_key(campaign: Campaign) -> str:
+    return f"campaign#{place(campaign)}"
+
+
+def _padded(subaccount_id: int | None) -> str:
+    return f"{subaccount_id or PRIMARY:010d}"

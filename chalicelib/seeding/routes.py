@@ -1,0 +1,121 @@
+"""``/inline-seeds`` and ``/seeds`` (spec 4.12).
+
+The config and the addresses are those of the account, whatever part of it a request is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from chalicelib.accounts import store as accounts
+from chalicelib.core import clock
+from chalicelib.core.errors import NotFound, invalid_params
+from chalicelib.core.http import Reply, Request, Routes, empty, ok
+from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.seeding import counters, store
+from chalicelib.seeding.model import Campaign, Config, Counter
+from chalicelib.seeding.request import OptionsBody, changed_config, new_config
+from chalicelib.subaccounts import store as subaccounts
+from chalicelib.subaccounts.entries import ALL
+
+routes = Routes(__name__)
+
+_GRANT = "inbox-placement/manage"
+
+
+@routes.get("/api/v1/seeds", grant=_GRANT)
+def list_seeds(request: Request) -> Reply:
+    """Return the addresses that seed messages go to."""
+    return ok(store.addresses(request.caller.account_id))
+
+
+@routes.get("/api/v1/inline-seeds/config", grant=_GRANT)
+def show_config(request: Request) -> Reply:
+    """Return the config; an empty object if there is none."""
+    config = store.config(request.caller.account_id)
+    return ok(config.as_json() if config else {})
+
+
+@routes.post("/api/v1/inline-seeds/config", grant=_GRANT)
+def create_config(request: Request) -> Reply:
+    """Store a config, in place of the one there is."""
+    return _stored(request, new_config(request.json()))
+
+
+@routes.put("/api/v1/inline-seeds/config", grant=_GRANT)
+def update_config(request: Request) -> Reply:
+    """Change the config by what the body names."""
+    config = store.config(request.caller.account_id)
+    return _stored(request, changed_config(config or Config(), request.json()))
+
+
+@routes.get("/api/v1/inline-seeds/status", grant=_GRANT)
+def show_status(request: Request) -> Reply:
+    """Return how far the campaigns in scope are; with ``id`` and ``sending_domain``, one of them.
+
+    Outside a subaccount, one that several have is the primary account's, or that of the first.
+    """
+    scope = request.caller.scope
+    named = [request.query.get(name) for name in ("id", "sending_domain")]
+    config = store.config(scope.account_id) or Config()
+    now_ms = clock.now_ms()
+    if named == [None, None]:
+        return ok([each.at(now_ms).as_json(config) for each in counters.in_scope(scope)])
+    campaign_id, domain = named
+    if not campaign_id or not domain:
+        raise invalid_params("id and sending_domain name one status item together")
+    found = _counter(scope, campaign_id, domain.lower())
+    if found is None:
+        raise NotFound(f"no messages of campaign '{campaign_id[:100]}' from '{domain[:300]}' seen")
+    return ok(found.at(now_ms).as_json(config))
+
+
+@routes.get("/api/v1/inline-seeds/options", grant=_GRANT)
+def show_options(request: Request) -> Reply:
+    """Return whether campaigns are seeded: of one part, or of the primary and each subaccount."""
+    scope = request.caller.scope
+    if scope.part is None:
+        return ok(list(_all_options(scope.account_id)))
+    shown = {"enabled": store.is_enabled(scope.account_id, scope.part)}
+    if scope.owner and not _is_seeding_allowed(scope.account_id):
+        shown["account_enabled"] = False
+    return ok(shown)
+
+
+@routes.put("/api/v1/inline-seeds/options", grant=_GRANT)
+def update_options(request: Request) -> Reply:
+    """Resume or pause the seeding of a part's campaigns."""
+    scope, body = request.caller.scope, OptionsBody.parse(request.json())
+    store.set_enabled(scope.account_id, scope.part or PRIMARY, enabled=body.enabled)
+    return empty(204)
+
+
+def _stored(request: Request, config: Config) -> Reply:
+    store.put_config(request.caller.account_id, config)
+    return ok(config.as_json())
+
+
+def _counter(scope: Scope, campaign_id: str, domain: str) -> Counter | None:
+    campaign = Campaign(scope.owner, campaign_id, domain)
+    found = counters.get(scope.account_id, campaign)
+    if found or not scope.spans:
+        return found
+    same = (
+        each
+        for each in counters.in_scope(scope)
+        if (each.campaign.campaign_id, each.campaign.sending_domain) == (campaign_id, domain)
+    )
+    return next(same, None)
+
+
+def _all_options(account_id: int) -> Iterator[dict[str, Any]]:
+    enabled = store.enabled(account_id)
+    yield {"enabled": PRIMARY in enabled}
+    for each in subaccounts.listed(account_id, ALL, "id", descending=False):
+        yield {"subaccount_id": each.id, "enabled": each.id in enabled}
+
+
+def _is_seeding_allowed(account_id: int) -> bool:
+    account = accounts.get(account_id)
+    return bool(account and account.option("inline_seeds"))

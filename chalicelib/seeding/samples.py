@@ -1,0 +1,132 @@
+"""A recent message of each seeded campaign, so that there is something to copy at the threshold.
+
+Generation notes of one message which transmission it belongs to and for which recipient it was
+made, at most once in ``EVERY`` seconds a process. The recipient's data is kept nowhere else once
+the message is made. Nothing is noted for accounts whose campaigns are not seeded.
+
+Access patterns (table ``metrics``):
+
+- the newest sample of a campaign → ``pk = inline-seeds#<account>``,
+  ``sk = sample#<subaccount>#<sending domain>#<campaign>``; a large one names an object of the
+  bucket, under ``transmissions/<id>/``
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from chalicelib.core import blobs, clock
+from chalicelib.core.dynamo import Table
+from chalicelib.core.settings import settings
+from chalicelib.seeding import store
+from chalicelib.seeding.counters import partition, place
+from chalicelib.seeding.model import Campaign
+
+Json = dict[str, Any]
+
+EVERY: Final = 60.0
+RETENTION: Final = 3 * 86_400
+"""Longer than the longest duration, and than anybody waits for messages to be counted."""
+
+_MOST_REMEMBERED = 10_000
+
+_metrics = Table("metrics")
+_noted: dict[tuple[int, Campaign], float] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A message: its transmission, and its recipient in the stored form (or the object of it)."""
+
+    transmission_id: str
+    data: bytes
+    blob: str
+
+    def recipient(self) -> Json:
+        """Return the recipient; raises ``BlobMissing`` when its object has expired."""
+        packed = blobs.get(self.blob) if self.blob else self.data
+        return json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
+
+
+def note(
+    account_id: int,
+    subaccount_id: int | None,
+    campaign_id: str,
+    transmission_id: str,
+    messages: Iterable[tuple[str, int, Mapping[str, Any]]],
+) -> None:
+    """Note messages of a transmission that were just made, one for each sending domain.
+
+    Each is given by its sending domain, and the index and stored form of its recipient.
+    """
+    if not campaign_id:
+        return
+    config = store.acting_config(account_id)
+    if config is None or not config.covers(campaign_id):
+        return
+    if not store.acting_owners(account_id, [subaccount_id]):
+        return
+    for domain, index, recipient in messages:
+        campaign = Campaign(subaccount_id, campaign_id, domain)
+        if _is_time(account_id, campaign):
+            _put(account_id, campaign, transmission_id, index, recipient)
+
+
+def newest(account_id: int, campaign: Campaign) -> Sample | None:
+    """Return the sample of a campaign, ``None`` if there is none."""
+    item = _metrics.get(partition(account_id), _sort_key(campaign))
+    if item is None or item["expires"] <= clock.now():
+        return None
+    return Sample(item["transmission_id"], item["data"], item["blob"])
+
+
+def forget() -> None:
+    """Forget what this process has noted (tests change clouds)."""
+    with _lock:
+        _noted.clear()
+
+
+def _is_time(account_id: int, campaign: Campaign) -> bool:
+    now, key = clock.now(), (account_id, campaign)
+    with _lock:
+        if now < _noted.get(key, 0.0):
+            return False
+        if len(_noted) >= _MOST_REMEMBERED:
+            _noted.clear()
+        _noted[key] = now + EVERY
+    return True
+
+
+def _put(
+    account_id: int,
+    campaign: Campaign,
+    transmission_id: str,
+    index: int,
+    recipient: Mapping[str, Any],
+) -> None:
+    text = json.dumps(recipient, separators=(",", ":"), ensure_ascii=False)
+    data, blob = zlib.compress(text.encode("utf-8", "surrogatepass")), ""
+    if len(data) > settings().item_inline_bytes:
+        blob = f"transmissions/{transmission_id}/sample-{index}"
+        blobs.put(blob, data)
+        data = b""
+    _metrics.put(
+        {
+            "pk": partition(account_id),
+            "sk": _sort_key(campaign),
+            "transmission_id": transmission_id,
+            "data": data,
+            "blob": blob,
+            "expires": int(clock.now()) + RETENTION,
+        }
+    )
+
+
+def _sort_key(campaign: Campaign) -> str:
+    return f"sample#{place(campaign)}"

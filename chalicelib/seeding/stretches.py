@@ -1,0 +1,59 @@
+"""Runs on their way, a stretch of a minute after the other.
+
+A stretch is queued when it is due, each message with its own time; then the next one is due. That
+is safe to repeat and to do twice at once: who queues a message again names the same unit of
+delivery, which is worked on once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Final
+
+from chalicelib.core import clock, due, queues
+from chalicelib.core.due import Due
+from chalicelib.core.queues import Work
+from chalicelib.seeding import runs
+from chalicelib.seeding.runs import CONCERN, Run
+
+QUEUE: Final = "generation"
+
+_log = logging.getLogger(__name__)
+
+
+def send_due(now_ms: int) -> None:
+    """Queue what is due of all runs; what fails is logged and stays due."""
+    while notes := due.find(CONCERN, now_ms):
+        if not sum(_succeeds(note) for note in notes):
+            return
+
+
+def queue_stretch(run: Run, first: int) -> None:
+    """Queue the messages of the stretch that begins with ``first``, and note the next one."""
+    stretch = run.stretch(first)
+    queues.send(QUEUE, list(_works(run, stretch)))
+    if stretch.stop < len(run.addresses):
+        due.add(run.due(stretch.stop))
+    due.remove(run.due(first))
+
+
+def _succeeds(note: Due) -> bool:
+    try:
+        run = runs.get(note.data["account_id"], note.data["run"])
+        if run:
+            queue_stretch(run, note.data["first"])
+        else:
+            due.remove(note)
+    except Exception:
+        _log.exception("seeds of run %s are not sent", note.key)
+        return False
+    return True
+
+
+def _works(run: Run, numbers: range) -> Iterator[Work]:
+    now = clock.now()
+    for number in numbers:
+        at = run.at_ms(number) / 1000
+        named = {"account_id": run.account_id, "run": run.id, "number": number}
+        yield Work({"seed": named, "not_before": at}, delay=max(0.0, at - now))

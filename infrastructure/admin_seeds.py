@@ -1,0 +1,57 @@
+"""The operator's tool, seeds: the addresses that copies of seeded campaigns go to."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from chalicelib.accounts import store as accounts
+from chalicelib.accounts.store import UnknownAccount
+from chalicelib.core.addresses import is_address
+from chalicelib.seeding import store
+from chalicelib.seeding.store import MOST_ADDRESSES
+from infrastructure.admin_commands import Refused
+
+#: Adds a command: its name and what runs it
+Adding = Callable[..., argparse.ArgumentParser]
+
+
+def add_commands(command: Adding) -> None:
+    """Add the commands about seed addresses to the tool."""
+    new = command("set-seeds", set_seeds, of_account=False)
+    new.add_argument(
+        "addresses", nargs="*", help="the addresses; '-': lines of the standard input; none: unset"
+    )
+    _add_account(new)
+    _add_account(command("list-seeds", list_seeds, of_account=False))
+
+
+def set_seeds(given: argparse.Namespace) -> None:
+    """Set the seed addresses of an account, or of all that have none of their own."""
+    _check_account(given.account)
+    texts = sys.stdin.read().split() if given.addresses == ["-"] else given.addresses
+    addresses = list(dict.fromkeys(text.lower() for text in texts))
+    if wrong := [text for text in addresses if not is_address(text)]:
+        raise Refused(f"not an address: {', '.join(wrong[:10])}")
+    if len(addresses) > MOST_ADDRESSES:
+        raise Refused(f"{len(addresses)} addresses are too many: at most {MOST_ADDRESSES}")
+    store.put_addresses(given.account, addresses)
+    whose = "all accounts" if given.account is None else f"account {given.account}"
+    print(f"{len(addresses)} seed addresses set for {whose}")
+
+
+def list_seeds(given: argparse.Namespace) -> None:
+    """Print the seed addresses in force, one a line."""
+    _check_account(given.account)
+    for address in store.addresses(given.account):
+        print(address)
+
+
+def _add_account(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--account", type=int, help="number of the account (default: all)")
+
+
+def _check_account(account_id: int | None) -> None:
+    if account_id is not None and accounts.get(account_id) is None:
+        raise UnknownAccount(account_id)

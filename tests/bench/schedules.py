@@ -1,0 +1,123 @@
+"""What the clock costs, and how evenly seeds leave.
+
+Each scheduled function is called once on the local cloud, with 10,000 accounts that have nothing
+due: each has a config of seeding, and something of each concern that is due tomorrow. Fifty seeds
+go over thirty minutes in simulated time, with a schedule that comes once a minute, at any second.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from itertools import pairwise
+
+from moto import mock_aws
+
+import app
+from chalicelib.accounts.model import Account
+from chalicelib.core import aws, clock
+from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.settings import settings
+from chalicelib.seeding import store
+from chalicelib.seeding.counting import count
+from chalicelib.seeding.stretches import send_due
+from chalicelib.transmissions.submit import submit
+from infrastructure.local.worker import scheduled_event
+from tests.bench.local_cloud import counted, local_cloud
+from tests.conftest import forget_everything
+from tests.fake_cloud import create_resources
+from tests.unit.generation.examples import make_sender
+from tests.unit.seeding.examples import SPRING, START, seeded
+from tests.unit.seeding.simulation import World
+from tests.unit.transmissions.examples import meter, transmission
+
+ACCOUNTS = 10_000
+CONCERNS = ("transmissions", "seeding", "ip-warmup", "ab_tests", "sending-domains", "privacy")
+MOST_REQUESTS = 1
+SEEDS, MINUTES = 50, 30
+MOST_DEVIATION = 0.05
+PHASES = (0.0, 13.0, 29.5, 59.0)
+
+
+def main() -> None:
+    """Run and print."""
+    before = dict(os.environ)
+    with local_cloud():
+        _ticks()
+    os.environ.clear()
+    os.environ |= before
+    _forget()
+    for phase in PHASES:
+        _spacing(phase)
+
+
+def _ticks() -> None:
+    began = time.monotonic()
+    Table("config").write_all(list(_items()))
+    print(f"{ACCOUNTS:,} accounts stored in {time.monotonic() - began:.0f} s", flush=True)
+    for name, function in app.SCHEDULES.items():
+        with counted() as made:
+            began = time.perf_counter()
+            function(scheduled_event(name), None)
+            took = time.perf_counter() - began
+        text = f"{name}: requests {len(made.operations)}, {took * 1000:.1f} ms"
+        _print(text, len(made.operations) <= MOST_REQUESTS, f"at most {MOST_REQUESTS}")
+
+
+def _items() -> Iterator[Item]:
+    now = clock.now()
+    tomorrow = f"{int((now + 86_400) * 1000):013d}"
+    for number in range(1, ACCOUNTS + 1):
+        account = Account(number, f"Company {number}", created=now, updated=now)
+        keys = {"owner": "accounts", "owner_key": f"{number:010d}"}
+        yield {"pk": f"account#{number}", "sk": "account"} | keys | asdict(account)
+        config = {"threshold": 1000, "duration": 30, "reset": 24, "match": ["*"], "exclude": []}
+        yield {"pk": f"inline-seeds#{number}", "sk": "config"} | config
+        for concern in CONCERNS:
+            yield {"pk": f"due#{concern}", "sk": f"{tomorrow}#{number}", "data": {}}
+
+
+def _spacing(phase: float) -> None:
+    with _world() as world:
+        store.put_addresses(1, [f"{number}@seeds.test" for number in range(SEEDS)])
+        seeded(duration=MINUTES)
+        sent = transmission(campaign_id="spring", created_ms=START)
+        submit(sent, [{"email": "ann@inbox.test"}], meter())
+        world.run(phase)
+        count(1, 1, {SPRING: 1000})
+        world.run((MINUTES + 10) * 60)
+        times = [moment for moment, to in world.left if to.endswith("@seeds.test")]
+    even = MINUTES * 60 / SEEDS
+    worst = max(abs(gap - even) for gap in _gaps(times)) / even
+    text = (
+        f"{len(times)} seeds over {MINUTES} minutes, {phase} s behind a tick: one in {even:.0f} s"
+    )
+    holds = len(times) == SEEDS and worst <= MOST_DEVIATION
+    _print(f"{text}, at most {worst:.1%} off", holds, f"at most {MOST_DEVIATION:.0%}")
+
+
+def _gaps(times: Sequence[float]) -> list[float]:
+    return [later - earlier for earlier, later in pairwise(times)]
+
+
+@contextmanager
+def _world() -> Iterator[World]:
+    forget_everything()
+    with mock_aws():
+        create_resources()
+        with World(START / 1000, [send_due]).running() as world:
+            make_sender()
+            yield world
+    forget_everything()
+
+
+def _forget() -> None:
+    settings.cache_clear()
+    aws.reset()
+
+
+def _print(text: str, holds: bool, bar: str) -> None:
+    print(f"{text} [{'holds' if holds else 'FAILS'}: {bar}]", flush=True)

@@ -1,0 +1,42 @@
+"""Campaigns that are seeded, for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.seeding import samples, store
+from chalicelib.seeding.model import Campaign, Config
+
+START = 1_790_000_000_000
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+DOMAIN = "mail.example.test"
+SPRING = Campaign(None, "spring", DOMAIN)
+SEEDS = ["a@seeds.test", "b@seeds.test", "c@seeds.test", "d@seeds.test"]
+
+
+class Time:
+    """A clock that a test moves."""
+
+    def __init__(self, now_ms: int = START) -> None:
+        self.now_ms = now_ms
+
+    def __call__(self) -> float:
+        return self.now_ms / 1000
+
+
+def seeded(account: int = 1, *owners: int | None, **config: Any) -> Config:
+    """Let the campaigns of an account's owners be seeded, at the least threshold unless told."""
+    known: dict[str, Any] = {"threshold": 1000, "duration": 20, "match": ("spr*",)}
+    chosen = Config(**known | config)
+    store.put_config(account, chosen)
+    for owner in owners or (None,):
+        store.set_enabled(account, owner or 0, enabled=True)
+    return chosen
+
+
+def sample(campaign: Campaign = SPRING, transmission: str = "191930000000000001") -> None:
+    """Note a message of a campaign."""
+    recipient = {"email": "ann@inbox.test", "name": "Ann", "substitution_data": {"n": 1}}
+    made = [(campaign.sending_domain, 0, recipient)]
+    samples.note(1, campaign.subaccount_id, campaign.campaign_id, transmission, made)

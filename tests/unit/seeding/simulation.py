@@ -1,0 +1,100 @@
+"""The message path in simulated time: queues that show a message when its delay is over.
+
+Days pass in the time that the work takes. Schedules are called once a minute, as on AWS.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import pytest
+
+from chalicelib.core import aws, clock, queues
+from chalicelib.delivery.worker import deliver_batch
+from chalicelib.events import stream
+from chalicelib.generation.worker import generate_batch
+from tests.fake_cloud import sqs_event
+from tests.unit.delivery.mail_host import MailHost
+
+TICK = 60.0
+
+_HANDLERS = {"generation": generate_batch, "delivery": deliver_batch}
+
+
+class Queues:
+    """Stands for the client of SQS; messages are ordered by when they can be seen."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[float, int, str, str]] = []
+        self._numbers = count()
+
+    def get_queue_url(self, QueueName: str) -> dict[str, str]:
+        return {"QueueUrl": QueueName.rpartition("-")[2]}
+
+    def send_message(self, QueueUrl: str, MessageBody: str, DelaySeconds: int) -> None:
+        place = clock.now() + DelaySeconds, next(self._numbers), QueueUrl, MessageBody
+        heapq.heappush(self.waiting, place)
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[Any]) -> dict[str, Any]:
+        for entry in Entries:
+            self.send_message(QueueUrl, entry["MessageBody"], entry["DelaySeconds"])
+        return {}
+
+
+class World:
+    """The workers and the schedules of a service. ``left`` notes when each message left, to whom.
+
+    ``events`` are those that went to recording. ``repeats`` is how often each queue message is
+    handled.
+    """
+
+    def __init__(self, now: float, schedules: list[Callable[[int], object]]) -> None:
+        self.now = now
+        self.queues = Queues()
+        self.host = MailHost()
+        self.left: list[tuple[float, str]] = []
+        self.events: list[dict[str, Any]] = []
+        self.repeats = 1
+        self._schedules = schedules
+        self._next_tick = now
+        self.host.after = lambda message: self.left.append((self.now, message.recipient))
+
+    @contextmanager
+    def running(self) -> Iterator[World]:
+        """Let this process work in the world within the block."""
+        queues.reset()
+        with pytest.MonkeyPatch.context() as patch, clock.use(lambda: self.now):
+            patch.setattr(aws, "sqs", lambda: self.queues)
+            self.host.install(patch)
+            yield self
+        queues.reset()
+
+    def run(self, seconds: float, *, ticking: bool = True) -> None:
+        """Let time pass; without ``ticking`` no schedule is called meanwhile."""
+        until = self.now + seconds
+        while (moment := min(self._next_message, self._next_tick)) <= until:
+            self.now = max(self.now, moment)
+            if self._next_message <= self.now:
+                self._work()
+            if self._next_tick <= self.now:
+                self._next_tick = self.now + TICK
+                for schedule in self._schedules if ticking else ():
+                    schedule(int(self.now * 1000))
+        self.now = until
+
+    @property
+    def _next_message(self) -> float:
+        return self.queues.waiting[0][0] if self.queues.waiting else float("inf")
+
+    def _work(self) -> None:
+        _, _, queue, body = heapq.heappop(self.queues.waiting)
+        for _ in range(self.repeats):
+            if queue == stream.QUEUE:
+                self.events += stream.decode(queues.read(body))
+            else:
+                answer = _HANDLERS[queue](sqs_event([body]))
+                assert answer == {"batchItemFailures": []}

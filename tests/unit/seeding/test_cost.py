@@ -1,0 +1,51 @@
+"""What the seeding of campaigns adds to the generation of their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chalicelib.core import clock, recent
+from chalicelib.generation.worker import generate_batch
+from chalicelib.transmissions.submit import submit
+from tests.fake_cloud import aws_requests, queued, sqs_event
+from tests.unit.delivery.mail_host import MailHost
+from tests.unit.generation.examples import make_sender
+from tests.unit.seeding.examples import START, Time, seeded
+from tests.unit.transmissions.examples import meter, recipients, transmission
+
+
+@pytest.fixture(autouse=True)
+def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
+    MailHost().install(monkeypatch)
+    moving = Time()
+    with clock.use(moving):
+        make_sender()
+        yield moving
+
+
+def generated(number: int, campaign: str) -> list[str]:
+    """Generate three messages of a campaign; return the requests that it took."""
+    sent = transmission(id=f"19193000000000000{number}", campaign_id=campaign, created_ms=START)
+    submit(sent, recipients(3), meter())
+    bodies = queued("generation")
+    with aws_requests() as made:
+        assert generate_batch(sqs_event(bodies)) == {"batchItemFailures": []}
+    return [each.operation for each in made if each.operation != "GetQueueUrl"]
+
+
+def test_nothing_where_nothing_is_seeded() -> None:
+    plain = generated(1, "")
+    recent.clear()
+    assert generated(2, "spring") == plain
+
+
+def test_two_requests_and_then_none_for_a_minute_where_a_campaign_is(time: Time) -> None:
+    plain = generated(1, "")
+    recent.clear()
+    seeded()
+    assert len(generated(2, "spring")) == len(plain) + 2
+    assert len(generated(3, "spring")) == len(plain)
+    time.now_ms += 60_000
+    assert len(generated(4, "spring")) == len(plain) + 2

@@ -1,0 +1,234 @@
+"""Messages are counted once, and the threshold is met once."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.accounts import store as accounts
+from chalicelib.core import due, queues
+from chalicelib.core.scope import Scope
+from chalicelib.seeding import counters, runs, store
+from chalicelib.seeding.counting import count
+from chalicelib.seeding.model import Campaign, Counter
+from chalicelib.seeding.runs import CONCERN, Run
+from tests.fake_cloud import aws_requests, queued
+from tests.unit.seeding.examples import (
+    DOMAIN,
+    HOUR,
+    MINUTE,
+    SEEDS,
+    SPRING,
+    START,
+    Time,
+    sample,
+    seeded,
+)
+
+
+def counter(campaign: Campaign = SPRING) -> Counter:
+    found = counters.get(1, campaign)
+    assert found is not None
+    return found
+
+
+def begun() -> list[Run]:
+    """Return the runs that are due, the oldest first."""
+    notes = due.find(CONCERN, START + 1000 * HOUR)
+    found = [runs.get(note.data["account_id"], note.data["run"]) for note in notes]
+    return [run for run in found if run]
+
+
+@pytest.mark.spec("3-t19")
+def test_at_the_threshold_seeding_begins_once(time: Time) -> None:
+    seeded()
+    sample()
+    count(1, 1, {SPRING: 999})
+    assert counter().seeding is None
+    assert begun() == []
+    time.now_ms += MINUTE
+    for _ in range(2):
+        count(1, 2, {SPRING: 200})
+    count(1, 3, {SPRING: 50})
+    found = counter()
+    assert found.count == 1249
+    assert found.seeding is not None
+    assert found.seeding.start_ms == START + MINUTE
+    (run,) = begun()
+    assert due.find(CONCERN, START + HOUR) == [run.due(1)]
+    assert run.campaign == SPRING
+    assert run.start_ms == START + MINUTE
+    assert run.duration_ms == 20 * MINUTE
+    assert list(run.addresses) == SEEDS
+    assert run.sample.transmission_id == "191930000000000001"
+    assert run.sample.recipient()["name"] == "Ann"
+    heads = [queues.read(body).head for body in queued("generation")]
+    assert [head["seed"] for head in heads] == [{"account_id": 1, "run": run.id, "number": 0}]
+
+
+@pytest.mark.spec("3-t20")
+def test_behind_the_reset_hours_counting_begins_again_and_so_does_seeding(time: Time) -> None:
+    seeded(reset=22)
+    sample()
+    count(1, 1, {SPRING: 1000})
+    time.now_ms = START + 22 * HOUR - 1
+    count(1, 2, {SPRING: 5000})
+    assert len(begun()) == 1
+    time.now_ms += 1
+    sample()
+    count(1, 3, {SPRING: 999})
+    assert counter() == Counter(SPRING, 999, 3)
+    count(1, 4, {SPRING: 1})
+    assert len(begun()) == 2
+    assert counter().count == 1000
+
+
+def test_one_step_may_meet_the_threshold_again_at_once(time: Time) -> None:
+    seeded(reset=22)
+    sample()
+    count(1, 1, {SPRING: 1000})
+    time.now_ms = START + 22 * HOUR
+    count(1, 2, {SPRING: 4000})
+    assert counter().count == 4000
+    assert len(begun()) == 2
+
+
+def test_a_step_that_died_before_seeding_began_begins_it_when_it_is_repeated(
+    time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeded()
+    sample()
+    with monkeypatch.context() as dying:
+        dying.setattr(store, "addresses", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            count(1, 1, {SPRING: 1000})
+    assert begun() == []
+    count(1, 1, {SPRING: 1000})
+    assert counter().count == 1000
+    assert len(begun()) == 1
+
+
+def test_what_was_begun_is_due_even_if_the_queue_was_not_told(
+    time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeded()
+    sample()
+    with monkeypatch.context() as dying:
+        dying.setattr("chalicelib.seeding.stretches.queues.send", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            count(1, 1, {SPRING: 1000})
+    count(1, 1, {SPRING: 1000})
+    (run,) = begun()
+    assert due.find(CONCERN, START) == [run.due(0)]
+
+
+def test_campaigns_are_counted_by_owner_and_domain(time: Time) -> None:
+    seeded(1, None, 7)
+    counts = {
+        (None, "spring", DOMAIN): 600,
+        (None, "spring", "other.test"): 500,
+        (7, "spring", DOMAIN): 400,
+    }
+    count(1, 1, counts)
+    found = {each.campaign: each.count for each in counters.in_scope(Scope(1, None))}
+    assert found == {Campaign(*key): number for key, number in counts.items()}
+
+
+def test_only_what_the_config_covers_and_the_options_allow_is_counted(time: Time) -> None:
+    seeded(1, 7, match=("spring", "win*"))
+    names = ("spring", "springs", "winter", "")
+    count(1, 1, {(owner, name, DOMAIN): 5 for owner in (None, 7, 8) for name in names})
+    found = {each.campaign[:2] for each in counters.in_scope(Scope(1, None))}
+    assert found == {(7, "spring"), (7, "winter")}
+
+
+def test_nothing_is_counted_without_a_config(time: Time) -> None:
+    store.set_enabled(1, 0, enabled=True)
+    with aws_requests() as made:
+        count(1, 1, {SPRING: 5})
+        count(1, 2, {SPRING: 5})
+    assert len(made) == 1
+    assert counters.in_scope(Scope(1, None)) == []
+
+
+def test_the_accounts_option_disables_seeding_for_all(time: Time) -> None:
+    seeded(1, None, 7)
+    accounts.change(1, lambda account: replace(account, options={"inline_seeds": False}))
+    count(1, 1, {SPRING: 5, SPRING._replace(subaccount_id=7): 5})
+    assert counters.in_scope(Scope(1, None)) == []
+
+
+@pytest.mark.spec("3-t21")
+def test_a_pause_stops_the_count_and_a_resumed_campaign_goes_on(time: Time) -> None:
+    seeded()
+    sample()
+    count(1, 1, {SPRING: 600})
+    store.set_enabled(1, 0, enabled=False)
+    count(1, 2, {SPRING: 600})
+    assert counter().count == 600
+    store.set_enabled(1, 0, enabled=True)
+    count(1, 3, {SPRING: 400})
+    assert counter().count == 1000
+    assert len(begun()) == 1
+
+
+@pytest.mark.spec("3-t21")
+def test_a_pause_within_the_reset_hours_leaves_the_seeding_as_it_is(time: Time) -> None:
+    seeded(reset=22)
+    sample()
+    count(1, 1, {SPRING: 1000})
+    store.set_enabled(1, 0, enabled=False)
+    store.set_enabled(1, 0, enabled=True)
+    time.now_ms += 10 * HOUR
+    count(1, 2, {SPRING: 2000})
+    assert (counter().count, len(begun())) == (3000, 1)
+
+
+@pytest.mark.spec("3-t21")
+def test_a_campaign_that_is_resumed_behind_the_reset_hours_counts_anew(time: Time) -> None:
+    seeded(reset=22)
+    sample()
+    count(1, 1, {SPRING: 1000})
+    store.set_enabled(1, 0, enabled=False)
+    time.now_ms += 30 * HOUR
+    store.set_enabled(1, 0, enabled=True)
+    count(1, 2, {SPRING: 10})
+    assert counter() == Counter(SPRING, 10, 2)
+
+
+def test_a_threshold_that_was_lowered_is_met_by_the_next_message(time: Time) -> None:
+    seeded(threshold=5000)
+    sample()
+    count(1, 1, {SPRING: 3000})
+    seeded(threshold=2000)
+    count(1, 2, {SPRING: 1})
+    assert len(begun()) == 1
+    assert counter().count == 3001
+
+
+@pytest.mark.parametrize("missing", ["addresses", "sample"])
+def test_without_addresses_or_a_message_seeding_waits_for_them(
+    time: Time, missing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    seeded()
+    store.put_addresses(1, [] if missing == "addresses" else SEEDS)
+    if missing != "sample":
+        sample()
+    with caplog.at_level(logging.WARNING):
+        count(1, 1, {SPRING: 1000})
+    assert "no " in caplog.text
+    assert (counter().seeding, begun()) == (None, [])
+    store.put_addresses(1, SEEDS)
+    sample()
+    count(1, 2, {SPRING: 1})
+    assert len(begun()) == 1
+
+
+def test_a_step_costs_a_request_for_each_campaign(time: Time) -> None:
+    seeded()
+    count(1, 1, {SPRING: 1})
+    with aws_requests() as made:
+        count(1, 2, {SPRING: 1, (None, "sprint", DOMAIN): 2})
+    assert [each.operation for each in made] == ["UpdateItem", "UpdateItem"]

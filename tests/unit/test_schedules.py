@@ -1,0 +1,341 @@
+"""Every scheduled function: called twice at once, an hour late, and with nothing to do.
+
+A schedule may call a function again before its last call has ended, or not call it for an hour.
+What is due is then done, all of it and once, and a call with nothing to do costs one request,
+however much there is that is due later.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chalice.app import ScheduledEventConfig
+
+import app
+from chalicelib.ab_tests import sample
+from chalicelib.ab_tests import store as ab_tests
+from chalicelib.ab_tests.model import COMPLETED
+from chalicelib.core import aws, clock, due, dynamo, queues
+from chalicelib.core.due import Due
+from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
+from chalicelib.events import stream
+from chalicelib.ip_pools import store as ip_pools
+from chalicelib.ip_pools import warmup
+from chalicelib.metrics import counters as metrics
+from chalicelib.metrics import pending
+from chalicelib.metrics.delta import Delta
+from chalicelib.metrics.levels import LEVELS
+from chalicelib.seeding import runs
+from chalicelib.seeding.runs import Run
+from chalicelib.seeding.samples import Sample
+from chalicelib.sending_domains import recheck
+from chalicelib.sending_domains import store as domains
+from chalicelib.sending_domains.dkim_keys import txt_record
+from chalicelib.sending_domains.model import DkimKey, DomainStatus
+from chalicelib.suppression import store as suppression
+from chalicelib.transmissions.scheduling import start_due
+from chalicelib.transmissions.submit import submit
+from infrastructure.local.worker import scheduled_event
+from tests.fake_cloud import aws_requests, queued
+from tests.unit.ab_tests.examples import by_size
+from tests.unit.events.examples import event_at
+from tests.unit.generation.examples import key_pair, make_sender
+from tests.unit.ip_pools.examples import an_ip
+from tests.unit.people import make_account
+from tests.unit.seeding.examples import HOUR, SEEDS, SPRING, START, Time
+from tests.unit.seeding.simulation import World
+from tests.unit.sending_domains.examples import domain
+from tests.unit.suppression.examples import entry
+from tests.unit.transmissions.examples import meter, recipients, transmission
+from tests.unit.zones import Zone, served_zone
+
+DAY = 24 * HOUR
+NOON = START // DAY * DAY + DAY // 2
+MOST_REQUESTS = 40
+
+Queued = dict[str, list[queues.Received]]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Work for one scheduled function.
+
+    ``arrange`` makes some, told apart by a number, that is due at a time in milliseconds. What
+    ``outcome`` tells of it and of the queues is ``done`` when it was done once; ``late`` is the
+    same an hour after it was due, if that differs. ``concern`` is where it waits in ``core.due``.
+    """
+
+    concern: str
+    arrange: Callable[[int, int], None]
+    outcome: Callable[[int, Queued], Any]
+    done: Any
+    late: Any = None
+
+
+def schedule_transmission(number: int, at_ms: int) -> None:
+    sent = transmission(id=_transmission_id(number), start_ms=at_ms, resolved=False)
+    submit(sent, recipients(2), meter())
+
+
+def _transmission_id(number: int) -> str:
+    return str(191930000000000000 + number)
+
+
+def is_started(number: int, sent: Queued) -> bool:
+    """Tell whether it was asked to start; asking twice does no harm (``generation.start``)."""
+    wanted = {"transmission": _transmission_id(number), "start": True}
+    return wanted in [message.head for message in sent["generation"]]
+
+
+def warm_up(number: int, at_ms: int) -> None:
+    ip = an_ip(number, auto_warmup_enabled=True, advance_ms=at_ms)
+    ip_pools.change(1, lambda fleet: replace(fleet, ips=(*fleet.ips, ip)))
+    warmup.reserve(ip, (at_ms - DAY) / 1000, 10)
+
+
+def stage_of(number: int, _: Queued) -> int:
+    ip = ip_pools.get(1).ip(f"192.0.2.{number}")
+    assert ip
+    return ip.auto_warmup_stage
+
+
+def run_ab_test(number: int, at_ms: int) -> None:
+    test = by_size(10, 10, id=f"test{number}")
+    shift = at_ms - test.completes_ms
+    moved = {name: getattr(test, name) + shift for name in ("created_ms", "start_ms", "end_ms")}
+    test = replace(test, due_ms=at_ms, **moved)
+    assert ab_tests.create(test, sample.begin(test))
+
+
+def decision_of(number: int, sent: Queued) -> tuple[str, int]:
+    """Return the state of a test, and how many events tell of its end."""
+    test = ab_tests.version(1, f"test{number}", 1)
+    assert test
+    told = [event for message in sent["events"] for event in stream.decode(message)]
+    own = {event["event_id"] for event in told if event["ab_test"]["id"] == test.id}
+    return test.state, len(own)
+
+
+def ask_to_be_forgotten(number: int, at_ms: int) -> None:
+    suppression.put_all(1, None, [entry(_person(number))])
+    about = {"account_id": 1, "part": None, "recipients": [_person(number)]}
+    due.add(Due("privacy", at_ms, str(number), {"kind": "forget", **about}))
+
+
+def _person(number: int) -> str:
+    return f"person{number}@inbox.test"
+
+
+def entries_of(number: int, _: Queued) -> list[Any]:
+    return list(suppression.of_recipient(Scope(1, None), _person(number)))
+
+
+def register_domains(number: int, at_ms: int) -> None:
+    """Register a verified domain, which is to stay, and one that nobody verified, which is not."""
+    key = DkimKey("s1", f"kept{number}.test", key_pair().public_b64, b"sealed")
+    verified = DomainStatus(True, dkim_status="valid")
+    kept = domain(f"kept{number}.test", dkim=key, status=verified, check_ms=at_ms)
+    since = at_ms / 1000 - 14 * 86_400
+    lost = domain(f"lost{number}.test", dkim=None, status=DomainStatus(), check_ms=at_ms)
+    assert domains.create(kept)
+    assert domains.create(replace(lost, unverified_since=since))
+
+
+def what_became_of_domains(number: int, _: Queued) -> tuple[bool, bool, bool]:
+    kept = domains.get(f"kept{number}.test")
+    assert kept
+    is_lost = domains.get(f"lost{number}.test") is None
+    return kept.status.ownership_verified, kept.check_ms > clock.now_ms(), is_lost
+
+
+def begin_seeding(number: int, at_ms: int) -> None:
+    copied = Sample(_transmission_id(0), b"", "")
+    run = Run(1, str(number), SPRING, at_ms, 20 * 60_000, tuple(SEEDS), copied)
+    dynamo.transact([runs.addition(run), due.addition(run.due(0))])
+
+
+def seeds_of(number: int, sent: Queued) -> set[int]:
+    named = [message.head["seed"] for message in sent["generation"]]
+    return {each["number"] for each in named if each["run"] == str(number)}
+
+
+def record_an_event(number: int, at_ms: int) -> None:
+    delta = Delta()
+    delta.add(event_at(at_ms, kind="injection", account=number, campaign_id="spring"))
+    dynamo.transact(pending.additions(number, delta))
+
+
+def counted_of(number: int, _: Queued) -> set[int]:
+    """Return what the counters of all mail say, at whatever level."""
+    counted: set[int] = set()
+    for level in LEVELS:
+        period = level.bucket(NOON // 60_000) // level.together
+        pk = metrics.partition(number, metrics.ALL, level, period)
+        counted |= {item["i"] for item in metrics.table.query_all("#pk = :pk", {"pk": pk})}
+    return counted
+
+
+def leave_a_journal(number: int, at_ms: int) -> None:
+    """Leave the file of a unit whose worker died four days ago."""
+    path = _journal(number)
+    path.write_text("")
+    os.utime(path, (at_ms / 1000 - 4 * 86_400 - 1,) * 2)
+
+
+def is_left(number: int, _: Queued) -> bool:
+    return _journal(number).exists()
+
+
+def _journal(number: int) -> Path:
+    return Path(settings().delivery_journal) / f"{_transmission_id(number)}-0.jsonl"
+
+
+WORK = {
+    "start_transmissions": Work("transmissions", schedule_transmission, is_started, True),
+    "advance_warmup": Work("ip-warmup", warm_up, stage_of, 2),
+    "decide_ab_tests": Work("ab_tests", run_ab_test, decision_of, (COMPLETED, 1)),
+    "erase_recipients": Work("privacy", ask_to_be_forgotten, entries_of, []),
+    "reverify_domains": Work(
+        "sending-domains", register_domains, what_became_of_domains, (True, True, True)
+    ),
+    "send_seeds": Work("seeding", begin_seeding, seeds_of, {0}, late={0, 1, 2, 3}),
+    "fold_metrics": Work("", record_an_event, counted_of, {1}),
+    "clean_up": Work("", leave_a_journal, is_left, False),
+}
+NAMES = sorted(WORK)
+
+
+@pytest.fixture
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Zone]:
+    yield from served_zone(monkeypatch)
+
+
+@pytest.fixture
+def time(
+    cloud: None, zone: Zone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Time]:
+    """A noon, with an account and with domains that have their records."""
+    monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
+    settings.cache_clear()
+    # The transactions of the cloud in this process are not made for several threads.
+    monkeypatch.setattr(recheck, "_AT_ONCE", 1)
+    for number in range(MOST_REQUESTS):
+        record = txt_record(key_pair().public_b64)
+        zone.set(f"s1._domainkey.kept{number}.test", ("TXT", record))
+    moving = Time(NOON)
+    with clock.use(moving):
+        make_account()
+        yield moving
+    warmup.forget()
+
+
+def call(name: str) -> None:
+    app.SCHEDULES[name](scheduled_event(name), None)
+
+
+def everything_queued() -> Queued:
+    return {
+        queue: [queues.read(body) for body in queued(queue)] for queue in ("generation", "events")
+    }
+
+
+def still_due(name: str) -> list[Due]:
+    return due.find(WORK[name].concern, clock.now_ms()) if WORK[name].concern else []
+
+
+@contextmanager
+def interrupted(after: int, intruder: Callable[[], None]) -> Iterator[list[str]]:
+    """Call ``intruder`` behind request number ``after`` of the block; yield the requests made."""
+    made: list[str] = []
+
+    def note(model: Any, **_: Any) -> None:
+        made.append(model.name)
+        if len(made) == after:
+            intruder()
+
+    clients: list[Any] = [aws.dynamodb(), aws.sqs(), aws.s3()]
+    for client in clients:
+        client.meta.events.register("after-call", note, unique_id="interrupted")
+    try:
+        yield made
+    finally:
+        for client in clients:
+            client.meta.events.unregister("after-call", unique_id="interrupted")
+
+
+def test_every_scheduled_function_is_called_and_is_looked_at_here() -> None:
+    declared = {
+        each.name for each in app.app.event_sources if isinstance(each, ScheduledEventConfig)
+    }
+    assert set(app.SCHEDULES) == declared
+    assert set(WORK) == declared, "tell in tests/unit/test_schedules.py what work it finds"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_calls_at_once_do_the_work_once(name: str, time: Time) -> None:
+    work = WORK[name]
+    for step in range(1, MOST_REQUESTS):
+        work.arrange(step, time.now_ms)
+        with interrupted(step, lambda: call(name)) as made:
+            call(name)
+        assert work.outcome(step, everything_queued()) == work.done, f"after {made[:step]}"
+        assert still_due(name) == []
+        if len(made) < step:
+            return
+    raise AssertionError("it never came to an end")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_missed_for_an_hour_is_done_by_the_next_call(name: str, time: Time) -> None:
+    work, numbers = WORK[name], range(1, 6)
+    for number in numbers:
+        work.arrange(number, time.now_ms + number)
+    time.now_ms += HOUR
+    call(name)
+    sent = everything_queued()
+    outcomes = [work.outcome(number, sent) for number in numbers]
+    assert outcomes == [work.late or work.done] * len(numbers)
+    assert still_due(name) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_nothing_due_a_call_is_one_request(name: str, time: Time) -> None:
+    if WORK[name].concern:
+        for number in range(1, 6):
+            WORK[name].arrange(number, time.now_ms + HOUR)
+    with aws_requests() as made:
+        call(name)
+    assert [each.operation for each in made] in ([], ["Query"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_work_grows_with_what_is_due_and_not_with_what_exists(name: str, time: Time) -> None:
+    work, requests = WORK[name], []
+    for number in (1, 2):
+        work.arrange(number, time.now_ms)
+        for later in range(5 if work.concern and number == 2 else 0):
+            work.arrange(10 + later, time.now_ms + HOUR)
+        with aws_requests() as made:
+            call(name)
+        requests.append(len(made))
+    assert requests[1] <= requests[0]
+
+
+@pytest.mark.spec("8-t4")
+def test_what_is_to_start_in_three_days_starts_then(cloud: None) -> None:
+    with World(START / 1000, [lambda _: start_due()]).running() as world:
+        make_sender()
+        in_three_days = START + 3 * DAY
+        submit(transmission(start_ms=in_three_days, created_ms=START), recipients(2), meter())
+        world.run(71 * 3600, ticking=False)
+        world.run(3599)
+        assert world.left == []
+        world.run(61)
+        assert sorted(to for _, to in world.left) == ["r0@example.test", "r1@example.test"]
