@@ -1,16 +1,17 @@
 """The API header of an SMTP message: `X-SVC-API: {json}`, taken out of the message.
 
 Only the message's own header section is looked at, never a part's. A folded value is joined with
-one space for each fold, encoded words (RFC 2047) are decoded, and the rest must be a JSON object in
-UTF-8. Pure, and linear in the size of the message.
+one space for each fold, encoded words (RFC 2047) are decoded, and the rest must be a JSON object as
+a request body may be (`core.strict_json`). Pure, and linear in the size of the message.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any, NoReturn
+from typing import Any
 
+from chalicelib.core import strict_json
+from chalicelib.core.errors import ApiError
 from relay.api_options import ApiOptions, read_api_options, refused
 from relay.encoded_words import decode_words
 
@@ -22,6 +23,7 @@ _FIELD = re.compile(
 # Room for 1,000 long addresses with names, and for everything else many times over.
 _MAX_VALUE = 512 * 1024
 _FOLD = re.compile(r"\r\n[ \t]+")
+_REQUEST = "Problems parsing request as json: "
 
 
 def take_api_header(message: bytes) -> tuple[ApiOptions | None, bytes]:
@@ -53,16 +55,12 @@ def _header_end(message: bytes) -> int:
 
 def _parse(value: bytes) -> dict[str, Any]:
     try:
-        text = decode_words(_FOLD.sub(" ", value.decode()))
-        parsed = json.loads(text, parse_constant=_no_constant)
-        # Refuses halves of surrogate pairs and infinite numbers, which nothing can carry further.
-        json.dumps(parsed, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):
-        raise refused("JSON parse error") from None
+        parsed = strict_json.loads(decode_words(_FOLD.sub(" ", value.decode())).encode())
+    except ValueError as fault:
+        raise refused(f"JSON parse error: {fault}") from None
+    except ApiError as fault:
+        reason = fault.errors[0]["description"].removeprefix(_REQUEST)
+        raise refused(f"JSON parse error: {reason}") from None
     if not isinstance(parsed, dict):
         raise refused("must be a JSON object")
     return parsed
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from relay.paths import is_mailbox
+from chalicelib.core.addresses import Mailbox, is_address
 from relay.ports import Refused
 
 T = TypeVar("T")
@@ -30,16 +30,8 @@ _LINE_BREAKERS = re.compile("[\r\n\0]")
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """A recipient the header adds; `name` is empty when none is given."""
-
-    email: str
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class SendOptions:
-    """The `options` of the header."""
+    """The `options` of the header; None is what it does not say."""
 
     open_tracking: bool | None = None
     click_tracking: bool | None = None
@@ -57,9 +49,9 @@ class ApiOptions:
     campaign_id: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
-    cc: tuple[Copy, ...] = ()
-    bcc: tuple[Copy, ...] = ()
-    archive: tuple[Copy, ...] = ()
+    cc: tuple[Mailbox, ...] = ()
+    bcc: tuple[Mailbox, ...] = ()
+    archive: tuple[Mailbox, ...] = ()
     options: SendOptions = SendOptions()
 
 
@@ -104,22 +96,22 @@ def _tags(given: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(_checked(tag, str, "each of tags") for tag in tags)
 
 
-def _copies(given: Mapping[str, Any], name: str) -> tuple[Copy, ...]:
+def _copies(given: Mapping[str, Any], name: str) -> tuple[Mailbox, ...]:
     return tuple(_copy(entry, name) for entry in _typed(given, name, list) or [])
 
 
-def _copy(entry: Any, list_name: str) -> Copy:
+def _copy(entry: Any, list_name: str) -> Mailbox:
     label = f"each of {list_name}"
     if isinstance(entry, dict):
         if "email" not in entry:
             raise refused(f"{label} must have an email")
         name = _typed(entry, "name", str, f"name in {list_name}") or ""
-        copy = Copy(_checked(entry["email"], str, f"email in {list_name}"), name)
+        copy = Mailbox(_checked(entry["email"], str, f"email in {list_name}"), name)
     elif isinstance(entry, str):
-        copy = Copy(_checked(entry, str, label))
+        copy = Mailbox(_checked(entry, str, label))
     else:
         raise refused(f"{label} must be a string or an object")
-    if not is_mailbox(copy.email):
+    if not is_address(copy.email):
         raise refused(f"{list_name} has an address that is not valid")
     return copy
 

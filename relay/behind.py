@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.api_keys.authenticate import sender_again, sender_for
 from chalicelib.core.errors import Forbidden, ServiceError, Unauthorized
-from chalicelib.transmissions.accept_smtp import accept_message, check_recipient
+from chalicelib.transmissions.accept_smtp import SmtpMessage, accept_message
+from chalicelib.transmissions.copies import Copies
+from relay import replies
+from relay.api_header import take_api_header
+from relay.api_options import ApiOptions
 from relay.ports import Envelope, Identity, LoginRefused, Refusal, Refused, Unavailable
 from relay.replies import Reply
 
@@ -19,7 +24,7 @@ class ApiKeyAuthenticator:
     """The password is an API key that holds the grant to send over SMTP (spec 5.7)."""
 
     def authenticate(self, password: str, subaccount: int | None, peer_ip: str) -> Identity:
-        """Return who the key sends for; raises ``LoginRefused``."""
+        """Return who the key sends for; raises ``LoginRefused``, or 454 when nobody can tell."""
         try:
             caller = sender_for(password, subaccount, peer_ip)
         except Unauthorized:
@@ -27,33 +32,41 @@ class ApiKeyAuthenticator:
         except Forbidden as refusal:
             raise LoginRefused(Reply(535, "5.7.8", _text(refusal))) from None
         except (BotoCoreError, ClientError):
-            raise _unavailable() from None
+            _log.exception("the cloud could not be reached")
+            raise Refusal(replies.LOGIN_UNAVAILABLE) from None
         return Identity(caller.account_id, caller.scope.owner, caller.key_id)
 
 
 class TransmissionAcceptor:
-    """A message becomes a transmission with its envelope's recipients."""
-
-    def check_sender(self, identity: Identity, mail_from: str) -> None:
-        """Take any reverse-path: it is replaced by the service's own."""
+    """A message becomes a transmission to its envelope's recipients and those of its API header."""
 
     def accept(self, identity: Identity, envelope: Envelope) -> str:
         """Return the transmission's id when it is stored; raises ``Refused``, ``Unavailable``."""
         try:
             sender_again(identity.key_id, identity.subaccount_id, envelope.peer_ip)
-            for recipient in envelope.recipients:
-                check_recipient(recipient)
-            return accept_message(
-                identity.account_id,
-                identity.subaccount_id,
-                envelope.recipients,
-                envelope.data,
-                envelope.peer_ip,
-            )
+            given, data = take_api_header(envelope.data)
+            message = _with_options(envelope, data, given or ApiOptions())
+            return accept_message(identity.account_id, identity.subaccount_id, message)
         except ServiceError as refusal:
             raise _refused(refusal) from None
         except (BotoCoreError, ClientError):
-            raise _unavailable() from None
+            _log.exception("the cloud could not be reached")
+            raise Unavailable from None
+
+
+def _with_options(envelope: Envelope, data: bytes, given: ApiOptions) -> SmtpMessage:
+    options = asdict(given.options)
+    return SmtpMessage(
+        mail_from=envelope.mail_from,
+        recipients=envelope.recipients,
+        data=data,
+        peer_ip=envelope.peer_ip,
+        options={name: value for name, value in options.items() if value is not None},
+        campaign_id=given.campaign_id or "",
+        metadata=given.metadata,
+        tags=given.tags,
+        copies=Copies(given.cc, given.bcc, given.archive),
+    )
 
 
 def _refused(refusal: ServiceError) -> Refusal:
@@ -76,8 +89,3 @@ def _refused(refusal: ServiceError) -> Refusal:
 def _text(refusal: ServiceError) -> str:
     error = refusal.errors[0]
     return str(error.get("description") or error["message"])
-
-
-def _unavailable() -> Unavailable:
-    _log.exception("the cloud could not be reached")
-    return Unavailable()

@@ -35,7 +35,8 @@ class RelayConfig:
     max_errors: int = 20
     """Replies 5xx to one connection."""
     max_connections: int = 1_000
-    max_connections_per_address: int = 100
+    """Of one listener in one process."""
+    max_connections_per_address: int = 400
 
     idle_seconds: float = 60.0
     """A wait for the next command, or for the next octets of a message."""

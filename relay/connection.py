@@ -50,6 +50,7 @@ class Connection(SMTP):
         self.peer_ip = ""
         self.admitted = False
         self.tls_active = False
+        self.shaking_hands = False
         self.closing = False
         self._output: list[bytes] = []
         self._arrived = asyncio.Event()
@@ -188,7 +189,7 @@ class Connection(SMTP):
         self._flush()
         self.input.clear()
         self._original_transport = self.transport
-        self.tls_active = True
+        self.tls_active = self.shaking_hands = True
         try:
             self.transport = await self.loop.start_tls(
                 self._original_transport,
@@ -199,6 +200,8 @@ class Connection(SMTP):
             )
         except OSError:
             self.transport = None
+        finally:
+            self.shaking_hands = False
         if self.transport is None:
             # Until hands are shaken, the loop tells a loss to the TLS layer only.
             self.shared.lobby.leave(self)

@@ -35,7 +35,9 @@ class Conversation(Connection):
         self._errors = 0
         self._commands = 0
         self._awaiting_command = False
+        self._asking = False
         self._finishing = False
+        self._given_up = False
 
     async def serve(self, line: bytes) -> None:
         """Run one command line; raises Refusal."""
@@ -51,15 +53,26 @@ class Conversation(Connection):
         if self._awaiting_command and self.between_messages():
             self.part(replies.SHUTTING_DOWN)
 
+    def give_up(self) -> None:
+        """End now; what is being stored gets its reply first, or the client would send it again."""
+        self._finishing = self._given_up = True
+        if self.shaking_hands:
+            self.abort()
+        elif not self._asking:
+            self.part(replies.SHUTTING_DOWN)
+
     async def ask(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a blocking call in the worker threads; raises Refusal and nothing else."""
         self.stop_idle_time()
+        self._asking = True
         try:
             return await self.loop.run_in_executor(self.shared.workers, call, *arguments)
         except Refusal:
             raise
         except Exception as error:
             raise Refusal(replies.fault(self._write_fault(error))) from error
+        finally:
+            self._asking = False
 
     async def _handle_client(self) -> None:
         try:
@@ -82,7 +95,7 @@ class Conversation(Connection):
                 await self.serve(await self._next_command())
             except Refusal as refusal:
                 self._refuse(refusal.reply)
-            if self._finishing and self.between_messages():
+            if self._given_up or (self._finishing and self.between_messages()):
                 self.part(replies.SHUTTING_DOWN)
 
     async def _next_command(self) -> bytes:
@@ -112,6 +125,6 @@ class Conversation(Connection):
         logger.error(
             "relay fault",
             exc_info=error,
-            extra={"fault_id": fault_id, "peer_ip": self.peer_ip},
+            extra={"fields": {"fault_id": fault_id, "peer_ip": self.peer_ip}},
         )
         return fault_id

@@ -1,23 +1,31 @@
 """What a relay does, counted since its start and written to the log as records.
 
-The logger is `relay`. The figures are in `extra`, each an attribute of the record, so that a JSON
-formatter turns them into fields. A record names no sender, recipient or content.
+The logger is `relay`; a record's figures are in `fields` (`core.logs`). What has changed since the
+last record is written from time to time, as metrics, so the records of all processes add up. A
+record names no sender, recipient or content.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass
+import os
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 
+from chalicelib.core import logs
 from relay.ports import Envelope
 from relay.replies import Reply
 
 logger = logging.getLogger("relay")
 
+# The times of the latest messages between two records.
+_MOST_TIMES = 10_000
+
 
 @dataclass(slots=True)
-class Counters:
-    """Totals of one server; accept times are seconds from the end of DATA to its reply."""
+class Totals:
+    """Since the start."""
 
     connections: int = 0
     connections_refused: int = 0
@@ -29,8 +37,14 @@ class Counters:
     octets_accepted: int = 0
     recipients_accepted: int = 0
     faults: int = 0
-    accept_seconds: float = 0.0
-    slowest_accept_seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Counters(Totals):
+    """Totals of one server, and how long it took from the end of DATA to its 250."""
+
+    _written: Totals = field(default_factory=Totals)
+    _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST_TIMES))
 
     def accepted(self, message_id: str, envelope: Envelope, seconds: float) -> None:
         """Count and record a message that is stored."""
@@ -38,17 +52,14 @@ class Counters:
         self.messages_accepted += 1
         self.recipients_accepted += recipients
         self.octets_accepted += octets
-        self.accept_seconds += seconds
-        self.slowest_accept_seconds = max(self.slowest_accept_seconds, seconds)
-        logger.info(
+        self._seconds.append(seconds)
+        _record(
             "message accepted",
-            extra={
-                "message_id": message_id,
-                "peer_ip": envelope.peer_ip,
-                "recipients": recipients,
-                "octets": octets,
-                "seconds": round(seconds, 6),
-            },
+            message_id=message_id,
+            peer_ip=envelope.peer_ip,
+            recipients=recipients,
+            octets=octets,
+            seconds=round(seconds, 6),
         )
 
     def refused(self, reply: Reply, peer_ip: str) -> None:
@@ -57,17 +68,38 @@ class Counters:
             self.messages_refused += 1
         else:
             self.messages_deferred += 1
-        logger.info(
+        _record(
             "message refused",
-            extra={
-                "reply_code": reply.code,
-                "reply_enhanced": reply.enhanced,
-                "reply_text": reply.text,
-                "peer_ip": peer_ip,
-            },
+            reply_code=reply.code,
+            reply_enhanced=reply.enhanced,
+            reply_text=reply.text,
+            peer_ip=peer_ip,
         )
 
-    def write(self, ports: tuple[int, ...], connections_open: int) -> None:
-        """Write all figures as one record."""
-        figures = {**asdict(self), "connections_open": connections_open, "ports": list(ports)}
-        logger.info("relay counters", extra=figures)
+    def write(self, service: str, ports: Sequence[int], connections_open: int) -> None:
+        """Write what happened since the last time as one record; `service` is its dimension."""
+        counts: dict[str, float] = {"ConnectionsOpen": connections_open}
+        for total in fields(Totals):
+            now = getattr(self, total.name)
+            counts[_metric(total.name)] = now - getattr(self._written, total.name)
+            setattr(self._written, total.name, now)
+        times = sorted(self._seconds)
+        self._seconds.clear()
+        if times:
+            counts["MedianAcceptTime"] = _milliseconds(times[len(times) // 2])
+            counts["SlowAcceptTime"] = _milliseconds(times[len(times) * 99 // 100])
+            counts["SlowestAcceptTime"] = _milliseconds(times[-1])
+        about = {"ports": list(ports), "process_id": os.getpid()}
+        logs.measured(logger, "relay counters", counts, dimensions={"Service": service}, **about)
+
+
+def _record(message: str, **given: object) -> None:
+    logger.info(message, extra={"fields": given})
+
+
+def _metric(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 3)

@@ -16,8 +16,11 @@ class Guest(Protocol):
     def finish(self) -> None:
         """End after the message under way, at once when there is none."""
 
+    def give_up(self) -> None:
+        """End now, unless a message is being stored: then right after its reply."""
+
     def abort(self) -> None:
-        """End now."""
+        """End now, whatever is under way."""
 
 
 class Lobby:
@@ -55,6 +58,11 @@ class Lobby:
         """Ask every connection to end after the message under way."""
         for guest in tuple(self._guests):
             guest.finish()
+
+    def give_up(self) -> None:
+        """End every connection that does not wait for a message to be stored."""
+        for guest in tuple(self._guests):
+            guest.give_up()
 
     def abort(self) -> None:
         """End every connection now."""

@@ -77,9 +77,6 @@ class Authenticator(Protocol):
 class Acceptor(Protocol):
     """Takes the messages of senders who logged in."""
 
-    def check_sender(self, identity: Identity, mail_from: str) -> None:
-        """Return when `identity` may use the reverse-path; otherwise raise Refused."""
-
     def accept(self, identity: Identity, envelope: Envelope) -> str:
         """The id of the message once it is stored for good; otherwise Refused or Unavailable."""
 

@@ -108,6 +108,7 @@ LOGIN_NEEDS_TLS = Reply(538, "5.7.11", "Authentication needs TLS: send STARTTLS 
 LOGIN_MECHANISM = Reply(504, "5.5.4", "Mechanisms are LOGIN and PLAIN")
 LOGIN_ABORTED = Reply(501, "5.7.0", "Authentication aborted")
 LOGIN_NOT_BASE64 = Reply(501, "5.5.2", "Not valid base64")
+LOGIN_UNAVAILABLE = Reply(454, "4.7.0", "Temporary authentication failure, try again later")
 LOGIN_FAILED = Reply(535, "5.7.8", "Authentication failed")
 
 RELAYING_DENIED = Reply(550, "5.7.1", "Relaying denied")

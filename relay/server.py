@@ -1,7 +1,8 @@
 """A listening relay: binds its ports, bounds its connections, and drains when it is told to stop.
 
-`serve` runs one or more relays until SIGTERM or SIGINT. Then no new connection is taken, a client
-between messages gets 421, and a message under way may finish for `drain_seconds`.
+`serve` runs one or more relays until it is told to stop. Then no new connection is taken, a client
+between messages gets 421, and a message under way may finish for `drain_seconds`, after which its
+client gets 421 as well. A message that is being stored is always answered.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import os
 import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +29,8 @@ logger = logging.getLogger("relay")
 _BACKLOG = 512
 # Between two looks at whether the last client has gone.
 _DRAIN_LOOK_SECONDS = 0.02
+# For the last replies to be read.
+_GOODBYE_SECONDS = 0.5
 
 
 class RelayServer:
@@ -61,14 +65,15 @@ class RelayServer:
         with contextlib.ExitStack() as unbind:
             sockets = []
             for port in self._config.ports:
-                sockets.append(unbind.enter_context(_bound(self._config, port)))
+                sockets.append(unbind.enter_context(bind_port(self._config, port)))
             unbind.pop_all()
         self.ports = tuple(bound.getsockname()[1] for bound in sockets)
         factory = functools.partial(RelaySession, self._shared, loop)
         for bound in sockets:
             self._listeners.append(await loop.create_server(factory, sock=bound, backlog=_BACKLOG))
         self._recorder = loop.create_task(self._record())
-        logger.info("relay listening", extra={"ports": list(self.ports)})
+        about = {"ports": list(self.ports), "process_id": os.getpid()}
+        logger.info("relay listening", extra={"fields": about})
 
     async def drain(self) -> None:
         """Stop listening, let messages under way finish, then end every connection."""
@@ -76,47 +81,65 @@ class RelayServer:
         for listener in self._listeners:
             listener.close()
         self._shared.lobby.finish()
-        deadline = loop.time() + self._config.drain_seconds
-        while len(self._shared.lobby) and loop.time() < deadline:
-            await asyncio.sleep(_DRAIN_LOOK_SECONDS)
+        await self._wait_for_all_to_go(self._config.drain_seconds)
+        self._shared.lobby.give_up()
+        # A call that has begun is let finish: what it stores must not be half stored.
+        await loop.run_in_executor(None, self._shared.workers.shutdown)
+        await self._wait_for_all_to_go(_GOODBYE_SECONDS)
         self._shared.lobby.abort()
         if self._recorder is not None:
             self._recorder.cancel()
-        # A call that has begun is let finish: what it stores must not be half stored.
-        await loop.run_in_executor(None, self._shared.workers.shutdown)
-        self.counters.write(self.ports, self.connections_open)
+        self._write_counters()
+
+    async def _wait_for_all_to_go(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while len(self._shared.lobby) and loop.time() < deadline:
+            await asyncio.sleep(_DRAIN_LOOK_SECONDS)
 
     async def _record(self) -> None:
         while True:
             await asyncio.sleep(self._config.counters_seconds)
-            self.counters.write(self.ports, self.connections_open)
+            self._write_counters()
+
+    def _write_counters(self) -> None:
+        self.counters.write(self._shared.service.name, self.ports, self.connections_open)
 
 
-async def serve(*relays: RelayServer) -> None:
-    """Run the relays until SIGTERM or SIGINT, then drain them all at once."""
+async def serve(*relays: RelayServer, lifeline: int | None = None) -> None:
+    """Run the relays until SIGTERM or SIGINT, then drain them all at once.
+
+    `lifeline` is the reading end of a pipe, of which another process holds the writing end: its
+    death ends the relays as well.
+    """
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
+    if lifeline is not None:
+        loop.add_reader(lifeline, stop.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     try:
         for relay in relays:
             await relay.start()
         await stop.wait()
+        if lifeline is not None:
+            loop.remove_reader(lifeline)
     finally:
         await asyncio.gather(*(relay.drain() for relay in relays))
 
 
-def _bound(config: RelayConfig, port: int) -> socket.socket:
-    """A bound socket. Without the protocol number asyncio leaves Nagle's algorithm on."""
+def bind_port(config: RelayConfig, port: int) -> socket.socket:
+    """A bound socket that does not listen yet; raises OSError."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    # Without the protocol's number asyncio would leave Nagle's algorithm on.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if config.reuse_port:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         bound.bind((config.host, port))
-    except OSError:
+    except OSError as error:
         bound.close()
-        raise
+        raise OSError(error.errno, f"port {port} of {config.host}: {error.strerror}") from None
     bound.setblocking(False)
     return bound

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from chalicelib.core.addresses import is_address
 from relay import replies
 from relay.login import Login
 from relay.ports import (
@@ -28,14 +29,15 @@ class Service(Protocol):
     """What a session asks; every method may raise Refusal."""
 
     @property
+    def name(self) -> str:
+        """What the service is called in the log."""
+
+    @property
     def takes_logins(self) -> bool:
         """Whether AUTH exists."""
 
     async def log_in(self, ask: Ask, login: Login, peer_ip: str) -> Identity:
         """Who the client is."""
-
-    async def check_sender(self, ask: Ask, identity: Identity | None, mail_from: str) -> None:
-        """Return when the reverse-path is acceptable."""
 
     async def check_recipient(self, ask: Ask, identity: Identity | None, recipient: str) -> None:
         """Return when mail for the recipient is acceptable."""
@@ -52,6 +54,11 @@ class Submission:
     acceptor: Acceptor
 
     @property
+    def name(self) -> str:
+        """Submission."""
+        return "submission"
+
+    @property
     def takes_logins(self) -> bool:
         """Always: nothing is accepted without one."""
         return True
@@ -60,15 +67,12 @@ class Submission:
         """Ask the authenticator."""
         return await ask(self.authenticator.authenticate, login.password, login.subaccount, peer_ip)
 
-    async def check_sender(self, ask: Ask, identity: Identity | None, mail_from: str) -> None:
-        """Ask the acceptor; without a login the recipients will be refused anyway."""
-        if identity is not None:
-            await ask(self.acceptor.check_sender, identity, mail_from)
-
     async def check_recipient(self, ask: Ask, identity: Identity | None, recipient: str) -> None:
-        """Refuse to relay without a login."""
+        """Refuse to relay without a login, and what mail cannot be sent to."""
         if identity is None:
             raise Refusal(replies.RELAYING_DENIED)
+        if not is_address(recipient):
+            raise Refusal(replies.BAD_ADDRESS)
 
     async def accept(self, ask: Ask, identity: Identity | None, envelope: Envelope) -> str:
         """Hand over to the acceptor."""
@@ -83,6 +87,11 @@ class Inbound:
     acceptor: InboundAcceptor
 
     @property
+    def name(self) -> str:
+        """Inbound."""
+        return "inbound"
+
+    @property
     def takes_logins(self) -> bool:
         """Never."""
         return False
@@ -90,9 +99,6 @@ class Inbound:
     async def log_in(self, ask: Ask, login: Login, peer_ip: str) -> Identity:
         """There are no logins here."""
         raise LoginRefused
-
-    async def check_sender(self, ask: Ask, identity: Identity | None, mail_from: str) -> None:
-        """Any reverse-path may report, most of all the null one."""
 
     async def check_recipient(self, ask: Ask, identity: Identity | None, recipient: str) -> None:
         """Refuse what is not an address of the service."""

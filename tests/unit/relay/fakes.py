@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from logging import LogRecord
 from typing import Any
 
-from relay.ports import Envelope, Identity, LoginRefused, Refused
+from relay.ports import Envelope, Identity, LoginRefused
 
 TIMEOUT = 5.0
 PASSWORD = "key-1"
@@ -25,7 +25,6 @@ class FakeStore:
         self.messages: list[tuple[Identity | None, Envelope]] = []
         self.threads: set[int] = set()
         self.on_accept: Callable[[Envelope], None] = lambda envelope: None
-        self.refused_senders: set[str] = set()
 
     def authenticate(self, password: str, subaccount: int | None, peer_ip: str) -> Identity:
         self.logins.append((password, subaccount, peer_ip))
@@ -33,10 +32,6 @@ class FakeStore:
         if password != PASSWORD:
             raise LoginRefused
         return Identity(1, subaccount, "k1")
-
-    def check_sender(self, identity: Identity, mail_from: str) -> None:
-        if mail_from in self.refused_senders:
-            raise Refused(550, "5.7.1", "Unconfigured sending domain")
 
     def accept(self, identity: Identity, envelope: Envelope) -> str:
         self.on_accept(envelope)
@@ -126,7 +121,7 @@ class Wire:
 
 def fields_of(records: Iterable[LogRecord], message: str) -> dict[str, Any]:
     """What the first record with this message carries."""
-    return next(vars(record) for record in records if record.getMessage() == message)
+    return next(vars(each)["fields"] for each in records if each.getMessage() == message)
 
 
 def plain(username: str, password: str) -> bytes:

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from chalicelib.core.addresses import Mailbox
 from relay.api_header import take_api_header
-from relay.api_options import ApiOptions, Copy, SendOptions
+from relay.api_options import ApiOptions, SendOptions
 from relay.ports import Refused
 
 
@@ -85,9 +86,9 @@ def test_everything_it_may_ask_for_is_read() -> None:
         campaign_id="c",
         metadata={"a": {"b": [1, None, True]}},
         tags=("x", "y"),
-        cc=(Copy("a@b.test"), Copy("c@d.test", "C")),
-        bcc=(Copy("e@f.test"),),
-        archive=(Copy("g@h.test"),),
+        cc=(Mailbox("a@b.test"), Mailbox("c@d.test", "C")),
+        bcc=(Mailbox("e@f.test"),),
+        archive=(Mailbox("g@h.test"),),
         options=SendOptions(
             open_tracking=True,
             click_tracking=False,
@@ -159,6 +160,7 @@ def test_what_the_standard_library_writes_is_read_back(escape: bool) -> None:
         ({"cc": [{"email": "a@b.test", "name": "x\ny"}]}, "name in cc must not have CR, LF or NUL"),
         ({"cc": ["a@b.test\r\nX: y"]}, "each of cc must not have CR, LF or NUL"),
         ({"cc": ["nobody"]}, "cc has an address that is not valid"),
+        ({"bcc": ["a@[192.0.2.1]"]}, "bcc has an address that is not valid"),
         ({"options": []}, "options must be an object"),
         ({"options": {"open_tracking": 1}}, "options.open_tracking must be a boolean"),
         ({"options": {"click_tracking": "true"}}, "options.click_tracking must be a boolean"),
@@ -173,6 +175,14 @@ def test_what_the_standard_library_writes_is_read_back(escape: bool) -> None:
 )
 def test_a_wrong_field_is_refused_by_name(given: Any, reason: str) -> None:
     assert refusal_of(message(json.dumps(given))) == f"API header: {reason}"
+
+
+@pytest.mark.spec("1-r6")
+@pytest.mark.parametrize("number", [2**31, -(2**31) - 1, 1e300])
+def test_a_number_beyond_32_bits_is_refused(number: float) -> None:
+    told = refusal_of(message(json.dumps({"metadata": {"n": number}})))
+    assert told.endswith("is outside the range of a signed 32-bit integer")
+    assert options_of({"metadata": {"n": 2**31 - 1}}).metadata == {"n": 2**31 - 1}
 
 
 def test_a_campaign_id_of_64_bytes_is_taken() -> None:
@@ -205,7 +215,7 @@ def test_a_thousand_copies_in_all_are_taken_and_one_more_is_not() -> None:
     ],
 )
 def test_what_is_no_json_is_a_parse_error(header: str) -> None:
-    assert refusal_of(message(header)) == "API header: JSON parse error"
+    assert refusal_of(message(header)).startswith("API header: JSON parse error: ")
 
 
 def test_octets_that_are_not_utf8_are_a_parse_error() -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, NoReturn
 
 import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.accounts import store as accounts
 from chalicelib.accounts import usage
 from chalicelib.api_keys import model, store
 from chalicelib.core import clock, queues
 from chalicelib.core.settings import settings
+from chalicelib.generation import chunk
+from chalicelib.generation.chunk import Chunk
 from chalicelib.subaccounts import store as subaccounts
 from relay.behind import ApiKeyAuthenticator, TransmissionAcceptor
 from relay.ports import Envelope, Identity, LoginRefused, Refusal
@@ -55,6 +61,7 @@ def test_a_key_logs_in_for_its_account_or_a_subaccount() -> None:
     assert log_in(own) == log_in(own, 77) == Identity(1, number, model.key_id(own))
 
 
+@pytest.mark.spec("5-r4")
 @pytest.mark.parametrize(
     ("grants", "valid_ips", "subaccount", "told"),
     [
@@ -177,4 +184,111 @@ def test_a_domain_must_be_the_senders() -> None:
 
 
 def test_a_malformed_message_is_refused_for_good() -> None:
-    assert reply_of(log_in(make_key().key), "nobody").startswith("550 5.6.0 ")
+    told = reply_of(log_in(make_key().key), message=b"no header\r\n\r\n")
+    assert told.startswith("550 5.6.0 ")
+
+
+# The API header.
+
+
+def with_header(**asked: Any) -> bytes:
+    return f"X-SVC-API: {json.dumps(asked)}\r\n".encode() + MESSAGE
+
+
+def only_chunk() -> Chunk:
+    (found,) = [chunk.from_received(queues.read(each)) for each in queued("generation")]
+    return found
+
+
+def test_a_message_gets_what_its_header_asks_for() -> None:
+    message = with_header(
+        campaign_id="spring",
+        metadata={"order": 7},
+        tags=["x"],
+        cc=["c@inbox.test"],
+        bcc=[{"email": "b@inbox.test"}],
+        archive=["z@inbox.test"],
+        options={"open_tracking": True, "transactional": True, "skip_suppression": True},
+        substitution_data={"ignored": True},
+    )
+    send(log_in(make_key().key), message=message)
+    found = only_chunk()
+    sent = found.transmission
+    assert (sent.campaign_id, sent.metadata) == ("spring", {"order": 7})
+    assert sent.options == {
+        "open_tracking": True,
+        "click_tracking": False,
+        "initial_open": True,
+        "transactional": True,
+        "skip_suppression": True,
+        "ip_pool": "default",
+    }
+    assert [(each["email"], each.get("rcpt_type")) for each in found.recipients] == [
+        ("you@inbox.test", None),
+        ("c@inbox.test", "cc"),
+        ("b@inbox.test", "bcc"),
+        ("z@inbox.test", "archive"),
+    ]
+    assert all(each["tags"] == ["x"] for each in found.recipients)
+    assert b"X-SVC-API" not in sent.raw
+    assert sent.substitution_data == {}
+    assert sent.raw.endswith(b"Subject: s\r\nCc: c@inbox.test\r\n\r\nHello\r\n")
+
+
+def test_without_the_header_nothing_is_tracked() -> None:
+    send(log_in(make_key().key))
+    options = only_chunk().transmission.options
+    assert not any(options[name] for name in ("open_tracking", "click_tracking", "initial_open"))
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        (b"{", "550 5.6.0 API header: JSON parse error: "),
+        (b'{"metadata": 1}', "550 5.6.0 API header: metadata must be an object"),
+        (b'{"campaign_id": "%s"}' % (b"x" * 65), "550 5.6.0 API header: campaign_id is over 64"),
+        (b'{"metadata": {"a": 4294967296}}', "550 5.6.0 API header: JSON parse error: number"),
+        (b'{"metadata": {"a": "%s"}}' % (b"x" * 10_240), "550 5.6.0 metadata exceeds the maximum"),
+        (b'{"options": {"ip_pool": "x"}}', "550 5.6.0 ip_pool: pool 'x' does not exist"),
+        (b'{"options": {"dkim_key": "x"}}', "550 5.6.0 'x' is no verified DKIM key"),
+    ],
+)
+def test_a_header_that_cannot_be_met_is_refused_with_the_reason(header: bytes, told: str) -> None:
+    identity = log_in(make_key().key)
+    assert reply_of(identity, message=b"X-SVC-API: " + header + b"\r\n" + MESSAGE).startswith(told)
+    assert usage.used(1)[0].day == 0
+
+
+def test_all_copies_count_against_a_limit() -> None:
+    limit(daily=2)
+    identity = log_in(make_key().key)
+    told = reply_of(identity, message=with_header(cc=["c@inbox.test"], archive=["z@inbox.test"]))
+    assert told.startswith("451 4.7.1 ")
+
+
+# The cloud cannot be reached.
+
+
+@pytest.fixture
+def _without_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise EndpointConnectionError(endpoint_url="http://nowhere")
+
+    monkeypatch.setattr(BaseClient, "_make_api_call", fail)
+
+
+@pytest.mark.usefixtures("_without_cloud")
+def test_without_the_cloud_a_login_is_to_be_tried_again() -> None:
+    with pytest.raises(Refusal) as refused:
+        log_in("key")
+    assert str(refused.value).startswith("454 4.7.0 ")
+
+
+def test_without_the_cloud_a_message_is_to_be_tried_again(
+    request: pytest.FixtureRequest,
+) -> None:
+    identity = log_in(make_key().key)
+    request.getfixturevalue("_without_cloud")
+    with pytest.raises(Refusal) as refused:
+        send(identity)
+    assert str(refused.value).startswith("451 4.3.0 ")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from relay import replies
@@ -18,18 +20,38 @@ def test_the_figures_are_fields_of_one_record(caplog: pytest.LogCaptureFixture) 
     counters.accepted("1", envelope(recipients=2, octets=100), seconds=0.5)
     counters.accepted("2", envelope(recipients=1, octets=50), seconds=0.25)
     with caplog.at_level("INFO", "relay"):
-        counters.write((2525,), connections_open=1)
+        counters.write("submission", (2525,), connections_open=1)
+    found = fields_of(caplog.records, "relay counters")
     expected = {
-        "connections": 3,
-        "connections_open": 1,
+        "Service": "submission",
+        "Connections": 3,
+        "ConnectionsOpen": 1,
         "ports": [2525],
-        "messages_accepted": 2,
-        "recipients_accepted": 3,
-        "octets_accepted": 150,
-        "accept_seconds": 0.75,
-        "slowest_accept_seconds": 0.5,
+        "process_id": os.getpid(),
+        "MessagesAccepted": 2,
+        "RecipientsAccepted": 3,
+        "OctetsAccepted": 150,
+        "MedianAcceptTime": 500.0,
+        "SlowestAcceptTime": 500.0,
     }
-    assert expected.items() <= fields_of(caplog.records, "relay counters").items()
+    assert expected.items() <= found.items()
+    (metrics,) = found["_aws"]["CloudWatchMetrics"]
+    assert {"Name": "MessagesAccepted", "Unit": "Count"} in metrics["Metrics"]
+    assert {"Name": "SlowAcceptTime", "Unit": "Milliseconds"} in metrics["Metrics"]
+
+
+def test_what_was_written_is_not_written_again(caplog: pytest.LogCaptureFixture) -> None:
+    counters = Counters(connections=3)
+    counters.accepted("1", envelope(recipients=1, octets=10), seconds=0.5)
+    with caplog.at_level("INFO", "relay"):
+        counters.write("submission", (2525,), connections_open=2)
+        counters.connections += 1
+        counters.write("submission", (2525,), connections_open=2)
+    second = vars(caplog.records[-1])["fields"]
+    assert (second["Connections"], second["ConnectionsOpen"]) == (1, 2)
+    assert second["MessagesAccepted"] == 0
+    assert "MedianAcceptTime" not in second
+    assert counters.connections == 4
 
 
 def test_a_message_is_a_record_without_addresses(caplog: pytest.LogCaptureFixture) -> None:
@@ -47,4 +69,5 @@ def test_what_may_come_again_is_not_counted_as_refused(caplog: pytest.LogCapture
         counters.refused(replies.BARE_LINE_END, "192.0.2.1")
         counters.refused(replies.fault("1"), "192.0.2.1")
     assert (counters.messages_refused, counters.messages_deferred) == (1, 1)
-    assert [vars(record)["reply_code"] for record in caplog.records] == [554, 451]
+    codes = [vars(record)["fields"]["reply_code"] for record in caplog.records]
+    assert codes == [554, 451]

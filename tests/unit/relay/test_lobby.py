@@ -11,6 +11,9 @@ class FakeGuest:
     def finish(self) -> None:
         self.told.append("finish")
 
+    def give_up(self) -> None:
+        self.told.append("give up")
+
     def abort(self) -> None:
         self.told.append("abort")
 
@@ -44,11 +47,12 @@ def test_leaving_without_having_entered_changes_nothing() -> None:
     assert lobby.enter(second)
 
 
-def test_every_guest_is_told_to_finish_and_to_abort() -> None:
+def test_every_guest_is_told_to_finish_then_to_give_up_then_to_abort() -> None:
     lobby = Lobby(max_total=10, max_per_address=10)
     guests = [FakeGuest("192.0.2.1"), FakeGuest("192.0.2.2")]
     for guest in guests:
         lobby.enter(guest)
     lobby.finish()
+    lobby.give_up()
     lobby.abort()
-    assert [guest.told for guest in guests] == [["finish", "abort"]] * 2
+    assert [guest.told for guest in guests] == [["finish", "give up", "abort"]] * 2

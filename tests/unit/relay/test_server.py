@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -17,7 +18,7 @@ from relay.server import RelayServer, serve
 from relay.services import Submission
 from relay.session import RelaySession
 from tests.unit.relay.conftest import RunningRelay
-from tests.unit.relay.fakes import TIMEOUT, FakeStore, Wire, fields_of, plain
+from tests.unit.relay.fakes import TIMEOUT, FakeStore, Wire, plain
 
 MESSAGE = b"Subject: hello\r\n\r\nbody\r\n"
 
@@ -223,8 +224,45 @@ def test_draining_ends_a_client_that_does_not_finish(
     client.log_in()
     client.begin_data()
     relay.call(relay.server.drain()).result(TIMEOUT)
+    assert client.reply() == "421 4.3.2 Service shutting down, connect again"
     assert client.reply() == ""
     assert not store.messages
+
+
+def test_a_message_that_takes_long_to_store_is_answered_all_the_same(
+    start_submission: Callable[..., RunningRelay], store: FakeStore
+) -> None:
+    relay = start_submission(require_tls=False, drain_seconds=0.1)
+    client, other = relay.client(), relay.client()
+    storing, release = threading.Event(), threading.Event()
+
+    def store_slowly(_: Envelope) -> None:
+        storing.set()
+        release.wait(TIMEOUT)
+
+    store.on_accept = store_slowly
+    for each in (client, other):
+        each.log_in()
+        each.begin_data()
+    client.say(MESSAGE + b".\r\n")
+    assert storing.wait(TIMEOUT)
+    drained = relay.call(relay.server.drain())
+    assert other.reply().startswith("421 4.3.2 "), "the time to finish is over"
+    release.set()
+    assert client.reply() == "250 2.0.0 OK id-1"
+    assert client.reply().startswith("421 4.3.2 ")
+    drained.result(TIMEOUT)
+
+
+def test_draining_says_nothing_in_the_clear_within_a_handshake(
+    start_submission: Callable[..., RunningRelay],
+) -> None:
+    relay = start_submission(drain_seconds=0.1)
+    client = relay.client()
+    assert client.ask(b"STARTTLS\r\n").startswith("220 ")
+    relay.call(relay.server.drain()).result(TIMEOUT)
+    with contextlib.suppress(ConnectionResetError):
+        assert client.reply() == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -259,5 +297,6 @@ def test_the_counters_are_written_from_time_to_time_and_at_the_end(
             assert client.is_quiet(0.01)
             assert time.monotonic() < deadline
         relay.call(relay.server.drain()).result(TIMEOUT)
-    last = fields_of(caplog.records[-1:], "relay counters")
-    assert (last["connections"], last["connections_open"]) == (1, 0)
+    written = [vars(each)["fields"] for each in caplog.records if "counters" in each.message]
+    assert sum(each["Connections"] for each in written) == 1
+    assert written[-1]["ConnectionsOpen"] == 0

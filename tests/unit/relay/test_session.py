@@ -131,6 +131,7 @@ def test_after_tls_logins_are_offered_and_starttls_is_not(
         "8BITMIME",
         "PIPELINING",
         "SMTPUTF8",
+        f"SIZE {20 * 1024 * 1024}",
     ]
     assert client.ask(b"STARTTLS\r\n").startswith("503 ")
 
@@ -266,13 +267,6 @@ def test_what_blocks_runs_in_the_worker_threads(
     assert sender.reply().startswith("250 ")
 
 
-def test_a_refused_sender_gets_the_given_reply(sender: Wire, store: FakeStore) -> None:
-    store.refused_senders.add("x@foreign.test")
-    reply = sender.ask(b"MAIL FROM:<x@foreign.test>\r\n")
-    assert reply == "550 5.7.1 Unconfigured sending domain"
-    assert deliver(sender).startswith("250 ")
-
-
 @pytest.mark.parametrize(
     ("failure", "reply"),
     [
@@ -312,9 +306,10 @@ def test_any_other_failure_is_temporary_and_logged_with_its_id(
     reply = deliver(sender)
     assert reply.startswith("451 4.3.0 ")
     assert "secret" not in reply
-    fault = fields_of(caplog.records, "relay fault")
-    assert fault["fault_id"] in reply
-    assert fault["exc_info"][0] is type(error)
+    assert fields_of(caplog.records, "relay fault")["fault_id"] in reply
+    (fault,) = [record for record in caplog.records if record.exc_info]
+    assert fault.exc_info is not None
+    assert fault.exc_info[0] is type(error)
     assert sender.ask(b"NOOP\r\n").startswith("250 ")
 
 
@@ -336,7 +331,7 @@ def test_every_message_is_logged_and_counted(
     counters = clear_relay.server.counters
     assert (counters.messages_accepted, counters.messages_refused) == (1, 1)
     assert counters.octets_accepted == len(MESSAGE)
-    assert 0 < counters.slowest_accept_seconds <= counters.accept_seconds
+    assert 0 < accepted["seconds"] < TIMEOUT
 
 
 def test_the_null_path_and_8bit_text_are_taken(sender: Wire, store: FakeStore) -> None:
@@ -489,6 +484,13 @@ def test_messages_do_not_nest_and_keep_their_order(sender: Wire) -> None:
     assert sender.ask(b"DATA now\r\n").startswith("501 ")
 
 
+@pytest.mark.parametrize("recipient", [b"postmaster", b"b@localhost", b"b@[192.0.2.1]"])
+def test_what_mail_cannot_be_sent_to_is_refused_alone(sender: Wire, recipient: bytes) -> None:
+    sender.ask(b"MAIL FROM:<a@example.test>\r\n")
+    assert sender.ask(b"RCPT TO:<%b>\r\n" % recipient) == "553 5.1.3 Address not valid"
+    assert sender.ask(b"RCPT TO:<b@x.test>\r\n").startswith("250 ")
+
+
 def test_no_login_within_a_message(clear_relay: RunningRelay) -> None:
     client = clear_relay.client()
     client.ask(b"EHLO client.test\r\n")
@@ -508,6 +510,7 @@ def test_inbound_takes_reports_to_its_own_addresses_only(
         "8BITMIME",
         "PIPELINING",
         "SMTPUTF8",
+        f"SIZE {20 * 1024 * 1024}",
     ]
     assert client.ask(b"MAIL FROM:<>\r\n").startswith("250 ")
     assert client.ask(b"RCPT TO:<someone@x.test>\r\n") == "550 5.7.1 Relaying denied"

@@ -1,0 +1,74 @@
+"""The events of a message that policy keeps out over SMTP: its From is not the sender's to use.
+
+Its client is told by the reply; each recipient that it named has an event that tells the account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chalicelib.core import clock, ids
+from chalicelib.core.addresses import domain_of
+from chalicelib.core.errors import ApiError
+from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.tracking.mailbox_providers import mailbox_provider
+from chalicelib.transmissions.model import Transmission
+
+_ADMIN_FAILURE = "25"
+
+
+def events_of(
+    sent: Transmission,
+    recipients: Sequence[Mapping[str, Any]],
+    refusal: ApiError,
+    *,
+    mail_from: str,
+    friendly_from: str,
+    peer_ip: str,
+) -> list[Event]:
+    """Return one event for each recipient (stored form) of a message that was not accepted.
+
+    ``friendly_from`` is empty where the From holds no single address.
+    """
+    reason = f"550 5.7.1 {refusal.errors[0]['description']}"
+    options = sent.options
+    shared = Sender(
+        account_id=sent.account_id,
+        subaccount_id=sent.subaccount_id,
+        transmission_id=sent.id,
+        recv_method=sent.recv_method,
+        campaign_id=sent.campaign_id,
+        transactional=options.get("transactional", False),
+        open_tracking=options.get("open_tracking", False),
+        click_tracking=options.get("click_tracking", False),
+    ).fields() | {
+        "injection_time": clock.iso_ms(sent.created_ms),
+        "bounce_class": _ADMIN_FAILURE,
+        "error_code": reason[:3],
+        "reason": reason,
+        "raw_reason": reason,
+        "remote_addr": peer_ip,
+    }
+    if mail_from:
+        shared["msg_from"] = mail_from
+    if friendly_from:
+        shared |= {"friendly_from": friendly_from, "sending_domain": domain_of(friendly_from)}
+    return [
+        make(
+            "policy_rejection",
+            shared | _about(sent, recipient) | {"message_id": ids.message_id(sent.id, index)},
+            sent.created_ms,
+        )
+        for index, recipient in enumerate(recipients)
+    ]
+
+
+def _about(sent: Transmission, recipient: Mapping[str, Any]) -> Event:
+    provider = mailbox_provider(domain_of(recipient["email"]))
+    return recipient_fields(
+        recipient["email"],
+        metadata=sent.metadata,
+        tags=recipient.get("tags") or [],
+        rcpt_type=recipient.get("rcpt_type", ""),
+    ) | {"mailbox_provider": provider.provider, "mailbox_provider_region": provider.region}

@@ -1,0 +1,149 @@
+"""Several processes that serve the same ports (SO_REUSEPORT), and one that watches over them.
+
+The watching process binds the ports first and never listens on them: a port that is taken is an
+error before anything starts, and stays reserved while a process is started again. It starts again
+what ends, passes SIGTERM and SIGINT on, and returns when all have drained. Should it die itself,
+the others see that and drain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import FrameType
+
+from relay.config import RelayConfig
+from relay.server import RelayServer, bind_port, serve
+from relay.services import Service
+from relay.tls import TlsContexts
+
+logger = logging.getLogger("relay")
+
+# Before a process that ended is started again.
+_PAUSE_SECONDS = 1.0
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One service and where it listens; every process serves all listeners."""
+
+    config: RelayConfig
+    service: Service
+    tls: TlsContexts | None
+
+
+def run(listeners: Sequence[Listener], processes: int) -> None:
+    """Serve until SIGTERM or SIGINT and drain; raises OSError when a port cannot be bound."""
+    if processes == 1:
+        asyncio.run(serve(*_relays(listeners)))
+        return
+    with contextlib.ExitStack() as reserved:
+        shared = []
+        for listener in listeners:
+            for port in listener.config.ports:
+                # Alone, since sharing would let this join another relay unnoticed.
+                bind_port(listener.config, port).close()
+            config = replace(listener.config, reuse_port=True)
+            sockets = [reserved.enter_context(bind_port(config, port)) for port in config.ports]
+            ports = tuple(each.getsockname()[1] for each in sockets)
+            shared.append(replace(listener, config=replace(config, ports=ports)))
+        _Watch(shared, processes).run()
+
+
+def _relays(listeners: Sequence[Listener]) -> list[RelayServer]:
+    return [RelayServer(each.config, each.service, each.tls) for each in listeners]
+
+
+class _Watch:
+    """The watching process."""
+
+    def __init__(self, listeners: Sequence[Listener], processes: int) -> None:
+        self._listeners = listeners
+        self._children: set[int] = set()
+        # When each process that is missing is to be started.
+        self._due = [0.0] * processes
+        self._stopping = False
+        # The other end closes with this process, however that ends.
+        self._lifeline, self._own_end = os.pipe()
+        self._woken, self._signalled = os.pipe()
+
+    def run(self) -> None:
+        for end in (self._woken, self._signalled):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(self._signalled, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        for number in _STOPPING:
+            signal.signal(number, self._stop)
+        while self._children or not self._stopping:
+            self._start_what_is_due()
+            select.select([self._woken], [], [], self._seconds_to_next_start())
+            self._note_what_ended()
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True
+        self._due.clear()
+        for child in self._children:
+            os.kill(child, signal.SIGTERM)
+
+    def _start_what_is_due(self) -> None:
+        now = time.monotonic()
+        for due in [due for due in self._due if due <= now]:
+            # A signal comes before the start, or finds the child among the children.
+            signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+            if not self._stopping:
+                self._due.remove(due)
+                self._children.add(self._fork())
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+
+    def _seconds_to_next_start(self) -> float | None:
+        return max(0.0, min(self._due) - time.monotonic()) if self._due else None
+
+    def _note_what_ended(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._woken, 4096)
+        for child in tuple(self._children):
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if not ended:
+                continue
+            self._children.discard(child)
+            if not self._stopping:
+                code = os.waitstatus_to_exitcode(status)
+                about = {"process_id": child, "status": code}
+                logger.error("relay process ended", extra={"fields": about})
+                self._due.append(time.monotonic() + _PAUSE_SECONDS)
+
+    def _fork(self) -> int:
+        child = os.fork()
+        if child:
+            return child
+        status = 1
+        try:
+            self._serve()
+            status = 0
+        except SystemExit:
+            status = 0
+        except BaseException:
+            logger.exception("relay process failed")
+        finally:
+            sys.stdout.flush()
+            os._exit(status)
+
+    def _serve(self) -> None:
+        """Be a child: the watching process's signal handling and its pipe's end are not ours."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number in _STOPPING:
+            # Until the server is there to drain.
+            signal.signal(number, lambda number, frame: sys.exit())
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+        os.close(self._own_end)
+        asyncio.run(serve(*_relays(self._listeners), lifeline=self._lifeline))

@@ -1,0 +1,41 @@
+"""Images of the relay, and a local cloud for their containers; both made once."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+
+import pytest
+
+from tests.container.engine import Engine, NoBaseImage, make_engine, missing
+from tests.unit.infrastructure.clouds import LocalCloud
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    if reason := missing():
+        pytest.skip(reason)
+    engine = make_engine(tmp_path_factory.mktemp("containers"))
+    try:
+        engine.prepare()
+        yield engine
+    except NoBaseImage as fault:
+        pytest.skip(f"no base image: {fault}")
+    finally:
+        engine.close()
+
+
+@pytest.fixture(scope="session")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """An empty local cloud; the environment in which containers reach it."""
+    cloud = LocalCloud(tmp_path_factory.mktemp("cloud"))
+    cloud.start()
+    yield {
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "SECRET_KEY": base64.b64encode(b"s" * 32).decode(),
+        "STAGE": "container",
+    }
+    cloud.stop()

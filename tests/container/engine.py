@@ -1,0 +1,142 @@
+"""Podman and buildah without a daemon, with storage of their own that goes away with the tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ("podman", "buildah", "runc", "mmdebstrap")
+BASE = "localhost/postfinch-base"
+PYTHON = "3.11"
+_MIRROR = "http://deb.debian.org/debian"
+_WASTE = ("doc", "locale", "man")
+_PATIENCE = 600.0
+_ROOM = 4 * 1024**3
+_LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
+
+
+class NoBaseImage(RuntimeError):
+    """Nothing to build an image on could be made here; the text says why."""
+
+
+def missing() -> str:
+    """Return why images cannot be built here; empty if they can."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return "building images here needs Linux and root"
+    absent = [program for program in PROGRAMS if shutil.which(program) is None]
+    return f"not installed: {', '.join(absent)}" if absent else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Container storage under one directory."""
+
+    directory: Path
+
+    def _run(self, *command: str) -> str:
+        environment = os.environ | {"TMPDIR": str(self.directory)}
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PATIENCE, env=environment
+        )
+        if done.returncode:
+            raise AssertionError(f"{command}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    @property
+    def _storage(self) -> tuple[str, ...]:
+        root, running = self.directory / "images", self.directory / "running"
+        return ("--root", str(root), "--runroot", str(running), "--storage-driver", "vfs")
+
+    def podman(self, *arguments: str) -> str:
+        """Run podman; return what it printed."""
+        return self._run("podman", *self._storage, "--cgroup-manager", "cgroupfs", *arguments)
+
+    def prepare(self) -> None:
+        """Make what builds need: a base image, and the packages as files.
+
+        A build then needs no network. The base stands in for a public Python image.
+        """
+        with ThreadPoolExecutor() as both:
+            for each in (both.submit(self._make_base), both.submit(self._download_packages)):
+                each.result()
+
+    def _make_base(self) -> None:
+        """Unpack Debian's Python without configuring anything: all that programs need is there."""
+        archive = self.directory / "system.tar"
+        try:
+            self._run(
+                *("mmdebstrap", "--quiet", "--mode=root", "--variant=extract", "bookworm"),
+                *("--include=base-files,coreutils,dash,grep,libc-bin,python3,python3-pip",),
+                *(f"--dpkgopt=path-exclude=/usr/share/{waste}/*" for waste in _WASTE),
+                *(str(archive), f"deb {_MIRROR} bookworm main"),
+            )
+        except AssertionError as fault:
+            raise NoBaseImage(str(fault)[-2000:]) from None
+        self.podman("import", str(archive), BASE)
+        archive.unlink()
+
+    def _download_packages(self) -> None:
+        local = (ROOT / "requirements-local.txt").read_text().splitlines()
+        yaml = [line for line in local if line.startswith("PyYAML==")]
+        self._run(
+            *(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:"),
+            *("--python-version", PYTHON, "--dest", str(self.directory / "wheels")),
+            *("--requirement", str(ROOT / "relay" / "requirements.txt")),
+            *("--requirement", str(ROOT / "requirements.txt"), *yaml),
+        )
+
+    def build(self, target: str) -> str:
+        """Build a target of the relay's Dockerfile; return the image's name."""
+        name = f"localhost/postfinch-{target}"
+        self._run(
+            *("buildah", *self._storage, "build", "--isolation=chroot", "--network=host"),
+            *("--format=docker", "--layers=false", "--file", str(ROOT / "relay" / "Dockerfile")),
+            *("--target", target, "--build-arg", f"BASE={BASE}"),
+            *("--build-arg", "PIP_NO_INDEX=1", "--build-arg", "PIP_FIND_LINKS=/wheels"),
+            *("--volume", f"{self.directory / 'wheels'}:/wheels:ro", "--tag", name, str(ROOT)),
+        )
+        return name
+
+    def run(self, image: str, environment: dict[str, str], *options: str) -> str:
+        """Run a container as the compose file does; return what podman printed."""
+        return self.podman(
+            *("run", "--runtime=runc", "--network=host", *_LIMITS),
+            *("--read-only", "--tmpfs=/tmp", "--cap-drop=ALL"),
+            *("--security-opt=no-new-privileges", *options),
+            *(f"--env={name}={value}" for name, value in environment.items()),
+            image,
+        )
+
+    def logs(self, container: str) -> str:
+        """Return what a container has written to standard output and error."""
+        command = ("podman", *self._storage, "logs", container)
+        return subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+        ).stdout
+
+    def close(self) -> None:
+        """End all containers and remove everything."""
+        self.podman("rm", "--all", "--force", "--time=0")
+        shutil.rmtree(self.directory)
+
+    def size(self, image: str) -> int:
+        """Return the bytes of an image."""
+        return int(self.podman("image", "inspect", "--format={{.Size}}", image))
+
+
+def make_engine(otherwise: Path) -> Engine:
+    """Return an engine whose storage is in memory if there is room, else in a directory.
+
+    Images are copied as they are built, and a slow disk makes minutes of it.
+    """
+    memory = Path("/dev/shm")
+    if memory.is_dir() and shutil.disk_usage(memory).free > _ROOM:
+        return Engine(Path(tempfile.mkdtemp(prefix="postfinch-containers-", dir=memory)))
+    return Engine(otherwise)

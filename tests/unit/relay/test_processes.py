@@ -1,0 +1,120 @@
+"""Several processes on one port, as a real program."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.unit.relay.fakes import TIMEOUT, Wire
+
+ROOT = Path(__file__).parents[3]
+MESSAGE = b"Subject: hello\r\n\r\nbody\r\n"
+
+
+class Program:
+    """The program, and what it has written to its log."""
+
+    def __init__(self, port: int = 0) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.unit.relay.program", str(port)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self._lines: queue.Queue[dict[str, Any]] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(json.loads(line))
+
+    def record(self, message: str) -> dict[str, Any]:
+        """Wait for the next record of this kind."""
+        while (found := self._lines.get(timeout=TIMEOUT))["message"] != message:
+            pass
+        return found
+
+    def listening(self) -> tuple[int, int]:
+        """Wait for one more process to listen; return its id and the port."""
+        found = self.record("relay listening")
+        return found["process_id"], found["ports"][0]
+
+
+@pytest.fixture
+def program() -> Iterator[Program]:
+    running = Program()
+    yield running
+    # Those whom it watched over end with it.
+    running.process.kill()
+    running.process.wait(TIMEOUT)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.01)
+
+
+def test_two_processes_serve_one_port_and_drain_together(program: Program) -> None:
+    (first, port), (second, same) = program.listening(), program.listening()
+    assert first != second
+    assert port == same
+    clients = [Wire(port) for _ in range(30)]
+    accepted = [len(psutil.Process(each).net_connections()) - 1 for each in (first, second)]
+    assert sum(accepted) == 30
+    assert min(accepted) > 0, "the kernel deals connections out"
+    busy = clients[0]
+    busy.log_in()
+    busy.begin_data()
+    program.process.send_signal(signal.SIGTERM)
+    assert all(client.reply().startswith("421 4.3.2 ") for client in clients[1:])
+    assert busy.ask(MESSAGE + b".\r\n").startswith("250 ")
+    assert program.process.wait(TIMEOUT) == 0
+    totals = [program.record("relay counters") for _ in range(2)]
+    assert sum(each["Connections"] for each in totals) == 30
+    assert sum(each["MessagesAccepted"] for each in totals) == 1
+
+
+def test_a_process_that_dies_is_started_again(program: Program) -> None:
+    (first, port), (second, _) = program.listening(), program.listening()
+    os.kill(first, signal.SIGKILL)
+    ended = program.record("relay process ended")
+    assert (ended["process_id"], ended["status"]) == (first, -signal.SIGKILL)
+    assert Wire(port).greeting.startswith("220 "), "the other goes on"
+    third, same = program.listening()
+    assert third not in (first, second)
+    assert same == port
+
+
+def test_no_process_outlives_the_one_that_watches(program: Program) -> None:
+    (first, port), (second, _) = program.listening(), program.listening()
+    client = Wire(port)
+    program.process.kill()
+    assert client.reply().startswith("421 4.3.2 ")
+    until(lambda: not psutil.pid_exists(first) and not psutil.pid_exists(second))
+
+
+def test_a_port_that_is_taken_is_an_error_at_the_start(program: Program) -> None:
+    _, port = program.listening()
+    other = Program(port)
+    try:
+        until(lambda: other.process.poll() is not None)
+        assert other.process.stderr is not None
+        assert b"in use" in other.process.stderr.read()
+    finally:
+        other.process.kill()
+        other.process.wait(TIMEOUT)

@@ -1,0 +1,96 @@
+"""Copies of a message that came over SMTP."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from typing import Any
+
+import pytest
+
+from chalicelib.core.addresses import Mailbox
+from chalicelib.mail_format import rfc822
+from chalicelib.transmissions.copies import (
+    Copies,
+    recipients,
+    with_own_bcc,
+    with_visible_copies,
+)
+
+FIRST = {"index": 0, "email": "to@x.test"}
+
+
+def fields_of(*headers: str) -> list[rfc822.Field]:
+    return rfc822.split("".join(f"{header}\r\n" for header in headers).encode() + b"\r\n")[0]
+
+
+def cc_of(header: str, *cc: Mailbox) -> Any:
+    """Return the Cc header as another reader understands it."""
+    given = fields_of("From: a@x.test", *([header] if header else []), "Subject: s")
+    raw = rfc822.join(with_visible_copies(given, cc), b"body")
+    message = email.message_from_bytes(raw, policy=email.policy.default)
+    assert message["Subject"] == "s"
+    assert message.get_content() == "body"
+    (found,) = message.get_all("Cc")
+    return [(each.display_name, each.addr_spec) for each in found.addresses]
+
+
+def test_an_address_gets_one_copy_as_what_it_is_named_first() -> None:
+    everyone = [Mailbox(f"{name}@x.test") for name in ("to", "c", "b", "z")]
+    found = recipients(
+        ["to@x.test"], Copies(cc=everyone[:2], bcc=everyone[:3], archive=everyone), ()
+    )
+    assert found == [
+        {"email": "to@x.test"},
+        {"email": "c@x.test", "rcpt_type": "cc"},
+        {"email": "b@x.test", "rcpt_type": "bcc"},
+        {"email": "z@x.test", "rcpt_type": "archive", "tracked_as": FIRST},
+    ]
+
+
+def test_addresses_are_the_same_in_any_case() -> None:
+    copies = Copies(cc=[Mailbox("C@X.test", "See"), Mailbox("c@x.TEST", "Sea")])
+    found = recipients(["to@x.test", "TO@X.TEST"], copies, ["t"])
+    assert found == [
+        {"email": "to@x.test", "tags": ["t"]},
+        {"email": "C@X.test", "name": "See", "rcpt_type": "cc", "tags": ["t"]},
+    ]
+
+
+@pytest.mark.parametrize("header", ["", "Cc:", "Cc: ", "cc: ,"])
+def test_cc_is_made_where_there_is_none(header: str) -> None:
+    found = cc_of(header, Mailbox("c@x.test", "Zoë, the cook"), Mailbox("d@x.test"))
+    assert found == [("Zoë, the cook", "c@x.test"), ("", "d@x.test")]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        'Cc: "Ann, the first" <Ann@x.test>',
+        'CC: "Ann, the first"\r\n <Ann@x.test>,',
+    ],
+)
+def test_cc_keeps_whom_the_client_wrote_there(header: str) -> None:
+    found = cc_of(header, Mailbox("ann@X.test", "Another name"), Mailbox("c@x.test", "Zoë"))
+    assert found == [("Ann, the first", "Ann@x.test"), ("Zoë", "c@x.test")]
+
+
+def test_cc_that_shows_everyone_stays_as_it_is() -> None:
+    given = fields_of("From: a@x.test", "Cc: Cee <c@x.test>", "Subject: s")
+    assert with_visible_copies(given, [Mailbox("C@x.test")]) == given
+    assert with_visible_copies(given, []) == given
+
+
+def test_nobody_sees_a_bcc_header_but_who_it_names() -> None:
+    given = fields_of("From: a@x.test", "Bcc: secret@x.test", "Subject: s", "bcc: another@x.test")
+    shared = with_visible_copies(given, [])
+    assert [name for name, _ in shared] == ["from", "subject"]
+    for kind in ({}, {"rcpt_type": "cc"}, {"rcpt_type": "archive"}):
+        assert with_own_bcc(shared, {"email": "b@x.test", **kind}) == shared
+    own = with_own_bcc(shared, {"email": "b@x.test", "name": "Bee", "rcpt_type": "bcc"})
+    assert own == [*shared, ("bcc", b"Bcc: Bee <b@x.test>\r\n")]
+
+
+def test_a_name_that_breaks_a_header_is_refused() -> None:
+    with pytest.raises(ValueError, match="control character"):
+        with_visible_copies(fields_of("From: a@x.test"), [Mailbox("c@x.test", "a\x0bb")])
