@@ -5,7 +5,10 @@ SHELL := /bin/sh
 PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint bench docs spec
+.PHONY: help run test lint bench docs spec deploy deploy-local
+
+STAGE ?= dev
+ARCHITECTURE ?= arm64
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,8 +17,9 @@ help: ## List the targets
 run: .venv/.local-stamp ## Run everything on this machine until Ctrl-C (API_PORT, SMTP_PORT, API_KEY, DATA_DIR)
 	@exec $(PYTHON) -m infrastructure.local.run --stop-with-parent
 
+# Two at a time, each file of tests in one process: journeys start a service for theirs.
 test: .venv/.dev-stamp ## Run all tests
-	@exec $(PYTHON) -m pytest
+	@exec $(PYTHON) -m pytest -n 2 --dist loadfile
 
 lint: .venv/.dev-stamp ## Check style, types and the CloudFormation template
 	$(PYTHON) -m ruff check .
@@ -31,6 +35,12 @@ docs: .venv/.local-stamp ## Write the parts of the documentation that are genera
 
 spec: .venv/.dev-stamp ## List the statements of the specification that no test cites
 	@exec $(PYTHON) -m tests.spec_coverage
+
+deploy: .venv/.local-stamp ## Deploy to AWS as STAGE (dev), for ARCHITECTURE (arm64); see docs/deploying.md
+	@exec $(PYTHON) -m infrastructure.deploy --stage $(STAGE) --architecture $(ARCHITECTURE)
+
+deploy-local: .venv/.dev-stamp ## The same to the cloud that `make run` started, or to a LocalStack at URL
+	@exec $(PYTHON) -m infrastructure.deploy_local --stage $(STAGE) $(if $(URL),--url $(URL))
 
 # The first Python of at least 3.11. python3 comes first: it is what the user's machine calls Python.
 .venv/bin/python:

@@ -15,8 +15,11 @@ import chalicelib.ab_tests.routes
 import chalicelib.accounts.routes
 import chalicelib.api_keys.routes
 import chalicelib.events.routes
+import chalicelib.ingest.routes
 import chalicelib.ip_pools.routes
+import chalicelib.metrics.routes
 import chalicelib.recipient_lists.routes
+import chalicelib.seeding.routes
 import chalicelib.sending_domains.mailboxes
 import chalicelib.sending_domains.routes
 import chalicelib.snippets.routes
@@ -27,17 +30,26 @@ import chalicelib.tracking.routes
 import chalicelib.tracking_domains.routes
 import chalicelib.transmissions.routes
 import chalicelib.transmissions.system_mail
+import chalicelib.webhook_dispatch.routes
+import chalicelib.webhooks.routes
 from chalicelib.api_keys.authenticate import authenticate
-from chalicelib.core.http import App
+from chalicelib.core import invocations, logs
+from chalicelib.core.http import PUBLIC, App, Reply, Request
 from chalicelib.core.settings import settings
 
+logs.configure()
 app = App("postfinch", authenticate=authenticate)
+app.register_middleware(invocations.of_queue, "sqs")
+app.register_middleware(invocations.of_schedule, "scheduled")
 app.register_blueprint(chalicelib.ab_tests.routes.routes)
 app.register_blueprint(chalicelib.accounts.routes.routes)
 app.register_blueprint(chalicelib.api_keys.routes.routes)
 app.register_blueprint(chalicelib.events.routes.routes)
+app.register_blueprint(chalicelib.ingest.routes.routes)
 app.register_blueprint(chalicelib.ip_pools.routes.routes)
+app.register_blueprint(chalicelib.metrics.routes.routes)
 app.register_blueprint(chalicelib.recipient_lists.routes.routes)
+app.register_blueprint(chalicelib.seeding.routes.routes)
 app.register_blueprint(chalicelib.sending_domains.routes.routes)
 app.register_blueprint(chalicelib.snippets.routes.routes)
 app.register_blueprint(chalicelib.subaccounts.routes.routes)
@@ -46,8 +58,20 @@ app.register_blueprint(chalicelib.templates.routes.routes)
 app.register_blueprint(chalicelib.tracking.routes.routes)
 app.register_blueprint(chalicelib.tracking_domains.routes.routes)
 app.register_blueprint(chalicelib.transmissions.routes.routes)
+app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
+app.register_blueprint(chalicelib.webhooks.routes.routes)
 
 chalicelib.sending_domains.mailboxes.mail_with(chalicelib.transmissions.system_mail.send)
+
+
+@app.route("/openapi.json", methods=["GET"], grant=PUBLIC)
+def describe_api(request: Request) -> Reply:
+    """Return this description of the API in OpenAPI."""
+    # Slow to make, and no other request needs it
+    from chalicelib.openapi.document import document
+
+    return Reply(200, document(app))
+
 
 Event = dict[str, Any]
 
@@ -74,6 +98,41 @@ def events(event: Any) -> Event:
     from chalicelib.recording.worker import record_batch
 
     return record_batch(event.to_dict())
+
+
+@app.on_sqs_message(queue=settings().queue("ingest"), batch_size=1, name="ingest")
+def ingest(event: Any) -> Event:
+    """Work off batches of events from outside."""
+    from chalicelib.ingest.worker import ingest_batch
+
+    return ingest_batch(event.to_dict())
+
+
+@app.on_sqs_message(
+    queue=settings().queue("webhook-events"),
+    batch_size=1000,
+    maximum_batching_window_in_seconds=int(settings().webhook_window),
+    name="webhook_events",
+)
+def webhook_events(event: Any) -> Event:
+    """Cut the events that webhooks want into batches."""
+    from chalicelib.webhook_dispatch.merge import merge_events
+
+    return merge_events(event.to_dict())
+
+
+# Targets may keep their callers waiting; the functions that send mail must not run short of room.
+@app.on_sqs_message(
+    queue=settings().queue("webhook-batches"),
+    batch_size=10,
+    maximum_concurrency=100,
+    name="webhook_batches",
+)
+def webhook_batches(event: Any) -> Event:
+    """Post batches of events to webhooks."""
+    from chalicelib.webhook_dispatch.worker import post_batches
+
+    return post_batches(event.to_dict())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="start_transmissions")
@@ -120,11 +179,41 @@ def erase_recipients(event: Any) -> None:
     carry_out_due()
 
 
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="send_seeds")
+def send_seeds(event: Any) -> None:
+    """Send the seed messages of campaigns whose time has come."""
+    from chalicelib.core import clock
+    from chalicelib.seeding.stretches import send_due
+
+    send_due(clock.now_ms())
+
+
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="fold_metrics")
+def fold_metrics(event: Any) -> None:
+    """Add what recorded events counted to the counters, and tell those who count by them."""
+    from chalicelib.metrics.fold import fold_pending
+    from chalicelib.seeding.counting import count
+
+    fold_pending([count])
+
+
+@app.schedule(Rate(1, unit=Rate.HOURS), name="clean_up")
+def clean_up(event: Any) -> None:
+    """Remove what crashes have left and no table or bucket lets expire."""
+    from chalicelib.core import clock
+    from chalicelib.delivery.journal import remove_stale
+
+    remove_stale(clock.now())
+
+
 #: queue → its consumer, for the local runtime and for the tests that look for orphans
 QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
     "generation": generation,
     "delivery": delivery,
     "events": events,
+    "ingest": ingest,
+    "webhook-events": webhook_events,
+    "webhook-batches": webhook_batches,
 }
 
 #: concern → its scheduled function
@@ -134,4 +223,7 @@ SCHEDULES: dict[str, Callable[[Event, Any], Any]] = {
     "decide_ab_tests": decide_ab_tests,
     "erase_recipients": erase_recipients,
     "reverify_domains": reverify_domains,
+    "send_seeds": send_seeds,
+    "clean_up": clean_up,
+    "fold_metrics": fold_metrics,
 }

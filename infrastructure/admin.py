@@ -18,7 +18,7 @@ from chalicelib.accounts.model import SERVICE_LEVELS, STATUSES
 from chalicelib.accounts.store import UnknownAccount
 from chalicelib.core import settings
 from infrastructure import admin_commands as commands
-from infrastructure import admin_ips
+from infrastructure import admin_ips, admin_seeds
 from infrastructure.local.environment import InternalPorts
 
 Command = Callable[[argparse.Namespace], None]
@@ -78,6 +78,7 @@ def parser() -> argparse.ArgumentParser:
     revoked = command("revoke-key", commands.revoke_key)
     revoked.add_argument("key", help="id of the key, as list-keys shows it")
     admin_ips.add_commands(command)
+    admin_seeds.add_commands(command)
     return top
 
 

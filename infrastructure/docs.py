@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app import app
 from chalicelib.core import settings
+from chalicelib.openapi.document import page
 
 ROOT = Path(__file__).parent.parent
 SETTINGS_PAGE = ROOT / "docs" / "settings.md"
+API_DESCRIPTION = ROOT / "docs" / "openapi.json"
 
 _INTRODUCTION = """# Settings
 
@@ -23,10 +26,16 @@ def settings_page() -> str:
     return _INTRODUCTION + settings.table() + "\n"
 
 
+def api_description() -> str:
+    """Return the description of the HTTP API in OpenAPI, as ``/openapi.json`` serves it."""
+    return page(app)
+
+
 def main() -> None:
     """Write the generated pages."""
     SETTINGS_PAGE.parent.mkdir(exist_ok=True)
     SETTINGS_PAGE.write_text(settings_page())
+    API_DESCRIPTION.write_text(api_description())
 
 
 if __name__ == "__main__":

@@ -25,8 +25,12 @@ from moto import mock_aws
 from chalicelib.api_keys import rate_limit
 from chalicelib.core import queues, recent, sealing, signing
 from chalicelib.core.settings import settings
-from chalicelib.events import store as events
+from chalicelib.events import notes
+from chalicelib.metrics import registry
+from chalicelib.seeding import samples
 from chalicelib.transmissions import store as transmissions
+from chalicelib.webhooks import lookup as webhooks
+from chalicelib.webhooks import oauth
 from tests.fake_cloud import create_resources
 
 
@@ -42,8 +46,12 @@ def forget_everything() -> None:
     queues.reset()
     recent.clear()
     rate_limit.clear()
-    events.forget_noted_hours()
+    notes.forget()
+    samples.forget()
+    registry.forget_noted()
     transmissions.get_submitted.cache_clear()
+    webhooks.clear()
+    oauth.forget_all()
 
 
 @pytest.fixture

@@ -68,7 +68,12 @@ class Account:
 
     def option(self, name: str) -> Any:
         """Return the account's choice for ``name``, or the service's default."""
-        return self.options.get(name, DEFAULT_OPTIONS.get(name))
+        return self._options_in_force.get(name)
+
+    @property
+    def _options_in_force(self) -> dict[str, Any]:
+        """Return every option: mail that came over SMTP is tracked for enterprise accounts only."""
+        return DEFAULT_OPTIONS | {"smtp_tracking_default": self.is_enterprise} | self.options
 
     def limits(self, now: float) -> Limits:
         """Return the limits in force."""
@@ -108,7 +113,7 @@ class Account:
             "tfa_required": self.tfa_required,
             "service_level": self.service_level,
             "subscription": self.subscription.as_json() if self.subscription else {},
-            "options": DEFAULT_OPTIONS | self.options,
+            "options": self._options_in_force,
             "support": {"phone": False, "online": True},
         }
         if self.pending_subscription:

@@ -11,7 +11,8 @@ Access patterns (table ``config``; ``<sub>`` is the subaccount, 0 for the primar
 from __future__ import annotations
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Table, Write
+from chalicelib.core.dynamo import Key, Table, Write
+from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import PRIMARY
 
 _config = Table("config")
@@ -23,11 +24,18 @@ def current(kind: str, account_id: int, subaccount_id: int | None) -> str | None
     return item["name"] if item else None
 
 
-def of_sender(kind: str, account_id: int, subaccount_id: int | None) -> list[str]:
+def keys_of_sender(kind: str, account_id: int, subaccount_id: int | None) -> list[Key]:
+    """Return where the defaults are that a sender may fall back to: its own comes first."""
+    return list(dict.fromkeys(_key(kind, account_id, part) for part in (subaccount_id, None)))
+
+
+def of_sender(
+    kind: str, account_id: int, subaccount_id: int | None, read: Read = read_config
+) -> list[str]:
     """Return the defaults that a sender may fall back to: its own, then the primary account's."""
-    keys = dict.fromkeys(_key(kind, account_id, part) for part in (subaccount_id, None))
-    found = {item["sk"]: item["name"] for item in _config.get_all(keys)}
-    return [found[sk] for _, sk in keys if sk in found]
+    keys = keys_of_sender(kind, account_id, subaccount_id)
+    found = read(keys)
+    return [found[key]["name"] for key in keys if key in found]
 
 
 def setting(
@@ -53,5 +61,5 @@ def clearing(kind: str, account_id: int, subaccount_id: int | None, name: str) -
     )
 
 
-def _key(kind: str, account_id: int, subaccount_id: int | None) -> tuple[str, str]:
+def _key(kind: str, account_id: int, subaccount_id: int | None) -> Key:
     return (f"default#{kind}#{account_id}", str(subaccount_id or PRIMARY))

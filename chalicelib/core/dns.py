@@ -70,8 +70,18 @@ def _ask(name: str, kind: str) -> list[Any]:
         raise LookupFailed(name, type(error).__name__) from error
 
 
+def new_resolver() -> dns.resolver.Resolver:
+    """Return a resolver as the settings have it, for who asks in ways of their own."""
+    chosen = settings()
+    return _made(chosen.dns_servers, chosen.dns_timeout, chosen.dns_lifetime)
+
+
 @cache
 def _resolver(servers: str, timeout: float, lifetime: float) -> dns.resolver.Resolver:
+    return _made(servers, timeout, lifetime)
+
+
+def _made(servers: str, timeout: float, lifetime: float) -> dns.resolver.Resolver:
     import dns.nameserver
     import dns.resolver
 

@@ -5,19 +5,23 @@ registers them on the one :class:`App`. The order of a request's checks: path (4
 key (401), grant (403), body (413, 415, syntax), and then the view. ``App`` answers API Gateway
 REST events itself, because Chalice's handler has error bodies of its own and keeps the current
 request in an attribute that threads share; so no state is shared between two calls, and several
-threads may call one ``App``. HEAD is answered wherever GET is; API Gateway does not route it
-unless it is declared.
+threads may call one ``App``. HEAD is answered wherever GET is.
+
+API Gateway is given two resources that take every path and method, not one for each route: it would
+answer a method that a path does not have with 403, and HEAD as well, and it holds 300 resources.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import chalice
 
+from chalicelib.core import logs
 from chalicelib.core.errors import Forbidden, MethodNotAllowed, NotFound, ServiceError, TooLarge
 from chalicelib.core.reply import Reply, empty, ok, raw, redirect
 from chalicelib.core.request import Caller, Request
@@ -42,7 +46,7 @@ __all__ = [
 Authenticate = Callable[[Request], Caller]
 
 _log = logging.getLogger(__name__)
-_UNKNOWN_PATHS = "/{proxy+}"
+_ALL_PATHS = ("/", "/{proxy+}")
 _METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
 
 
@@ -61,7 +65,7 @@ class App(chalice.Chalice):
         self.route_table = RouteTable()
         self._authenticate = authenticate
         self._endpoints: dict[str, dict[str, _Endpoint]] = {}
-        self._send_unknown_paths_here()
+        self._have_everything_sent_here()
 
     def declared_routes(self) -> list[DeclaredRoute]:
         """List every method of every path with its grant, sorted."""
@@ -70,6 +74,10 @@ class App(chalice.Chalice):
             for path, methods in self._endpoints.items()
             for method, endpoint in methods.items()
         )
+
+    def view(self, method: str, path: str) -> View:
+        """Return the view of a declared route."""
+        return self._endpoints[path][method].view
 
     def register_middleware(self, func: Callable[..., Any], event_type: str = "all") -> None:
         """Register middleware for an event type other than HTTP, whose requests run none."""
@@ -80,10 +88,17 @@ class App(chalice.Chalice):
     def __call__(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         """Answer an API Gateway REST proxy event."""
         request_id = (event.get("requestContext") or {}).get("requestId") or "-"
+        with logs.bound(request_id=request_id, **logs.of_invocation(context)):
+            began = time.perf_counter()
+            response = self._response(event, request_id)
+            _log_answer(event, response["statusCode"], time.perf_counter() - began)
+            return response
+
+    def _response(self, event: Mapping[str, Any], request_id: str) -> dict[str, Any]:
         try:
             return self._reply(event).to_gateway(request_id)
         except Exception:
-            _log.exception("request %s failed", request_id, extra={"request_id": request_id})
+            _log.exception("request %s failed", request_id)
             return _fault(request_id).to_gateway(request_id)
 
     def _reply(self, event: Mapping[str, Any]) -> Reply:
@@ -94,6 +109,7 @@ class App(chalice.Chalice):
 
     def _answer(self, event: Mapping[str, Any]) -> Reply:
         route, parameters = self._locate(event)
+        logs.note(route=route)
         endpoint = _endpoint(self._endpoints[route], event["requestContext"]["httpMethod"])
         request = Request.from_event(event)
         if endpoint.grant != PUBLIC:
@@ -106,7 +122,6 @@ class App(chalice.Chalice):
         route = event["requestContext"].get("resourcePath")
         if route in self._endpoints:
             return route, event.get("pathParameters") or {}
-        # API Gateway found no resource; it does not see every spelling of a path that we take.
         match = self.route_table.match(event.get("path") or "")
         if match is None:
             raise NotFound
@@ -116,29 +131,31 @@ class App(chalice.Chalice):
         caller = self._authenticate(request)
         if grant != AUTHENTICATED and grant not in caller.grants:
             raise Forbidden
+        logs.note(account_id=caller.account_id, subaccount_id=caller.scope.part or None)
         return caller
 
     def _register_route(self, name: str, user_handler: View, kwargs: Any, **unused: Any) -> None:
         options = dict(kwargs["kwargs"])
         path, grant = kwargs["path"], options.pop("grant", "")
+        methods = options.pop("methods", ["GET"])
         if not is_grant(grant):
             raise ValueError(f"route {path} must declare its grant, not {grant!r}")
         if kwargs.get("url_prefix"):
             raise ValueError("a route carries its whole path: url_prefix is not used")
-        super()._register_route(
-            name, user_handler, {"path": path, "kwargs": dict(options)}, **unused
-        )
+        if options:
+            raise TypeError(f"route {path} has options of no meaning here: {', '.join(options)}")
         self.route_table.add(path)
-        for method in options.get("methods", ["GET"]):
-            self._endpoints.setdefault(path, {})[method] = _Endpoint(user_handler, grant)
+        endpoints = self._endpoints.setdefault(path, {})
+        for method in methods:
+            if method in endpoints:
+                raise ValueError(f"{method} {path} has two views")
+            endpoints[method] = _Endpoint(user_handler, grant)
 
-    def _send_unknown_paths_here(self) -> None:
-        # Without this resource API Gateway answers an unknown path itself, with 403.
-        super()._register_route(
-            "unknown_path",
-            _unknown_path,
-            {"path": _UNKNOWN_PATHS, "kwargs": {"methods": list(_METHODS)}},
-        )
+    def _have_everything_sent_here(self) -> None:
+        for path in _ALL_PATHS:
+            super()._register_route(
+                "any_path", _any_path, {"path": path, "kwargs": {"methods": list(_METHODS)}}
+            )
 
 
 def _endpoint(methods: Mapping[str, _Endpoint], method: str) -> _Endpoint:
@@ -152,10 +169,26 @@ def _allowed(methods: Iterable[str]) -> list[str]:
     return sorted({*methods, "HEAD"} if "GET" in methods else methods)
 
 
+def _log_answer(event: Mapping[str, Any], status: int, seconds: float) -> None:
+    logs.measured(
+        _log,
+        "answered",
+        {
+            "Requests": 1,
+            "Refusals": int(400 <= status < 500),
+            "Faults": int(status >= 500),
+            "RequestTime": round(seconds * 1000, 1),
+        },
+        dimensions={},
+        method=(event.get("requestContext") or {}).get("httpMethod"),
+        status=status,
+    )
+
+
 def _fault(request_id: str) -> Reply:
     text = f"the service failed to answer; quote id {request_id}"
     return Reply(500, {"errors": [{"message": "Internal error", "description": text}]})
 
 
-def _unknown_path() -> None:
-    """Stand for the paths that no route has; ``App`` answers them before any view is looked up."""
+def _any_path() -> None:
+    """Stand for every path; ``App`` answers before any view of Chalice's is looked up."""

@@ -9,14 +9,12 @@ only.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from chalicelib.core import clock
 from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.dynamo import Key as Key
 from chalicelib.core.settings import settings
-
-#: ``pk`` and ``sk`` of an item
-Key = tuple[str, str]
 
 _MOST_REMEMBERED = 10_000
 
@@ -47,6 +45,18 @@ def read(
 def read_one(key: Key) -> Item | None:
     """Return an item, or ``None``: that there is none is remembered too."""
     return read([], maybe=[key]).get(key)
+
+
+def not_remembered(keys: Iterable[Key]) -> list[Key]:
+    """Return those of the keys that would be read, for who reads them along with other things."""
+    wanted = list(keys)
+    held = _known(wanted, clock.now())
+    return [key for key in wanted if key not in held]
+
+
+def learn(keys: Iterable[Key], found: Mapping[Key, Item]) -> None:
+    """Remember what was just read of ``keys``, and also that there was nothing."""
+    _remember({key: found.get(key, {}) for key in keys}, clock.now())
 
 
 def forget(*keys: Key) -> None:

@@ -33,6 +33,10 @@ class Settings:
         "dev", "Name of the deployment; prefixes table and queue names", local="local"
     )
     log_level: str = _setting("INFO", "Lowest level that is logged")
+    log_format: str = _setting(
+        "text",
+        "`json`: one object a line, as the deployed functions log; `text`: as each process chooses",
+    )
     bucket: str = _setting("", "Name of the bucket for large bodies; empty: `postfinch-<stage>`")
     public_url: str = _setting(
         "http://localhost:8080", "Base of the URLs put into messages and links, without /api/v1"
@@ -55,7 +59,8 @@ class Settings:
     dns_lifetime: float = _setting(6.0, "How long an answer of the DNS is waited for in all")
     allow_private_addresses: bool = _setting(
         False,
-        "Whether hosts that callers name may have addresses that are not public",
+        "Whether hosts that callers name may have addresses that are not public; then names that "
+        "only this machine knows count as well",
         local=True,
     )
 
@@ -105,6 +110,16 @@ class Settings:
     tracking_patience: float = _setting(
         2.0, "How long the answer to a click or an open waits for its event to be queued"
     )
+    tracking_visits_per_minute: int = _setting(
+        600,
+        "Visits of one link of one message that a process answers in a minute, more get 403; "
+        "0: no limit",
+    )
+    providers_by_mx: bool = _setting(
+        False,
+        "Whether the mailbox provider of a recipient's own domain is told by its MX records, which "
+        "are looked up beside the work and remembered",
+    )
     geoip_database: str = _setting(
         "",
         "City database in MaxMind's format, read with the package `maxminddb`, that tells where "
@@ -143,13 +158,21 @@ class Settings:
     # SMTP relay
     relay_host: str = _setting("0.0.0.0", "Address that the relay binds", local="127.0.0.1")
     relay_ports: str = _setting("587,2525", "Ports that the relay binds, with commas between")
+    relay_inbound_ports: str = _setting(
+        "25",
+        "Ports on which the relay takes bounces, complaints and unsubscriptions, with commas "
+        "between; empty: none",
+    )
     relay_certificate: str = _setting(
         "", "PEM file with the relay's certificate; empty: one is made at first start"
     )
     relay_key: str = _setting("", "PEM file with the key of `RELAY_CERTIFICATE`")
     relay_tls_directory: str = _setting("tls", "Where the relay keeps a certificate it made itself")
+    relay_processes: int = _setting(
+        0, "Processes that share the relay's ports; 0: one for each processor core", local=1
+    )
     relay_drain: float = _setting(
-        30.0, "How long a stopping relay lets messages under way come to their end", local=3.0
+        30.0, "How long a stopping relay lets messages under way come to their end", local=2.0
     )
 
     # Accepting and generating
@@ -158,6 +181,12 @@ class Settings:
         4 * MIB, "Most bytes of finished messages in one unit (a larger message goes alone)"
     )
     max_message_bytes: int = _setting(20 * MIB, "Largest finished message")
+    redelivery_base: float = _setting(
+        30.0, "Delay before a queue message whose handling failed is shown again", local=1.0
+    )
+    redelivery_factor: float = _setting(
+        4.0, "Growth of that delay from one failure to the next", local=2.0
+    )
     queue_inline_bytes: int = _setting(
         180_000, "A queue message larger than this travels in the bucket instead"
     )
@@ -185,7 +214,10 @@ class Settings:
     smarthost_tls: str = _setting(
         "required", "STARTTLS to the smarthost: `required`, `opportunistic` or `off`", local="off"
     )
-    delivery_connections: int = _setting(8, "Connections that one delivery worker uses at a time")
+    delivery_connections: int = _setting(16, "Connections that one delivery worker uses at a time")
+    delivery_domain_connections: int = _setting(
+        8, "The same for the mail to one domain, so that a slow host cannot hold up the rest"
+    )
     delivery_journal: str = _setting(
         "",
         "Directory, shared by all delivery workers, for the record of each sent message; empty: "
@@ -212,16 +244,78 @@ class Settings:
     retry_cap: float = _setting(43_200.0, "Longest delay between two retries")
     retry_expiry: float = _setting(259_200.0, "Age at which a deferred message bounces (72 hours)")
 
+    # Seeding
+    seed_addresses: str = _setting(
+        "",
+        "Where copies of seeded campaigns go unless the operator has set addresses "
+        "(`python -m infrastructure.admin set-seeds`), with commas between",
+        local="seed-1@seeds.test,seed-2@seeds.test,seed-3@seeds.test,seed-4@seeds.test",
+    )
+
     # Events
     events_retention: int = _setting(864_000, "How long events are kept (10 days)")
     events_shards: int = _setting(
-        4, "Partitions over which the events of an account and hour are spread", local=1
+        2,
+        "Partitions over which the events of an account and day are spread; each takes a bulk send "
+        "of some 20,000 events a second, and each page of a search by time asks all of them",
+        local=1,
     )
     events_lag: float = _setting(
         60.0, "Default upper bound of an events search: this long ago", local=0.0
     )
+    hidden_campaigns: str = _setting(
+        "svc-performance-test-",
+        "Events of campaigns whose ids begin so are counted, and the events search does not find "
+        "them; empty: it finds all",
+    )
+    max_reply_bytes: int = _setting(
+        5 * MIB,
+        "Largest page of events; Lambda itself answers with no more than 6 MB",
+        local=50 * MIB,
+    )
+    metrics_retention: int = _setting(
+        16_070_400, "How long metrics are kept (186 days: six months, whichever they are)"
+    )
     messages_retention: int = _setting(
         5_184_000, "How long the state of a message is kept for engagement (60 days)"
+    )
+
+    # Webhooks
+    vendor_alias: bool = _setting(
+        False, "Whether webhooks spell payload keys, headers and links as the vendor does"
+    )
+    webhook_any_port: bool = _setting(
+        False, "Whether targets may have ports other than 80 and 443", local=True
+    )
+    webhook_start: float = _setting(
+        60.0, "A new webhook gets the events that happen this long after its creation", local=0.0
+    )
+    webhook_cache_seconds: float = _setting(
+        5.0,
+        "How long a process that records events trusts the webhooks it has looked up",
+        local=0.0,
+    )
+    webhook_window: float = _setting(
+        40.0, "How long events wait for others to make a batch with; whole seconds", local=0.5
+    )
+    webhook_timeout: float = _setting(10.0, "How long a target may take to answer")
+    webhook_retry_base: float = _setting(
+        14.0, "Delay before a failed batch is first tried again; it doubles each time", local=1.0
+    )
+    webhook_retry_expiry: float = _setting(
+        28_800.0, "Age at which a batch that was not delivered is discarded (8 hours)"
+    )
+    webhook_pause: float = _setting(
+        120.0, "Longest time that a target which does not answer is left alone", local=2.0
+    )
+    webhook_batch_retention: int = _setting(
+        86_400, "How long a batch and its status are kept (24 hours)"
+    )
+    webhook_note_interval: float = _setting(
+        60.0, "How often a webhook's last success or failure is written at most", local=1.0
+    )
+    webhook_secret_overlap: float = _setting(
+        86_400.0, "How long a replaced signing secret stays in use beside the new one (24 hours)"
     )
 
     def table(self, name: str) -> str:

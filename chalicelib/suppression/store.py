@@ -7,12 +7,15 @@ given in any case.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
+from chalicelib.core.dynamo import Item
 from chalicelib.core.errors import NotFound
+from chalicelib.core.reading import Read
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.suppression import removal, writing
-from chalicelib.suppression.items import read, read_recipient, slot_key, table, to_entry
+from chalicelib.suppression import items, removal, writing
+from chalicelib.suppression.items import Key, read_recipient, slot_key, to_entry
 from chalicelib.suppression.model import (
     COMPLIANCE,
     LONGEST_DESCRIPTION,
@@ -28,6 +31,27 @@ from chalicelib.suppression.slots import lists_of
 _LONGEST_OWN = LONGEST_DESCRIPTION // 4  # characters, none of which has more than four bytes
 
 
+class Recipient(NamedTuple):
+    """Somebody whom one sender writes to: ``subaccount_id`` is ``None`` for the primary account."""
+
+    account_id: int
+    subaccount_id: int | None
+    address: str
+
+
+def blocking_keys(
+    account_id: int, subaccount_id: int | None, recipients: Iterable[str], *, transactional: bool
+) -> list[Key]:
+    """Return the keys that :func:`blocking` asks about each of the recipients."""
+    kind = TRANSACTIONAL if transactional else NON_TRANSACTIONAL
+    return [slot_key(account_id, subaccount_id, each.lower(), kind) for each in recipients]
+
+
+def read_eventually(keys: Iterable[Key]) -> Mapping[Key, Item]:
+    """Read items as they were a moment ago: half as dear, and early enough to hold mail back."""
+    return items.read(set(keys), consistent=False)
+
+
 def blocking(
     account_id: int,
     subaccount_id: int | None,
@@ -35,30 +59,40 @@ def blocking(
     *,
     transactional: bool,
     list_id: str | None = None,
+    read: Read = read_eventually,
 ) -> dict[str, Entry]:
     """Return the entry that forbids a message of this kind, for each recipient who has one.
 
     ``list_id`` is the mailing list that the message belongs to. Takes one request for 100
     recipients, and one more if entries for that mailing list are among the answers.
     """
-    kind = TRANSACTIONAL if transactional else NON_TRANSACTIONAL
-    places = {each: slot_key(account_id, subaccount_id, each.lower(), kind) for each in recipients}
-    items = read(set(places.values()), consistent=False)
+    slots = blocking_keys(account_id, subaccount_id, recipients, transactional=transactional)
+    answers = read(slots)
     specific = (list_id or "").lower()
     rows = {
         slot: (slot[0], slot[1] + specific)
-        for slot, item in items.items()
+        for slot, item in answers.items()
         if "source" not in item and specific in lists_of(item)
     }
-    items |= read(rows.values(), consistent=False)
-    found = {each: to_entry(items.get(rows.get(slot, slot))) for each, slot in places.items()}
+    known = {**answers, **(read(rows.values()) if rows else {})}
+    places = dict(zip(recipients, slots, strict=True))
+    found = {each: to_entry(known.get(rows.get(slot, slot))) for each, slot in places.items()}
     return {recipient: entry for recipient, entry in found.items() if entry}
 
 
-def suppresses_opens(account_id: int, subaccount_id: int | None, recipient: str) -> bool:
-    """Tell whether no open events may be made of what this recipient opens."""
-    key = slot_key(account_id, subaccount_id, recipient.lower(), OPEN_TRACKING)
-    return table.get(*key, consistent=False) is not None
+def opens_key(recipient: Recipient) -> Key:
+    """Return the key that :func:`suppressing_opens` asks about."""
+    account_id, subaccount_id, address = recipient
+    return slot_key(account_id, subaccount_id, address.lower(), OPEN_TRACKING)
+
+
+def suppressing_opens(
+    recipients: Iterable[Recipient], read: Read = read_eventually
+) -> set[Recipient]:
+    """Return those of whose opens no events may be made: a request for 100 of any accounts."""
+    slots = {each: opens_key(each) for each in recipients}
+    found = read(slots.values()) if slots else {}
+    return {each for each, slot in slots.items() if slot in found}
 
 
 def of_recipient(scope: Scope, recipient: str) -> list[Entry]:

@@ -11,12 +11,19 @@ grammar, `scanner` the rules for blanks, `links` and `escaping` what printing do
 `macros` content from elsewhere, `budget` the limits.
 """
 
-from .budget import Budget
-from .compiled import CompiledPart, compile_part, compile_snippet, syntax_errors
-from .context import SnippetSource
-from .data import merge_data, reserved_keys
-from .errors import TemplateError, TemplateRenderError, TemplateSyntaxError
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .parts import AMP_HTML, HTML, TEXT, Part, header
+
+if TYPE_CHECKING:
+    from .budget import Budget
+    from .compiled import CompiledPart, compile_part, compile_snippet, syntax_errors
+    from .context import SnippetSource
+    from .data import merge_data, reserved_keys
+    from .errors import TemplateError, TemplateRenderError, TemplateSyntaxError
 
 __all__ = [
     "AMP_HTML",
@@ -36,3 +43,24 @@ __all__ = [
     "reserved_keys",
     "syntax_errors",
 ]
+
+# Jinja2 takes a tenth of a function's cold start, and most calls render nothing.
+_MODULES = {
+    "Budget": "budget",
+    "CompiledPart": "compiled",
+    "SnippetSource": "context",
+    "TemplateError": "errors",
+    "TemplateRenderError": "errors",
+    "TemplateSyntaxError": "errors",
+    "compile_part": "compiled",
+    "compile_snippet": "compiled",
+    "merge_data": "data",
+    "reserved_keys": "data",
+    "syntax_errors": "compiled",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -49,6 +50,8 @@ def ministack_environment(data: Path) -> dict[str, str]:
         "S3_PERSIST": "1",
         "S3_DATA_DIR": str(data / "objects"),
         "DOCKER_HOST": "unix:///nonexistent",
+        # Unpacked archives of deployed functions, which it does not always remove
+        "TMPDIR": str(data / "tmp"),
     }
 
 
@@ -148,6 +151,8 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     lock = lock_data(given.data)
     os.environ.update(ministack_environment(given.data))
+    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
+    Path(os.environ["TMPDIR"]).mkdir()
     os.environ.pop("MINISTACK_HOST", None)
     asyncio.run(serve(given.port, given.data, lock))
     # Threads of MiniStack that are still busy have nothing left to say.

@@ -1,14 +1,15 @@
 """Counts what the local cloud is asked, for benchmarks and for tests of cost.
 
 ``GET /_postfinch/counts`` answers ``{"requests": {"DynamoDB.PutItem": 3, ...}, "write_units": 4.5,
-"read_units": 1.0}``. Requests are counted as they are served. Capacity is what DynamoDB itself
-reports, so each of its requests is made to ask for that report.
+"read_units": 1.0, "latest": ["DynamoDB.PutItem", ...]}``, the latest being the last 500 in order.
+Requests are counted as they are served. Capacity is what DynamoDB itself reports, so each of its
+requests is made to ask for that report.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Counting:
     def __init__(self, application: AsgiApplication) -> None:
         self._application = application
         self._requests: Counter[str] = Counter()
+        self._latest: deque[str] = deque(maxlen=500)
         self._units = {"write": 0.0, "read": 0.0}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,6 +43,7 @@ class Counting:
             "requests": dict(self._requests),
             "write_units": self._units["write"],
             "read_units": self._units["read"],
+            "latest": list(self._latest),
         }
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": json.dumps(found).encode()})
@@ -48,6 +51,7 @@ class Counting:
     async def _count(self, scope: Scope, receive: Receive, send: Send) -> None:
         name = operation(scope)
         self._requests[name] += 1
+        self._latest.append(name)
         service, _, action = name.partition(".")
         if service != "DynamoDB" or action not in _WRITES + _READS:
             await self._application(scope, receive, send)

@@ -98,6 +98,7 @@ class LocalConfig:
             "SMARTHOST": f"{_LOOPBACK}:{self.ports.sink}",
             "DELIVERY_JOURNAL": str(self.data_dir / "journal"),
             "RELAY_PORTS": str(self.smtp_port),
+            "RELAY_INBOUND_PORTS": str(self.ports.inbound),
             "RELAY_TLS_DIRECTORY": str(self.data_dir / "tls"),
         }
         if "SMARTHOST" in self.given or "TRANSPORT" in self.given:

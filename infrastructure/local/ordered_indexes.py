@@ -1,16 +1,16 @@
-"""Queries of the local cloud's indexes that cost what they return, as they do in DynamoDB.
+"""Queries of the local cloud that cost what they return, as they do in DynamoDB.
 
-MiniStack sorts the whole partition of an index for each query and tests each item in it: a page of
-a partition with 50,000 items takes two seconds. Here each partition is kept in order, and a query
-is handed only those items that it asks for; MiniStack then answers it as before. It serves queries
-for a whole partition or for a range (``BETWEEN``) of text keys; any other goes the old way.
+MiniStack sorts the whole partition of a table or index for each query and tests each item in it: a
+page of a partition with 50,000 items takes two seconds. Here each partition is kept in order, and a
+query is handed only those items that it asks for; MiniStack then answers it as before. It serves
+queries for a whole partition or for a range (``BETWEEN``) of text keys; any other goes the old way.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ministack.services import dynamodb
@@ -21,6 +21,8 @@ Place = tuple[tuple[Any, ...], BaseKey]
 
 # More than MiniStack reads for one page, which ends at 1 MB, keys included
 _MOST_IN_A_PAGE = 20_000
+# Partitions of a table, of which there may be very many, are kept in order from this size on
+_SMALL = 50
 _HIGHEST = "\U0010ffff"
 _CONDITION = re.compile(
     r"\s*(#?\w+)\s*=\s*(:\w+)(?:\s+AND\s+(#?\w+)\s+BETWEEN\s+(:\w+)\s+AND\s+(:\w+))?\s*"
@@ -54,12 +56,34 @@ class Partition(dict[BaseKey, tuple[Any, ...]]):
 
 
 class _Asked(NamedTuple):
-    """A query that is being answered: which items of which partition it asks for."""
+    """A query that is being answered: which items of which partition it asks for.
 
+    ``index_name`` is empty for a partition of the table itself.
+    """
+
+    table: Json
     index_name: str
     partition: Any
     keys: list[BaseKey]
     start_key: Json | None
+
+
+class _Tables:
+    """MiniStack's tables, with one of them holding only the items that a query asks for."""
+
+    def __init__(self, tables: Any, asked: _Asked) -> None:
+        self._tables = tables
+        bucket = asked.table["items"].get(asked.partition, {})
+        found = {sk: bucket[sk] for _, sk in asked.keys if sk in bucket}
+        self._narrowed = {**asked.table, "items": {asked.partition: found}}
+        self._name = asked.table["TableName"]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a table."""
+        return self._narrowed if name == self._name else self._tables.get(name, default)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tables, name)
 
 
 class OrderedIndexes:
@@ -78,10 +102,14 @@ class OrderedIndexes:
         dynamodb._index_item = _index_item
 
     def _answer(self, data: Json) -> Any:
-        self._asked = _asked(data)
+        asked = self._asked = _asked(data)
+        tables = dynamodb._tables
         try:
+            if asked and not asked.index_name:
+                dynamodb._tables = _Tables(tables, asked)
             return self._query(data)
         finally:
+            dynamodb._tables = tables
             self._asked = None
 
     def _members(self, table: Json) -> Any:
@@ -100,11 +128,14 @@ class OrderedIndexes:
 def _asked(data: Json) -> _Asked | None:
     """Return what a query asks for, or ``None`` if it is not one of those served here."""
     table = dynamodb._tables.get(dynamodb._normalize_table_name(data.get("TableName")))
-    index = dynamodb._index_def(table, data.get("IndexName")) if table else None
     condition = _CONDITION.fullmatch(data.get("KeyConditionExpression") or "")
-    if not index or not condition:
+    if not table or not condition:
         return None
-    hashes, ranges = dynamodb._index_key_lists(index)
+    index_name = data.get("IndexName") or ""
+    keys_of = {name: (hashes, ranges) for name, hashes, ranges in _schemas(table)}
+    if index_name not in keys_of:
+        return None
+    hashes, ranges = keys_of[index_name]
     names, values = (
         data.get("ExpressionAttributeNames", {}),
         data.get("ExpressionAttributeValues", {}),
@@ -119,9 +150,28 @@ def _asked(data: Json) -> _Asked | None:
         or not is_text
     ):
         return None
-    partition = _all_members(table)[index["IndexName"]].get(texts[0], Partition())
+    partition = _partition(table, index_name, texts[0])
     keys = _chosen(partition.ordered(), texts[1:], data, _order_of(table, ranges))
-    return _Asked(index["IndexName"], texts[0], keys, data.get("ExclusiveStartKey"))
+    return _Asked(table, index_name, texts[0], keys, data.get("ExclusiveStartKey"))
+
+
+def _partition(table: Json, index_name: str, value: Any) -> Partition:
+    partitions = _all_members(table)[index_name]
+    if index_name or value in partitions:
+        return partitions.get(value, Partition())
+    bucket, partition = table["items"].get(value, {}), Partition()
+    order = _order_of(table, [table["sk_name"]])
+    for sk, item in bucket.items():
+        partition.add((value, sk), order(item))
+    if len(bucket) > _SMALL:
+        partitions[value] = partition
+    return partition
+
+
+def _schemas(table: Json) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield the name and the keys of each index, and of the table itself under no name."""
+    yield "", [table["pk_name"]], [table["sk_name"]] if table["sk_name"] else []
+    yield from dynamodb._index_key_schemas(table)
 
 
 def _chosen(
@@ -159,9 +209,9 @@ def _order_of(table: Json, ranges: list[str]) -> Callable[[Json], tuple[Any, ...
 def _all_members(table: Json) -> dict[str, dict[Any, Partition]]:
     members = table.get(dynamodb._INDEX_MEMBERS)
     if members is None:
-        members = {name: {} for name, _, _ in dynamodb._index_key_schemas(table)}
+        members = {name: {} for name, _, _ in _schemas(table)}
         table[dynamodb._INDEX_MEMBERS] = members
-        for base_pk, bucket in table["items"].items():
+        for base_pk, bucket in table["items"].items() if len(members) > 1 else ():
             for base_sk, item in bucket.items():
                 _index_item(table, base_pk, base_sk, item, True)
     return members
@@ -171,12 +221,12 @@ def _index_item(table: Json, base_pk: Any, base_sk: Any, item: Json, add: bool) 
     members = table.get(dynamodb._INDEX_MEMBERS)
     if members is None:
         return
-    for name, hashes, ranges in dynamodb._index_key_schemas(table):
+    for name, hashes, ranges in _schemas(table):
         if name not in members:
             table.pop(dynamodb._INDEX_MEMBERS, None)
             return
         value = dynamodb._index_partition(item, hashes, ranges)
-        if value is None:
+        if value is None or (not name and value not in members[name]):
             continue
         if add:
             partition = members[name].setdefault(value, Partition())

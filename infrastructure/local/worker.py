@@ -39,9 +39,12 @@ Json = dict[str, Any]
 Handler = Callable[[Json, Any], Json]
 
 # Messages to a call: chunks and units of delivery are large, and both workers should get some.
-BATCH_SIZES = {"generation": 1, "delivery": 4, "events": 10}
-# A slow mail host holds up the thread that it answers, and no other.
-THREADS = {"generation": 4, "delivery": 3}
+BATCH_SIZES = {"generation": 1, "delivery": 4, "events": 10, "ingest": 1}
+# A slow mail host or webhook target holds up the thread that it answers, and no other.
+THREADS = {"generation": 4, "delivery": 3, "webhook-batches": 4}
+# Messages to a call of a queue with a batching window; SQS hands out ten at a time.
+MOST_GATHERED = 200
+RECEIVE_BATCH = 10
 LONG_POLL = 20
 VISIBILITY = 12
 HEARTBEAT = 4.0
@@ -83,6 +86,7 @@ class Consumer:
         self._receiver = receiver
         self._client: Any = aws.sqs()
         self._batch_size = BATCH_SIZES.get(queue, 10)
+        self._window = batching_window(queue)
         self._url = ""
         self._working = threading.Lock()
 
@@ -110,28 +114,41 @@ class Consumer:
         if not self._url:
             name = settings().queue(self._queue)
             self._url = self._receiver.get_queue_url(QueueName=name)["QueueUrl"]
-        messages = self._receiver.receive_message(
+        messages = self._received(self._batch_size, LONG_POLL)
+        if messages:
+            with self._working:
+                self._consume([*messages, *self._later(messages)])
+
+    def _received(self, most: int, wait: int) -> list[Json]:
+        return self._receiver.receive_message(
             QueueUrl=self._url,
-            MaxNumberOfMessages=self._batch_size,
-            WaitTimeSeconds=LONG_POLL,
+            MaxNumberOfMessages=most,
+            WaitTimeSeconds=wait,
             VisibilityTimeout=VISIBILITY,
             MessageSystemAttributeNames=["All"],
             MessageAttributeNames=["All"],
         ).get("Messages", [])
-        if messages:
-            with self._working:
-                self._consume(messages)
+
+    def _later(self, messages: Sequence[Json]) -> list[Json]:
+        """Return what arrives within the batching window that ``messages`` open."""
+        later: list[Json] = []
+        if self._window:
+            with self._kept_hidden(messages):
+                time.sleep(self._window)
+            while len(later) < MOST_GATHERED and (more := self._received(RECEIVE_BATCH, 0)):
+                later += more
+        return later
 
     def _consume(self, messages: Sequence[Json]) -> None:
         with self._kept_hidden(messages):
             failed = self._failures(messages)
         done = [message for message in messages if message["MessageId"] not in failed]
-        if done:
+        for some in _tens(done):
             self._client.delete_message_batch(
                 QueueUrl=self._url,
                 Entries=[
                     {"Id": str(i), "ReceiptHandle": message["ReceiptHandle"]}
-                    for i, message in enumerate(done)
+                    for i, message in enumerate(some)
                 ],
             )
         for message in messages:
@@ -169,17 +186,18 @@ class Consumer:
             heartbeat.join()
 
     def _show_again(self, messages: Sequence[Json], seconds: int) -> None:
-        self._client.change_message_visibility_batch(
-            QueueUrl=self._url,
-            Entries=[
-                {
-                    "Id": str(i),
-                    "ReceiptHandle": message["ReceiptHandle"],
-                    "VisibilityTimeout": seconds,
-                }
-                for i, message in enumerate(messages)
-            ],
-        )
+        for some in _tens(messages):
+            self._client.change_message_visibility_batch(
+                QueueUrl=self._url,
+                Entries=[
+                    {
+                        "Id": str(i),
+                        "ReceiptHandle": message["ReceiptHandle"],
+                        "VisibilityTimeout": seconds,
+                    }
+                    for i, message in enumerate(some)
+                ],
+            )
 
 
 class Clockwork:
@@ -206,6 +224,16 @@ class Clockwork:
                     self._function(scheduled_event(self._name), Context(self._name))
                 except Exception:
                     log.exception("%s failed; it is called again", self._name)
+
+
+def batching_window(queue: str) -> float:
+    """Return the seconds that a queue's consumer waits for more messages, as ``app.py`` says."""
+    return settings().webhook_window if queue == "webhook-events" else 0.0
+
+
+def _tens(messages: Sequence[Json]) -> Iterator[Sequence[Json]]:
+    """Yield as many messages at a time as one request to SQS takes."""
+    return (messages[i : i + RECEIVE_BATCH] for i in range(0, len(messages), RECEIVE_BATCH))
 
 
 def scheduled_event(name: str) -> Json:

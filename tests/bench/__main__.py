@@ -13,8 +13,10 @@ def main() -> None:
     """Run ``python -m tests.bench [name ...]``."""
     found = [m.name for m in pkgutil.iter_modules(tests.bench.__path__) if m.name[0] != "_"]
     for name in sys.argv[1:] or found:
-        print(f"\n== {name}", flush=True)
-        importlib.import_module(f"tests.bench.{name}").main()
+        module = importlib.import_module(f"tests.bench.{name}")
+        if hasattr(module, "main"):  # the others are what benchmarks share
+            print(f"\n== {name}", flush=True)
+            module.main()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,14 @@ def eventually(question: Callable[[], Any], seconds: float = 20.0) -> Any:
         time.sleep(0.05)
 
 
+def _runs(process: psutil.Process, module: str) -> bool:
+    """Tell whether a process runs a module; one that has just ended does not."""
+    try:
+        return module in process.cmdline()
+    except psutil.NoSuchProcess:
+        return False
+
+
 def _at_least(count: int, found: list[Any]) -> list[Any]:
     return found if len(found) >= count else []
 
@@ -67,6 +75,7 @@ class CloudCounts:
 
     by_operation: dict[str, int]
     write_units: float
+    latest: list[str] = field(default_factory=list)
 
     @property
     def requests(self) -> int:
@@ -88,6 +97,7 @@ class CloudCounts:
         return CloudCounts(
             {name: count for name, count in difference.items() if count},
             self.write_units - earlier.write_units,
+            self.latest[-sum(self.by_operation.values()) + sum(earlier.by_operation.values()) :],
         )
 
 
@@ -166,7 +176,7 @@ class Service:
         port = json.loads((self.data_dir / "ports.json").read_text())["cloud"]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/_postfinch/counts") as answer:
             found = json.loads(answer.read())
-        return CloudCounts(found["requests"], found["write_units"])
+        return CloudCounts(found["requests"], found["write_units"], found["latest"])
 
     def mailbox_count(self) -> int:
         """Return how many messages the sink holds."""
@@ -174,7 +184,7 @@ class Service:
 
     def workers(self) -> list[psutil.Process]:
         """Return the worker processes."""
-        return [p for p in self.family() if "infrastructure.local.worker" in p.cmdline()]
+        return [each for each in self.family() if _runs(each, "infrastructure.local.worker")]
 
     def request(
         self,

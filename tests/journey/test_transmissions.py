@@ -229,7 +229,11 @@ def test_a_cancelled_campaign_bounces_each_recipient(service: Service) -> None:
 
 
 @pytest.mark.spec("8-t4")
-@pytest.mark.parametrize("when", ["tomorrow", "2026-01-01", "2026-01-01T00:00:00", at(4 * 86_400)])
+@pytest.mark.parametrize(
+    "when",
+    ["tomorrow", "2026-01-01", "2026-01-01T00:00:00", at(4 * 86_400)],
+    ids=["word", "date", "no-offset", "too-far"],
+)
 def test_a_start_time_that_cannot_be_is_refused(service: Service, when: str) -> None:
     answer = post(service, to("x@inbox.test"), options={"start_time": when})
     assert code(answer) == (422, "1300")

@@ -11,12 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from chalicelib.core import clock
+from chalicelib.core import clock, dynamo
 from chalicelib.events import store as events
 from chalicelib.events.model import Sender, make, recipient_fields
+from chalicelib.metrics import pending
+from chalicelib.metrics.delta import Delta
+from chalicelib.metrics.fold import fold_pending
+from chalicelib.seeding import counters as seeding
+from chalicelib.seeding.model import Campaign
 from chalicelib.sending_domains import store as domains
+from chalicelib.webhooks import batches
+from chalicelib.webhooks import store as webhooks
+from chalicelib.webhooks.batches import Batch
+from chalicelib.webhooks.credentials import Credentials, seal
+from chalicelib.webhooks.model import Webhook
 from tests.unit.calling import Client
 from tests.unit.people import transmission
+
+#: A target that is refused before anything is posted
+UNREACHABLE = "https://127.0.0.1/"
 
 #: What a route goes by: the scope of the request, the account, or the key
 Reach = Literal["scope", "account", "key"]
@@ -177,7 +190,47 @@ def _event(owner: Owner) -> None:
     sender = Sender(owner.account, owner.subaccount, "191930000000000001", "rest")
     about = recipient_fields(f"{owner.tag}@inbox.test", metadata={}, tags=[])
     base = sender.fields() | about | {"message_id": owner.tag, "subject": owner.mark}
-    events.put_all([make("delivery", base, clock.now_ms() - 5000)])
+    told = make("delivery", base, clock.now_ms() - 5000)
+    shared = ("customer_id", "subaccount_id", "timestamp")
+    outcome = {name: told[name] for name in shared if name in told}
+    own = {"type": "success", "event_id": f"9{told['event_id'][1:]}", "batch_id": owner.mark}
+    events.put_all([told, outcome | own])
+
+
+def _webhook(owner: Owner) -> None:
+    name = f"w-{owner.tag}"
+    webhooks.create(
+        Webhook(
+            name,
+            owner.account,
+            owner.mark,
+            UNREACHABLE,
+            ("delivery",),
+            clock.now_ms(),
+            source=owner.subaccount or 0,
+            sealed=seal(Credentials(auth_token=owner.mark), name),
+        )
+    )
+    batches.record(Batch(name, f"b-{owner.tag}", 1, clock.now_ms()), b"[]")
+    owner.things |= {"webhook_id": name, "batch_id": f"b-{owner.tag}"}
+
+
+def _counts(owner: Owner) -> None:
+    mark = owner.mark
+    sender = Sender(owner.account, owner.subaccount, "191930000000000001", "rest", mark, mark)
+    base = sender.fields() | recipient_fields(f"a@{owner.tag}.test", metadata={}, tags=[])
+    base |= {"message_id": owner.tag, "reason": mark, "target_link_name": mark, "subject": mark}
+    counted = Delta()
+    for kind in ("injection", "delivery", "bounce", "delay", "policy_rejection", "click"):
+        counted.add(make(kind, base, clock.now_ms() - 5000))
+    counted.add(make("inbox_seed", base, clock.now_ms()))
+    dynamo.transact(pending.additions(owner.account, counted))
+    fold_pending()
+
+
+def _seeded_campaign(owner: Owner) -> None:
+    campaign = Campaign(owner.subaccount, owner.mark, f"{owner.tag}.test")
+    seeding.add(owner.account, campaign, 1, 5, clock.now_ms())
 
 
 SEEDS = [
@@ -192,6 +245,7 @@ SEEDS = [
     _ip_pool,
     _ab_tests,
     _event,
+    _webhook,
 ]
 
 _DKIM_KEY = {"key_id": "dkim_key"}
@@ -200,8 +254,32 @@ _NAMED = {"name": "taken over"}
 _DRAFT = {"test_id": "draft"}
 _AB_TEST = {"test_id": "ab_test"}
 _SUBACCOUNT = {"name": "taken over", "status": "terminated"}
+_VALUES = "campaigns templates domains sending-domains ip-pools sending-ips mailbox-providers"
+_VALUES += " mailbox-provider-regions subject-campaigns"
+_REPORTS = {
+    "count_targeted": " /domain /campaign /template /sending-ip /ip-pool /sending-domain"
+    " /subaccount /mailbox-provider /mailbox-provider-region /subject-campaign /watched-domain"
+    " /time-series /rejection-reason /rejection-reason/domain /delay-reason /delay-reason/domain"
+    " /query-filters-schema",
+    "count_bounce": "/bounce-reason /bounce-reason/domain /bounce-classification",
+    "count_clicked": "/link-name",
+    "count_delivered": "/attempt",
+}
+_SINCE = "?from=2020-01-01T00:00"
 
 CASES: dict[tuple[str, str], Case] = {
+    ("GET", "/api/v1/metrics"): Case(reach="account"),
+    **{
+        ("GET", f"/api/v1/metrics/{name}"): Case(reach="account", query=_SINCE)
+        for name in _VALUES.split()
+    },
+    **{
+        ("GET", f"/api/v1/metrics/deliverability{path}"): Case(
+            reach="key", query=f"{_SINCE}&metrics={metric}"
+        )
+        for metric, paths in _REPORTS.items()
+        for path in paths.split(" ")
+    },
     ("GET", "/api/v1/account"): Case(reach="account"),
     ("PUT", "/api/v1/account"): Case({"company_name": "taken over"}, reach="account"),
     ("GET", "/api/v1/usage"): Case(reach="account"),
@@ -217,9 +295,30 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/subaccounts/{subaccount_id}"): Case(reach="account"),
     ("PUT", "/api/v1/subaccounts/{subaccount_id}"): Case(_SUBACCOUNT, reach="account"),
     ("GET", "/api/v1/events/message"): Case(reach="key"),
+    ("GET", "/api/v1/events/ingest"): Case(reach="key"),
+    ("POST", "/api/v1/ingest/events"): Case({"type": "delivery"}, primary_only=True),
     ("POST", "/api/v1/transmissions"): Case(
         lambda owner: transmission(f"me@{owner.things['domain']}"), always_refused=True
     ),
+    ("GET", "/api/v1/webhooks"): Case(),
+    ("POST", "/api/v1/webhooks"): Case(
+        {"name": "new", "target": UNREACHABLE, "events": ["delivery"]}
+    ),
+    ("GET", "/api/v1/webhooks/{webhook_id}"): Case(),
+    ("PUT", "/api/v1/webhooks/{webhook_id}"): Case({"name": "taken over"}),
+    ("DELETE", "/api/v1/webhooks/{webhook_id}"): Case(),
+    ("POST", "/api/v1/webhooks/{webhook_id}/validate"): Case(),
+    ("GET", "/api/v1/webhooks/{webhook_id}/batch-status"): Case(),
+    ("POST", "/api/v1/webhooks/{webhook_id}/signing-secret"): Case(),
+    ("DELETE", "/api/v1/webhooks/{webhook_id}/signing-secret"): Case(),
+    ("POST", "/api/v1/webhooks/{webhook_id}/batches/{batch_id}/redeliver"): Case(),
+    ("GET", "/api/v1/seeds"): Case(reach="account"),
+    ("GET", "/api/v1/inline-seeds/config"): Case(reach="account"),
+    ("POST", "/api/v1/inline-seeds/config"): Case({"match": ["taken over"]}, reach="account"),
+    ("PUT", "/api/v1/inline-seeds/config"): Case({"exclude": ["taken over"]}, reach="account"),
+    ("GET", "/api/v1/inline-seeds/status"): Case(),
+    ("GET", "/api/v1/inline-seeds/options"): Case(),
+    ("PUT", "/api/v1/inline-seeds/options"): Case({"enabled": True}),
     ("GET", "/api/v1/transmissions"): Case(),
     ("GET", "/api/v1/transmissions/{transmission_id}"): Case(),
     ("DELETE", "/api/v1/transmissions/{transmission_id}"): Case(),

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
 from chalicelib.delivery.journal import FileJournal
+from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.worker import deliver_batch
 from chalicelib.events import store as events
 from chalicelib.events.store import Window
@@ -218,8 +218,8 @@ def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     settings.cache_clear()
     # A waiting message is seen at once: the worker sends it on until its time has come
     monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
-    one_thread = ThreadPoolExecutor(1)
-    monkeypatch.setattr(attempts, "_pool", lambda: one_thread)
+    one = Lanes(1, 1)
+    monkeypatch.setattr(attempts, "_lanes", lambda: one)
     process, host, time = Process(), MailHost().install(monkeypatch), Time()
     with clock.use(time):
         make_sender()

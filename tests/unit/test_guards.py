@@ -50,13 +50,16 @@ BANDS = {
             "delivery",
             "generation",
             "inbound",
+            "ingest",
             "recording",
+            "seed_sending",
             "tracking",
             "transmissions",
             "webhook_dispatch",
         ],
         2,
     ),
+    "openapi": EDGE,
 }
 
 
@@ -263,6 +266,11 @@ def test_every_setting_is_used() -> None:
     for setting in fields(Settings):
         attribute = re.compile(rf"\.{setting.name}\b")
         assert attribute.search(code) or f"self.{setting.name}" in used, setting.name
+
+
+def test_every_statement_of_the_specification_is_cited() -> None:
+    cited = {name for name, _ in citations()}
+    assert [name for name in statements() if name not in cited] == []
 
 
 def test_every_citation_names_a_statement_of_the_specification() -> None:

@@ -53,6 +53,14 @@ def test_options_are_the_accounts_own_over_the_services() -> None:
     assert DEFAULT_OPTIONS["smtp_tracking_default"] is False
 
 
+def test_mail_over_smtp_is_tracked_for_enterprise_accounts_unless_they_chose_not_to() -> None:
+    enterprise = account(service_level="enterprise")
+    assert enterprise.option("smtp_tracking_default") is True
+    assert enterprise.as_json()["options"]["smtp_tracking_default"] is True
+    chosen = account(service_level="enterprise", options={"smtp_tracking_default": False})
+    assert chosen.option("smtp_tracking_default") is False
+
+
 @pytest.mark.spec("2.7-t13")
 def test_support_tells_of_phone_and_online() -> None:
     assert set(account().as_json()["support"]) == {"phone", "online"}

@@ -210,6 +210,7 @@ def test_a_body_of_the_wrong_media_type_is_415() -> None:
     assert json_body(response)["errors"][0]["code"] == "1700"
 
 
+@pytest.mark.spec("1-r4")
 def test_a_refusal_from_a_view_keeps_its_status_body_and_headers() -> None:
     response = call("DELETE", "/api/v1/limit")
     assert (response["statusCode"], response["headers"]["X-Note"]) == (420, "a")
@@ -352,3 +353,16 @@ def test_options_that_would_have_no_effect_are_refused() -> None:
 def test_a_view_can_be_called_as_a_plain_function() -> None:
     request = Request(authenticated=_KEYS["viewer"])
     assert show_template(request, template_id="x").body == {"results": "x"}
+
+
+def test_the_line_of_a_request_names_its_route_and_its_caller_and_not_its_path(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.INFO):
+        call("GET", "/api/v1/templates/ann%40example.test", key="viewer")
+        call("GET", "/api/v1/nothing/ann%40example.test", key="viewer")
+    found, missing = [record.fields for record in caplog.records if hasattr(record, "fields")]
+    assert (found["method"], found["status"], found["Refusals"]) == ("GET", 200, 0)
+    assert (missing["status"], missing["Refusals"]) == (404, 1)
+    assert found["RequestTime"] >= 0
+    assert "ann" not in caplog.text

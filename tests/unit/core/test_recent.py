@@ -35,6 +35,19 @@ def operations(*reads: object) -> list[str]:
     return [request.operation for request in made]
 
 
+def test_what_was_read_elsewhere_can_be_learnt(time: Time) -> None:
+    missing = ("nothing", "1")
+    assert recent.not_remembered([A, missing]) == [A, missing]
+    recent.learn([A, missing], {A: {"pk": "a", "sk": "1", "n": 7}})
+    assert recent.not_remembered([A, missing, B]) == [B]
+    with aws_requests() as made:
+        assert recent.read([A], maybe=[missing])[A]["n"] == 7
+        assert recent.read_one(missing) is None
+    assert made == []
+    time.now += settings().key_cache_seconds
+    assert recent.not_remembered([A, missing]) == [A, missing]
+
+
 def test_what_is_not_known_is_read_in_one_request(time: Time) -> None:
     assert operations([A]) == ["GetItem"]
     assert operations([A, B, C]) == ["BatchGetItem"]

@@ -7,12 +7,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
 from chalicelib.core import web_fetch
 from chalicelib.core.settings import settings
 from chalicelib.core.web_fetch import Fetched, FetchFailed
+from tests.http_target import Reply, serving
+from tests.unit.core.certificates import Authority
 from tests.unit.zones import Zone, served_zone
 
 Answer = Callable[[socket.socket, bytes], None]
@@ -134,7 +137,143 @@ def test_a_server_that_drips_is_cut_off(zone: Zone) -> None:
             stop.set()
 
 
+def test_a_connection_that_is_made_at_the_last_moment_is_cut_off(
+    zone: Zone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect, stop = socket.create_connection, threading.Event()
+
+    def connect_late(*arguments: object) -> socket.socket:
+        made = connect(*arguments)  # type: ignore[arg-type]
+        stop.wait(0.4)
+        return made
+
+    monkeypatch.setattr(socket, "create_connection", connect_late)
+    began = time.monotonic()
+    with server(lambda *_: stop.wait(5)) as port:
+        try:
+            with pytest.raises(FetchFailed) as failure:
+                web_fetch.get(f"http://127.0.0.1:{port}/", timeout=0.2)
+        finally:
+            stop.set()
+    assert failure.value.code == "ETIMEDOUT"
+    assert time.monotonic() - began < 3
+
+
 def test_tls_without_a_certificate_for_the_host_is_a_failed_fetch(zone: Zone) -> None:
     zone.set("a.test", ("A", "127.0.0.1"))
     with server(reply("this is not TLS")) as port, pytest.raises(FetchFailed):
         web_fetch.get(f"https://a.test:{port}/")
+
+
+def test_a_post_has_its_body_and_headers(zone: Zone) -> None:
+    with serving() as target:
+        target.answer = lambda _: Reply(202, b"thanks", {"X-Kind": "hook"})
+        found = web_fetch.post(target.url, b"body", {"X-A": "b", "Content-Type": "text/plain"})
+    assert (found.status, found.body, found.headers["x-kind"]) == (202, b"thanks", "hook")
+    (post,) = target.posts
+    assert (post.body, post.headers["x-a"]) == (b"body", "b")
+    assert post.headers["host"] == f"127.0.0.1:{target.port}"
+
+
+def test_nothing_is_posted_a_second_time_when_the_first_host_hangs_up(zone: Zone) -> None:
+    heads: list[bytes] = []
+    zone.set("a.test", ("A", "127.0.0.1"), ("A", "127.0.0.1"))
+    failing = pytest.raises(FetchFailed)
+    with server(lambda _, head: heads.append(head)) as port, failing:
+        web_fetch.post(f"http://a.test:{port}/", b"body")
+    assert len(heads) == 1
+
+
+def test_a_status_counts_though_the_body_never_ends(zone: Zone) -> None:
+    stop = threading.Event()
+
+    def hang(connection: socket.socket, head: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe")
+        stop.wait(5)
+
+    with server(hang) as port:
+        try:
+            found = web_fetch.post(f"http://127.0.0.1:{port}/", b"body", timeout=0.3)
+            assert found.status == 200
+        finally:
+            stop.set()
+
+
+def test_the_name_is_looked_up_once_and_only_that_answer_is_used(zone: Zone) -> None:
+    zone.set("a.test", ("A", "127.0.0.1"))
+    found: list[str] = []
+    real = zone.lookup
+
+    def rebind(name: str) -> object:
+        answer = real(name)
+        if len(zone.asked) >= 2:  # A and AAAA: from now on it leads elsewhere
+            zone.set("a.test", ("A", "127.0.0.2"))
+        return answer
+
+    zone.lookup = rebind  # type: ignore[method-assign,assignment]
+    try:
+        with server(reply("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) as port:
+            assert web_fetch.get(f"http://a.test:{port}/").status == 200
+            found += zone.asked
+            with pytest.raises(FetchFailed):
+                web_fetch.get(f"http://a.test:{port}/")
+    finally:
+        del zone.lookup  # type: ignore[method-assign]
+    assert found == ["a.test", "a.test"]
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://2130706433/", "EINVAL"),
+        ("http://nobody.test/", "ENOTFOUND"),
+        ("http://127.0.0.1:1/", "ECONNREFUSED"),
+    ],
+)
+def test_a_failure_has_a_code(zone: Zone, url: str, code: str) -> None:
+    with pytest.raises(FetchFailed) as failure:
+        web_fetch.get(url)
+    assert failure.value.code == code
+
+
+def test_a_time_out_and_a_broken_protocol_have_codes(zone: Zone) -> None:
+    with serving() as target:
+        target.answer = lambda _: Reply(held=True)
+        with pytest.raises(FetchFailed) as failure:
+            web_fetch.post(target.url, b"", timeout=0.1)
+    assert failure.value.code == "ETIMEDOUT"
+    with server(reply("no HTTP\r\n\r\n")) as port, pytest.raises(FetchFailed) as failure:
+        web_fetch.get(f"http://127.0.0.1:{port}/")
+    assert failure.value.code == "EPROTO"
+
+
+def test_a_header_cannot_end_another_one(zone: Zone) -> None:
+    with serving() as target, pytest.raises(ValueError, match="header"):
+        web_fetch.post(target.url, b"", {"X-A": "b\r\nX-C: d"})
+    assert target.posts == []
+
+
+def test_tls_is_for_the_name_although_the_address_is_connected_to(
+    zone: Zone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+    web_fetch.forget_certificates()
+    zone.set("a.test", ("A", "127.0.0.1"))
+    zone.set("b.test", ("A", "127.0.0.1"))
+    asked_for: list[str | None] = []
+    context = authority.server("a.test")
+    context.sni_callback = lambda _, name, __: asked_for.append(name)
+    try:
+        with serving(context) as target:
+            found = web_fetch.post(f"https://a.test:{target.port}/", b"body")
+            with pytest.raises(FetchFailed) as failure:
+                web_fetch.post(f"https://b.test:{target.port}/", b"body")
+            with pytest.raises(FetchFailed):
+                web_fetch.post(f"https://127.0.0.1:{target.port}/", b"body")
+    finally:
+        web_fetch.forget_certificates()
+    assert found.status == 200
+    assert asked_for[:2] == ["a.test", "b.test"]
+    assert failure.value.code == "EPROTO"
+    assert len(target.posts) == 1

@@ -20,8 +20,9 @@ def test_it_makes_the_tables_queues_and_bucket_that_the_settings_name(
     local_cloud: LocalCloud,
 ) -> None:
     provision(STAGE)
-    tables = ("config", "suppression", "transmissions", "messages", "events")
-    queues = ("generation", "delivery", "events")
+    tables = {"config", "suppression", "transmissions", "messages"}
+    tables |= {"events", "metrics", "webhooks"}
+    queues = ("generation", "delivery", "events", "webhook-events", "webhook-batches", "ingest")
     names = local_cloud.client("dynamodb").list_tables()["TableNames"]
     assert names == sorted(settings().table(name) for name in tables)
     urls = local_cloud.client("sqs").list_queues()["QueueUrls"]
@@ -85,4 +86,4 @@ def test_a_failure_tells_the_first_resource_and_its_reason_and_can_be_mended(
     assert local_cloud.client("dynamodb").list_tables()["TableNames"] == []
     buckets.delete_bucket(Bucket=settings().bucket_name)
     provision(STAGE)
-    assert len(local_cloud.client("dynamodb").list_tables()["TableNames"]) == 5
+    assert len(local_cloud.client("dynamodb").list_tables()["TableNames"]) == 7

@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from chalicelib.core.settings import Settings
 from chalicelib.transmissions.store import Listed
 from infrastructure.provision import TEMPLATE, read_template
 
@@ -26,7 +27,7 @@ def test_every_resource_outlives_its_stack() -> None:
 
 def test_every_table_is_paid_by_request_expires_items_and_can_be_restored_in_time() -> None:
     tables = of_type("AWS::DynamoDB::Table")
-    assert len(tables) == 5
+    assert len(tables) == 7
     for table in tables.values():
         assert table["BillingMode"] == "PAY_PER_REQUEST"
         assert table["TimeToLiveSpecification"] == {"AttributeName": "expires", "Enabled": True}
@@ -52,7 +53,8 @@ def test_the_index_of_transmissions_holds_what_a_list_shows_and_not_the_body() -
 def test_every_queue_that_is_consumed_has_a_dead_letter_queue_that_keeps_two_weeks() -> None:
     queues = of_type("AWS::SQS::Queue")
     consumed = {name: queue for name, queue in queues.items() if "RedrivePolicy" in queue}
-    assert set(consumed) == {"GenerationQueue", "DeliveryQueue", "EventsQueue"}
+    assert {name for name in queues if not name.endswith("DeadQueue")} == set(consumed)
+    assert len(consumed) == 6
     for queue in consumed.values():
         assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
         target = queue["RedrivePolicy"]["deadLetterTargetArn"]["Sub"].removeprefix("${")
@@ -69,6 +71,16 @@ def test_an_object_named_by_a_queue_message_lives_longer_than_the_message() -> N
     )
     assert rules["queue/"]["ExpirationInDays"] * 86_400 > retention
     assert rules["transmissions/"]["ExpirationInDays"] == 90
+
+
+def test_the_bytes_of_a_webhooks_batch_live_until_nobody_can_ask_for_them() -> None:
+    (bucket,) = of_type("AWS::S3::Bucket").values()
+    (rule,) = (
+        rule for rule in bucket["LifecycleConfiguration"]["Rules"] if rule["Prefix"] == "webhooks/"
+    )
+    given = Settings()
+    longest = given.webhook_retry_expiry + given.webhook_batch_retention
+    assert rule["ExpirationInDays"] * 86_400 > longest
 
 
 def test_the_bucket_is_closed_to_the_public() -> None:

@@ -124,10 +124,11 @@ def test_what_a_mailing_lists_entries_hold_back_takes_one_request_more(account: 
 
 
 def test_open_tracking_holds_no_message_back_and_says_so_by_itself(account: int) -> None:
-    assert not store.suppresses_opens(account, None, ANN)
+    primary, other = store.Recipient(account, None, "Ann@x.test"), store.Recipient(account, 7, ANN)
+    assert store.suppressing_opens([primary, other]) == set()
     store.add(account, None, ANN, "open_tracking", "Tracking Consent Revoked", "asked to")
-    assert store.suppresses_opens(account, None, "Ann@x.test")
-    assert not store.suppresses_opens(account, 7, ANN)
+    assert store.suppressing_opens([primary, other]) == {primary}
+    assert store.suppressing_opens([]) == set()
     assert blocked(account, ANN) == blocked(account, ANN, transactional=True) == []
 
 

@@ -120,6 +120,7 @@ def test_children_get_the_local_values_of_the_settings(config: LocalConfig) -> N
     assert loaded.public_url == f"http://localhost:{config.api_port}"
     assert loaded.dns_servers == f"127.0.0.1:{config.ports.dns}"
     assert loaded.tracking_port == config.api_port
+    assert loaded.relay_inbound_ports == str(config.ports.inbound)
     assert loaded.delivery_journal == str(config.data_dir / "journal")
     assert loaded.secret_key == config.secret_key
 

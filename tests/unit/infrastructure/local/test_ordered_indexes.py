@@ -1,4 +1,4 @@
-"""The same queries, answered by MiniStack alone and with its indexes kept in order."""
+"""The same queries, answered by MiniStack alone and with its partitions kept in order."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from ministack.services import dynamodb
 
+from infrastructure.local import ordered_indexes
 from infrastructure.local.ordered_indexes import OrderedIndexes
 
 TABLE = "ordered"
@@ -137,6 +138,40 @@ def test_the_answers_are_those_of_ministack(
                 assert pages(dynamodb._query, asked) == pages(own_query, asked)
 
 
+def of_table(bounds: tuple[str, str] | None, **more: Any) -> Any:
+    """Ask for a partition of the table itself."""
+    asked = question("", "sk", bounds, **more)
+    del asked["IndexName"]
+    asked["ExpressionAttributeNames"]["#group"] = "pk"
+    asked["ExpressionAttributeValues"][":group"] = {"S": "p1"}
+    return asked
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.parametrize("limit", [None, 1, 7, 1000])
+def test_the_answers_about_a_table_are_those_of_ministack(
+    own_query: Any, limit: int | None, newest_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ordered_indexes, "_SMALL", 10)
+    rng = random.Random(9)
+    for step in range(240):
+        pk, sk = f"p{rng.randrange(2)}", f"s{rng.randrange(40):02d}"
+        if step % 4 == 3:
+            delete(pk, sk)
+        else:
+            put(pk, sk, "a", "t")
+        if step % 20 != 19:
+            continue
+        for bounds in (None, ("s05", "s25"), ("s07", "s07"), ("x", "z")):
+            asked = of_table(bounds, ScanIndexForward=not newest_first)
+            asked |= {"Limit": limit} if limit else {}
+            assert pages(dynamodb._query, asked) == pages(own_query, asked)
+    for sk in range(40):
+        delete("p1", f"s{sk:02d}")
+    put("p1", "s1", "a", "t")
+    assert pages(dynamodb._query, of_table(None)) == pages(own_query, of_table(None))
+
+
 def test_counts_and_pages_of_a_megabyte_are_those_of_ministack(own_query: Any) -> None:
     for number in range(700):
         put(f"p{number}", "s", "a", f"t{number % 50:02d}" + "x" * 900)
@@ -173,9 +208,12 @@ def test_a_key_to_start_from_that_is_outside_the_range_is_refused_as_before() ->
     assert b"range key predicate" in (body if isinstance(body, bytes) else body.encode())
 
 
-def test_a_page_costs_the_same_however_large_its_partition_is() -> None:
+@pytest.mark.parametrize("of", ["index", "table"])
+def test_a_page_costs_the_same_however_large_its_partition_is(of: str) -> None:
     def seconds() -> float:
         asked = question("by_time", "at", ("t", "u"), Limit=10, ScanIndexForward=False)
+        if of == "table":
+            asked = of_table(("s", "t"), Limit=10, ScanIndexForward=False)
         best = 1.0
         for _ in range(5):
             began = time.perf_counter()
@@ -184,8 +222,8 @@ def test_a_page_costs_the_same_however_large_its_partition_is() -> None:
         return best
 
     for number in range(100):
-        put(f"p{number}", "s", "a", f"t{number:06d}")
+        put("p1", f"s{number:06d}", "a", f"t{number:06d}")
     small = seconds()
     for number in range(100, 6000):
-        put(f"p{number}", "s", "a", f"t{number:06d}")
+        put("p1", f"s{number:06d}", "a", f"t{number:06d}")
     assert seconds() < small * 4

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from chalicelib.core import aws, queues
+from chalicelib.core.queues import Work
 from chalicelib.core.settings import settings
-from infrastructure.local.worker import VISIBILITY, Context, retry_pause, sqs_event
+from infrastructure.local.worker import VISIBILITY, Consumer, Context, retry_pause, sqs_event
+from tests.fake_cloud import queued
 from tests.unit.infrastructure.clouds import DEADLINE, ROOT, LocalCloud, eventually
 
 # Notes each message in a file; what the message says decides what becomes of it.
@@ -174,3 +177,22 @@ def test_the_context_tells_what_a_handler_may_ask() -> None:
     ask: Callable[[], int] = context.get_remaining_time_in_millis
     assert 0 < ask() <= 900_000
     assert context.invoked_function_arn.endswith(":function:events")
+
+
+def test_a_batching_window_gathers_what_comes_within_it(
+    cloud: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEBHOOK_WINDOW", "0.05")
+    settings.cache_clear()
+    calls: list[int] = []
+
+    def handle(event: Any, _: Any) -> Any:
+        calls.append(len(event["Records"]))
+        return {"batchItemFailures": []}
+
+    for name in ("webhook-events", "events"):
+        queues.send(name, [Work({"n": n}) for n in range(25)])
+        Consumer(name, handle, aws.sqs())._consume_once()
+    assert calls == [25, 10]
+    assert queued("webhook-events") == []
+    assert len(queued("events")) == 15

@@ -1,0 +1,54 @@
+"""``/api-keys`` and ``/authenticate/grants``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.api_keys.grants import GRANTS
+from chalicelib.api_keys.request import MOST_ADDRESSES, MOST_LABEL
+from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, query, results
+from chalicelib.openapi.schema import (
+    Maybe,
+    Schema,
+    array,
+    integer,
+    moment,
+    obj,
+    one_of,
+    record,
+    text,
+)
+
+_PATH: Final = "/api/v1/api-keys"
+
+_FIELDS: Final[dict[str, Schema]] = {
+    "label": text(least=1, most=MOST_LABEL),
+    "grants": array(one_of(grant.key for grant in GRANTS)),
+    "valid_ips": array(text(about="An IP address or a network"), most=MOST_ADDRESSES),
+}
+_SHOWN: Final = record(
+    id=text(),
+    label=text(),
+    short_key=text(),
+    grants=array(text()),
+    valid_ips=array(text()),
+    created_at=moment(),
+    subaccount_id=Maybe(integer(1)),
+)
+
+OPERATIONS: Final[Operations] = {
+    "GET /api/v1/authenticate/grants": Operation(
+        results(array(record(key=text(), label=text(), description=text()))),
+        takes=(query("role", text(), "`subaccount`: those that keys of subaccounts can have"),),
+    ),
+    f"GET {_PATH}": Operation(results(array(_SHOWN))),
+    f"POST {_PATH}": Operation(
+        results(
+            record(id=text(), key=text(about="Shown this once"), short_key=text(), label=text())
+        ),
+        body=obj("label", "grants", **_FIELDS),
+    ),
+    f"GET {_PATH}/{{key_id}}": Operation(results(_SHOWN)),
+    f"PUT {_PATH}/{{key_id}}": Operation(results(record(message=text())), body=obj(**_FIELDS)),
+    f"DELETE {_PATH}/{{key_id}}": Operation(NO_CONTENT),
+}

@@ -1,0 +1,51 @@
+"""Every operation that is described, by the resource it belongs to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.openapi import (
+    ab_tests,
+    accounts,
+    api_keys,
+    events,
+    ip_pools,
+    metrics,
+    recipient_lists,
+    seeding,
+    sending_domains,
+    snippets,
+    subaccounts,
+    suppression,
+    templates,
+    tracking,
+    tracking_domains,
+    transmissions,
+    webhooks,
+)
+from chalicelib.openapi.operation import Operation, Operations, json
+from chalicelib.openapi.schema import mapping
+
+_ITSELF: Final[Operations] = {"GET /openapi.json": Operation(json(mapping()))}
+
+RESOURCES: Final[dict[str, Operations]] = {
+    "Transmissions": transmissions.OPERATIONS,
+    "Templates": templates.OPERATIONS,
+    "Snippets": snippets.OPERATIONS,
+    "A/B tests": ab_tests.OPERATIONS,
+    "Recipient lists": recipient_lists.OPERATIONS,
+    "Sending domains": sending_domains.OPERATIONS,
+    "Tracking domains": tracking_domains.OPERATIONS,
+    "Subaccounts": subaccounts.OPERATIONS,
+    "API keys": api_keys.OPERATIONS,
+    "Account": accounts.OPERATIONS,
+    "IP pools": ip_pools.OPERATIONS,
+    "Suppression list": suppression.OPERATIONS,
+    "Webhooks": webhooks.OPERATIONS,
+    "Events": events.OPERATIONS,
+    "Metrics": metrics.OPERATIONS,
+    "Seeding": seeding.OPERATIONS,
+    "Engagement": tracking.OPERATIONS,
+    "This document": _ITSELF,
+}
+"""Tag → operations, in the order of the document."""

@@ -1,0 +1,52 @@
+"""``/ip-pools`` and ``/sending-ips`` (spec 4.7)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.ip_pools.model import FIRST_STAGE, LAST_STAGE
+from chalicelib.ip_pools.request import MOST_NAME
+from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, results
+from chalicelib.openapi.schema import Maybe, Schema, array, flag, integer, obj, record, text
+
+_POOLS: Final = "/api/v1/ip-pools"
+_IPS: Final = "/api/v1/sending-ips"
+
+_NAMES: Final = ("signing_domain", "fbl_signing_domain", "auto_warmup_overflow_pool")
+_FIELDS: Final[dict[str, Schema]] = {
+    "name": text(least=1, most=MOST_NAME),
+    **{name: text(about="An empty string removes it") for name in _NAMES},
+}
+_IN_POOL: Final[dict[str, Schema | Maybe]] = {
+    "external_ip": text(),
+    "hostname": text(),
+    "auto_warmup_enabled": flag(),
+    "auto_warmup_stage": Maybe(integer(FIRST_STAGE, LAST_STAGE)),
+}
+_OPTIONAL: Final = {name: Maybe(text()) for name in _NAMES}
+_POOL: Final = record(id=text(), name=text(), ips=array(record(**_IN_POOL)), **_OPTIONAL)
+_IP: Final = record(**_IN_POOL, ip_pool=text(), customer_provided=flag())
+
+OPERATIONS: Final[Operations] = {
+    f"GET {_POOLS}": Operation(results(array(_POOL))),
+    f"POST {_POOLS}": Operation(
+        results(record(id=text())), body=obj("name", **_FIELDS), refusals=(409,)
+    ),
+    f"GET {_POOLS}/{{pool_id}}": Operation(results(_POOL)),
+    f"PUT {_POOLS}/{{pool_id}}": Operation(
+        results(record(id=text(), name=text(), **{name: text() for name in _NAMES[1:]})),
+        body=obj(**_FIELDS),
+        refusals=(409,),
+    ),
+    f"DELETE {_POOLS}/{{pool_id}}": Operation(NO_CONTENT, refusals=(409,)),
+    f"GET {_IPS}": Operation(results(array(_IP))),
+    f"GET {_IPS}/{{external_ip}}": Operation(results(_IP)),
+    f"PUT {_IPS}/{{external_ip}}": Operation(
+        results(record(message=text())),
+        body=obj(
+            ip_pool=text(least=1),
+            auto_warmup_enabled=flag(),
+            auto_warmup_stage=integer(FIRST_STAGE, LAST_STAGE),
+        ),
+    ),
+}

@@ -1,0 +1,105 @@
+"""``/metrics`` (spec 4.11): the reports, each with the parameters that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from chalicelib.metrics.model import (
+    ATTEMPT_METRICS,
+    BOUNCE_METRICS,
+    BY_FILTER_KEY,
+    CLICK_METRICS,
+    DIMENSIONS,
+    LISTED,
+    METRICS,
+)
+from chalicelib.metrics.precision import PRECISIONS, SERIES
+from chalicelib.metrics.request import DEFAULT_LIMIT, MOST_ROWS
+from chalicelib.openapi.operation import Operation, Operations, listed, query, results, shared
+from chalicelib.openapi.schema import array, integer, mapping, one_of, record, text
+
+_ROOT: Final = "/api/v1/metrics"
+_REPORTS: Final = f"{_ROOT}/deliverability"
+
+_WITHOUT_METRICS: Final = {
+    f"{reason}-reason{by}" for reason in ("rejection", "delay") for by in ("", "/domain")
+}
+_SPECIAL: Final = {
+    "attempt": ATTEMPT_METRICS,
+    "bounce-classification": BOUNCE_METRICS,
+    "bounce-reason": BOUNCE_METRICS,
+    "bounce-reason/domain": BOUNCE_METRICS,
+    "link-name": CLICK_METRICS,
+}
+_LINKS: Final = array(record(href=text(), rel=text(), method=text()))
+_ROWS: Final = array(mapping() | {"description": "What divides the metrics, and the metrics"})
+
+_TIME: Final = text(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}$")
+
+
+def _metrics(names: Iterable[str]) -> dict[str, Any]:
+    found = listed("metrics", "Metrics to be shown", one_of(sorted(names)))
+    return found | {"required": True, "schema": found["schema"] | {"minItems": 1}}
+
+
+PARAMETERS: Final = {
+    f"metrics.{each['name']}": each
+    for each in (
+        query("from", _TIME, "Beginning of the window, in the time zone", required=True),
+        query("to", _TIME, "End of the window; by default, now"),
+        query("precision", one_of(PRECISIONS), "Length of a bucket"),
+        query("limit", integer(1, MOST_ROWS) | {"default": DEFAULT_LIMIT}, "Rows, at most"),
+        _metrics(METRICS),
+        query("order_by", text(), "One of the metrics, by which rows are ordered"),
+        query("query_filters", text(), "Comparisons as JSON, instead of the filters below"),
+        *(listed(key, "Messages with one of these") for key in BY_FILTER_KEY),
+    )
+}
+"""What the reports take, for the components of the document."""
+
+
+def _shared(*names: str) -> tuple[dict[str, Any], ...]:
+    return tuple(shared(f"metrics.{name}") for name in names)
+
+
+_WINDOW: Final = (shared("timezone"), *_shared("from", "to", "limit"))
+_PRECISION: Final = _shared("precision")
+_ASKED: Final = _shared("metrics")
+_FILTERS: Final = (
+    shared("delimiter"),
+    *_shared("order_by", "query_filters", *BY_FILTER_KEY),
+)
+_FIXED: Final = (*_WINDOW, *_PRECISION, *_FILTERS)
+_REPORT: Final = Operation(results(_ROWS), takes=(*_FIXED, *_ASKED))
+_SERIES: Final = Operation(
+    results(_ROWS),
+    takes=(
+        *_WINDOW,
+        query("precision", one_of(SERIES), "Length of a bucket"),
+        *_ASKED,
+        *_FILTERS,
+    ),
+)
+_LISTS: Final = Operation(
+    results(mapping(array(text()))),
+    takes=(*_WINDOW, *_PRECISION, query("match", text(), "Values that hold this")),
+)
+
+OPERATIONS: Final[Operations] = {
+    f"GET {_ROOT}": Operation(results(mapping(), links=_LINKS)),
+    **{f"GET {_ROOT}/{each.list_path}": _LISTS for each in LISTED},
+    f"GET {_REPORTS}": Operation(results(_ROWS, links=_LINKS), takes=_REPORT.takes),
+    f"GET {_REPORTS}/time-series": _SERIES,
+    f"GET {_REPORTS}/query-filters-schema": Operation(results(mapping())),
+    **{
+        f"GET {_REPORTS}/{name}": Operation(results(_ROWS), takes=_FIXED)
+        for name in sorted(_WITHOUT_METRICS)
+    },
+    **{
+        f"GET {_REPORTS}/{name}": Operation(results(_ROWS), takes=(*_FIXED, _metrics(names)))
+        for name, names in _SPECIAL.items()
+    },
+    f"GET {_REPORTS}/watched-domain": _REPORT,
+    **{f"GET {_REPORTS}/{each.name}": _REPORT for each in DIMENSIONS},
+}

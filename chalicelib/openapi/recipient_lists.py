@@ -1,0 +1,60 @@
+"""``/recipient-lists``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.openapi.operation import Operation, Operations, json, query, results
+from chalicelib.openapi.recipients import ERRORS_SHOWN, RECIPIENT, RECIPIENTS, SAVED, WITH_ERRORS
+from chalicelib.openapi.schema import (
+    Maybe,
+    Schema,
+    array,
+    flag,
+    identifier,
+    integer,
+    mapping,
+    of_model,
+    record,
+    text,
+)
+from chalicelib.recipient_lists.model import LONGEST_DESCRIPTION, LONGEST_NAME
+from chalicelib.recipient_lists.request import ListBody
+
+_PATH: Final = "/api/v1/recipient-lists"
+
+
+def _body(*required: str) -> Schema:
+    return of_model(
+        ListBody,
+        *required,
+        id=identifier(),
+        name=text(most=LONGEST_NAME),
+        description=text(most=LONGEST_DESCRIPTION),
+        recipients=RECIPIENTS,
+    )
+
+
+_SUMMARY: Final[dict[str, Schema]] = {
+    "id": text(),
+    "name": text(),
+    "description": text(),
+    "attributes": mapping(),
+    "total_accepted_recipients": integer(1),
+}
+_SAVED: Final = results(record(id=text(), name=text(), **SAVED), **WITH_ERRORS)
+
+OPERATIONS: Final[Operations] = {
+    f"POST {_PATH}": Operation(
+        _SAVED, takes=(ERRORS_SHOWN,), body=_body("recipients"), refusals=(409,)
+    ),
+    f"GET {_PATH}": Operation(results(array(record(**_SUMMARY)))),
+    f"GET {_PATH}/{{list_id}}": Operation(
+        results(record(**_SUMMARY, recipients=Maybe(array(RECIPIENT)))),
+        takes=(query("show_recipients", flag(), "Whether the recipients are shown"),),
+    ),
+    f"PUT {_PATH}/{{list_id}}": Operation(
+        _SAVED, takes=(ERRORS_SHOWN,), body=_body(), refusals=(409,)
+    ),
+    f"DELETE {_PATH}/{{list_id}}": Operation(json(record()), refusals=(409,)),
+}

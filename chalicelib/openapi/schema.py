@@ -1,0 +1,157 @@
+"""JSON Schemas in few words: constructors for what requests and answers are made of.
+
+A keyword argument that is a word of Python carries an underscore (``from_``), which is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from chalicelib.core.fields import Body
+
+Schema = dict[str, Any]
+
+ANY: Schema = {}
+
+
+class Maybe(NamedTuple):
+    """A field of a :func:`record` that is not always there."""
+
+    schema: Schema
+
+
+def text(
+    *,
+    least: int | None = None,
+    most: int | None = None,
+    pattern: str | None = None,
+    about: str | None = None,
+) -> Schema:
+    """Describe a string; ``least`` and ``most`` count characters."""
+    return _schema("string", minLength=least, maxLength=most, pattern=pattern, description=about)
+
+
+def one_of(values: Iterable[str]) -> Schema:
+    """Describe one of some strings."""
+    return {"type": "string", "enum": list(values)}
+
+
+def email() -> Schema:
+    """Describe an email address."""
+    return {"type": "string", "format": "email"}
+
+
+def identifier() -> Schema:
+    """Describe an id that a caller may choose."""
+    return text(pattern=r"^[A-Za-z0-9_.-]{1,64}$")
+
+
+def moment() -> Schema:
+    """Describe a date and time with an offset (RFC 3339)."""
+    return {"type": "string", "format": "date-time"}
+
+
+def integer(low: int | None = None, high: int | None = None) -> Schema:
+    """Describe an integer."""
+    return _schema("integer", minimum=low, maximum=high)
+
+
+def number(low: float | None = None, high: float | None = None) -> Schema:
+    """Describe a number."""
+    return _schema("number", minimum=low, maximum=high)
+
+
+def flag() -> Schema:
+    """Describe a boolean."""
+    return {"type": "boolean"}
+
+
+def array(of: Schema, *, least: int | None = None, most: int | None = None) -> Schema:
+    """Describe an array."""
+    return _schema("array", items=of, minItems=least, maxItems=most)
+
+
+def mapping(of: Schema = ANY) -> Schema:
+    """Describe an object with any keys, whose values are alike."""
+    return {"type": "object", "additionalProperties": of} if of else {"type": "object"}
+
+
+def obj(*required: str, **fields: Schema) -> Schema:
+    """Describe an object of which some fields have to be there."""
+    properties = {name.removesuffix("_"): each for name, each in fields.items()}
+    found: Schema = {"type": "object", "properties": properties}
+    return found | ({"required": list(required)} if required else {})
+
+
+def record(**fields: Schema | Maybe) -> Schema:
+    """Describe an object that always has all its fields, but those that are ``Maybe``."""
+    required = [name for name, each in fields.items() if not isinstance(each, Maybe)]
+    schemas = {n: each.schema if isinstance(each, Maybe) else each for n, each in fields.items()}
+    return obj(*(name.removesuffix("_") for name in required), **schemas)
+
+
+def nullable(schema: Schema) -> Schema:
+    """Describe what may be null instead."""
+    return schema | {"type": [schema["type"], "null"]}
+
+
+def either(*schemas: Schema) -> Schema:
+    """Describe what has one of several forms."""
+    return {"anyOf": list(schemas)}
+
+
+def ref(name: str) -> Schema:
+    """Refer to a schema that is described once."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def of_model(model: type[Body], *required: str, **replaced: Schema) -> Schema:
+    """Describe a body by the model that checks it.
+
+    ``required`` are the fields that the model leaves to rules behind it; ``replaced`` describes
+    fields more closely than their types do.
+    """
+    given = model.model_json_schema()
+    found = _plain(given, given.get("$defs", {}))
+    properties = found["properties"] | replaced
+    needed = list(dict.fromkeys([*found.get("required", []), *required]))
+    return {"type": "object", "properties": properties} | ({"required": needed} if needed else {})
+
+
+def _schema(kind: str, **keywords: Any) -> Schema:
+    return {"type": kind} | {name: value for name, value in keywords.items() if value is not None}
+
+
+def _plain(given: Any, definitions: Mapping[str, Any]) -> Any:
+    """Return pydantic's schema with its definitions in place, and without its titles and prose."""
+    if not isinstance(given, dict):
+        return given
+    if "$ref" in given:
+        return _plain(definitions[given["$ref"].rpartition("/")[2]], definitions)
+    if forms := given.get("anyOf"):
+        return _of_forms([_plain(each, definitions) for each in forms])
+    found = {
+        name: value
+        for name, value in given.items()
+        if name not in ("title", "description", "default", "$defs", "properties")
+    }
+    if "items" in found:
+        found["items"] = _plain(found["items"], definitions)
+    if found.get("additionalProperties") is True:
+        del found["additionalProperties"]
+    elif "additionalProperties" in found:
+        found["additionalProperties"] = _plain(found["additionalProperties"], definitions)
+    if "properties" in given:
+        found["properties"] = {
+            name: _plain(value, definitions) for name, value in given["properties"].items()
+        }
+    return found
+
+
+def _of_forms(forms: list[Schema]) -> Schema:
+    """Return what may be null in the short spelling."""
+    others = [each for each in forms if each != {"type": "null"}]
+    if len(others) == 1 and len(forms) == 2 and isinstance(others[0].get("type"), str):
+        return nullable(others[0]) if "enum" not in others[0] else either(*forms)
+    return either(*forms)

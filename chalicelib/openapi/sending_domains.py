@@ -1,0 +1,122 @@
+"""``/sending-domains`` (spec 4.4), and the page behind the link in a verification mail."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.openapi.operation import (
+    NO_CONTENT,
+    Operation,
+    Operations,
+    page_of_html,
+    query,
+    results,
+)
+from chalicelib.openapi.schema import (
+    Maybe,
+    Schema,
+    array,
+    flag,
+    identifier,
+    integer,
+    mapping,
+    moment,
+    of_model,
+    one_of,
+    record,
+    text,
+)
+from chalicelib.sending_domains.dkim_input import KEY_LENGTHS, DkimBody
+from chalicelib.sending_domains.keys import NewKey
+from chalicelib.sending_domains.mailboxes import PAGE_PATH
+from chalicelib.sending_domains.model import CHECK_STATUSES, COMPLIANCE_STATUSES
+from chalicelib.sending_domains.registration import NewDomain
+from chalicelib.sending_domains.update import DomainUpdate
+from chalicelib.sending_domains.verification import VerifyRequest
+
+_PATH: Final = "/api/v1/sending-domains"
+_KEYS: Final = f"{_PATH}/{{domain}}/dkim-keys"
+
+_LENGTH: Final = {"type": "integer", "enum": list(KEY_LENGTHS)}
+_CHECKED: Final = (
+    "dkim_status",
+    "cname_status",
+    "mx_status",
+    "abuse_at_status",
+    "postmaster_at_status",
+)
+_STATUS: Final[dict[str, Schema | Maybe]] = {
+    "ownership_verified": flag(),
+    "spf_status": text(),
+    **{name: one_of(CHECK_STATUSES) for name in _CHECKED},
+    "verification_mailbox_status": one_of(CHECK_STATUSES),
+    "verification_mailbox": Maybe(text()),
+    "compliance_status": one_of(COMPLIANCE_STATUSES),
+}
+_DKIM: Final[dict[str, Schema]] = {
+    "public": text(),
+    "selector": text(),
+    "signing_domain": text(),
+    "headers": text(),
+}
+_SHOWN: Final[dict[str, Schema | Maybe]] = {
+    "status": record(**_STATUS),
+    "tracking_domain": Maybe(text()),
+    "dkim": Maybe(record(**_DKIM)),
+    "shared_with_subaccounts": Maybe(flag()),
+    "subaccount_id": Maybe(integer(1)),
+    "is_default_bounce_domain": flag(),
+    "creation_time": moment(),
+    "delegated": Maybe(flag()),
+}
+_DNS: Final = mapping(text()) | {"description": "Records found, and what is wrong with them"}
+_KEY: Final[dict[str, Schema]] = {
+    "id": text(),
+    **_DKIM,
+    "dkim_status": one_of(CHECK_STATUSES),
+    "creation_time": moment(),
+}
+_FILTERS: Final = (
+    *(query(name, one_of(CHECK_STATUSES), "Those with this status") for name in _CHECKED),
+    query("compliance_status", one_of(COMPLIANCE_STATUSES), "Those with this status"),
+    query("ownership_verified", flag(), "Those that are, or are not"),
+    query("is_default_bounce_domain", flag(), "Those that are, or are not"),
+)
+_USELESS: Final = page_of_html(410, "The link is too old, or was used already")
+
+OPERATIONS: Final[Operations] = {
+    f"POST {_PATH}": Operation(
+        results(record(message=text(), domain=text(), dkim=Maybe(record(**_DKIM)))),
+        body=of_model(NewDomain, "domain", dkim_key_length=_LENGTH),
+        refusals=(409,),
+    ),
+    f"GET {_PATH}": Operation(results(array(record(domain=text(), **_SHOWN))), takes=_FILTERS),
+    f"GET {_PATH}/{{domain}}": Operation(results(record(**_SHOWN))),
+    f"PUT {_PATH}/{{domain}}": Operation(
+        results(record(message=text(), domain=text())),
+        body=of_model(DomainUpdate),
+        refusals=(409,),
+    ),
+    f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT),
+    f"POST {_PATH}/{{domain}}/verify": Operation(
+        results(record(**_STATUS, dns=Maybe(_DNS))), body=of_model(VerifyRequest)
+    ),
+    f"GET {_KEYS}": Operation(results(array(record(**_KEY)), total_count=integer(0))),
+    f"POST {_KEYS}": Operation(
+        results(record(**_KEY)),
+        body=of_model(NewKey, "id", id=identifier(), dkim_key_length=_LENGTH),
+        refusals=(409,),
+    ),
+    f"GET {_KEYS}/{{key_id}}": Operation(results(record(**_KEY))),
+    f"PUT {_KEYS}/{{key_id}}": Operation(
+        results(record(**_KEY)), body=of_model(DkimBody), refusals=(409,)
+    ),
+    f"DELETE {_KEYS}/{{key_id}}": Operation(NO_CONTENT, refusals=(409,)),
+    f"POST {_KEYS}/{{key_id}}/verify": Operation(results(record(**_KEY, dns=_DNS))),
+    f"GET {PAGE_PATH}/{{token}}": Operation(
+        page_of_html(200, "A page with a button that verifies the domain") | _USELESS
+    ),
+    f"POST {PAGE_PATH}/{{token}}": Operation(
+        page_of_html(200, "The domain is verified") | _USELESS
+    ),
+}

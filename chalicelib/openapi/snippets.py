@@ -1,0 +1,62 @@
+"""``/snippets`` (spec 4.3)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.openapi.operation import (
+    EMPTY,
+    NO_CONTENT,
+    Operation,
+    Operations,
+    query,
+    results,
+)
+from chalicelib.openapi.schema import (
+    Maybe,
+    Schema,
+    array,
+    flag,
+    identifier,
+    integer,
+    moment,
+    obj,
+    of_model,
+    record,
+    text,
+)
+from chalicelib.snippets.model import LONGEST_NAME, SnippetBody
+
+_PATH: Final = "/api/labs/snippets"
+
+
+def _body(*required: str) -> Schema:
+    return of_model(SnippetBody, *required, id=identifier(), name=text(most=LONGEST_NAME))
+
+
+_SUMMARY: Final[dict[str, Schema | Maybe]] = {
+    "id": text(),
+    "name": text(),
+    "created_at": moment(),
+    "updated_at": moment(),
+    "subaccount_id": Maybe(integer(1)),
+}
+
+OPERATIONS: Final[Operations] = {
+    f"POST {_PATH}": Operation(results(record(id=text())), body=_body("content"), refusals=(409,)),
+    f"GET {_PATH}": Operation(
+        results(array(record(**_SUMMARY, shared_with_subaccount=flag()))),
+        takes=(query("shared_with_subaccounts", flag(), "Those that are shared, or not"),),
+    ),
+    f"GET {_PATH}/{{snippet_id}}": Operation(
+        results(
+            record(
+                **_SUMMARY,
+                shared_with_subaccounts=flag(),
+                content=obj(html=text(), text=text(), amp_html=text()),
+            )
+        )
+    ),
+    f"PUT {_PATH}/{{snippet_id}}": Operation(EMPTY, body=_body()),
+    f"DELETE {_PATH}/{{snippet_id}}": Operation(NO_CONTENT),
+}

@@ -1,0 +1,82 @@
+"""``/subaccounts`` (spec 4.5)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.api_keys.request import MOST_ADDRESSES, MOST_LABEL
+from chalicelib.openapi.operation import Operation, Operations, listed, query, results, shared
+from chalicelib.openapi.schema import (
+    Maybe,
+    Schema,
+    array,
+    flag,
+    integer,
+    obj,
+    one_of,
+    record,
+    ref,
+    text,
+)
+from chalicelib.subaccounts.entries import LISTED_OPTION, ORDERS
+from chalicelib.subaccounts.listing import DEFAULT_PER_PAGE, MOST_IDS, MOST_PER_PAGE
+from chalicelib.subaccounts.model import DEFAULT_OPTIONS, STATUSES
+from chalicelib.subaccounts.request import MOST_NAME, MOST_POOL
+
+_PATH: Final = "/api/v1/subaccounts"
+
+_OPTIONS: Final[dict[str, Schema]] = {name: flag() for name in DEFAULT_OPTIONS}
+_FIELDS: Final[dict[str, Schema]] = {
+    "name": text(least=1, most=MOST_NAME),
+    "ip_pool": text(most=MOST_POOL),
+    "options": obj(**_OPTIONS),
+}
+_SHOWN: Final = record(
+    id=integer(1),
+    name=text(),
+    status=one_of(STATUSES),
+    compliance_status=one_of(STATUSES),
+    ip_pool=text(),
+    options=record(**_OPTIONS),
+)
+_FILTERS: Final = (
+    shared("cursor"),
+    query("per_page", integer(1, MOST_PER_PAGE) | {"default": DEFAULT_PER_PAGE}, "On a page"),
+    query("sort_by", one_of(ORDERS) | {"default": "created_at"}, "What orders them"),
+    query("order", one_of(["desc", "asc"]) | {"default": "desc"}, "In which direction"),
+    query("name", text(), "Those whose name holds this"),
+    query("status", one_of(STATUSES), "Those in this state"),
+    query("ip_pool", text(), "Those with this IP pool"),
+    query("option", one_of([LISTED_OPTION]), "Those that have this option"),
+    listed("ids", f"These, at most {MOST_IDS}", integer(1, 2**31 - 1)),
+)
+
+OPERATIONS: Final[Operations] = {
+    f"GET {_PATH}": Operation(
+        results(array(_SHOWN), total_count=Maybe(integer(0)), links=Maybe(ref("NextLink"))),
+        takes=_FILTERS,
+    ),
+    f"GET {_PATH}/summary": Operation(results(record(total=integer(0)))),
+    f"POST {_PATH}": Operation(
+        results(
+            record(
+                subaccount_id=integer(1),
+                key=Maybe(text()),
+                label=Maybe(text()),
+                short_key=Maybe(text()),
+            )
+        ),
+        body=obj(
+            "name",
+            **_FIELDS,
+            setup_api_key=flag(),
+            key_label=text(least=1, most=MOST_LABEL),
+            key_grants=array(text(), least=1),
+            key_valid_ips=array(text(), most=MOST_ADDRESSES),
+        ),
+    ),
+    f"GET {_PATH}/{{subaccount_id}}": Operation(results(_SHOWN)),
+    f"PUT {_PATH}/{{subaccount_id}}": Operation(
+        results(record(message=text())), body=obj(**_FIELDS, status=one_of(STATUSES))
+    ),
+}

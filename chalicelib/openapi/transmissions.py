@@ -1,0 +1,87 @@
+"""``/transmissions`` (spec 4.1)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, query, results
+from chalicelib.openapi.recipients import ERRORS_SHOWN, RECIPIENTS, SAVED, WITH_ERRORS
+from chalicelib.openapi.schema import (
+    Maybe,
+    Schema,
+    array,
+    either,
+    integer,
+    mapping,
+    moment,
+    nullable,
+    obj,
+    of_model,
+    one_of,
+    record,
+    text,
+)
+from chalicelib.recipient_lists.limits import SUBSTITUTION_BYTES
+from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, SUCCESS
+from chalicelib.transmissions.request import (
+    CAMPAIGN_BYTES,
+    DESCRIPTION_BYTES,
+    TransmissionRequest,
+)
+
+_PATH: Final = "/api/v1/transmissions"
+
+_IDEMPOTENCY_KEY: Final = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "Makes the request safe to repeat: the same answer is given again",
+    "schema": text(pattern="^[A-Za-z0-9._-]{1,255}$"),
+}
+_BODY: Final = of_model(
+    TransmissionRequest,
+    recipients=either(RECIPIENTS, obj("list_id", list_id=text(about="A stored list"))),
+    campaign_id=text(most=CAMPAIGN_BYTES),
+    description=text(most=DESCRIPTION_BYTES),
+    substitution_data=mapping()
+    | {"description": f"At most {SUBSTITUTION_BYTES} bytes; recipients' own data wins over it"},
+)
+_SUMMARY: Final[dict[str, Schema]] = {
+    "id": text(),
+    "campaign_id": text(),
+    "description": text(),
+    "state": one_of([SUBMITTED, GENERATING, SUCCESS, CANCELED]),
+    "content": record(template_id=text(), use_draft_template=Maybe({"type": "boolean"})),
+}
+_SHOWN: Final = record(
+    **_SUMMARY,
+    rcpt_list_chunk_size=integer(),
+    rcpt_list_total_chunks=integer(),
+    num_rcpts=integer(),
+    num_generated=integer(),
+    num_failed_gen=integer(),
+    generation_start_time=nullable(moment()),
+    generation_end_time=nullable(moment()),
+    return_path=text(),
+    substitution_data=mapping(),
+    metadata=mapping(),
+    options=mapping(),
+)
+_OF_CAMPAIGN: Final = query("campaign_id", text(), "Those of this campaign")
+
+OPERATIONS: Final[Operations] = {
+    f"POST {_PATH}": Operation(
+        results(record(id=text(), **SAVED), **WITH_ERRORS),
+        takes=(ERRORS_SHOWN, _IDEMPOTENCY_KEY),
+        body=_BODY,
+        refusals=(404, 409, 420),
+    ),
+    f"GET {_PATH}": Operation(
+        results(array(record(**_SUMMARY))),
+        takes=(_OF_CAMPAIGN, query("template_id", text(), "Those with this template")),
+    ),
+    f"DELETE {_PATH}": Operation(
+        NO_CONTENT, takes=(_OF_CAMPAIGN | {"required": True},), refusals=(409,)
+    ),
+    f"GET {_PATH}/{{transmission_id}}": Operation(results(record(transmission=_SHOWN))),
+    f"DELETE {_PATH}/{{transmission_id}}": Operation(NO_CONTENT, refusals=(409,)),
+}

@@ -1,0 +1,113 @@
+"""``/webhooks`` (spec 4.9)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.openapi.operation import (
+    NO_CONTENT,
+    Operation,
+    Operations,
+    listed,
+    query,
+    results,
+    shared,
+)
+from chalicelib.openapi.schema import (
+    ANY,
+    Maybe,
+    Schema,
+    array,
+    flag,
+    integer,
+    mapping,
+    nullable,
+    obj,
+    one_of,
+    record,
+    ref,
+    text,
+)
+from chalicelib.webhooks import custom_headers
+from chalicelib.webhooks.model import AUTH_TYPES
+from chalicelib.webhooks.request import LONGEST_NAME, MOST_EXCEPTIONS
+
+_PATH: Final = "/api/v1/webhooks"
+_ONE: Final = f"{_PATH}/{{webhook_id}}"
+
+_CREDENTIALS: Final = obj(username=text(), password=text())
+_FIELDS: Final[dict[str, Schema]] = {
+    "name": text(least=1, most=LONGEST_NAME),
+    "target": text(least=1, about="An HTTP or HTTPS URL, tried before it is stored"),
+    "events": array(text(), least=1),
+    "active": flag(),
+    "auth_type": one_of(AUTH_TYPES),
+    "auth_credentials": _CREDENTIALS,
+    "auth_request_details": obj("url", url=text(), body=mapping()),
+    "auth_token": text(),
+    "custom_headers": mapping(text()) | {"maxProperties": custom_headers.MOST},
+    "exception_subaccounts": array(integer(1, 2**31 - 1), most=MOST_EXCEPTIONS),
+}
+_SHOWN: Final = record(
+    id=text(),
+    name=text(),
+    target=text(),
+    events=array(text()),
+    active=flag(),
+    subaccount_id=integer(-1),
+    auth_type=one_of(AUTH_TYPES),
+    auth_credentials=Maybe(mapping()),
+    auth_request_details=Maybe(obj("url", url=text(), body=mapping())),
+    auth_token=Maybe(text()),
+    custom_headers=mapping(text()),
+    signed=flag(),
+    last_successful=nullable(text()),
+    last_failure=nullable(text()),
+    exception_subaccounts=Maybe(array(integer(1))),
+    links=ref("Links"),
+)
+_NAMED: Final = results(record(id=text(), links=ref("Links")))
+_BATCH: Final = record(
+    webhook_id=text(),
+    batch_id=text(),
+    batch_size=integer(0),
+    ts=text(),
+    attempts=integer(0),
+    response_code=nullable(text()),
+    failure_code=nullable(text()),
+    latency=nullable(integer(0)),
+)
+_SAMPLE: Final = mapping(mapping(mapping()))
+
+OPERATIONS: Final[Operations] = {
+    f"POST {_PATH}": Operation(_NAMED, body=obj("name", "target", "events", **_FIELDS)),
+    f"GET {_PATH}": Operation(results(array(_SHOWN)), takes=(shared("timezone"),)),
+    f"GET {_ONE}": Operation(results(_SHOWN), takes=(shared("timezone"),)),
+    f"PUT {_ONE}": Operation(_NAMED, body=obj(**_FIELDS, subaccount_id=integer(-1, 2**31 - 1))),
+    f"DELETE {_ONE}": Operation(NO_CONTENT),
+    f"POST {_ONE}/validate": Operation(
+        results(
+            record(
+                msg=text(),
+                response=record(status=integer(), headers=mapping(text()), body=text()),
+            )
+        ),
+        body=obj(message=ANY),
+        optional_body=True,
+    ),
+    f"GET {_ONE}/batch-status": Operation(
+        results(array(_BATCH)),
+        takes=(query("limit", integer(1, 10_000) | {"default": 1000}, "At most"),),
+    ),
+    f"POST {_ONE}/signing-secret": Operation(results(record(signing_secret=text()))),
+    f"DELETE {_ONE}/signing-secret": Operation(NO_CONTENT),
+    f"POST {_ONE}/batches/{{batch_id}}/redeliver": Operation(
+        results(record(batch_id=text(), message=text()))
+    ),
+    f"GET {_PATH}/events/documentation": Operation(
+        results(mapping(record(display_name=text(), description=text(), events=mapping())))
+    ),
+    f"GET {_PATH}/events/samples": Operation(
+        results(array(_SAMPLE)), takes=(listed("events", "Types of events"),), refusals=(400,)
+    ),
+}

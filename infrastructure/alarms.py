@@ -1,0 +1,59 @@
+"""Alarms on what needs a person: dead letters, and schedules that fail again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from infrastructure.functions import Function, Kind
+
+Json = dict[str, Any]
+
+
+def written(functions: Iterable[Function], resources: Json) -> Json:
+    """Return an alarm for each queue of ``resources`` without successor and for each schedule."""
+    found: Json = {}
+    for logical_id, resource in resources.items():
+        if resource.get("Type") == "AWS::SQS::Queue" and _is_dead_end(resource):
+            found[f"{logical_id}Alarm"] = _alarm(
+                "Messages that failed again and again lie in a dead-letter queue",
+                ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum"),
+                ("QueueName", {"Fn::Sub": f"${{{logical_id}.QueueName}}"}),
+                threshold=1,
+            )
+    for function in functions:
+        if function.kind is Kind.SCHEDULE:
+            found[f"{function.logical_id}Alarm"] = _alarm(
+                f"{function.name} fails again and again",
+                ("AWS/Lambda", "Errors", "Sum"),
+                ("FunctionName", {"Ref": function.logical_id}),
+                threshold=3,
+            )
+    return {"Resources": found}
+
+
+def _is_dead_end(queue: Json) -> bool:
+    return "RedrivePolicy" not in queue["Properties"]
+
+
+def _alarm(
+    description: str, metric: tuple[str, str, str], dimension: tuple[str, Json], *, threshold: int
+) -> Json:
+    namespace, metric_name, statistic = metric
+    name, value = dimension
+    return {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {
+            "AlarmDescription": description,
+            "Namespace": namespace,
+            "MetricName": metric_name,
+            "Dimensions": [{"Name": name, "Value": value}],
+            "Statistic": statistic,
+            "Period": 300,
+            "EvaluationPeriods": 1,
+            "Threshold": threshold,
+            "ComparisonOperator": "GreaterThanOrEqualToThreshold",
+            "TreatMissingData": "notBreaching",
+            "AlarmActions": [{"Ref": "AlarmTopic"}],
+        },
+    }

@@ -1,0 +1,186 @@
+"""What of AWS each function uses, read from the code that it can reach.
+
+A function reaches the modules that its handler in ``app.py`` imports, and those that they import.
+In them, ``Table("config")`` is access to that table, ``queues.send("events", ...)`` to that queue,
+``blobs.get`` to the bucket, ``sealing.seal`` to the key, and so on. What cannot be read raises
+:class:`UnreadableAccess`: it would be refused on AWS.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from infrastructure.functions import Function, Kind
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# module.function of chalicelib.core → the permission that a call of it takes
+_CALLS = {
+    "blobs.get": "s3:GetObject",
+    "blobs.put": "s3:PutObject",
+    "blobs.delete": "s3:DeleteObject",
+    "sealing.seal": "kms:Encrypt",
+    "sealing.open_sealed": "kms:Decrypt",
+}
+# AWS service of a client that a module makes itself → the permissions that it takes
+_CLIENTS = {"sesv2": ("ses:SendEmail", "ses:SendRawEmail")}
+
+
+class UnreadableAccess(ValueError):
+    """The code uses something of AWS in a way that this module cannot read."""
+
+
+@dataclass(slots=True)
+class Access:
+    """What a part of the code uses: short names of tables and queues, and single permissions."""
+
+    tables: set[str] = field(default_factory=set)
+    sends_to: set[str] = field(default_factory=set)
+    actions: set[str] = field(default_factory=set)
+
+    def add(self, other: Access) -> None:
+        """Take in what ``other`` uses."""
+        self.tables |= other.tables
+        self.sends_to |= other.sends_to
+        self.actions |= other.actions
+
+
+def access_of(function: Function) -> Access:
+    """Return what ``function`` uses."""
+    found = Access()
+    for module in _reached(_entry_points(function)):
+        found.add(_access_of_module(module))
+    # Payloads of messages that do not fit into a queue travel in the bucket.
+    if found.sends_to:
+        found.actions.add("s3:PutObject")
+    if function.kind is Kind.QUEUE:
+        found.actions.add("s3:GetObject")
+    return found
+
+
+def _entry_points(function: Function) -> list[str]:
+    """Return the modules that the function's handler imports; the API's are those of ``app.py``."""
+    tree = _parsed("app")
+    if function.kind is Kind.API:
+        return list(_imports_of("app", [node for node in tree.body if _is_import(node)]))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == function.handler:
+            return list(_imports_of("app", ast.walk(node)))
+    raise UnreadableAccess(f"app.py has no function {function.handler}")
+
+
+def _reached(modules: list[str]) -> set[str]:
+    """Return the modules of ours that importing ``modules`` and calling them can reach."""
+    reached: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        if module not in reached:
+            reached.add(module)
+            waiting += _imported_by(module)
+    return reached
+
+
+@cache
+def _imported_by(module: str) -> tuple[str, ...]:
+    return tuple(_imports_of(module, ast.walk(_parsed(module))))
+
+
+def _imports_of(module: str, nodes: Any) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            origin = _origin(module, node)
+            inner = [f"{origin}.{alias.name}" for alias in node.names]
+            names = [name if _is_module(name) else origin for name in inner]
+        else:
+            continue
+        yield from (name for name in names if name.startswith("chalicelib.") and _is_module(name))
+
+
+def _origin(module: str, node: ast.ImportFrom) -> str:
+    """Return the whole name of the module that ``node`` imports from."""
+    if not node.level:
+        return str(node.module)
+    parts = module.split(".")
+    package = parts if (ROOT.joinpath(*parts)).is_dir() else parts[:-1]
+    base = package[: len(package) - node.level + 1]
+    return ".".join([*base, *filter(None, [node.module])])
+
+
+def _is_import(node: ast.AST) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+@cache
+def _is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+@cache
+def _parsed(module: str) -> ast.Module:
+    path = ROOT.joinpath(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@cache
+def _access_of_module(module: str) -> Access:
+    found = Access()
+    if module.startswith("chalicelib.core."):
+        # Its modules offer access; who calls them uses it. A table of its own is used at once.
+        found.tables |= {_table(node) for node in _calls(module) if _called(node) == "Table"}
+        return found
+    for node in _calls(module):
+        name = _called(node)
+        if name == "Table":
+            found.tables.add(_table(node))
+        elif name in ("queues.send", "queues.send_again"):
+            found.sends_to.add(_queue(module, node.args[0]))
+        elif name in _CALLS:
+            found.actions.add(_CALLS[name])
+        elif name == "boto3.client":
+            found.actions.update(_client(module, node))
+    return found
+
+
+def _calls(module: str) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(_parsed(module)) if isinstance(node, ast.Call))
+
+
+def _called(node: ast.Call) -> str:
+    return ast.unparse(node.func)
+
+
+def _table(node: ast.Call) -> str:
+    if not (node.args and isinstance(node.args[0], ast.Constant)):
+        raise UnreadableAccess(f"the name of a table is not a constant: {ast.unparse(node)}")
+    return str(node.args[0].value)
+
+
+def _queue(module: str, argument: ast.expr) -> str:
+    """Return the queue's name, given as a string or as a constant of some module."""
+    if isinstance(argument, ast.Constant):
+        return str(argument.value)
+    scope = vars(importlib.import_module(module))
+    value: Any = None
+    for part in ast.unparse(argument).split("."):
+        value = scope.get(part) if value is None else getattr(value, part, None)
+    if not isinstance(value, str):
+        raise UnreadableAccess(f"{module}: which queue is {ast.unparse(argument)}?")
+    return value
+
+
+def _client(module: str, node: ast.Call) -> tuple[str, ...]:
+    service = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+    if service not in _CLIENTS:
+        raise UnreadableAccess(f"{module}: no permissions are known for {ast.unparse(node)}")
+    return _CLIENTS[str(service)]

@@ -1,0 +1,147 @@
+"""Deploy the application with CloudFormation, to wherever ``AWS_ENDPOINT_URL`` and credentials say.
+
+``make deploy STAGE=dev`` or ``python -m infrastructure.deploy --stage dev``:
+
+1. package (:mod:`infrastructure.package`);
+2. upload (:mod:`infrastructure.artifacts`);
+3. create the stack ``postfinch-<stage>`` or update it in place, and wait;
+4. once the API has an address, tell the functions (``PUBLIC_URL``), unless one was chosen;
+5. store what a first start needs, and print the first key, unless the account exists.
+
+A parameter of the template takes its value from the environment variable of the same name
+(``SystemDomain`` from ``SYSTEM_DOMAIN``), and keeps it in later deployments. This may be run any
+number of times; what did not change is left alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from infrastructure import first_key
+from infrastructure.artifacts import upload
+from infrastructure.package import ARCHITECTURES, Package, PackagingFailed, build
+from infrastructure.setting_parameters import is_secret, parameter_of, parameter_settings
+from infrastructure.stack import ProvisionFailed, Stack
+
+Clients = Callable[[str], Any]
+Outputs = Mapping[str, str]
+
+# SAM's resources are expanded, and each function gets a role.
+_CAPABILITIES = ["CAPABILITY_AUTO_EXPAND", "CAPABILITY_IAM"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """What a deployment came to. ``api_key`` is there if this deployment stored it."""
+
+    stage: str
+    url: str
+    outputs: Outputs
+    api_key: str | None
+
+    def report(self) -> str:
+        """Return what to tell the user."""
+        lines = [f"postfinch-{self.stage} is deployed.", "", f"  API       {self.url}/api/v1"]
+        if self.api_key:
+            lines.append(f"  API key   {self.api_key} (shown this once)")
+        if target := self.outputs.get("DomainTarget"):
+            lines.append(f"  DNS       a CNAME record of your domain with {target}")
+        return "\n".join(lines)
+
+
+def deploy(
+    stage: str,
+    package: Package,
+    *,
+    clients: Clients,
+    chosen: Mapping[str, str],
+    url_of: Callable[[Outputs], str],
+    api_key: str = "",
+) -> Deployed:
+    """Deploy ``package`` as ``stage``; ``chosen`` are parameters of the stack.
+
+    ``url_of`` tells the API's base address from the stack's outputs. ``api_key`` is stored as a key
+    of the first account; without one, the first deployment makes one. Raises
+    :class:`ProvisionFailed`.
+    """
+    source = {"TemplateURL": upload(package, clients), "Capabilities": _CAPABILITIES}
+    kept = [name for name in package.template["Parameters"] if not name.endswith("Visibility")]
+    stack = Stack(clients("cloudformation"), f"postfinch-{stage}")
+    parameters = {**chosen, "Stage": stage}
+    stack.apply(source, parameters, kept=kept)
+    if not stack.parameters()["PublicUrl"]:
+        parameters["PublicUrl"] = url_of(stack.outputs())
+        stack.apply(source, parameters, kept=kept)
+    outputs, public_url = stack.outputs(), stack.parameters()["PublicUrl"]
+    environment = {
+        **_settings_of(stack.parameters()),
+        "STAGE": stage,
+        "KMS_KEY_ID": outputs["SealingKeyId"],
+    }
+    return Deployed(stage, public_url, outputs, first_key.ensure(environment, api_key))
+
+
+def chosen_parameters(package: Package, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameters of the template that ``environ`` chooses."""
+    names = {_variable(name): name for name in package.template["Parameters"] if name != "Stage"}
+    return {names[key]: value for key, value in environ.items() if key in names}
+
+
+def endpoint_url(outputs: Outputs) -> str:
+    """Return the API's address on AWS."""
+    return outputs["EndpointURL"].rstrip("/")
+
+
+def _variable(parameter: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", parameter).upper()
+
+
+def _settings_of(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that a stack's parameters choose; secret ones cannot be read."""
+    return {
+        setting.name.upper(): parameters[parameter_of(setting.name)]
+        for setting in parameter_settings()
+        if not is_secret(setting) and parameters[parameter_of(setting.name)]
+    }
+
+
+def _session() -> Any:
+    return boto3.session.Session()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Deploy to AWS, or to where ``AWS_ENDPOINT_URL`` points."""
+    parser = argparse.ArgumentParser(description="Deploy Postfinch with CloudFormation.")
+    parser.add_argument("--stage", default="dev")
+    parser.add_argument("--architecture", choices=ARCHITECTURES, default="arm64")
+    given = parser.parse_args(arguments)
+    try:
+        with tempfile.TemporaryDirectory() as directory:
+            package = build(Path(directory), architecture=given.architecture)
+            deployed = deploy(
+                given.stage,
+                package,
+                clients=_session().client,
+                chosen=chosen_parameters(package, os.environ),
+                url_of=endpoint_url,
+                api_key=os.environ.get("API_KEY", ""),
+            )
+    except (PackagingFailed, ProvisionFailed) as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    print(deployed.report())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""What a deployment stores before its first request, done in a process with its settings.
+
+``python -m infrastructure.first_key`` makes what is missing of the first account. It stores the key
+``API_KEY`` if that is set, else a new one if there was no account, and prints what it stored.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from chalicelib.accounts import store as accounts
+from chalicelib.api_keys import store as api_keys
+from chalicelib.api_keys.model import key_id
+from infrastructure.bootstrap import ACCOUNT_ID, first_start
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def ensure(environment: Mapping[str, str], api_key: str) -> str | None:
+    """Make a first start under the settings ``environment``; return the key that it stored."""
+    done = subprocess.run(
+        [sys.executable, "-m", "infrastructure.first_key"],
+        cwd=ROOT,
+        env={**os.environ, **environment, "API_KEY": api_key},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip() or None
+
+
+def main() -> None:
+    """Make the first start if it was not made."""
+    given = os.environ.get("API_KEY", "")
+    if accounts.get(ACCOUNT_ID) is not None and (not given or api_keys.get(key_id(given))):
+        return
+    key = given or secrets.token_hex(20)
+    first_start(key)
+    print(key)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""The Lambda functions of the application: what calls them, and what each is given to run with.
+
+All are found in ``app.py``: the API's function, one for each queue and one for each schedule. A
+function that is added there is deployed without anything being said here; :data:`_SIZES` holds what
+was measured of those that need something else than their kind gets (``python -m tests.bench
+functions`` prints it anew).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from chalice.utils import to_cfn_resource_name
+
+API_NAME = "api_handler"
+API_ID = "APIHandler"
+
+
+class Kind(Enum):
+    """What calls a function."""
+
+    API = "api"
+    QUEUE = "queue"
+    SCHEDULE = "schedule"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Memory in MiB, which buys processor time as well (one core at 1769), and time in seconds."""
+
+    memory: int
+    timeout: int
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One function: ``name`` in ``app.py``, ``logical_id`` in Chalice's template.
+
+    ``handler`` is the attribute of ``app``. Of a queue's function, ``queue`` is the queue's short
+    name, ``window`` the seconds for which its batches are collected, and ``concurrency`` the most
+    calls at a time (0: the deployment decides).
+    """
+
+    name: str
+    logical_id: str
+    kind: Kind
+    handler: str
+    queue: str = ""
+    window: int = 0
+    concurrency: int = 0
+
+    @property
+    def size(self) -> Size:
+        """Return what the function runs with."""
+        return _SIZES.get(self.name, _SIZES_BY_KIND[self.kind])
+
+    @property
+    def event_id(self) -> str:
+        """Return Chalice's logical id of the event source."""
+        suffix = "-sqs-event-source" if self.kind is Kind.QUEUE else "-event"
+        return str(to_cfn_resource_name(self.name + suffix))
+
+
+# A delivery attempt can take most of DELIVERY_LEASE, and nothing may be cut off in the middle of
+# one: what delivers has the longest time there is. Generation delivers messages that are alone.
+# Work that keeps a processor busy costs the same with a whole core and is done sooner.
+_SIZES = {
+    "generation": Size(1769, 900),
+    "delivery": Size(1024, 900),
+    # A batch of events from outside can hold hundreds of thousands, each to be marked as known.
+    "ingest": Size(1769, 900),
+}
+
+_SIZES_BY_KIND = {
+    Kind.API: Size(1769, 30),
+    Kind.QUEUE: Size(1024, 120),
+    Kind.SCHEDULE: Size(512, 300),
+}
+
+
+def functions() -> list[Function]:
+    """List the functions of ``app.py``, the API's first."""
+    app = importlib.import_module("app")
+    return [
+        Function(API_NAME, API_ID, Kind.API, "app"),
+        *(_of_event_source(app, source) for source in app.app.event_sources),
+    ]
+
+
+def _of_event_source(app: Any, source: Any) -> Function:
+    handler = source.handler_string.rpartition(".")[2]
+    named: Mapping[str, Any] = {
+        "name": source.name,
+        "logical_id": to_cfn_resource_name(source.name),
+        "handler": handler,
+    }
+    if hasattr(source, "schedule_expression"):
+        return Function(kind=Kind.SCHEDULE, **named)
+    (queue,) = (
+        queue for queue, each in app.QUEUE_HANDLERS.items() if each is getattr(app, handler)
+    )
+    return Function(
+        kind=Kind.QUEUE,
+        queue=queue,
+        window=source.maximum_batching_window_in_seconds,
+        concurrency=source.maximum_concurrency or 0,
+        **named,
+    )

@@ -1,0 +1,94 @@
+"""The template that Chalice's own is merged with, so that one template holds the whole deployment.
+
+It is ``template.yaml`` (what the service stores in), ``deployment.yaml`` (what surrounds the
+functions) and what follows from the application, written here: a role, a log group and sizes for
+each function, partial failures for each queue's, a parameter for each setting, alarms.
+
+Chalice merges by logical id. An id that means one thing here and another there would be merged into
+nonsense; :func:`merge_template` raises ``ValueError`` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from infrastructure import alarms, function_resources, setting_parameters
+from infrastructure.functions import Function, Kind
+
+HERE = Path(__file__).parent
+
+Json = dict[str, Any]
+
+# Messages of a queue are shown again after this many times its function's time-out, so that they
+# are not while Lambda has no capacity to call it (AWS, "Configuring a queue to use with Lambda").
+_VISIBILITY_FACTOR = 6
+
+
+def merge_template(application: Iterable[Function]) -> Json:
+    """Return the template to merge with Chalice's for the functions of ``application``."""
+    functions = list(application)
+    merged = read(HERE / "template.yaml")
+    _merge(merged, read(HERE / "deployment.yaml"))
+    for written in (
+        setting_parameters.written(),
+        *(function_resources.written(each, merged["Resources"]) for each in functions),
+        _visibility(functions, merged["Resources"]),
+        alarms.written(functions, merged["Resources"]),
+    ):
+        _merge(merged, written)
+    _refuse_clashes(functions, merged)
+    return merged
+
+
+def read(path: Path) -> Json:
+    """Read a template; short forms such as ``!Sub`` become ``Fn::Sub``."""
+    template: Json = yaml.load(path.read_text(encoding="utf-8"), _LongForms)
+    return template
+
+
+class _LongForms(yaml.SafeLoader):
+    """YAML with CloudFormation's short forms."""
+
+
+def _long_form(loader: yaml.SafeLoader, name: str, node: yaml.Node) -> Json:
+    key = name if name in ("Ref", "Condition") else f"Fn::{name}"
+    if isinstance(node, yaml.ScalarNode):
+        return {key: loader.construct_scalar(node)}
+    assert isinstance(node, yaml.SequenceNode)
+    return {key: loader.construct_sequence(node, deep=True)}
+
+
+_LongForms.add_multi_constructor("!", _long_form)
+
+
+def _merge(into: Json, other: Json) -> None:
+    for key, value in other.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def _visibility(functions: Iterable[Function], resources: Json) -> Json:
+    """Return defaults for the queues' time-outs that are long enough for their functions."""
+    needed: dict[str, int] = {}
+    for function in functions:
+        if function.kind is Kind.QUEUE:
+            queue = resources[function_resources.queue_id(function.queue, resources)]["Properties"]
+            parameter = queue["VisibilityTimeout"]["Ref"]
+            seconds = _VISIBILITY_FACTOR * function.size.timeout + function.window
+            needed[parameter] = max(seconds, needed.get(parameter, 0))
+    return {"Parameters": {name: {"Default": seconds} for name, seconds in needed.items()}}
+
+
+def _refuse_clashes(functions: Iterable[Function], merged: Json) -> None:
+    ours = {name for name, each in merged["Resources"].items() if "Type" in each}
+    chalices = {function.logical_id for function in functions} | {"RestAPI"}
+    for name in sorted(ours & chalices):
+        raise ValueError(f"{name} is both a function and a resource: rename the function")
+    for name in sorted(set(merged["Parameters"]) & (ours | chalices)):
+        raise ValueError(f"{name} is both a parameter and a resource")

@@ -1,0 +1,95 @@
+"""What each Lambda function may do: what its code uses (:mod:`infrastructure.code_access`).
+
+No function may scan, make or remove a table or a queue.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from infrastructure.code_access import access_of
+from infrastructure.functions import Function
+
+Json = dict[str, Any]
+
+_TABLE_ACTIONS = [
+    "dynamodb:BatchGetItem",
+    "dynamodb:BatchWriteItem",
+    "dynamodb:ConditionCheckItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:GetItem",
+    "dynamodb:PutItem",
+    "dynamodb:Query",
+    "dynamodb:UpdateItem",
+]
+_CONSUME_ACTIONS = [
+    "sqs:ChangeMessageVisibility",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:GetQueueUrl",
+    "sqs:ReceiveMessage",
+]
+
+
+def statements(function: Function, resources: Json) -> list[Json]:
+    """Return the statements of the function's policy over the template's ``resources``."""
+    used = access_of(function)
+    tables = _by_name("AWS::DynamoDB::Table", "TableName", resources)
+    queues = _by_name("AWS::SQS::Queue", "QueueName", resources)
+    found = [_logs(function)]
+    if used.tables:
+        arns = [_sub(f"${{{tables[name]}.Arn}}") for name in sorted(used.tables)]
+        indexes = [
+            _sub(f"${{{tables[name]}.Arn}}/index/*")
+            for name in sorted(used.tables)
+            if "GlobalSecondaryIndexes" in resources[tables[name]]["Properties"]
+        ]
+        found.append(_allow(_TABLE_ACTIONS, arns + indexes))
+    if used.sends_to:
+        arns = [_sub(f"${{{queues[name]}.Arn}}") for name in sorted(used.sends_to)]
+        found.append(_allow(["sqs:GetQueueUrl", "sqs:SendMessage"], arns))
+    if function.queue:
+        found.append(_allow(_CONSUME_ACTIONS, [_sub(f"${{{queues[function.queue]}.Arn}}")]))
+    found += _bucket(used.actions) + _key(used.actions)
+    if mail := sorted(action for action in used.actions if action.startswith("ses:")):
+        ses = "arn:${AWS::Partition}:ses:${AWS::Region}:${AWS::AccountId}:"
+        found.append(_allow(mail, [_sub(ses + "identity/*"), _sub(ses + "configuration-set/*")]))
+    return found
+
+
+def _logs(function: Function) -> Json:
+    arn = _sub(f"${{{function.logical_id}LogGroup.Arn}}")
+    return _allow(["logs:CreateLogStream", "logs:PutLogEvents"], [arn])
+
+
+def _bucket(actions: set[str]) -> list[Json]:
+    objects = sorted(action for action in actions if action.startswith("s3:"))
+    if not objects:
+        return []
+    found = [_allow(objects, [_sub("${Bucket.Arn}/*")])]
+    if "s3:GetObject" in objects:
+        # Without it S3 answers "forbidden", not "missing", where there is no object.
+        found.append(_allow(["s3:ListBucket"], [_sub("${Bucket.Arn}")]))
+    return found
+
+
+def _key(actions: set[str]) -> list[Json]:
+    used = sorted(action for action in actions if action.startswith("kms:"))
+    return [_allow(used, [_sub("${SealingKey.Arn}")])] if used else []
+
+
+def _allow(actions: list[str], resources: list[Json]) -> Json:
+    return {"Effect": "Allow", "Action": actions, "Resource": resources}
+
+
+def _sub(text: str) -> Json:
+    return {"Fn::Sub": text}
+
+
+def _by_name(kind: str, name: str, resources: Json) -> dict[str, str]:
+    """Return the logical ids of all resources of ``kind`` by their short names."""
+    return {
+        each["Properties"][name]["Fn::Sub"].removeprefix("postfinch-${Stage}-"): logical_id
+        for logical_id, each in resources.items()
+        if each.get("Type") == kind
+    }

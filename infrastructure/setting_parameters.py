@@ -1,0 +1,72 @@
+"""The settings of the functions as parameters of the deployment's template.
+
+An empty parameter leaves the choice to the code, so that a default may change with a version and
+the functions' environment, which holds 4 KB, has only what was chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import Field, fields
+from typing import Any
+
+from chalicelib.core.settings import Settings
+
+Json = dict[str, Any]
+
+# Set by the template itself, or of use to the relay and the local runtime only
+_NO_PARAMETERS = (
+    *("stage", "bucket", "secret_key", "kms_key_id", "log_format"),
+    *("delivery_journal", "max_body_bytes"),
+)
+_NO_PREFIX = "relay_"
+_LONGEST_SHOWN = 100
+
+
+def parameter_of(setting: str) -> str:
+    """Return the template's parameter for a setting, such as ``SystemDomain``."""
+    return "".join(word.title() for word in setting.split("_"))
+
+
+def parameter_settings() -> list[Field[Any]]:
+    """List the settings that a deployment may choose."""
+    return [
+        setting
+        for setting in fields(Settings)
+        if setting.name not in _NO_PARAMETERS and not setting.name.startswith(_NO_PREFIX)
+    ]
+
+
+def is_secret(setting: Field[Any]) -> bool:
+    """Tell whether the value of a setting must not be shown."""
+    return not setting.repr
+
+
+def written() -> Json:
+    """Return a parameter for each setting, and the variable that it becomes if it is given."""
+    parameters: Json = {}
+    conditions: Json = {}
+    variables: Json = {}
+    for setting in parameter_settings():
+        name = parameter_of(setting.name)
+        parameters[name] = _parameter(setting)
+        conditions[f"Has{name}"] = {"Fn::Not": [{"Fn::Equals": [{"Ref": name}, ""]}]}
+        choice = [f"Has{name}", {"Ref": name}, {"Ref": "AWS::NoValue"}]
+        variables[setting.name.upper()] = {"Fn::If": choice}
+    return {
+        "Parameters": parameters,
+        "Conditions": conditions,
+        "Globals": {"Function": {"Environment": {"Variables": variables}}},
+    }
+
+
+def _parameter(setting: Field[Any]) -> Json:
+    default = str(setting.default)
+    shown = default if 0 < len(default) < _LONGEST_SHOWN else "the default"
+    parameter: Json = {
+        "Type": "String",
+        "Default": "",
+        "Description": f"{setting.metadata['doc']}; empty: {shown}",
+    }
+    if is_secret(setting):
+        parameter["NoEcho"] = True
+    return parameter

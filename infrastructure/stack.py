@@ -1,0 +1,132 @@
+"""One CloudFormation stack: created, updated in place, or made again where creation failed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+DEADLINE = 1800.0
+
+_NEVER_COMPLETED = ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "REVIEW_IN_PROGRESS")
+_UNKNOWN = "no reason was given"
+_COMPLETE = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+
+Json = dict[str, Any]
+
+
+class ProvisionFailed(RuntimeError):
+    """The stack could not be made as the template says."""
+
+
+class Stack:
+    """One CloudFormation stack."""
+
+    def __init__(self, client: Any, name: str) -> None:
+        self._client = client
+        self._name = name
+
+    def apply(
+        self, source: Json, parameters: Mapping[str, str], *, kept: Collection[str] = ()
+    ) -> None:
+        """Create or update the stack and wait; raises :class:`ProvisionFailed`.
+
+        ``source`` says where the template is (``TemplateBody`` or ``TemplateURL``) and what it may
+        do (``Capabilities``). The parameters ``kept`` keep the values that the stack has, unless
+        ``parameters`` gives new ones.
+        """
+        previous = (set(kept) & set(self.parameters())) - set(parameters)
+        request: Json = {
+            "StackName": self._name,
+            **source,
+            "Parameters": [
+                *({"ParameterKey": key, "ParameterValue": parameters[key]} for key in parameters),
+                *({"ParameterKey": key, "UsePreviousValue": True} for key in sorted(previous)),
+            ],
+        }
+        if self._settled() in _NEVER_COMPLETED:
+            self._client.delete_stack(StackName=self._name)
+            self._settled()
+            request["Parameters"] = request["Parameters"][: len(parameters)]
+        if self._status() is None:
+            self._client.create_stack(**request)
+        elif not self._update(request):
+            return
+        if self._settled() not in _COMPLETE:
+            raise ProvisionFailed(f"{self._name}: {self._status()}: {self._reason()}")
+
+    def _update(self, request: Json) -> bool:
+        try:
+            self._client.update_stack(**request)
+        except ClientError as error:
+            if "No updates are to be performed" in str(error):
+                return False
+            raise
+        return True
+
+    def parameters(self) -> dict[str, str]:
+        """Return the parameters of the stack as it is; those that are secret are masked."""
+        found = (self._described() or {}).get("Parameters", [])
+        return {each["ParameterKey"]: each["ParameterValue"] for each in found}
+
+    def outputs(self) -> dict[str, str]:
+        """Return the outputs of the stack as it is."""
+        found = (self._described() or {}).get("Outputs", [])
+        return {each["OutputKey"]: each["OutputValue"] for each in found}
+
+    def _status(self) -> str | None:
+        found = self._described()
+        return found["StackStatus"] if found else None
+
+    def _described(self) -> Json | None:
+        try:
+            found: Json = self._client.describe_stacks(StackName=self._name)["Stacks"][0]
+        except ClientError as error:
+            if "does not exist" in str(error):
+                return None
+            raise
+        return None if found["StackStatus"] == "DELETE_COMPLETE" else found
+
+    def _settled(self) -> str | None:
+        """Wait until no operation runs on the stack; return its status."""
+        deadline = time.monotonic() + DEADLINE
+        pause = 0.02
+        while (status := self._status()) and status.endswith("_IN_PROGRESS"):
+            if status == "REVIEW_IN_PROGRESS":
+                break
+            if time.monotonic() > deadline:
+                raise ProvisionFailed(f"{self._name}: still {status} after {DEADLINE:.0f} s")
+            time.sleep(pause)
+            pause = min(5.0, pause * 1.5)
+        return status
+
+    def _reason(self) -> str:
+        """Return what was said of the earliest failure of the latest operation."""
+        events = self._client.describe_stack_events(StackName=self._name)["StackEvents"]
+        reason = _UNKNOWN
+        for event in events:
+            if event["ResourceStatus"].endswith("_FAILED"):
+                said = event.get("ResourceStatusReason", _UNKNOWN)
+                reason = f"{event['LogicalResourceId']}: {said}"
+            elif _begins_operation(event):
+                break
+        return self._refusals() if "DescribeEvents" in reason else reason
+
+    def _refusals(self) -> str:
+        """Return why the template was refused before anything was made of it."""
+        events = self._client.describe_events(StackName=self._name)["OperationEvents"]
+        refusals = [
+            f"{event['ValidationPath']}: {event['ValidationStatusReason']}"
+            for event in events
+            if event.get("EventType") == "VALIDATION_ERROR"
+        ]
+        return "; ".join(refusals) or _UNKNOWN
+
+
+def _begins_operation(event: Json) -> bool:
+    return event["ResourceType"] == "AWS::CloudFormation::Stack" and event["ResourceStatus"] in (
+        "CREATE_IN_PROGRESS",
+        "UPDATE_IN_PROGRESS",
+    )

@@ -1,0 +1,147 @@
+"""The cold start of the API's function, from its archive, in an interpreter that has nothing else.
+
+The archive is unpacked and imported by ``python -I -S``, with boto3 beside it as Lambda has it; the
+process is timed from its first line to the end of its first request. The largest parts of the
+import are those of ``-X importtime``, whose own cost makes them a little larger. A warm request is
+timed besides its AWS requests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import zipfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from chalicelib.api_keys import model as keys
+from infrastructure.bootstrap import first_start
+from infrastructure.package import build, host_architecture
+from tests.bench.local_cloud import local_cloud
+
+STARTS = 7
+START_BAR = 450.0
+WARM_BAR = 5.0
+SIZE_BAR = 20.0
+PARTS = 14
+
+# What Lambda's runtime brings along
+RUNTIME = (
+    *("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3"),
+    *("six.py", "certifi"),
+)
+
+CHILD = """
+import time
+began = time.perf_counter()
+import json, sys
+sys.path[:0] = sys.argv[1:3]
+import app
+imported = time.perf_counter()
+def request():
+    return app.app({
+        "path": "/api/v1/account",
+        "headers": {"Authorization": sys.argv[3]},
+        "requestContext": {
+            "resourcePath": "/{proxy+}", "httpMethod": "GET", "requestId": "r",
+            "identity": {"sourceIp": "192.0.2.1"},
+        },
+    }, None)
+first = request()
+answered = time.perf_counter()
+assert first["statusCode"] == 200, first
+from botocore.client import BaseClient
+original, spent = BaseClient._make_api_call, [0.0]
+def call(*arguments):
+    before = time.perf_counter()
+    try:
+        return original(*arguments)
+    finally:
+        spent[0] += time.perf_counter() - before
+BaseClient._make_api_call = call
+warm = []
+for _ in range(50):
+    before, spent[0] = time.perf_counter(), 0.0
+    request()
+    warm.append(time.perf_counter() - before - spent[0])
+print(json.dumps({
+    "import": imported - began, "request": answered - imported, "warm": sorted(warm)[25],
+    "modules": len(sys.modules),
+}))
+"""
+
+
+def main() -> None:
+    """Package, start, and print with bars."""
+    with tempfile.TemporaryDirectory() as directory, local_cloud():
+        root = Path(directory)
+        key = keys.draw_key()
+        first_start(key)
+        package = build(root / "out", architecture=host_architecture(), installed=True)
+        size = package.archive.stat().st_size / 1e6
+        with zipfile.ZipFile(package.archive) as files:
+            files.extractall(root / "code")
+        starts = [_start(root, key) for _ in range(STARTS)]
+        _line(f"archive {size:.1f} MB", size, SIZE_BAR)
+        best = min(starts, key=lambda each: each["import"] + each["request"])
+        cold = (best["import"] + best["request"]) * 1000
+        print(f"import {best['import'] * 1000:.0f} ms ({best['modules']} modules), ", end="")
+        print(f"first request {best['request'] * 1000:.0f} ms")
+        _line(f"cold start {cold:.0f} ms (best of {STARTS})", cold, START_BAR)
+        warm = median(each["warm"] for each in starts) * 1000
+        _line(f"warm GET /account {warm:.2f} ms besides AWS", warm, WARM_BAR)
+        print("largest parts of the import, ms with what they import / alone:")
+        for name, whole, alone in _parts(root, key):
+            print(f"  {whole:6.1f} {alone:6.1f}  {name}")
+
+
+def linked_runtime(root: Path) -> Path:
+    """Make a directory under ``root`` with what Lambda's runtime brings along, and nothing else."""
+    runtime = root / "runtime"
+    if not runtime.exists():
+        runtime.mkdir()
+        installed = Path(sysconfig.get_paths()["purelib"])
+        for name in RUNTIME:
+            (runtime / name).symlink_to(installed / name)
+    return runtime
+
+
+def _start(root: Path, key: str, *options: str) -> dict[str, Any]:
+    return json.loads(_run(root, key, *options).stdout)
+
+
+def _run(root: Path, key: str, *options: str) -> subprocess.CompletedProcess[str]:
+    runtime = linked_runtime(root)
+    command = [sys.executable, "-I", "-S", *options, "-c", CHILD]
+    return subprocess.run(
+        [*command, str(root / "code"), str(runtime), key],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "LOG_FORMAT": "json", "LOG_LEVEL": "WARNING"},
+    )
+
+
+def _parts(root: Path, key: str) -> list[tuple[str, float, float]]:
+    """Return the modules that cost most with what they import, each once, and not their parents."""
+    found: list[tuple[str, float, float]] = []
+    for line in _run(root, key, "-X", "importtime").stderr.splitlines():
+        if not line.startswith("import time:") or "cumulative" in line:
+            continue
+        alone, whole, name = line.removeprefix("import time:").split("|")
+        found.append((name.strip(), int(whole) / 1000, int(alone) / 1000))
+    found = [part for part in found if "." not in part[0] or part[0].startswith("chalicelib")]
+    return sorted(found, key=lambda part: -part[1])[1 : PARTS + 1]
+
+
+def _line(text: str, value: float, bar: float) -> None:
+    print(f"{text}: {'ok' if value <= bar else 'OVER'} (bar {bar:g})")
+
+
+if __name__ == "__main__":
+    main()

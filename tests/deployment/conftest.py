@@ -1,0 +1,35 @@
+"""The application, packaged and deployed once for all tests of the deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from infrastructure.package import Package, build, host_architecture
+from tests.deployment.deployed import Deployment, deployment
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes up to two minutes, most of it waiting")
+
+
+@pytest.fixture(scope="session")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
+    """The application packaged for this machine."""
+    out = tmp_path_factory.mktemp("package")
+    return build(out, architecture=host_architecture(), installed=True)
+
+
+@pytest.fixture(scope="session")
+def deployed(package: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """The package, deployed to a local cloud; failed messages are shown again at once."""
+    with deployment(package, tmp_path_factory.mktemp("deployment")) as found:
+        found.deploy(
+            Smarthost=f"127.0.0.1:{found.sink.port}",
+            SmarthostTls="off",
+            SmarthostPassword="not shown again",
+            EventsLag="0",
+            RedeliveryBase="0",
+        )
+        yield found

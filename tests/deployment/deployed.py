@@ -1,0 +1,260 @@
+"""The packaged application in a local cloud that enforces the functions' policies."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import boto3
+from aiosmtpd.controller import Controller
+
+from infrastructure.deploy import Deployed, deploy
+from infrastructure.deploy_local import url_at, use
+from infrastructure.local.probes import answers_http
+from infrastructure.local.worker import scheduled_event
+from infrastructure.package import Package
+from tests.unit.infrastructure.clouds import eventually, free_port
+
+STAGE = "blue"
+KEY = "key-of-the-first-account"
+
+Json = dict[str, Any]
+
+_UNPACKED_BYTES = 4 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer; names of headers are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+def _answer(status: int, found: Any) -> Answer:
+    headers = {name.lower(): text for name, text in found.headers.items()}
+    return Answer(status, headers, found.read())
+
+
+@dataclass(slots=True)
+class Sink:
+    """An SMTP server on loopback that takes every message."""
+
+    port: int
+    taken: list[tuple[list[str], bytes]] = field(default_factory=list)
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        """Keep the message."""
+        self.taken.append((envelope.rcpt_tos, envelope.content))
+        return "250 OK"
+
+    def messages_to(self, recipient: str) -> list[bytes]:
+        """Return the messages that came for a recipient."""
+        return [content for recipients, content in self.taken if recipient in recipients]
+
+
+def _with_batch_actions(package: Package) -> Package:
+    """Allow requests of several messages wherever those of one are allowed.
+
+    On AWS one permission covers both; this cloud knows one for each.
+    """
+    template = copy.deepcopy(package.template)
+    for resource in template["Resources"].values():
+        if resource["Type"] == "AWS::IAM::Role":
+            (policy,) = resource["Properties"]["Policies"]
+            for statement in policy["PolicyDocument"]["Statement"]:
+                actions = statement.get("Action", [])
+                single = ("sqs:SendMessage", "sqs:ChangeMessageVisibility")
+                actions += [f"{action}Batch" for action in actions if action in single]
+    return Package(template, package.archive)
+
+
+def _memory() -> str | None:
+    """Return a directory in memory if it holds the archive, unpacked for each worker."""
+    memory = Path("/dev/shm")
+    roomy = memory.is_dir() and shutil.disk_usage(memory).free > _UNPACKED_BYTES
+    return str(memory) if roomy and os.access(memory, os.W_OK) else None
+
+
+class Cloud:
+    """MiniStack as it comes, without the snapshots of the local runtime.
+
+    Its environment holds nothing of the service's: the functions would inherit it.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._unpacked = Path(tempfile.mkdtemp(dir=_memory()))
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The endpoint."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Start and wait until it answers."""
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self._directory),
+            "TMPDIR": str(self._unpacked),
+            "AUTH": "true",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "BIND_HOST": "127.0.0.1",
+            "GATEWAY_PORT": str(self._port),
+            "SFTP_ENABLED": "0",
+            "IOT_MTLS_ENABLED": "0",
+            "DOCKER_HOST": "unix:///nonexistent",
+        }
+        with (self._directory / "output.log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "ministack"],
+                cwd=self._directory,
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        eventually(lambda: answers_http(self._port, "/_ministack/health", (200,)))
+
+    def stop(self) -> None:
+        """End the process, whose functions end with it, and remove what they left."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(10)
+        shutil.rmtree(self._unpacked, ignore_errors=True)
+
+    def client(self, service: str) -> Any:
+        """Return a client of the account's owner."""
+        session: Any = boto3.session.Session()
+        return session.client(service, endpoint_url=self.url)
+
+
+class Deployment:
+    """A deployed stage, and what a test asks of it."""
+
+    def __init__(self, cloud: Cloud, package: Package, sink: Sink, stage: str = STAGE) -> None:
+        self.stage = stage
+        self.cloud = cloud
+        self.package = package
+        self.sink = sink
+        self.last: Deployed | None = None
+
+    def deploy(self, **chosen: str) -> Deployed:
+        """Deploy the package; ``chosen`` are parameters of the stack."""
+        with patch.dict(os.environ):
+            session = use(self.cloud.url)
+            self.last = deploy(
+                self.stage,
+                _with_batch_actions(self.package),
+                clients=session.client,
+                chosen=chosen,
+                url_of=lambda outputs: url_at(self.cloud.url, outputs),
+                api_key=KEY,
+            )
+        return self.last
+
+    def request(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Make an HTTP request of the deployed API; ``body`` is sent as JSON unless it is bytes."""
+        assert self.last is not None
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        defaults = {"Authorization": KEY, "Content-Type": "application/json"}
+        request = urllib.request.Request(
+            self.last.url + path, data=data, method=method, headers={**defaults, **(headers or {})}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return _answer(answer.status, answer)
+        except urllib.error.HTTPError as error:
+            return _answer(error.code, error)
+
+    def send(self, *recipients: str, **more: Any) -> str:
+        """Send a message; return the transmission's id."""
+        content = {"from": "a@example.test", "subject": "Hello", "text": "From the functions"}
+        body = {"recipients": [{"address": each} for each in recipients], "content": content}
+        answer = self.request("POST", "/api/v1/transmissions", body | more)
+        assert answer.status == 200, answer.body
+        return answer.json["results"]["id"]
+
+    def events(self, recipient: str) -> list[str]:
+        """Return the types of a recipient's events, oldest first."""
+        answer = self.request("GET", f"/api/v1/events/message?recipients={recipient}")
+        assert answer.status == 200, answer.body
+        return [event["type"] for event in reversed(answer.json["results"])]
+
+    def logged(self) -> list[str]:
+        """Return all that the functions logged."""
+        client = self.cloud.client("logs")
+        pages = client.get_paginator("filter_log_events")
+        return [
+            event["message"]
+            for group in client.describe_log_groups()["logGroups"]
+            for page in pages.paginate(logGroupName=group["logGroupName"])
+            for event in page["events"]
+        ]
+
+    def queue_url(self, queue: str) -> str:
+        """Return the address of a queue of the stage."""
+        client = self.cloud.client("sqs")
+        return client.get_queue_url(QueueName=f"postfinch-{self.stage}-{queue}")["QueueUrl"]
+
+    def waiting(self, queue: str) -> int:
+        """Return how many messages a queue shows."""
+        found = self.cloud.client("sqs").get_queue_attributes(
+            QueueUrl=self.queue_url(queue), AttributeNames=["ApproximateNumberOfMessages"]
+        )
+        return int(found["Attributes"]["ApproximateNumberOfMessages"])
+
+    def invoke(self, function: str) -> Json:
+        """Call a function by its logical id, as a schedule does."""
+        client = self.cloud.client("lambda")
+        (name,) = (
+            each["FunctionName"]
+            for each in client.list_functions()["Functions"]
+            if each["FunctionName"].startswith(f"postfinch-{self.stage}-{function}-")
+        )
+        answer = client.invoke(FunctionName=name, Payload=json.dumps(scheduled_event(name)))
+        return {"error": answer.get("FunctionError"), "payload": answer["Payload"].read()}
+
+
+@contextmanager
+def deployment(package: Package, directory: Path) -> Iterator[Deployment]:
+    """Start a cloud and a sink for a deployment, and end both."""
+    sink = Sink(free_port())
+    controller = Controller(sink, hostname="127.0.0.1", port=sink.port)
+    controller.start()
+    cloud = Cloud(directory)
+    try:
+        cloud.start()
+        yield Deployment(cloud, package, sink)
+    finally:
+        cloud.stop()
+        controller.stop()
+
+
+__all__ = ["KEY", "STAGE", "Answer", "Deployment", "Sink", "deployment", "eventually"]

@@ -1,0 +1,130 @@
+"""What is handed to CloudFormation: a template that lints, and an archive that is complete."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from samtranslator.translator.transform import transform
+
+from infrastructure.functions import functions
+from infrastructure.package import (
+    ARCHITECTURES,
+    MOST_BYTES,
+    Package,
+    PackagingFailed,
+    build,
+    host_architecture,
+)
+
+Json = dict[str, Any]
+
+# The machine in the header of an ELF file
+AARCH64 = 183
+
+
+@pytest.fixture(scope="module")
+def expanded(package: Package) -> Json:
+    """The template as CloudFormation sees it: without SAM's resources."""
+    template = copy.deepcopy(package.template)
+    for resource in template["Resources"].values():
+        if resource["Type"] == "AWS::Serverless::Function":
+            resource["Properties"]["CodeUri"] = {"Bucket": "artifacts", "Key": "code.zip"}
+    with patch.dict(os.environ, {"AWS_DEFAULT_REGION": "us-east-1"}):
+        return transform(template, {}, SimpleNamespace(load=dict))
+
+
+def lint(template: Json, directory: Path) -> str:
+    path = directory / "template.json"
+    path.write_text(json.dumps(template))
+    linter = Path(sys.executable).with_name("cfn-lint")
+    command = [str(linter), "--regions", "us-east-1", "eu-west-1", "--", str(path)]
+    return subprocess.run(command, capture_output=True, text=True).stdout
+
+
+def test_the_merged_template_lints(package: Package, tmp_path: Path) -> None:
+    assert lint(package.template, tmp_path) == ""
+
+
+def test_what_cloudformation_makes_of_it_lints(expanded: Json, tmp_path: Path) -> None:
+    assert lint(expanded, tmp_path) == ""
+
+
+def test_the_template_is_within_the_limits_of_cloudformation(expanded: Json) -> None:
+    assert len(json.dumps(expanded)) < 1_000_000
+    assert len(expanded["Resources"]) < 500
+    assert len(expanded["Parameters"]) < 200
+
+
+def test_every_function_is_there_and_has_its_own_settings_only(expanded: Json) -> None:
+    for function in functions():
+        properties = expanded["Resources"][function.logical_id]["Properties"]
+        assert properties["Handler"] == f"app.{function.handler}"
+        assert properties["MemorySize"] == function.size.memory
+        assert properties["Timeout"] == function.size.timeout
+        assert properties["Architectures"] == [host_architecture()]
+
+
+@pytest.mark.spec("1-r7")
+def test_what_the_gateway_answers_itself_has_the_shape_of_the_api(expanded: Json) -> None:
+    body = expanded["Resources"]["RestAPI"]["Properties"]["Body"]
+    answers = body["x-amazon-apigateway-gateway-responses"]
+    statuses = {name: answer.get("statusCode") for name, answer in answers.items()}
+    assert {"DEFAULT_4XX", "DEFAULT_5XX"} <= set(statuses)
+    assert statuses["REQUEST_TOO_LARGE"] == "413"
+    assert statuses["UNSUPPORTED_MEDIA_TYPE"] == "415"
+    assert statuses["THROTTLED"] == statuses["QUOTA_EXCEEDED"] == "429"
+    assert statuses["INTEGRATION_TIMEOUT"] == statuses["INTEGRATION_FAILURE"] == "503"
+    for answer in answers.values():
+        text = answer["responseTemplates"]["application/json"]
+        errors = json.loads(text.replace("$context.error.messageString", '"Forbidden"'))["errors"]
+        assert errors[0]["message"]
+
+
+def test_the_gateway_passes_every_path_and_method_on(expanded: Json) -> None:
+    body = expanded["Resources"]["RestAPI"]["Properties"]["Body"]
+    assert set(body["paths"]) == {"/", "/{proxy+}"}
+    methods = {"delete", "get", "head", "options", "patch", "post", "put"}
+    assert all(set(path) >= methods for path in body["paths"].values())
+
+
+def test_the_archive_is_small_enough_and_compiled(package: Package) -> None:
+    assert package.archive.stat().st_size <= MOST_BYTES
+    with zipfile.ZipFile(package.archive) as files:
+        names = set(files.namelist())
+    for module in ("app.py", "chalicelib/core/http.py", "pydantic/main.py", "chalice/app.py"):
+        assert {module, importlib.util.cache_from_source(module)} <= names
+    assert not any(name.startswith(("boto3/", "tests/", "infrastructure/")) for name in names)
+
+
+@pytest.mark.slow
+def test_packaging_for_another_processor_takes_packages_for_it(tmp_path: Path) -> None:
+    """Needs the package index; what is installed here is for this machine."""
+    (other,) = set(ARCHITECTURES) - {host_architecture()}
+    try:
+        built = build(tmp_path, architecture=other)
+    except PackagingFailed as failure:
+        if "Could not satisfy the requirement" in str(failure):
+            pytest.skip("the package index cannot be reached")
+        raise
+    with zipfile.ZipFile(built.archive) as files:
+        machines = {
+            name: int.from_bytes(files.read(name)[18:20], "little")
+            for name in files.namelist()
+            if name.endswith(".so")
+        }
+    assert len(machines) >= 4
+    if other == "arm64":
+        assert set(machines.values()) == {AARCH64}
+    else:
+        assert AARCH64 not in machines.values()

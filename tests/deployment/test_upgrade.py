@@ -1,0 +1,57 @@
+"""A deployment of an earlier version becomes what the template says now, and keeps what it holds.
+
+CloudFormation replaces a table whose name or keys change: a new one is made, and the data stay
+behind in the old. ``test_deployment`` updates such a stack in a cloud.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infrastructure.merge_template import HERE, read
+
+EARLIER = Path(__file__).with_name("earlier_template.yaml")
+NAMES = {
+    "AWS::DynamoDB::Table": "TableName",
+    "AWS::SQS::Queue": "QueueName",
+    "AWS::S3::Bucket": "BucketName",
+}
+
+Json = dict[str, Any]
+
+earlier: Json = read(EARLIER)["Resources"]
+now: Json = read(HERE / "template.yaml")["Resources"]
+
+
+def indexes(resource: Json) -> dict[str, Json]:
+    found = resource["Properties"].get("GlobalSecondaryIndexes", [])
+    return {index["IndexName"]: index for index in found}
+
+
+def key_types(resource: Json) -> list[tuple[str, str]]:
+    properties = resource["Properties"]
+    types = {a["AttributeName"]: a["AttributeType"] for a in properties["AttributeDefinitions"]}
+    return [(types[key["AttributeName"]], key["AttributeName"]) for key in properties["KeySchema"]]
+
+
+@pytest.mark.parametrize("logical_id", earlier)
+def test_nothing_that_holds_data_is_replaced(logical_id: str) -> None:
+    before, after = earlier[logical_id], now[logical_id]
+    assert after["Type"] == before["Type"]
+    name = NAMES[before["Type"]]
+    assert after["Properties"][name] == before["Properties"][name]
+    assert after["UpdateReplacePolicy"] == "Retain"
+    if before["Type"] == "AWS::DynamoDB::Table":
+        assert key_types(after) == key_types(before)
+        for index in indexes(before).keys() & indexes(after).keys():
+            assert indexes(after)[index]["KeySchema"] == indexes(before)[index]["KeySchema"]
+
+
+@pytest.mark.parametrize("logical_id", earlier)
+def test_a_table_gains_or_loses_one_index_at_a_time(logical_id: str) -> None:
+    """DynamoDB refuses to make or remove two in one update."""
+    changed = indexes(earlier[logical_id]).keys() ^ indexes(now[logical_id]).keys()
+    assert len(changed) <= 1

@@ -1,0 +1,123 @@
+"""The running service does what its own description says, whatever it is sent.
+
+Schemathesis makes up requests for every operation, good ones and bad ones. Each must be answered
+with a documented status, in a documented type and shape, and never with a fault. The service is one
+of its own, because they change the account's options, lists and keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.generation import GenerationMode
+from schemathesis.schemas import APIOperation
+from schemathesis.specs.openapi import checks
+
+from tests.http_target import serving
+from tests.journey.service import KEY, ROOT, Service
+from tests.journey.things import BODIES, QUERY, make_things
+
+Json = dict[str, Any]
+Things = dict[str, str]
+Case = schemathesis.Case[Any]
+Operation = APIOperation[Any, Any, Any, Any]
+
+WRITTEN = ROOT / "docs" / "openapi.json"
+EXAMPLES = 5
+SUBACCOUNT = "#/components/parameters/subaccount"
+CHECKS = [
+    not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+]
+
+
+def without_subaccount(document: Json) -> Json:
+    """Return the description without the subaccount header: one made up would refuse them all."""
+    for item in document["paths"].values():
+        for operation in item.values():
+            taken = operation.get("parameters", [])
+            operation["parameters"] = [each for each in taken if each.get("$ref") != SUBACCOUNT]
+    return document
+
+
+def operations() -> list[Operation]:
+    """Return every operation of the description, those that delete at the end."""
+    document = without_subaccount(json.loads(WRITTEN.read_text(encoding="utf-8")))
+    described = schemathesis.openapi.from_dict(document)
+    found = [each.ok() for each in described.get_all_operations() if isinstance(each, Ok)]
+    return sorted(found, key=lambda each: each.method.upper() == "DELETE")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("described")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def things(running: Service) -> Iterator[Things]:
+    with serving() as target:
+        yield make_things(running, target.url)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[requests.Session]:
+    with requests.Session() as session:
+        session.headers["Authorization"] = KEY
+        yield session
+
+
+def made_real(case: Case, things: Things) -> None:
+    """Let a request be about what there is, so that it gets further than its first fault."""
+    if "/dkim-keys/" in case.path:
+        things = things | {"key_id": "thing"}
+    for name in case.path_parameters:
+        case.path_parameters[name] = things.get(name, case.path_parameters[name])
+    case.query.update({name: QUERY[name] for name in QUERY.keys() & case.query.keys()})
+    if isinstance(case.body, dict):
+        case.body = case.body | BODIES.get(case.operation.label, {})
+
+
+def test_what_is_served_is_what_is_written(running: Service) -> None:
+    answer = running.request("GET", "/openapi.json", key=None)
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json == json.loads(WRITTEN.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.label)
+def test_what_is_made_up_is_answered_as_described(
+    operation: Operation, running: Service, session: requests.Session, things: Things
+) -> None:
+    good = operation.as_strategy()
+    bad = operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
+
+    @given(case=good | bad, real=st.booleans())
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def check(case: Case, real: bool) -> None:
+        if real:
+            made_real(case, things)
+        url = f"http://127.0.0.1:{running.api_port}"
+        answer = case.call(base_url=url, session=session, timeout=30)
+        case.validate_response(answer, checks=CHECKS)
+
+    check()

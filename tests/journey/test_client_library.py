@@ -1,0 +1,124 @@
+"""A public client library of the vendor whose API this is, with no change but the base URL."""
+
+from __future__ import annotations
+
+from email import message_from_bytes
+from typing import Any
+
+import pytest
+from sparkpost import Metrics, RecipientLists, SuppressionList, Templates, Transmissions
+from sparkpost.base import RequestsTransport
+from sparkpost.exceptions import SparkPostAPIException
+
+from tests.journey.service import KEY, Service, eventually
+
+
+class Client:
+    """The library's resources at the service's address, which is not https."""
+
+    def __init__(self, service: Service) -> None:
+        base = f"http://127.0.0.1:{service.api_port}/api/v1"
+        self.transmissions = Transmissions(base, KEY, RequestsTransport)
+        self.templates = Templates(base, KEY, RequestsTransport)
+        self.suppression = SuppressionList(base, KEY, RequestsTransport)
+        self.lists = RecipientLists(base, KEY, RequestsTransport)
+        self.metrics = Metrics(base, KEY, RequestsTransport)
+
+
+@pytest.fixture
+def client(service: Service) -> Client:
+    return Client(service)
+
+
+def send(client: Client, **given: Any) -> Any:
+    return client.transmissions.send(
+        **{"from_email": "Test <hello@example.test>", "subject": "Library", **given}
+    )
+
+
+@pytest.mark.spec("4.1-t1")
+def test_it_sends_with_copies_attachments_and_headers(service: Service, client: Client) -> None:
+    sent = send(
+        client,
+        recipients=["Ann <ann@library.test>"],
+        cc=["carl@library.test"],
+        bcc=["bert@library.test"],
+        html="<p>Hello {{name}}</p>",
+        text="Hello {{name}}",
+        substitution_data={"name": "all"},
+        custom_headers={"X-Own": "kept"},
+        attachments=[{"type": "text/plain", "name": "a.txt", "data": "aGVsbG8="}],
+        track_opens=False,
+        track_clicks=False,
+        campaign="library",
+    )
+    assert (sent["total_accepted_recipients"], sent["total_rejected_recipients"]) == (3, 0)
+    [copy] = service.arrived("bert@library.test")
+    message = message_from_bytes(copy)
+    assert message["To"] == "Ann <ann@library.test>"
+    assert (message["Cc"], message["X-Own"]) == ("carl@library.test", "kept")
+    names = [part.get_filename() for part in message.walk() if part.get_filename()]
+    assert names == ["a.txt"]
+    assert service.arrived("ann@library.test")
+    assert service.arrived("carl@library.test")
+
+
+@pytest.mark.spec("4.1-r6")
+def test_it_tells_of_a_refusal_as_the_library_expects(client: Client) -> None:
+    with pytest.raises(SparkPostAPIException) as refusal:
+        send(client, recipients=["ann@library.test"], from_email="x@not-ours.test", text="x")
+    assert refusal.value.status == 400
+    assert "Invalid domain Code: 7001" in refusal.value.errors[0]
+
+
+def test_it_keeps_templates_and_sends_them(service: Service, client: Client) -> None:
+    made = client.templates.create(
+        id="from-library",
+        name="From the library",
+        from_email="hello@example.test",
+        subject="Dear {{name}}",
+        text="Dear {{name}}",
+        published=True,
+    )
+    assert made["id"] == "from-library"
+    assert client.templates.get("from-library")["name"] == "From the library"
+    assert "from-library" in [each["id"] for each in client.templates.list()]
+    shown = client.templates.preview("from-library", {"name": "Ann"})
+    assert shown["subject"] == "Dear Ann"
+    client.transmissions.send(
+        recipients=[{"address": "tim@library.test", "substitution_data": {"name": "Tim"}}],
+        template="from-library",
+    )
+    [arrived] = service.arrived("tim@library.test")
+    assert message_from_bytes(arrived)["Subject"] == "Dear Tim"
+
+
+def test_it_keeps_the_suppression_list(client: Client) -> None:
+    client.suppression.create({"email": "no@library.test", "type": "transactional"})
+    client.suppression.create([{"recipient": "never@library.test", "type": "non_transactional"}])
+    [entry] = client.suppression.get("no@library.test")
+    assert (entry["recipient"], entry["transactional"]) == ("no@library.test", True)
+    listed = {entry["recipient"] for entry in client.suppression.list()}
+    assert {"no@library.test", "never@library.test"} <= listed
+    assert client.suppression.delete("no@library.test") is True
+    with pytest.raises(SparkPostAPIException) as missing:
+        client.suppression.get("no@library.test")
+    assert missing.value.status == 404
+
+
+def test_it_keeps_recipient_lists_and_sends_to_them(service: Service, client: Client) -> None:
+    made = client.lists.create(
+        id="library", name="Library", recipients=[{"address": {"email": "lea@library.test"}}]
+    )
+    assert made["total_accepted_recipients"] == 1
+    assert client.lists.get("library", True)["recipients"][0]["address"]["email"]
+    send(client, recipient_list="library", text="To the list")
+    assert service.arrived("lea@library.test")
+
+
+def test_it_lists_campaigns_and_domains(service: Service, client: Client) -> None:
+    send(client, recipients=["max@counted.test"], text="Count me", campaign="counted by library")
+    service.arrived("max@counted.test")
+    since = {"from": "2020-01-01T00:00"}
+    eventually(lambda: "counted by library" in client.metrics.campaigns.list(params=since))
+    assert "counted.test" in client.metrics.domains.list(params=since)

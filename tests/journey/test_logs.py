@@ -1,0 +1,68 @@
+"""What the processes of the service log of a whole journey, in the form of the functions."""
+
+from __future__ import annotations
+
+import json
+import smtplib
+import ssl
+from typing import Any
+from urllib.parse import quote
+
+from tests.journey.service import KEY, Service, eventually
+
+PEOPLE = [
+    "ann.private@inbox.test",
+    "bounce-hard+private@inbox.test",
+    "defer+private@inbox.test",
+    "smtp.private@inbox.test",
+    "listed.private@inbox.test",
+]
+
+
+def send_by_smtp(service: Service, recipient: str) -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=20) as client:
+        client.starttls(context=context)
+        client.login("SMTP_Injection", KEY)
+        message = f"From: a@example.test\r\nTo: {recipient}\r\nSubject: Hi\r\n\r\nHello\r\n"
+        client.sendmail("a@example.test", [recipient], message)
+
+
+def logged(service: Service) -> list[str]:
+    files = sorted((service.data_dir / "logs").iterdir())
+    return [line for file in files for line in file.read_text(errors="replace").splitlines()]
+
+
+def requests(lines: list[str]) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in lines if line.startswith("{")]
+    return [line for line in found if line["message"] == "answered"]
+
+
+def test_no_line_names_a_recipient_or_a_key_and_each_tells_what_it_is_about(
+    own_service: Service,
+) -> None:
+    service = own_service
+    service.start(LOG_FORMAT="json")
+    service.send(*PEOPLE[:3])
+    send_by_smtp(service, PEOPLE[3])
+    path = f"/api/v1/suppression-list/{quote(PEOPLE[4])}"
+    assert service.request("PUT", path, {"type": "transactional"}).status == 200
+    assert service.request("GET", path, key="not-a-key-of-anybody").status == 401
+    assert service.request("POST", "/api/v1/transmissions", b"{").status in (400, 422)
+    for recipient in PEOPLE[:4]:
+        eventually(lambda r=recipient: {"bounce", "delivery"} & set(service.event_types(r)))
+    lines = logged(service)
+    private = [*PEOPLE, *(quote(each) for each in PEOPLE), KEY, "not-a-key-of-anybody"]
+    assert [line for line in lines if any(each in line for each in private)] == []
+    answered = requests(lines)
+    (refused,) = [line for line in answered if line["status"] == 401]
+    assert refused["route"] == "/api/v1/suppression-list/{recipient}"
+    sent = [line for line in answered if line.get("route") == "/api/v1/transmissions"]
+    assert {line["account_id"] for line in sent} == {1}
+    assert all(line["request_id"] for line in answered)
+    assert any('"transmission_id"' in line for line in lines)
+
+
+def test_locally_lines_are_read_by_people(service: Service) -> None:
+    assert requests(logged(service)) == []

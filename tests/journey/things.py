@@ -1,0 +1,104 @@
+"""A thing of every kind in a running service, and what a request needs beside what is made up.
+
+Random ids name nothing and random content is refused early. So some of what is made up is given
+real ids, and what its operation cannot do without.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.journey.service import Service
+
+Json = dict[str, Any]
+
+DOMAIN = "things.test"
+RECIPIENT = "somebody@inbox.test"
+_TOMORROW = (datetime.now(UTC) + timedelta(days=1)).isoformat(timespec="seconds")
+_CONTENT = {"from": f"me@{DOMAIN}", "subject": "Hello {{name}}", "text": "Hello"}
+_AB_TEST = {
+    "metric": "count_unique_clicked",
+    "audience_selection": "percent",
+    "test_mode": "learning",
+    "total_sample_size": 100,
+    "start_time": _TOMORROW,
+    "default_template": {"template_id": "thing", "percent": 40},
+    "variants": [{"template_id": "other-thing", "percent": 60}],
+}
+
+#: What a body has, whatever else is made up
+BODIES: dict[str, Json] = {
+    "POST /api/v1/transmissions": {
+        "content": _CONTENT,
+        "recipients": [{"address": RECIPIENT}, {"address": "nobody"}],
+    },
+    "POST /api/v1/templates": {"name": "Made up", "content": _CONTENT},
+    "PUT /api/v1/templates/{template_id}": {"content": _CONTENT},
+    "POST /api/v1/utils/content-previewer": {"content": _CONTENT},
+    "POST /api/labs/snippets": {"content": {"text": "Hello"}},
+    "PUT /api/labs/snippets/{snippet_id}": {"content": {"html": "<p>Hello</p>"}},
+    "POST /api/v1/ab-test": _AB_TEST,
+    "POST /api/v1/ab-test/draft": {"default_template": {"template_id": "thing"}},
+    "POST /api/v1/sending-domains": {"domain": "more.test", "dkim_key_length": 1024},
+    "POST /api/v1/tracking-domains": {"domain": "track.more.test"},
+    "POST /api/v1/subaccounts": {"key_grants": ["smtp/inject"], "key_valid_ips": [], "ip_pool": ""},
+    "POST /api/v1/api-keys": {"grants": ["smtp/inject"], "valid_ips": []},
+    "PUT /api/v1/api-keys/{key_id}": {"grants": ["smtp/inject"], "valid_ips": []},
+    "PUT /api/v1/suppression-list": {
+        "recipients": [{"recipient": RECIPIENT, "type": "non_transactional"}]
+    },
+}
+#: What a query has, where it has it
+QUERY = {"from": "2026-01-01T00:00", "precision": "day"}
+
+
+def make_things(service: Service, target: str) -> dict[str, str]:
+    """Make them, and return the values of path parameters that name them.
+
+    ``target`` is a URL that a webhook can have.
+    """
+    _sending_domain(service)
+    for name in ("thing", "other-thing"):
+        _post(service, "templates", {"id": name, "content": _CONTENT, "published": True})
+    _post(service, "../labs/snippets", {"id": "thing", "content": {"text": "Hello"}})
+    _post(service, "recipient-lists", {"id": "thing", "recipients": [{"address": RECIPIENT}]})
+    _post(service, "tracking-domains", {"domain": DOMAIN})
+    _post(service, "ab-test/draft", _AB_TEST | {"id": "thing", "name": "Thing"})
+    _post(service, "inline-seeds/config", {"match": ["thing*"]})
+    path = f"/api/v1/suppression-list/{RECIPIENT}"
+    assert service.request("PUT", path, {"type": "transactional"}).status == 200
+    service.send("reader@inbox.test", html='<a href="https://example.test/">Hello</a>')
+    scheduled = {"content": _CONTENT, "options": {"start_time": _TOMORROW}}
+    recipients = [{"address": "a@inbox.test"}, {"address": "b@inbox.test"}]
+    sent = _post(service, "transmissions", scheduled | {"recipients": recipients})
+    key = _post(service, "api-keys", {"label": "Thing", "grants": ["smtp/inject"]})
+    pool = _post(service, "ip-pools", {"name": "Thing"})
+    hook = {"name": "Thing", "target": target, "events": ["delivery"]}
+    webhook = _post(service, "webhooks", hook)
+    made = _post(service, "subaccounts", {"name": "Thing", "setup_api_key": False})
+    return {
+        **dict.fromkeys(("template_id", "snippet_id", "list_id", "test_id"), "thing"),
+        "domain": DOMAIN,
+        "key_id": key["id"],
+        "webhook_id": webhook["id"],
+        "pool_id": pool["id"],
+        "recipient": RECIPIENT,
+        "subaccount_id": str(made["subaccount_id"]),
+        "transmission_id": sent["id"],
+    }
+
+
+def _sending_domain(service: Service) -> None:
+    _post(service, "sending-domains", {"domain": DOMAIN})
+    answer = service.request(
+        "POST", f"/api/v1/sending-domains/{DOMAIN}/verify", {"dkim_verify": True}
+    )
+    assert answer.status == 200, answer.body
+    _post(service, f"sending-domains/{DOMAIN}/dkim-keys", {"id": "thing", "selector": "thing"})
+
+
+def _post(service: Service, path: str, body: Json) -> Any:
+    answer = service.request("POST", f"/api/v1/{path}".replace("v1/../", ""), body)
+    assert answer.status == 200, (path, answer.body)
+    return answer.json["results"]

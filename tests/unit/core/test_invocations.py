@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chalicelib.core import aws, invocations
+from chalicelib.core.settings import settings
+from tests.fake_cloud import aws_requests
+
+QUEUE = "arn:aws:sqs:us-east-1:123456789012:"
+
+
+def record(name: str, *, tries: int = 1, body: str = "{}", handle: str = "h") -> dict[str, Any]:
+    return {
+        "messageId": name,
+        "receiptHandle": handle,
+        "body": body,
+        "attributes": {"ApproximateReceiveCount": str(tries)},
+        "eventSourceARN": QUEUE + settings().queue("events"),
+    }
+
+
+def event(*records: dict[str, Any]) -> Any:
+    return SimpleNamespace(to_dict=lambda: {"Records": list(records)}, context=None)
+
+
+def failing(*names: str) -> Any:
+    answer = {"batchItemFailures": [{"itemIdentifier": name} for name in names]}
+    return lambda event: answer
+
+
+def test_the_answer_of_the_handler_is_passed_on() -> None:
+    assert invocations.of_queue(event(record("a")), failing()) == {"batchItemFailures": []}
+    assert invocations.of_schedule(SimpleNamespace(context=None), lambda event: "done") == "done"
+
+
+def test_nothing_is_asked_of_the_cloud_when_nothing_failed(cloud: None) -> None:
+    with aws_requests() as made:
+        invocations.of_queue(event(record("a")), failing())
+    assert made == []
+
+
+@pytest.mark.parametrize(("tries", "delay"), [(1, 30), (2, 120), (3, 480), (4, 1920), (99, 43_200)])
+def test_the_delay_grows_with_each_failure(tries: int, delay: int) -> None:
+    assert invocations.redelivery_delay(record("a", tries=tries)) == delay
+
+
+def test_a_message_that_failed_is_shown_again_before_its_time_out(
+    cloud: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDELIVERY_BASE", "0")
+    settings.cache_clear()
+    invocations._url.cache_clear()
+    sqs: Any = aws.sqs()
+    url = sqs.get_queue_url(QueueName=settings().queue("events"))["QueueUrl"]
+    for body in ("good", "bad"):
+        sqs.send_message(QueueUrl=url, MessageBody=body)
+    found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=900)
+    records = [record(each["Body"], handle=each["ReceiptHandle"]) for each in found["Messages"]]
+    invocations.of_queue(event(*records), failing("bad"))
+    shown = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    assert [each["Body"] for each in shown] == ["bad"]
+
+
+def test_a_queue_that_does_not_answer_leaves_it_to_the_time_out(
+    cloud: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    stray = record("a") | {"eventSourceARN": QUEUE + "no-such-queue"}
+    with caplog.at_level(logging.WARNING):
+        assert invocations.of_queue(event(stray), failing("a"))["batchItemFailures"]
+    assert "at the end of their time-out" in caplog.text
+
+
+def test_the_line_of_a_batch_tells_its_transmission_if_it_has_one() -> None:
+    one = [record("a", body='{"head":{"transmission":"7"}}')] * 2
+    two = [*one, record("b", body='{"head":{"transmission":"8"}}')]
+    assert invocations._transmission(one) == "7"
+    assert invocations._transmission(two) is None
+    assert invocations._transmission([record("a", body='{"head":{}}')]) is None
+
+
+def test_a_batch_is_measured(caplog: pytest.LogCaptureFixture, cloud: None) -> None:
+    with caplog.at_level(logging.INFO):
+        invocations.of_queue(event(record("a"), record("b")), failing("a"))
+    (line,) = [each.fields for each in caplog.records if hasattr(each, "fields")]
+    assert (line["Messages"], line["FailedMessages"]) == (2, 1)
+    assert line["Queue"] == settings().queue("events")

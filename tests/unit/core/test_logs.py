@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chalicelib.core import logs
+from chalicelib.core.settings import settings
+
+log = logging.getLogger("postfinch.test")
+
+
+@pytest.fixture
+def written() -> Iterator[io.StringIO]:
+    """What a logger writes whose form is that of the functions."""
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs.JsonLines())
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    yield stream
+    log.removeHandler(handler)
+    log.propagate = True
+
+
+def lines(written: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in written.getvalue().splitlines()]
+
+
+def test_a_line_is_one_json_object(written: io.StringIO) -> None:
+    log.warning("two\nlines of %s", "text")
+    (line,) = lines(written)
+    assert line["level"] == "WARNING"
+    assert line["message"] == "two\nlines of text"
+    assert line["service"] == "postfinch"
+    assert line["location"].startswith("postfinch.test:")
+    assert line["timestamp"].endswith("Z")
+
+
+def test_lines_carry_the_ids_of_the_blocks_around_them(written: io.StringIO) -> None:
+    with logs.bound(request_id="r", account_id=1):
+        with logs.bound(transmission_id="t", subaccount_id=None):
+            log.info("inner")
+        log.info("outer")
+    log.info("outside")
+    inner, outer, outside = lines(written)
+    assert (inner["request_id"], inner["account_id"], inner["transmission_id"]) == ("r", 1, "t")
+    assert "subaccount_id" not in inner
+    assert "transmission_id" not in outer
+    assert "request_id" not in outside
+
+
+def test_what_is_noted_belongs_to_the_innermost_block(written: io.StringIO) -> None:
+    with logs.bound(request_id="r"):
+        logs.note(route="/x")
+        log.info("noted")
+    with logs.bound(request_id="s"):
+        log.info("other")
+    noted, other = lines(written)
+    assert noted["route"] == "/x"
+    assert "route" not in other
+
+
+def test_a_note_outside_of_every_block_is_lost(written: io.StringIO) -> None:
+    logs.note(route="/x")
+    log.info("nothing")
+    assert "route" not in lines(written)[0]
+
+
+def test_an_exception_is_told_with_its_trace(written: io.StringIO) -> None:
+    try:
+        raise KeyError("k")
+    except KeyError:
+        log.exception("failed")
+    (line,) = lines(written)
+    assert "KeyError: 'k'" in line["exception"]
+
+
+def test_counts_are_metrics_in_the_embedded_format(written: io.StringIO) -> None:
+    logs.measured(log, "answered", {"Requests": 1, "RequestTime": 2.5}, dimensions={"Queue": "q"})
+    (line,) = lines(written)
+    assert (line["Requests"], line["RequestTime"], line["Queue"]) == (1, 2.5, "q")
+    (directive,) = line["_aws"]["CloudWatchMetrics"]
+    assert directive["Namespace"] == "Postfinch"
+    assert directive["Dimensions"] == [["Stage", "Queue"]]
+    assert {each["Name"]: each["Unit"] for each in directive["Metrics"]} == {
+        "Requests": "Count",
+        "RequestTime": "Milliseconds",
+    }
+    assert line["Stage"] == settings().stage
+    assert line["_aws"]["Timestamp"] > 1_700_000_000_000
+
+
+def test_counts_are_not_gathered_where_nobody_reads_them(written: io.StringIO) -> None:
+    log.setLevel(logging.WARNING)
+    logs.measured(log, "answered", {"Requests": 1}, dimensions={})
+    assert written.getvalue() == ""
+
+
+def test_the_first_call_of_a_process_is_told() -> None:
+    logs._cold[0] = True
+    context = SimpleNamespace(function_name="f", aws_request_id="id")
+    assert logs.of_invocation(context) == {
+        "function_name": "f",
+        "function_request_id": "id",
+        "cold_start": True,
+    }
+    assert logs.of_invocation(None)["cold_start"] is False
+
+
+def test_the_root_logger_is_changed_only_for_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = logging.getLogger()
+    before, level = list(root.handlers), root.level
+    logs.configure()
+    assert root.handlers == before
+    monkeypatch.setenv("LOG_FORMAT", "json")
+    settings.cache_clear()
+    try:
+        logs.configure()
+        (handler,) = root.handlers
+        assert isinstance(handler.formatter, logs.JsonLines)
+        assert root.level == logging.INFO
+    finally:
+        root.handlers[:] = before
+        root.setLevel(level)
+        settings.cache_clear()

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infrastructure import code_access
+from infrastructure.code_access import UnreadableAccess, access_of
+from infrastructure.functions import Function, Kind
+
+
+@pytest.fixture
+def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project of its own, whose modules a test writes."""
+    monkeypatch.setattr(code_access, "ROOT", tmp_path)
+    forget()
+    (tmp_path / "chalicelib" / "core").mkdir(parents=True)
+    (tmp_path / "chalicelib" / "__init__.py").touch()
+    yield tmp_path
+    forget()
+
+
+def forget() -> None:
+    for cached in ("_imported_by", "_is_module", "_parsed", "_access_of_module"):
+        getattr(code_access, cached).cache_clear()
+
+
+def schedule(name: str = "tidy") -> Function:
+    return Function(name, "Tidy", Kind.SCHEDULE, name)
+
+
+def write(root: Path, module: str, text: str) -> None:
+    path = root.joinpath(*module.split(".")).with_suffix(".py")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_a_function_may_use_what_the_modules_that_it_reaches_use(code: Path) -> None:
+    write(code, "app", "def tidy(event):\n    from chalicelib.tidying import tidy_up\n")
+    write(code, "chalicelib.tidying", "from chalicelib import things\n")
+    write(code, "chalicelib.things", '_config = Table("config")\nqueues.send("events", [])\n')
+    write(code, "chalicelib.other", '_events = Table("events")\n')
+    found = access_of(schedule())
+    assert (found.tables, found.sends_to) == ({"config"}, {"events"})
+
+
+def test_imports_inside_functions_and_relative_ones_count(code: Path) -> None:
+    write(code, "app", "def tidy(event):\n    from chalicelib.box import a\n")
+    write(code, "chalicelib.box.__init__", "from .a import x\n")
+    write(code, "chalicelib.box.a", "def go():\n    from chalicelib import things\n")
+    write(code, "chalicelib.things", '_config = Table("config")\n')
+    assert access_of(schedule()).tables == {"config"}
+
+
+def test_the_core_offers_access_and_does_not_use_it(code: Path) -> None:
+    write(code, "app", "def tidy(event):\n    from chalicelib.core import offer\n")
+    write(code, "chalicelib.core.offer", 'queues.send("events", [])\nsealing.seal(b"", "")\n')
+    assert access_of(schedule()).actions == access_of(schedule()).sends_to == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Table(name)", "queues.send(choose(), [])", 'boto3.client("ec2")', "boto3.client(name)"],
+)
+def test_access_that_cannot_be_read_is_told(code: Path, line: str) -> None:
+    write(code, "app", "def tidy(event):\n    from chalicelib.things import x\n")
+    write(code, "chalicelib.things", f"def go():\n    {line}\n")
+    with pytest.raises((UnreadableAccess, ImportError)):
+        access_of(schedule())
+
+
+def test_a_handler_that_does_not_exist_is_told(code: Path) -> None:
+    write(code, "app", "")
+    with pytest.raises(UnreadableAccess, match="tidy"):
+        access_of(schedule())

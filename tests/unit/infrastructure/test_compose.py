@@ -1,0 +1,72 @@
+"""The compose file and the image's Dockerfile agree with each other and with the settings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from chalicelib.core.settings import Settings
+
+ROOT = Path(__file__).parents[3]
+SERVICES: dict[str, Any] = yaml.safe_load((ROOT / "infrastructure" / "compose.yaml").read_text())[
+    "services"
+]
+DOCKERFILE = (ROOT / "relay" / "Dockerfile").read_text()
+SETTINGS = {setting.name.upper(): setting for setting in fields(Settings)}
+
+
+@pytest.mark.parametrize("name", ["provision", "relay"])
+def test_a_container_is_told_what_is_a_setting(name: str) -> None:
+    given = set(SERVICES[name]["environment"]) - {"API_KEY"}
+    assert {each for each in given if not each.startswith("AWS_")} <= set(SETTINGS)
+    assert "AWS_ENDPOINT_URL" in given
+
+
+def test_the_image_is_told_what_is_a_setting() -> None:
+    assert set(re.findall(r"(RELAY_[A-Z_]+)=", DOCKERFILE)) <= set(SETTINGS)
+
+
+@pytest.mark.parametrize("name", ["provision", "relay"])
+def test_an_image_is_built_of_a_stage_that_exists(name: str) -> None:
+    build = SERVICES[name]["build"]
+    dockerfile = ROOT / "infrastructure" / build["context"] / build["dockerfile"]
+    assert dockerfile.resolve() == ROOT / "relay" / "Dockerfile"
+    assert f" AS {build['target']}\n" in DOCKERFILE
+    for argument in build["args"]:
+        assert f"ARG {argument}" in DOCKERFILE
+
+
+def test_ports_lead_to_those_that_the_relay_binds() -> None:
+    (exposed,) = re.findall(r"^EXPOSE (.*)$", DOCKERFILE, re.MULTILINE)
+    inside = {mapping.rpartition(":")[2] for mapping in SERVICES["relay"]["ports"]}
+    assert inside == set(exposed.split())
+    assert (
+        f"RELAY_PORTS={exposed.split()[0]} RELAY_INBOUND_PORTS={exposed.split()[1]}" in DOCKERFILE
+    )
+
+
+def test_the_relay_may_do_little_and_has_time_to_drain() -> None:
+    relay = SERVICES["relay"]
+    assert relay["read_only"] is True
+    assert relay["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in relay["security_opt"]
+    grace = int(relay["stop_grace_period"].removesuffix("s"))
+    assert grace > SETTINGS["RELAY_DRAIN"].default
+
+
+def test_the_relay_has_the_versions_that_everything_else_has() -> None:
+    def pins(name: str) -> dict[str, str]:
+        lines = (ROOT / name).read_text().splitlines()
+        return dict(line.split("==") for line in lines if "==" in line)
+
+    others = pins("requirements.txt") | pins("requirements-local.txt")
+    own = pins("relay/requirements.txt")
+    assert {name: others[name] for name in own if name in others} == {
+        name: version for name, version in own.items() if name in others
+    }
+    assert {"boto3", "cryptography", "Jinja2", "pydantic"} <= set(others)

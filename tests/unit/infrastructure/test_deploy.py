@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from infrastructure.deploy import Deployed, chosen_parameters, endpoint_url
+from infrastructure.deploy_local import local_environment, url_at
+from infrastructure.functions import functions
+from infrastructure.local.environment import InternalPorts
+from infrastructure.merge_template import merge_template
+from infrastructure.package import Package
+
+PACKAGE = Package(merge_template(functions()), Path("deployment.zip"))
+PORTS = InternalPorts(cloud=1, sink=2, dns=3, inbound=4)
+
+
+def test_the_environment_chooses_parameters_by_the_names_of_the_settings() -> None:
+    environ = {
+        "SYSTEM_DOMAIN": "mail.example.com",
+        "DELIVERY_CONCURRENCY": "20",
+        "LOG_RETENTION": "7",
+        "PATH": "/bin",
+    }
+    assert chosen_parameters(PACKAGE, environ) == {
+        "SystemDomain": "mail.example.com",
+        "DeliveryConcurrency": "20",
+        "LogRetention": "7",
+    }
+
+
+def test_the_stage_is_not_chosen_by_a_stray_variable() -> None:
+    assert chosen_parameters(PACKAGE, {"STAGE": "somebody-elses"}) == {}
+
+
+def test_every_parameter_can_be_chosen() -> None:
+    parameters = set(PACKAGE.template["Parameters"]) - {"Stage"}
+    environ = {
+        "".join(f"_{c}" if c.isupper() and i else c for i, c in enumerate(name)).upper(): "x"
+        for name in parameters
+    }
+    assert set(chosen_parameters(PACKAGE, environ)) == parameters
+
+
+def test_functions_in_a_local_cloud_use_the_running_sink_and_dns_server() -> None:
+    chosen = chosen_parameters(PACKAGE, local_environment({"RETRY_BASE": "9"}, PORTS))
+    assert chosen["Smarthost"] == "127.0.0.1:2"
+    assert chosen["DnsServers"] == "127.0.0.1:3"
+    assert chosen["RetryBase"] == "9"
+    assert chosen["LogLevel"] == "INFO"
+    assert "Stage" not in chosen
+
+
+def test_the_address_is_that_of_the_stage_on_aws_and_one_path_in_a_local_cloud() -> None:
+    outputs = {
+        "EndpointURL": "https://a.execute-api.eu-west-1.amazonaws.com/api/",
+        "RestAPIId": "a",
+    }
+    assert endpoint_url(outputs) == "https://a.execute-api.eu-west-1.amazonaws.com/api"
+    assert url_at("http://127.0.0.1:1", outputs) == "http://127.0.0.1:1/_aws/execute-api/a/api"
+
+
+@pytest.mark.parametrize(
+    ("key", "outputs", "lines"),
+    [
+        (None, {}, ["  API       https://api.test/api/v1"]),
+        ("k", {}, ["  API       https://api.test/api/v1", "  API key   k (shown this once)"]),
+        (
+            None,
+            {"DomainTarget": "d-1.execute-api.test"},
+            [
+                "  API       https://api.test/api/v1",
+                "  DNS       a CNAME record of your domain with d-1.execute-api.test",
+            ],
+        ),
+    ],
+)
+def test_the_report_tells_what_there_is_to_use(
+    key: str | None, outputs: dict[str, str], lines: list[str]
+) -> None:
+    report = Deployed("dev", "https://api.test", outputs, key).report().splitlines()
+    assert report == ["postfinch-dev is deployed.", "", *lines]

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import app
+from infrastructure.functions import Kind, functions
+
+FUNCTIONS = {function.name: function for function in functions()}
+
+
+def of_kind(kind: Kind) -> set[str]:
+    return {name for name, function in FUNCTIONS.items() if function.kind is kind}
+
+
+def test_there_is_one_for_the_api_each_queue_and_each_schedule() -> None:
+    assert of_kind(Kind.API) == {"api_handler"}
+    queues = {function.queue for function in FUNCTIONS.values() if function.kind is Kind.QUEUE}
+    assert queues == set(app.QUEUE_HANDLERS)
+    assert of_kind(Kind.SCHEDULE) == set(app.SCHEDULES)
+
+
+def test_each_names_what_lambda_calls() -> None:
+    for function in FUNCTIONS.values():
+        assert callable(getattr(app, function.handler))
+    assert FUNCTIONS["delivery"].logical_id == "Delivery"
+    assert FUNCTIONS["delivery"].event_id == "DeliverySqsEventSource"
+    assert FUNCTIONS["start_transmissions"].event_id == "StartTransmissionsEvent"
+
+
+def test_what_delivers_has_the_longest_time_that_lambda_gives() -> None:
+    assert FUNCTIONS["generation"].size.timeout == FUNCTIONS["delivery"].size.timeout == 900
+
+
+def test_the_api_answers_before_the_gateway_gives_up() -> None:
+    assert FUNCTIONS["api_handler"].size.timeout <= 30

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from chalicelib.core.settings import Settings
+from infrastructure.functions import Function, Kind, functions
+from infrastructure.merge_template import HERE, merge_template, read
+from infrastructure.setting_parameters import is_secret, parameter_of
+
+FUNCTIONS = functions()
+MERGED = merge_template(FUNCTIONS)
+RESOURCES: dict[str, Any] = MERGED["Resources"]
+
+# What Lambda's environment may hold in all
+ENVIRONMENT_BYTES = 4096
+
+
+def of_kind(kind: Kind) -> list[Function]:
+    return [function for function in FUNCTIONS if function.kind is kind]
+
+
+def queue_of(function: Function) -> dict[str, Any]:
+    arn = event_source(function)["Queue"]["Fn::Sub"]
+    return RESOURCES[arn.removeprefix("${").removesuffix(".Arn}")]["Properties"]
+
+
+def event_source(function: Function) -> dict[str, Any]:
+    events = RESOURCES[function.logical_id]["Properties"]["Events"]
+    return events[function.event_id]["Properties"]
+
+
+def test_the_tables_queues_and_bucket_are_those_of_the_other_template() -> None:
+    for logical_id, resource in read(HERE / "template.yaml")["Resources"].items():
+        assert RESOURCES[logical_id] == resource
+
+
+def test_every_queue_function_tells_which_of_its_messages_failed() -> None:
+    for function in of_kind(Kind.QUEUE):
+        assert event_source(function)["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+def test_messages_stay_hidden_for_six_time_outs_and_the_window() -> None:
+    for function in of_kind(Kind.QUEUE):
+        parameter = MERGED["Parameters"][queue_of(function)["VisibilityTimeout"]["Ref"]]
+        assert parameter["Default"] >= 6 * function.size.timeout + function.window
+        assert parameter["Default"] <= parameter["MaxValue"]
+
+
+def test_a_setting_that_was_not_chosen_is_left_to_the_code() -> None:
+    variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
+    assert MERGED["Parameters"]["SystemDomain"]["Default"] == ""
+    assert variables["SYSTEM_DOMAIN"] == {
+        "Fn::If": ["HasSystemDomain", {"Ref": "SystemDomain"}, {"Ref": "AWS::NoValue"}]
+    }
+
+
+def test_every_setting_of_a_function_is_told_by_a_parameter_or_by_the_template() -> None:
+    variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
+    left_out = {setting.name for setting in fields(Settings)} - {n.lower() for n in variables}
+    assert {name for name in left_out if not name.startswith("relay_")} == {
+        "delivery_journal",
+        "max_body_bytes",
+    }
+
+
+def test_what_the_template_tells_every_function_leaves_room_for_what_may_be_chosen() -> None:
+    variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
+    fixed = {name: value for name, value in variables.items() if "Fn::If" not in value}
+    assert set(fixed) == {"STAGE", "LOG_FORMAT", "BUCKET", "KMS_KEY_ID", "SECRET_KEY"}
+    assert sum(len(name) + 100 for name in fixed) < ENVIRONMENT_BYTES / 4
+
+
+def test_secret_settings_are_not_shown_again() -> None:
+    for setting in fields(Settings):
+        parameter = MERGED["Parameters"].get(parameter_of(setting.name), {})
+        if parameter and is_secret(setting):
+            assert parameter["NoEcho"] is True
+    assert MERGED["Parameters"]["SmarthostPassword"]["NoEcho"] is True
+
+
+def test_every_function_has_a_role_and_a_log_group_of_its_own() -> None:
+    for function in FUNCTIONS:
+        properties = RESOURCES[function.logical_id]["Properties"]
+        role, logs = f"{function.logical_id}Role", f"{function.logical_id}LogGroup"
+        assert properties["Role"] == {"Fn::GetAtt": [role, "Arn"]}
+        assert properties["LoggingConfig"] == {"LogGroup": {"Ref": logs}}
+        assert RESOURCES[logs]["Properties"]["RetentionInDays"] == {"Ref": "LogRetention"}
+
+
+def test_every_dead_letter_queue_and_every_schedule_has_an_alarm() -> None:
+    watched = {
+        dimension["Value"].get("Ref") or dimension["Value"]["Fn::Sub"]
+        for resource in RESOURCES.values()
+        if resource.get("Type") == "AWS::CloudWatch::Alarm"
+        for dimension in resource["Properties"]["Dimensions"]
+        if isinstance(dimension["Value"], dict)
+    }
+    dead = {name for name in RESOURCES if name.endswith("DeadQueue")}
+    assert len(dead) >= len(of_kind(Kind.QUEUE))
+    assert {f"${{{name}.QueueName}}" for name in dead} <= watched
+    assert {function.logical_id for function in of_kind(Kind.SCHEDULE)} <= watched
+
+
+def test_a_schedule_is_not_called_again_for_a_minute_that_is_over() -> None:
+    for function in of_kind(Kind.SCHEDULE):
+        properties = RESOURCES[function.logical_id]["Properties"]
+        assert properties["EventInvokeConfig"]["MaximumRetryAttempts"] == 0
+
+
+def test_a_function_called_like_a_resource_is_refused() -> None:
+    clash = replace(of_kind(Kind.SCHEDULE)[0], name="bucket", logical_id="Bucket")
+    with pytest.raises(ValueError, match="Bucket is both a function and a resource"):
+        merge_template([*FUNCTIONS, clash])
+
+
+def test_a_function_called_like_a_parameter_is_refused() -> None:
+    clash = replace(of_kind(Kind.SCHEDULE)[0], name="tracing", logical_id="Tracing")
+    with pytest.raises(ValueError, match="Tracing is both a parameter and a resource"):
+        merge_template([*FUNCTIONS, clash])
+
+
+def test_a_queue_that_is_not_declared_is_told() -> None:
+    stray = replace(of_kind(Kind.QUEUE)[0], queue="stray")
+    with pytest.raises((ValueError, KeyError), match="stray"):
+        merge_template([stray])

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+from infrastructure.functions import Function, functions
+from infrastructure.merge_template import HERE, read
+from infrastructure.permissions import statements
+
+RESOURCES: dict[str, Any] = read(HERE / "template.yaml")["Resources"]
+FUNCTIONS = {function.name: function for function in functions()}
+
+
+def actions(function: Function) -> set[str]:
+    return {action for each in statements(function, RESOURCES) for action in each["Action"]}
+
+
+def test_no_function_may_scan_or_change_a_table_or_use_every_resource() -> None:
+    for function in functions():
+        for statement in statements(function, RESOURCES):
+            assert statement["Resource"] != "*"
+            for action in statement["Action"]:
+                assert "*" not in action
+                assert action not in ("dynamodb:Scan", "dynamodb:CreateTable")
+
+
+def test_private_keys_are_opened_where_messages_are_signed_and_made_by_the_api_only() -> None:
+    sealing = {name for name, f in FUNCTIONS.items() if "kms:Encrypt" in actions(f)}
+    opening = {name for name, f in FUNCTIONS.items() if "kms:Decrypt" in actions(f)}
+    assert "api_handler" in sealing
+    assert "generation" in opening
+    assert {"delivery", "events"}.isdisjoint(sealing | opening)
+
+
+def test_only_what_delivers_may_send_by_ses() -> None:
+    sending = {name for name, f in FUNCTIONS.items() if "ses:SendRawEmail" in actions(f)}
+    assert {"delivery", "generation"} <= sending
+    assert "api_handler" not in sending
+
+
+def test_a_queue_is_read_by_its_function_alone() -> None:
+    readers: dict[str, list[str]] = {}
+    for function in functions():
+        for statement in statements(function, RESOURCES):
+            if "sqs:ReceiveMessage" in statement["Action"]:
+                (queue,) = statement["Resource"]
+                readers.setdefault(queue["Fn::Sub"], []).append(function.name)
+    assert all(len(names) == 1 for names in readers.values())
+
+
+def test_a_missing_object_can_be_told_from_a_forbidden_one() -> None:
+    for function in functions():
+        found = statements(function, RESOURCES)
+        reads = any("s3:GetObject" in each["Action"] for each in found)
+        assert reads == any(each["Action"] == ["s3:ListBucket"] for each in found)
