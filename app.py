@@ -110,7 +110,7 @@ def ingest(event: Any) -> Event:
 
 @app.on_sqs_message(
     queue=settings().queue("webhook-events"),
-    batch_size=1000,
+    batch_size=100,
     maximum_batching_window_in_seconds=int(settings().webhook_window),
     name="webhook_events",
 )

@@ -1,7 +1,8 @@
 """Secrets at rest: sealed before they reach a table, opened where they are used.
 
-With ``KMS_KEY_ID`` set the key never leaves KMS; else AES-256-GCM under ``SECRET_KEY``. What is
-sealed is bound to a context (such as the domain it belongs to) and opens under that context only.
+AES-256-GCM under ``SECRET_KEY``; with ``KMS_KEY_ID`` set, under a key for each secret, which KMS
+wraps: KMS itself takes 4,096 bytes, and a webhook's credentials may be more. What is sealed is
+bound to a context (such as the domain it belongs to) and opens under that context only.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from chalicelib.core import aws
 from chalicelib.core.settings import settings
 
 _NONCE_BYTES = 12
+_KEY_BYTES = 32
 
 
 class SealBroken(Exception):
@@ -34,37 +36,47 @@ def master_key() -> bytes:
 
 def seal(secret: bytes, context: str) -> bytes:
     """Return ``secret`` encrypted and bound to ``context``."""
-    if settings().kms_key_id:
-        return aws.kms().encrypt(
-            KeyId=settings().kms_key_id,
-            Plaintext=secret,
-            EncryptionContext={"postfinch": context},
-        )["CiphertextBlob"]
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    nonce = os.urandom(_NONCE_BYTES)
-    return nonce + AESGCM(master_key()).encrypt(nonce, secret, context.encode())
+    if not settings().kms_key_id:
+        return _closed(master_key(), secret, context)
+    key = os.urandom(_KEY_BYTES)
+    wrapped = aws.kms().encrypt(
+        KeyId=settings().kms_key_id,
+        Plaintext=key,
+        EncryptionContext={"postfinch": context},
+    )["CiphertextBlob"]
+    return len(wrapped).to_bytes(2, "big") + wrapped + _closed(key, secret, context)
 
 
 def open_sealed(sealed: bytes, context: str) -> bytes:
     """Return what :func:`seal` was given; raises :class:`SealBroken`."""
-    if settings().kms_key_id:
-        return _open_with_kms(sealed, context)
+    if not settings().kms_key_id:
+        return _opened(master_key(), sealed, context)
+    end = 2 + int.from_bytes(sealed[:2], "big")
+    return _opened(_unwrapped(sealed[2:end], context), sealed[end:], context)
+
+
+def _closed(key: bytes, secret: bytes, context: str) -> bytes:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    nonce = os.urandom(_NONCE_BYTES)
+    return nonce + AESGCM(key).encrypt(nonce, secret, context.encode())
+
+
+def _opened(key: bytes, sealed: bytes, context: str) -> bytes:
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     nonce, body = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
-    cipher = AESGCM(master_key())
     try:
-        return cipher.decrypt(nonce, body, context.encode())
+        return AESGCM(key).decrypt(nonce, body, context.encode())
     except (InvalidTag, ValueError):  # the latter where less than a nonce is left
         raise SealBroken(context) from None
 
 
-def _open_with_kms(sealed: bytes, context: str) -> bytes:
+def _unwrapped(wrapped: bytes, context: str) -> bytes:
     kms = aws.kms()
     try:
-        opened = kms.decrypt(CiphertextBlob=sealed, EncryptionContext={"postfinch": context})
+        opened = kms.decrypt(CiphertextBlob=wrapped, EncryptionContext={"postfinch": context})
     except kms.exceptions.InvalidCiphertextException:
         raise SealBroken(context) from None
-    return opened["Plaintext"]
+    return bytes(opened["Plaintext"])

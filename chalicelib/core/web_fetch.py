@@ -83,7 +83,7 @@ def _exchange(
     except (OSError, http.client.HTTPException) as error:
         raise _failed(error, connection, timeout) from error
     finally:
-        connection.close()
+        connection.end()
 
 
 def _connected(address: WebAddress, found: list[str], deadline: float) -> _Connection:
@@ -98,7 +98,7 @@ def _connected(address: WebAddress, found: list[str], deadline: float) -> _Conne
             connection.connect_within(remaining / left)
         except (OSError, http.client.HTTPException) as error:
             failure = _failed(error, connection, remaining)
-            connection.close()
+            connection.end()
         else:
             return connection
     raise failure
@@ -116,10 +116,20 @@ def _asked(
     if connection.was_cut:  # which looks like the end of the headers
         raise TimeoutError
     told = {name.lower(): text for name, text in response.getheaders()}
+    return Fetched(response.status, _beginning(response), told)
+
+
+def _beginning(response: http.client.HTTPResponse) -> bytes:
+    """Return what comes of the body, up to ``MOST_BYTES``.
+
+    It is taken as it comes: asked for so many bytes, a response believes the size of a chunk, and
+    of one with the size -1 it would hold whatever is sent.
+    """
     content = b""
     with contextlib.suppress(OSError, http.client.HTTPException):
-        content = response.read(MOST_BYTES)
-    return Fetched(response.status, content, told)
+        while len(content) < MOST_BYTES and (part := response.read1(MOST_BYTES - len(content))):
+            content += part
+    return content[:MOST_BYTES]
 
 
 def _failed(error: Exception, connection: _Connection, seconds: float) -> FetchFailed:
@@ -163,10 +173,13 @@ class _Connection(http.client.HTTPConnection):
         if self.was_cut:  # before there was a channel that could be shut down
             raise TimeoutError
 
-    def close(self) -> None:
-        """Close the connection, and forget its time limit."""
+    def end(self) -> None:
+        """Close the connection, and forget its time limit.
+
+        ``close`` must not forget it: a response without a known end closes, and is then read.
+        """
         self._limit.cancel()
-        super().close()
+        self.close()
 
     def _cut(self) -> None:
         """End the exchange from another thread, whatever the other side is doing."""

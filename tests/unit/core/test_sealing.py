@@ -78,12 +78,19 @@ def kms_key(cloud: None, monkeypatch: pytest.MonkeyPatch) -> str:
     return key
 
 
-def test_with_a_kms_key_the_secret_goes_through_kms(kms_key: str) -> None:
+def test_with_a_kms_key_the_key_of_each_secret_is_wrapped_by_kms(kms_key: str) -> None:
     sealed = seal(b"secret", "x")
-    opened = aws.kms().decrypt(CiphertextBlob=sealed, EncryptionContext={"postfinch": "x"})
-    assert opened["Plaintext"] == b"secret"
+    wrapped = sealed[2 : 2 + int.from_bytes(sealed[:2], "big")]
+    opened = aws.kms().decrypt(CiphertextBlob=wrapped, EncryptionContext={"postfinch": "x"})
+    assert len(opened["Plaintext"]) == 32
     assert opened["KeyId"].endswith(kms_key)
     assert open_sealed(sealed, "x") == b"secret"
+
+
+@pytest.mark.usefixtures("kms_key")
+def test_with_a_kms_key_a_secret_may_be_larger_than_kms_takes() -> None:
+    secret = bytes(range(256)) * 40
+    assert open_sealed(seal(secret, "x"), "x") == secret
 
 
 @pytest.mark.usefixtures("kms_key")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -147,9 +148,12 @@ def test_a_connection_that_is_made_at_the_last_moment_is_cut_off(
         stop.wait(0.4)
         return made
 
+    def say_nothing(connection: socket.socket, head: bytes) -> None:
+        stop.wait(5)
+
     monkeypatch.setattr(socket, "create_connection", connect_late)
     began = time.monotonic()
-    with server(lambda *_: stop.wait(5)) as port:
+    with server(say_nothing) as port:
         try:
             with pytest.raises(FetchFailed) as failure:
                 web_fetch.get(f"http://127.0.0.1:{port}/", timeout=0.2)
@@ -184,19 +188,43 @@ def test_nothing_is_posted_a_second_time_when_the_first_host_hangs_up(zone: Zone
     assert len(heads) == 1
 
 
-def test_a_status_counts_though_the_body_never_ends(zone: Zone) -> None:
+@pytest.mark.parametrize(
+    "header", ["Content-Length: 5", "Connection: close", "Transfer-Encoding: chunked\r\n\r\n5"]
+)
+def test_a_status_counts_though_the_body_never_ends(zone: Zone, header: str) -> None:
     stop = threading.Event()
 
     def hang(connection: socket.socket, head: bytes) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe")
+        connection.sendall(f"HTTP/1.1 200 OK\r\n{header}\r\n".encode())
+        connection.sendall(b"he" if "chunked" in header else b"\r\nhe")
         stop.wait(5)
 
+    began = time.monotonic()
     with server(hang) as port:
         try:
             found = web_fetch.post(f"http://127.0.0.1:{port}/", b"body", timeout=0.3)
-            assert found.status == 200
+            assert time.monotonic() - began < 3
         finally:
             stop.set()
+    assert found == Fetched(200, b"he")
+
+
+@pytest.mark.parametrize("size", [b"-1", b"-5", b"ffffffffff"])
+def test_no_more_is_held_of_a_chunk_than_is_wanted(zone: Zone, size: bytes) -> None:
+    def flood(connection: socket.socket, head: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%b\r\n" % size)
+        connection.sendall(b"x" * 20_000_000)
+
+    tracemalloc.start()
+    try:
+        with server(flood) as port:
+            before, _ = tracemalloc.get_traced_memory()
+            found = web_fetch.post(f"http://127.0.0.1:{port}/", b"body")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == Fetched(200, b"x" * web_fetch.MOST_BYTES)
+    assert peak - before < 30_000_000  # of which 20 are the server's
 
 
 def test_the_name_is_looked_up_once_and_only_that_answer_is_used(zone: Zone) -> None:
