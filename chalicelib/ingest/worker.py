@@ -25,10 +25,11 @@ from chalicelib.tracking.mailbox_providers import mailbox_provider
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a batch's events."""
+    """What became of a batch's events; ``seen`` holds the ids of those that were worked off."""
 
     succeeded: int = 0
     duplicates: int = 0
+    seen: set[int] = field(default_factory=set)
     failures: Failures = field(default_factory=Failures)
 
 
@@ -69,8 +70,10 @@ def _events(batch: Batch, body: bytes, outcome: Outcome) -> Iterator[Event]:
 
 def _take(batch: Batch, found: list[Event], outcome: Outcome) -> None:
     """Pass on those events that are new."""
-    distinct = {event["event_id"]: event for event in found}
-    new = known.new_ones(batch, list(distinct.values()))
+    distinct = {int(event["event_id"]): event for event in reversed(found)}
+    fresh = [event for name, event in distinct.items() if name not in outcome.seen]
+    outcome.seen.update(distinct)
+    new = known.new_ones(batch, fresh[::-1])
     stream.emit(new)
     outcome.succeeded += len(new)
     outcome.duplicates += len(found) - len(new)

@@ -21,8 +21,8 @@ Json = dict[str, Any]
 
 _ABOUT = (
     "Email delivery over HTTP. Bodies are JSON; their numbers are those of 32 bits. Paths are case "
-    "sensitive, one slash at their end is ignored, and HEAD is answered wherever GET is. Fields and "
-    "parameters that are not known are ignored."
+    "sensitive, one slash at their end is ignored, and HEAD is answered wherever GET is. Unknown "
+    "fields and parameters are ignored."
 )
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _OF_ALL = (413, 500, 503)

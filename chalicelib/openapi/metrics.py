@@ -22,9 +22,12 @@ from chalicelib.openapi.schema import array, integer, mapping, one_of, record, t
 _ROOT: Final = "/api/v1/metrics"
 _REPORTS: Final = f"{_ROOT}/deliverability"
 
-_WITHOUT_METRICS: Final = {
-    f"{reason}-reason{by}" for reason in ("rejection", "delay") for by in ("", "/domain")
-}
+_BY_REASON: Final = (
+    "rejection-reason",
+    "rejection-reason/domain",
+    "delay-reason",
+    "delay-reason/domain",
+)
 _SPECIAL: Final = {
     "attempt": ATTEMPT_METRICS,
     "bounce-classification": BOUNCE_METRICS,
@@ -34,7 +37,6 @@ _SPECIAL: Final = {
 }
 _LINKS: Final = array(record(href=text(), rel=text(), method=text()))
 _ROWS: Final = array(mapping() | {"description": "What divides the metrics, and the metrics"})
-
 _TIME: Final = text(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}$")
 
 
@@ -72,6 +74,7 @@ _FILTERS: Final = (
 )
 _FIXED: Final = (*_WINDOW, *_PRECISION, *_FILTERS)
 _REPORT: Final = Operation(results(_ROWS), takes=(*_FIXED, *_ASKED))
+_WITHOUT_METRICS: Final = Operation(results(_ROWS), takes=_FIXED)
 _SERIES: Final = Operation(
     results(_ROWS),
     takes=(
@@ -92,10 +95,7 @@ OPERATIONS: Final[Operations] = {
     f"GET {_REPORTS}": Operation(results(_ROWS, links=_LINKS), takes=_REPORT.takes),
     f"GET {_REPORTS}/time-series": _SERIES,
     f"GET {_REPORTS}/query-filters-schema": Operation(results(mapping())),
-    **{
-        f"GET {_REPORTS}/{name}": Operation(results(_ROWS), takes=_FIXED)
-        for name in sorted(_WITHOUT_METRICS)
-    },
+    **{f"GET {_REPORTS}/{name}": _WITHOUT_METRICS for name in _BY_REASON},
     **{
         f"GET {_REPORTS}/{name}": Operation(results(_ROWS), takes=(*_FIXED, _metrics(names)))
         for name, names in _SPECIAL.items()

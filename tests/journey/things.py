@@ -35,22 +35,25 @@ BODIES: dict[str, Json] = {
     },
     "POST /api/v1/templates": {"name": "Made up", "content": _CONTENT},
     "PUT /api/v1/templates/{template_id}": {"content": _CONTENT},
-    "POST /api/v1/utils/content-previewer": {"content": _CONTENT},
+    "POST /api/v1/utils/content-previewer": {"content": _CONTENT, "substitution_data": {}},
     "POST /api/labs/snippets": {"content": {"text": "Hello"}},
     "PUT /api/labs/snippets/{snippet_id}": {"content": {"html": "<p>Hello</p>"}},
     "POST /api/v1/ab-test": _AB_TEST,
     "POST /api/v1/ab-test/draft": {"default_template": {"template_id": "thing"}},
     "POST /api/v1/sending-domains": {"domain": "more.test", "dkim_key_length": 1024},
     "POST /api/v1/tracking-domains": {"domain": "track.more.test"},
-    "POST /api/v1/subaccounts": {"key_grants": ["smtp/inject"], "key_valid_ips": [], "ip_pool": ""},
+    "POST /api/v1/subaccounts": {"setup_api_key": False, "ip_pool": ""},
     "POST /api/v1/api-keys": {"grants": ["smtp/inject"], "valid_ips": []},
     "PUT /api/v1/api-keys/{key_id}": {"grants": ["smtp/inject"], "valid_ips": []},
+    "PUT /api/v1/suppression-list/{recipient}": {"type": "transactional", "list_id": None},
+    "POST /api/v1/inline-seeds/config": {"match": ["thing*"], "exclude": None, "reset": 24},
     "PUT /api/v1/suppression-list": {
         "recipients": [{"recipient": RECIPIENT, "type": "non_transactional"}]
     },
 }
-#: What a query has, where it has it
-QUERY = {"from": "2026-01-01T00:00", "precision": "day"}
+#: What a query does without: only few values of them are good, and none is needed
+RARE = ("cursor", "order_by", "precision", "query_filters", "timezone", "to")
+SINCE = "2026-01-01T00:00"
 
 
 def make_things(service: Service, target: str) -> dict[str, str]:

@@ -70,8 +70,9 @@ def test_what_cannot_be_taken_is_told_and_stops_nothing_else() -> None:
 
 
 def test_an_event_is_taken_once() -> None:
-    first = work_off(take(given(), given(1), given(1)))
+    first = work_off(take(given(), given(1, subject="first"), given(1)))
     assert told(first[-1]) == ("success", 2, 0, 1)
+    assert [event.get("subject") for event in first[:-1]] == [None, "first"]
     second = work_off(take(given(), given(1, subject="other"), given(2)))
     assert told(second[-1]) == ("success", 1, 0, 2)
     assert [event["rcpt_to"] for event in second[:-1]] == ["ann2@inbox.test"]
@@ -96,6 +97,7 @@ def test_a_batch_of_a_subaccount_is_told_to_it() -> None:
 def test_working_a_batch_off_again_tells_and_records_the_same() -> None:
     body = take(*(given(n) for n in range(130)), given(3), "junk")
     first = work_off(body)
+    assert told(first[-1]) == ("error", 130, 1, 1)
     with clock.use(lambda: NOW / 1000 + 500):
         assert work_off(body) == first
         for _ in range(2):
