@@ -152,4 +152,4 @@ def test_importing_the_package_brings_in_jinja2_and_little_else() -> None:
         "print(sorted({n.split('.')[0] for n in set(sys.modules) - before}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['chalicelib']"
+    assert done.stdout.strip() == "['chalicelib', 'gc']"
