@@ -1,6 +1,7 @@
-"""What of AWS each function uses, read from the code that it can reach.
+"""What of AWS each function, and the relay, uses, read from the code that it can reach.
 
-A function reaches the modules that its handler in ``app.py`` imports, and those that they import.
+A function reaches the modules that its handler in ``app.py`` imports, and those that they import;
+the relay those of its own package.
 In them, ``Table("config")`` is access to that table, ``queues.send("events", ...)`` to that queue,
 ``blobs.get`` to the bucket, ``sealing.seal`` to the key, and so on. What cannot be read raises
 :class:`UnreadableAccess`: it would be refused on AWS.
@@ -53,14 +54,24 @@ class Access:
 
 def access_of(function: Function) -> Access:
     """Return what ``function`` uses."""
+    found = _access_from(_entry_points(function))
+    if function.kind is Kind.QUEUE:
+        found.actions.add("s3:GetObject")  # payloads of messages that do not fit into a queue
+    return found
+
+
+def access_of_relay() -> Access:
+    """Return what the relay's container uses."""
+    modules = (f"relay.{path.stem}" for path in sorted((ROOT / "relay").glob("*.py")))
+    return _access_from([name for module in modules for name in _imported_by(module)])
+
+
+def _access_from(modules: list[str]) -> Access:
     found = Access()
-    for module in _reached(_entry_points(function)):
+    for module in _reached(modules):
         found.add(_access_of_module(module))
-    # Payloads of messages that do not fit into a queue travel in the bucket.
     if found.sends_to:
         found.actions.add("s3:PutObject")
-    if function.kind is Kind.QUEUE:
-        found.actions.add("s3:GetObject")
     return found
 
 
@@ -84,6 +95,8 @@ def _reached(modules: list[str]) -> set[str]:
         if module not in reached:
             reached.add(module)
             waiting += _imported_by(module)
+            package = module.rpartition(".")[0]
+            waiting += [package] if package != "chalicelib" else []
     return reached
 
 

@@ -26,10 +26,12 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
 from infrastructure import first_key
 from infrastructure.artifacts import upload
 from infrastructure.package import ARCHITECTURES, Package, PackagingFailed, build
+from infrastructure.provision import complete_tables
 from infrastructure.setting_parameters import is_secret, parameter_of, parameter_settings
 from infrastructure.stack import ProvisionFailed, Stack
 
@@ -65,23 +67,27 @@ def deploy(
     *,
     clients: Clients,
     chosen: Mapping[str, str],
-    url_of: Callable[[Outputs], str],
+    cloud: str = "",
     api_key: str = "",
 ) -> Deployed:
     """Deploy ``package`` as ``stage``; ``chosen`` are parameters of the stack.
 
-    ``url_of`` tells the API's base address from the stack's outputs. ``api_key`` is stored as a key
-    of the first account; without one, the first deployment makes one. Raises
-    :class:`ProvisionFailed`.
+    ``cloud`` is the address of a cloud that is not AWS. ``api_key`` is stored as a key of the first
+    account; without one, the first deployment makes one. Raises :class:`ProvisionFailed`.
     """
     source = {"TemplateURL": upload(package, clients), "Capabilities": _CAPABILITIES}
     kept = [name for name in package.template["Parameters"] if not name.endswith("Visibility")]
     stack = Stack(clients("cloudformation"), f"postfinch-{stage}")
     parameters = {**chosen, "Stage": stage}
+    if not stack.exists():
+        # Names of buckets are shared by everybody who uses AWS.
+        account = clients("sts").get_caller_identity()["Account"]
+        parameters.setdefault("BucketName", f"postfinch-{stage}-{account}")
     stack.apply(source, parameters, kept=kept)
     if not stack.parameters()["PublicUrl"]:
-        parameters["PublicUrl"] = url_of(stack.outputs())
+        parameters["PublicUrl"] = api_url(stack.outputs(), cloud)
         stack.apply(source, parameters, kept=kept)
+    complete_tables(stage, clients("dynamodb"))
     outputs, public_url = stack.outputs(), stack.parameters()["PublicUrl"]
     environment = {
         **_settings_of(stack.parameters()),
@@ -97,8 +103,10 @@ def chosen_parameters(package: Package, environ: Mapping[str, str]) -> dict[str,
     return {names[key]: value for key, value in environ.items() if key in names}
 
 
-def endpoint_url(outputs: Outputs) -> str:
-    """Return the API's address on AWS."""
+def api_url(outputs: Outputs, cloud: str = "") -> str:
+    """Return the API's address on AWS, or in the cloud on one port whose address is ``cloud``."""
+    if cloud:
+        return f"{cloud.rstrip('/')}/_aws/execute-api/{outputs['RestAPIId']}/api"
     return outputs["EndpointURL"].rstrip("/")
 
 
@@ -133,10 +141,10 @@ def main(arguments: list[str] | None = None) -> int:
                 package,
                 clients=_session().client,
                 chosen=chosen_parameters(package, os.environ),
-                url_of=endpoint_url,
+                cloud=os.environ.get("AWS_ENDPOINT_URL", ""),
                 api_key=os.environ.get("API_KEY", ""),
             )
-    except (PackagingFailed, ProvisionFailed) as failure:
+    except (PackagingFailed, ProvisionFailed, BotoCoreError, ClientError) as failure:
         print(failure, file=sys.stderr)
         return 1
     print(deployed.report())

@@ -17,9 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import localstack_client.session
+from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core.settings import local_values
-from infrastructure.deploy import Outputs, chosen_parameters, deploy
+from infrastructure.deploy import chosen_parameters, deploy
 from infrastructure.local.environment import InternalPorts
 from infrastructure.package import PackagingFailed, build, host_architecture
 from infrastructure.stack import ProvisionFailed
@@ -64,11 +65,6 @@ def use(url: str) -> Any:
     )
 
 
-def url_at(cloud: str, outputs: Outputs) -> str:
-    """Return the API's address in the cloud at ``cloud``."""
-    return f"{cloud}/_aws/execute-api/{outputs['RestAPIId']}/api"
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Deploy to a cloud on this machine."""
     parser = argparse.ArgumentParser(description="Deploy Postfinch to a cloud on this machine.")
@@ -97,10 +93,10 @@ def main(arguments: list[str] | None = None) -> int:
                 package,
                 clients=session.client,
                 chosen=chosen_parameters(package, environ),
-                url_of=lambda outputs: url_at(url, outputs),
+                cloud=url,
                 api_key=environ.get("API_KEY", ""),
             )
-    except (PackagingFailed, ProvisionFailed) as failure:
+    except (PackagingFailed, ProvisionFailed, BotoCoreError, ClientError) as failure:
         print(failure, file=sys.stderr)
         return 1
     print(deployed.report())

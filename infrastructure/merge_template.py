@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from infrastructure import alarms, function_resources, setting_parameters
+from infrastructure import alarms, function_resources, permissions, setting_parameters
 from infrastructure.functions import Function, Kind
 
 HERE = Path(__file__).parent
@@ -26,6 +26,8 @@ Json = dict[str, Any]
 # Messages of a queue are shown again after this many times its function's time-out, so that they
 # are not while Lambda has no capacity to call it (AWS, "Configuring a queue to use with Lambda").
 _VISIBILITY_FACTOR = 6
+# DynamoDB restores tables to any time in the last 35 days.
+_RECOVERY_DAYS = 35
 
 
 def merge_template(application: Iterable[Function]) -> Json:
@@ -38,6 +40,8 @@ def merge_template(application: Iterable[Function]) -> Json:
         *(function_resources.written(each, merged["Resources"]) for each in functions),
         _visibility(functions, merged["Resources"]),
         alarms.written(functions, merged["Resources"]),
+        _relay(merged["Resources"]),
+        _versions(merged["Resources"]),
     ):
         _merge(merged, written)
     _refuse_clashes(functions, merged)
@@ -83,6 +87,36 @@ def _visibility(functions: Iterable[Function], resources: Json) -> Json:
             seconds = _VISIBILITY_FACTOR * function.size.timeout + function.window
             needed[parameter] = max(seconds, needed.get(parameter, 0))
     return {"Parameters": {name: {"Default": seconds} for name, seconds in needed.items()}}
+
+
+def _versions(resources: Json) -> Json:
+    """Return what keeps objects that were removed or replaced, for as long as tables go back."""
+    rules = resources["Bucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
+    kept = {
+        "Id": "removed",
+        "Status": "Enabled",
+        "NoncurrentVersionExpiration": {"NoncurrentDays": _RECOVERY_DAYS},
+        "ExpiredObjectDeleteMarker": True,
+    }
+    bucket = {
+        "VersioningConfiguration": {"Status": "Enabled"},
+        "LifecycleConfiguration": {"Rules": [*rules, kept]},
+    }
+    return {"Resources": {"Bucket": {"Properties": bucket}}}
+
+
+def _relay(resources: Json) -> Json:
+    """Return the policy for the role that the relay's container runs under."""
+    document = {"Version": "2012-10-17", "Statement": permissions.relay_statements(resources)}
+    policy = {
+        "Type": "AWS::IAM::ManagedPolicy",
+        "Properties": {
+            "Description": {"Fn::Sub": "The SMTP relay of postfinch-${Stage}"},
+            "PolicyDocument": document,
+        },
+    }
+    output = {"Description": "For the relay's role", "Value": {"Ref": "RelayPolicy"}}
+    return {"Resources": {"RelayPolicy": policy}, "Outputs": {"RelayPolicyArn": output}}
 
 
 def _refuse_clashes(functions: Iterable[Function], merged: Json) -> None:

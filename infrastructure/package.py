@@ -25,7 +25,6 @@ from typing import Any
 
 from infrastructure.bytecode import compile_archive
 from infrastructure.functions import functions
-from infrastructure.installed import copy_installed
 from infrastructure.merge_template import merge_template
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,6 +83,8 @@ def _copy_application(project: Path, architecture: str, *, installed: bool) -> N
     (project / ".chalice" / "config.json").write_text(json.dumps(config))
     (project / "merge.json").write_text(json.dumps(merge_template(functions())))
     if installed:
+        from infrastructure.installed import copy_installed
+
         copy_installed(ROOT / "requirements.txt", project / "vendor")
     else:
         shutil.copyfile(ROOT / "requirements.txt", project / "requirements.txt")

@@ -1,13 +1,13 @@
-"""What each Lambda function may do: what its code uses (:mod:`infrastructure.code_access`).
+"""What each function and the relay may do: what their code uses (`infrastructure.code_access`).
 
-No function may scan, make or remove a table or a queue.
+Nothing may scan, make or remove a table or a queue.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from infrastructure.code_access import access_of
+from infrastructure.code_access import Access, access_of, access_of_relay
 from infrastructure.functions import Function
 
 Json = dict[str, Any]
@@ -33,10 +33,22 @@ _CONSUME_ACTIONS = [
 
 def statements(function: Function, resources: Json) -> list[Json]:
     """Return the statements of the function's policy over the template's ``resources``."""
-    used = access_of(function)
+    found = [_logs(function), *_uses(access_of(function), resources)]
+    if function.queue:
+        queues = _by_name("AWS::SQS::Queue", "QueueName", resources)
+        found.append(_allow(_CONSUME_ACTIONS, [_sub(f"${{{queues[function.queue]}.Arn}}")]))
+    return found
+
+
+def relay_statements(resources: Json) -> list[Json]:
+    """Return the statements of the policy of the relay's container."""
+    return _uses(access_of_relay(), resources)
+
+
+def _uses(used: Access, resources: Json) -> list[Json]:
     tables = _by_name("AWS::DynamoDB::Table", "TableName", resources)
     queues = _by_name("AWS::SQS::Queue", "QueueName", resources)
-    found = [_logs(function)]
+    found: list[Json] = []
     if used.tables:
         arns = [_sub(f"${{{tables[name]}.Arn}}") for name in sorted(used.tables)]
         indexes = [
@@ -48,8 +60,6 @@ def statements(function: Function, resources: Json) -> list[Json]:
     if used.sends_to:
         arns = [_sub(f"${{{queues[name]}.Arn}}") for name in sorted(used.sends_to)]
         found.append(_allow(["sqs:GetQueueUrl", "sqs:SendMessage"], arns))
-    if function.queue:
-        found.append(_allow(_CONSUME_ACTIONS, [_sub(f"${{{queues[function.queue]}.Arn}}")]))
     found += _bucket(used.actions) + _key(used.actions)
     if mail := sorted(action for action in used.actions if action.startswith("ses:")):
         ses = "arn:${AWS::Partition}:ses:${AWS::Region}:${AWS::AccountId}:"

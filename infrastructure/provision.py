@@ -5,9 +5,8 @@ may be run any number of times: a stack that is up to date is left alone, and on
 failed is removed and made again. It returns when the stack is complete; otherwise
 :class:`ProvisionFailed` carries the reason of the first resource that failed.
 
-A local cloud's CloudFormation may take a table's time to live and point-in-time recovery and ignore
-them. What the template says of them is therefore compared with the tables afterwards, and set where
-it is missing; on AWS nothing is.
+A stack that was deployed with its functions (:mod:`infrastructure.deploy`) is refused: this
+template would remove them.
 """
 
 from __future__ import annotations
@@ -37,10 +36,21 @@ def provision(stage: str, parameters: Mapping[str, str] | None = None) -> None:
     """
     given = {"Stage": stage, **(parameters or {})}
     stack = Stack(boto3.client("cloudformation"), f"postfinch-{stage}")
+    if stack.outputs():
+        raise ProvisionFailed(f"postfinch-{stage} has functions: update it with `make deploy`")
     stack.apply({"TemplateBody": TEMPLATE.read_text()}, given)
+    complete_tables(stage, boto3.client("dynamodb"))
+
+
+def complete_tables(stage: str, client: Any) -> None:
+    """Set each table's time to live and point-in-time recovery where they are not set.
+
+    A local cloud's CloudFormation may take them and ignore them, and a table that was restored from
+    a backup comes without them. Otherwise nothing is changed.
+    """
     for resource in read_template()["Resources"].values():
         if resource["Type"] == "AWS::DynamoDB::Table":
-            _complete_table(stage, resource["Properties"])
+            _complete_table(stage, resource["Properties"], client)
 
 
 class _Template(yaml.SafeLoader):
@@ -63,9 +73,7 @@ def read_template() -> Json:
     return template
 
 
-def _complete_table(stage: str, declared: Json) -> None:
-    """Set time to live and point-in-time recovery where the stack's deployment did not."""
-    client: Any = boto3.client("dynamodb")
+def _complete_table(stage: str, declared: Json, client: Any) -> None:
     name = declared["TableName"]["Sub"].replace("${Stage}", stage)
     expiry = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
     if expiry["TimeToLiveStatus"] == "DISABLED":

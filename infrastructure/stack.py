@@ -37,6 +37,9 @@ class Stack:
         do (``Capabilities``). The parameters ``kept`` keep the values that the stack has, unless
         ``parameters`` gives new ones.
         """
+        if self._settled() in _NEVER_COMPLETED:
+            self._client.delete_stack(StackName=self._name)
+            self._settled()
         previous = (set(kept) & set(self.parameters())) - set(parameters)
         request: Json = {
             "StackName": self._name,
@@ -46,10 +49,6 @@ class Stack:
                 *({"ParameterKey": key, "UsePreviousValue": True} for key in sorted(previous)),
             ],
         }
-        if self._settled() in _NEVER_COMPLETED:
-            self._client.delete_stack(StackName=self._name)
-            self._settled()
-            request["Parameters"] = request["Parameters"][: len(parameters)]
         if self._status() is None:
             self._client.create_stack(**request)
         elif not self._update(request):
@@ -65,6 +64,10 @@ class Stack:
                 return False
             raise
         return True
+
+    def exists(self) -> bool:
+        """Tell whether the stack was ever completed."""
+        return self._status() not in (None, *_NEVER_COMPLETED)
 
     def parameters(self) -> dict[str, str]:
         """Return the parameters of the stack as it is; those that are secret are masked."""

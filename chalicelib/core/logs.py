@@ -74,9 +74,9 @@ def measured(
 ) -> None:
     """Log ``counts`` as metrics with these dimensions (besides the stage); ``fields`` go along.
 
-    A count in milliseconds has a name that ends in ``Time``.
+    A count in milliseconds has a name that ends in ``Time``. People who read text are not told.
     """
-    if not logger.isEnabledFor(logging.INFO):
+    if settings().log_format != "json" or not logger.isEnabledFor(logging.INFO):
         return
     where = {"Stage": settings().stage, **dimensions}
     metrics = [

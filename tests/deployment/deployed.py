@@ -22,7 +22,7 @@ import boto3
 from aiosmtpd.controller import Controller
 
 from infrastructure.deploy import Deployed, deploy
-from infrastructure.deploy_local import url_at, use
+from infrastructure.deploy_local import use
 from infrastructure.local.probes import answers_http
 from infrastructure.local.worker import scheduled_event
 from infrastructure.package import Package
@@ -172,7 +172,7 @@ class Deployment:
                 _with_batch_actions(self.package),
                 clients=session.client,
                 chosen=chosen,
-                url_of=lambda outputs: url_at(self.cloud.url, outputs),
+                cloud=self.cloud.url,
                 api_key=KEY,
             )
         return self.last

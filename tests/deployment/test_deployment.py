@@ -48,7 +48,9 @@ def test_a_message_too_large_for_a_queue_goes_through_the_bucket(deployed: Deplo
         },
     )
     eventually(lambda: deployed.sink.messages_to("large@inbox.test"), 60)
-    objects = deployed.cloud.client("s3").list_objects_v2(Bucket=f"postfinch-{STAGE}")
+    assert deployed.last is not None
+    bucket = deployed.last.outputs["BucketName"]
+    objects = deployed.cloud.client("s3").list_objects_v2(Bucket=bucket)
     assert any(each["Key"].startswith("queue/delivery/") for each in objects["Contents"])
 
 
@@ -84,6 +86,11 @@ def test_a_path_is_decoded_once_and_a_trailing_slash_is_ignored(deployed: Deploy
     assert deployed.request("PUT", path, {"type": "transactional"}).status == 200
     found = deployed.request("GET", path + "/").json["results"]
     assert [each["recipient"] for each in found] == ["odd+tag@inbox.test"]
+
+
+def test_the_description_of_the_api_is_served(deployed: Deployment) -> None:
+    answer = deployed.request("GET", "/openapi.json", headers={"Authorization": ""})
+    assert (answer.status, answer.json["openapi"]) == (200, "3.1.0")
 
 
 def test_the_scheduled_functions_may_do_what_they_do(deployed: Deployment) -> None:

@@ -82,7 +82,11 @@ def test_the_line_of_a_batch_tells_its_transmission_if_it_has_one() -> None:
     assert invocations._transmission([record("a", body='{"head":{}}')]) is None
 
 
-def test_a_batch_is_measured(caplog: pytest.LogCaptureFixture, cloud: None) -> None:
+def test_a_batch_is_measured(
+    caplog: pytest.LogCaptureFixture, cloud: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOG_FORMAT", "json")
+    settings.cache_clear()
     with caplog.at_level(logging.INFO):
         invocations.of_queue(event(record("a"), record("b")), failing("a"))
     (line,) = [each.fields for each in caplog.records if hasattr(each, "fields")]

@@ -16,7 +16,16 @@ log = logging.getLogger("postfinch.test")
 
 
 @pytest.fixture
-def written() -> Iterator[io.StringIO]:
+def json_format(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The setting that the deployed functions have."""
+    monkeypatch.setenv("LOG_FORMAT", "json")
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
+@pytest.fixture
+def written(json_format: None) -> Iterator[io.StringIO]:
     """What a logger writes whose form is that of the functions."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
@@ -103,6 +112,12 @@ def test_counts_are_not_gathered_where_nobody_reads_them(written: io.StringIO) -
     assert written.getvalue() == ""
 
 
+def test_people_who_read_text_are_not_told_of_counts(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        logs.measured(log, "answered", {"Requests": 1}, dimensions={})
+    assert caplog.records == []
+
+
 def test_the_first_call_of_a_process_is_told() -> None:
     logs._cold[0] = True
     context = SimpleNamespace(function_name="f", aws_request_id="id")
@@ -114,13 +129,15 @@ def test_the_first_call_of_a_process_is_told() -> None:
     assert logs.of_invocation(None)["cold_start"] is False
 
 
-def test_the_root_logger_is_changed_only_for_json(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_root_logger_is_left_alone_for_text() -> None:
+    before = list(logging.getLogger().handlers)
+    logs.configure()
+    assert logging.getLogger().handlers == before
+
+
+def test_the_root_logger_writes_json_lines_where_they_are_asked_for(json_format: None) -> None:
     root = logging.getLogger()
     before, level = list(root.handlers), root.level
-    logs.configure()
-    assert root.handlers == before
-    monkeypatch.setenv("LOG_FORMAT", "json")
-    settings.cache_clear()
     try:
         logs.configure()
         (handler,) = root.handlers
@@ -129,4 +146,3 @@ def test_the_root_logger_is_changed_only_for_json(monkeypatch: pytest.MonkeyPatc
     finally:
         root.handlers[:] = before
         root.setLevel(level)
-        settings.cache_clear()

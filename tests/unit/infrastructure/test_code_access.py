@@ -17,6 +17,7 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     forget()
     (tmp_path / "chalicelib" / "core").mkdir(parents=True)
     (tmp_path / "chalicelib" / "__init__.py").touch()
+    (tmp_path / "chalicelib" / "core" / "__init__.py").touch()
     yield tmp_path
     forget()
 
@@ -33,6 +34,7 @@ def schedule(name: str = "tidy") -> Function:
 def write(root: Path, module: str, text: str) -> None:
     path = root.joinpath(*module.split(".")).with_suffix(".py")
     path.parent.mkdir(parents=True, exist_ok=True)
+    (path.parent / "__init__.py").touch()
     path.write_text(text)
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure.deploy import Deployed, chosen_parameters, endpoint_url
-from infrastructure.deploy_local import local_environment, url_at
+from infrastructure.deploy import Deployed, api_url, chosen_parameters
+from infrastructure.deploy_local import local_environment
 from infrastructure.functions import functions
 from infrastructure.local.environment import InternalPorts
 from infrastructure.merge_template import merge_template
@@ -56,8 +56,8 @@ def test_the_address_is_that_of_the_stage_on_aws_and_one_path_in_a_local_cloud()
         "EndpointURL": "https://a.execute-api.eu-west-1.amazonaws.com/api/",
         "RestAPIId": "a",
     }
-    assert endpoint_url(outputs) == "https://a.execute-api.eu-west-1.amazonaws.com/api"
-    assert url_at("http://127.0.0.1:1", outputs) == "http://127.0.0.1:1/_aws/execute-api/a/api"
+    assert api_url(outputs) == "https://a.execute-api.eu-west-1.amazonaws.com/api"
+    assert api_url(outputs, "http://127.0.0.1:1/") == "http://127.0.0.1:1/_aws/execute-api/a/api"
 
 
 @pytest.mark.parametrize(

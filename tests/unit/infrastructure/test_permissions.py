@@ -4,7 +4,7 @@ from typing import Any
 
 from infrastructure.functions import Function, functions
 from infrastructure.merge_template import HERE, read
-from infrastructure.permissions import statements
+from infrastructure.permissions import relay_statements, statements
 
 RESOURCES: dict[str, Any] = read(HERE / "template.yaml")["Resources"]
 FUNCTIONS = {function.name: function for function in functions()}
@@ -52,3 +52,11 @@ def test_a_missing_object_can_be_told_from_a_forbidden_one() -> None:
         found = statements(function, RESOURCES)
         reads = any("s3:GetObject" in each["Action"] for each in found)
         assert reads == any(each["Action"] == ["s3:ListBucket"] for each in found)
+
+
+def test_the_relay_may_queue_what_it_accepts_and_no_more_than_its_code_does() -> None:
+    found = relay_statements(RESOURCES)
+    allowed = {action for statement in found for action in statement["Action"]}
+    assert {"sqs:SendMessage", "dynamodb:GetItem", "s3:PutObject"} <= allowed
+    assert "sqs:ReceiveMessage" not in allowed
+    assert not any(action.startswith("ses:") for action in allowed)

@@ -87,3 +87,15 @@ def test_a_failure_tells_the_first_resource_and_its_reason_and_can_be_mended(
     buckets.delete_bucket(Bucket=settings().bucket_name)
     provision(STAGE)
     assert len(local_cloud.client("dynamodb").list_tables()["TableNames"]) == 7
+
+
+def test_a_stack_with_functions_is_left_to_the_deployment(local_cloud: LocalCloud) -> None:
+    template = {
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {"RestAPIId": {"Value": "x"}},
+    }
+    local_cloud.client("cloudformation").create_stack(
+        StackName=f"postfinch-{STAGE}", TemplateBody=json.dumps(template)
+    )
+    with pytest.raises(ProvisionFailed, match="make deploy"):
+        provision(STAGE)

@@ -1,0 +1,150 @@
+"""Dollars for a million messages, from counted requests and measured processor time.
+
+A bulk request of 2,000 recipients and 200 requests of one recipient each go through a service that
+keeps its journal in the messages table, as functions do. The local cloud counts requests and write
+units; processor time is that of the API and the workers. What Lambda bills for waiting on mail
+hosts is computed from ``HOST_SECONDS``. Prices are list prices of us-east-1, without free tiers.
+The table that is printed is that of docs/costs.md.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from infrastructure.functions import functions
+from tests.journey.service import CloudCounts, Service, eventually
+
+BULK = 2_000
+SINGLE = 200
+HTML = "<html><body><h1>News for {{name}}</h1>" + "<p>Lorem ipsum dolor sit amet.</p>" * 160
+
+# Dollars
+WRITE_UNIT = 0.625e-6
+READ_UNIT = 0.125e-6
+SQS_REQUEST = 0.40e-6
+S3_REQUEST = 5e-6
+API_REQUEST = 3.50e-6
+CALL = 0.20e-6
+GB_SECOND = 13.3334e-6
+LOGGED_GB = 0.50
+
+# How long a mail host takes for a message, and how many are written to at a time
+HOST_SECONDS = 0.5
+CONNECTIONS = 16
+# Of logs: a line for each call of a function, and Lambda's own
+CALL_BYTES = 1_200
+
+_READS = ("DynamoDB.Get", "DynamoDB.BatchGet", "DynamoDB.Query", "DynamoDB.TransactGet")
+_MEMORY = {each.name: each.size.memory / 1024 for each in functions()}
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a number of messages took."""
+
+    messages: int
+    requests: int
+    counts: CloudCounts
+    processor: float
+
+    def rows(self) -> list[tuple[str, str, float]]:
+        """Return what is paid for, how much of it a message takes, and dollars a million."""
+        sqs = self._requests("SQS.")
+        # A function is called for each batch of messages; each batch is deleted by one request.
+        calls = self._requests("SQS.Delete") + self.requests
+        waiting = self.messages * HOST_SECONDS / min(CONNECTIONS, self._together())
+        seconds = self.processor * _MEMORY["generation"] + waiting * _MEMORY["delivery"]
+        return [
+            self._row("DynamoDB write units", self.counts.write_units, WRITE_UNIT),
+            self._row("DynamoDB reads", self._requests(*_READS), READ_UNIT),
+            self._row("SQS requests", sqs, SQS_REQUEST),
+            self._row("S3 requests", self._requests("S3."), S3_REQUEST),
+            self._row("API Gateway requests", self.requests, API_REQUEST),
+            self._row("Lambda calls", calls, CALL),
+            self._row("Lambda GB-seconds", seconds, GB_SECOND),
+            self._row("CloudWatch logs, GB", calls * CALL_BYTES / 1e9, LOGGED_GB),
+        ]
+
+    def _row(self, name: str, amount: float, price: float) -> tuple[str, str, float]:
+        each = amount / self.messages
+        return name, f"{each:.2g}" if each < 0.1 else f"{each:.2f}", each * price * 1e6
+
+    def _requests(self, *prefixes: str) -> int:
+        return sum(n for name, n in self.counts.by_operation.items() if name.startswith(prefixes))
+
+    def _together(self) -> int:
+        """Return how many messages a function delivers at a time."""
+        return math.ceil(min(100, self.messages / self.requests))
+
+
+def main() -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as directory:
+        service = Service(Path(directory))
+        try:
+            service.start(COUNT_REQUESTS="1", DELIVERY_JOURNAL="")
+            service.send("warm-up@inbox.test")
+            eventually(lambda: len(service.event_types("warm-up@inbox.test")) == 2)
+            bulk = _measured(service, BULK, 1, lambda: _send_bulk(service))
+            single = _measured(service, SINGLE, SINGLE, lambda: _send_singles(service))
+        finally:
+            service.stop()
+    _print(bulk, single)
+
+
+def _measured(service: Service, messages: int, requests: int, send: Callable[[], None]) -> Load:
+    taken, counts, processor = service.mailbox_count(), service.cloud_counts(), _seconds(service)
+    send()
+    eventually(lambda: service.mailbox_count() >= taken + messages, 300)
+    eventually(lambda: _quiet(service), 60)
+    used = _seconds(service) - processor
+    return Load(messages, requests, service.cloud_counts().minus(counts), used)
+
+
+def _send_bulk(service: Service) -> None:
+    people = [
+        {"address": f"reader-{i}@inbox.test", "substitution_data": {"name": f"Reader {i}"}}
+        for i in range(BULK)
+    ]
+    content = {"from": "news@example.test", "subject": "News for {{name}}", "html": HTML}
+    answer = service.request(
+        "POST", "/api/v1/transmissions", {"recipients": people, "content": content}
+    )
+    assert answer.status == 200, answer.body
+
+
+def _send_singles(service: Service) -> None:
+    for i in range(SINGLE):
+        service.send(f"single-{i}@inbox.test", html=HTML)
+
+
+def _quiet(service: Service) -> bool:
+    """Tell whether nothing was written for half a second."""
+    before = service.cloud_counts().writes
+    time.sleep(0.5)
+    return service.cloud_counts().writes == before
+
+
+def _seconds(service: Service) -> float:
+    """Return the processor time of the API and the workers."""
+    names = ("infrastructure.local.api", "infrastructure.local.worker")
+    found = [each for each in service.family() if set(names) & set(each.cmdline())]
+    return sum(sum(each.cpu_times()[:2]) for each in found)
+
+
+def _print(bulk: Load, single: Load) -> None:
+    print("| | bulk: a message | $ a million | single: a message | $ a million |")
+    print("|---|---|---|---|---|")
+    for (name, each, dollars), (_, other, more) in zip(bulk.rows(), single.rows(), strict=True):
+        print(f"| {name} | {each} | {dollars:.2f} | {other} | {more:.2f} |")
+    sums = [sum(row[2] for row in load.rows()) for load in (bulk, single)]
+    print(f"| **together** | | **{sums[0]:.2f}** | | **{sums[1]:.2f}** |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""The pages under ``docs/`` name settings, files and outputs that exist."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from chalicelib.core.settings import Settings
+from infrastructure.functions import functions
+from infrastructure.merge_template import merge_template
+
+ROOT = Path(__file__).parents[3]
+PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "settings.md")
+MERGED = merge_template(functions())
+
+# What is no setting of ours: AWS's variables, arguments of make, levels, HTTP
+FOREIGN = {"ALARM", "API_KEY", "ARCHITECTURE", "DATA_DIR", "INFO", "NUL", "OUT", "URL"}
+
+
+def variable(parameter: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", parameter).upper()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_variables_that_a_page_names_exist(page: Path) -> None:
+    known = {setting.name.upper() for setting in fields(Settings)}
+    known |= {variable(parameter) for parameter in MERGED["Parameters"]}
+    code = re.findall(r"```.*?```|`[^`]+`", page.read_text(), re.DOTALL)
+    named = {
+        word
+        for part in code
+        for word in re.findall(r"\b[A-Z]{3,}(?:_[A-Z0-9]+)*\b(?==|`|,|$)", part)
+    }
+    ours = {word for word in named if not word.startswith("AWS_")}
+    assert ours - known - FOREIGN == set()
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_and_outputs_that_a_page_names_exist(page: Path) -> None:
+    text = page.read_text()
+    for path in re.findall(r"`((?:infrastructure|tests|chalicelib|relay)/[\w./-]+)`", text):
+        assert (ROOT / path).exists(), path
+    for output in re.findall(r"output `(\w+)`", text):
+        assert output in MERGED["Outputs"], output
