@@ -180,6 +180,7 @@ def _log_answer(event: Mapping[str, Any], status: int, seconds: float) -> None:
             "RequestTime": round(seconds * 1000, 1),
         },
         dimensions={},
+        routine=True,
         method=(event.get("requestContext") or {}).get("httpMethod"),
         status=status,
     )

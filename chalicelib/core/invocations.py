@@ -58,6 +58,7 @@ def of_queue(event: Any, handle: Callable[[Any], Any]) -> Any:
                 "BatchTime": round((time.monotonic() - began) * 1000, 1),
             },
             dimensions={"Queue": queue},
+            routine=True,
         )
         if failed:
             _show_again(queue, [each for each in records if each["messageId"] in failed])

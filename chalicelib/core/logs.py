@@ -70,13 +70,17 @@ def measured(
     counts: Mapping[str, float],
     *,
     dimensions: Mapping[str, str],
+    routine: bool = False,
     **fields: Any,
 ) -> None:
     """Log ``counts`` as metrics with these dimensions (besides the stage); ``fields`` go along.
 
-    A count in milliseconds has a name that ends in ``Time``. People who read text are not told.
+    A count in milliseconds has a name that ends in ``Time``. A ``routine`` line, one for each
+    request or batch, is left out of logs that people read as text.
     """
-    if settings().log_format != "json" or not logger.isEnabledFor(logging.INFO):
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    if routine and settings().log_format != "json":
         return
     where = {"Stage": settings().stage, **dimensions}
     metrics = [

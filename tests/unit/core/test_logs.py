@@ -35,6 +35,7 @@ def written(json_format: None) -> Iterator[io.StringIO]:
     log.propagate = False
     yield stream
     log.removeHandler(handler)
+    log.setLevel(logging.NOTSET)
     log.propagate = True
 
 
@@ -112,10 +113,13 @@ def test_counts_are_not_gathered_where_nobody_reads_them(written: io.StringIO) -
     assert written.getvalue() == ""
 
 
-def test_people_who_read_text_are_not_told_of_counts(caplog: pytest.LogCaptureFixture) -> None:
+def test_people_who_read_text_are_not_told_of_each_request(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with caplog.at_level(logging.INFO):
-        logs.measured(log, "answered", {"Requests": 1}, dimensions={})
-    assert caplog.records == []
+        logs.measured(log, "answered", {"Requests": 1}, dimensions={}, routine=True)
+        logs.measured(log, "in the last minute", {"Requests": 60}, dimensions={})
+    assert [record.message for record in caplog.records] == ["in the last minute"]
 
 
 def test_the_first_call_of_a_process_is_told() -> None:
