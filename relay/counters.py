@@ -89,8 +89,14 @@ class Counters(Totals):
             counts["MedianAcceptTime"] = _milliseconds(times[len(times) // 2])
             counts["SlowAcceptTime"] = _milliseconds(times[len(times) * 99 // 100])
             counts["SlowestAcceptTime"] = _milliseconds(times[-1])
-        about = {"ports": list(ports), "process_id": os.getpid()}
-        logs.measured(logger, "relay counters", counts, dimensions={"Service": service}, **about)
+        logs.measured(
+            logger,
+            "relay counters",
+            counts,
+            dimensions={"Service": service},
+            ports=list(ports),
+            process_id=os.getpid(),
+        )
 
 
 def _record(message: str, **given: object) -> None:
