@@ -15,7 +15,7 @@ from infrastructure.local.reports import Accepted, feedback_report
 from tests.journey.service import Service, eventually
 
 SUPPRESSION = "/api/v1/suppression-list"
-FLIPPED = str.maketrans("abcdefgh", "badcfehg")
+FLIPPED = str.maketrans("abcdefghijklmnopqrstuvwxyz234567", "bcdefghijklmnopqrstuvwxyz234567a")
 
 
 def event_of(service: Service, recipient: str, kind: str) -> dict[str, Any]:
