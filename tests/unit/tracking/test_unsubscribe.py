@@ -50,7 +50,15 @@ def test_the_address_names_its_message_in_any_case() -> None:
 def test_an_address_that_nobody_signed_names_nothing() -> None:
     local_part = unsubscribe.address(ID, "b.example").partition("@")[0]
     bounce = return_path.address(ID, "b.example", NINE).partition("@")[0]
-    for other in (local_part[:-1] + "a", "b" + local_part[1:], "u" + bounce[1:], bounce, "u..", ""):
+    last = "b" if local_part.endswith("a") else "a"
+    for other in (
+        local_part[:-1] + last,
+        "b" + local_part[1:],
+        "u" + bounce[1:],
+        bounce,
+        "u..",
+        "",
+    ):
         assert unsubscribe.message_of(other) is None
 
 
