@@ -403,3 +403,12 @@ def transact(writes: Sequence[Write], *, token: str | None = None) -> None:
                 raise
             time.sleep(pause)
     raise RuntimeError("a transaction met conflicts or throttling for too long")
+
+
+def transacted(writes: Sequence[Write]) -> bool:
+    """Apply up to 100 actions, all or none; return ``False`` if a condition does not hold."""
+    try:
+        transact(writes)
+    except TransactionFailed:
+        return False
+    return True

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from typing import Any
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import ConditionFailed, Table, Write
 from chalicelib.sending_domains.key_model import NamedKey
 from chalicelib.sending_domains.model import DkimKey, SendingDomain
 from chalicelib.sending_domains.store import touching
@@ -55,7 +55,7 @@ def named(domain: str, name: str) -> NamedKey | None:
 def add(domain: SendingDomain, key: NamedKey) -> bool:
     """Store a new key; ``False`` if its id or selector is taken or the domain has changed."""
     at = domain.domain
-    return _transacted(
+    return dynamo.transacted(
         [touching(domain), _put_key(at, key, new=True), _put_pointer(at, key, new=True)]
     )
 
@@ -67,8 +67,8 @@ def put_in_place(domain: SendingDomain, before: NamedKey, after: NamedKey) -> bo
     """
     at = domain.domain
     if _sk(before.key.selector) == _sk(after.key.selector):
-        return _transacted([touching(domain), _put_key(at, after, new=False)])
-    return _transacted(
+        return dynamo.transacted([touching(domain), _put_key(at, after, new=False)])
+    return dynamo.transacted(
         [
             touching(domain),
             dynamo.remove(_config, _pk(at), _sk(before.key.selector)),
@@ -96,7 +96,7 @@ def set_status(domain: str, checked: NamedKey, status: str) -> NamedKey | None:
 def remove(domain: SendingDomain, key: NamedKey) -> bool:
     """Delete a key; ``False`` if the domain has changed."""
     at = _pk(domain.domain)
-    return _transacted(
+    return dynamo.transacted(
         [
             touching(domain),
             dynamo.remove(_config, at, _sk(key.key.selector)),
@@ -125,14 +125,6 @@ def _put_key(domain: str, key: NamedKey, *, new: bool) -> Write:
 def _put_pointer(domain: str, key: NamedKey, *, new: bool) -> Write:
     item = {"pk": _pk(domain), "sk": _POINTER + key.id, "key": _sk(key.key.selector)}
     return dynamo.put(_config, item, condition="attribute_not_exists(#pk)" if new else "")
-
-
-def _transacted(writes: list[Write]) -> bool:
-    try:
-        dynamo.transact(writes)
-    except TransactionFailed:
-        return False
-    return True
 
 
 def _pk(domain: str) -> str:

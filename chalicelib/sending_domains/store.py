@@ -22,7 +22,7 @@ from typing import Any
 from chalicelib.core import defaults, due, dynamo
 from chalicelib.core.domain_names import canonical, is_within, parents, spelled
 from chalicelib.core.due import Due
-from chalicelib.core.dynamo import Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Table, Write
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.recent import Key
 from chalicelib.core.scope import PRIMARY, Scope
@@ -67,7 +67,7 @@ def create(domain: SendingDomain) -> bool:
     ]
     if domain.is_default_bounce_domain:
         writes.append(_default(domain, former=None))
-    return _transacted(writes)
+    return dynamo.transacted(writes)
 
 
 def save(before: SendingDomain, after: SendingDomain, *more: Write) -> bool:
@@ -86,7 +86,7 @@ def save(before: SendingDomain, after: SendingDomain, *more: Write) -> bool:
         writes += _due_writes(after)
     if before.is_default_bounce_domain and not after.is_default_bounce_domain:
         writes.append(_no_default(before))
-    if not _transacted(writes):
+    if not dynamo.transacted(writes):
         return False
     if after.check_ms != before.check_ms:
         _forget_due(before)
@@ -139,7 +139,7 @@ def delete(domain: SendingDomain) -> bool:
     ]
     if domain.is_default_bounce_domain:
         writes.append(_no_default(domain))
-    if not _transacted(writes):
+    if not dynamo.transacted(writes):
         return False
     _forget_due(domain)
     return True
@@ -206,14 +206,6 @@ def _no_longer_default(domain: SendingDomain) -> Write:
         values={"no": False, "next": domain.revision + 1, "revision": domain.revision},
         condition="#revision = :revision",
     )
-
-
-def _transacted(writes: list[Write]) -> bool:
-    try:
-        dynamo.transact(writes)
-    except TransactionFailed:
-        return False
-    return True
 
 
 def _pk(name: str) -> str:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Table, TransactionFailed
+from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.snippets.model import Snippet
@@ -68,11 +68,7 @@ def delete(owner: Scope, snippet_id: str) -> bool:
         return False
     place = owner.account_id, owner.owner, snippet_id
     record = dynamo.remove(_config, *_snippets.key(*place), condition="attribute_exists(#pk)")
-    try:
-        dynamo.transact([record, dynamo.remove(_config, *_summaries.key(*place))])
-    except TransactionFailed:
-        return False
-    return True
+    return dynamo.transacted([record, dynamo.remove(_config, *_summaries.key(*place))])
 
 
 def source(account_id: int, subaccount_id: int | None) -> SnippetSource:
@@ -117,16 +113,12 @@ def _written(snippet: Snippet, condition: str, values: Mapping[str, str]) -> boo
     pk, sk = _snippets.key(snippet.account_id, snippet.subaccount_id, snippet.id)
     record = fields | {"pk": pk, "sk": sk, "body": zlib.compress(text)}
     summary = fields | _summaries.keys_of(snippet)
-    try:
-        dynamo.transact(
-            [
-                dynamo.put(_config, record, condition=condition, values=values),
-                dynamo.put(_config, summary),
-            ]
-        )
-    except TransactionFailed:
-        return False
-    return True
+    return dynamo.transacted(
+        [
+            dynamo.put(_config, record, condition=condition, values=values),
+            dynamo.put(_config, summary),
+        ]
+    )
 
 
 def _from_item(item: Item) -> Snippet:

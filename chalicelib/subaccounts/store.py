@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 
 from chalicelib.core import clock, dynamo, recent
-from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Item, Table, Write
 from chalicelib.core.recent import Key
 from chalicelib.subaccounts.entries import ALL, KEPT_ORDERS, ORDERS, List, lists_of, position
 from chalicelib.subaccounts.model import Subaccount
@@ -115,20 +115,11 @@ def _replace(before: Subaccount, after: Subaccount) -> bool:
     main = dynamo.put(
         _config, _to_item(after), condition="#version = :seen", values={"seen": before.version}
     )
+    entries = [*_put_entries(after), *_remove_entries(before, after)]
     try:
-        dynamo.transact(
-            [
-                main,
-                *_put_entries(after),
-                *_remove_entries(before, after),
-                *_move_counts(before, after),
-            ]
-        )
-    except TransactionFailed:
-        return False
+        return dynamo.transacted([main, *entries, *_move_counts(before, after)])
     finally:
         recent.forget(key_of(after.id))
-    return True
 
 
 def _to_item(subaccount: Subaccount) -> Item:

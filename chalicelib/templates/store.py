@@ -167,11 +167,7 @@ def _written(old: Template, new: Template, body: bodies.Body | None) -> bool:
         condition="#revision = :old",
     )
     gone = bodies.removals(pk, old.content_refs - new.content_refs)
-    try:
-        dynamo.transact([record, *(body.writes(pk) if body else []), *gone])
-    except TransactionFailed:
-        return False
-    return True
+    return dynamo.transacted([record, *(body.writes(pk) if body else []), *gone])
 
 
 def _referring(template: Template, ref: str) -> Template:

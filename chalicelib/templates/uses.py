@@ -10,6 +10,9 @@ record before it looks for leases. So whichever comes second sees the other: the
 refused, or the transmission waits the moment until it is done and finds no template. A lease ends
 when its transmission is generated, or at its ``until``, so that a crash does not block for ever;
 an announcement likewise counts for a few seconds only.
+
+``core.uses`` marks the record itself with each use, which is simpler; but a template may be used by
+hundreds of transmissions a second, whose marks would make them wait for each other.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import secrets
 import time
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed
+from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.errors import ApiError, Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.templates import bodies, store
@@ -165,11 +168,7 @@ def _removed(template: Template, token: str) -> bool:
         condition="#revision = :revision AND #deletion = :token",
         values={"revision": template.revision, "token": token},
     )
-    try:
-        dynamo.transact([head, *bodies.removals(pk, template.content_refs)])
-    except TransactionFailed:
-        return False
-    return True
+    return dynamo.transacted([head, *bodies.removals(pk, template.content_refs)])
 
 
 def _lease(template: Template, transmission_id: str, until: float) -> Item:

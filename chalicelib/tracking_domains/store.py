@@ -19,7 +19,7 @@ from typing import Any
 
 from chalicelib.core import defaults, dynamo
 from chalicelib.core.domain_names import spelled
-from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import ConditionFailed, Table, Write
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import PRIMARY, Scope
@@ -84,7 +84,7 @@ def change(
         if before is None:
             return None
         after = apply(before)
-        if after == before or _transacted(
+        if after == before or dynamo.transacted(
             [_saving(before, after), *_default_writes(before, after)]
         ):
             return after
@@ -116,7 +116,7 @@ def delete(scope: Scope, domain: str) -> bool:
             condition="#revision = :revision",
             values={"revision": found.revision},
         )
-        if _transacted([gone, *_default_writes(found, replace(found, default=False))]):
+        if dynamo.transacted([gone, *_default_writes(found, replace(found, default=False))]):
             return True
     raise Unavailable
 
@@ -141,14 +141,6 @@ def _default_writes(before: TrackingDomain, after: TrackingDomain) -> list[Write
     if former and (other := get(former)):
         writes.append(_saving(other, replace(other, default=False)))
     return writes
-
-
-def _transacted(writes: list[Write]) -> bool:
-    try:
-        dynamo.transact(writes)
-    except TransactionFailed:
-        return False
-    return True
 
 
 def _pk(name: str) -> str:
