@@ -131,7 +131,8 @@ def _number(event: Event, field: str) -> int:
 
 
 def _is_prefetched(event: Event) -> bool:
-    return bool((event.get("user_agent_parsed") or {}).get("is_prefetched"))
+    # Events from outside may give it as text
+    return (event.get("user_agent_parsed") or {}).get("is_prefetched") in (True, "true")
 
 
 def _link_name(event: Event) -> str:

@@ -24,8 +24,6 @@ COMPARATORS: Final[dict[str, Callable[[str, Texts], bool]]] = {
     "notLike": lambda value, texts: not any(text in value for text in texts),
 }
 
-_HOST_NAMES = frozenset(("domains", "sending_domains"))
-
 
 class Term(NamedTuple):
     """One comparison of the dimension at ``position``."""
@@ -85,8 +83,9 @@ class Filter:
 
 def term(filter_key: str, comparator: str, texts: list[str]) -> Term:
     """Return a comparison by its public names; host names are alike in any case."""
-    found = (text.lower() for text in texts) if filter_key in _HOST_NAMES else texts
-    return Term(POSITION[BY_FILTER_KEY[filter_key].name], comparator, frozenset(found))
+    dimension = BY_FILTER_KEY[filter_key]
+    found = (dimension.spelled(text) for text in texts)
+    return Term(POSITION[dimension.name], comparator, frozenset(found))
 
 
 def read_simple(query: Mapping[str, str]) -> Filter:

@@ -31,6 +31,17 @@ class Dimension(NamedTuple):
         """The last part of the path that lists its values."""
         return self.filter_key.replace("_", "-")
 
+    def spelled(self, text: str) -> str:
+        """Return a value, or what is looked for in values, as it is counted.
+
+        Host names are alike in any case. Half of a surrogate pair, which JSON may hold, is nothing
+        that a table could.
+        """
+        text = text.encode("utf-8", "replace").decode()
+        return text.lower() if self.field in _HOST_NAMES else text
+
+
+_HOST_NAMES: Final = frozenset(("recipient_domain", "sending_domain"))
 
 DIMENSIONS: Final = (
     Dimension("domain", "domains", "recipient_domain", "domain"),
@@ -203,7 +214,7 @@ def values_of(event: Mapping[str, Any]) -> Values:
     The primary account is subaccount 0. Subjects are told apart for placements only, since only
     those can be asked for by subject (spec 4.11). What came from outside may be of any length.
     """
-    found = [str(event.get(dimension.field) or "")[:LONGEST] for dimension in DIMENSIONS]
+    found = [each.spelled(str(event.get(each.field) or "")[:LONGEST]) for each in DIMENSIONS]
     subaccount = found[_SUBACCOUNT]
     found[_SUBACCOUNT] = subaccount if subaccount.isdecimal() else PRIMARY
     if event["type"] not in PLACEMENTS:

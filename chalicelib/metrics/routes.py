@@ -139,7 +139,8 @@ def _listed(dimension: Dimension) -> None:
     def values(request: Request) -> Reply:
         if request.caller.confined_to is not None:
             raise Forbidden("lists are of a whole account")
-        window, text = read_window(request.query), request.query.get("match", "")
+        window = read_window(request.query)
+        text = dimension.spelled(request.query.get("match", ""))
         account = request.caller.account_id
         found = registry.values(account, dimension, window.start, window.end)
         matching = [value for value in found if text in value]

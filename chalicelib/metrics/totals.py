@@ -14,15 +14,9 @@ from typing import Final
 from chalicelib.metrics import pending, reading
 from chalicelib.metrics.counting import MAIN
 from chalicelib.metrics.delta import Cell, Delta
-from chalicelib.metrics.filters import EQUAL, Filter, Group, Term
+from chalicelib.metrics.filters import EQUAL, Filter, Group, term
 from chalicelib.metrics.levels import Level, Span, spans
-from chalicelib.metrics.model import (
-    BY_FILTER_KEY,
-    EVENT_COUNTERS,
-    POSITION,
-    Counts,
-    Values,
-)
+from chalicelib.metrics.model import EVENT_COUNTERS, Counts, Values
 
 MINUTE_MS: Final = 60_000
 
@@ -106,8 +100,7 @@ class _Wanted:
 def _filter(filter_key: str | None, values: Collection[str] | None) -> Filter:
     if filter_key is None or values is None:
         return Filter()
-    position = POSITION[BY_FILTER_KEY[filter_key].name]
-    return Filter((Group((Term(position, EQUAL, frozenset(values)),)),))
+    return Filter((Group((term(filter_key, EQUAL, list(values)),)),))
 
 
 def _look(account_id: int) -> _Waiting:

@@ -66,7 +66,10 @@ def read_window(query: Query, precisions: Mapping[str, Precision] = PRECISIONS) 
 
 
 def _bounds(query: Query, zone: tzinfo) -> tuple[timedelta, int, int]:
-    """Return how long the window is by clock or in fact, whichever is less, and its bounds."""
+    """Return how long the window is by clock or in fact, whichever is less, and its bounds.
+
+    A time that clocks show twice, or pass over, is what makes the window the longer one.
+    """
     start = _time(query, "from", zone)
     if start is None:
         raise ApiError(
@@ -76,12 +79,20 @@ def _bounds(query: Query, zone: tzinfo) -> tuple[timedelta, int, int]:
             description="from is required",
             param="from",
         )
-    # A time that clocks show twice: the later one, so that the window is the longer one
-    end = (_time(query, "to", zone) or _now(zone)).replace(fold=1)
-    if start > end:
+    end = _time(query, "to", zone) or _now(zone)
+    first, last = min(_moments(start)), max(_moments(end))
+    if first > last:
         raise invalid_params("from must be before to")
-    length = min(end.replace(fold=0) - start, end.astimezone(UTC) - start.astimezone(UTC))
-    return length, int(start.timestamp()) // 60, -int(-end.timestamp() // 60)
+    length = min(end - start, timedelta(seconds=last - first))
+    return length, int(first) // 60, -int(-last // 60)
+
+
+def _moments(local: datetime) -> tuple[float, float]:
+    """Return when it is that clocks show a time: twice, perhaps, when they are changed.
+
+    Of a time that they pass over, these are the moments by the clock before and behind the change.
+    """
+    return local.replace(fold=0).timestamp(), local.replace(fold=1).timestamp()
 
 
 def _precision(name: str, length: timedelta, known: Mapping[str, Precision]) -> Precision:

@@ -23,6 +23,9 @@ MOST_ACTIONS: Final = 100
 MOST_EVENTS: Final = 1500
 """Events that are counted together, more only if they are all in one block."""
 
+MOST_BYTES: Final = 3_500_000
+"""Of ledgers and deltas in one transaction, which takes 4 MB."""
+
 _MOST_TRIES = 20
 
 Blocks = dict[Key, list[Event]]
@@ -39,12 +42,31 @@ def _commit(blocks: Blocks, ledgers: Mapping[Key, Ledger]) -> None:
         actions = list(_actions(blocks, ledgers))
         if not actions:
             return
+        if len(blocks) > 1 and not _fits(actions):
+            _commit_in_halves(blocks)
+            return
         try:
             dynamo.transact(actions)
             return
         except TransactionFailed:
             ledgers = ledger.read(blocks)
     raise RuntimeError("others kept recording events of the same messages")
+
+
+def _commit_in_halves(blocks: Blocks) -> None:
+    """Commit blocks in two transactions; their ledgers, which have events noted, are read again."""
+    keys = list(blocks)
+    for some in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
+        _commit({key: blocks[key] for key in some}, ledger.read(some))
+
+
+def _fits(actions: Sequence[Write]) -> bool:
+    return len(actions) <= MOST_ACTIONS and sum(map(_size, actions)) <= MOST_BYTES
+
+
+def _size(action: Write) -> int:
+    """Return how many bytes an action writes, but for the little besides packed values."""
+    return sum(len(value.get("B", b"")) for value in action.arguments["Item"].values())
 
 
 def _actions(blocks: Blocks, ledgers: Mapping[Key, Ledger]) -> Iterator[Write]:

@@ -10,12 +10,13 @@ Access patterns (table ``messages``):
 
 - the ledgers of some blocks → ``pk = transmission#<id>``, ``sk = ledger#<block, 8 digits>``;
   a hundred in one request
-- those of messages that were not made here → ``pk = messages#<account>``,
-  ``sk = ledger#<one of 4096 digests>``
+- those of messages that were not made here, one each →
+  ``pk = messages#<account>#<digest of the message id>``, ``sk = ledger``
 
 An event is known by six bytes of the digest of its id: even of a full ledger, not one event in ten
-milliards is taken for a known one. A ledger that is full forgets the oldest events and messages.
-Of messages made here, only opens and clicks can be so many, and the oldest are long off the queue.
+milliards is taken for a known one. A ledger that is full forgets the oldest events. Only opens and
+clicks can be so many, and the oldest are long off the queue. The marks of a message are bounded as
+well, so that a ledger always fits an item.
 """
 
 from __future__ import annotations
@@ -31,13 +32,16 @@ from chalicelib.core import clock, dynamo, ids
 from chalicelib.core.dynamo import Item, Key, Table, Write
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
+from chalicelib.metrics.model import RAW_CLICK
 
 Event = Mapping[str, Any]
 
 BLOCK: Final = 100
 MOST_KNOWN: Final = 5_000
+MOST_MARKS: Final = 200
+"""Marks of a message, beyond which no more links are noted: scanners follow all there are."""
+
 _DIGEST = 6
-_FOREIGN_BLOCKS = 4096
 
 _FIRST_TYPES = frozenset(
     ("injection", "policy_rejection", "generation_failure", "generation_rejection")
@@ -66,6 +70,8 @@ class Ledger:
             return []
         before = self.marks.setdefault(_subject(event), [])
         new = [mark for mark in marks if mark not in before]
+        if len(before) + len(new) > MOST_MARKS:
+            new = [mark for mark in new if not mark.startswith(RAW_CLICK)]
         before.extend(new)
         return new
 
@@ -80,8 +86,7 @@ class Ledger:
             "expires": int(clock.now()) + settings().messages_retention,
         }
         if self.marks:
-            newest = dict(list(self.marks.items())[-MOST_KNOWN:])
-            text = json.dumps(newest, separators=(",", ":"))
+            text = json.dumps(self.marks, separators=(",", ":"))
             item["marks"] = zlib.compress(text.encode(), 6)
         if self.version:
             condition, values = "#version = :seen", {"seen": self.version}
@@ -107,8 +112,7 @@ def key_of(event: Event) -> Key:
     index = _index(event)
     if index is not None:
         return f"transmission#{event['transmission_id']}", f"ledger#{index // BLOCK:08d}"
-    block = int.from_bytes(_digest(_subject(event))[:2], "big") % _FOREIGN_BLOCKS
-    return f"messages#{event['customer_id']}", f"ledger#{block:04d}"
+    return f"messages#{event['customer_id']}#{_digest(_subject(event)).hex()}", "ledger"
 
 
 def begins_block(event: Event) -> bool:

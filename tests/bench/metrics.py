@@ -110,8 +110,11 @@ def _fill() -> int:
     items += _items(HOUR, [*hours[:48], *hours[-48:]], "domain", DOMAINS[1:])
     items += _items(MINUTE, [*minutes[:120], *minutes[-60:]], "domain", DOMAINS[1:])
     for name in CAMPAIGNS[1:]:
-        begin = today - draw.randrange(10, HISTORY)
-        items += _items(DAY, range(begin, begin + 10), "campaign", [name])
+        begin = today - draw.randrange(HISTORY)
+        items += _items(DAY, range(begin, min(begin + 10, today + 1)), "campaign", [name])
+        for level, ends in ((HOUR, [*hours[:24], *hours[-24:]]), (MINUTE, minutes[-60:])):
+            sent = [each for each in ends if begin <= each * level.minutes // 1440 < begin + 10]
+            items += _items(level, sent, "campaign", [name])
     for dimension, value in (("all", ""), ("domain", DOMAINS[0]), ("campaign", CAMPAIGNS[0])):
         if dimension != "domain":
             items += _items(DAY, days, dimension, [value])
@@ -145,9 +148,13 @@ def _measure_reports() -> None:
         for name, query in filters.items():
             _report(f"{title}, {name}: summary", reports.summary, query, **window)
             _report(f"{title}, {name}: time-series", reports.over_time, query, **window)
-        _report(
-            f"{title}, by domain", lambda asked: reports.by_dimension(asked, DOMAIN), {}, **window
-        )
+        for by in (DOMAIN, CAMPAIGN):
+            _report(
+                f"{title}, by {by.name}",
+                lambda asked, by=by: reports.by_dimension(asked, by),  # type: ignore[misc]
+                {},
+                **window,
+            )
 
 
 def _report(

@@ -118,6 +118,14 @@ def test_the_first_opens_of_a_message_are_counted_apart() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("told_as", "is_human"), [(False, True), ("false", True), (None, True), ("true", False)]
+)
+def test_events_from_outside_may_tell_of_machines_as_text(told_as: Any, is_human: bool) -> None:
+    found = told("open", user_agent_parsed={"is_prefetched": told_as})
+    assert ("count_nonprefetched_rendered" in found) is is_human
+
+
 def test_what_a_machine_fetched_in_advance_is_not_among_the_nonprefetched() -> None:
     assert told("open", **MACHINE) == {
         "count_rendered": 1,

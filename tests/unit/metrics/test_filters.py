@@ -4,7 +4,7 @@ import pytest
 
 from chalicelib.core.errors import ApiError
 from chalicelib.metrics.filters import Filter, Group, read_simple, term
-from chalicelib.metrics.model import DIMENSIONS, POSITION, Values
+from chalicelib.metrics.model import DIMENSIONS, POSITION, Values, values_of
 
 
 def values(**known: str) -> Values:
@@ -44,6 +44,12 @@ def test_the_delimiter_may_be_another() -> None:
 def test_host_names_are_alike_in_any_case() -> None:
     assert read_simple({"domains": "X.Test"}).holds(values(domains="x.test"))
     assert not read_simple({"campaigns": "A"}).holds(values(campaigns="a"))
+
+
+def test_half_of_a_surrogate_pair_is_looked_for_as_it_is_counted() -> None:
+    counted = values_of({"type": "open", "campaign_id": "a\ud800"})
+    assert Filter((Group((term("campaigns", "eq", ["a\ud800"]),)),)).holds(counted)
+    assert counted[POSITION["campaign"]] == "a?"
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "1,two"])

@@ -98,5 +98,12 @@ def test_the_values_of_every_dimension_but_subaccounts_are_listed() -> None:
     ]
 
 
+def test_host_names_are_counted_in_lower_case() -> None:
+    event = {"type": "open", "sending_domain": "News.Example.TEST", "campaign_id": "Spring"}
+    found = values_of(event)
+    assert found[POSITION["sending-domain"]] == "news.example.test"
+    assert found[POSITION["campaign"]] == "Spring"
+
+
 def test_of_a_very_long_value_the_beginning_counts() -> None:
     assert values_of({"type": "open", "campaign_id": "c" * 10_000})[1] == "c" * 256

@@ -282,6 +282,19 @@ def test_advanced_filters_replace_the_simple_ones_and_nothing_else(client: Clien
     assert refused.body["validationErrors"]
 
 
+@pytest.mark.parametrize("path", ["", "/domain", "/time-series", "/bounce-reason", "/link-name"])
+def test_filters_may_hold_any_text(client: Client, path: str) -> None:
+    texts = ["half a pair: \ud800", "\0", "a\nb", "x" * 2000, ""]
+    metrics = {"/bounce-reason": "count_bounce", "/link-name": "count_clicked"}
+    for comparator in ("eq", "notEq"):
+        group = {"AND": {"campaigns": {comparator: texts}}}
+        filters = json.dumps({"groupings": [group]})
+        answer = ask(
+            client, f"{PATH}{path}", metrics.get(path, "count_sent"), query_filters=filters
+        )
+        assert answer.status == 200
+
+
 @pytest.mark.spec("4.11-t5")
 @pytest.mark.spec("4.11-t3")
 def test_subaccount_0_is_the_primary_account(client: Client) -> None:
@@ -323,6 +336,11 @@ def test_values_are_listed(client: Client, path: str, values: list[str]) -> None
     assert ask(client, f"{ROOT}/{path}", limit="1").results == {path: values[:1]}
     before = {"from": "2026-11-01T00:00", "to": "2026-11-02T00:00"}
     assert ask(client, f"{ROOT}/{path}", **before).results == {path: []}
+
+
+def test_listed_host_names_match_in_any_case(client: Client) -> None:
+    assert ask(client, f"{ROOT}/domains", match="GMAIL").results == {"domains": ["gmail.com"]}
+    assert ask(client, f"{ROOT}/campaigns", match="SPRING").results == {"campaigns": []}
 
 
 @pytest.mark.parametrize(

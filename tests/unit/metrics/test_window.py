@@ -124,6 +124,23 @@ def test_a_time_that_clocks_show_twice_is_taken_for_the_one_that_widens_the_wind
     assert shown(found) == ("2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00")
 
 
+def test_a_time_that_clocks_pass_over_widens_the_window_as_well() -> None:
+    day, zone = "2026-03-08", {"timezone": "America/New_York"}
+    with clock.use(lambda: datetime(2026, 3, 9, tzinfo=UTC).timestamp()):
+        until = read(f"{day}T00:00", f"{day}T02:30", **zone)
+        since = read(f"{day}T02:30", f"{day}T04:00", **zone)
+        within = read(f"{day}T02:15", f"{day}T02:45", **zone)
+    assert shown(until) == (f"{day}T00:00:00-05:00", f"{day}T03:30:00-04:00")
+    assert shown(since) == (f"{day}T01:30:00-05:00", f"{day}T04:00:00-04:00")
+    assert shown(within) == (f"{day}T01:15:00-05:00", f"{day}T03:45:00-04:00")
+
+
+def test_a_window_may_begin_before_clocks_go_back_and_end_now() -> None:
+    with clock.use(lambda: datetime(2026, 11, 1, 6, 10, tzinfo=UTC).timestamp()):
+        found = read("2026-11-01T01:50", timezone="America/New_York")
+    assert shown(found) == ("2026-11-01T01:50:00-04:00", "2026-11-01T01:10:00-05:00")
+
+
 @pytest.mark.spec("8-t13")
 def test_what_is_older_than_metrics_are_kept_is_left_out() -> None:
     found = read("2001-01-01T00:00", precision="day")

@@ -69,6 +69,41 @@ def test_many_events_are_counted_in_several_deltas(monkeypatch: pytest.MonkeyPat
     assert sum(len(each.deltas) for each in pending.waiting()) == 4
 
 
+def test_ledgers_that_are_too_large_together_take_several_transactions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    letters = [mail(1, n * ledger.BLOCK) for n in range(9)]
+    record([each.event("open", 0, str(n)) for each in letters for n in range(100)])
+    monkeypatch.setattr(committing, "MOST_BYTES", 2_500)
+    with aws_requests() as made:
+        record([each.event("click", 0) for each in letters])
+    sizes = [
+        [len(action["Put"]["Item"].get("known", {}).get("B", b"")) for action in actions]
+        for each in made
+        if each.operation == "TransactWriteItems"
+        for actions in [each.parameters["TransactItems"]]
+    ]
+    assert len(sizes) == 4
+    assert max(map(sum, sizes)) <= 2_500
+    sums: dict[str, int] = {}
+    for each in pending.waiting():
+        for cell, counts in Delta.merged(item["data"] for item in each.deltas).cells():
+            for code in ("o", "c", "uc") if not cell.facet else ():
+                sums[code] = sums.get(code, 0) + counts.get(code, 0)
+    assert sums == {"o": 900, "c": 9, "uc": 9}
+
+
+def test_a_delta_in_parts_takes_no_more_actions_than_a_transaction_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pending, "LARGEST", 500)
+    events = [
+        mail(1, n * ledger.BLOCK, campaign=f"campaign {n}").event("injection", 0) for n in range(99)
+    ]
+    record(events)
+    assert waiting() == {1: {"i": 99}}
+
+
 def test_who_finds_a_ledger_changed_counts_what_is_left() -> None:
     events = [mail(1, n).event("injection", 0) for n in range(4)]
     stale = ledger.read(map(ledger.key_of, events))

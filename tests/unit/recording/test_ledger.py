@@ -1,12 +1,22 @@
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import Key, TransactionFailed
 from chalicelib.core.settings import settings
+from chalicelib.metrics.model import RAW_CLICK, UNIQUE_CLICK, UNIQUE_OPEN
 from chalicelib.recording import ledger
-from chalicelib.recording.ledger import BLOCK, MOST_KNOWN, Ledger, begins_block, key_of
+from chalicelib.recording.ledger import (
+    BLOCK,
+    MOST_KNOWN,
+    MOST_MARKS,
+    Ledger,
+    begins_block,
+    key_of,
+)
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
 
@@ -34,14 +44,24 @@ def test_an_event_without_a_message_belongs_to_its_recipients_block() -> None:
     assert key_of(failure) == key_of(mail(1, 250).event("open", 0))
 
 
-def test_messages_made_elsewhere_have_ledgers_by_account() -> None:
-    foreign = {"customer_id": "7", "transmission_id": "9", "type": "open", "event_id": "1"}
-    for name in ("<a@b>", "", "f" * 24):
-        pk, sk = key_of({**foreign, "message_id": name})
-        assert pk == "messages#7"
-        assert sk.startswith("ledger#")
-    pk, _ = key_of({"customer_id": "7", "type": "ab_test_completed", "event_id": "1"})
-    assert pk == "messages#7"
+def test_messages_made_elsewhere_have_a_ledger_each() -> None:
+    foreign = {"customer_id": "7", "transmission_id": "9", "type": "open"}
+    keys = {
+        key_of({**foreign, "event_id": f"{number}", "message_id": name})
+        for name in ("<a@b>", "<b@b>", "f" * 24)
+        for number in (1, 2)
+    }
+    assert len(keys) == 3
+    assert all(pk.startswith("messages#7#") and sk == "ledger" for pk, sk in keys)
+    other = key_of({**foreign, "customer_id": "8", "event_id": "1", "message_id": "<a@b>"})
+    assert other not in keys
+
+
+def test_events_without_a_message_have_a_ledger_each() -> None:
+    about = {"customer_id": "7", "type": "ab_test_completed"}
+    one, other = (key_of({**about, "event_id": name}) for name in "ab")
+    assert one != other
+    assert one[0].startswith("messages#7#")
 
 
 def test_what_was_noted_is_known_after_it_was_stored() -> None:
@@ -87,16 +107,28 @@ def test_a_full_ledger_forgets_the_oldest() -> None:
     assert again.knows(events[-1])
 
 
-def test_a_ledger_of_many_messages_made_elsewhere_forgets_the_oldest() -> None:
-    found = stored(("messages#1", "ledger#0001"))
-    names = [f"<{n}@elsewhere>" for n in range(MOST_KNOWN + 10)]
-    opens = [{"customer_id": "1", "event_id": name, "message_id": name} for name in names]
-    for event in opens:
-        assert found.note(event, ["uo"]) == ["uo"]
-    write(found)
-    again = stored(found.key)
-    assert again.note(opens[-1], ["uo"]) == []
-    assert again.note(opens[0], ["uo"]) == ["uo"]
+def test_a_ledger_fits_an_item_whatever_was_followed() -> None:
+    found = stored(key_of(mail(1).event("open", 0)))
+    for index in range(BLOCK):
+        click = mail(1, index).event("click", 0)
+        for number in range(1_000):
+            link = hashlib.sha256(f"{index} {number}".encode()).hexdigest()[:8]
+            found.note(click, [UNIQUE_CLICK, RAW_CLICK + link])
+    dynamo.transact([found.write()])
+    packed = stored(found.key).write().arguments["Item"]["marks"]["B"]
+    assert len(packed) < 150_000
+
+
+def test_of_very_many_links_the_first_ones_are_told_apart() -> None:
+    letter = mail(1)
+    found = stored(key_of(letter.event("open", 0)))
+    new = [
+        found.note(letter.event("click", 0, str(number)), [UNIQUE_CLICK, f"{RAW_CLICK}{number}"])
+        for number in range(MOST_MARKS + 5)
+    ]
+    links = [f"{RAW_CLICK}{number}" for number in range(MOST_MARKS - 1)]
+    assert new == [[UNIQUE_CLICK, links[0]], *([link] for link in links[1:]), *[[]] * 6]
+    assert found.note(letter.event("open", 0), [UNIQUE_OPEN]) == [UNIQUE_OPEN]
 
 
 def test_a_ledger_of_a_hundred_delivered_messages_is_small() -> None:
