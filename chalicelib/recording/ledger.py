@@ -1,4 +1,4 @@
-"""Ledgers: which events have been recorded, and what they were the first of for their message.
+"""Ledgers: which events have been recorded, what they were the first of, how messages left.
 
 Queue messages come twice, and in other company, so it is not queue messages but events that are
 told apart. A ledger is kept for each block of a hundred recipients of a transmission. It is written
@@ -17,6 +17,9 @@ An event is known by six bytes of the digest of its id: even of a full ledger, n
 milliards is taken for a known one. A ledger that is full forgets the oldest events. Only opens and
 clicks can be so many, and the oldest are long off the queue. The marks of a message are bounded as
 well, so that a ledger always fits an item.
+
+What a recipient does with a message is told long after, by a link that was made before the message
+had a way out. So the ledger also keeps by which address and pool each message was delivered.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ MOST_MARKS: Final = 200
 """Marks of a message, beyond which no more links are noted: scanners follow all there are."""
 
 _DIGEST = 6
+_ROUTE = ("sending_ip", "ip_pool")
 
 _FIRST_TYPES = frozenset(
     ("injection", "policy_rejection", "generation_failure", "generation_rejection")
@@ -58,6 +62,8 @@ class Ledger:
     version: int = 0
     known: dict[bytes, None] = field(default_factory=dict)
     marks: dict[str, list[str]] = field(default_factory=dict)
+    routes: dict[str, int] = field(default_factory=dict)
+    """By address and pool as JSON: one bit for each message of the block that left so."""
 
     def knows(self, event: Event) -> bool:
         """Tell whether the event has been recorded."""
@@ -66,6 +72,7 @@ class Ledger:
     def note(self, event: Event, marks: Sequence[str]) -> list[str]:
         """Take the event for recorded; return those of ``marks`` that its message did not have."""
         self.known[_digest(event["event_id"])] = None
+        self.note_route(event)
         if not marks:
             return []
         before = self.marks.setdefault(_subject(event), [])
@@ -74,6 +81,22 @@ class Ledger:
             new = [mark for mark in new if not mark.startswith(RAW_CLICK)]
         before.extend(new)
         return new
+
+    def note_route(self, event: Event) -> None:
+        """Keep how the message of a delivery left."""
+        index = _index(event)
+        if event["type"] == "delivery" and index is not None:
+            route = json.dumps({name: event[name] for name in _ROUTE if name in event})
+            self.routes[route] = self.routes.get(route, 0) | 1 << index % BLOCK
+
+    def route_of(self, event: Event) -> dict[str, str]:
+        """Return ``sending_ip`` and ``ip_pool`` of the message's delivery, if it is known."""
+        index = _index(event)
+        if index is None:
+            return {}
+        bit = 1 << index % BLOCK
+        found = (route for route, messages in self.routes.items() if messages & bit)
+        return json.loads(next(found, "{}"))
 
     def write(self) -> Write:
         """Return the action that stores the ledger if it is still as it was read."""
@@ -85,9 +108,10 @@ class Ledger:
             "known": b"".join(list(self.known)[-MOST_KNOWN:]),
             "expires": int(clock.now()) + settings().messages_retention,
         }
-        if self.marks:
-            text = json.dumps(self.marks, separators=(",", ":"))
-            item["marks"] = zlib.compress(text.encode(), 6)
+        for name in ("marks", "routes"):
+            if noted := getattr(self, name):
+                text = json.dumps(noted, separators=(",", ":"))
+                item[name] = zlib.compress(text.encode(), 6)
         if self.version:
             condition, values = "#version = :seen", {"seen": self.version}
             return dynamo.put(table, item, condition=condition, values=values)
@@ -146,11 +170,16 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(octets, digest_size=_DIGEST).digest()
 
 
+def _unpacked(packed: bytes | None) -> Any:
+    return json.loads(zlib.decompress(packed)) if packed else {}
+
+
 def _from_item(item: Item) -> Ledger:
     known = item["known"]
     return Ledger(
         (item["pk"], item["sk"]),
         item["version"],
         {known[i : i + _DIGEST]: None for i in range(0, len(known), _DIGEST)},
-        json.loads(zlib.decompress(item["marks"])) if "marks" in item else {},
+        _unpacked(item.get("marks")),
+        _unpacked(item.get("routes")),
     )

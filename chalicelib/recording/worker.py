@@ -40,7 +40,12 @@ def _record(messages: list[Received]) -> None:
     kept, suppressed = _read_ahead(told)
     ledgers = _ledgers(told, kept)
     new = [event for event in told if not ledgers[ledger.key_of(event)].knows(event)]
-    events = without_unwanted(engagement.complete(new, kept), suppressed)
+    for event in new:
+        ledgers[ledger.key_of(event)].note_route(event)
+    completed = engagement.complete(
+        new, kept, lambda event: ledgers[ledger.key_of(event)].route_of(event)
+    )
+    events = without_unwanted(completed, suppressed)
     store.put_all([event for event in events if not event["type"].startswith("ab_test_")])
     ab_tests.count_events(events)
     suppress(events)

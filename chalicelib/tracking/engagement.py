@@ -2,14 +2,15 @@
 
 An endpoint knows what its token and the request tell, and must not read anything. So its event goes
 to the queue with a note of what is still to be done (:data:`OBSERVED`), and whoever records events
-calls :func:`complete` on each batch: it adds what is kept of the message (``tracking.facts``), the
-parsed user agent and the place. An event of a message whose time there is over stays as it is.
+calls :func:`complete` on each batch: it adds what is kept of the message (``tracking.facts``), how
+it left, the parsed user agent and the place. An event of a message whose time there is over stays
+as it is.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.core import clock, ids
@@ -52,12 +53,21 @@ def places_of(events: Iterable[Event]) -> list[Place]:
     return [(e["message_id"], e[OBSERVED]["unit"]) for e in events if OBSERVED in e]
 
 
-def complete(events: Sequence[Event], read: Read = facts.read_now) -> list[Event]:
-    """Return events with those that engagement reported completed, in one read for all of them."""
+def complete(
+    events: Sequence[Event],
+    read: Read = facts.read_now,
+    route_of: Callable[[Event], Mapping[str, str]] = lambda event: {},
+) -> list[Event]:
+    """Return events with those that engagement reported completed, in one read for all of them.
+
+    ``route_of`` tells the fields of how the message of an event left.
+    """
     places = places_of(events)
     known = facts.of_messages(places, read) if places else {}
     return [
-        _completed(event, known.get(event["message_id"], {})) if OBSERVED in event else event
+        _completed(event, {**known.get(event["message_id"], {}), **route_of(event)})
+        if OBSERVED in event
+        else event
         for event in events
     ]
 

@@ -86,6 +86,19 @@ def test_each_mark_is_new_once_for_each_message() -> None:
     assert again.note(second.event("open", 0, "b"), ["uo"]) == []
 
 
+def test_a_ledger_keeps_how_each_message_left() -> None:
+    found = stored(key_of(mail(1).event("open", 0)))
+    routes = [{"sending_ip": "192.0.2.1", "ip_pool": "a"}, {"ip_pool": "a"}, {}]
+    for index, route in enumerate(routes * 33):
+        found.note({**mail(1, index).event("delivery", 0), "ip_pool": "", **route}, [])
+    found.note(mail(1, 99).event("bounce", 0), [])
+    write(found)
+    again = stored(found.key)
+    seen = [mail(1, index).event("open", 0) for index in range(100)]
+    told = [{"ip_pool": "", **route} for route in routes * 33]
+    assert [again.route_of(event) for event in seen] == [*told, {}]
+
+
 def test_a_ledger_that_changed_meanwhile_is_not_overwritten() -> None:
     event = mail(1).event("open", 0)
     for _ in range(2):
@@ -136,7 +149,9 @@ def test_a_ledger_of_a_hundred_delivered_messages_is_small() -> None:
     for index in range(BLOCK):
         for kind in ("injection", "delivery"):
             found.note(mail(1, index).event(kind, 0), [])
-    assert len(found.write().arguments["Item"]["known"]["B"]) == 2 * BLOCK * 6
+    item = found.write().arguments["Item"]
+    assert len(item["known"]["B"]) == 2 * BLOCK * 6
+    assert len(item["routes"]["B"]) < 300
 
 
 def test_a_ledger_lasts_as_long_as_what_is_kept_of_messages() -> None:

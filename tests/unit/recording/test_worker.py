@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from chalicelib.core import dynamo
+from chalicelib.core import dynamo, ids
 from chalicelib.core.request import Request
 from chalicelib.events import store, stream
 from chalicelib.events.model import Event, recipient_fields
@@ -93,6 +93,33 @@ def test_what_engagement_needs_to_know_is_one_request() -> None:
     assert operations.count("BatchGetItem") == operations.count("TransactWriteItems") == 1
     assert operations[0] == "BatchGetItem"
     assert {event["campaign_id"] for event in stored()} == {"spring"}
+
+
+def delivered(index: int, **route: str) -> Event:
+    event = event_at(NINE, index, **route)
+    return event | {
+        "transmission_id": tracking.TRANSMISSION,
+        "message_id": ids.message_id(tracking.TRANSMISSION, index),
+    }
+
+
+def test_opens_tell_by_which_address_and_pool_their_message_left() -> None:
+    seen = opens(4)
+    before = delivered(0, sending_ip="192.0.2.1", ip_pool="spare")
+    beside = delivered(1, sending_ip="192.0.2.2", ip_pool="news")
+    without = delivered(2, ip_pool="news")
+    record_batch(sqs_event(emitted([before])))
+    record_batch(sqs_event(emitted([beside, without])))
+    record_batch(sqs_event(emitted(seen)))
+    told = {event["rcpt_to"]: event for event in stored() if event["type"] == "open"}
+    routes = [(event.get("sending_ip"), event.get("ip_pool")) for _, event in sorted(told.items())]
+    assert routes == [("192.0.2.1", "spare"), ("192.0.2.2", "news"), (None, "news"), (None, None)]
+
+
+def test_an_open_that_comes_with_its_delivery_tells_how_the_message_left() -> None:
+    (seen,) = opens(1)
+    record_batch(sqs_event(emitted([seen, delivered(0, sending_ip="192.0.2.1")])))
+    assert {event["sending_ip"] for event in stored()} == {"192.0.2.1"}
 
 
 @pytest.mark.spec("2.9-t2")
