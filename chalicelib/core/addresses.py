@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from chalicelib.core import domain_names
+
 # The sets name the ASCII characters that are left out: sets of ranges beyond ASCII take 25 ms to
 # compile, at every cold start. Surrogates are told apart: half a pair is no character and has no
 # UTF-8 form.
@@ -39,6 +41,11 @@ class Mailbox:
         """Return the domain, in lower case."""
         return domain_of(self.email)
 
+    @property
+    def domain_in_a_labels(self) -> str:
+        """Return the same as the DNS knows it, where it has such a form."""
+        return domain_names.in_a_labels(self.domain) or self.domain
+
 
 def is_address(text: str) -> bool:
     """Tell whether ``text`` is one bare address."""
@@ -61,6 +68,16 @@ def _is_torn(text: str) -> bool:
 def domain_of(email: str) -> str:
     """Return the part behind the last ``@``, in lower case."""
     return email.rpartition("@")[2].lower()
+
+
+def in_a_labels(email: str) -> str | None:
+    """Return an address with its domain in A-labels (RFC 5890), ``None`` if that has no such form.
+
+    Its local part has no other form than its own.
+    """
+    local, at, domain = email.rpartition("@")
+    found = domain_names.in_a_labels(domain)
+    return None if found is None else f"{local}{at}{found}"
 
 
 def read_mailbox(text: str) -> Mailbox | None:

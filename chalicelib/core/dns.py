@@ -7,6 +7,8 @@ case and without their final dot.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -51,19 +53,34 @@ def mail_hosts(name: str) -> list[str]:
     return [_plain(record.exchange) for record in records]
 
 
-def addresses(host: str) -> list[str]:
-    """Return the IP addresses of ``host``, those of version 4 first."""
-    return [record.address for kind in ("A", "AAAA") for record in _ask(host, kind)]
+def addresses(host: str, *, within: float = math.inf) -> list[str]:
+    """Return the IP addresses of ``host``, those of version 4 first, in so many seconds at most.
+
+    Some name servers answer for one version only: what they do answer is enough.
+    """
+    until = time.monotonic() + within
+    found: list[str] = []
+    failure: LookupFailed | None = None
+    for kind in ("A", "AAAA"):
+        try:
+            records = _ask(host, kind, until - time.monotonic())
+            found += [record.address for record in records]
+        except LookupFailed as error:
+            failure = error
+    if failure and not found:
+        raise failure
+    return found
 
 
-def _ask(name: str, kind: str) -> list[Any]:
+def _ask(name: str, kind: str, within: float = math.inf) -> list[Any]:
     import dns.exception
     import dns.resolver
 
     chosen = settings()
     resolver = _resolver(chosen.dns_servers, chosen.dns_timeout, chosen.dns_lifetime)
     try:
-        return list(resolver.resolve(name, kind, search=False))
+        lifetime = min(chosen.dns_lifetime, within)
+        return list(resolver.resolve(name, kind, search=False, lifetime=lifetime))
     except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
         return []
     except dns.exception.DNSException as error:

@@ -51,6 +51,20 @@ def spelled(text: str) -> str | None:
     return name if len(name) <= LONGEST else None
 
 
+def in_a_labels(name: str) -> str | None:
+    """Return a name as DNS and SMTP know it, ``None`` if they cannot; one in ASCII is as given.
+
+    Symbols that are no part of a name any more (RFC 5892) are still spelled as IDNA 2003 had it:
+    some domains were registered so.
+    """
+    if name.isascii():
+        return name
+    try:
+        return spelled(name) or name.encode("idna").decode()
+    except UnicodeError:
+        return None
+
+
 def is_public_suffix(name: str) -> bool:
     """Tell whether anyone may register names below ``name``, such as ``co.uk``."""
     return _suffixes().publicsuffix(name) == name

@@ -451,6 +451,7 @@ RULES = (
         restrictedtorecipientspermission
         sendernotauthenticatedforgroup
         sendernotauthenticatedformailbox
+        usernotmember
         sender not allowed to send
         not authorized to send to
         not allowed to send to this
@@ -786,6 +787,16 @@ RULES = (
     ),
     Rule(
         MAIL_BLOCK,
+        "a policy, whatever else the reply says",
+        """
+        policy restriction
+        rejected by policy
+        refused by policy
+        blocked by policy
+        """,
+    ),
+    Rule(
+        MAIL_BLOCK,
         "the form of the message",
         """
         rfc 5322
@@ -793,6 +804,11 @@ RULES = (
         rfc5322
         rfc2822
         duplicate header
+        message does not have
+        message doesn't have
+        header is missing
+        missing header
+        date header
         message-id header
         messageid header
         """,
@@ -1123,6 +1139,10 @@ RULES = (
         unknown in relay
         address not found
         address was not found
+        address could not be found
+        user could not be found
+        recipient could not be found
+        mailbox could not be found
         address .. not found
         address does not exist
         address doesn't exist

@@ -55,7 +55,7 @@ def _made(smarthost: str, ses_pool: str) -> Transport:
 def _smarthost(given: Settings, address: str) -> Transport:
     from chalicelib.delivery.transports.smarthost import SmarthostTransport
 
-    host, _, port = address.partition(":")
+    host, port = _host_and_port(address)
     credentials = (
         Credentials(given.smarthost_username, given.smarthost_password)
         if given.smarthost_username
@@ -69,7 +69,15 @@ def _smarthost(given: Settings, address: str) -> Transport:
         timeouts=_timeouts(given),
     )
     limits = PoolLimits(connections=given.delivery_connections)
-    return SmarthostTransport(host, int(port or SMTP_PORT), options, limits, given.mail_hostname)
+    return SmarthostTransport(host, port, options, limits, given.mail_hostname)
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    """Read ``host``, ``host:587``, ``[2001:db8::1]``, ``[2001:db8::1]:587`` or ``2001:db8::1``."""
+    if not address.startswith("[") and address.count(":") > 1:
+        return address, SMTP_PORT
+    host, _, port = address.removeprefix("[").partition("]:" if "]" in address else ":")
+    return host.removesuffix("]"), int(port or SMTP_PORT)
 
 
 def _direct(given: Settings) -> Transport:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache
 
-from chalicelib.core.addresses import Mailbox, read_mailbox
+from chalicelib.core.addresses import Mailbox, in_a_labels, read_mailbox
 from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
 from chalicelib.mail_format.mime import Attachment, InlineImage, build_message
 
@@ -51,7 +51,8 @@ def compose(
     if "date" not in given:
         headers.append(b"Date: " + _date(at_ms // 1000) + b"\r\n")
     if "message-id" not in given:
-        headers.append(f"Message-ID: <{message_id}@{content.sender.domain}>\r\n".encode())
+        own = f"{message_id}@{content.sender.domain_in_a_labels}"
+        headers.append(f"Message-ID: <{own}>\r\n".encode())
     headers += [encode_header(name, value) for name, value in content.headers.items()]
     return build_message(
         headers,
@@ -69,7 +70,7 @@ def _to_header(recipient: Mapping[str, str]) -> bytes:
     visible = recipient.get("header_to") or recipient["email"]
     name = recipient.get("name")
     if name:
-        return encode_addresses("To", [Address(name, visible)])
+        return encode_addresses("To", [_address(Mailbox(visible, name))])
     mailboxes = [read_mailbox(each) for each in visible.split(",")] if "," in visible else []
     if mailboxes and all(mailboxes):
         return encode_addresses("To", [_address(each) for each in mailboxes if each])
@@ -87,7 +88,8 @@ def _reply_to_header(value: str) -> bytes:
 
 
 def _address(mailbox: Mailbox) -> Address:
-    return Address(mailbox.name or None, mailbox.email)
+    # In A-labels: not every host on the way takes others in a header
+    return Address(mailbox.name or None, in_a_labels(mailbox.email) or mailbox.email)
 
 
 @lru_cache(maxsize=16)

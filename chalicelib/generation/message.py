@@ -73,7 +73,8 @@ class Generator:
             dress = self._dresser.dress(
                 message_id, recipient, tracked, domain, envelope.inbound_domain
             )
-            data = self._origin.signed(draft.build(message_id, dress), domain, recipient)
+            built = draft.build(message_id, dress)
+            data = self._origin.marked(built, message_id, domain, recipient)
         except ApiError as refusal:
             raise rejected(f"[internal] {refusal}", recipient) from None
         except (ValueError, RenderFault) as fault:

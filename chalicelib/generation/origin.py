@@ -77,12 +77,19 @@ class Origin:
             )
         return self._bounce_domains[key]
 
-    def signed(self, message: bytes, domain: SendingDomain, recipient: Json) -> bytes:
-        """Return the message with a signature by each key that signs for this recipient."""
+    def marked(
+        self, message: bytes, message_id: str, domain: SendingDomain, recipient: Json
+    ) -> bytes:
+        """Return the message with what tells where it comes from, all of it in front.
+
+        That is a signature by each key that signs for this recipient, and the header that names
+        the message in reports about it.
+        """
         keys = [self._signing_key(domain), self._feedback_key(recipient)]
         at = self._made_ms // 1000
         signatures = [_signer(key).sign(message, timestamp=at) for key in keys if key]
-        return b"".join([*signatures, message])
+        named = f"{return_path.HEADER}: {return_path.local_part(message_id, self._made_ms)}\r\n"
+        return b"".join([*signatures, named.encode(), message])
 
     def _signing_key(self, domain: SendingDomain) -> DkimKey | None:
         """Return the key of the sending domain, else that of the pool (spec 2.8)."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from email.utils import format_datetime, getaddresses
 from functools import cached_property
 
 from chalicelib.core.addresses import Mailbox, is_address
 from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.charsets import charset
 from chalicelib.mail_format.headers import encode_header
 from chalicelib.mail_format.rfc822 import Field
+
+_LONGEST_DECODED = 8_000  # decoding joins word by word
 
 
 class GivenHeader:
@@ -44,8 +48,8 @@ class GivenHeader:
             moment = datetime.fromtimestamp(at_ms // 1000, UTC)
             fields = rfc822.append(fields, f"Date: {format_datetime(moment)}\r\n".encode())
         if not rfc822.has(fields, "message-id"):
-            name = f"Message-ID: <{message_id}@{self.sender.domain}>\r\n"
-            fields = rfc822.append(fields, name.encode())
+            own = f"{message_id}@{self.sender.domain_in_a_labels}"
+            fields = rfc822.append(fields, f"Message-ID: <{own}>\r\n".encode())
         return fields
 
 
@@ -76,7 +80,12 @@ def _all(fields: list[Field], name: str) -> list[str]:
 
 
 def _decoded(text: str) -> str:
+    if len(text) > _LONGEST_DECODED:
+        return text
     try:
-        return str(make_header(decode_header(text)))
-    except (ValueError, LookupError):
+        found = decode_header(text)
+        for name in {name for _, name in found if name}:
+            charset(name)  # others may be no charsets at all, or take more than linear time
+        return str(make_header(found))
+    except (HeaderParseError, ValueError, LookupError):
         return text

@@ -4,7 +4,8 @@
 - ``u.<...>``, in its List-Unsubscribe header: mail to it unsubscribes
 - ``fbl``, to be registered with feedback loops that report to one address for all messages
 
-The first two are signed. Of the last one nothing is believed but a signed address in the report.
+The first two are signed. Of the last one nothing is believed but a signed address in the report, or
+the local part of one, which a header of each message holds.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from chalicelib.tracking import unsubscribe
 
 FEEDBACK_LOCAL_PART = "fbl"
 
-_SIGNED = re.compile(r"\b[bu]\.[0-9a-f]{24}\.[0-9a-z.]{16,21}(?=@)", re.IGNORECASE | re.ASCII)
+_SIGNED = re.compile(
+    r"\b(?:b\.[0-9a-f]{24}\.[0-9a-f]{4}|u\.[0-9a-f]{24})\.[a-z2-7]{16}\b", re.IGNORECASE | re.ASCII
+)
 
 
 class Purpose(Enum):
@@ -56,7 +59,7 @@ def target_of(address: str) -> Target | None:
 
 
 def message_named_in(texts: Iterable[str]) -> str | None:
-    """Return the message that a signed address in these texts stands for."""
+    """Return the message that a signed address in these texts, or its local part, stands for."""
     for text in texts:
         for found in _SIGNED.finditer(text):
             target = target_of(f"{found[0]}@")

@@ -2,7 +2,7 @@
 
 Feedback loops blank out what would tell who complained, so the message is not only known by the
 address that the report was sent to: every signed address of ours counts that stands in the report's
-fields or in the header of the message that it is about.
+fields or in the header of the message that it is about, and so does its local part alone.
 """
 
 from __future__ import annotations

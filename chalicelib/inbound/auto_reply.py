@@ -19,7 +19,9 @@ _PRECEDENCES = ("auto_reply", "auto-reply", "bulk", "junk", "list")
 _SUBJECT = re.compile(
     r"(auto(matic|mated)?[ -]?(reply|response|responder|answer)|autoreply|automatisch|out[ -]of[ -]"
     r"(the[ -])?office|vacation|abwesen|r[eé]ponse automatique|absence|respuesta autom|"
-    r"fuera de (la )?oficina|risposta automatica|resposta autom|autosvar|automaattinen)",
+    r"fuera de (la )?oficina|risposta automatica|resposta autom|autosvar|automaattinen|"
+    r"automatisk[at]? |odpowied[zź] automat|automatick[aá] odpov|otomatik yan[iı]t|автоответ|"
+    r"自动回复|自動(回覆|返信|応答)|부재중)",
     re.IGNORECASE,
 )
 _LONGEST_SUBJECT = 300

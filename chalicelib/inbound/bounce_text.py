@@ -7,11 +7,11 @@ place, before the copy of the message that came back.
 
 from __future__ import annotations
 
-import html
 import re
 from typing import NamedTuple
 
 from chalicelib.inbound.mime import Fields, Mail
+from chalicelib.tracking.entities import unescape
 
 _LOOKED_AT = 8_000
 _MARKUP_LOOKED_AT = 32_000
@@ -97,15 +97,18 @@ def told(mail: Mail) -> Told:
 
 def text_of(mail: Mail) -> str:
     """Return what the host wrote, up to the copy of the message that came back."""
-    part = mail.part("text/plain") or mail.part("text/html")
-    if part is None:
-        return ""
-    text = part.text()
-    if part.content_type == "text/html":
-        text = html.unescape(_TAG.sub(" ", text[:_MARKUP_LOOKED_AT]))
-    text = text[:_LOOKED_AT]
+    text = (_words(mail, "text/plain") or _words(mail, "text/html"))[:_LOOKED_AT]
     copy = _COPY.search(text)
     return text[: copy.start()] if copy else text
+
+
+def _words(mail: Mail, content_type: str) -> str:
+    """Return the words of the first part of a type, nothing if there are none."""
+    part = mail.part(content_type)
+    text = part.text() if part else ""
+    if content_type == "text/html":
+        text = unescape(_TAG.sub(" ", text[:_MARKUP_LOOKED_AT]))
+    return text if text.strip() else ""
 
 
 def _subject(fields: Fields) -> str:

@@ -6,6 +6,9 @@ in lower case throughout, because some mail hosts fold the case of local parts, 
 octets that RFC 5321 4.5.3.1.1 allows.
 
 An address is good for ``MESSAGES_RETENTION``: after that nothing is known of its message.
+
+The local part is in a header of the message as well: who passes on a complaint blanks out addresses
+(RFC 6590), and this is none.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ import re
 from chalicelib.core import clock, signing
 from chalicelib.core.settings import settings
 
+#: The header that holds the local part alone
+HEADER = "X-SVC-Report-ID"
+
 _PURPOSE = "return path"
 _DAY_SECONDS = 86_400
 _LOCAL_PART = re.compile(r"b\.(([0-9a-f]{24})\.([0-9a-f]{4}))\.([a-z2-7]{16})", re.IGNORECASE)
@@ -23,10 +29,15 @@ _LOCAL_PART = re.compile(r"b\.(([0-9a-f]{24})\.([0-9a-f]{4}))\.([a-z2-7]{16})", 
 
 def address(message_id: str, bounce_domain: str, made_ms: int) -> str:
     """Return the envelope sender of a message that was made at ``made_ms``."""
+    return f"{local_part(message_id, made_ms)}@{bounce_domain}"
+
+
+def local_part(message_id: str, made_ms: int) -> str:
+    """Return its local part, which is the same at every domain."""
     last = (made_ms // 1000 + settings().messages_retention) // _DAY_SECONDS
     signed = f"{message_id}.{last:04x}"
     tag = base64.b32encode(signing.tag(signed.encode(), _PURPOSE)).decode().lower()
-    return f"b.{signed}.{tag}@{bounce_domain}"
+    return f"b.{signed}.{tag}"
 
 
 def message_of(local_part: str) -> str | None:

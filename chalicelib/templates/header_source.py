@@ -8,6 +8,7 @@ quoted strings, so that a comma in a name does not part it in two.
 from __future__ import annotations
 
 import re
+from email.errors import HeaderParseError
 from email.header import decode_header
 from email.utils import getaddresses
 
@@ -54,6 +55,6 @@ def _decoded(words: str, quoted: bool) -> str:
             data.decode(charset(name or "ascii")) if isinstance(data, bytes) else data
             for data, name in decode_header(words)
         )
-    except (LookupError, ValueError):
+    except (HeaderParseError, LookupError, ValueError):
         return words
     return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"' if quoted else text

@@ -13,6 +13,10 @@ from html.entities import html5
 _REFERENCE = re.compile(r"&(?:#(?:[0-9]+|[xX][0-9a-fA-F]+);?|[A-Za-z][A-Za-z0-9]*;?)")
 _LONGEST = max(map(len, html5))
 
+# Numbers are written by anybody, and ``int`` refuses those of thousands of digits
+_LEADING_ZEROS = re.compile(r"&#0+(?=[0-9])")
+_NO_CHARACTER = re.compile(r"&#[0-9]{8,};?")
+
 
 def decode(value: str) -> str:
     """Return the text that an attribute value stands for."""
@@ -21,11 +25,17 @@ def decode(value: str) -> str:
     return _REFERENCE.sub(_decoded, value)
 
 
+def unescape(text: str) -> str:
+    """Do the same for text that is no attribute value: ``html.unescape``, for any number."""
+    return html.unescape(_NO_CHARACTER.sub("\ufffd", _LEADING_ZEROS.sub("&#", text)))
+
+
 def _decoded(found: re.Match[str]) -> str:
     reference = found[0]
     if reference[1] == "#":
+        reference = _LEADING_ZEROS.sub("&#", reference)
         # ``unescape`` leaves out what should not be in a text; browsers do not
-        return html.unescape(reference) or chr(_number(reference[2:].rstrip(";")))
+        return unescape(reference) or chr(_number(reference[2:].rstrip(";")))
     name = reference[1:]
     if name.endswith(";") and name in html5:
         return html5[name]

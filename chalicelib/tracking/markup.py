@@ -81,14 +81,20 @@ class Attribute(NamedTuple):
 
 
 class Unfinished(Exception):
-    """The markup ends within a tag, a comment or an element whose content is text."""
+    """The markup ends within a tag, a comment or an element whose content is text.
+
+    ``start`` is where that begins; whatever is put behind it belongs to it.
+    """
+
+    def __init__(self, start: int) -> None:
+        super().__init__(start)
+        self.start = start
 
 
 def tags(markup: str) -> Iterator[Tag]:
     """Yield the start tags of ``a``, ``area`` and ``body`` and the end tags of ``body``, in order.
 
-    Raises :class:`Unfinished` at the end when what was begun last has none: what follows would
-    belong to it.
+    Raises :class:`Unfinished` at the end when what was begun last has none.
     """
     position, end = 0, len(markup)
     while position < end:
@@ -103,11 +109,11 @@ def tags(markup: str) -> Iterator[Tag]:
             position = _past_comment(markup, position)
             continue
         name, start = named[0][1:].lower(), position
-        position = _tag_end(markup, named.end())
+        position = _tag_end(markup, start, named.end())
         if name in _WANTED or name == "/body":
             yield Tag(name, start, position)
         elif name in _TEXT_END:
-            position = _text_end(markup, name, position)
+            position = _text_end(markup, name, start, position)
 
 
 def around_href(markup: str) -> tuple[str, str, str] | None:
@@ -132,16 +138,16 @@ def attributes(tag: str) -> Iterator[Attribute]:
         position = found.end()
 
 
-def _tag_end(markup: str, position: int) -> int:
+def _tag_end(markup: str, start: int, position: int) -> int:
     if usual := _USUAL_REST.match(markup, position):
         return usual.end()
     while found := _ANY_ATTRIBUTE.match(markup, position):
         position = found.end()
         if found[4] == "" or found[6] == "":
-            raise Unfinished
+            raise Unfinished(start)
     rest = _REST.match(markup, position)
     if rest is None or not rest[1]:
-        raise Unfinished
+        raise Unfinished(start)
     return rest.end()
 
 
@@ -150,19 +156,19 @@ def _past_comment(markup: str, position: int) -> int:
     if not markup.startswith("<!--", position):
         end = markup.find(">", position)
         if end < 0:
-            raise Unfinished
+            raise Unfinished(position)
         return end + 1
     # <!--> and <!---> are whole comments
     found = re.compile("-?>").match(markup, position + 4) or _COMMENT_END.search(
         markup, position + 4
     )
     if found is None:
-        raise Unfinished
+        raise Unfinished(position)
     return found.end()
 
 
-def _text_end(markup: str, name: str, position: int) -> int:
+def _text_end(markup: str, name: str, start: int, position: int) -> int:
     found = _TEXT_END[name].search(markup, position)
     if found is None:
-        raise Unfinished
+        raise Unfinished(start)
     return found.start()

@@ -68,9 +68,9 @@ class LinkRewriter:
         if begin is not None:
             texts[begin] = pixel
             return "".join(texts)
-        whole = "".join(texts)
-        start = pixels.content_start(whole)
-        return whole[:start] + pixel + whole[start:]
+        before, behind = "".join(texts[:end]), "".join(texts[end:])
+        start = pixels.content_start(before)
+        return before[:start] + pixel + before[start:] + behind
 
 
 def _assembled(
@@ -78,20 +78,18 @@ def _assembled(
 ) -> tuple[list[str], int | None, int]:
     """Return the texts of the new part, with empty ones where its body begins and ends.
 
-    Where there is no tag of the body, its begin is ``None`` and its end comes last.
+    Where there is no tag of the body, its begin is ``None`` and its end comes last, or before
+    what has no end.
     """
     texts: list[str] = []
-    begin: int | None = None
-    end: int | None = None
+    places: dict[Bound, int] = {}
     for pieces in segments.pieces(markup):
         for piece in pieces:
             if isinstance(piece, str):
                 texts.append(piece)
             elif isinstance(piece, Bound):
-                if piece is Bound.BODY_END:
-                    end = len(texts)
-                elif begin is None:
-                    begin = len(texts)
+                if piece is not Bound.BODY_START or piece not in places:  # the first, and the last
+                    places[piece] = len(texts)
                 texts.append("")
             elif issuer is None:
                 texts.append(piece.untracked)
@@ -99,4 +97,5 @@ def _assembled(
                 tag = issuer.tag(piece.link)
                 texts += (piece.before, issuer.text, piece.middle, tag, piece.after)
     texts.append("")
-    return texts, begin, len(texts) - 1 if end is None else end
+    last = places.get(Bound.UNFINISHED, len(texts) - 1)
+    return texts, places.get(Bound.BODY_START), places.get(Bound.BODY_END, last)

@@ -28,6 +28,7 @@ class Bound(Enum):
 
     BODY_START = "behind the start tag of body"
     BODY_END = "before the end tag of body"
+    UNFINISHED = "before what has no end and would swallow all that is put behind it"
 
 
 class TrackedTag:
@@ -90,14 +91,16 @@ class Segments:
     def _rest(self, text: str) -> list[Piece]:
         """Take apart what has no proper end; its last tag is none."""
         found: list[Tag] = []
+        end = None
         try:
             for tag in markup.tags(text):
                 found.append(tag)
-        except Unfinished:
-            pass
-        return list(self._cut(text, found))
+        except Unfinished as last:
+            end = last.start
+        return list(self._cut(text, found, end))
 
-    def _cut(self, text: str, tags: Iterable[Tag]) -> Iterator[Piece]:
+    def _cut(self, text: str, tags: Iterable[Tag], end: int | None = None) -> Iterator[Piece]:
+        """Yield the pieces of a text; ``end`` is where something begins that has none."""
         position = 0
         for tag in tags:
             start = tag.end if tag.name == "body" else tag.start
@@ -111,6 +114,10 @@ class Segments:
             else:
                 yield self._piece(*_without_options(text[tag.start : tag.end]))
                 position = tag.end
+        if end is not None:
+            yield self._unmarked(text[position:end])
+            yield Bound.UNFINISHED
+            position = end
         if position < len(text):
             yield self._unmarked(text[position:])
 

@@ -1,9 +1,9 @@
 """The `mx` transport: every message goes straight to the mail host of its recipient's domain.
 
-Hosts are tried in turn until one takes the session. A host that cannot be reached, or that answers
-the opening by a 4xx, is passed over; one that refuses it by a 5xx speaks for the domain, and the
-message fails with what it said. Once a host has taken the session its word on the message counts,
-and no other host is asked.
+Hosts are tried in turn until one takes the session (RFC 5321 5.1); one that cannot be reached or
+refuses the opening is passed over. The message fails only where all that were tried refuse by a
+5xx, with what the best of them said. Once a host has taken the session its word on the message
+counts, and no other host is asked.
 
 TLS is opportunistic by default and the certificate is not checked, as RFC 7435 has it for hosts
 that are only known from the DNS.
@@ -12,7 +12,10 @@ that are only known from the DNS.
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
+from dataclasses import asdict
 
+from chalicelib.core import domain_names
 from chalicelib.delivery.outcome import Failed, Outcome
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.mx_hosts import MailHosts, Resolver
@@ -49,7 +52,8 @@ class MxTransport:
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Attempt the message once."""
-        domain = message.recipient.rpartition("@")[2].lower()
+        given = message.recipient.rpartition("@")[2].lower()
+        domain = domain_names.in_a_labels(given) or given  # which the resolver refuses
         ehlo_name = message.ehlo_name or self._ehlo_name
         route = Route(domain, message.source_address, ehlo_name)
         return self._pool.deliver(route, lambda: self._connect(route), message, commit)
@@ -60,7 +64,7 @@ class MxTransport:
 
     def _connect(self, route: Route) -> SmtpSession:
         """Return a session with the best host that takes one."""
-        failure: SessionFailed | None = None
+        failures: list[SessionFailed] = []
         candidates = self._hosts.addresses(route.destination, route.source_address)
         for _, (host, address) in zip(range(MOST_ADDRESSES), candidates, strict=False):
             try:
@@ -72,25 +76,17 @@ class MxTransport:
                     host_name=host,
                 )
             except SessionFailed as error:
-                failure = _final(error)
-                if isinstance(failure.outcome, Failed):
-                    break
-        assert failure is not None  # there is at least one candidate, or Unroutable is raised
-        raise failure
+                failures.append(error)
+        raise _together(failures)
 
 
-def _final(error: SessionFailed) -> SessionFailed:
-    """Return the failure of an opening as one of the message, where the host spoke for good."""
-    said = error.outcome
-    if isinstance(error, SessionRefused) and said.code >= 500:
-        return SessionFailed(
-            Failed(
-                said.code,
-                said.reply,
-                said.bounce_class,
-                said.ip_address,
-                said.tls,
-                said.sending_ip,
-            )
-        )
-    return error
+def _together(failures: Sequence[SessionFailed]) -> SessionFailed:
+    """Return what the failures of the hosts that were tried, one at least, mean for the message."""
+    passing = [failure for failure in failures if not _is_final(failure)]
+    if passing:
+        return passing[-1]
+    return SessionFailed(Failed(**asdict(failures[0].outcome)))
+
+
+def _is_final(failure: SessionFailed) -> bool:
+    return isinstance(failure, SessionRefused) and failure.outcome.code >= 500

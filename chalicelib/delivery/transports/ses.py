@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
 
+from chalicelib.core.addresses import in_a_labels
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
@@ -76,7 +77,7 @@ class SesTransport:
 
     def _request(self, message: OutboundMessage) -> dict[str, Any]:
         request: dict[str, Any] = {
-            "Destination": {"ToAddresses": [message.recipient]},
+            "Destination": {"ToAddresses": [in_a_labels(message.recipient) or message.recipient]},
             "Content": {"Raw": {"Data": message.data}},
         }
         if message.sender:

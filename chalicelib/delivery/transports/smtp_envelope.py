@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from chalicelib.core.addresses import in_a_labels
 from chalicelib.delivery.outcome import Failed, internal
 from chalicelib.delivery.transports import OutboundMessage
 from chalicelib.events.bounce_classes import ADMIN_FAILURE, INVALID_RECIPIENT, TOO_LARGE
@@ -94,13 +95,8 @@ def _header_of(data: bytes) -> bytes:
 
 def _on_the_wire(address: str) -> str | None:
     """Return the address with its domain in A-labels; None if it could break out of a command."""
-    local, at, domain = address.rpartition("@")
+    local, _, domain = address.rpartition("@")
     unsafe = _UNSAFE_QUOTED if local.startswith('"') and local.endswith('"') else _UNSAFE
     if unsafe.search(local) or _UNSAFE.search(domain):
         return None
-    if domain.isascii():
-        return address
-    try:
-        return f"{local}{at}{domain.encode('idna').decode()}"
-    except UnicodeError:
-        return None
+    return in_a_labels(address)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from dns.resolver import NoNameservers
 
 from chalicelib.core import dns
 from chalicelib.core.settings import settings
@@ -64,6 +66,26 @@ def test_mail_hosts_come_in_order_of_preference(zone: Zone) -> None:
 def test_addresses_of_both_families_are_found(zone: Zone) -> None:
     zone.set("a.test", ("AAAA", "::1"), ("A", "127.0.0.1"))
     assert dns.addresses("a.test") == ["127.0.0.1", "::1"]
+
+
+@pytest.mark.parametrize(("silent", "found"), [("AAAA", "192.0.2.1"), ("A", "2001:db8::1")])
+def test_a_server_that_answers_for_one_version_only_answers_enough(
+    zone: Zone, monkeypatch: pytest.MonkeyPatch, silent: str, found: str
+) -> None:
+    zone.set("a.test", ("A", "192.0.2.1"), ("AAAA", "2001:db8::1"))
+    real = dns.new_resolver()
+
+    class HalfDeaf:
+        def resolve(self, name: str, kind: str, **how: Any) -> Any:
+            if kind == silent:
+                raise NoNameservers
+            return real.resolve(name, kind, **how)
+
+    monkeypatch.setattr(dns, "_resolver", lambda *_: HalfDeaf())
+    assert dns.addresses("a.test") == [found]
+    zone.set("a.test", ("TXT", "no address"))
+    with pytest.raises(dns.LookupFailed):
+        dns.addresses("a.test")
 
 
 def test_a_name_that_does_not_exist_or_lacks_the_type_has_no_records(zone: Zone) -> None:

@@ -8,6 +8,7 @@ from chalicelib.core.domain_names import (
     LONGEST,
     BadName,
     canonical,
+    in_a_labels,
     is_public_suffix,
     is_within,
     parents,
@@ -29,6 +30,20 @@ from chalicelib.core.domain_names import (
 )
 def test_a_name_has_one_spelling(text: str, name: str) -> None:
     assert canonical(text) == spelled(text) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Under_Score.com", "Under_Score.com"),
+        ("straße.de", "xn--strae-oqa.de"),
+        ("i❤.example", "xn--i-7iq.example"),
+        ("é" * 70 + ".com", None),
+        ("\ud800.com", None),
+    ],
+)
+def test_mail_goes_to_a_name_as_the_dns_knows_it(text: str, name: str | None) -> None:
+    assert in_a_labels(text) == name
 
 
 @pytest.mark.parametrize(

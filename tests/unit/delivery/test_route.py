@@ -66,6 +66,21 @@ def test_a_route_that_names_nothing_is_left_to_the_settings(
     assert transport(Route("fast", "192.0.2.1", "10.0.0.1", "mta.test")) is found
 
 
+@pytest.mark.parametrize(
+    ("given", "host", "port"),
+    [
+        ("relay.test", "relay.test", 25),
+        ("relay.test:587", "relay.test", 587),
+        ("192.0.2.1:587", "192.0.2.1", 587),
+        ("2001:db8::1", "2001:db8::1", 25),
+        ("[2001:db8::1]", "2001:db8::1", 25),
+        ("[2001:db8::1]:587", "2001:db8::1", 587),
+    ],
+)
+def test_a_smarthost_is_named_with_or_without_a_port(given: str, host: str, port: int) -> None:
+    assert route._host_and_port(given) == (host, port)
+
+
 def test_a_setting_that_names_no_transport_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRANSPORT", "pigeon")
     settings.cache_clear()

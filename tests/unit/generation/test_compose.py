@@ -51,6 +51,24 @@ def test_what_the_sender_gave_is_not_added(name: str, value: str) -> None:
     assert f"{name}: {value}\r\n".encode() in built(headers={name: value})
 
 
+def test_domains_beyond_ascii_are_written_as_the_dns_knows_them() -> None:
+    given_to = {"email": "r@Faß.example", "name": "Rut"}
+    data = built(
+        given_to, sender=Mailbox("a@bücher.example", "Ann"), reply_to="Bo <b@bücher.example>"
+    )
+    assert data.isascii()
+    head = data.partition(b"\r\n\r\n")[0].decode()
+    for line in (
+        "From: Ann <a@xn--bcher-kva.example>",
+        "To: Rut <r@xn--fa-hia.example>",
+        "Reply-To: Bo <b@xn--bcher-kva.example>",
+        f"Message-ID: <{ID}@xn--bcher-kva.example>",
+    ):
+        assert line in head.split("\r\n")
+    copied = built(TO | {"header_to": "x@bücher.example, Zoë <y@bücher.example>"})
+    assert b"To: x@xn--bcher-kva.example, =?utf-8?B?Wm/Dqw==?= <y@xn--bcher-kva.example>" in copied
+
+
 @pytest.mark.spec("2.2-t2")
 def test_text_beyond_ascii_is_encoded() -> None:
     found = message(

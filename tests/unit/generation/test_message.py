@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import re
 from dataclasses import replace
 from email.message import EmailMessage
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 from chalicelib.core import clock, ids
 from chalicelib.core.settings import settings
 from chalicelib.generation.message import NotGenerated
+from chalicelib.inbound import mime
+from chalicelib.inbound.addresses import message_named_in
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.dkim import txt_record
@@ -66,6 +69,19 @@ class TestIdentity:
         name = ids.message_id(ID, 7)
         assert (message.index, message.event["message_id"]) == (7, name)
         assert parsed(message.data)["Message-ID"] == f"<{name}@{NAME}>"
+
+    def test_all_mail_names_itself_to_those_who_blank_out_addresses(self) -> None:
+        own = {"headers": {"x-svc-report-id": "forged"}, **INLINE}
+        raw = b"From: a@mail.example.test\r\nX-SVC-Report-ID: forged\r\n\r\n"
+        for fields in ({"content": own}, {"content": {}, "raw": raw}):
+            for transactional in (False, True):
+                options = OPTIONS | {"transactional": transactional}
+                made = generator(options=options, **fields).generate(7, TO)
+                redacted = re.sub(r"[^\s<>]+@[^\s<>]+", "redacted", made.data.decode())
+                redacted = re.sub("(?m)^List-Unsubscribe.*\n( .*\n)*", "", redacted)
+                headers = mime.header_of(redacted.encode()).values()
+                with clock.use(lambda: INJECTED / 1000):
+                    assert message_named_in(headers) == ids.message_id(ID, 7)
 
     def test_the_date_is_when_it_was_generated_first(self) -> None:
         assert generated()["Date"] == "Sat, 31 Jan 2026 09:00:05 +0000"

@@ -30,6 +30,7 @@ def fields(header: bytes) -> list[rfc822.Field]:
         (b"From: =?utf-8?B?Wm/Dqw==?=\r\n =?utf-8?q?_X?= <a@b.test>", Mailbox("a@b.test", "Zoë X")),
         ("From: Zoë <a@b.test>".encode(), Mailbox("a@b.test", "Zoë")),
         (b"From: =?nonsense?q?x?= <a@b.test>", Mailbox("a@b.test", "=?nonsense?q?x?=")),
+        (b"From: =?utf-8?B?a?= <a@b.test>", Mailbox("a@b.test", "=?utf-8?B?a?=")),
     ],
 )
 def test_the_sender_is_the_one_mailbox_of_the_from(header: bytes, mailbox: Mailbox) -> None:
@@ -69,6 +70,11 @@ def test_the_from_as_it_stands_may_be_a_template_or_several() -> None:
         (b"Subject: =?utf-8?B?w6k=?= x", "é x"),
         ("Subject: é".encode(), "é"),
         (b"Subject: \xff", "\ufffd"),
+        (b"Subject: =?utf-8?B?a?= x", "=?utf-8?B?a?= x"),
+        (b"Subject: =?unicode_escape?Q?\\ud800?= x", "=?unicode_escape?Q?\\ud800?= x"),
+        (b"Subject: " + b"=?utf-8?Q?x?= " * 600, ("=?utf-8?Q?x?= " * 600).strip()),
+        (b"Subject: =?windows-1252?Q?=93x=94?= =?koi8-r?B?yNY=?=", "\u201cx\u201d\u0445\u0436"),
+        (b"Subject: =?utf-8?B?/w==?=", "=?utf-8?B?/w==?="),
         (b"X-A: 1", ""),
         (b"Subject: first\r\nSubject: second", "first"),
     ],

@@ -24,6 +24,7 @@ class Sample(NamedTuple):
     code: int
     bounce_class: int
     reply: str
+    rcpt: str = RCPT
 
 
 def mail(body: str, sender: str = "MAILER-DAEMON@mx.inbox.test", **fields: str) -> str:
@@ -145,6 +146,30 @@ STANDARD = (
         *(550, 10, "5.1.1"),
     ),
     Sample(
+        "groups between lines of blanks",
+        dsn(
+            group(status="5.2.2", Final_Recipient="rfc822; other@inbox.test") + "\n \t\n" + group()
+        ),
+        *(550, 10, "5.1.1"),
+    ),
+    Sample(
+        "two recipients, ours an international one",
+        dsn(
+            group(status="5.2.2", Final_Recipient="rfc822; other@inbox.test"),
+            group(Final_Recipient="utf-8; \\x{E4}nn@b\\x{FC}cher.test"),
+            status_head="Content-Type: message/global-delivery-status",
+        ),
+        *(550, 10, "5.1.1"),
+        rcpt="\xe4nn@xn--bcher-kva.test",
+    ),
+    Sample(
+        "a diagnosis without its type",
+        dsn(group(status="5.7.1", diagnostic="550 5.7.1 blocked; ask the list at bl.test")),
+        *(550, 50, "5.7.1 blocked; ask the list"),
+    ),
+    Sample("another word for failed", dsn(group("Failure")), 550, 10, "5.1.1"),
+    Sample("a comment on the action", dsn(group("failed (gave up)")), 550, 10, "5.1.1"),
+    Sample(
         "forwarded to somebody else",
         dsn(group(Final_Recipient="rfc822; forwarded@far.test", status="5.2.2")),
         *(550, 22, "5.2.2"),
@@ -243,6 +268,15 @@ TEXTS = (
         *(550, 10, "5.1.1 RESOLVER.ADR.RecipNotFound; not found"),
     ),
     Sample(
+        "a blank text beside one in html",
+        mail(
+            "--=_b\nContent-Type: text/plain\n\n \n--=_b\nContent-Type: text/html\n\n"
+            f"<p>550 5.2.2 The mailbox is full &#{'9' * 5000}; &lt;ann@inbox.test&gt;\n--=_b--\n",
+            Content_Type='multipart/alternative; boundary="=_b"',
+        ),
+        *(550, 22, "5.2.2 The mailbox is full"),
+    ),
+    Sample(
         "gmail",
         mail(
             "Delivery to the following recipient failed permanently:\n\n     ann@inbox.test\n\n"
@@ -313,6 +347,9 @@ AUTOMATIC = (
     mail("user unknown", sender="ann@inbox.test", Subject="Re: Hello", Precedence="bulk"),
     mail("Bis Montag.", sender="ann@inbox.test", Subject="Automatic reply: Hello"),
     mail("Lundi.", sender="a@i.test", Subject="=?utf-8?Q?R=C3=A9ponse_automatique_=3A_x?="),
+    mail("x", sender="a@i.test", Subject="=?utf-8?B?6Ieq5Yqo5Zue5aSNOiBIZWxsbw==?="),
+    mail("x", sender="a@i.test", Subject="Odpowied\u017a automatyczna: Hello"),
+    mail("x", sender="a@i.test", Subject="Automatisk svar: Hello"),
     mail("550 5.1.1 user unknown", sender="postmaster@inbox.test", Subject="Out of Office: Hello"),
     mail("I am out of the office.", sender="ann@inbox.test", Subject="Re: Hello"),
     mail(

@@ -55,7 +55,7 @@ def reported(message: str, recipient: str = RCPT) -> Report:
 
 @pytest.mark.parametrize("sample", [*STANDARD, *TEXTS], ids=lambda sample: sample.name)
 def test_a_bounce_tells_code_class_and_reply(sample: Sample) -> None:
-    found = reported(sample.message)
+    found = reported(sample.message, sample.rcpt)
     assert isinstance(found, Bounced)
     assert (found.code, found.bounce_class) == (sample.code, sample.bounce_class)
     assert found.reply.startswith(sample.reply)

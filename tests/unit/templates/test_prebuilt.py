@@ -95,6 +95,7 @@ def test_a_value_outside_ascii_leaves_a_header_as_encoded_words() -> None:
         ("To: {{n}}@b.test, C <c@d.test>", "a", "a@b.test, C <c@d.test>"),
         ("Subject: =?klingon?q?nuq?= {{n}}", "Bo", "=?klingon?q?nuq?= Bo"),
         ("Subject: =?punycode?q?nuq-?= {{n}}", "Bo", "=?punycode?q?nuq-?= Bo"),
+        ("Subject: =?utf-8?B?a?= {{n}}", "Bo", "=?utf-8?B?a?= Bo"),
     ],
 )
 def test_tags_are_found_beside_and_inside_encoded_words(field: str, data: str, shown: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.tracking.entities import decode
+from chalicelib.tracking.entities import decode, unescape
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,16 @@ from chalicelib.tracking.entities import decode
         ("&amp;amp;", "&amp;"),
         ("&AMP;&AMP=", "&&AMP="),
         ("&fjlig;", "fj"),
+        ("&#000000000000038;&#x000000000000026;", "&&"),
+        (f"&#{'9' * 5000};&#{'0' * 5000}38;&#{'0' * 5000}1;&#x{'f' * 5000};", "\ufffd&\x01\ufffd"),
     ],
 )
 def test_references_are_decoded_as_browsers_decode_attributes(written: str, meant: str) -> None:
     assert decode(written) == meant
+
+
+def test_a_text_with_endless_numbers_is_read_as_well() -> None:
+    assert unescape(f"a &lt;&copy &#{'9' * 5000};&#{'0' * 5000}65;&#0;") == "a <© \ufffdA\ufffd"
 
 
 @given(st.text())

@@ -234,6 +234,49 @@ def test_markup_without_a_body_gets_its_pixels_around_its_content(before: str, a
 
 
 @pytest.mark.parametrize(
+    "swallowing",
+    [
+        "<!-- a comment",
+        "<!--[if mso]> <a href='https://a.example'>x</a>",
+        "<!doctype",
+        "<style> p {",
+        "<STYLE type='text/css'> </styl",
+        "<style>p {} </head><body><p>Hi</p></body></html>",
+        "<script> var",
+        "<title>News",
+        '<textarea rows="2">a</b>',
+        "<a href='https://a.example/",
+        '<img alt="a > b',
+        "<p",
+        "</p",
+        "<p\n title=",
+    ],
+)
+@pytest.mark.parametrize(
+    "before",
+    [
+        *("", "<html><body><p>Hi</p>\n", "<a href='https://a.example'>b</a>"),
+        "<!doctype html><html><head><title>x</title>",
+    ],
+)
+def test_what_has_no_end_does_not_swallow_the_pixel(before: str, swallowing: str) -> None:
+    out = html(before + swallowing, Tracked())
+    assert out.endswith(f' border="0">{swallowing}')
+    assert out.count("/t/o/") == out.count("/t/i/") == 1
+    loaded = [event for event in Read(out).events if isinstance(event, tuple) and event[0] == "img"]
+    assert [dict(attributes)["src"].split("/")[4] for _, attributes in loaded[-2:]] in (
+        ["i", "o"],
+        ["o", "i"],
+    )
+    assert len(targets(out)) == before.count("href")
+
+
+def test_what_has_no_end_behind_the_body_moves_no_pixel() -> None:
+    out = html("<body>Hi</body><!-- x", OPENS)
+    assert out.endswith('border="0"></body><!-- x')
+
+
+@pytest.mark.parametrize(
     "markup",
     [
         "<body>a</body>b<body>c</body>d",

@@ -77,14 +77,32 @@ def test_the_next_host_is_asked_when_one_is_not_there() -> None:
     assert outcome.ip_address == "127.0.0.2"
 
 
-def test_a_host_that_refuses_for_good_speaks_for_its_domain() -> None:
-    refusal: Answers = {"CONNECT": [b"554 5.7.1 192.0.2.1 is listed at dnsbl.test\r\n"]}
-    with two_hosts(refusal, {}) as (one, two):
+LISTED: Answers = {"CONNECT": [b"554 5.7.1 192.0.2.1 is listed at dnsbl.test\r\n"]}
+
+
+def test_the_next_host_is_asked_when_one_wants_nothing_to_do_with_us() -> None:
+    with two_hosts(LISTED, {}) as (one, two):
+        transport = transport_to(one.port, "127.0.0.1", "127.0.0.2")
+        outcome = transport.deliver(message(), commit_at_once)
+        transport.close()
+    assert isinstance(outcome, Delivered)
+    assert len(two.contents) == 1
+
+
+def test_hosts_that_all_refuse_for_good_fail_with_what_the_best_said() -> None:
+    with two_hosts(LISTED, {"CONNECT": [b"521 5.3.2 no mail here\r\n"]}) as (one, _):
         outcome = transport_to(one.port, "127.0.0.1", "127.0.0.2").deliver(
             message(), commit_at_once
         )
     assert outcome == Failed(554, "5.7.1 192.0.2.1 is listed at dnsbl.test", 51, "127.0.0.1", None)
-    assert not two.conversations
+
+
+def test_a_host_that_may_come_back_may_take_what_another_refused() -> None:
+    with two_hosts({"CONNECT": [b"421 4.3.2 busy\r\n"]}, LISTED) as (one, _):
+        outcome = transport_to(one.port, "127.0.0.1", "127.0.0.2").deliver(
+            message(), commit_at_once
+        )
+    assert outcome == Retry(421, "4.3.2 busy", 70, "127.0.0.1", None)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +123,17 @@ def test_hosts_that_all_fail_are_a_retry_with_the_last_reason() -> None:
             message(), commit_at_once
         )
     assert outcome == Retry(421, "later", 70, "127.0.0.2", None)
+
+
+def test_an_international_domain_is_looked_up_as_it_was_registered() -> None:
+    with ScriptedServer() as host:
+        resolver = FakeResolver(
+            {("xn--fa-hia.example", "MX"): ["0 mx0.test."], ("mx0.test", "A"): ["127.0.0.1"]}
+        )
+        transport = MxTransport(resolver, OPTIONS, port=host.port, allow_private=True)
+        outcome = transport.deliver(message("fa\u00df.example"), commit_at_once)
+        transport.close()
+    assert isinstance(outcome, Delivered)
 
 
 def test_no_more_addresses_are_tried_than_a_few() -> None:

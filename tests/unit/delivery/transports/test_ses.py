@@ -39,6 +39,13 @@ class FakeClient:
         return {"MessageId": "0100abc"}
 
 
+def test_an_international_domain_is_named_as_ses_knows_it() -> None:
+    client = FakeClient()
+    given = replace(MESSAGE, recipient="b@b\u00fccher.example")
+    SesTransport(client).deliver(given, commit_at_once)
+    assert client.requests[0]["Destination"] == {"ToAddresses": ["b@xn--bcher-kva.example"]}
+
+
 def outcome_of(error: Exception) -> Outcome:
     return SesTransport(FakeClient(error)).deliver(MESSAGE, commit_at_once)
 

@@ -84,10 +84,19 @@ def test_an_international_address_fails_where_it_cannot_be_sent(who: str) -> Non
     assert failure.reply.startswith("5.6.7 [internal]")
 
 
-def test_an_international_domain_needs_no_extension() -> None:
-    assert sealed(message(recipient="b@b\u00fccher.example"), {})[1] == (
-        "RCPT TO:<b@xn--bcher-kva.example>\r\n"
-    )
+@pytest.mark.parametrize(
+    ("domain", "on_the_wire"),
+    [
+        ("b\u00fccher.example", "xn--bcher-kva.example"),
+        # With IDNA 2003 this would be fass.example, which may be somebody else's
+        ("fa\u00df.example", "xn--fa-hia.example"),
+        ("i\u2764.example", "xn--i-7iq.example"),
+        ("Under_Score.example", "Under_Score.example"),
+    ],
+)
+def test_an_international_domain_needs_no_extension(domain: str, on_the_wire: str) -> None:
+    rcpt = sealed(message(recipient=f"b@{domain}"), {})[1]
+    assert rcpt == f"RCPT TO:<b@{on_the_wire}>\r\n"
 
 
 @pytest.mark.parametrize(
