@@ -12,8 +12,8 @@ from typing import Any
 
 from chalicelib.core import strict_json
 from chalicelib.core.errors import ApiError
+from chalicelib.mail_format.encoded_words import decode_words
 from relay.api_options import ApiOptions, read_api_options, refused
-from relay.encoded_words import decode_words
 
 API_HEADERS = (b"x-svc-api", b"x-msys-api")
 _FIELD = re.compile(

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from email.errors import HeaderParseError
-from email.header import decode_header, make_header
 from email.utils import format_datetime, getaddresses
 from functools import cached_property
 
 from chalicelib.core.addresses import Mailbox, is_address
 from chalicelib.mail_format import rfc822
-from chalicelib.mail_format.charsets import charset
+from chalicelib.mail_format.encoded_words import readable
 from chalicelib.mail_format.headers import encode_header
 from chalicelib.mail_format.rfc822 import Field
-
-_LONGEST_DECODED = 8_000  # decoding joins word by word
 
 
 class GivenHeader:
@@ -32,7 +28,7 @@ class GivenHeader:
     @cached_property
     def subject(self) -> str:
         """Return the decoded subject, empty if there is none."""
-        return "".join(map(_decoded, _all(self.fields, "subject")[:1]))
+        return "".join(map(readable, _all(self.fields, "subject")[:1]))
 
     def completed(
         self, message_id: str, at_ms: int, more: Sequence[tuple[str, str]] = ()
@@ -55,7 +51,7 @@ class GivenHeader:
 
 def from_of(fields: list[Field]) -> str:
     """Return the From as it stands, decoded; it may be a template. Empty if there is none."""
-    return ", ".join(map(_decoded, _all(fields, "from")))
+    return ", ".join(map(readable, _all(fields, "from")))
 
 
 def sender_of(fields: list[Field]) -> Mailbox:
@@ -67,7 +63,7 @@ def sender_of(fields: list[Field]) -> Mailbox:
     if len(found) != 1 or not is_address(found[0][1]):
         raise ValueError("the From header does not hold exactly one valid address")
     name, email = found[0]
-    return Mailbox(email, _decoded(name))
+    return Mailbox(email, readable(name))
 
 
 def _all(fields: list[Field], name: str) -> list[str]:
@@ -77,15 +73,3 @@ def _all(fields: list[Field], name: str) -> list[str]:
         for found, raw in fields
         if found == name
     ]
-
-
-def _decoded(text: str) -> str:
-    if len(text) > _LONGEST_DECODED:
-        return text
-    try:
-        found = decode_header(text)
-        for name in {name for _, name in found if name}:
-            charset(name)  # others may be no charsets at all, or take more than linear time
-        return str(make_header(found))
-    except (HeaderParseError, ValueError, LookupError):
-        return text

@@ -11,8 +11,8 @@ import re
 from binascii import a2b_base64, a2b_qp
 from collections.abc import Iterator
 from dataclasses import dataclass
-from email.errors import HeaderParseError
-from email.header import decode_header, make_header
+
+from chalicelib.mail_format.encoded_words import readable
 
 READ_BYTES = 512 * 1024
 """Bytes of a message that are looked at."""
@@ -22,7 +22,6 @@ DEEPEST = 4
 MOST_FIELDS = 500
 
 _HEAD_BYTES = 64 * 1024
-_LONGEST_DECODED = 1000
 _FOLD = re.compile(r"\n[ \t]+")
 _FIELD_NAME = re.compile(r"[!-9;-~]+")
 _MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,70}/[\w.+-]{1,70})", re.ASCII)
@@ -68,7 +67,7 @@ class Fields:
 
     def words(self, name: str) -> str:
         """Return the first value with its encoded words (RFC 2047) decoded as far as possible."""
-        return _decoded(self.first(name))
+        return readable(self.first(name))
 
     def values(self) -> list[str]:
         """Return all values."""
@@ -187,13 +186,3 @@ def _in_charset(data: bytes, charset: str) -> str:
         return data.decode(charset, "replace")
     except LookupError:
         return data.decode("latin-1")
-
-
-def _decoded(value: str) -> str:
-    if "=?" not in value or len(value) > _LONGEST_DECODED:
-        return value
-    try:
-        text = str(make_header(decode_header(value)))
-    except (HeaderParseError, ValueError, LookupError):
-        return value
-    return text.encode("utf-8", "replace").decode()

@@ -8,18 +8,15 @@ quoted strings, so that a comma in a name does not part it in two.
 from __future__ import annotations
 
 import re
-from email.errors import HeaderParseError
-from email.header import decode_header
 from email.utils import getaddresses
 
-from chalicelib.mail_format.charsets import charset
+from chalicelib.mail_format.encoded_words import decode_words
 from chalicelib.mail_format.headers import Address, HeaderError, encode_addresses, encode_header
 
 _TAG = "{{"
 _ADDRESSES = frozenset({"from", "sender", "reply-to", "to", "cc", "bcc"})
 _WORD = r"=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?="
 _WORDS = re.compile(rf"{_WORD}(?:\s+{_WORD})*")
-_LONGEST_DECODED = 8_000  # decoding joins word by word
 
 
 def source_of(name: str, raw: bytes) -> str | None:
@@ -48,13 +45,8 @@ def field_of(label: str, text: str) -> bytes:
 
 def _decoded(words: str, quoted: bool) -> str:
     """Return the text of encoded words, or the words where they hold none."""
-    if len(words) > _LONGEST_DECODED:
-        return words
     try:
-        text = "".join(
-            data.decode(charset(name or "ascii")) if isinstance(data, bytes) else data
-            for data, name in decode_header(words)
-        )
-    except (HeaderParseError, LookupError, ValueError):
+        text = decode_words(words)
+    except ValueError:
         return words
     return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"' if quoted else text

@@ -5,8 +5,6 @@ more than receiving it. Malformed input gives replacement characters, never an e
 """
 
 import re
-from email.errors import HeaderParseError
-from email.header import decode_header, make_header
 from functools import cache
 
 
@@ -24,18 +22,6 @@ def field(headers: bytes, name: str) -> str:
     if found is None:
         return ""
     return found[1].replace(b"\r", b"").replace(b"\n", b"").decode("utf-8", "replace").strip()
-
-
-def decoded(value: str) -> str:
-    """A field's text with its encoded words (RFC 2047) decoded; as it stands if they are broken."""
-    if "=?" not in value:
-        return value
-    try:
-        text = str(make_header(decode_header(value)))
-    except (HeaderParseError, LookupError, ValueError):
-        return value
-    # A charset such as unicode_escape can smuggle in lone surrogates, which nothing can store.
-    return text.encode("utf-8", "replace").decode()
 
 
 @cache

@@ -16,7 +16,8 @@ from email.utils import parseaddr
 from pathlib import Path
 from typing import TypedDict
 
-from infrastructure.local.header_fields import decoded, field, header_block
+from chalicelib.mail_format.encoded_words import readable
+from infrastructure.local.header_fields import field, header_block
 from infrastructure.local.mailbox_index import MailboxIndex, Row
 
 Entry = TypedDict(
@@ -132,7 +133,7 @@ def _trace(sender: str, recipient: str) -> bytes:
 
 def _row(message_id: str, sender: str, recipient: str, message: bytes, size: int) -> Row:
     headers = header_block(message)
-    author, subject = field(headers, "From"), decoded(field(headers, "Subject"))
+    author, subject = field(headers, "From"), readable(field(headers, "Subject"))
     return Row(
         id=message_id,
         recipient=recipient,
@@ -140,7 +141,7 @@ def _row(message_id: str, sender: str, recipient: str, message: bytes, size: int
         subject=subject,
         size=size,
         recipients=recipient.casefold(),
-        senders=f"{decoded(author)}\n{sender}".casefold(),
+        senders=f"{readable(author)}\n{sender}".casefold(),
         subjects=subject.casefold(),
     )
 

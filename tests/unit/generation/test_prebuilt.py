@@ -72,7 +72,7 @@ def test_the_from_as_it_stands_may_be_a_template_or_several() -> None:
         (b"Subject: \xff", "\ufffd"),
         (b"Subject: =?utf-8?B?a?= x", "=?utf-8?B?a?= x"),
         (b"Subject: =?unicode_escape?Q?\\ud800?= x", "=?unicode_escape?Q?\\ud800?= x"),
-        (b"Subject: " + b"=?utf-8?Q?x?= " * 600, ("=?utf-8?Q?x?= " * 600).strip()),
+        (b"Subject: " + b"=?utf-8?Q?x?= " * 600, "x" * 600),
         (b"Subject: =?windows-1252?Q?=93x=94?= =?koi8-r?B?yNY=?=", "\u201cx\u201d\u0445\u0436"),
         (b"Subject: =?utf-8?B?/w==?=", "=?utf-8?B?/w==?="),
         (b"X-A: 1", ""),

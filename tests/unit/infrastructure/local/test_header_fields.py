@@ -2,7 +2,7 @@
 
 import pytest
 
-from infrastructure.local.header_fields import decoded, field, header_block
+from infrastructure.local.header_fields import field, header_block
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,3 @@ def test_a_field_is_found_by_its_name_in_any_case_and_unfolded() -> None:
 
 def test_a_field_of_wrong_bytes_is_read_with_replacements() -> None:
     assert field(b"Subject: a\xffb", "Subject") == "a\ufffdb"
-
-
-def test_encoded_words_are_decoded_where_they_are_whole() -> None:
-    assert decoded("=?utf-8?q?a_b?= =?utf-8?b?w6k=?= c") == "a bé c"
-    assert decoded("=?no-such?q?x?=") == "=?no-such?q?x?="
-    assert decoded("2 =? 3") == "2 =? 3"

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from relay.encoded_words import decode_words
+from chalicelib.mail_format.encoded_words import decode_words, readable
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,7 @@ def test_words_are_decoded(value: str, text: str) -> None:
 def test_words_that_are_no_text_are_an_error(value: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - codecs and base64 raise several kinds of it
         decode_words(value)
+    assert readable(f"a {value}") == f"a {value}"
 
 
 @pytest.mark.parametrize("value", ["=?u?q?" * 100_000, "=?" * 300_000, "=?u?q?a?= " * 60_000])

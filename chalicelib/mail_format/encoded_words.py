@@ -1,4 +1,4 @@
-"""RFC 2047 encoded words in an unstructured header value.
+"""RFC 2047 encoded words in an unstructured header value, as text again.
 
 A client library writes them for text outside ASCII, and for lines it finds too long. The decoder is
 linear in its input: every part of a word excludes the character that ends it.
@@ -7,12 +7,11 @@ linear in its input: every part of a word excludes the character that ends it.
 from __future__ import annotations
 
 import binascii
-import codecs
 import re
 
+from chalicelib.mail_format.charsets import charset
+
 _WORD = re.compile(r"=\?([^?\s]+)\?([bBqQ])\?([^?\s]*)\?=")
-# Character sets by the name Python knows them by; codecs that are no character set stay out.
-_CHARACTER_SETS = ("utf-8", "ascii", "iso", "cp", "koi8", "shift_jis", "gb", "euc", "big5")
 
 
 def decode_words(value: str) -> str:
@@ -39,6 +38,16 @@ def decode_words(value: str) -> str:
     return "".join(decoded)
 
 
+def readable(value: str) -> str:
+    """`value` with its encoded words replaced, or as it stands if one of them does not decode."""
+    if "=?" not in value:
+        return value
+    try:
+        return decode_words(value)
+    except ValueError:
+        return value
+
+
 def _octets(encoding: str, text: str) -> bytes:
     octets = text.encode()
     if encoding in "bB":
@@ -50,9 +59,7 @@ def _text(octets: bytearray, character_set: str) -> str:
     if not octets:
         return ""
     try:
-        name = codecs.lookup(character_set).name
+        name = charset(character_set)
     except LookupError:
         raise ValueError(f"unknown character set {character_set}") from None
-    if not name.startswith(_CHARACTER_SETS):
-        raise ValueError(f"unknown character set {character_set}")
     return octets.decode(name)
