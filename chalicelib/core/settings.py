@@ -300,7 +300,12 @@ class Settings:
     )
     webhook_timeout: float = _setting(10.0, "How long a target may take to answer")
     webhook_retry_base: float = _setting(
-        14.0, "Delay before a failed batch is first tried again; it doubles each time", local=1.0
+        14.0, "Delay before a failed batch is first tried again; the next ones grow", local=1.0
+    )
+    webhook_attempts: int = _setting(
+        12,
+        "Attempts to post a batch until `WEBHOOK_RETRY_EXPIRY`; the more, the slower delays grow",
+        local=30,
     )
     webhook_retry_expiry: float = _setting(
         28_800.0, "Age at which a batch that was not delivered is discarded (8 hours)"

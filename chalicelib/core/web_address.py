@@ -8,6 +8,7 @@ Names beyond ASCII are mapped by UTS 46 first, as browsers do, and what comes ou
 
 from __future__ import annotations
 
+import math
 import re
 import socket
 from dataclasses import dataclass
@@ -83,13 +84,14 @@ def read(url: str) -> WebAddress:
     return WebAddress(parts.scheme, host, port or PORTS[parts.scheme], target)
 
 
-def addresses(host: str) -> list[str]:
+def addresses(host: str, *, within: float = math.inf) -> list[str]:
     """Return the IP addresses of a host that :func:`read` gave, those that may be spoken to.
 
-    Looks the name up now. Raises :class:`NoAddress` when there are none.
+    Looks the name up now, for ``within`` seconds at most. Raises :class:`NoAddress` when there are
+    none.
     """
     try:
-        found = _literal(host) or _looked_up(host)
+        found = _literal(host) or _looked_up(host, within)
     except dns.LookupFailed as error:
         raise NoAddress("ENOTFOUND", str(error)) from None
     if not found:
@@ -132,10 +134,10 @@ def _literal(host: str) -> list[str]:
         return []
 
 
-def _looked_up(host: str) -> list[str]:
+def _looked_up(host: str, within: float) -> list[str]:
     if host == "localhost" or host.endswith(".localhost"):  # RFC 6761 6.3
         return list(_LOOPBACK)
-    found = dns.addresses(host)
+    found = dns.addresses(host, within=within)
     if found or not settings().allow_private_addresses:
         return found
     return _known_here(host)

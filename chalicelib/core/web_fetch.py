@@ -12,11 +12,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import http.client
+import math
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -28,6 +31,8 @@ MOST_BYTES = 16_384
 _MOST_ADDRESSES = 3
 
 _NO_HEADERS: Mapping[str, str] = {}
+#: When all that is fetched here has to be over (:func:`within`)
+_ends: ContextVar[float] = ContextVar("_ends", default=math.inf)
 
 
 class FetchFailed(Exception):
@@ -54,6 +59,16 @@ class Fetched:
     headers: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Let all exchanges of the block together take so many seconds, whatever each may take."""
+    token = _ends.set(min(_ends.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _ends.reset(token)
+
+
 def get(url: str, *, timeout: float = TIMEOUT) -> Fetched:
     """Fetch ``url`` (http or https); raises :class:`FetchFailed`."""
     return _exchange("GET", url, None, _NO_HEADERS, timeout)
@@ -69,10 +84,13 @@ def post(
 def _exchange(
     method: str, url: str, body: bytes | None, headers: Mapping[str, str], timeout: float
 ) -> Fetched:
+    timeout = min(timeout, _ends.get() - time.monotonic())
+    if timeout <= 0:
+        raise FetchFailed("ETIMEDOUT", "what came before left no time for it")
     deadline = time.monotonic() + timeout
     try:
         address = web_address.read(url)
-        found = web_address.addresses(address.host)
+        found = web_address.addresses(address.host, within=timeout)
     except BadUrl as error:
         raise FetchFailed("EINVAL", str(error)) from None
     except NoAddress as error:

@@ -25,8 +25,8 @@ _BOUNDS = ("from", "to")
 class Asked:
     """One page that is asked for.
 
-    ``about`` (JSON) names the account and the filters, to which cursors are bound. On the first
-    page ``before`` is empty and ``total`` not yet known.
+    ``about`` (JSON) names the search, the account and the filters, to which cursors are bound. On
+    the first page ``before`` is empty and ``total`` not yet known.
     """
 
     path: str
@@ -45,7 +45,7 @@ def read(path: str, query: Query, about: Any) -> Asked:
     """
     cursors.check_length(path, query)
     per_page = integer(query, "per_page", DEFAULT_PER_PAGE, 1, MOST_PER_PAGE)
-    bound = [about, [query.get(name, "") for name in _BOUNDS]]
+    bound = [path, about, [query.get(name, "") for name in _BOUNDS]]
     oldest = clock.now_ms() - settings().events_retention * 1000
     cursor = query.get("cursor", cursors.FIRST)
     if cursor != cursors.FIRST:

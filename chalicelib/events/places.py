@@ -40,6 +40,9 @@ DAY_MS: Final = 86_400_000
 #: The types that searches of messages find
 SEARCHED_TYPES: Final = frozenset(SEARCHED)
 
+#: Bytes of a partition's name, at most: the table has no longer ones, and takes no question of them
+LONGEST: Final = 2048
+
 # After every sort key that begins with the text before it
 _LAST = "~"
 _OUTCOMES = frozenset(("success", "error"))

@@ -28,7 +28,8 @@ class Source:
         self.wanted = wanted
         self.window = window
         self.campaigns: list[str] | None = None
-        self._keys = self._partitions()
+        keys = self._partitions()
+        self._keys = keys if keys is None else [each for each in keys if _can_be(each)]
 
     @property
     def is_by_time(self) -> bool:
@@ -72,3 +73,8 @@ class Source:
         if len(self.campaigns) > MOST_CAMPAIGNS:
             return None
         return [places.campaign(account, each) for each in self.campaigns]
+
+
+def _can_be(partition: str) -> bool:
+    """Tell whether there can be a partition of this name: values are as long as a URI may be."""
+    return len(partition.encode("utf-8", "surrogatepass")) <= places.LONGEST

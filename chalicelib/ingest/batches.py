@@ -28,6 +28,8 @@ LONGEST_LINE: Final = 512 * 1024
 _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _STEP = 256 * 1024
+#: Packed bytes that are handed over at a time: what a member leaves of them is copied
+_PACKED_STEP = 16 * 1024
 
 
 class _Damaged(Exception):
@@ -98,19 +100,20 @@ def _unpacked(body: bytes) -> Iterator[bytes]:
     if not body.startswith(_GZIP):
         yield from (body[start : start + _STEP] for start in range(0, len(body), _STEP))
         return
-    rest = body
+    rest = memoryview(body)
     while rest:
         unpacker = zlib.decompressobj(_GZIP_WINDOW)
         try:
             while not unpacker.eof:
-                part = unpacker.decompress(rest, _STEP)
-                rest = unpacker.unconsumed_tail
+                packed = rest[:_PACKED_STEP]
+                part = unpacker.decompress(packed, _STEP)
+                left = len(unpacker.unconsumed_tail) + len(unpacker.unused_data)
+                rest = rest[len(packed) - left :]
                 if not (part or rest or unpacker.eof):
                     raise _Damaged("it ends too early")
                 yield part
         except zlib.error as error:
             raise _Damaged(str(error)) from None
-        rest = unpacker.unused_data
 
 
 def _too_large(text: str) -> ApiError:

@@ -18,6 +18,7 @@ from chalicelib.openapi.schema import (
     Maybe,
     Schema,
     array,
+    either,
     flag,
     integer,
     mapping,
@@ -30,12 +31,16 @@ from chalicelib.openapi.schema import (
 )
 from chalicelib.webhooks import custom_headers
 from chalicelib.webhooks.model import AUTH_TYPES
-from chalicelib.webhooks.request import LONGEST_NAME, MOST_EXCEPTIONS
+from chalicelib.webhooks.request import LARGEST_DETAILS, LONGEST_NAME, MOST_EXCEPTIONS
 
 _PATH: Final = "/api/v1/webhooks"
 _ONE: Final = f"{_PATH}/{{webhook_id}}"
 
 _CREDENTIALS: Final = obj(username=text(), password=text())
+_DETAILS: Final = mapping() | {
+    "description": "Posted to the token server as it is; "
+    f"at most {LARGEST_DETAILS} bytes when it is written as JSON"
+}
 _FIELDS: Final[dict[str, Schema]] = {
     "name": text(least=1, most=LONGEST_NAME),
     "target": text(least=1, about="An HTTP or HTTPS URL, tried before it is stored"),
@@ -43,7 +48,7 @@ _FIELDS: Final[dict[str, Schema]] = {
     "active": flag(),
     "auth_type": one_of(AUTH_TYPES),
     "auth_credentials": _CREDENTIALS,
-    "auth_request_details": obj("url", url=text(), body=mapping()),
+    "auth_request_details": obj("url", url=text(), body=_DETAILS),
     "auth_token": text(),
     "custom_headers": mapping(text()) | {"maxProperties": custom_headers.MOST},
     "exception_subaccounts": array(integer(1, 2**31 - 1), most=MOST_EXCEPTIONS),
@@ -92,7 +97,7 @@ OPERATIONS: Final[Operations] = {
                 response=record(status=integer(), headers=mapping(text()), body=text()),
             )
         ),
-        body=obj(message=ANY),
+        body=either(array(ANY), obj(message=either(array(ANY), mapping()))),
         optional_body=True,
     ),
     f"GET {_ONE}/batch-status": Operation(

@@ -2,7 +2,8 @@
 
 A target that does not answer in good time is left alone for a while (``webhooks.state``): its
 batches are put off untried, and when the pause is over one of them is tried before the others
-follow.
+follow. A batch whose time ends meanwhile waits for that as well: only what the target was found
+not to answer is discarded untried.
 
 What is not taken is queued again before the attempt is recorded: a crash between the two repeats
 an attempt and loses nothing. A message whose attempt is on record is a duplicate and is dropped.
@@ -70,7 +71,7 @@ class Lane:
         """Try one batch when the pause is over, and the others only if the target answers again."""
         now = clock.now()
         until = self._state.paused_until_ms / 1000
-        lease = now + 2 * settings().webhook_timeout + 10
+        lease = now + _lease()
         if now < until or not state.claim_probe(webhook.id, self._state, int(lease * 1000)):
             return self._put_off_all(self._tasks, until)
         first, *others = self._tasks
@@ -132,8 +133,8 @@ class Lane:
 
     def _put_off(self, task: Task, until: float) -> None:
         head, now = task.head, clock.now()
-        expiry = head.begun_ms / 1000 + settings().webhook_retry_expiry
-        if now >= expiry:
+        end = head.begun_ms / 1000 + settings().webhook_retry_expiry + _overtime()
+        if now >= end:
             _log.warning("webhook %s: batch %s is discarded", head.webhook_id, head.batch_id)
             untried = replace(_attempted(head, _UNTRIED), attempts=head.attempts)
             body = None if head.batch_id in self._batches else task.message.payload()
@@ -141,7 +142,20 @@ class Lane:
             return
         growing = 2.0 ** min(head.waits, _MOST_DOUBLINGS)
         wait = max(until - now, min(settings().webhook_pause, growing))
-        task.send_again(replace(head, waits=head.waits + 1), min(wait, expiry - now))
+        task.send_again(replace(head, waits=head.waits + 1), min(wait, end - now))
+
+
+def _lease() -> float:
+    """Return the seconds for which whoever tries a target after its pause has it to itself."""
+    return 2 * settings().webhook_timeout + 10
+
+
+def _overtime() -> float:
+    """Return the seconds by which a batch that is put off may outlive its time.
+
+    Its time may end as a pause begins; what is tried when that is over shows how the target is.
+    """
+    return settings().webhook_pause + 2 * _lease()
 
 
 def _unfinished(task: Task, step: Callable[[Task, Any], None], argument: Any) -> list[str]:

@@ -1,9 +1,9 @@
 """When a batch that its target did not take is posted again (spec 6.3).
 
-Twelve attempts in all: the first again after ``WEBHOOK_RETRY_BASE``, the last when
-``WEBHOOK_RETRY_EXPIRY`` is reached, the delays between growing by one factor, each moved by up to
-a tenth so that batches that failed together do not come back together. A target may ask for more
-time (Retry-After, RFC 9110 10.2.3), within bounds.
+``WEBHOOK_ATTEMPTS`` in all, which are twelve: the first again after ``WEBHOOK_RETRY_BASE``, the
+last when ``WEBHOOK_RETRY_EXPIRY`` is reached, the delays between growing by one factor, each moved
+by up to a tenth so that batches that failed together do not come back together. A target may ask
+for more time (Retry-After, RFC 9110 10.2.3), within bounds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Final
 from chalicelib.core.settings import settings
 from chalicelib.delivery.schedule import RetryPolicy, next_delay
 
-ATTEMPTS: Final = 12
 LONGEST_RETRY_AFTER: Final = 3600.0
 
 
@@ -27,13 +26,14 @@ def next_wait(failed: int, elapsed: float, seed: str, retry_after: float = 0.0) 
     ``failed`` counts the attempts made, ``elapsed`` is the batch's age in seconds, ``seed`` names
     the batch.
     """
-    expiry = settings().webhook_retry_expiry
+    attempts, expiry = settings().webhook_attempts, settings().webhook_retry_expiry
     left = expiry - elapsed
-    if failed >= ATTEMPTS or left <= 0:
+    if failed >= attempts or left <= 0:
         return None
-    if failed == ATTEMPTS - 1:
+    if failed == attempts - 1:
         return left
-    wait = next_delay(failed, elapsed, _policy(settings().webhook_retry_base, expiry), seed)
+    policy = _policy(settings().webhook_retry_base, expiry, attempts)
+    wait = next_delay(failed, elapsed, policy, seed)
     return min(max(wait or 0.0, min(retry_after, LONGEST_RETRY_AFTER)), left)
 
 
@@ -51,16 +51,17 @@ def asked_wait(headers: Mapping[str, str], now: float) -> float:
 
 
 @cache
-def _policy(base: float, expiry: float) -> RetryPolicy:
-    return RetryPolicy(base, _factor(base, expiry), cap_seconds=expiry, expiry_seconds=expiry)
+def _policy(base: float, expiry: float, attempts: int) -> RetryPolicy:
+    factor = _factor(base, expiry, attempts)
+    return RetryPolicy(base, factor, cap_seconds=expiry, expiry_seconds=expiry)
 
 
-def _factor(base: float, expiry: float) -> float:
+def _factor(base: float, expiry: float, attempts: int) -> float:
     """Return the growth by which the delays between all attempts add up to ``expiry``."""
     low, high = 1.0, max(2.0, expiry / base)
     for _ in range(60):
         middle = (low + high) / 2
-        if sum(base * middle**n for n in range(ATTEMPTS - 1)) < expiry:
+        if sum(base * middle**n for n in range(attempts - 1)) < expiry:
             low = middle
         else:
             high = middle

@@ -34,8 +34,9 @@ def create(account_id: int, source: int, body: Any) -> Webhook:
     )
     draft = read_new(body, blank)
     webhook = replace(draft.webhook, sealed=seal(draft.credentials, blank.id))
-    trial.try_token(webhook)
-    trial.try_target(webhook, payload.ping())
+    with trial.in_time():
+        trial.try_token(webhook)
+        trial.try_target(webhook, payload.ping())
     store.create(webhook)
     return webhook
 
@@ -49,10 +50,11 @@ def update(caller: Caller, seen: Webhook, body: Any) -> Webhook:
         return _with(draft.webhook, held, draft.credentials)
 
     after = edit(seen)
-    if _token_details(after) != _token_details(seen):
-        trial.try_token(after)
-    if after.target != seen.target:
-        trial.try_target(after, payload.ping())
+    with trial.in_time():
+        if _token_details(after) != _token_details(seen):
+            trial.try_token(after)
+        if after.target != seen.target:
+            trial.try_target(after, payload.ping())
     return _changed(caller.scope, seen, edit)
 
 

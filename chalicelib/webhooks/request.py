@@ -19,9 +19,10 @@ from chalicelib.webhooks.model import ALL, AUTH_TYPES, BASIC, NONE, OAUTH2, Webh
 
 LONGEST_NAME: Final = 1024
 MOST_EXCEPTIONS: Final = 10
+#: Bytes of ``auth_request_details.body`` as JSON, at most
+LARGEST_DETAILS: Final = 10_000
 _MOST_EVENTS = 100
 _LONGEST_TEXT = 2048
-_LARGEST_DETAILS = 10_000
 _LARGEST = 2**31 - 1
 
 #: Tells whether the caller may ask for the events of a source
@@ -166,8 +167,8 @@ class _Given:
         if not isinstance(content, Mapping):
             inner.refuse("body", "auth_request_details.body must be an object", content)
             content = {}
-        if len(payload.message(content)) > _LARGEST_DETAILS:
-            text = f"auth_request_details.body must be at most {_LARGEST_DETAILS} bytes of JSON"
+        if len(payload.message(content)) > LARGEST_DETAILS:
+            text = f"auth_request_details.body must be at most {LARGEST_DETAILS} bytes of JSON"
             inner.refuse("body", text, None)
         return replace(secrets, token_url=url or "", token_body=dict(content))
 

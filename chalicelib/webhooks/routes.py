@@ -61,7 +61,9 @@ def validate_webhook(request: Request, webhook_id: str) -> Reply:
     """Post the given batch to the target and show what it answers."""
     webhook = _found(request, webhook_id)
     given = request.json() if request.raw_body else None
-    response = trial.try_target(webhook, trial.message(given))
+    message = trial.message(given)
+    with trial.in_time():
+        response = trial.try_target(webhook, message)
     return ok({"msg": "Test POST to endpoint succeeded", "response": response})
 
 

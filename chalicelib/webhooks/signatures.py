@@ -11,11 +11,15 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable
+from typing import Final
 
 from chalicelib.core.settings import settings
 from chalicelib.webhooks.credentials import SigningSecret
 
 HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
+
+#: Secrets in use at a time, at most: each makes the header longer, which servers bound
+MOST: Final = 5
 
 _PREFIX = "whsec_"
 _SECRET_BYTES = 32
@@ -27,11 +31,11 @@ def draw_secret() -> str:
 
 
 def rotated(signing: Iterable[SigningSecret], new: str, now_ms: int) -> tuple[SigningSecret, ...]:
-    """Return the secrets in use once ``new`` replaces the current one."""
+    """Return the secrets in use once ``new`` replaces the current one, the newest ``MOST``."""
     until = now_ms + int(settings().webhook_secret_overlap * 1000)
     kept = [each for each in signing if each.until_ms is None or each.until_ms > now_ms]
     replaced = [SigningSecret(each.secret, each.until_ms or until) for each in kept]
-    return (SigningSecret(new), *replaced)
+    return (SigningSecret(new), *replaced)[:MOST]
 
 
 def headers(

@@ -1,18 +1,33 @@
-"""The test POST: no webhook is pointed at a target that does not answer it with 200 (spec 3)."""
+"""The test POST: no webhook is pointed at a target that does not answer it with 200 (spec 3).
+
+With OAuth 2.0 a test can be six exchanges, each with a time limit of its own. The caller waits
+meanwhile, and API Gateway with it for 29 seconds: what one request asks of others goes within
+:func:`in_time`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, Final
 from uuid import uuid4
 
-from chalicelib.core.errors import ApiErrors
+from chalicelib.core import web_fetch
+from chalicelib.core.errors import ApiError, ApiErrors
 from chalicelib.webhooks import oauth, payload, posting
 from chalicelib.webhooks.credentials import open_sealed
 from chalicelib.webhooks.model import OAUTH2, Webhook
 from chalicelib.webhooks.posting import Answer
 from chalicelib.webhooks.token_request import TokenRefused
 
+#: Seconds that all tests of one request may take together
+LONGEST: Final = 20.0
+
 _FAILED = "POST to webhook {} URL failed"
+
+
+def in_time() -> AbstractContextManager[None]:
+    """Return the block within which a request asks tokens and targets."""
+    return web_fetch.within(LONGEST)
 
 
 def try_target(webhook: Webhook, body: bytes) -> dict[str, Any]:
@@ -44,10 +59,16 @@ def try_token(webhook: Webhook) -> None:
 
 
 def message(given: Any) -> bytes:
-    """Return what a caller wants to be posted: a batch, its only element, or either by name."""
+    """Return what a caller wants to be posted: a batch, its only element, or either by name.
+
+    Nothing, or an object with nothing in it, is the batch of the test. Raises 400 for what is no
+    batch.
+    """
     content = given["message"] if isinstance(given, dict) and "message" in given else given
-    if content is None:
+    if content is None or content == {}:
         return payload.ping()
+    if not isinstance(content, list | dict):
+        raise ApiError(400, "message must be an array of events", param="message")
     return payload.message(content if isinstance(content, list) else [content])
 
 

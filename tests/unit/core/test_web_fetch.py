@@ -138,6 +138,37 @@ def test_a_server_that_drips_is_cut_off(zone: Zone) -> None:
             stop.set()
 
 
+def test_several_exchanges_can_have_one_time_limit(zone: Zone) -> None:
+    stop = threading.Event()
+    zone.set("a.test", ("A", "127.0.0.1"))
+    began = time.monotonic()
+    with server(lambda connection, head: bool(stop.wait(5)) and None) as port:
+        url = f"http://a.test:{port}/"
+        try:
+            with web_fetch.within(0.3):
+                with pytest.raises(FetchFailed, match=r"took longer than 0\.3 s"):
+                    web_fetch.get(url, timeout=5)
+                with pytest.raises(FetchFailed, match="no time"), web_fetch.within(60):
+                    web_fetch.get(url, timeout=5)
+            assert time.monotonic() - began < 3
+            with pytest.raises(FetchFailed, match=r"took longer than 0\.4 s"):
+                web_fetch.get(url, timeout=0.4)
+        finally:
+            stop.set()
+
+
+def test_a_look_up_takes_no_longer_than_the_exchange_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("DNS_SERVERS", f"127.0.0.1:{silent.getsockname()[1]}")
+        settings.cache_clear()
+        began = time.monotonic()
+        with pytest.raises(FetchFailed):
+            web_fetch.get("http://a.test/", timeout=0.3)
+        assert time.monotonic() - began < 2
+    settings.cache_clear()
+
+
 def test_a_connection_that_is_made_at_the_last_moment_is_cut_off(
     zone: Zone, monkeypatch: pytest.MonkeyPatch
 ) -> None:

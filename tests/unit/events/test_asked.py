@@ -125,7 +125,7 @@ def test_a_page_has_1000_events_unless_asked_for_1_to_10000() -> None:
 
 
 def written(place: Place, **bounds: str) -> str:
-    return cursors.write(place, [ABOUT, [bounds.get("from", ""), bounds.get("to", "")]])
+    return cursors.write(place, [PATH, ABOUT, [bounds.get("from", ""), bounds.get("to", "")]])
 
 
 def test_a_cursor_goes_on_in_its_window() -> None:

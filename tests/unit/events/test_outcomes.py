@@ -9,6 +9,7 @@ import pytest
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
 from chalicelib.events import outcomes, store
+from chalicelib.events import search as messages
 from chalicelib.events.model import Event
 from chalicelib.events.pages import Found
 from tests.unit.events.examples import HOUR, NINE, event_at
@@ -120,3 +121,10 @@ def test_pages_are_linked() -> None:
         page = find(**dict(parse_qsl(parts.query)))
         shown += batches(page)
     assert shown == [f"batch-{n}" for n in (4, 3, 2, 1, 0)]
+
+
+def test_a_cursor_of_the_message_search_is_refused() -> None:
+    store.put_all([outcome(n) for n in range(3)])
+    query = dict(parse_qsl(urlsplit(find(per_page="1").next_link).query))
+    with pytest.raises(ApiError, match="other filters"):
+        messages.search(1, query)

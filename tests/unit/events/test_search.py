@@ -203,6 +203,13 @@ def test_events_are_found_by_their_ids_without_going_further() -> None:
     assert len(made) <= 1 + 2
 
 
+@pytest.mark.parametrize("name", ["recipients", "transmissions", "messages"])
+def test_a_value_that_is_longer_than_any_key_finds_nothing(name: str) -> None:
+    with aws_requests() as made:
+        assert find(**{name: "x" * 3000}) == Found([], 0, "")
+    assert made == []  # the table would refuse the question
+
+
 def test_messages_are_found_by_their_ids_wherever_they_were_made() -> None:
     foreign = event_at(NINE, 9) | {"message_id": "made-elsewhere"}
     record([event_at(NINE, n) for n in range(3)] + [foreign])

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from chalicelib.core.settings import settings
+from chalicelib.core.settings import local_values, settings
 from chalicelib.webhook_dispatch.schedule import asked_wait, next_wait
 
 EIGHT_HOURS = 8 * 3600.0
@@ -33,17 +33,18 @@ def test_the_delays_of_two_batches_differ_and_those_of_one_do_not() -> None:
     assert waits("a")[:-1] != waits("b")[:-1]
 
 
-def test_locally_a_failed_batch_is_tried_again_after_a_second(
+def test_locally_a_failed_batch_is_tried_again_after_a_second_and_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("WEBHOOK_RETRY_BASE", "1")
+    for name in ("WEBHOOK_RETRY_BASE", "WEBHOOK_ATTEMPTS"):
+        monkeypatch.setenv(name, local_values()[name])
     settings.cache_clear()
     try:
         found = waits("a")
     finally:
         settings.cache_clear()
     assert 0.9 <= found[0] <= 1.1
-    assert len(found) == 11
+    assert sum(found[:8]) < 45  # a target that fails half the time takes nearly all by then
     assert sum(found) == pytest.approx(EIGHT_HOURS)
 
 

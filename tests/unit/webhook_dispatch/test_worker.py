@@ -449,7 +449,20 @@ class TestSlowTargets:
         noted = statuses()
         assert len(noted) == 3
         assert {each["failure_code"] for each in noted} == {"ETIMEDOUT"}
-        assert 60 <= world.handled[-1][0] - NINE < 200
+        assert 60 <= world.handled[-1][0] - NINE < 300
+
+    def test_a_batch_whose_time_ends_in_a_pause_is_tried_after_it(
+        self, world: Simulation, target: Target
+    ) -> None:
+        make_webhook(target.url)
+        until = NINE + EIGHT_HOURS + 100
+        state.pause("w", State(), NOW, int(until * 1000))
+        happened = record(world, 1)
+        world.run(until=until - 1)
+        assert target.posts == []
+        world.run()
+        assert target.event_ids() == happened
+        assert world.now < until + 5
 
     def test_a_busy_lane_puts_its_batches_off(self, world: Simulation, target: Target) -> None:
         make_webhook(target.url)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
-from chalicelib.webhooks import batches, oauth, state, store
+from chalicelib.webhooks import batches, oauth, state, store, trial
 from chalicelib.webhooks.batches import Batch
 from chalicelib.webhooks.credentials import open_sealed
 from chalicelib.webhooks.state import State
+from tests.fake_cloud import aws_requests
 from tests.http_target import Post, Reply, Target
 from tests.unit.calling import Answer, Client
 from tests.unit.people import make_account, make_key, make_subaccount
@@ -81,6 +83,27 @@ def test_a_webhook_is_made_once_its_target_took_the_test_post(
         "last_failure": None,
         "links": links,
     }
+
+
+@pytest.mark.parametrize("silent", ["/hook", "/token"])
+def test_all_that_a_request_asks_of_others_has_one_time_limit(
+    client: Client, target: Target, monkeypatch: pytest.MonkeyPatch, silent: str
+) -> None:
+    target.answer = server = TokenServer()
+    webhook = make(client, target, **oauth2(target))
+    server.given += 1  # the target refuses the token, so another one is asked for
+
+    def answer(post: Post) -> Reply:
+        return Reply(held=True) if post.path.startswith(silent) else server(post)
+
+    target.answer = answer
+    monkeypatch.setattr(trial, "LONGEST", 0.5)
+    changes = new(f"{target.url}?2", **oauth2(target, body={"client_id": "others"}))
+    began = time.monotonic()
+    assert client.post(PATH, new(target, **oauth2(target))).status == 400
+    assert client.put(f"{PATH}/{webhook}", changes).status == 400
+    assert client.post(f"{PATH}/{webhook}/validate", None).status == 400
+    assert 1.5 < time.monotonic() - began < 4
 
 
 @pytest.mark.spec("3-t14")
@@ -365,6 +388,14 @@ def test_a_deleted_webhook_is_gone(client: Client, target: Target) -> None:
         assert "could not be found" in answer.error["message"]
 
 
+def test_an_id_that_is_longer_than_any_key_is_not_asked_for(client: Client, target: Target) -> None:
+    webhook, long = make(client, target), "x" * 1100
+    with aws_requests() as made:
+        assert client.get(f"{PATH}/{long}").status == 404
+        assert client.post(f"{PATH}/{webhook}/batches/{long}/redeliver", None).status == 404
+    assert long not in str(made)
+
+
 @pytest.mark.spec("4.9-t6")
 def test_validation_posts_the_given_batch_and_shows_the_answer(
     client: Client, target: Target
@@ -387,6 +418,9 @@ def test_validation_posts_the_given_batch_and_shows_the_answer(
         ({"message": {"svc": {}}}, [{"svc": {}}]),
         ({"svc": {}}, [{"svc": {}}]),
         (None, [{"svc": {}}]),
+        ({}, [{"svc": {}}]),
+        ({"message": {}}, [{"svc": {}}]),
+        ({"message": None}, [{"svc": {}}]),
         ([], []),
     ],
 )
@@ -396,6 +430,14 @@ def test_validation_takes_a_batch_in_any_wrapping(
     webhook = make(client, target)
     assert client.post(f"{PATH}/{webhook}/validate", given).status == 200
     assert target.posts[-1].json == posted
+
+
+@pytest.mark.parametrize("given", ["text", 5, {"message": "text"}, {"message": False}])
+def test_what_is_no_batch_is_not_posted(client: Client, target: Target, given: Any) -> None:
+    webhook = make(client, target)
+    answer = client.post(f"{PATH}/{webhook}/validate", given)
+    assert "must be an array of events" in fault(answer, "message")
+    assert len(target.posts) == 1
 
 
 def test_a_failed_validation_is_told_like_a_failed_creation(client: Client, target: Target) -> None:

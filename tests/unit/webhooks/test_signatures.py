@@ -65,6 +65,17 @@ def test_for_a_day_both_the_old_and_the_new_secret_sign(client: Client, target: 
     assert third not in (first, second)
 
 
+def test_drawing_secrets_again_and_again_makes_no_header_that_is_too_long(
+    client: Client, target: Target
+) -> None:
+    webhook = make(client, target)
+    drawn = [draw(client, webhook) for _ in range(7)]
+    post = posted(client, webhook, target)
+    assert post.headers["webhook-signature"].count("v1,") == 5
+    for secret in drawn[-5:]:
+        verify(secret, post)
+
+
 def test_a_dropped_secret_signs_no_more(client: Client, target: Target) -> None:
     webhook = make(client, target)
     draw(client, webhook)

@@ -1,0 +1,86 @@
+"""Events of ten days, as sends to a hundred recipients each: accounts of any size, laid out alike.
+
+Every account has a recipient, a transmission and a campaign of the last hour with 400 events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from chalicelib.core import ids
+from chalicelib.events.model import Event, Sender, make, recipient_fields
+
+CHUNK, SAME = 100, 400
+DAY_MS = 86_400_000
+
+RECIPIENT = "everywhere@inbox.test"
+CAMPAIGN = "hourly-news"
+TRANSMISSION = "111111111111111111"
+
+
+class Chunk(NamedTuple):
+    """Events that are recorded together, the newest ``at`` a moment: 10 ms apart.
+
+    They are of one transmission to many, or with a ``recipient`` of many transmissions to that one.
+    """
+
+    account: int
+    transmission: str
+    campaign: str
+    at: int
+    indexes: range
+    recipient: str = ""
+
+    def events(self) -> list[Event]:
+        """Return the events."""
+        return [self._event(index, self.at - 10 * index) for index in self.indexes]
+
+    def _event(self, index: int, at: int) -> Event:
+        if not self.recipient:
+            return _event(self._sender(self.transmission), index, at)
+        sender = self._sender(str(int(self.transmission) + index))
+        return _event(sender, 0, at, self.recipient)
+
+    def _sender(self, transmission: str) -> Sender:
+        return Sender(
+            self.account,
+            None,
+            transmission,
+            "rest",
+            campaign_id=self.campaign,
+            template_id="news",
+        )
+
+
+def chunks(account: int, size: int, now: int) -> Iterator[Chunk]:
+    """Yield the events of an account until ``now``."""
+    spread = (size - 3 * SAME) // CHUNK
+    for number in range(spread):
+        at = now - 60_000 - number * 10 * DAY_MS // spread
+        sent = str(3 * 10**17 + number)
+        yield Chunk(account, sent, f"bulk-{number % 7}", at, range(CHUNK))
+    for number in range(SAME // CHUNK):
+        at, indexes = now - 600_000 * (number + 1), range(number * CHUNK, (number + 1) * CHUNK)
+        yield Chunk(account, TRANSMISSION, "one", at, indexes)
+        yield Chunk(account, str(4 * 10**17 + number), CAMPAIGN, at, indexes)
+        yield Chunk(account, str(5 * 10**17), "triggered", at, indexes, RECIPIENT)
+
+
+def _event(sent: Sender, index: int, at: int, recipient: str = "") -> Event:
+    message = ids.message_id(sent.transmission_id, index)
+    about = recipient_fields(
+        recipient or f"reader-{index}@inbox.test",
+        metadata={"order": index},
+        tags=[],
+    )
+    fields = {
+        "message_id": message,
+        "subject": f"News for reader {index}",
+        "friendly_from": "news@example.test",
+        "sending_domain": "example.test",
+        "msg_from": f"b.{message}.{ids.recipient_hash(message)[:16]}@example.test",
+        "msg_size": str(4000 + index),
+        "queue_time": str(index),
+    }
+    return make("delivery", sent.fields() | about | fields, at, attempt=1)
