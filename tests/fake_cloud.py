@@ -57,9 +57,28 @@ def create_resources() -> None:
     for table in declared("AWS::DynamoDB::Table"):
         arguments: Any = {name: table[name] for name in keys if name in table}
         aws.dynamodb().create_table(**arguments, BillingMode="PAY_PER_REQUEST")
+    _have_long_keys_refused(aws.dynamodb())
     for queue in declared("AWS::SQS::Queue"):
         aws.sqs().create_queue(QueueName=queue["QueueName"])
     aws.s3().create_bucket(Bucket=settings().bucket_name)
+
+
+def _have_long_keys_refused(client: Any) -> None:
+    """Refuse keys that DynamoDB does, which fakes of it take."""
+
+    def check(params: dict[str, Any], **_: Any) -> None:
+        keys = [params["Key"]] if "Key" in params else []
+        for action in params.get("TransactItems", []):
+            keys += [given["Key"] for given in action.values() if "Key" in given]
+        for table in params.get("RequestItems", {}).values():
+            if isinstance(table, dict):
+                keys += table["Keys"]
+        named = params.get("ExpressionAttributeValues", {}).get(":pk")
+        for key in [*keys, *([{"pk": named}] if named else [])]:
+            for name, most in (("pk", 2048), ("sk", 1024)):
+                assert len(key.get(name, {"S": ""})["S"].encode()) <= most, f"too long: {name}"
+
+    client.meta.events.register("before-parameter-build.dynamodb", check, unique_id="long keys")
 
 
 class AwsRequest(NamedTuple):

@@ -25,6 +25,8 @@ Key = tuple[str, str]
 
 WRITE_BATCH = 25
 READ_BATCH = 100
+MOST_PK_BYTES = 2048
+MOST_SK_BYTES = 1024
 
 _NAME = re.compile(r"#(\w+)")
 # Why a transaction is cancelled that succeeds a moment later
@@ -132,6 +134,8 @@ class Table:
 
     def get(self, pk: str, sk: str, *, consistent: bool = True) -> Item | None:
         """Return the item at ``pk``, ``sk``, or ``None``."""
+        if not _is_key(pk, sk):
+            return None
         found = aws.dynamodb().get_item(
             TableName=self.name,
             Key=encode_item({"pk": pk, "sk": sk}),
@@ -205,7 +209,12 @@ class Table:
         only_count: bool = False,
         consistent: bool = False,
     ) -> Page:
-        """Return one page of the items under the key condition ``key``."""
+        """Return one page of the items under the key condition ``key``, whose partition is ``:pk``.
+
+        For an index its key may have any name.
+        """
+        if not _is_key(values.get("pk", ""), ""):
+            return Page([], None)
         arguments: dict[str, Any] = {
             "TableName": self.name,
             "KeyConditionExpression": key,
@@ -275,12 +284,23 @@ def read_together(wanted: Sequence[Wanted]) -> list[dict[Key, Item]]:
 
     They need not be of one table: what a step has to know costs one request, wherever it is kept.
     """
-    places = [(each, key) for each in wanted for key in each.keys]
+    places = [(each, key) for each in wanted for key in each.keys if _is_key(*key)]
     found: dict[str, dict[Key, Item]] = {each.table.name: {} for each in wanted}
     for start in range(0, len(places), READ_BATCH):
         for table, item in _read_batch(places[start : start + READ_BATCH]):
             found[table][item["pk"], item["sk"]] = item
     return [found[each.table.name] for each in wanted]
+
+
+def _is_key(pk: str, sk: str) -> bool:
+    """Tell whether an item can have this key. DynamoDB refuses to look for any other one.
+
+    People ask for anything by its id, so what cannot be is not there, as what is not.
+    """
+    try:
+        return len(pk.encode()) <= MOST_PK_BYTES and len(sk.encode()) <= MOST_SK_BYTES
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
 
 
 def _read_batch(places: Sequence[tuple[Wanted, Key]]) -> Iterator[tuple[str, Item]]:

@@ -27,7 +27,6 @@ from chalicelib.core.settings import settings
 
 _table = Table("webhooks")
 _PREFIX = "batch#"
-_LONGEST_ID = 32
 _INLINE_BYTES = 4000
 
 
@@ -119,8 +118,6 @@ def anew(webhook_id: str, batch_id: str) -> tuple[Batch, bytes] | None:
 
     Once that is recorded, attempts of earlier rounds are over.
     """
-    if len(batch_id) > _LONGEST_ID:  # a key that is too long would be an error
-        return None
     item = _table.get(*key_of(webhook_id, batch_id))
     if item is None or not _is_kept(item):
         return None
