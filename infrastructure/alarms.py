@@ -9,6 +9,10 @@ from infrastructure.functions import Function, Kind
 
 Json = dict[str, Any]
 
+# A schedule fails again and again when so many of so many calls in a row have failed.
+_FAILURES = 3
+_CALLS = 5
+
 
 def written(functions: Iterable[Function], resources: Json) -> Json:
     """Return an alarm for each queue of ``resources`` without successor and for each schedule."""
@@ -20,6 +24,7 @@ def written(functions: Iterable[Function], resources: Json) -> Json:
                 ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum"),
                 ("QueueName", {"Fn::Sub": f"${{{logical_id}.QueueName}}"}),
                 threshold=1,
+                period=300,
             )
     for function in functions:
         if function.kind is Kind.SCHEDULE:
@@ -27,7 +32,8 @@ def written(functions: Iterable[Function], resources: Json) -> Json:
                 f"{function.name} fails again and again",
                 ("AWS/Lambda", "Errors", "Sum"),
                 ("FunctionName", {"Ref": function.logical_id}),
-                threshold=3,
+                threshold=_FAILURES,
+                period=_CALLS * function.every,
             )
     return {"Resources": found}
 
@@ -37,7 +43,12 @@ def _is_dead_end(queue: Json) -> bool:
 
 
 def _alarm(
-    description: str, metric: tuple[str, str, str], dimension: tuple[str, Json], *, threshold: int
+    description: str,
+    metric: tuple[str, str, str],
+    dimension: tuple[str, Json],
+    *,
+    threshold: int,
+    period: int,
 ) -> Json:
     namespace, metric_name, statistic = metric
     name, value = dimension
@@ -49,7 +60,7 @@ def _alarm(
             "MetricName": metric_name,
             "Dimensions": [{"Name": name, "Value": value}],
             "Statistic": statistic,
-            "Period": 300,
+            "Period": period,
             "EvaluationPeriods": 1,
             "Threshold": threshold,
             "ComparisonOperator": "GreaterThanOrEqualToThreshold",

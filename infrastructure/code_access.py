@@ -29,6 +29,9 @@ _CALLS = {
     "sealing.seal": "kms:Encrypt",
     "sealing.open_sealed": "kms:Decrypt",
 }
+_SENDS = ("queues.send", "queues.send_again")
+# Modules of the core whose names the calls above are known by
+_OFFERING = ("blobs", "queues", "sealing", "Table")
 # AWS service of a client that a module makes itself → the permissions that it takes
 _CLIENTS = {"sesv2": ("ses:SendEmail", "ses:SendRawEmail")}
 
@@ -148,21 +151,47 @@ def _parsed(module: str) -> ast.Module:
 @cache
 def _access_of_module(module: str) -> Access:
     found = Access()
-    if module.startswith("chalicelib.core."):
+    if _is_of_core(module):
         # Its modules offer access; who calls them uses it. A table of its own is used at once.
         found.tables |= {_table(node) for node in _calls(module) if _called(node) == "Table"}
         return found
+    _refuse_other_names(module)
+    for node in ast.walk(_parsed(module)):
+        if isinstance(node, ast.Attribute) and (name := ast.unparse(node)) in _CALLS:
+            found.actions.add(_CALLS[name])
     for node in _calls(module):
         name = _called(node)
         if name == "Table":
             found.tables.add(_table(node))
-        elif name in ("queues.send", "queues.send_again"):
+        elif name in _SENDS:
             found.sends_to.add(_queue(module, node.args[0]))
-        elif name in _CALLS:
-            found.actions.add(_CALLS[name])
         elif name == "boto3.client":
             found.actions.update(_client(module, node))
     return found
+
+
+def _refuse_other_names(module: str) -> None:
+    """Raise if the module uses what the core offers by names that are not looked for."""
+    for node in ast.walk(_parsed(module)):
+        if not isinstance(node, ast.ImportFrom) or not _is_of_core(_origin(module, node)):
+            continue
+        offering = _origin(module, node).rpartition(".")[2]
+        for alias in node.names:
+            direct = f"{offering}.{alias.name}" in {*_CALLS, *_SENDS}
+            renamed = alias.name in _OFFERING and alias.asname not in (None, alias.name)
+            if direct or renamed or alias.name == "aws":
+                raise UnreadableAccess(f"{module}: {ast.unparse(node)}")
+    called = sum(_called(node) in _SENDS for node in _calls(module))
+    named = sum(
+        isinstance(node, ast.Attribute) and ast.unparse(node) in _SENDS
+        for node in ast.walk(_parsed(module))
+    )
+    if named > called:
+        raise UnreadableAccess(f"{module}: queues.send is passed on, to send who knows where")
+
+
+def _is_of_core(module: str) -> bool:
+    return module == "chalicelib.core" or module.startswith("chalicelib.core.")
 
 
 def _calls(module: str) -> Iterator[ast.Call]:

@@ -9,6 +9,7 @@ functions`` prints it anew).
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -42,7 +43,8 @@ class Function:
 
     ``handler`` is the attribute of ``app``. Of a queue's function, ``queue`` is the queue's short
     name, ``window`` the seconds for which its batches are collected, and ``concurrency`` the most
-    calls at a time (0: the deployment decides).
+    calls at a time (0: the deployment decides). ``every`` is the seconds from one call of a
+    schedule to the next.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Function:
     queue: str = ""
     window: int = 0
     concurrency: int = 0
+    every: int = 0
 
     @property
     def size(self) -> Size:
@@ -99,7 +102,7 @@ def _of_event_source(app: Any, source: Any) -> Function:
         "handler": handler,
     }
     if hasattr(source, "schedule_expression"):
-        return Function(kind=Kind.SCHEDULE, **named)
+        return Function(kind=Kind.SCHEDULE, every=_seconds(source.schedule_expression), **named)
     (queue,) = (
         queue for queue, each in app.QUEUE_HANDLERS.items() if each is getattr(app, handler)
     )
@@ -110,3 +113,12 @@ def _of_event_source(app: Any, source: Any) -> Function:
         concurrency=source.maximum_concurrency or 0,
         **named,
     )
+
+
+def _seconds(schedule: Any) -> int:
+    """Return the time between the calls of a ``rate(...)``; raises ``ValueError`` for others."""
+    text = schedule if isinstance(schedule, str) else schedule.to_string()
+    found = re.fullmatch(r"rate\((\d+) (minute|hour)s?\)", text)
+    if not found:
+        raise ValueError(f"{text}: say how often schedules are called in minutes or hours")
+    return int(found[1]) * {"minute": 60, "hour": 3600}[found[2]]

@@ -5,7 +5,8 @@
 SQS shows a message that was not handled again when its time-out is over. That time-out is long,
 because it must outlast the longest run of a function, so what failed is shown again sooner: after
 ``REDELIVERY_BASE`` seconds, and each time ``REDELIVERY_FACTOR`` times later. After five tries the
-queue moves a message to its dead-letter queue.
+queue moves a message to its dead-letter queue, but only when it would be shown once more: that is
+at once, so that nobody waits for hours for the alarm.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from chalicelib.core.settings import settings
 Json = dict[str, Any]
 
 _log = logging.getLogger(__name__)
+
+#: How often a message is tried: ``maxReceiveCount`` of the queues in infrastructure/template.yaml
+TRIES = 5
 
 _BATCH = 10
 _LONGEST = 43_200
@@ -66,8 +70,10 @@ def of_queue(event: Any, handle: Callable[[Any], Any]) -> Any:
 
 
 def redelivery_delay(record: Mapping[str, Any]) -> int:
-    """Return the seconds after which a message that failed is shown again."""
+    """Return the seconds after which a message that failed is shown again, or given up."""
     tries = int(record["attributes"].get("ApproximateReceiveCount", 1))
+    if tries >= TRIES:
+        return 0
     delay = settings().redelivery_base * settings().redelivery_factor ** (tries - 1)
     return min(_LONGEST, int(delay))
 

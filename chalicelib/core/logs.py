@@ -6,14 +6,16 @@ Modules log by the standard library. :func:`configure` gives the root logger its
 35 ms of each cold start to import and is therefore not used.
 
 :func:`measured` logs a line that CloudWatch reads metrics from (the embedded metric format). Lines
-at level INFO and above hold no address of a recipient and no key, whatever is logged: they name
-routes, not paths, and ids.
+at level INFO and above hold no address of a recipient and no key: they name routes, not paths, and
+ids. What looks like an address in a message or in an exception, which may quote what it stumbled
+over, is put out of the JSON lines.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -27,6 +29,7 @@ from chalicelib.core.settings import settings
 SERVICE = "postfinch"
 NAMESPACE = "Postfinch"
 
+_ADDRESS = re.compile(r"[^\s<>()\[\]{}:;,\"=]{1,256}@[\w.-]+")
 _NOTHING: dict[str, Any] = {}
 _bound: ContextVar[dict[str, Any]] = ContextVar("bound", default=_NOTHING)
 _cold = [True]
@@ -101,7 +104,7 @@ class JsonLines(logging.Formatter):
         """Return the line."""
         line: dict[str, Any] = {
             "level": record.levelname,
-            "message": record.getMessage(),
+            "message": _without_addresses(record.getMessage()),
             "timestamp": self._time(record),
             "service": SERVICE,
             "location": f"{record.name}:{record.lineno}",
@@ -109,7 +112,7 @@ class JsonLines(logging.Formatter):
         line |= _bound.get()
         line |= getattr(record, "fields", _NOTHING)
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = _without_addresses(self.formatException(record.exc_info))
         return json.dumps(line, separators=(",", ":"), default=str)
 
     def _time(self, record: logging.LogRecord) -> str:
@@ -129,3 +132,7 @@ def of_invocation(context: Any) -> dict[str, Any]:
 
 def _present(ids: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in ids.items() if value is not None}
+
+
+def _without_addresses(text: str) -> str:
+    return _ADDRESS.sub("(address)", text) if "@" in text else text

@@ -86,7 +86,7 @@ REFUSALS: Final[dict[int, tuple[str, str]]] = {
     415: ("UnsupportedMediaType", "The body is not of a type that is read here"),
     420: ("SendingLimit", "A sending limit would be exceeded; nothing was sent"),
     422: ("Unprocessable", "The request can be read, and breaks a rule"),
-    429: ("TooManyRequests", "The account asks too often"),
+    429: ("TooManyRequests", "The account, or everybody together, asks too often"),
     500: ("Fault", "The service failed; the description has an id to quote"),
     503: ("Unavailable", "The service cannot do it now and may later"),
 }

@@ -25,8 +25,9 @@ _ABOUT = (
     "fields and parameters are ignored."
 )
 _PARAMETER = re.compile(r"\{(\w+)\}")
-_OF_ALL = (413, 500, 503)
-_OF_KEYED = (400, 401, 403, 429)
+# 429, 500 and 503 may also be the gateway's, which knows no routes.
+_OF_ALL = (413, 429, 500, 503)
+_OF_KEYED = (400, 401, 403)
 
 
 @cache

@@ -63,7 +63,7 @@ _PAGING: Final = (
     shared("per_page"),
     shared("delimiter"),
     query("from", moment(), "From this time on; by default, a day ago"),
-    query("to", moment(), "Before this time"),
+    query("to", moment(), "Before this time; by default, a minute ago"),
 )
 _NUMBERS: Final = ("bounce_classes", "subaccounts", "ab_test_versions")
 _OUTCOME_FILTERS: Final = (

@@ -73,6 +73,12 @@ def redirect(status: int, about: str) -> Answers:
     return {status: {"description": about, "headers": location}}
 
 
+def with_header(answers: Answers, name: str, schema: Schema, about: str) -> Answers:
+    """Let answers have a header, but not always."""
+    header = {name: {"schema": schema, "description": about}}
+    return {status: answer | {"headers": header} for status, answer in answers.items()}
+
+
 def query(name: str, schema: Schema, about: str, *, required: bool = False) -> Json:
     """Take a query parameter."""
     found = {"name": name, "in": "query", "description": about, "schema": schema}

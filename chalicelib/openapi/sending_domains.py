@@ -21,12 +21,13 @@ from chalicelib.openapi.schema import (
     integer,
     mapping,
     moment,
+    nullable,
     of_model,
     one_of,
     record,
     text,
 )
-from chalicelib.sending_domains.dkim_input import KEY_LENGTHS, DkimBody
+from chalicelib.sending_domains.dkim_input import DEFAULT_KEY_LENGTH, KEY_LENGTHS, DkimBody
 from chalicelib.sending_domains.keys import NewKey
 from chalicelib.sending_domains.mailboxes import PAGE_PATH
 from chalicelib.sending_domains.model import CHECK_STATUSES, COMPLIANCE_STATUSES
@@ -37,7 +38,7 @@ from chalicelib.sending_domains.verification import VerifyRequest
 _PATH: Final = "/api/v1/sending-domains"
 _KEYS: Final = f"{_PATH}/{{domain}}/dkim-keys"
 
-_LENGTH: Final = {"type": "integer", "enum": list(KEY_LENGTHS)}
+_LENGTH: Final = {"type": "integer", "enum": list(KEY_LENGTHS), "default": DEFAULT_KEY_LENGTH}
 _CHECKED: Final = (
     "dkim_status",
     "cname_status",
@@ -87,7 +88,12 @@ _USELESS: Final = page_of_html(410, "The link is too old, or was used already")
 OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(
         results(record(message=text(), domain=text(), dkim=Maybe(record(**_DKIM)))),
-        body=of_model(NewDomain, "domain", dkim_key_length=_LENGTH),
+        body=of_model(
+            NewDomain,
+            "domain",
+            dkim_key_length=_LENGTH,
+            generate_dkim=nullable(flag()) | {"default": True},
+        ),
         refusals=(409,),
     ),
     f"GET {_PATH}": Operation(results(array(record(domain=text(), **_SHOWN))), takes=_FILTERS),

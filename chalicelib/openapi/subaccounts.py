@@ -69,7 +69,8 @@ OPERATIONS: Final[Operations] = {
         body=obj(
             "name",
             **_FIELDS,
-            setup_api_key=flag(),
+            setup_api_key=flag()
+            | {"default": True, "description": "Then `key_label` and `key_grants` are needed"},
             key_label=text(least=1, most=MOST_LABEL),
             key_grants=array(text(), least=1),
             key_valid_ips=array(text(), most=MOST_ADDRESSES),

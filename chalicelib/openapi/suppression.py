@@ -28,7 +28,7 @@ from chalicelib.openapi.schema import (
     ref,
     text,
 )
-from chalicelib.suppression.model import TYPES
+from chalicelib.suppression.model import SOURCES, TYPES
 from chalicelib.suppression.privacy import MOST_RECIPIENTS
 from chalicelib.suppression.request import MOST_IN_BULK
 
@@ -56,7 +56,12 @@ _PAGING: Final = (shared("cursor"), shared("per_page"), shared("page"))
 _TYPES: Final = listed(
     "types", "Those of these types; by default those that hold messages back", one_of(TYPES)
 )
-_LIST_ID: Final = query("list_id", text(), "Those of this mailing list")
+_LIST_ID: Final = query(
+    "list_id", text(), "Those of this mailing list; empty: those of none; without it, all"
+)
+_REMOVED: Final = one_of(TYPES) | {
+    "description": "Without it both that hold messages back; `open_tracking` goes only by its name"
+}
 _DONE: Final = results(record(message=text()))
 _REQUEST: Final = Operation(
     _DONE,
@@ -76,7 +81,7 @@ OPERATIONS: Final[Operations] = {
             query("from", moment(), "Updated at this time or later"),
             query("to", moment(), "Updated at this time or before"),
             listed("domain", "Those of these recipient domains"),
-            listed("sources", "Those that these have added"),
+            listed("sources", "Those that these have added", one_of(SOURCES)),
             _LIST_ID,
             query("description", text(), "Those whose description has these words"),
             query("description_strict", flag(), "The description is exactly this"),
@@ -96,7 +101,7 @@ OPERATIONS: Final[Operations] = {
     f"GET {_PATH}/{{recipient}}": Operation(_PAGE, takes=(*_PAGING, _TYPES)),
     f"PUT {_PATH}/{{recipient}}": Operation(_DONE, body=obj("type", **_ENTRY)),
     f"DELETE {_PATH}/{{recipient}}": Operation(
-        NO_CONTENT, takes=(_LIST_ID,), body=obj(type=one_of(TYPES)), optional_body=True
+        NO_CONTENT, takes=(_LIST_ID,), body=obj(type=_REMOVED), optional_body=True
     ),
     "POST /api/v1/data-privacy/rtbf-request": _REQUEST,
     "POST /api/v1/data-privacy/opt-out-request": _REQUEST,

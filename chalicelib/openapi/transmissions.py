@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, query, results
+from chalicelib.openapi.operation import (
+    NO_CONTENT,
+    Operation,
+    Operations,
+    query,
+    results,
+    with_header,
+)
 from chalicelib.openapi.recipients import ERRORS_SHOWN, RECIPIENTS, SAVED, WITH_ERRORS
 from chalicelib.openapi.schema import (
     Maybe,
@@ -21,7 +28,7 @@ from chalicelib.openapi.schema import (
     record,
     text,
 )
-from chalicelib.recipient_lists.limits import SUBSTITUTION_BYTES
+from chalicelib.recipient_lists.limits import METADATA_BYTES, SUBSTITUTION_BYTES
 from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, SUCCESS
 from chalicelib.transmissions.request import (
     CAMPAIGN_BYTES,
@@ -37,8 +44,20 @@ _IDEMPOTENCY_KEY: Final = {
     "description": "Makes the request safe to repeat: the same answer is given again",
     "schema": text(pattern="^[A-Za-z0-9._-]{1,255}$"),
 }
+_CONTENT: Final = (
+    "One of four: `from`, `subject` and `text` or `html`, with what else a message has; "
+    "`template_id`; `ab_test_id`; `email_rfc822`"
+)
+_MODEL: Final = of_model(TransmissionRequest)["properties"]
+_OPTIONS: Final = _MODEL["options"]["properties"] | {
+    "start_time": nullable(moment()) | {"description": "At most 3 days ahead; without it, now"}
+}
 _BODY: Final = of_model(
     TransmissionRequest,
+    content=_MODEL["content"] | {"description": _CONTENT},
+    options=_MODEL["options"] | {"properties": _OPTIONS},
+    metadata=mapping()
+    | {"description": f"At most {METADATA_BYTES} bytes; recipients' own data wins over it"},
     recipients=either(RECIPIENTS, obj("list_id", list_id=text(about="A stored list"))),
     campaign_id=text(most=CAMPAIGN_BYTES),
     description=text(most=DESCRIPTION_BYTES),
@@ -70,7 +89,12 @@ _OF_CAMPAIGN: Final = query("campaign_id", text(), "Those of this campaign")
 
 OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(
-        results(record(id=text(), **SAVED), **WITH_ERRORS),
+        with_header(
+            results(record(id=text(), **SAVED), **WITH_ERRORS),
+            "X-Idempotent-Replayed",
+            one_of(["true"]),
+            "There where the request was answered before, and is only answered again",
+        ),
         takes=(ERRORS_SHOWN, _IDEMPOTENCY_KEY),
         body=_BODY,
         refusals=(404, 409, 420),

@@ -58,7 +58,7 @@ def _policy(base: float, expiry: float, attempts: int) -> RetryPolicy:
 
 def _factor(base: float, expiry: float, attempts: int) -> float:
     """Return the growth by which the delays between all attempts add up to ``expiry``."""
-    low, high = 1.0, max(2.0, expiry / base)
+    low, high = 1.0, max(2.0, expiry / max(base, 1.0))
     for _ in range(60):
         middle = (low + high) / 2
         if sum(base * middle**n for n in range(attempts - 1)) < expiry:

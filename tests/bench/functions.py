@@ -1,20 +1,24 @@
 """What each function needs: the peak memory and the time of its largest work, from the archive.
 
-Two requests, each as large as API Gateway passes on, go the whole way: one with 10,000 recipients
-and one with an attachment of 3 MB. Each function works on its share of them in a fresh process, as
-a cold Lambda would. Memory is the process's peak; the bar is four fifths of what
-``infrastructure/functions.py`` gives the function.
+Three requests, each as large as API Gateway passes on, go the whole way: one with 10,000
+recipients, one with an attachment of 3 MB, and a batch of 100,000 events from outside; besides, the
+largest message that the relay takes. A webhook gets all that is recorded. Each function works on
+its share in a fresh process, as a cold Lambda would. Memory is the process's peak; the bar is four
+fifths of what ``infrastructure/functions.py`` gives the function. Schedules are called once, with
+what the requests left.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -22,17 +26,30 @@ from typing import Any
 from aiosmtpd.controller import Controller
 
 from chalicelib.api_keys import model as keys
+from chalicelib.core import aws
+from chalicelib.core.settings import settings
+from chalicelib.transmissions.accept_smtp import SmtpMessage, accept_message
 from infrastructure.bootstrap import first_start
-from infrastructure.functions import functions
+from infrastructure.functions import Kind, functions
 from infrastructure.package import build, host_architecture
 from tests.bench.local_cloud import local_cloud
 from tests.bench.start import linked_runtime
+from tests.http_target import serving
 from tests.unit.infrastructure.clouds import free_port
 
 SHARE = 0.8
-QUEUES = ("generation", "delivery", "events")
-BATCHES = {"generation": 1, "delivery": 1, "events": 10}
+# Function → the messages to a call of it, in the order in which a message meets them
+BATCHES = {
+    "ingest": 1,
+    "generation": 1,
+    "delivery": 1,
+    "events": 10,
+    "webhook_events": 100,
+    "webhook_batches": 10,
+}
 CALLS = 20
+INGESTED = 100_000
+LARGEST = settings().max_message_bytes
 
 Json = dict[str, Any]
 
@@ -42,22 +59,32 @@ sys.path[:0] = sys.argv[1:3]
 import app
 from chalicelib.core import aws
 from chalicelib.core.settings import settings
-name, longest = sys.argv[3], 0.0
+name, argument, most, longest, calls = sys.argv[3], sys.argv[4], int(sys.argv[5]), 0.0, 0
 if name == "api_handler":
-    event = json.load(open(sys.argv[4]))
+    event = json.load(open(argument))
     began = time.perf_counter()
     answer = app.app(event, None)
-    longest = time.perf_counter() - began
+    longest, calls = time.perf_counter() - began, 1
     assert answer["statusCode"] == 200, answer["body"][:500]
+elif name in app.SCHEDULES:
+    event = dict.fromkeys(("id", "account", "region", "detail-type", "source", "time"), "")
+    began = time.perf_counter()
+    app.SCHEDULES[name](event | {"version": "0", "detail": {}, "resources": []}, None)
+    longest, calls = time.perf_counter() - began, 1
 else:
-    sqs, queue = aws.sqs(), settings().queue(name)
+    sqs, queue = aws.sqs(), settings().queue(name.replace("_", "-"))
     url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
-    quiet = calls = 0
-    while quiet < 2 and calls < int(sys.argv[5]):
-        found = sqs.receive_message(
-            QueueUrl=url, MaxNumberOfMessages=int(sys.argv[4]), VisibilityTimeout=600,
-            WaitTimeSeconds=1, AttributeNames=["All"],
-        ).get("Messages", [])
+    quiet = 0
+    while quiet < 2 and calls < most:
+        found = []
+        while len(found) < int(argument):
+            some = sqs.receive_message(
+                QueueUrl=url, MaxNumberOfMessages=min(10, int(argument)), VisibilityTimeout=600,
+                WaitTimeSeconds=0 if found else 1, AttributeNames=["All"],
+            ).get("Messages", [])
+            found += some
+            if not some:
+                break
         quiet = 0 if found else quiet + 1
         if not found:
             continue
@@ -75,7 +102,7 @@ else:
         for each in found:
             sqs.delete_message(QueueUrl=url, ReceiptHandle=each["ReceiptHandle"])
 (line,) = [each for each in open("/proc/self/status") if each.startswith("VmHWM:")]
-print(json.dumps({"peak": int(line.split()[1]) / 1024, "longest": longest}))
+print(json.dumps({"peak": int(line.split()[1]) / 1024, "longest": longest, "calls": calls}))
 """
 
 
@@ -89,31 +116,74 @@ class Taking:
 
 def main() -> None:
     """Run the loads and print."""
-    sizes = {function.name: function.size for function in functions()}
     sink = Controller(Taking(), hostname="127.0.0.1", port=free_port(), data_size_limit=1 << 26)
     sink.start()
-    with tempfile.TemporaryDirectory() as directory, local_cloud():
+    with tempfile.TemporaryDirectory() as directory, local_cloud(), serving() as target:
         root = Path(directory)
-        os.environ |= {"SMARTHOST": f"127.0.0.1:{sink.port}", "SMARTHOST_TLS": "off"}
+        os.environ |= {
+            "SMARTHOST": f"127.0.0.1:{sink.port}",
+            "SMARTHOST_TLS": "off",
+            "WEBHOOK_START": "0",
+            "WEBHOOK_ANY_PORT": "true",
+            "ALLOW_PRIVATE_ADDRESSES": "true",
+        }
+        settings.cache_clear()
         key = keys.draw_key()
         first_start(key)
         package = build(root / "out", architecture=host_architecture(), installed=True)
         with zipfile.ZipFile(package.archive) as files:
             files.extractall(root / "code")
         linked_runtime(root)
-        for title, body in (("10,000 recipients", _many()), ("3 MB attached", _large())):
-            print(f"{title} ({len(body) / 1e6:.1f} MB)")
-            (root / "event.json").write_text(json.dumps(_event(key, body)))
-            runs = [("api_handler", str(root / "event.json"))]
-            for name, argument in runs + [(queue, str(BATCHES[queue])) for queue in QUEUES]:
-                found = _run(root, name, argument)
-                size = sizes[name]
-                fits = found["peak"] <= size.memory * SHARE
-                print(
-                    f"  {name:12s} {found['peak']:5.0f} of {size.memory} MB, longest call "
-                    f"{found['longest']:6.2f} of {size.timeout} s: {'ok' if fits else 'OVER'}"
-                )
+        _call_api(root, _event(key, "/api/v1/webhooks", _webhook(target.url)))
+        for title, path, body in (
+            ("10,000 recipients", "/api/v1/transmissions", _many()),
+            ("3 MB attached", "/api/v1/transmissions", _large()),
+            (f"{INGESTED:,} events from outside", "/api/v1/ingest/events", _ingested()),
+        ):
+            print(f"{title} ({len(body) / 1e6:.1f} MB)", flush=True)
+            _print("api_handler", _call_api(root, _event(key, path, body)))
+            _work_off(root)
+        print("a message of 20 MB over the relay")
+        _relay_largest()
+        _work_off(root)
+        print("schedules")
+        for name in (each.name for each in functions() if each.kind is Kind.SCHEDULE):
+            _print(name, _run(root, name, ""))
     sink.stop()
+
+
+def _work_off(root: Path) -> None:
+    """Have each function work on what waits for it, and empty the queues."""
+    for name, batch in BATCHES.items():
+        _print(name, _run(root, name, str(batch)))
+    for name in BATCHES:
+        url = aws.sqs().get_queue_url(QueueName=settings().queue(name.replace("_", "-")))
+        aws.sqs().purge_queue(QueueUrl=url["QueueUrl"])
+
+
+def _relay_largest() -> None:
+    """Take a message as the relay does, to twenty recipients."""
+    head = b"From: a@example.test\r\nTo: b@inbox.test\r\nSubject: Large\r\n\r\n"
+    lines = base64.encodebytes(random.Random(1).randbytes(LARGEST)).replace(b"\n", b"\r\n")
+    data = head + lines[: LARGEST - 100_000]
+    people = tuple(f"person{i}@inbox.test" for i in range(20))
+    accept_message(1, None, SmtpMessage("a@example.test", people, data, "192.0.2.1"))
+
+
+def _call_api(root: Path, event: Json) -> Json:
+    (root / "event.json").write_text(json.dumps(event))
+    return _run(root, "api_handler", str(root / "event.json"))
+
+
+def _print(name: str, found: Json) -> None:
+    if not found["calls"]:
+        return
+    size = {function.name: function.size for function in functions()}[name]
+    fits = found["peak"] <= size.memory * SHARE and found["longest"] <= size.timeout
+    print(
+        f"  {name:19s} {found['peak']:5.0f} of {size.memory} MB, longest of {found['calls']:2d} "
+        f"calls {found['longest']:6.2f} of {size.timeout} s: {'ok' if fits else 'OVER'}"
+    )
 
 
 def _run(root: Path, name: str, argument: str) -> Json:
@@ -147,9 +217,34 @@ def _body(people: list[Json], content: Json) -> bytes:
     return json.dumps({"recipients": people, "content": whole}).encode()
 
 
-def _event(key: str, body: bytes) -> Json:
+def _ingested() -> bytes:
+    """Return a batch of events, one in a hundred of which cannot be taken."""
+    moment = str(int(time.time()) - 60)
+    lines = [
+        json.dumps(
+            {
+                "type": "delivery",
+                "timestamp": moment if i % 100 else "never",
+                "event_id": f"theirs-{i}",
+                "rcpt_to": f"person{i}@inbox.test",
+                "message_id": f"message-{i}",
+                "subject": f"Hello {i}",
+                "campaign_id": "elsewhere",
+            }
+        )
+        for i in range(INGESTED)
+    ]
+    return gzip.compress("\n".join(lines).encode())
+
+
+def _webhook(url: str) -> bytes:
+    about = {"name": "All", "target": url, "events": ["injection", "delivery"]}
+    return json.dumps(about).encode()
+
+
+def _event(key: str, path: str, body: bytes) -> Json:
     return {
-        "path": "/api/v1/transmissions",
+        "path": path,
         "headers": {"Authorization": key, "Content-Type": "application/json"},
         "requestContext": {
             "resourcePath": "/{proxy+}",

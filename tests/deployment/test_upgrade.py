@@ -61,3 +61,21 @@ def test_a_table_gains_or_loses_one_index_at_a_time(logical_id: str) -> None:
     """DynamoDB refuses to make or remove two in one update."""
     changed = indexes(earlier[logical_id]).keys() ^ indexes(now[logical_id]).keys()
     assert len(changed) <= 1
+
+
+def test_the_keys_that_seal_and_sign_stay_what_they_are() -> None:
+    """Under another name they would be made anew, and what was sealed or signed be lost.
+
+    CloudFormation also draws another secret when it is told to draw it in another way.
+    """
+    resources = read(HERE / "deployment.yaml")["Resources"]
+    kinds = {name: resources[name]["Type"] for name in ("SealingKey", "SecretKey")}
+    assert kinds == {"SealingKey": "AWS::KMS::Key", "SecretKey": "AWS::SecretsManager::Secret"}
+    assert {resources[name]["UpdateReplacePolicy"] for name in kinds} == {"Retain"}
+    secret = resources["SecretKey"]["Properties"]
+    assert set(secret) == {"Description", "GenerateSecretString"}
+    assert secret["GenerateSecretString"] == {
+        "PasswordLength": 43,
+        "ExcludeCharacters": "!\"#$%&'()*,-.:;<=>?@[\\]^_`{|}~",
+        "RequireEachIncludedType": False,
+    }

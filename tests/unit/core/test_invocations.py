@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.core import aws, invocations
 from chalicelib.core.settings import settings
-from tests.fake_cloud import aws_requests
+from tests.fake_cloud import aws_requests, declared
 
 QUEUE = "arn:aws:sqs:us-east-1:123456789012:"
 
@@ -43,9 +43,22 @@ def test_nothing_is_asked_of_the_cloud_when_nothing_failed(cloud: None) -> None:
     assert made == []
 
 
-@pytest.mark.parametrize(("tries", "delay"), [(1, 30), (2, 120), (3, 480), (4, 1920), (99, 43_200)])
+@pytest.mark.parametrize(("tries", "delay"), [(1, 30), (2, 120), (3, 480), (4, 1920)])
 def test_the_delay_grows_with_each_failure(tries: int, delay: int) -> None:
     assert invocations.redelivery_delay(record("a", tries=tries)) == delay
+
+
+def test_no_delay_is_longer_than_sqs_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDELIVERY_BASE", "20000")
+    settings.cache_clear()
+    assert invocations.redelivery_delay(record("a", tries=4)) == 43_200
+    settings.cache_clear()
+
+
+def test_a_message_that_failed_for_the_last_time_goes_to_the_dead_letters_at_once() -> None:
+    queues = [each for each in declared("AWS::SQS::Queue") if "RedrivePolicy" in each]
+    assert {each["RedrivePolicy"]["maxReceiveCount"] for each in queues} == {invocations.TRIES}
+    assert invocations.redelivery_delay(record("a", tries=invocations.TRIES)) == 0
 
 
 def test_a_message_that_failed_is_shown_again_before_its_time_out(

@@ -92,6 +92,22 @@ def test_an_exception_is_told_with_its_trace(written: io.StringIO) -> None:
     assert "KeyError: 'k'" in line["exception"]
 
 
+@pytest.mark.parametrize(
+    "address", ["ann@inbox.test", "Ann.O'Hara+tag@inbox.test", "用户@例子.test", "x" * 64 + "@a.b"]
+)
+def test_an_address_that_an_exception_quotes_is_left_out(
+    written: io.StringIO, address: str
+) -> None:
+    try:
+        raise ValueError(f"cannot send to <{address}>, {address!r} or {{'rcpt_to': '{address}'}}")
+    except ValueError as error:
+        log.exception("failed: %s", error)
+    (line,) = lines(written)
+    assert address.rpartition("@")[2] not in json.dumps(line, ensure_ascii=False)
+    assert line["message"].startswith("failed: cannot send to <(address)>, ")
+    assert "ValueError: cannot send to" in line["exception"]
+
+
 def test_counts_are_metrics_in_the_embedded_format(written: io.StringIO) -> None:
     logs.measured(log, "answered", {"Requests": 1, "RequestTime": 2.5}, dimensions={"Queue": "q"})
     (line,) = lines(written)

@@ -55,6 +55,12 @@ def test_imports_inside_functions_and_relative_ones_count(code: Path) -> None:
     assert access_of(schedule()).tables == {"config"}
 
 
+def test_a_function_that_is_passed_on_is_used(code: Path) -> None:
+    write(code, "app", "def tidy(event):\n    from chalicelib.things import x\n")
+    write(code, "chalicelib.things", "def go():\n    return map(blobs.get, [])\n")
+    assert access_of(schedule()).actions == {"s3:GetObject"}
+
+
 def test_the_core_offers_access_and_does_not_use_it(code: Path) -> None:
     write(code, "app", "def tidy(event):\n    from chalicelib.core import offer\n")
     write(code, "chalicelib.core.offer", 'queues.send("events", [])\nsealing.seal(b"", "")\n')
@@ -63,7 +69,18 @@ def test_the_core_offers_access_and_does_not_use_it(code: Path) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["Table(name)", "queues.send(choose(), [])", 'boto3.client("ec2")', "boto3.client(name)"],
+    [
+        "Table(name)",
+        "queues.send(choose(), [])",
+        'boto3.client("ec2")',
+        "boto3.client(name)",
+        "from chalicelib.core.queues import send",
+        "from chalicelib.core.blobs import get",
+        "from chalicelib.core import blobs as objects",
+        "from chalicelib.core.dynamo import Table as Store",
+        "from chalicelib.core import aws",
+        "partial(queues.send, 'events')",
+    ],
 )
 def test_access_that_cannot_be_read_is_told(code: Path, line: str) -> None:
     write(code, "app", "def tidy(event):\n    from chalicelib.things import x\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core.settings import Settings
-from infrastructure.functions import functions
+from infrastructure.functions import Kind, functions
 from infrastructure.merge_template import merge_template
 
 ROOT = Path(__file__).parents[3]
@@ -36,6 +36,29 @@ def test_variables_that_a_page_names_exist(page: Path) -> None:
     }
     ours = {word for word in named if not word.startswith("AWS_")}
     assert ours - known - FOREIGN == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_defaults_that_a_page_gives_are_those_of_the_settings(page: Path) -> None:
+    """They stand in parentheses behind the setting's name: `DELIVERY_CONNECTIONS` (16)."""
+    defaults = {setting.name.upper(): setting.default for setting in fields(Settings)}
+    for name, shown in re.findall(r"`([A-Z_]+)`\s\((\d+)\)", page.read_text()):
+        assert defaults[name] == int(shown), name
+
+
+def test_the_costs_of_a_stage_that_does_nothing_add_up() -> None:
+    found = functions()
+    resources = MERGED["Resources"].values()
+    queues = [each for each in found if each.kind is Kind.QUEUE]
+    alarms = [each for each in resources if each.get("Type") == "AWS::CloudWatch::Alarm"]
+    calls = sum(30 * 86_400 / each.every for each in found if each.kind is Kind.SCHEDULE)
+    text = (ROOT / "docs" / "costs.md").read_text().partition("## A stage that does nothing")[2]
+    *rows, total = [float(row) for row in re.findall(r"\| \**(\d+\.\d\d)\** \|$", text, re.M)]
+    # Dollars: an alarm, a metric of our own; calls in millions
+    assert f"{len(alarms) * 0.10:.2f}" in text
+    assert f"{(4 + 3 * len(queues)) * 0.30:.2f}" in text
+    assert f"{calls / 1e6:.1f} million calls" in text
+    assert sum(rows) == pytest.approx(total)
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)

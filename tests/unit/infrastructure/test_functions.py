@@ -25,6 +25,11 @@ def test_each_names_what_lambda_calls() -> None:
     assert FUNCTIONS["start_transmissions"].event_id == "StartTransmissionsEvent"
 
 
+def test_it_is_known_how_often_a_schedule_is_called() -> None:
+    assert FUNCTIONS["start_transmissions"].every == 60
+    assert FUNCTIONS["clean_up"].every == 3600
+
+
 def test_what_delivers_has_the_longest_time_that_lambda_gives() -> None:
     assert FUNCTIONS["generation"].size.timeout == FUNCTIONS["delivery"].size.timeout == 900
 

@@ -115,6 +115,14 @@ def test_every_dead_letter_queue_and_every_schedule_has_an_alarm() -> None:
     assert {function.logical_id for function in of_kind(Kind.SCHEDULE)} <= watched
 
 
+def test_the_alarm_of_a_schedule_looks_at_several_of_its_calls() -> None:
+    """Else the one that is called once an hour could never fail often enough."""
+    for function in of_kind(Kind.SCHEDULE):
+        alarm = RESOURCES[f"{function.logical_id}Alarm"]["Properties"]
+        calls = alarm["Period"] * alarm["EvaluationPeriods"] / function.every
+        assert 1 < alarm["Threshold"] <= calls <= 10, function.name
+
+
 def test_a_schedule_is_not_called_again_for_a_minute_that_is_over() -> None:
     for function in of_kind(Kind.SCHEDULE):
         properties = RESOURCES[function.logical_id]["Properties"]

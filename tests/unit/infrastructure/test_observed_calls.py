@@ -1,0 +1,408 @@
+"""No function asks anything of AWS that its policy does not allow.
+
+Policies are read from the code. Here the code runs: every route of the API, every queue's function,
+every schedule and the relay do their work, with payloads that go through the bucket and keys that
+KMS holds, and what they ask is compared with their policies. The comparison is worth what the code
+here does: a table that a function may use must have been used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+from moto import mock_aws
+
+import app
+from chalicelib.core import aws, clock
+from chalicelib.core.http import App
+from chalicelib.core.settings import settings
+from chalicelib.delivery import attempts, route
+from chalicelib.sending_domains import recheck
+from chalicelib.sending_domains.dkim_keys import txt_record
+from infrastructure.functions import Kind, functions
+from infrastructure.local.worker import scheduled_event, sqs_event
+from infrastructure.merge_template import HERE, read
+from infrastructure.permissions import relay_statements, statements
+from relay.behind import ApiKeyAuthenticator, TransmissionAcceptor
+from relay.ports import Envelope
+from relay.reports import ReportAcceptor
+from tests.conftest import forget_everything
+from tests.fake_cloud import create_resources
+from tests.http_target import Post, Reply, Target, serving
+from tests.unit import test_isolation as isolation
+from tests.unit import test_schedules as schedules
+from tests.unit.calling import Client
+from tests.unit.core.gateway_events import event
+from tests.unit.delivery.examples import DEFERRED, REFUSED
+from tests.unit.delivery.mail_host import MailHost
+from tests.unit.generation.examples import key_pair
+from tests.unit.inbound.samples import dsn, group
+from tests.unit.infrastructure.observing import (
+    Observer,
+    Permission,
+    allowed,
+    covers,
+    forget_processes_memory,
+)
+from tests.unit.ingest.examples import given, packed
+from tests.unit.people import make_account, make_key
+from tests.unit.seeding.examples import Time
+from tests.unit.zones import Zone, served_zone
+
+RESOURCES: dict[str, Any] = read(HERE / "template.yaml")["Resources"]
+FUNCTIONS = {function.name: function for function in functions()}
+OF_QUEUE = {each.queue: each for each in FUNCTIONS.values() if each.kind is Kind.QUEUE}
+SCHEDULES = sorted(name for name, each in FUNCTIONS.items() if each.kind is Kind.SCHEDULE)
+API, RELAY = "api_handler", "relay"
+POLICIES = {name: statements(each, RESOURCES) for name, each in FUNCTIONS.items()}
+POLICIES[RELAY] = relay_statements(RESOURCES)
+
+# Tables that a function may use for what other parts of its modules do
+NOT_USED = {
+    "clean_up": {"messages"},
+    "decide_ab_tests": {"messages"},
+    "start_transmissions": {"messages", "transmissions"},
+    "webhook_events": {"config"},
+}
+
+DOMAIN = "observed.test"
+HOUR = 3_600_000
+# So that whatever may go through the bucket does, and nobody waits
+SETTINGS = {
+    "QUEUE_INLINE_BYTES": "1",
+    "ITEM_INLINE_BYTES": "1",
+    "REDELIVERY_BASE": "0",
+    "RETRY_BASE": "0",
+    "RATE_LIMIT_PER_SECOND": "0",
+    "ALLOW_PRIVATE_ADDRESSES": "true",
+    "WEBHOOK_ANY_PORT": "true",
+    "WEBHOOK_START": "0",
+}
+
+
+class Service:
+    """The functions of this process, each called as AWS calls it, under observation."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.observer = Observer()
+        self.observer.watch(patch)
+        self.host = MailHost().install(patch)
+        self._patch = patch
+        answer = App.__call__
+
+        def answered(this: App, event: Any, context: Any) -> Any:
+            with self.observer.working_as(API):
+                return answer(this, event, context)
+
+        patch.setattr(App, "__call__", answered)
+
+    def work_off(self) -> None:
+        """Hand the queues' messages to their functions until none is left."""
+        while any(self._consume(queue) for queue in app.QUEUE_HANDLERS):
+            pass
+
+    def call(self, schedule: str) -> None:
+        """Call a schedule's function."""
+        with self.observer.working_as(schedule):
+            app.SCHEDULES[schedule](scheduled_event(schedule), None)
+
+    def fail_once(self, queue: str) -> None:
+        """Let the function of a queue fail at a message."""
+        url = self._url(queue)
+        aws.sqs().send_message(QueueUrl=url, MessageBody="not a message of ours")
+        (message,) = self._received(queue)
+        assert self._handled(queue, [message])["batchItemFailures"]
+        self._delete(queue, self._received(queue))
+
+    def use_ses(self) -> None:
+        """Let mail leave by SES from now on."""
+        boto3.client("sesv2").create_email_identity(EmailIdentity=DOMAIN)
+        self._patch.setenv("TRANSPORT", "ses")
+        self._patch.setattr(attempts, "transport", route.transport)
+
+    def _consume(self, queue: str) -> bool:
+        messages = self._received(queue)
+        if messages:
+            assert self._handled(queue, messages) == {"batchItemFailures": []}
+            self._delete(queue, messages)
+        return bool(messages)
+
+    def _handled(self, queue: str, messages: list[Any]) -> Any:
+        with self.observer.working_as(OF_QUEUE[queue].name):
+            return app.QUEUE_HANDLERS[queue](sqs_event(queue, messages), None)
+
+    def _received(self, queue: str) -> list[Any]:
+        found: Any = aws.sqs().receive_message(
+            QueueUrl=self._url(queue), MaxNumberOfMessages=10, AttributeNames=["All"]
+        )
+        return list(found.get("Messages", []))
+
+    def _delete(self, queue: str, messages: list[Any]) -> None:
+        for message in messages:
+            handle = message["ReceiptHandle"]
+            aws.sqs().delete_message(QueueUrl=self._url(queue), ReceiptHandle=handle)
+
+    def _url(self, queue: str) -> str:
+        return aws.sqs().get_queue_url(QueueName=settings().queue(queue))["QueueUrl"]
+
+
+def everything_the_api_does(service: Service, patch: pytest.MonkeyPatch) -> None:
+    """Call every route for the things of two accounts and of their subaccounts."""
+    world = isolation.build()
+    in_order = sorted(isolation.ROUTES, key=lambda each: isolation._LAST[each.method])
+    for each in in_order:
+        if not each.path.endswith("/verify"):
+            for owner in world.owners[:2]:
+                isolation.call(owner.client, each, isolation.case_of(each), owner)
+    for each in isolation.PUBLIC_ROUTES:
+        isolation.raw_call(each.method, re.sub(r"\{\w+\}", "guess", each.path))
+
+
+def the_way_of_messages(service: Service, patch: pytest.MonkeyPatch) -> None:
+    """Send by HTTP and by SMTP to who takes it, opens it, clicks, and to who does not."""
+    for zone in served_zone(patch):
+        make_account(options={"inline_seeds": True})
+        client = make_key()
+        with serving() as target:
+            target.answer = grant_tokens
+            make_webhooks(client, target)
+            make_domain(client, zone)
+            make_stored_things(client)
+            send_all_kinds(service, client)
+            service.work_off()
+            for name in ("start_transmissions", "fold_metrics"):
+                service.call(name)
+            service.work_off()
+            react(service)
+            hand_events_in(service, client)
+            service.work_off()
+            service.call("fold_metrics")
+            redeliver(client)
+            target.answer = lambda _: Reply(500)
+            send(client, "late@inbox.test", "later@inbox.test")
+            service.work_off()
+        for queue in app.QUEUE_HANDLERS:
+            service.fail_once(queue)
+        service.use_ses()
+        send(client, "one@inbox.test")
+        send(client, "two@inbox.test", "three@inbox.test")
+        service.work_off()
+
+
+def grant_tokens(post: Post) -> Reply:
+    """Answer as the target and as the one who gives tokens for it."""
+    if post.path == "/token":
+        return Reply(200, b'{"access_token": "t", "expires_in": 3600}')
+    return Reply()
+
+
+def done(answer: Any) -> Any:
+    assert answer.status in (200, 204), answer
+    return answer.body["results"] if answer.body else None
+
+
+def make_webhooks(client: Client, target: Target) -> None:
+    about = {"target": target.url, "events": ["injection", "delivery", "bounce", "open", "click"]}
+    basic = {"auth_type": "basic", "auth_credentials": {"username": "u", "password": "p"}}
+    token = {"url": target.url.replace("/hook", "/token"), "body": {"grant_type": "client"}}
+    oauth = {"auth_type": "oauth2", "auth_request_details": token}
+    for how in (basic, oauth):
+        done(client.post("/api/v1/webhooks", {"name": "Mine", **about, **how}))
+
+
+def make_domain(client: Client, zone: Zone) -> None:
+    made = done(client.post("/api/v1/sending-domains", {"domain": DOMAIN}))["dkim"]
+    record = f"v=DKIM1; k=rsa; p={made['public']}"
+    zone.set(f"{made['selector']}._domainkey.{DOMAIN}", ("TXT", record))
+    path = f"/api/v1/sending-domains/{DOMAIN}"
+    assert done(client.post(f"{path}/verify", {"dkim_verify": True}))["ownership_verified"]
+    done(client.put(path, {"dkim": {"headers": "from:to:subject:date"}}))
+
+
+def make_stored_things(client: Client) -> None:
+    content = {"from": f"me@{DOMAIN}", "subject": "Hello", "text": "{{ render_snippet('s') }}"}
+    done(client.post("/api/labs/snippets", {"id": "s", "content": {"text": "Hello"}}))
+    for name in ("a", "b"):
+        template = {"id": name, "content": content, "published": True}
+        done(client.post("/api/v1/templates", template))
+    people = [{"address": f"listed{number}@inbox.test"} for number in range(2)]
+    done(client.post("/api/v1/recipient-lists", {"id": "l", "recipients": people}))
+    test = {
+        "id": "ab",
+        "name": "Which?",
+        "metric": "count_unique_clicked",
+        "audience_selection": "percent",
+        "test_mode": "learning",
+        "total_sample_size": 100,
+        "default_template": {"template_id": "a", "percent": 40},
+        "variants": [{"template_id": "b", "percent": 60}],
+        "start_time": clock.iso_offset(clock.now() + 1),
+    }
+    done(client.post("/api/v1/ab-test", test))
+    done(client.post("/api/v1/inline-seeds/config", {"match": ["spring*"], "threshold": 1000}))
+    done(client.put("/api/v1/inline-seeds/options", {"enabled": True}))
+    suppressed = "/api/v1/suppression-list/unwilling@inbox.test"
+    done(client.put(suppressed, {"type": "non_transactional"}))
+
+
+def send(client: Client, *recipients: str, **more: Any) -> None:
+    content = {
+        "from": f"me@{DOMAIN}",
+        "subject": "Hello",
+        "html": '<a href="https://example.test/">Hello</a>',
+    }
+    body = {"recipients": [{"address": each} for each in recipients], "content": content} | more
+    done(client.post("/api/v1/transmissions", body))
+
+
+def send_all_kinds(service: Service, client: Client) -> None:
+    service.host.answers = {
+        "deferred@inbox.test": [DEFERRED],
+        "refused@inbox.test": [REFUSED],
+        "refused-alone@inbox.test": [REFUSED],
+    }
+    mixed = ("ann@inbox.test", "deferred@inbox.test", "refused@inbox.test", "unwilling@inbox.test")
+    send(client, *mixed, campaign_id="spring", metadata={"order": 7})
+    send(client, "alone@inbox.test")
+    send(client, "refused-alone@inbox.test")
+    send(client, *(f"bulk{number}@inbox.test" for number in range(120)), campaign_id="spring")
+    send(client, recipients={"list_id": "l"})
+    send(client, "t@inbox.test", "u@inbox.test", content={"template_id": "a"})
+    send(client, "v@inbox.test", content={"ab_test_id": "ab"})
+    send(client, "broken@inbox.test", content={"template_id": "a"}, metadata={"x": 1})
+    soon = clock.iso_offset(clock.now())
+    send(client, "x@inbox.test", "y@inbox.test", options={"start_time": soon})
+    once = Client(client.key, {"Idempotency-Key": "once"})
+    for _ in range(2):
+        send(once, "idempotent@inbox.test")
+    send_by_smtp(service, client)
+
+
+def send_by_smtp(service: Service, client: Client) -> None:
+    data = f"From: me@{DOMAIN}\r\nTo: smtp@inbox.test\r\nSubject: s\r\n\r\nHello\r\n".encode()
+    to = ("smtp@inbox.test", "smtp2@inbox.test")
+    envelope = Envelope(f"me@{DOMAIN}", to, data, "192.0.2.1", smtp_utf8=False)
+    with service.observer.working_as(RELAY):
+        identity = ApiKeyAuthenticator().authenticate(client.key, None, "192.0.2.1")
+        TransmissionAcceptor().accept(identity, envelope)
+
+
+def visit(method: str, path: str) -> int:
+    """Ask for a page without a key; return the status."""
+    return int(app.app(event(app.app, method, path), None)["statusCode"])
+
+
+def react(service: Service) -> None:
+    """Open, click, unsubscribe and bounce afterwards what has come."""
+    left = [each for each in service.host.messages if each.recipient == "ann@inbox.test"]
+    text = left[0].data.decode().replace("=\r\n", "").replace("=3D", "=")
+    paths = set(re.findall(r"http://localhost:8080(/[tf]/[\w./~-]+)", text))
+    assert paths
+    for path in paths:
+        assert visit("GET", path) in (200, 302)
+        if path.startswith("/t/u/"):
+            assert visit("POST", path) == 200
+    reports = ReportAcceptor()
+    data = dsn(group()).replace("\n", "\r\n").encode()
+    envelope = Envelope("", (left[0].sender,), data, "192.0.2.1", smtp_utf8=False)
+    with service.observer.working_as(RELAY):
+        assert reports.wanted(left[0].sender)
+        reports.accept(envelope)
+
+
+def hand_events_in(service: Service, client: Client) -> None:
+    """Have two good events and a bad one recorded, and look at the file of the bad one."""
+    seconds = int(clock.now()) - 60
+    data = packed(given(0, timestamp=str(seconds)), given(1, timestamp=str(seconds)), "{}")
+    sent = {"Authorization": client.key, "Content-Encoding": "gzip"}
+    posted = event(app.app, "POST", "/api/v1/ingest/events", headers=sent, body=data)
+    assert app.app(posted, None)["statusCode"] == 200
+    service.work_off()
+    told = done(client.get("/api/v1/events/ingest"))
+    files = [each["href"] for each in told if each.get("href")]
+    assert files
+    for address in files:
+        assert visit("GET", urlsplit(address).path) == 200
+
+
+def redeliver(client: Client) -> None:
+    """Have a batch that was posted posted again."""
+    for webhook in done(client.get("/api/v1/webhooks")):
+        path = f"/api/v1/webhooks/{webhook['id']}"
+        posted = done(client.get(f"{path}/batch-status"))
+        done(client.post(f"{path}/batches/{posted[0]['batch_id']}/redeliver", {}))
+
+
+def work_on_the_clock(service: Service, patch: pytest.MonkeyPatch) -> None:
+    """Give each schedule something to do."""
+    patch.setattr(recheck, "_AT_ONCE", 1)
+    for zone in served_zone(patch):
+        record = ("TXT", txt_record(key_pair().public_b64))
+        zone.set("s1._domainkey.kept1.test", record)
+        time = Time(schedules.NOON)
+        with clock.use(time):
+            make_account()
+            for name in SCHEDULES:
+                if name != "clean_up":  # of files, where there are any
+                    schedules.WORK[name].arrange(1, time.now_ms)
+            time.now_ms += HOUR
+            for name in SCHEDULES:
+                service.call(name)
+
+
+@pytest.fixture(scope="module")
+def observed() -> Iterator[dict[str, set[Permission]]]:
+    """What was asked by each function and by the relay."""
+    found: dict[str, set[Permission]] = {}
+    for scene in (everything_the_api_does, the_way_of_messages, work_on_the_clock):
+        with pytest.MonkeyPatch.context() as patch, mock_aws():
+            for name, value in SETTINGS.items():
+                patch.setenv(name, value)
+            patch.setenv("KMS_KEY_ID", aws.kms().create_key()["KeyMetadata"]["KeyId"])
+            service = Service(patch)
+            forget_everything()
+            create_resources()
+            scene(service, patch)
+            for name, seen in service.observer.seen.items():
+                found.setdefault(name, set()).update(seen)
+    yield found
+    forget_processes_memory()
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, RELAY])
+def test_what_is_asked_of_aws_is_allowed(name: str, observed: dict[str, set[Permission]]) -> None:
+    policy = allowed(POLICIES[name], RESOURCES)
+    asked = observed.get(name, set())
+    assert asked or name == "clean_up"
+    assert [each for each in sorted(asked) if not covers(policy, each)] == []
+
+
+def tables(permissions: set[Permission]) -> set[str]:
+    """Return the short names of the tables of permissions."""
+    prefix = f"table/{settings().table('')}"
+    names = (each.resource for each in permissions if each.resource.startswith(prefix))
+    return {name.removeprefix(prefix).partition("/")[0] for name in names}
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, RELAY])
+def test_the_tables_that_may_be_used_are_used(
+    name: str, observed: dict[str, set[Permission]]
+) -> None:
+    may_use = tables(allowed(POLICIES[name], RESOURCES))
+    assert may_use - tables(observed.get(name, set())) == NOT_USED.get(name, set())
+
+
+def test_what_is_not_allowed_is_found() -> None:
+    policy = allowed(POLICIES["delivery"], RESOURCES)
+    parcel = settings().queue("delivery")
+    assert covers(policy, Permission("sqs:SendMessage", f"queue/{parcel}"))
+    assert not covers(policy, Permission("sqs:SendMessage", f"queue/{parcel}-dead"))
+    assert covers(policy, Permission("dynamodb:Query", f"table/{settings().table('messages')}"))
+    assert not covers(policy, Permission("dynamodb:Scan", f"table/{settings().table('messages')}"))
+    assert not covers(policy, Permission("dynamodb:Query", f"table/{settings().table('metrics')}"))
+    assert not covers(policy, Permission("kms:Decrypt", "key/SealingKey"))
