@@ -282,7 +282,9 @@ class Settings:
 
     # Webhooks
     vendor_alias: bool = _setting(
-        False, "Whether webhooks spell payload keys, headers and links as the vendor does"
+        False,
+        "Whether webhooks spell payload keys, headers and links as the vendor does, and answers "
+        "without a body are `{}`, as its client libraries expect",
     )
     webhook_any_port: bool = _setting(
         False, "Whether targets may have ports other than 80 and 443", local=True

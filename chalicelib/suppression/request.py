@@ -25,8 +25,7 @@ def read_bulk(body: Any) -> list[Entry]:
     faults: list[tuple[str, str]] = []
     for place, each in enumerate(given):
         try:
-            recipient = each.get("recipient") if isinstance(each, dict) else None
-            entries += _entries(recipient, each)
+            entries += _entries(_recipient(each), each)
         except ValueError as fault:
             faults.append((_name(each, place), str(fault)))
     if faults:
@@ -94,7 +93,12 @@ def _text(body: dict[str, Any], name: str) -> str | None:
     return value
 
 
+def _recipient(each: Any) -> Any:
+    """Return whom an element of a bulk load names; ``email`` is its name in older clients."""
+    return each.get("recipient", each.get("email")) if isinstance(each, dict) else None
+
+
 def _name(each: Any, place: int) -> str:
-    recipient = each.get("recipient") if isinstance(each, dict) else each
+    recipient = _recipient(each) if isinstance(each, dict) else each
     text = recipient if isinstance(recipient, str) else json.dumps(recipient)
     return text[:_LONGEST_NAME] if recipient else f"#{place + 1}"

@@ -38,7 +38,7 @@ def show(record: Record) -> Json:
         "return_path": sent.return_path,
         "substitution_data": sent.substitution_data,
         "metadata": sent.metadata,
-        "options": sent.options,
+        "options": sent.options | _schedule(sent.start_ms),
     }
 
 
@@ -65,6 +65,10 @@ def _state(stored: str, chunks: int, generated: int) -> str:
     if generated >= chunks:
         return SUCCESS
     return GENERATING if generated or stored == GENERATING else SUBMITTED
+
+
+def _schedule(start_ms: int) -> Json:
+    return {"start_time": _time(start_ms)} if start_ms else {}
 
 
 def _time(moment_ms: int) -> str | None:

@@ -8,6 +8,7 @@ from pydantic import FailFast, Field
 
 from chalicelib.core.errors import ApiError, missing_field
 from chalicelib.core.fields import Body
+from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.limits import check_length, too_large_data
 from chalicelib.templates import content as parts
 from chalicelib.templates.content import FromAddress
@@ -100,6 +101,7 @@ def read_request(data: Any) -> TransmissionRequest:
     if request.override.list_id:
         check_list_id(request.override.list_id)
     _check_content(request.content)
+    _check_sizes(request)
     if request.options.perform_substitutions is False and not request.content.is_inline:
         raise _illegal("options.perform_substitutions may be false only with inline content")
     return request
@@ -113,6 +115,14 @@ def _check_content(content: Content) -> None:
     for name in content.headers or {}:
         parts.check_header_name(name)
     check_files(content.attachments, content.inline_images)
+
+
+def _check_sizes(request: TransmissionRequest) -> None:
+    """Refuse what could only fail later, for each recipient: texts beyond the template language."""
+    whole = settings().max_message_bytes
+    text = whole if request.options.perform_substitutions is False else parts.CONTENT_BYTES
+    for name, most in {**dict.fromkeys(_INLINE_TEXTS, text), "email_rfc822": whole}.items():
+        check_length(f"content.{name}", getattr(request.content, name), most)
 
 
 def _check_forms(content: Content) -> None:

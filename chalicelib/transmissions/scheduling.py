@@ -85,5 +85,5 @@ def _forget(record: Record) -> None:
 
 
 def _illegal_state(state: str) -> ApiError:
-    text = f"a transmission in state '{state}' is not cancelled"
+    text = f"a transmission in state '{state}' cannot be cancelled"
     return ApiError(409, "illegal state for delete", code="2006", description=text)

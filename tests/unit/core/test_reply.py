@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.core.reply import Reply, empty, ok, raw, redirect
+from chalicelib.core.settings import settings
 
 
 def _body(reply: Reply) -> Any:
@@ -33,6 +34,15 @@ def test_an_empty_reply_has_no_body(status: int, typed: bool) -> None:
     response = empty(status).to_gateway("r")
     assert (response["statusCode"], response["body"]) == (status, "")
     assert ("Content-Type" in response["headers"]) is typed
+
+
+def test_an_empty_reply_is_an_object_to_clients_of_the_vendor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("VENDOR_ALIAS", "true")
+    settings.cache_clear()
+    assert [empty().body, empty(204).body] == [b"{}", b""]
+    settings.cache_clear()
 
 
 def test_raw_bytes_are_carried_in_base64() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.core import clock
 from chalicelib.delivery import units
 from chalicelib.delivery.units import Unit
 from chalicelib.transmissions import progress, store
@@ -47,6 +48,12 @@ def test_all_that_is_known_of_a_transmission_is_shown() -> None:
         **fields,
         **data,
     }
+
+
+def test_a_scheduled_transmission_tells_when_it_starts() -> None:
+    shown = progress.show(record(start_ms=CREATED + 3_600_000))
+    moment = clock.iso_offset(CREATED / 1000 + 3600)
+    assert shown["options"] == {**OPTIONS, "start_time": moment}
 
 
 @pytest.mark.spec("3-t8")

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from chalicelib.core.errors import ServiceError
+from chalicelib.core.settings import settings
+from chalicelib.templates.content import CONTENT_BYTES
 from chalicelib.transmissions.request import StoredList, read_request
 from tests.unit.transmissions.examples import body, content
 
@@ -372,3 +374,20 @@ def test_other_headers_are_taken() -> None:
     request = read_request(content(headers=headers))
     assert request.content is not None
     assert request.content.headers == headers
+
+
+@pytest.mark.parametrize("name", ["subject", "text", "html", "amp_html"])
+def test_texts_that_the_template_language_does_not_take_are_refused_at_once(name: str) -> None:
+    longest = "x" * CONTENT_BYTES
+    assert read_request(content(**{name: longest}))
+    (error,) = refusal(content(**{name: longest + "x"}))
+    assert error["code"] == "1300"
+    assert f"'content.{name}' has length '{CONTENT_BYTES + 1}'" in error["description"]
+
+
+def test_content_that_is_sent_as_it_is_may_fill_a_message() -> None:
+    most = settings().max_message_bytes
+    plain = {"options": {"perform_substitutions": False}}
+    assert read_request(content(text="x" * most) | plain)
+    assert codes(content(text="x" * (most + 1)) | plain) == ["1300"]
+    assert codes(body(content={"email_rfc822": "x" * (most + 1)})) == ["1300"]
