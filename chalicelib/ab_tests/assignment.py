@@ -17,6 +17,13 @@ class Assignment:
     tried: bool
 
 
+def foresee(test: AbTest, recipient: str, at_ms: int) -> str:
+    """Return the template that ``recipient`` will probably get; it takes no place of a sample."""
+    if test.tries(at_ms):
+        return preferences(test, recipient)[0].template_id
+    return test.settled_template(at_ms)
+
+
 def assign(test: AbTest, message_id: str, recipient: str, at_ms: int) -> Assignment:
     """Return the template of a message to ``recipient`` that is generated at ``at_ms``.
 

@@ -35,7 +35,8 @@ _log = logging.getLogger(__name__)
 def decide_due(now_ms: int, emit: Emit) -> int:
     """Do what is due: end versions and tell of it by ``emit``; return how much was done.
 
-    An event may be told again after a crash, with the same id. What fails is logged and stays due.
+    An event may be told again after a crash, with the same id. What fails is logged and looked at
+    again later.
     """
     done = 0
     while notes := due.find(store.CONCERN, now_ms):
@@ -76,6 +77,7 @@ def _succeeds(note: Due, now_ms: int, emit: Emit) -> bool:
         _work(note, now_ms, emit)
     except Exception:
         _log.exception("A/B test %s was not looked at", note.key)
+        due.postpone(note, now_ms)
         return False
     return True
 

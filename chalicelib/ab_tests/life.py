@@ -100,7 +100,7 @@ def update(scope: Scope, test_id: str, body: AbTestBody, version: int | None) ->
             new = _scheduled(changed(_next_version(old, now), body), now)
             return new if store.supersede(old, new, sample.begin(new)) else None
         new = _scheduled(changed(old, body), now)
-        return new if store.update(old, new, sample.begin(new)) else None
+        return new if store.update(old, new, sample.begin(new, again=True)) else None
 
     return _repeated(scope, test_id, attempt)
 

@@ -11,6 +11,8 @@ from chalicelib.ab_tests.model import LONGEST_ID, LONGEST_NAME, AbTest, Share, i
 from chalicelib.core.errors import ApiError, ApiErrors, ServiceError
 from chalicelib.core.fields import Body
 
+# Of percentages: enough for thirds, and what no store could hold becomes 0
+_PLACES = 9
 _TIME = re.compile(r"2[01]\d\d-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)", re.ASCII)
 
 
@@ -23,7 +25,8 @@ class ShareBody(Body):
 
     def as_share(self) -> Share:
         """Return what is stored of it."""
-        return Share(self.template_id, self.sample_size, self.percent)
+        percent = None if self.percent is None else round(self.percent, _PLACES)
+        return Share(self.template_id, self.sample_size, percent)
 
 
 class AbTestBody(Body):
@@ -78,6 +81,8 @@ def changed(test: AbTest, body: AbTestBody) -> AbTest:
         given["default_template"] = body.default_template.as_share()
     if body.variants is not None:
         given["variants"] = tuple(variant.as_share() for variant in body.variants)
+    if body.confidence_level is not None:
+        given["confidence_level"] = round(body.confidence_level, _PLACES)
     given["start_ms"] = _milliseconds("start_time", body.start_time)
     given["end_ms"] = _milliseconds("end_time", body.end_time)
     return replace(test, **{name: value for name, value in given.items() if value is not None})

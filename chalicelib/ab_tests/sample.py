@@ -12,6 +12,8 @@ room, and the message's own item says what it took, on the condition that there 
 place is taken once, by one message, however often the message is generated; a crash leaves either
 both or nothing. Whoever takes the last place notes the time in the record in the same transaction:
 the end of a sample is not missed, and nobody has to watch for it.
+
+A message that is refused after all gives its place back, in one transaction as well.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import replace
 from chalicelib.ab_tests import store
 from chalicelib.ab_tests.model import SAMPLE_SIZE, SCHEDULED, AbTest, Share
 from chalicelib.core import clock, due, dynamo, uses
-from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Item, Table, Write
 from chalicelib.core.settings import settings
 
 _ATTEMPTS = 50
@@ -31,15 +33,19 @@ _config = Table("config")
 _messages = Table("messages")
 
 
-def begin(test: AbTest) -> list[Write]:
-    """Return what belongs into the transaction that schedules a version."""
+def begin(test: AbTest, *, again: bool = False) -> list[Write]:
+    """Return what belongs into the transaction that schedules a version.
+
+    It is scheduled ``again``, with changes, only while nobody has taken a place.
+    """
     if test.sample is None:
         return []
     pk, sk = _key(test)
     taken = {f"taken_{i}": 0 for i in range(len(test.shares))}
     expires = test.completes_ms // 1000 + settings().messages_retention
-    item = {"pk": pk, "sk": sk, "left": test.sample, "expires": expires} | taken
-    return [dynamo.put(_config, item)]
+    item = {"pk": pk, "sk": sk, "left": test.sample, "whole": test.sample, "expires": expires}
+    condition = "attribute_not_exists(#whole) OR #left = #whole" if again else ""
+    return [dynamo.put(_config, item | taken, condition=condition)]
 
 
 def take(test: AbTest, message_id: str, preferred: Sequence[Share]) -> Share | None:
@@ -64,6 +70,26 @@ def take(test: AbTest, message_id: str, preferred: Sequence[Share]) -> Share | N
     raise RuntimeError(f"the sample of A/B test {test.id} is asked for by too many at once")
 
 
+def give_back(test: AbTest, message_id: str) -> None:
+    """Undo :func:`take` for a message that is not sent; one that took no place changes nothing.
+
+    A sample that the message had used up goes on, unless the version has ended meanwhile.
+    """
+    if test.sample is None:
+        return
+    for _ in range(_ATTEMPTS):
+        mark = _messages.get(*_message_key(test, message_id))
+        left = _config.get(*_key(test))
+        if mark is None or left is None:
+            return
+        used_up = left["left"] < 1
+        if used_up and not _goes_on(test):
+            return
+        if _given_back(test, message_id, mark["template_id"], used_up=used_up):
+            return
+    raise RuntimeError(f"the sample of A/B test {test.id} is asked for by too many at once")
+
+
 def _taken(test: AbTest, message_id: str, share: Share, *, last: bool) -> bool:
     """Try to take a place; the last one is taken by those only who know that it is."""
     pk, sk = _message_key(test, message_id)
@@ -75,11 +101,7 @@ def _taken(test: AbTest, message_id: str, share: Share, *, last: bool) -> bool:
     ]
     if last:
         writes += _note_end(test)
-    try:
-        dynamo.transact(writes)
-    except TransactionFailed:
-        return False
-    return True
+    return dynamo.transacted(writes)
 
 
 def _countdown(test: AbTest, share: Share, *, last: bool) -> Write:
@@ -93,16 +115,35 @@ def _countdown(test: AbTest, share: Share, *, last: bool) -> Write:
     return dynamo.change(_config, *_key(test), change, values=values, condition=condition)
 
 
+def _given_back(test: AbTest, message_id: str, template_id: str, *, used_up: bool) -> bool:
+    ids = [share.template_id for share in test.shares]
+    condition = "#left < :one" if used_up else "#left >= :one"
+    change = f"ADD #left :one, #taken_{ids.index(template_id)} :minus"
+    values = {"one": 1, "minus": -1}
+    pk, sk = _message_key(test, message_id)
+    return dynamo.transacted(
+        [
+            dynamo.change(_config, *_key(test), change, values=values, condition=condition),
+            dynamo.remove(_messages, pk, sk, condition="attribute_exists(#pk)"),
+            *(_note_sampled(test, None) if used_up else []),
+        ]
+    )
+
+
 def _note_end(test: AbTest) -> list[Write]:
-    now = clock.now_ms()
-    ended = replace(test, sampled_ms=now)
-    ended = replace(ended, due_ms=ended.next_look_ms(now))
+    return _note_sampled(test, clock.now_ms())
+
+
+def _note_sampled(test: AbTest, sampled_ms: int | None) -> list[Write]:
+    """Return the actions that note when the sample was used up, or that it is not."""
+    ended = replace(test, sampled_ms=sampled_ms)
+    ended = replace(ended, due_ms=ended.next_look_ms(clock.now_ms()))
     note = dynamo.change(
         _config,
         *store.key(test),
-        "SET #sampled_ms = :now, #due_ms = :due, #stamp = :stamp",
+        "SET #sampled_ms = :sampled, #due_ms = :due, #stamp = :stamp",
         values={
-            "now": now,
+            "sampled": sampled_ms,
             "due": ended.due_ms,
             "stamp": uses.draw_stamp(),
             "scheduled": SCHEDULED,

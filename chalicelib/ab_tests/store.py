@@ -118,11 +118,7 @@ def withdraw(draft: AbTest) -> bool:
         change = "SET #owner = :owner, #owner_key = :owner_key, #stamp = :stamp"
         values = _owner_keys(draft) | {"stamp": uses.draw_stamp()}
         writes.append(dynamo.change(_config, pk, older[-1], change, values=values))
-    try:
-        dynamo.transact(writes)
-    except TransactionFailed:
-        return False
-    return True
+    return dynamo.transacted(writes)
 
 
 def delete_version(test: AbTest) -> None:
@@ -157,11 +153,7 @@ def partition(account_id: int, test_id: str) -> str:
 def _written(writes: list[Write], new: AbTest) -> bool:
     if new.due_ms is not None:
         writes = [*writes, due.addition(due_look(new))]
-    try:
-        dynamo.transact(writes)
-    except TransactionFailed:
-        return False
-    return True
+    return dynamo.transacted(writes)
 
 
 def _creation(new: AbTest) -> Write:

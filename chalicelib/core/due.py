@@ -3,31 +3,46 @@
 Each concern (due transmissions, re-verification, ...) has one partition in order of time, so asking
 for what is due costs one request when nothing is, whatever exists. An entry stays until it is
 removed by whoever has done its work: work that is interrupted is due again at the next tick, so it
-must be safe to repeat.
+must be safe to repeat. Work that fails is postponed, each time for longer, so that what cannot be
+done does not hold up the rest.
 
 Access patterns (table ``config``):
 
-- what is due of a concern → ``pk = due#<concern>``, ``sk = <milliseconds>#<key>``
+- what is due of a concern → ``pk = due#<concern>``, ``sk = <milliseconds>#<key>``; the milliseconds
+  are those of the next attempt
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import logging
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
+from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, Table, Write, put
 
+LONGEST_PAUSE_MS: Final = 3_600_000
+
+_FIRST_PAUSE_MS = 1000
+_MOST_DOUBLINGS = 12  # of a second are more than the longest pause
+
 _config = Table("config")
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Something to do at ``at_ms``. ``key`` names it within its concern; ``data`` is JSON."""
+    """Something to do at ``at_ms``. ``key`` names it within its concern; ``data`` is JSON.
+
+    When its work has failed ``failures`` times, it waits until ``postponed_ms``.
+    """
 
     concern: str
     at_ms: int
     key: str
     data: dict[str, Any] = field(default_factory=dict)
+    failures: int = 0
+    postponed_ms: int = 0
 
 
 def add(entry: Due) -> None:
@@ -45,6 +60,21 @@ def remove(entry: Due) -> None:
     _config.delete(_pk(entry.concern), _sk(entry))
 
 
+def postpone(entry: Due, now_ms: int) -> None:
+    """Let an entry whose work failed wait: a second at first, then twice as long each time.
+
+    After some times it is an hour. ``at_ms`` stays. Nothing is raised: if this fails as well, or
+    somebody else has done the work or postponed it, the entry stays as it is.
+    """
+    pause = min(_FIRST_PAUSE_MS << min(entry.failures, _MOST_DOUBLINGS), LONGEST_PAUSE_MS)
+    later = replace(entry, failures=entry.failures + 1, postponed_ms=now_ms + pause)
+    here = dynamo.remove(_config, _pk(entry.concern), _sk(entry), condition="attribute_exists(#pk)")
+    try:
+        dynamo.transacted([here, addition(later)])
+    except Exception:
+        _log.exception("%s of %s is not postponed", entry.key, entry.concern)
+
+
 def find(concern: str, now_ms: int, *, limit: int = 100) -> list[Due]:
     """Return what is due of ``concern``, the longest due first."""
     page = _config.query(
@@ -56,12 +86,17 @@ def find(concern: str, now_ms: int, *, limit: int = 100) -> list[Due]:
 
 
 def _item(entry: Due) -> Item:
-    return {"pk": _pk(entry.concern), "sk": _sk(entry), "data": entry.data}
+    item: Item = {"pk": _pk(entry.concern), "sk": _sk(entry), "data": entry.data}
+    if entry.failures:
+        item |= {"at_ms": entry.at_ms, "failures": entry.failures}
+    return item
 
 
 def _entry(concern: str, item: Item) -> Due:
     at, _, key = item["sk"].partition("#")
-    return Due(concern, int(at), key, item["data"])
+    if "failures" not in item:
+        return Due(concern, int(at), key, item["data"])
+    return Due(concern, item["at_ms"], key, item["data"], item["failures"], int(at))
 
 
 def _pk(concern: str) -> str:
@@ -69,4 +104,4 @@ def _pk(concern: str) -> str:
 
 
 def _sk(entry: Due) -> str:
-    return f"{entry.at_ms:013d}#{entry.key}"
+    return f"{entry.postponed_ms or entry.at_ms:013d}#{entry.key}"

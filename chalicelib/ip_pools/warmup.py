@@ -91,9 +91,9 @@ def advance_due(now: float) -> dict[str, int]:
     """Begin the next stage of the IPs that are due at ``now`` (seconds).
 
     Returns how many came to which end: ``advanced``, ``completed`` (the last stage is over),
-    ``held`` (nothing was sent), ``stale`` (nothing to do) and ``failed`` (tried again at the next
-    call). Costs one request when nothing is due; doing it again does no harm, as an IP that was
-    advanced is due at another time.
+    ``held`` (nothing was sent), ``stale`` (nothing to do) and ``failed`` (tried again later). Costs
+    one request when nothing is due; doing it again does no harm, as an IP that was advanced is due
+    at another time.
     """
     entries = due.find(store.CONCERN, int(now * 1000), limit=_MOST_DUE)
     return dict(Counter(_advance(entry, now) for entry in entries))
@@ -118,6 +118,7 @@ def _advance(entry: Due, now: float) -> str:
             due.remove(entry)
     except Exception:
         _log.exception("advancing the warm-up of %s failed", address)
+        due.postpone(entry, int(now * 1000))
         return "failed"
     return came_to
 

@@ -46,6 +46,7 @@ def add(account_id: int, campaign: Campaign, seq: int, added: int, now_ms: int) 
         "added": added,
         "seq": seq,
         "now": now_ms,
+        "today": now_ms // 1000,
         "expires": now_ms // 1000 + RETENTION,
         **campaign._asdict(),
     }
@@ -56,8 +57,8 @@ def add(account_id: int, campaign: Campaign, seq: int, added: int, now_ms: int) 
             *key,
             f"{sets} ADD #count :added",
             values=values,
-            condition="(attribute_not_exists(#seq) OR #seq < :seq) AND "
-            "(attribute_not_exists(#eligible_ms) OR #eligible_ms > :now)",
+            condition="attribute_not_exists(#seq) OR (#seq < :seq AND #expires > :today AND "
+            "(attribute_not_exists(#eligible_ms) OR #eligible_ms > :now))",
         )
     except ConditionFailed as found:
         item = found.item or {}
@@ -97,7 +98,7 @@ def in_scope(scope: Scope) -> list[Counter]:
 
 
 def _begin_again(key: tuple[str, str], seen: int, values: Item) -> Item:
-    """Let a counter whose reset hours are over begin again with this step."""
+    """Let a counter whose reset hours are over, or its time, begin again with this step."""
     try:
         return _metrics.update(
             *key,

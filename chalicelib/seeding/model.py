@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple
 #: field → its least and its greatest value
 RANGES: Final = {"threshold": (1000, 1_000_000), "duration": (20, 720), "reset": (22, 168)}
 MOST_RULES: Final = 5
+#: Bytes of a campaign id; what else is counted may come from outside and have longer ones
+LONGEST_ID: Final = 64
 
 _MINUTE_MS = 60_000
 _HOUR_MS = 3_600_000
@@ -52,7 +54,7 @@ class Config:
 
     def covers(self, campaign_id: str) -> bool:
         """Tell whether the rules let a campaign be seeded."""
-        if not campaign_id:
+        if not campaign_id or len(campaign_id.encode("utf-8", "surrogatepass")) > LONGEST_ID:
             return False
         if self.match:
             return any(_applies(rule, campaign_id) for rule in self.match)

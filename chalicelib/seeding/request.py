@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from chalicelib.core.errors import ApiErrors, bad_format
 from chalicelib.core.fields import Body
-from chalicelib.seeding.model import MOST_RULES, RANGES, Config
+from chalicelib.seeding.model import LONGEST_ID, MOST_RULES, RANGES, Config
 
-LONGEST_RULE: Final = 65
+LONGEST_RULE: Final = LONGEST_ID + 1
 """Bytes of a campaign id, and an asterisk."""
 
 

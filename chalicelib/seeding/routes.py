@@ -40,14 +40,18 @@ def show_config(request: Request) -> Reply:
 @routes.post("/api/v1/inline-seeds/config", grant=_GRANT)
 def create_config(request: Request) -> Reply:
     """Store a config, in place of the one there is."""
-    return _stored(request, new_config(request.json()))
+    config = new_config(request.json())
+    store.put_config(request.caller.account_id, config)
+    return ok(config.as_json())
 
 
 @routes.put("/api/v1/inline-seeds/config", grant=_GRANT)
 def update_config(request: Request) -> Reply:
     """Change the config by what the body names."""
-    config = store.config(request.caller.account_id)
-    return _stored(request, changed_config(config or Config(), request.json()))
+    body = request.json()
+    account_id = request.caller.account_id
+    changed = store.change_config(account_id, lambda old: changed_config(old or Config(), body))
+    return ok(changed.as_json())
 
 
 @routes.get("/api/v1/inline-seeds/status", grant=_GRANT)
@@ -89,11 +93,6 @@ def update_options(request: Request) -> Reply:
     scope, body = request.caller.scope, OptionsBody.parse(request.json())
     store.set_enabled(scope.account_id, scope.part or PRIMARY, enabled=body.enabled)
     return empty(204)
-
-
-def _stored(request: Request, config: Config) -> Reply:
-    store.put_config(request.caller.account_id, config)
-    return ok(config.as_json())
 
 
 def _counter(scope: Scope, campaign_id: str, domain: str) -> Counter | None:

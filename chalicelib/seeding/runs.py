@@ -20,6 +20,7 @@ from typing import Any, Final
 from chalicelib.core import dynamo, ids
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import Item, Table, Write
+from chalicelib.seeding import samples
 from chalicelib.seeding.counters import partition
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.samples import Sample
@@ -85,15 +86,13 @@ def addition(run: Run) -> Write:
     return dynamo.put(
         _metrics,
         campaign
+        | samples.to_fields(run.sample)
         | {
             "pk": partition(run.account_id),
             "sk": _sort_key(run.id),
             "start_ms": run.start_ms,
             "duration_ms": run.duration_ms,
             "addresses": run.addresses,
-            "transmission_id": run.sample.transmission_id,
-            "data": run.sample.data,
-            "blob": run.sample.blob,
             "expires": (run.start_ms + run.duration_ms) // 1000 + _RETENTION,
         },
     )
@@ -111,7 +110,7 @@ def get(account_id: int, run_id: str) -> Run | None:
         item["start_ms"],
         item["duration_ms"],
         tuple(item["addresses"]),
-        Sample(item["transmission_id"], item["data"], item["blob"]),
+        samples.from_item(item),
     )
 
 

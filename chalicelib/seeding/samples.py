@@ -1,8 +1,9 @@
 """A recent message of each seeded campaign, so that there is something to copy at the threshold.
 
 Generation notes of one message which transmission it belongs to and for which recipient it was
-made, at most once in ``EVERY`` seconds a process. The recipient's data is kept nowhere else once
-the message is made. Nothing is noted for accounts whose campaigns are not seeded.
+made, at most once in ``EVERY`` seconds a process (threads that meet may each note one). The
+recipient's data is kept nowhere else once the message is made, and goes when the recipient is to be
+forgotten (``erasure``). Nothing is noted for accounts whose campaigns are not seeded.
 
 Access patterns (table ``metrics``):
 
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chalicelib.core import blobs, clock
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.settings import settings
 from chalicelib.seeding import store
 from chalicelib.seeding.counters import partition, place
@@ -42,11 +43,15 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A message: its transmission, and its recipient in the stored form (or the object of it)."""
+    """A message: its transmission, and its recipient in the stored form (or the object of it).
+
+    ``email`` is the recipient's address in lower case, empty for one that was forgotten.
+    """
 
     transmission_id: str
     data: bytes
     blob: str
+    email: str = ""
 
     def recipient(self) -> Json:
         """Return the recipient; raises ``BlobMissing`` when its object has expired."""
@@ -76,6 +81,7 @@ def note(
         campaign = Campaign(subaccount_id, campaign_id, domain)
         if _is_time(account_id, campaign):
             _put(account_id, campaign, transmission_id, index, recipient)
+            _wait(account_id, campaign)  # not before it is stored: what failed is repeated
 
 
 def newest(account_id: int, campaign: Campaign) -> Sample | None:
@@ -83,7 +89,24 @@ def newest(account_id: int, campaign: Campaign) -> Sample | None:
     item = _metrics.get(partition(account_id), _sort_key(campaign))
     if item is None or item["expires"] <= clock.now():
         return None
-    return Sample(item["transmission_id"], item["data"], item["blob"])
+    return from_item(item)
+
+
+def from_item(item: Item) -> Sample:
+    """Return the sample that an item of the table has, by itself or among other things."""
+    return Sample(
+        item["transmission_id"], item["data"], item["blob"], item.get("sampled_email", "")
+    )
+
+
+def to_fields(sample: Sample) -> Item:
+    """Return the fields under which an item has a sample."""
+    return {
+        "transmission_id": sample.transmission_id,
+        "data": sample.data,
+        "blob": sample.blob,
+        "sampled_email": sample.email,
+    }
 
 
 def forget() -> None:
@@ -93,14 +116,15 @@ def forget() -> None:
 
 
 def _is_time(account_id: int, campaign: Campaign) -> bool:
-    now, key = clock.now(), (account_id, campaign)
     with _lock:
-        if now < _noted.get(key, 0.0):
-            return False
+        return clock.now() >= _noted.get((account_id, campaign), 0.0)
+
+
+def _wait(account_id: int, campaign: Campaign) -> None:
+    with _lock:
         if len(_noted) >= _MOST_REMEMBERED:
             _noted.clear()
-        _noted[key] = now + EVERY
-    return True
+        _noted[account_id, campaign] = clock.now() + EVERY
 
 
 def _put(
@@ -116,13 +140,13 @@ def _put(
         blob = f"transmissions/{transmission_id}/sample-{index}"
         blobs.put(blob, data)
         data = b""
+    found = Sample(transmission_id, data, blob, recipient["email"].lower())
     _metrics.put(
-        {
+        to_fields(found)
+        | {
             "pk": partition(account_id),
             "sk": _sort_key(campaign),
-            "transmission_id": transmission_id,
-            "data": data,
-            "blob": blob,
+            "subaccount_id": campaign.subaccount_id,
             "expires": int(clock.now()) + RETENTION,
         }
     )

@@ -11,12 +11,13 @@ Access patterns (table ``config``):
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 from chalicelib.accounts import store as accounts
-from chalicelib.core import recent
-from chalicelib.core.dynamo import Item, Table
+from chalicelib.core import recent, uses
+from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core.errors import Unavailable
 from chalicelib.core.recent import Key
 from chalicelib.core.scope import PRIMARY
 from chalicelib.core.settings import settings
@@ -24,6 +25,7 @@ from chalicelib.seeding.model import Config
 
 MOST_ADDRESSES: Final = 1000
 
+_ATTEMPTS = 10
 _config = Table("config")
 _FIELDS = tuple(Config.__slots__)
 
@@ -40,9 +42,28 @@ def config(account_id: int) -> Config | None:
 
 def put_config(account_id: int, new: Config) -> None:
     """Store the config of an account in place of the one it has."""
-    pk, sk = config_key(account_id)
-    _config.put({"pk": pk, "sk": sk, **{name: getattr(new, name) for name in _FIELDS}})
-    recent.forget((pk, sk))
+    _config.put(_to_item(account_id, new))
+    recent.forget(config_key(account_id))
+
+
+def change_config(account_id: int, change: Callable[[Config | None], Config]) -> Config:
+    """Store what ``change`` makes of the config; of two changes at once none is lost.
+
+    Raises 503 when others come between time and again.
+    """
+    for _ in range(_ATTEMPTS):
+        found = _config.get(*config_key(account_id))
+        new = change(_from_item(found))
+        unchanged: dict[str, Any] = {"condition": "attribute_not_exists(#stamp)"}
+        if found and "stamp" in found:
+            unchanged = uses.unchanged(found["stamp"])
+        try:
+            _config.put(_to_item(account_id, new), **unchanged)
+        except ConditionFailed:
+            continue
+        recent.forget(config_key(account_id))
+        return new
+    raise Unavailable
 
 
 def acting_config(account_id: int) -> Config | None:
@@ -109,6 +130,12 @@ def put_addresses(account_id: int | None, given: list[str]) -> None:
         _config.put({"pk": pk, "sk": sk, "addresses": given})
     else:
         _config.delete(pk, sk)
+
+
+def _to_item(account_id: int, config: Config) -> Item:
+    pk, sk = config_key(account_id)
+    fields = {name: getattr(config, name) for name in _FIELDS}
+    return {"pk": pk, "sk": sk, "stamp": uses.draw_stamp(), **fields}
 
 
 def _from_item(item: Item | None) -> Config | None:

@@ -23,9 +23,9 @@ _log = logging.getLogger(__name__)
 
 
 def send_due(now_ms: int) -> None:
-    """Queue what is due of all runs; what fails is logged and stays due."""
+    """Queue what is due of all runs; what fails is logged and comes again later."""
     while notes := due.find(CONCERN, now_ms):
-        if not sum(_succeeds(note) for note in notes):
+        if not sum(_succeeds(note, now_ms) for note in notes):
             return
 
 
@@ -38,15 +38,16 @@ def queue_stretch(run: Run, first: int) -> None:
     due.remove(run.due(first))
 
 
-def _succeeds(note: Due) -> bool:
+def _succeeds(note: Due, now_ms: int) -> bool:
     try:
         run = runs.get(note.data["account_id"], note.data["run"])
         if run:
             queue_stretch(run, note.data["first"])
-        else:
-            due.remove(note)
+        if not run or note.failures:
+            due.remove(note)  # and not only where it would be if nothing had failed
     except Exception:
         _log.exception("seeds of run %s are not sent", note.key)
+        due.postpone(note, now_ms)
         return False
     return True
 

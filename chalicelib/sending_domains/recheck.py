@@ -34,7 +34,7 @@ def reverify_due(now: float) -> dict[str, int]:
 
     Returns how many came to which end: ``kept`` (verified as before), ``lost`` and ``regained``
     (whether they are verified has changed), ``unverified``, ``dropped``, ``stale`` (nothing to do)
-    and ``failed`` (tried again at the next call). Costs one request when nothing is due.
+    and ``failed`` (tried again later). Costs one request when nothing is due.
     """
     entries = due.find(store.CONCERN, int(now * 1000), limit=_MOST)
     if not entries:
@@ -52,6 +52,7 @@ def _look_at(entry: Due, now: float) -> str:
         return _reverify(domain, now)
     except Exception:
         _log.exception("looking at the sending domain %s failed", entry.key)
+        due.postpone(entry, int(now * 1000))
         return "failed"
 
 

@@ -5,7 +5,8 @@ is interrupted goes on at the next tick of the clock (:func:`carry_out_due`); do
 does no harm. It is begun at once, for as long as a caller can wait.
 
 - To be forgotten: the recipient's suppression entries (but those of compliance, which nobody can
-  remove over the API: spec 4.8 rule 1) and events are deleted.
+  remove over the API: spec 4.8 rule 1) and events are deleted, and the data that seeding would make
+  copies with.
 - To opt out: the recipient gets no messages but transactional ones, and opens are not followed.
 """
 
@@ -23,6 +24,7 @@ from chalicelib.core.due import Due
 from chalicelib.core.errors import ApiError, ApiErrors
 from chalicelib.core.scope import Scope
 from chalicelib.events import store as events
+from chalicelib.seeding.erasure import forget_recipient
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.entries import ALL
 from chalicelib.suppression import store
@@ -71,7 +73,7 @@ def request(kind: str, scope: Scope, recipients: list[str]) -> None:
 def carry_out_due() -> None:
     """Go on with requests that are not done, the longest due first, for most of a minute.
 
-    One that cannot be carried out is logged, stays due, and does not hold up the others.
+    One that cannot be carried out is logged, tried again later, and does not hold up the others.
     """
     until = clock.now() + A_TICK_SECONDS
     for entry in due.find(_CONCERN, clock.now_ms(), limit=_MOST_OF_A_TICK):
@@ -79,10 +81,12 @@ def carry_out_due() -> None:
             _carry_out(entry, until)
         except Exception:
             _log.exception("privacy request %s failed", entry.key)
+            due.postpone(entry, clock.now_ms())
 
 
 def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
     """Delete what is kept about a recipient; return how many entries and events there were."""
+    forget_recipient(scope, recipient)
     entries = store.erase(scope, recipient, compliance=compliance)
     return entries + events.erase_recipient(scope, recipient)
 

@@ -19,7 +19,7 @@ from chalicelib.transmissions import store
 from chalicelib.transmissions.checks import check_options
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.request import StoredList, TransmissionRequest, read_request
-from chalicelib.transmissions.resolve import Found, find_content, resolved
+from chalicelib.transmissions.resolve import Found, find_content, resolved, withdraw
 from chalicelib.transmissions.sandbox import allowance, check_sandbox, is_sandbox
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.start_time import read_start_time
@@ -46,7 +46,7 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
     start_ms = read_start_time(request.options.start_time) or 0
     sent = _describe(caller, request, transmission_id or ids.transmission_id(), start_ms)
     check_sandbox(sent)
-    found = find_content(sent, _only_recipient(request))
+    found = find_content(sent, _only_recipient(request), starts=not start_ms)
     named: RecipientList | None = None
     try:
         if isinstance(request.recipients, StoredList):
@@ -56,6 +56,7 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
         return _accept(sent, found, sorted_.accepted, sorted_.errors)
     except ServiceError:
         release(sent, noted(found.template, named))
+        withdraw(sent, found)
         raise
 
 

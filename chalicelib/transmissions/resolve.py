@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from chalicelib.ab_tests.assignment import assign
+from chalicelib.ab_tests import sample
+from chalicelib.ab_tests import store as ab_tests
+from chalicelib.ab_tests.assignment import assign, foresee
 from chalicelib.ab_tests.lookup import find_test
+from chalicelib.ab_tests.model import AbTest
 from chalicelib.core import ids
+from chalicelib.core.errors import ServiceError
 from chalicelib.generation.prebuilt import from_of
 from chalicelib.mail_format import rfc822
 from chalicelib.templates import store as templates
@@ -19,6 +23,7 @@ from chalicelib.templates import uses
 from chalicelib.templates.content import bad_message
 from chalicelib.templates.model import Template
 from chalicelib.templates.prebuilt import MessageError, PrebuiltContent
+from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Json, Transmission
 
 
@@ -49,27 +54,59 @@ class Found:
             raise bad_message(fault) from None
 
 
-def find_content(sent: Transmission, recipient: str) -> Found:
+def find_content(sent: Transmission, recipient: str, *, starts: bool = True) -> Found:
     """Return the content of ``sent`` as it is now; raises 422 with code 1603 if there is none.
 
-    ``recipient`` is the one of an A/B test's transmission, which has no other.
+    ``recipient`` is the one of an A/B test's transmission, which has no other. Unless it ``starts``
+    now, nothing is tried on it yet.
     """
     if sent.content.get("ab_test_id"):
-        return _of_test(sent, recipient)
+        return _of_test(sent, recipient) if starts else _foreseen(sent, recipient)
     if sent.content.get("template_id"):
         draft = bool(sent.content.get("use_draft_template"))
         return _of_template(sent, sent.content["template_id"], draft)
     return _of_stored(sent.content)
 
 
+def withdraw(sent: Transmission, found: Found) -> None:
+    """Give back the place in an A/B test's sample that a transmission took which is refused."""
+    if found.ab_test:
+        about = found.ab_test
+        test = ab_tests.version(sent.account_id, about["id"], about["version"])
+        if test:
+            _give_back(sent, test)
+
+
 def _of_test(sent: Transmission, recipient: str) -> Found:
     test = find_test(sent.scope, sent.content["ab_test_id"])
     message_id = ids.message_id(sent.id, 0)
-    chosen = assign(test, message_id, recipient, sent.start_ms or sent.created_ms)
-    found = _of_template(sent, chosen.template_id, draft=False)
+    chosen = assign(test, message_id, recipient, _starts_ms(sent))
+    try:
+        found = _of_template(sent, chosen.template_id, draft=False)
+    except ServiceError:
+        _give_back(sent, test)
+        raise
     if not chosen.tried:
         return found
     return replace(found, ab_test={"id": test.id, "version": test.version})
+
+
+def _foreseen(sent: Transmission, recipient: str) -> Found:
+    test = find_test(sent.scope, sent.content["ab_test_id"])
+    return _of_template(sent, foresee(test, recipient, _starts_ms(sent)), draft=False)
+
+
+def _give_back(sent: Transmission, test: AbTest) -> None:
+    """Give the place back, unless this repeats a request that was accepted and sent with it.
+
+    What starts later takes its place only then, long after it was stored.
+    """
+    if sent.start_ms or not store.exists(sent.id):
+        sample.give_back(test, ids.message_id(sent.id, 0))
+
+
+def _starts_ms(sent: Transmission) -> int:
+    return sent.start_ms or sent.created_ms
 
 
 def _of_template(sent: Transmission, template_id: str, draft: bool) -> Found:

@@ -127,7 +127,7 @@ def _shares(generator: Generator) -> dict[str, float]:
         (drafts, "render", "rendering"),
         (Dress, "content", "links and pixels"),
         (drafts, "compose", "headers and MIME"),
-        (Origin, "signed", "DKIM"),
+        (Origin, "marked", "DKIM and report header"),
     ]
     real = [getattr(owner, name) for owner, name, _ in steps]
     for (owner, name, step), function in zip(steps, real, strict=True):

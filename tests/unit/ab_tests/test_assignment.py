@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.ab_tests.assignment import Assignment, assign
+from chalicelib.ab_tests.assignment import Assignment, assign, foresee
 from chalicelib.ab_tests.choice import choose
 from chalicelib.ab_tests.model import AbTest
 from chalicelib.core import clock
@@ -71,3 +71,13 @@ def test_repeated_for_the_time_of_its_first_generation_a_message_gets_the_same()
     for later in (test, sampled, completed):
         assert [assigned(later, number) for number in range(6)] == first
     assert assigned(completed, 1, START + DAY) == Assignment("t1", tried=False)
+
+
+def test_what_is_foreseen_is_what_is_assigned_while_there_is_room_and_takes_no_place() -> None:
+    test = stored(by_size(5, 5))
+    with aws_requests() as made:
+        foreseen = [foresee(test, f"r{number}@example.test", START + 1) for number in range(5)]
+        assert foresee(test, "r1@example.test", START - 1) == "t0"
+    assert made == []
+    with clock.use(lambda: (START + 1) / 1000):
+        assert [assigned(test, number).template_id for number in range(5)] == foreseen

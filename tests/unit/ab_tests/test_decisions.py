@@ -194,7 +194,7 @@ def test_a_crash_after_the_decision_does_not_lose_its_event(monkeypatch: Any) ->
         patch.setattr(due, "remove", _crash)
         decide_due(END, Told())
     assert again(test).state == "completed"
-    decide_due(END + 1, told)
+    decide_due(END + 1000, told)
     assert [event["type"] for event in told.events] == ["ab_test_completed"]
     assert pending() == []
 

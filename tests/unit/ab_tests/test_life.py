@@ -316,6 +316,23 @@ def test_the_only_version_may_be_named_to_be_deleted(now: Now) -> None:
     assert refusal(life.find, SCOPE, "welcome") == 404
 
 
+def test_a_test_that_starts_while_it_is_changed_is_not_changed(now: Now, monkeypatch: Any) -> None:
+    old = create(total_sample_size=3)
+    check = life.check_templates
+
+    def it_starts(test: AbTest) -> None:
+        monkeypatch.setattr(life, "check_templates", check)
+        check(test)
+        now.ms = DURING
+        assert sample.take(old, "m1", old.shares)
+
+    monkeypatch.setattr(life, "check_templates", it_starts)
+    assert refusal(update, total_sample_size=5) == 409
+    assert again(old).sample == 3
+    taken = [sample.take(old, f"n{number}", old.shares) for number in range(3)]
+    assert [bool(each) for each in taken] == [True, True, False]
+
+
 def test_a_change_is_made_again_from_what_another_left(now: Now, monkeypatch: Any) -> None:
     create()
     check = life.check_templates

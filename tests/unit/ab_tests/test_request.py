@@ -130,3 +130,13 @@ def test_another_time_is_refused(text: str) -> None:
     assert messages(changed, by_size(5, 5), read({"end_time": text})) == [
         "end_time must be a date and time with an offset (ISO 8601)"
     ]
+
+
+def test_numbers_that_are_too_small_for_any_store_are_nothing() -> None:
+    tiny = {"template_id": "t9", "percent": 1e-200}
+    test = changed(by_size(1), read({"default_template": tiny, "confidence_level": 1e-200}))
+    assert (test.default_template.percent, test.confidence_level) == (0.0, 0.0)
+    thirds = [{"template_id": f"t{n}", "percent": 100 / 3} for n in range(3)]
+    test = changed(by_size(1), read({"variants": thirds, "confidence_level": 0.95}))
+    assert sum(share.percent or 0 for share in test.variants) == pytest.approx(100, abs=1e-8)
+    assert test.confidence_level == 0.95

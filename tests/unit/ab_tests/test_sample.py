@@ -123,3 +123,64 @@ def test_a_place_costs_one_request_while_there_is_room() -> None:
 
 def test_a_test_without_a_sample_size_keeps_no_sample() -> None:
     assert sample.begin(by_percent(50, 50)) == []
+
+
+def test_a_place_that_is_given_back_is_taken_by_another_message() -> None:
+    test = stored(by_size(2, 1))
+    assert [take(test, "m1", 1), take(test, "m2", 1)] == ["t1", "t0"]
+    for _ in range(2):
+        sample.give_back(test, "m1")
+    assert [take(test, f"n{number}", 1) for number in range(3)] == ["t1", "t0", None]
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2,)])
+def test_a_sample_goes_on_when_its_last_place_is_given_back(sizes: tuple[int, ...]) -> None:
+    test = stored(by_size(*sizes, test_mode="learning"))
+    with clock.use(lambda: (START + 5000) / 1000):
+        taken = [take(test, message) for message in ("m1", "m2")]
+        assert again(test).sampled_ms is not None
+        sample.give_back(test, "m2")
+    standing = again(test)
+    assert (standing.sampled_ms, standing.due_ms) == (None, test.due_ms)
+    assert standing.tries(START + 6000)
+    assert test.due_ms is not None
+    assert store.due_look(test) in due.find(store.CONCERN, test.due_ms)
+    assert take(standing, "m3") == taken[1]
+    assert again(test).sampled_ms is not None
+
+
+def test_a_version_that_has_ended_takes_no_last_place_back() -> None:
+    test = stored(by_size(1, 1))
+    for message in ("m1", "m2"):
+        take(test, message)
+    ended = replace(again(test), state="completed", due_ms=None)
+    assert store.update(again(test), ended)
+    sample.give_back(test, "m2")
+    assert again(test).sampled_ms == ended.sampled_ms
+    assert take(test, "m2") == "t1"
+
+
+def test_who_took_no_place_gives_none_back() -> None:
+    test = stored(by_size(1, 1))
+    take(test, "m1")
+    sample.give_back(test, "m2")
+    assert [take(test, f"n{number}") for number in range(2)] == ["t1", None]
+    with aws_requests() as made:
+        sample.give_back(by_percent(50, 50), "m1")
+    assert made == []
+
+
+def test_a_place_is_given_back_whoever_takes_the_last_one_meanwhile(monkeypatch: Any) -> None:
+    test = stored(by_size(1, 2))
+    assert [take(test, f"m{number}") for number in range(2)] == ["t0", "t1"]
+    transact = dynamo.transact
+
+    def another_comes_first(writes: Any, **options: Any) -> None:
+        monkeypatch.setattr(dynamo, "transact", transact)
+        assert take(test, "m2") == "t1"
+        transact(writes, **options)
+
+    monkeypatch.setattr(dynamo, "transact", another_comes_first)
+    sample.give_back(test, "m0")
+    assert again(test).sampled_ms is None
+    assert [take(test, f"n{number}") for number in range(2)] == ["t0", None]

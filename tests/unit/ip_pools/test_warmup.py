@@ -170,5 +170,7 @@ def test_a_failure_leaves_the_others_and_is_tried_again(
 
     monkeypatch.setattr(store, "change", failing)
     assert advance_due(NOON + DAY) == {"failed": 1, "advanced": 1}
-    assert advance_due(NOON + DAY) == {"advanced": 1}
+    assert advance_due(NOON + DAY) == {}
+    assert advance_due(NOON + DAY + 1) == {"advanced": 1}
     assert [stored(last).auto_warmup_stage for last in (1, 2)] == [2, 2]
+    assert advance_due(NOON + DAY + 1) == {"stale": 1}

@@ -22,9 +22,10 @@ from chalicelib.events import store as events
 from chalicelib.events import stream
 from chalicelib.events.store import Window
 from chalicelib.recording.worker import record_batch
-from chalicelib.seeding import counters, store
+from chalicelib.seeding import counters, store, stretches
 from chalicelib.seeding.counting import count
-from chalicelib.seeding.runs import CONCERN, is_seed
+from chalicelib.seeding.erasure import forget_recipient
+from chalicelib.seeding.runs import CONCERN, Run, is_seed
 from chalicelib.seeding.stretches import send_due
 from chalicelib.suppression import store as suppression
 from chalicelib.tracking import tokens
@@ -209,6 +210,33 @@ def test_a_tick_begins_what_the_queue_was_not_told_of(
     assert [to for _, to in seeds(world)] == SEEDS[:1]
 
 
+def test_a_run_that_fails_is_gone_on_with_later_and_does_not_hold_up_others(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = SPRING._replace(campaign_id="sprint")
+    send(campaign_id="spring", id="191930000000000001")
+    send(campaign_id="sprint", id="191930000000000002")
+    world.run(1)
+    count(1, 1, {SPRING: 1000, other: 1000})
+    first, second = due.find(CONCERN, START + HOUR)
+    queue = stretches.queue_stretch
+
+    def failing(run: Run, number: int) -> None:
+        if run.id == first.data["run"]:
+            raise ConnectionError
+        queue(run, number)
+
+    with monkeypatch.context() as out_of_order:
+        out_of_order.setattr(stretches, "queue_stretch", failing)
+        for _ in range(6):
+            world.run(60)
+    failures = {note.data["run"]: note.failures for note in due.find(CONCERN, START + HOUR)}
+    assert failures == {first.data["run"]: 3, second.data["run"]: 0}
+    world.run(3600)
+    assert Counter(to for _, to in seeds(world)) == dict.fromkeys(SEEDS, 2)
+    assert due.find(CONCERN, START + 1000 * HOUR) == []
+
+
 @pytest.mark.spec("3-t21")
 def test_a_pause_does_not_interrupt_a_campaign_that_is_being_seeded(world: World) -> None:
     send()
@@ -237,6 +265,18 @@ def test_three_days_of_a_daily_campaign_are_seeded_each_day(world: World) -> Non
     assert days == {0: 4, 1: 4, 2: 4}
     (found,) = counters.in_scope(Scope(1, None))
     assert found.count == 1200
+
+
+def test_what_was_forgotten_is_not_in_the_copies_that_leave_later(world: World) -> None:
+    send()
+    world.run(1)
+    count(1, 1, {SPRING: 1000})
+    world.run(60)
+    forget_recipient(Scope(1, None), "ann@inbox.test")
+    world.run(3600)
+    copies = [message_to(world, seed) for seed in SEEDS]
+    assert [copy["Subject"] for copy in copies] == ["For Ann", "For", "For", "For"]
+    assert "gold" not in copies[1].get_content()
 
 
 def test_several_senders_of_a_campaign_are_seeded_apart(world: World) -> None:

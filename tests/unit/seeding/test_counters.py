@@ -76,3 +76,13 @@ def test_a_campaign_that_nothing_was_added_to_for_a_month_is_not_shown(time: Tim
     time.now_ms += 1000
     assert counters.in_scope(Scope(1, None)) == []
     assert counters.get(1, SPRING) is None
+
+
+def test_what_comes_after_a_month_is_not_added_to_what_the_table_has_not_removed_yet(
+    time: Time,
+) -> None:
+    add(1, 900)
+    later = START + counters.RETENTION * 1000
+    assert add(1, 900, now=later) == Counter(SPRING, 900, 1)
+    assert add(2, 200, now=later) == Counter(SPRING, 200, 2)
+    assert add(3, 100, now=later) == Counter(SPRING, 300, 3)

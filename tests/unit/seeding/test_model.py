@@ -36,12 +36,15 @@ def test_what_a_config_leaves_open_has_its_default() -> None:
         ({"match": ("n*s*",)}, "n*s-1", True),
         ({"match": ("*",)}, "anything", True),
         ({"match": ("*",)}, "", False),
+        ({"match": ("*",)}, "ü" * 32, True),
+        ({"match": ("*",)}, "ü" * 32 + "x", False),
         ({"exclude": ("news",)}, "news", False),
         ({"exclude": ("news",)}, "news-1", True),
         ({"exclude": ("news*", "a")}, "news-1", False),
         ({"exclude": ("news*", "a")}, "b", True),
         ({"exclude": ("*",)}, "b", False),
         ({"exclude": ("a",)}, "", False),
+        ({"exclude": ("a",)}, "x" * 65, False),
     ],
 )
 def test_rules_are_campaign_ids_or_prefixes_with_an_asterisk_behind(

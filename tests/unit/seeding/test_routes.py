@@ -191,6 +191,8 @@ def test_one_status_item_is_asked_for_by_campaign_and_domain(owner: Client) -> N
 def test_an_unknown_status_item_is_not_found(owner: Client) -> None:
     answer = owner.get(f"{STATUS}?id=none&sending_domain={DOMAIN}")
     assert told(answer) == (404, [f"no messages of campaign 'none' from '{DOMAIN}' seen"])
+    for name, domain in (("x" * 65, DOMAIN), ("x" * 3000, DOMAIN), ("none", "x" * 3000)):
+        assert owner.get(f"{STATUS}?id={name}&sending_domain={domain}").status == 404
     for half in ("?id=none", f"?sending_domain={DOMAIN}", "?id=&sending_domain="):
         assert owner.get(STATUS + half).status == 400
 

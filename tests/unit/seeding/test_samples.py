@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
+from chalicelib.core.dynamo import Table
 from chalicelib.seeding import samples, store
 from chalicelib.seeding.model import Campaign
 from tests.fake_cloud import aws_requests, stored_objects
@@ -71,3 +74,16 @@ def test_a_sample_ends_after_three_days(time: Time) -> None:
     note()
     time.now_ms += samples.RETENTION * 1000
     assert samples.newest(1, SPRING) is None
+
+
+def test_a_message_that_could_not_be_noted_is_noted_when_it_comes_again(
+    time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeded()
+    with monkeypatch.context() as dying:
+        dying.setattr(Table, "put", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            note()
+    assert samples.newest(1, SPRING) is None
+    note()
+    assert samples.newest(1, SPRING) is not None

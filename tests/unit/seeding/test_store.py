@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.accounts import store as accounts
+from chalicelib.core.errors import Unavailable
 from chalicelib.core.settings import settings
 from chalicelib.seeding import store
 from chalicelib.seeding.model import Config
@@ -20,6 +21,49 @@ def test_a_config_is_an_accounts(time: Time) -> None:
     store.put_config(1, config)
     assert store.config(1) == store.acting_config(1) == config
     assert store.config(2) is None
+
+
+def test_of_two_changes_at_once_none_is_lost(time: Time) -> None:
+    for known in (None, Config(match=("a",))):
+        came_between = []
+
+        def change(
+            old: Config | None, known: Config | None = known, came_between: list[int] = came_between
+        ) -> Config:
+            if not came_between:
+                came_between.append(1)
+                store.change_config(1, lambda it: replace(it or Config(), threshold=2000))
+                assert old == known
+            return replace(old or Config(), duration=40)
+
+        assert store.change_config(1, change) == store.config(1)
+        changed = store.config(1)
+        assert changed is not None
+        assert (changed.threshold, changed.duration) == (2000, 40)
+        store.put_config(1, Config(match=("a",)))
+
+
+def test_a_config_that_replaces_another_while_that_is_changed_is_not_overwritten(
+    time: Time,
+) -> None:
+    store.put_config(1, Config(match=("a",)))
+    other = Config(match=("b",))
+
+    def change(old: Config | None) -> Config:
+        if old != other:
+            store.put_config(1, other)
+        return replace(old or Config(), duration=40)
+
+    assert store.change_config(1, change) == replace(other, duration=40)
+
+
+def test_a_change_that_others_overtake_again_and_again_is_refused(time: Time) -> None:
+    def change(old: Config | None) -> Config:
+        store.put_config(1, Config())
+        return Config()
+
+    with pytest.raises(Unavailable):
+        store.change_config(1, change)
 
 
 def test_options_are_an_owners_and_off_at_first(time: Time) -> None:

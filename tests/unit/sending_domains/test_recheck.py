@@ -202,6 +202,8 @@ def test_a_run_that_was_cut_off_is_repeated_without_harm(monkeypatch: pytest.Mon
 def test_a_domain_that_fails_does_not_keep_the_others_waiting(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Not even when those that fail are as many as one call looks at."""
+    monkeypatch.setattr(recheck, "_MOST", 1)
     create("a.test")
     create()
     real = recheck._reverify
@@ -212,7 +214,7 @@ def test_a_domain_that_fails_does_not_keep_the_others_waiting(
         return real(found, now)
 
     monkeypatch.setattr(recheck, "_reverify", failing)
-    assert reverify_due(NOW) == {"failed": 1, "kept": 1}
+    assert [reverify_due(NOW) for _ in range(3)] == [{"failed": 1}, {"kept": 1}, {}]
     assert "a.test" in caplog.text
     monkeypatch.undo()
-    assert sum(reverify_due(NOW).values()) == 1, "it is tried again"
+    assert sum(reverify_due(NOW + 1).values()) == 1, "it is tried again"

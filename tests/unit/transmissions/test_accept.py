@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from chalicelib.ab_tests import sample
+from chalicelib.ab_tests.model import AbTest, Share
 from chalicelib.accounts import usage
 from chalicelib.core import clock, due, queues
 from chalicelib.core.errors import ServiceError
@@ -22,7 +24,7 @@ from chalicelib.templates.model import Edit, new_template
 from chalicelib.transmissions import store
 from chalicelib.transmissions.accept import accept
 from tests.fake_cloud import queued
-from tests.unit.ab_tests.examples import START, by_percent, stored
+from tests.unit.ab_tests.examples import START, by_percent, by_size, stored
 from tests.unit.ip_pools.examples import make_pool
 from tests.unit.people import limit, make_account, make_subaccount
 from tests.unit.recipient_lists.examples import saved
@@ -51,6 +53,12 @@ def refusal(data: Any, caller: Caller = CALLER) -> tuple[int, str]:
         accept(caller, data)
     assert queued("generation") == []
     return refused.value.status, refused.value.errors[0]["code"]
+
+
+def places_of(test: AbTest) -> int:
+    """Return how many more messages a test of one template can be tried on, and take these."""
+    taken = [sample.take(test, f"m{number}", test.shares[:1]) for number in range(5)]
+    return len([each for each in taken if each])
 
 
 @pytest.mark.spec("4.1-t1")
@@ -292,6 +300,42 @@ class TestAbTests:
     @pytest.mark.spec("4.1-r8")
     def test_one_that_is_missing_is_refused(self) -> None:
         assert refusal(body(content={"ab_test_id": "unknown"})) == (422, "1603")
+
+    @pytest.mark.parametrize(
+        ("template", "options", "code"),
+        [
+            ("t0", {"dkim_key": "unknown"}, "1100"),
+            ("t0", {"ip_pool": "unknown"}, "1300"),
+            ("gone", {}, "1603"),
+        ],
+    )
+    def test_a_request_that_is_refused_uses_up_no_place_of_a_sample(
+        self, template: str, options: Any, code: str
+    ) -> None:
+        share = Share(template, sample_size=2)
+        test = stored(by_size(2, id="sampled", default_template=share))
+        given = body(content={"ab_test_id": "sampled"}, options=options)
+        with clock.use(lambda: START / 1000):
+            assert [refusal(given)[1] for _ in range(3)] == [code] * 3
+        assert places_of(test) == 2
+
+    def test_a_repeat_that_is_refused_keeps_the_place_of_what_was_sent(self) -> None:
+        test = stored(by_size(2, id="sampled"))
+        given = body(content={"ab_test_id": "sampled"})
+        with clock.use(lambda: START / 1000):
+            accept(CALLER, given, "191930000000000001")
+            with pytest.raises(ServiceError):
+                accept(CALLER, given | {"options": {"ip_pool": "unknown"}}, "191930000000000001")
+        assert places_of(test) == 1
+
+    def test_what_starts_later_takes_its_place_when_it_starts(self) -> None:
+        test = stored(by_size(2, id="sampled"))
+        start = clock.iso_offset(START / 1000 + 3600)
+        given = body(content={"ab_test_id": "sampled"}, options={"start_time": start})
+        with clock.use(lambda: START / 1000):
+            for _ in range(3):
+                accept(CALLER, given)
+        assert places_of(test) == 2
 
 
 class TestLists:

@@ -1,0 +1,48 @@
+"""What the relay needs is in its container, which has fewer packages than the functions."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from chalicelib.core import queues
+from chalicelib.generation import chunk
+from relay.behind import ApiKeyAuthenticator, TransmissionAcceptor
+from relay.ports import Envelope
+from tests.fake_cloud import queued
+from tests.unit.people import make_account, make_domain, make_key
+
+ROOT = Path(__file__).parents[3]
+PEER = "192.0.2.1"
+
+
+def named(requirements: str) -> set[str]:
+    lines = (ROOT / requirements).read_text().splitlines()
+    return {re.split(r"[=\[]", line)[0].lower() for line in lines if "==" in line}
+
+
+@pytest.fixture
+def container(cloud: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An account where only the packages of the container can be imported."""
+    make_account()
+    make_domain("xn--bcher-kva.test")
+    absent = named("requirements.txt") - named("relay/requirements.txt")
+    assert absent
+    for module, distributions in packages_distributions().items():
+        if absent.intersection(name.lower() for name in distributions):
+            monkeypatch.setitem(sys.modules, module, None)
+
+
+def test_a_message_from_an_international_domain_is_taken(container: None) -> None:
+    identity = ApiKeyAuthenticator().authenticate(make_key().key, None, PEER)
+    for sender in ("me@bücher.test", "me@ﬀ.test", "me@example.test"):
+        message = "From: me@bücher.test\r\nTo: you@inbox.test\r\n\r\nHello\r\n".encode()
+        envelope = Envelope(sender, ("you@postfach-für-dich.test",), message, PEER, smtp_utf8=True)
+        sent = TransmissionAcceptor().accept(identity, envelope)
+        (found,) = [chunk.from_received(queues.read(each)) for each in queued("generation")]
+        assert found.transmission.id == sent
+        queued("generation")
