@@ -39,7 +39,7 @@ spec: .venv/.dev-stamp ## List the statements of the specification that no test 
 deploy: .venv/.local-stamp ## Deploy to AWS as STAGE (dev), for ARCHITECTURE (arm64); see docs/deploying.md
 	@exec $(PYTHON) -m infrastructure.deploy --stage $(STAGE) --architecture $(ARCHITECTURE)
 
-deploy-local: .venv/.dev-stamp ## The same to the cloud that `make run` started, or to a LocalStack at URL
+deploy-local: .venv/.local-stamp ## The same to the cloud that `make run` started, or to a LocalStack at URL
 	@exec $(PYTHON) -m infrastructure.deploy_local --stage $(STAGE) $(if $(URL),--url $(URL))
 
 # The first Python of at least 3.11. python3 comes first: it is what the user's machine calls Python.

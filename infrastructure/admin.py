@@ -14,12 +14,14 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from chalicelib.accounts.model import SERVICE_LEVELS, STATUSES
 from chalicelib.accounts.store import UnknownAccount
 from chalicelib.core import settings
 from infrastructure import admin_commands as commands
 from infrastructure import admin_ips, admin_seeds
-from infrastructure.local.environment import InternalPorts
+from infrastructure.local.environment import InternalPorts, NotRunning
 
 Command = Callable[[argparse.Namespace], None]
 
@@ -89,18 +91,15 @@ def main(arguments: Sequence[str]) -> int:
         if given.local:
             use_local(Path(os.environ.get("DATA_DIR") or ".local"))
         given.run(given)
-    except (commands.Refused, UnknownAccount) as error:
+    except (commands.Refused, UnknownAccount, NotRunning, BotoCoreError, ClientError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
 def use_local(data_dir: Path) -> None:
-    """Let this process work on the local service under ``data_dir``; raises ``Refused``."""
-    try:
-        port = InternalPorts.read(data_dir).cloud
-    except FileNotFoundError:
-        raise commands.Refused(f"no service has been started under {data_dir}") from None
+    """Let this process work on the local service under ``data_dir``; raises ``NotRunning``."""
+    port = InternalPorts.of_running(data_dir).cloud
     os.environ.update(settings.local_values())
     os.environ.update(
         AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}",

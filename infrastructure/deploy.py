@@ -6,7 +6,8 @@
 2. upload (:mod:`infrastructure.artifacts`);
 3. create the stack ``postfinch-<stage>`` or update it in place, and wait;
 4. once the API has an address, tell the functions (``PUBLIC_URL``), unless one was chosen;
-5. store what a first start needs, and print the first key, unless the account exists.
+5. store what a first start needs, and print the first key, unless the account exists;
+6. on AWS, warn of settings without which the stage cannot send or take bounces.
 
 A parameter of the template takes its value from the environment variable of the same name
 (``SystemDomain`` from ``SYSTEM_DOMAIN``), and keeps it in later deployments. This may be run any
@@ -20,7 +21,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.core.settings import Settings
 from infrastructure import first_key
 from infrastructure.artifacts import upload
 from infrastructure.package import ARCHITECTURES, Package, PackagingFailed, build
@@ -41,15 +43,31 @@ Outputs = Mapping[str, str]
 # SAM's resources are expanded, and each function gets a role.
 _CAPABILITIES = ["CAPABILITY_AUTO_EXPAND", "CAPABILITY_IAM"]
 
+_NO_SMARTHOST = """\
+This stage cannot send, for it has no smarthost. Name yours and deploy again:
+  SMARTHOST=smtp.example.net:587 SMARTHOST_USERNAME=... SMARTHOST_PASSWORD=... \\
+  {again}
+or send through Amazon SES: TRANSPORT=ses {again}
+(docs/mail-setup.md)"""
+
+_NO_DOMAIN = """\
+Bounces would go to {default}, a domain that does not exist. Name yours and deploy again:
+  SYSTEM_DOMAIN=mail.example.com MAIL_HOSTNAME=mail.example.com \\
+  {again}"""
+
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """What a deployment came to. ``api_key`` is there if this deployment stored it."""
+    """What a deployment came to. ``api_key`` is there if this deployment stored it.
+
+    ``warnings`` tell what keeps the stage from working and how to set it right.
+    """
 
     stage: str
     url: str
     outputs: Outputs
     api_key: str | None
+    warnings: Sequence[str] = ()
 
     def report(self) -> str:
         """Return what to tell the user."""
@@ -58,6 +76,8 @@ class Deployed:
             lines.append(f"  API key   {self.api_key} (shown this once)")
         if target := self.outputs.get("DomainTarget"):
             lines.append(f"  DNS       a CNAME record of your domain with {target}")
+        for warning in self.warnings:
+            lines += ["", f"WARNING: {warning}"]
         return "\n".join(lines)
 
 
@@ -88,13 +108,26 @@ def deploy(
         parameters["PublicUrl"] = api_url(stack.outputs(), cloud)
         stack.apply(source, parameters, kept=kept)
     complete_tables(stage, clients("dynamodb"))
-    outputs, public_url = stack.outputs(), stack.parameters()["PublicUrl"]
+    outputs, settled = stack.outputs(), stack.parameters()
     environment = {
-        **_settings_of(stack.parameters()),
+        **_settings_of(settled),
         "STAGE": stage,
         "KMS_KEY_ID": outputs["SealingKeyId"],
     }
-    return Deployed(stage, public_url, outputs, first_key.ensure(environment, api_key))
+    key = first_key.ensure(environment, api_key)
+    warnings = [] if cloud else missing_choices(stage, settled)
+    return Deployed(stage, settled["PublicUrl"], outputs, key, warnings)
+
+
+def missing_choices(stage: str, parameters: Mapping[str, str]) -> list[str]:
+    """Return a warning for each setting that AWS needs a choice of and ``parameters`` leave out."""
+    again = f"make deploy STAGE={stage}"
+    warnings = []
+    if parameters["Transport"] in ("", "smtp") and not parameters["Smarthost"]:
+        warnings.append(_NO_SMARTHOST.format(again=again))
+    if not parameters["SystemDomain"]:
+        warnings.append(_NO_DOMAIN.format(again=again, default=Settings().system_domain))
+    return warnings
 
 
 def chosen_parameters(package: Package, environ: Mapping[str, str]) -> dict[str, str]:

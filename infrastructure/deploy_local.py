@@ -21,7 +21,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core.settings import local_values
 from infrastructure.deploy import chosen_parameters, deploy
-from infrastructure.local.environment import InternalPorts
+from infrastructure.local.environment import InternalPorts, NotRunning
 from infrastructure.package import PackagingFailed, build, host_architecture
 from infrastructure.stack import ProvisionFailed
 
@@ -76,10 +76,10 @@ def main(arguments: list[str] | None = None) -> int:
         url = given.url.rstrip("/")
     else:
         try:
-            ports = InternalPorts.read(Path(environ.get("DATA_DIR") or ".local").resolve())
-        except FileNotFoundError:
-            print("nothing was started here: `make run` first, or give --url", file=sys.stderr)
-            return 2
+            ports = InternalPorts.of_running(Path(environ.get("DATA_DIR") or ".local"))
+        except NotRunning as failure:
+            print(failure, "Or give --url.", file=sys.stderr)
+            return 1
         url, environ = f"http://127.0.0.1:{ports.cloud}", local_environment(environ, ports)
     session = use(url)
     try:

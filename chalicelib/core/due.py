@@ -78,8 +78,8 @@ def postpone(entry: Due, now_ms: int) -> None:
 def find(concern: str, now_ms: int, *, limit: int = 100) -> list[Due]:
     """Return what is due of ``concern``, the longest due first."""
     page = _config.query(
-        "#pk = :pk AND #sk < :now",
-        {"pk": _pk(concern), "now": f"{now_ms + 1:013d}"},
+        "#pk = :pk AND #sk BETWEEN :first AND :end",
+        {"pk": _pk(concern), "first": "0", "end": f"{now_ms + 1:013d}"},
         limit=limit,
     )
     return [_entry(concern, item) for item in page.items]

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOG_LIMIT = 10 * 1024 * 1024
+PATIENCE = 15.0
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
@@ -33,7 +34,7 @@ class Process:
     argv: Sequence[str]
     environment: Mapping[str, str]
     ready: Callable[[], bool] | None = None
-    patience: float = 15.0
+    patience: float = PATIENCE
     orphan_signal: signal.Signals = signal.SIGKILL
 
 

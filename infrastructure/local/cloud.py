@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from infrastructure.local.long_polls import AsgiApplication, Receive, Scope, Send
     from infrastructure.local.snapshots import Snapshots
 
-LOCK_PATIENCE = 15.0
+# Less than the supervisor's patience with this process, so that what is said here is heard.
+LOCK_PATIENCE = 45.0
 
 # MiniStack keeps this port in the addresses of queues that it stores, and answers with the port
 # that the caller used instead. A constant therefore outlives a change of the real port.

@@ -38,6 +38,13 @@ class ConfigError(ValueError):
     """The runtime cannot start as it was told; the message is one line for the user."""
 
 
+class NotRunning(RuntimeError):
+    """Nothing runs on a data directory; the message is one line for the user."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__(f"Nothing runs on `{data_dir}/`; start it with `make run`.")
+
+
 @dataclass(frozen=True, slots=True)
 class InternalPorts:
     """Ports on loopback that only the runtime's own processes use, kept in ``ports.json``."""
@@ -51,6 +58,16 @@ class InternalPorts:
     def read(cls, data_dir: Path) -> InternalPorts:
         """Return the ports that the runtime chose, for one of its processes."""
         return cls(**json.loads((data_dir / _PORTS_FILE).read_text()))
+
+    @classmethod
+    def of_running(cls, data_dir: Path) -> InternalPorts:
+        """Return the same for a tool beside the runtime; raises :class:`NotRunning`."""
+        try:
+            ports = cls.read(data_dir)
+            socket.create_connection((_LOOPBACK, ports.cloud), timeout=5).close()
+        except OSError:
+            raise NotRunning(data_dir) from None
+        return ports
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from infrastructure.local import probes
-from infrastructure.local.child import Process, die_with_parent
+from infrastructure.local.child import PATIENCE, Process, die_with_parent
 from infrastructure.local.environment import ConfigError, LocalConfig, prepare
 from infrastructure.local.processes import StartFailed, StopRequested, Supervisor
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ("worker-1", "worker-2")
 _WORKER = "infrastructure.local.worker"
+# It reads its whole state first, after its predecessor has finished writing it.
+_CLOUD_PATIENCE = 60.0
 
 _READY = """\
 
@@ -74,6 +76,7 @@ class Runtime:
             "infrastructure.local.cloud",
             *("--port", str(port), "--data", str(self._config.data_dir / "cloud")),
             ready=lambda: probes.answers_http(port, "/_ministack/health", (200,)),
+            patience=_CLOUD_PATIENCE,
             # Left alone it saves what it holds before it ends.
             orphan_signal=signal.SIGTERM,
         )
@@ -112,6 +115,7 @@ class Runtime:
         module: str,
         *arguments: str,
         ready: Callable[[], bool] | None = None,
+        patience: float = PATIENCE,
         orphan_signal: signal.Signals = signal.SIGKILL,
     ) -> Process:
         return Process(
@@ -119,6 +123,7 @@ class Runtime:
             argv=(sys.executable, "-m", module, *arguments),
             environment=self._environment,
             ready=ready,
+            patience=patience,
             orphan_signal=orphan_signal,
         )
 

@@ -6,7 +6,8 @@ takes milliseconds, and the server goes on while the child writes. A SIGKILL los
 since the last fork: about a second, or three times what a snapshot costs where that is longer.
 
 A snapshot is a directory; ``current`` is a symbolic link to the newest complete one and is replaced
-atomically, so a crash at any point leaves a whole state behind. The files are MiniStack's own.
+atomically, so a crash at any point leaves a whole state behind. The files are MiniStack's own, the
+code of deployed functions among them (:mod:`infrastructure.local.function_code`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from typing import Any
 
 from ministack import app as ministack_app
 from ministack.core import persistence
+
+from infrastructure.local import function_code
 
 log = logging.getLogger(__name__)
 
@@ -68,8 +71,10 @@ class Snapshots:
         if current.exists():
             persistence.STATE_DIR = str(current)
             persistence.PERSIST_STATE = True
+            function_code.read_from(current)
             ministack_app._load_persisted_state()
             persistence.PERSIST_STATE = False
+            function_code.mend()
         self._remove_all_but(os.readlink(current) if current.is_symlink() else "")
 
     async def keep(self) -> None:
@@ -127,6 +132,7 @@ class Snapshots:
     def _write(self, name: str) -> None:
         directory = self._root / name
         directory.mkdir()
+        function_code.keep_in(directory, before=self._root / "current")
         # This process either ends after this or is a copy already: services need not copy for it.
         copy.deepcopy = _itself  # type: ignore[assignment]
         for service, get_state in ministack_app._build_persistence_save_dict().items():
@@ -134,7 +140,7 @@ class Snapshots:
             if state is not None:
                 _write_service(directory / f"{service}.json", service, state)
         # Synchronised together, for then the disk commits once and not fifty times.
-        for path in directory.iterdir():
+        for path in directory.rglob("*"):
             _sync(path)
         _sync(directory)
         link = self._root / "next"

@@ -163,7 +163,7 @@ class Deployment:
         self.sink = sink
         self.last: Deployed | None = None
 
-    def deploy(self, **chosen: str) -> Deployed:
+    def deploy(self, *, as_on_aws: bool = False, **chosen: str) -> Deployed:
         """Deploy the package; ``chosen`` are parameters of the stack."""
         with patch.dict(os.environ):
             session = use(self.cloud.url)
@@ -172,7 +172,7 @@ class Deployment:
                 _with_batch_actions(self.package),
                 clients=session.client,
                 chosen=chosen,
-                cloud=self.cloud.url,
+                cloud="" if as_on_aws else self.cloud.url,
                 api_key=KEY,
             )
         return self.last

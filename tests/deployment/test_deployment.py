@@ -158,6 +158,12 @@ def test_a_second_deployment_updates_in_place_and_keeps_what_was_chosen(
     assert deployed.events("ann@inbox.test") == ["injection", "delivery"]
 
 
+def test_what_the_stage_lacks_is_told_on_aws_only(deployed: Deployment) -> None:
+    (warning,) = deployed.deploy(as_on_aws=True).warnings
+    assert "SYSTEM_DOMAIN=" in warning
+    assert list(deployed.deploy().warnings) == []
+
+
 def test_an_earlier_deployment_is_updated_in_place(deployed: Deployment) -> None:
     cloud = deployed.cloud
     stack = Stack(cloud.client("cloudformation"), "postfinch-green")

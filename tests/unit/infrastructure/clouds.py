@@ -85,3 +85,9 @@ class LocalCloud:
         """Return the name of the newest snapshot, or nothing."""
         link = self.data / "state" / "current"
         return os.readlink(link) if link.is_symlink() else ""
+
+    def wait_until_on_disk(self) -> None:
+        """Return when a snapshot was taken, as its name tells, after everything done so far."""
+        now = time.time_ns()
+        self.client("sqs").create_queue(QueueName="one-more-change")
+        eventually(lambda: int(self.snapshot() or 0) > now)

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import NoCredentialsError
 
 from chalicelib.accounts import store
 from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
 from chalicelib.core import settings
 from infrastructure import admin
 from tests.unit.calling import Client
+from tests.unit.infrastructure.clouds import free_port
 from tests.unit.people import make_account, make_domain, make_subaccount, transmission
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -208,21 +212,44 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_the_local_service_is_found_by_its_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DATA_DIR", str(tmp_path / "none"))
-    assert "no service has been started" in refusal("--local", "list-accounts")
-    ports = {"cloud": 4599, "sink": 1, "dns": 2, "inbound": 3}
-    (tmp_path / "ports.json").write_text(json.dumps(ports))
     for name in [*settings.local_values(), "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID"]:
         monkeypatch.setenv(name, "to be restored")
     for name in ("AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "to be restored")
-    admin.use_local(tmp_path)
-    import os
-
-    assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4599"
+    with socket.create_server(("127.0.0.1", 0)) as cloud:
+        port = cloud.getsockname()[1]
+        store_ports(tmp_path, port)
+        admin.use_local(tmp_path)
+    assert os.environ["AWS_ENDPOINT_URL"] == f"http://127.0.0.1:{port}"
     assert settings.settings().stage == "local"
+
+
+@pytest.mark.parametrize("started_before", [False, True])
+def test_where_nothing_runs_the_user_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Any, *, started_before: bool
+) -> None:
+    if started_before:
+        store_ports(tmp_path, free_port())
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    told = f"Nothing runs on `{tmp_path}/`; start it with `make run`."
+    assert refusal("--local", "list-accounts") == told
+
+
+def test_what_keeps_it_from_the_deployment_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, refusal: Any
+) -> None:
+    def unreachable() -> None:
+        raise NoCredentialsError
+
+    monkeypatch.setattr(store, "all_accounts", unreachable)
+    assert refusal("list-accounts") == "Unable to locate credentials"
+
+
+def store_ports(data_dir: Path, cloud: int) -> None:
+    ports = {"cloud": cloud, "sink": 1, "dns": 2, "inbound": 3}
+    (data_dir / "ports.json").write_text(json.dumps(ports))
 
 
 def test_what_the_tool_changes_is_what_is_stored(run: Any) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure.deploy import Deployed, api_url, chosen_parameters
+from infrastructure import deploy_local
+from infrastructure.deploy import Deployed, api_url, chosen_parameters, missing_choices
 from infrastructure.deploy_local import local_environment
 from infrastructure.functions import functions
 from infrastructure.local.environment import InternalPorts
@@ -80,3 +81,39 @@ def test_the_report_tells_what_there_is_to_use(
 ) -> None:
     report = Deployed("dev", "https://api.test", outputs, key).report().splitlines()
     assert report == ["postfinch-dev is deployed.", "", *lines]
+
+
+def test_what_a_stage_lacks_stands_at_the_end_of_the_report() -> None:
+    report = Deployed("dev", "https://api.test", {}, "k", ["One.\n  DO=this", "Two."]).report()
+    assert report.splitlines()[-5:] == ["", "WARNING: One.", "  DO=this", "", "WARNING: Two."]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "to_set"),
+    [
+        ({}, [("SMARTHOST=", "TRANSPORT=ses"), ("SYSTEM_DOMAIN=",)]),
+        ({"Transport": "smtp"}, [("SMARTHOST=", "TRANSPORT=ses"), ("SYSTEM_DOMAIN=",)]),
+        ({"SystemDomain": "mail.example.com"}, [("SMARTHOST=", "TRANSPORT=ses")]),
+        ({"Smarthost": "smtp.example.net:587"}, [("SYSTEM_DOMAIN=",)]),
+        ({"Transport": "ses"}, [("SYSTEM_DOMAIN=",)]),
+        ({"Transport": "ses", "SystemDomain": "mail.example.com"}, []),
+    ],
+)
+def test_settings_that_only_the_user_can_know_are_asked_for(
+    chosen: dict[str, str], to_set: list[tuple[str, ...]]
+) -> None:
+    parameters = dict.fromkeys(PACKAGE.template["Parameters"], "") | chosen
+    warnings = missing_choices("prod", parameters)
+    assert len(warnings) == len(to_set)
+    for warning, settings in zip(warnings, to_set, strict=True):
+        for setting in (*settings, "make deploy STAGE=prod"):
+            assert setting in warning
+
+
+def test_a_local_deployment_to_nothing_that_runs_is_refused_before_packaging(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    assert deploy_local.main([]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"Nothing runs on `{tmp_path}/`; start it with `make run`.")

@@ -3,6 +3,8 @@ from __future__ import annotations
 import re
 import subprocess
 
+import pytest
+
 from tests.unit.infrastructure.clouds import ROOT
 
 # These tests may themselves have been started by make, which would then tell where it is
@@ -16,6 +18,13 @@ def test_help_is_the_default_and_lists_every_target() -> None:
     declared = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert declared is not None
     assert re.findall(r"^  make ([a-z-]+) +\S", listed, re.MULTILINE) == declared[1].split()
+
+
+@pytest.mark.parametrize("target", ["run", "docs", "deploy", "deploy-local"])
+def test_what_only_tests_need_is_installed_for_tests_only(target: str) -> None:
+    rule = re.search(rf"^{target}: (\S+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert rule is not None
+    assert rule[1] == ".venv/.local-stamp"
 
 
 def test_running_replaces_the_shell_so_that_signals_reach_the_supervisor() -> None:

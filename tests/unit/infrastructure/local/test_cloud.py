@@ -58,13 +58,6 @@ def numbers(cloud: LocalCloud, pk: str) -> list[int]:
     return [int(item["sk"]["N"]) for page in pages for item in page["Items"]]
 
 
-def wait_until_on_disk(cloud: LocalCloud) -> None:
-    """Return when a snapshot was taken, as its name tells, after everything done so far."""
-    now = time.time_ns()
-    cloud.client("sqs").create_queue(QueueName="one-more-change")
-    eventually(lambda: int(cloud.snapshot() or 0) > now)
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_orderly_stop_loses_nothing(local_cloud: LocalCloud, number: signal.Signals) -> None:
     make_table(local_cloud)
@@ -138,7 +131,7 @@ def test_a_message_in_flight_when_it_was_killed_comes_again_and_its_queue_answer
     received = client.receive_message(QueueUrl=url, VisibilityTimeout=2)["Messages"]
     assert len(received) == 1
     client.send_message(QueueUrl=url, MessageBody="waiting")
-    wait_until_on_disk(local_cloud)
+    local_cloud.wait_until_on_disk()
     local_cloud.stop(signal.SIGKILL)
     local_cloud.start()
     client = local_cloud.client("sqs")
@@ -158,7 +151,7 @@ def test_a_message_in_flight_when_it_was_killed_comes_again_and_its_queue_answer
 def test_objects_are_on_disk_when_they_are_stored(local_cloud: LocalCloud) -> None:
     client = local_cloud.client("s3")
     client.create_bucket(Bucket="bodies")
-    wait_until_on_disk(local_cloud)
+    local_cloud.wait_until_on_disk()
     client.put_object(Bucket="bodies", Key="queue/x", Body=b"\x00body")
     local_cloud.stop(signal.SIGKILL)
     local_cloud.start()

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from infrastructure.local.child import PATIENCE
+from infrastructure.local.cloud import LOCK_PATIENCE
 from infrastructure.local.environment import LocalConfig, prepare
-from infrastructure.local.run import announcement
+from infrastructure.local.run import Runtime, announcement
 from tests.unit.infrastructure.clouds import ROOT, free_port
 
 
@@ -45,6 +47,12 @@ def test_the_curl_line_can_be_pasted(config: LocalConfig) -> None:
     sent = json.loads(words[words.index("-d") + 1])
     assert sent["content"]["from"].endswith("@example.test")
     assert sent["recipients"]
+
+
+def test_the_cloud_has_time_to_wait_for_its_predecessor_and_then_to_read_its_state(
+    config: LocalConfig,
+) -> None:
+    assert Runtime(config)._cloud().patience >= LOCK_PATIENCE + PATIENCE
 
 
 def test_an_impossible_wish_is_told_in_one_line_with_status_two(tmp_path: Path) -> None:

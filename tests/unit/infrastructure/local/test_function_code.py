@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import signal
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.unit.infrastructure.clouds import LocalCloud, eventually
+
+NAME = "answering"
+ROLE = "arn:aws:iam::000000000000:role/none"
+BUCKET = "archives"
+TEMPLATE = {
+    "Resources": {
+        "Answering": {
+            "Type": "AWS::Lambda::Function",
+            "Properties": {
+                "FunctionName": NAME,
+                "Runtime": "python3.11",
+                "Handler": "code.answer",
+                "Role": ROLE,
+                "Code": {"S3Bucket": BUCKET, "S3Key": "first.zip"},
+            },
+        }
+    }
+}
+
+
+def archive(answer: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        file.writestr("code.py", f"def answer(event, context):\n    return {answer!r}\n")
+    return packed.getvalue()
+
+
+def create(cloud: LocalCloud, name: str, answer: str) -> None:
+    cloud.client("lambda").create_function(
+        FunctionName=name,
+        Runtime="python3.11",
+        Handler="code.answer",
+        Role=ROLE,
+        Code={"ZipFile": archive(answer)},
+    )
+
+
+def deploy(cloud: LocalCloud, answer: str) -> None:
+    s3, client = cloud.client("s3"), cloud.client("cloudformation")
+    s3.create_bucket(Bucket=BUCKET)
+    s3.put_object(Bucket=BUCKET, Key="first.zip", Body=archive(answer))
+    client.create_stack(StackName="stack", TemplateBody=json.dumps(TEMPLATE))
+    eventually(
+        lambda: (
+            client.describe_stacks(StackName="stack")["Stacks"][0]["StackStatus"]
+            == "CREATE_COMPLETE"
+        )
+    )
+
+
+def answered(cloud: LocalCloud, name: str = NAME) -> object:
+    return json.loads(cloud.client("lambda").invoke(FunctionName=name)["Payload"].read())
+
+
+def archives(cloud: LocalCloud) -> list[Path]:
+    return sorted((cloud.data / "state" / "current" / "lambda-blobs").iterdir())
+
+
+def restart(cloud: LocalCloud, number: signal.Signals) -> None:
+    cloud.stop(number)
+    cloud.start()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_function_answers_after_every_restart(
+    local_cloud: LocalCloud, number: signal.Signals
+) -> None:
+    create(local_cloud, NAME, "it works")
+    for _ in range(2):
+        # The second snapshot takes the archive from the first, and has the new one beside it.
+        local_cloud.wait_until_on_disk()
+        restart(local_cloud, number)
+        assert answered(local_cloud) == "it works"
+    create(local_cloud, "another", "this too")
+    local_cloud.wait_until_on_disk()
+    restart(local_cloud, number)
+    assert (answered(local_cloud), answered(local_cloud, "another")) == ("it works", "this too")
+
+
+def test_an_archive_is_kept_once_and_for_as_long_as_a_function_runs_it(
+    local_cloud: LocalCloud,
+) -> None:
+    create(local_cloud, NAME, "old")
+    create(local_cloud, "another", "old")
+    local_cloud.wait_until_on_disk()
+    (before,) = archives(local_cloud)
+    identity = before.stat().st_ino
+    local_cloud.wait_until_on_disk()
+    assert [each.stat().st_ino for each in archives(local_cloud)] == [identity]
+    for name in (NAME, "another"):
+        local_cloud.client("lambda").update_function_code(FunctionName=name, ZipFile=archive("new"))
+    local_cloud.wait_until_on_disk()
+    (after,) = archives(local_cloud)
+    assert after.name != before.name
+    restart(local_cloud, signal.SIGKILL)
+    assert answered(local_cloud) == "new"
+
+
+def test_lost_code_is_fetched_again_from_where_it_was_deployed(local_cloud: LocalCloud) -> None:
+    deploy(local_cloud, "it works")
+    local_cloud.stop()
+    shutil.rmtree(local_cloud.data / "state" / "current" / "lambda-blobs")
+    for _ in range(2):
+        local_cloud.start()
+        assert answered(local_cloud) == "it works"
+        local_cloud.stop()
+
+
+def test_other_code_is_not_taken_for_what_was_lost(local_cloud: LocalCloud) -> None:
+    deploy(local_cloud, "it works")
+    local_cloud.client("s3").put_object(Bucket=BUCKET, Key="first.zip", Body=archive("changed"))
+    local_cloud.stop()
+    shutil.rmtree(local_cloud.data / "state" / "current" / "lambda-blobs")
+    local_cloud.start()
+    assert answered(local_cloud) != "changed"
