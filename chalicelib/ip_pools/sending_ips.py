@@ -19,7 +19,7 @@ from chalicelib.ip_pools.warmup import tomorrow_ms
 
 MOST_IPS: Final = 250
 
-_SMARTHOST = re.compile(r"[\w.-]{1,253}:[0-9]{1,5}", re.ASCII)
+_SMARTHOST = re.compile(r"(?:[\w.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}", re.ASCII)
 _SES_POOL = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 

@@ -41,7 +41,7 @@ Handler = Callable[[Json, Any], Json]
 # Messages to a call: chunks and units of delivery are large, and both workers should get some.
 BATCH_SIZES = {"generation": 1, "delivery": 4, "events": 10, "ingest": 1}
 # A slow mail host or webhook target holds up the thread that it answers, and no other.
-THREADS = {"generation": 4, "delivery": 3, "webhook-batches": 4}
+THREADS = {"generation": 4, "delivery": 3, "webhook-batches": 8}
 # Messages to a call of a queue with a batching window; SQS hands out ten at a time.
 MOST_GATHERED = 200
 RECEIVE_BATCH = 10

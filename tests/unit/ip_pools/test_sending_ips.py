@@ -56,6 +56,8 @@ def test_an_ip_that_is_taken_is_refused(account: int) -> None:
         {"smarthost": "relay.test"},
         {"smarthost": "relay.test:x"},
         {"smarthost": "re lay.test:25"},
+        {"smarthost": "2001:db8::1:25"},
+        {"smarthost": "[2001:db8::1]"},
         {"ses_pool": "a b"},
         {"ses_pool": "set", "smarthost": "relay.test:25"},
     ],
@@ -65,6 +67,12 @@ def test_what_cannot_be_an_ip_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(Unsuitable):
         sending_ips.add(1, SendingIp(**described))
     assert sending_ips.of_account(1) == ()
+
+
+@pytest.mark.parametrize("smarthost", ["relay.test:587", "192.0.2.9:25", "[2001:db8::1]:25"])
+def test_a_smarthost_is_a_name_or_an_address_with_a_port(smarthost: str) -> None:
+    add(an_ip(1, smarthost=smarthost))
+    assert sending_ips.of_account(1)[0].smarthost == smarthost
 
 
 def test_an_account_has_a_bounded_number_of_ips(monkeypatch: pytest.MonkeyPatch) -> None:
