@@ -184,7 +184,11 @@ class Service:
 
     def workers(self) -> list[psutil.Process]:
         """Return the worker processes."""
-        return [each for each in self.family() if _runs(each, "infrastructure.local.worker")]
+        return self.running("infrastructure.local.worker")
+
+    def running(self, module: str) -> list[psutil.Process]:
+        """Return the processes that run a module."""
+        return [each for each in self.family() if _runs(each, module)]
 
     def request(
         self,

@@ -217,7 +217,7 @@ def test_the_envelope_sender_becomes_the_service_s_own(service: Service) -> None
 
 
 def relay_of(service: Service) -> psutil.Process:
-    (found,) = [each for each in service.family() if each.cmdline()[-2:] == ["-m", "relay"]]
+    (found,) = service.running("relay")
     return found
 
 
