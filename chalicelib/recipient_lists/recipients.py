@@ -6,6 +6,7 @@ In its stored form a recipient is ``email`` and those that it has of ``name``, `
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,11 +14,14 @@ from typing import Any
 
 from chalicelib.core.addresses import is_address
 from chalicelib.core.errors import ApiError, ServiceError, bad_format, missing_field
+from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.limits import too_large_data
 
 Json = dict[str, Any]
 
 MOST_TAGS = 10
+#: Errors that are kept of the recipients of one request
+MOST_TOLD = 100_000
 
 _OPTIONS = ("open_tracking", "click_tracking", "initial_open")
 _ADDRESS_FIELDS = ("email", "name", "header_to")
@@ -25,39 +29,45 @@ _ADDRESS_FIELDS = ("email", "name", "header_to")
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """The recipients that are good, and the errors of those that are not (in their order)."""
+    """The recipients that are good, and what is wrong with those that are not."""
 
     accepted: list[Json]
-    errors: list[Json]
-
-    @property
-    def rejected(self) -> int:
-        """Return how many were refused."""
-        return len(self.errors)
+    refusals: Refusals
 
 
 @dataclass(slots=True)
 class Refusals:
-    """What is wrong with recipients: how many are bad, and the first ``most`` of the errors."""
+    """What is wrong with recipients: how many are bad, and the first ``MOST_TOLD`` errors."""
 
-    most: int
     count: int = 0
     errors: list[Json] = field(default_factory=list)
 
     def add(self, error: Json) -> None:
         """Note one bad recipient."""
         self.count += 1
-        if len(self.errors) < self.most:
+        if len(self.errors) < MOST_TOLD:
             self.errors.append(error)
+
+    def shown(self, most: int) -> list[Json]:
+        """Return at most ``most`` errors, and no more than an answer has room for.
+
+        Lambda replaces an answer that is too large by a failure, for what was accepted.
+        """
+        room = settings().max_reply_bytes
+        for number, error in enumerate(self.errors[:most]):
+            room -= _size_in_reply(error)
+            if room < 0:
+                return self.errors[:number]
+        return self.errors[:most]
 
 
 def sort_recipients(given: list[Any]) -> Sorted:
     """Check every recipient; raises 400 with code 5002 if not one is good."""
-    refusals = Refusals(most=len(given))
+    refusals = Refusals()
     accepted = list(good_recipients(given, refusals))
     if not accepted:
         raise no_good_recipient(refusals.errors)
-    return Sorted(accepted, refusals.errors)
+    return Sorted(accepted, refusals)
 
 
 def good_recipients(given: Iterable[Any], refusals: Refusals) -> Iterator[Json]:
@@ -166,6 +176,12 @@ def _kind(value: Any) -> str:
         return "null"
     names = {str: "string", bool: "boolean", int: "number", float: "number", list: "array"}
     return names.get(type(value), "object")
+
+
+def _size_in_reply(error: Json) -> int:
+    """Return what an error takes in the reply, which is JSON as a text within JSON."""
+    text = json.dumps(error, separators=(",", ":"))
+    return len(text) + text.count('"') + text.count("\\") + 1
 
 
 def _summary(errors: list[Json]) -> str:

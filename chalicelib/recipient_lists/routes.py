@@ -84,4 +84,4 @@ def _reply(saved: Saved, shown: int) -> Reply:
         "code": "5000",
         "description": f"{refusals.count} recipient(s) were not accepted",
     }
-    return ok(results | {"rcpt_to_errors": refusals.errors[:shown]}, errors=[error])
+    return ok(results | {"rcpt_to_errors": refusals.shown(shown)}, errors=[error])

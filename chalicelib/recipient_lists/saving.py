@@ -12,8 +12,6 @@ from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, draw_id
 from chalicelib.recipient_lists.recipients import Refusals, good_recipients, no_good_recipient
 from chalicelib.recipient_lists.request import ListBody
 
-_MOST_TOLD = 100_000
-
 
 @dataclass(frozen=True, slots=True)
 class Saved:
@@ -28,7 +26,7 @@ def create(account_id: int, body: ListBody) -> Saved:
     list_id = body.id or draw_id()
     if store.get(account_id, list_id) is not None:
         raise _exists(list_id)
-    refusals = Refusals(_MOST_TOLD)
+    refusals = Refusals()
     written = _write(account_id, list_id, body.recipients or [], refusals)
     new = RecipientList(
         account_id=account_id,
@@ -55,7 +53,7 @@ def update(account_id: int, list_id: str, body: ListBody) -> Saved:
     if store.get(account_id, list_id) is None:
         raise unknown(list_id)
     store.check_unused(account_id, list_id)
-    refusals = Refusals(_MOST_TOLD)
+    refusals = Refusals()
     if body.recipients is None:
         return Saved(_change(account_id, list_id, body, None)[1], refusals)
     written = _write(account_id, list_id, body.recipients, refusals)

@@ -13,7 +13,7 @@ from chalicelib.core.errors import ApiError, ServiceError, bad_format
 from chalicelib.core.request import Caller
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.model import RecipientList
-from chalicelib.recipient_lists.recipients import sort_recipients
+from chalicelib.recipient_lists.recipients import Refusals, sort_recipients
 from chalicelib.sending_domains.lookup import invalid_domain
 from chalicelib.transmissions import store
 from chalicelib.transmissions.checks import check_options
@@ -33,7 +33,7 @@ class Accepted:
 
     id: str
     count: int
-    errors: list[Json]
+    refusals: Refusals
     start_ms: int
 
 
@@ -51,9 +51,9 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
     try:
         if isinstance(request.recipients, StoredList):
             named = use_list(sent, request.recipients.list_id)
-            return _accept(sent, found, named, [])
+            return _accept(sent, found, named, Refusals())
         sorted_ = sort_recipients(request.recipients)
-        return _accept(sent, found, sorted_.accepted, sorted_.errors)
+        return _accept(sent, found, sorted_.accepted, sorted_.refusals)
     except ServiceError:
         release(sent, noted(found.template, named))
         withdraw(sent, found)
@@ -64,7 +64,7 @@ def _accept(
     sent: Transmission,
     found: Found,
     recipients: Sequence[Json] | RecipientList,
-    errors: list[Json],
+    refusals: Refusals,
 ) -> Accepted:
     named = recipients if isinstance(recipients, RecipientList) else None
     count = recipients.count if isinstance(recipients, RecipientList) else len(recipients)
@@ -83,7 +83,7 @@ def _accept(
     sent = replace(sent, defaults=defaults, uses=noted(template, named))
     # What starts later is resolved when it starts: the template may change until then (spec 3)
     submit(sent if sent.start_ms else resolved(sent, found), recipients, meter)
-    return Accepted(sent.id, count, errors, sent.start_ms)
+    return Accepted(sent.id, count, refusals, sent.start_ms)
 
 
 def _check_room(sent: Transmission, meter: Allowance, count: int) -> None:

@@ -4,7 +4,7 @@ Spec 4.1. A key is claimed before anything is stored. The claim fixes the transm
 that a transmission consists of derives from that id: when a process dies between claim and answer,
 the next request under the key takes the claim over after ``CLAIM_SECONDS`` and repeats the same
 transmission, which changes nothing that was already done. A request that is refused gives its key
-back, unless another has taken it over.
+back, unless another has taken it over, or the refused one itself had taken over what was sent.
 
 Access patterns (table ``transmissions``):
 
@@ -26,11 +26,15 @@ from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.errors import ApiError
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
+from chalicelib.transmissions import store
+from chalicelib.transmissions.start_time import LONGEST_AHEAD_MS
 
 _transmissions = Table("transmissions")
 
 CLAIM_SECONDS = 60.0
 RETENTION = 86_400
+# What it claims may be accepted without an answer being kept, and start as late as that
+_CLAIM_RETENTION = RETENTION + LONGEST_AHEAD_MS // 1000
 _KEY = re.compile(r"[A-Za-z0-9._-]{1,255}")
 
 
@@ -76,7 +80,7 @@ def claim(scope: Scope, key: str, body: Any) -> Claim | Replay:
         "digest": digest,
         "transmission_id": ids.transmission_id(),
         "lease": now + CLAIM_SECONDS,
-        "expires": int(now) + RETENTION,
+        "expires": int(now) + _CLAIM_RETENTION,
     }
     try:
         _transmissions.put(
@@ -111,7 +115,12 @@ def complete(claimed: Claim, answer: Replay, keep_from: float) -> None:
 
 
 def release(claimed: Claim) -> None:
-    """Give the key back: the request was refused and nothing was sent."""
+    """Give the key back: the request was refused.
+
+    It is kept where this repeated a request that was accepted: what was sent is not sent again.
+    """
+    if store.get(claimed.transmission_id) is not None:
+        return
     try:
         _transmissions.delete(
             claimed.pk,

@@ -86,7 +86,7 @@ def _accept_once(request: Request, key: str, shown: int) -> Reply:
 
 
 def _reply(accepted: Accepted, shown: int) -> Reply:
-    rejected = len(accepted.errors)
+    rejected = accepted.refusals.count
     results: dict[str, Any] = {
         "id": accepted.id,
         "total_accepted_recipients": accepted.count,
@@ -99,4 +99,4 @@ def _reply(accepted: Accepted, shown: int) -> Reply:
         "code": "2000",
         "description": f"{rejected} recipient(s) were not accepted",
     }
-    return ok(results | {"rcpt_to_errors": accepted.errors[:shown]}, errors=[error])
+    return ok(results | {"rcpt_to_errors": accepted.refusals.shown(shown)}, errors=[error])
