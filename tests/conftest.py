@@ -19,6 +19,7 @@ os.environ.update(
 )
 os.environ.pop("AWS_ENDPOINT_URL", None)
 
+import hypothesis
 import pytest
 from moto import mock_aws
 
@@ -32,6 +33,16 @@ from chalicelib.transmissions import store as transmissions
 from chalicelib.webhooks import lookup as webhooks
 from chalicelib.webhooks import oauth
 from tests.fake_cloud import create_resources
+
+# Machines are shared, so nothing is judged by the time it takes. In CI a failure must come from a
+# change, so the examples are the same each time; elsewhere every run tries others.
+hypothesis.settings.register_profile(
+    "tests",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("tests")
 
 
 def forget_everything() -> None:

@@ -110,7 +110,6 @@ def test_what_is_made_up_is_answered_as_described(
     @given(case=good | bad, real=st.booleans())
     @settings(
         max_examples=EXAMPLES,
-        deadline=None,
         derandomize=True,
         database=None,
         phases=[Phase.generate],

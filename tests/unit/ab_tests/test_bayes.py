@@ -60,7 +60,7 @@ def by_brute_force(observed: list[Observed], steps: int = 20_000) -> list[float]
 
 
 @given(observations(), observations())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_for_two_it_is_what_the_closed_form_says(first: Observed, second: Observed) -> None:
     found = probabilities_of_being_best([first, second])
     assert found[1] == pytest.approx(exactly(first, second), abs=1e-6)
@@ -111,7 +111,7 @@ def test_it_is_how_often_each_is_the_best_of_random_draws() -> None:
 
 
 @given(st.lists(observations(), min_size=2, max_size=6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_probabilities_add_up_and_do_not_depend_on_the_order(observed: list[Observed]) -> None:
     found = probabilities_of_being_best(observed)
     assert sum(found) == pytest.approx(1)

@@ -199,7 +199,7 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_json)
 def test_any_body_is_taken_or_refused_with_reasons(body: Any) -> None:
     refusals = []

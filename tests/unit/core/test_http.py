@@ -254,7 +254,7 @@ def test_a_reply_may_be_empty() -> None:
 
 
 @pytest.mark.spec("1-r7")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     body=st.binary(max_size=60) | st.text('[]{}":,\\u0dD8e-.19 tn', max_size=40).map(str.encode),
     path=st.text(st.characters(max_codepoint=0x2FF, exclude_characters="?#"), max_size=20),

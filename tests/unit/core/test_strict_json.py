@@ -31,13 +31,13 @@ def _refusal(raw: bytes) -> tuple[int, str]:
     return caught.value.status, caught.value.errors[0]["code"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_values, st.booleans())
 def test_what_json_writes_is_read_back(value: Any, ascii_only: bool) -> None:
     assert loads(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=40) | st.text('[]{}":,\\u0dD8e+-.19 ntrf', max_size=40).map(str.encode))
 def test_any_bytes_give_a_value_or_a_refusal(raw: bytes) -> None:
     with contextlib.suppress(ServiceError):

@@ -81,7 +81,7 @@ def test_a_call_that_fails_tells_so_and_makes_room() -> None:
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=40), st.integers(1, 4), st.integers(1, 4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_every_call_is_made_once_and_lanes_are_left_empty(
     destinations: list[str], threads: int, width: int
 ) -> None:

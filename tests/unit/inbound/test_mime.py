@@ -124,7 +124,7 @@ PIECES = st.sampled_from([HEAD.encode(), b"--b", b"--b--", b"\r\n", b"=", b"base
 
 
 @given(st.lists(PIECES | st.binary(max_size=6), max_size=40).map(b"".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_bytes_are_taken_apart(data: bytes) -> None:
     mail = mime.read(data)
     assert 1 <= len(mail.parts) <= MOST_PARTS

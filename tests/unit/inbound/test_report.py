@@ -144,7 +144,7 @@ def test_what_is_not_given_a_hard_class_by_its_host_gets_none() -> None:
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40), st.text(max_size=5))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_message_says_something(pieces: list[str], recipient: str) -> None:
     data = "".join(pieces).encode("utf-8", "surrogatepass")
     found = read(mime.read(data), recipient)
@@ -156,7 +156,7 @@ def test_every_message_says_something(pieces: list[str], recipient: str) -> None
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_bytes_say_something(data: bytes) -> None:
     read(mime.read(data), RCPT)
 

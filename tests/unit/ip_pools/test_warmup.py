@@ -60,7 +60,7 @@ def test_units_take_what_is_left_of_the_day_and_never_more() -> None:
 
 
 @pytest.mark.usefixtures("cloud")
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=8), st.integers(1, 10_000))
 def test_what_is_granted_adds_up_to_the_volume(counts: list[int], day: int) -> None:
     warmup.forget()

@@ -5,7 +5,7 @@
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 
 _FACTOR = int(os.environ.get("EXAMPLES_FACTOR", "1"))
@@ -13,9 +13,7 @@ _FACTOR = int(os.environ.get("EXAMPLES_FACTOR", "1"))
 
 def examples(count: int) -> settings:
     """Return settings for a property tried `count` times the factor."""
-    return settings(
-        max_examples=count * _FACTOR, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
+    return settings(max_examples=count * _FACTOR)
 
 
 ONE_LINE = st.one_of(

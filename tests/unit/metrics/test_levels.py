@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.metrics.levels import DAY, HOUR, LEVELS, MINUTE, Span, coarsest_for, spans
@@ -8,7 +8,6 @@ from chalicelib.metrics.levels import DAY, HOUR, LEVELS, MINUTE, Span, coarsest_
 minutes = st.integers(0, 10 * 1440)
 
 
-@settings(deadline=None)
 @given(minutes, minutes, st.sampled_from(LEVELS))
 def test_spans_are_the_window_and_nothing_else(start: int, length: int, coarsest: object) -> None:
     found = list(spans(start, start + length, coarsest))  # type: ignore[arg-type]
@@ -20,7 +19,6 @@ def test_spans_are_the_window_and_nothing_else(start: int, length: int, coarsest
     assert covered == list(range(start, start + length))
 
 
-@settings(deadline=None)
 @given(minutes, minutes)
 def test_a_window_takes_few_spans_and_its_ends_are_short(start: int, length: int) -> None:
     found = list(spans(start, start + length))

@@ -4,7 +4,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.metrics.precision import PRECISIONS, SERIES, Precision, buckets, ceiling
@@ -88,7 +88,6 @@ def test_hours_begin_as_clocks_of_the_zone_say() -> None:
     assert shown(SERIES["hour"].floor(at, KATHMANDU)) == "2026-03-04T00:15+00:00"
 
 
-@settings(deadline=None)
 @given(
     st.integers(0, 366 * 1440),
     st.integers(1, 3 * 1440),

@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.core.errors import ServiceError
@@ -135,7 +135,6 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(json_values | st.fixed_dictionaries({"groupings": st.lists(json_values, max_size=3)}))
 def test_an_independent_validator_finds_the_same(data: Any) -> None:
     jsonschema.Draft7Validator.check_schema(SCHEMA)

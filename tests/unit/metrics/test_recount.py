@@ -141,7 +141,6 @@ def within(found: list[Happened], low: datetime, high: datetime) -> list[Happene
 
 quick = settings(
     max_examples=15,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

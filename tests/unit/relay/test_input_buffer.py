@@ -98,14 +98,14 @@ def test_a_word_is_recognised_in_any_case() -> None:
     assert not buffer.begins_with(b"MAIL ")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.text("a\r\n\0", max_size=12).map(str.encode), max_size=8))
 def test_lines_do_not_depend_on_how_octets_arrive(chunks: list[bytes]) -> None:
     joined = b"".join(chunks)
     assert lines_of(chunks) == lines_of([bytes([octet]) for octet in joined])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text("ab\r\n\0", max_size=60).map(str.encode))
 def test_every_crlf_ended_line_has_one_answer(octets: bytes) -> None:
     octets = octets.rstrip(b"\r\n\0") + b"\r\n"

@@ -132,7 +132,7 @@ def reference(stream: bytes) -> tuple[bytes, bytes]:
     return b"\r\n".join(line.removeprefix(b".") for line in lines), rest
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(octets, octets, st.lists(st.integers(0, 90), max_size=6))
 def test_the_outcome_does_not_depend_on_how_octets_arrive(
     before: bytes, after: bytes, cuts: list[int]

@@ -26,7 +26,7 @@ def test_messages_are_spread_evenly_over_the_duration() -> None:
     assert {later - earlier for earlier, later in pairwise(times)} == {36_000}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(count=st.integers(1, 700), minutes=st.integers(20, 720))
 def test_stretches_hold_every_message_once_and_none_longer_than_a_minute(
     count: int, minutes: int

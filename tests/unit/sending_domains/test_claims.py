@@ -130,9 +130,7 @@ def excludes(name: str, other: str) -> bool:
     return is_within(name, other) or is_within(other, name)
 
 
-@settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_a_name_is_taken_exactly_when_no_other_account_is_above_or_below(
     steps: list[tuple[str, int, bool]],

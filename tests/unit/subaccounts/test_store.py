@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from moto import mock_aws
 
@@ -128,7 +128,7 @@ FIELDS = st.fixed_dictionaries(
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), FIELDS), max_size=8))
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8)
 def test_lists_and_counts_are_what_a_look_at_every_subaccount_says(
     changes: list[tuple[int, dict[str, Any]]],
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.template_language import (
@@ -97,9 +97,7 @@ SHARDS = st.lists(
     max_size=30,
 ).map("".join)  # fmt: skip
 
-modest = settings(
-    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
-)
+modest = settings(max_examples=250, database=None)
 
 
 def attempt(template: str, part: Any, data: dict[str, Any]) -> str | None:

@@ -202,7 +202,7 @@ def test_a_message_that_is_none_is_refused() -> None:
         PrebuiltContent(b"nonsense")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @example("", "\r--b")
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"])), st.text("ab-\n\r=.🚀ü {}"))
 def test_whatever_a_value_is_the_reader_gets_it_back(name: str, body: str) -> None:

@@ -70,7 +70,7 @@ def found_in(text: str) -> tuple[list[tuple[str, int, int]], bool]:
     return tags, True
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(soups)
 def test_tags_are_found_where_the_specification_of_html_finds_them(text: str) -> None:
     reference = Reference(text)
@@ -81,7 +81,7 @@ def test_tags_are_found_where_the_specification_of_html_finds_them(text: str) ->
         assert is_finished == reference.is_finished
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(soups.map(lambda soup: f"<a {soup}>"))
 def test_attributes_are_read_as_the_specification_of_html_reads_them(text: str) -> None:
     for _, start, end, attributes in Reference(text).tags:

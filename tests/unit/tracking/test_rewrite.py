@@ -150,7 +150,7 @@ def test_the_target_is_exactly_what_the_link_was(path: str, quote: str, numeric:
     assert after.startswith(f"{BASE}/t/c/")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     st.lists(
         st.sampled_from([*SCRAPS, '<a href="http://a/">', "<a class=x href='http://b/?c' y>"]),

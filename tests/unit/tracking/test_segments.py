@@ -8,7 +8,7 @@ from tests.unit.tracking.examples import BASE
 from tests.unit.tracking.test_markup import SCRAPS
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     st.lists(
         st.sampled_from(

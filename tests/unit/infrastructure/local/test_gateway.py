@@ -269,7 +269,7 @@ def test_lifespan_events_are_acknowledged() -> None:
     assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     path=st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=20),
     query=st.binary(max_size=20),

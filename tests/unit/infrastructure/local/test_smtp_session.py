@@ -122,9 +122,7 @@ def stuffed(message: bytes) -> bytes:
     )
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(
         st.sampled_from([b"", b".", b"..", b"a", b"a.", b".a", b"\x00\xff"]), max_size=8
