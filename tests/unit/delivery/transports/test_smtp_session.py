@@ -94,10 +94,12 @@ def test_many_messages_share_a_session(extensions: tuple[str, ...]) -> None:
 def test_a_host_that_writes_its_replies_one_by_one_is_not_waited_for() -> None:
     with ScriptedServer() as host:  # it leaves Nagle's algorithm on
         session = session_with(host)
-        started = time.monotonic()
+        times = []
         for _ in range(20):
+            started = time.monotonic()
             session.deliver(message(), commit_at_once)
-        assert time.monotonic() - started < 0.6  # 40 ms a message otherwise
+            times.append(time.monotonic() - started)
+        assert sorted(times)[5] < 0.03  # 40 ms otherwise, and a busy machine slows some of them
         session.close()
 
 
