@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chalicelib.delivery.lanes import Lanes
 
-SECONDS = 5.0
+SECONDS = 20.0
 
 
 class Busy:

@@ -76,7 +76,7 @@ def test_a_plan_limits_an_account_from_now_on(run: Any) -> None:
     assert (shown["subscription"]["plan_volume"], shown["subscription"]["type"]) == (50, "manual")
     assert client.post("/api/v1/transmissions", transmission()).status == 200
     answer = client.post("/api/v1/transmissions", transmission())
-    assert (answer.status, answer.error["code"]) == (420, "2102")
+    assert (answer.status, answer.error["code"]) == (420, "2101")
     run("set-plan", "1")
     assert client.post("/api/v1/transmissions", transmission()).status == 200
     usage = json.loads(run("show", "1"))["usage"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from relay.ports import Envelope, Identity, LoginRefused
 
-TIMEOUT = 5.0
+TIMEOUT = 20.0
 PASSWORD = "key-1"
 
 

@@ -48,7 +48,7 @@ def settled() -> None:
 
 
 def eventually(question: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while not question():
         assert time.monotonic() < deadline
 

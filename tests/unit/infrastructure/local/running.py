@@ -14,7 +14,7 @@ from typing import TypeVar
 from infrastructure.local.mailbox import Mailbox
 from infrastructure.local.sink import Sink, SinkOptions
 
-DEADLINE_SECONDS = 5.0
+DEADLINE_SECONDS = 20.0
 T = TypeVar("T")
 
 

@@ -26,7 +26,7 @@ def message(message_id: str = "<1@a.test>") -> bytes:
 
 def deliver(sink: RunningSink, *recipients: str, content: bytes = message()) -> tuple[int, str]:
     """The reply to the last command of one attempt: a refused RCPT's or DATA's."""
-    with smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=5) as client:
+    with smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20) as client:
         client.ehlo()
         client.mail("bounces@a.test")
         replies = [client.rcpt(recipient) for recipient in recipients]
@@ -105,7 +105,7 @@ def test_deferrals_forget_the_oldest_so_that_they_never_grow() -> None:
 
 
 def test_a_slow_recipient_is_accepted_late_and_holds_up_nobody_else(sink: RunningSink) -> None:
-    slow = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=5)
+    slow = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20)
     slow.ehlo()
     slow.mail("")
     slow.rcpt("slow+1@any.test")
@@ -146,7 +146,7 @@ def test_connections_send_at_once(sink: RunningSink) -> None:
 
 def test_stopping_tells_open_sessions_and_frees_the_port(tmp_path: Path) -> None:
     with running_sink(tmp_path) as sink:
-        client = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=5)
+        client = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20)
         sink.stop()
         assert client.getreply()[0] == 421
         client.close()
@@ -164,7 +164,7 @@ def test_the_process_stores_mail_and_stops_cleanly(tmp_path: Path, number: signa
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("sink listening on 127.0.0.1:")
-        client = smtplib.SMTP("127.0.0.1", int(line.rpartition(":")[2]), "client.test", timeout=5)
+        client = smtplib.SMTP("127.0.0.1", int(line.rpartition(":")[2]), "client.test", timeout=20)
         client.sendmail("a@a.test", ["b@b.test", "oob@b.test"], message())
         process.send_signal(number)
         _, errors = process.communicate(timeout=10)

@@ -24,7 +24,7 @@ class Client:
     """A client that sends exactly what it is told to."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=5)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
         self.input: BinaryIO = self.socket.makefile("rb")
         assert self.reply().startswith("220 ")
 
