@@ -14,6 +14,7 @@ from chalice import Rate
 import chalicelib.ab_tests.routes
 import chalicelib.accounts.routes
 import chalicelib.api_keys.routes
+import chalicelib.data_privacy.routes
 import chalicelib.events.routes
 import chalicelib.ingest.routes
 import chalicelib.ip_pools.routes
@@ -44,6 +45,7 @@ app.register_middleware(invocations.of_schedule, "scheduled")
 app.register_blueprint(chalicelib.ab_tests.routes.routes)
 app.register_blueprint(chalicelib.accounts.routes.routes)
 app.register_blueprint(chalicelib.api_keys.routes.routes)
+app.register_blueprint(chalicelib.data_privacy.routes.routes)
 app.register_blueprint(chalicelib.events.routes.routes)
 app.register_blueprint(chalicelib.ingest.routes.routes)
 app.register_blueprint(chalicelib.ip_pools.routes.routes)
@@ -174,7 +176,7 @@ def decide_ab_tests(event: Any) -> None:
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="erase_recipients")
 def erase_recipients(event: Any) -> None:
     """Carry out what recipients' requests about their data have left to do."""
-    from chalicelib.suppression.privacy import carry_out_due
+    from chalicelib.data_privacy.requests import carry_out_due
 
     carry_out_due()
 
@@ -199,7 +201,7 @@ def fold_metrics(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.HOURS), name="clean_up")
 def clean_up(event: Any) -> None:
-    """Remove what crashes have left and no table or bucket lets expire."""
+    """Remove what is over, or was left by a crash, and no table or bucket lets expire."""
     from chalicelib.core import clock
     from chalicelib.delivery.journal import remove_stale
 

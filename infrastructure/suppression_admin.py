@@ -24,7 +24,8 @@ from typing import IO
 
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.suppression import privacy, search, store
+from chalicelib.data_privacy.erasure import erase
+from chalicelib.suppression import search, store
 from chalicelib.suppression.model import (
     BLOCKING,
     COMPLIANCE,
@@ -155,7 +156,7 @@ def _erase(given: argparse.Namespace) -> int:
     if given.whole_account:
         scope = Scope(given.account, None)
     for each in given.recipients:
-        print(f"{each}: {privacy.erase(scope, each, compliance=True)} entries and events erased")
+        print(f"{each}: {erase(scope, each, compliance=True)} entries and events erased")
     return 0
 
 

@@ -17,11 +17,12 @@ from chalicelib.accounts.model import Account, Cancellation
 from chalicelib.accounts.plan import Plan
 from chalicelib.core import clock, recent
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core.errors import Unavailable
 from chalicelib.core.recent import Key
 
 _config = Table("config")
 _NOT_FIELDS = ("pk", "sk", "owner", "owner_key")
-_ATTEMPTS = 5
+_ATTEMPTS = 20
 
 
 class UnknownAccount(LookupError):
@@ -75,7 +76,7 @@ def draw_id() -> int:
 def change(account_id: int, edit: Callable[[Account], Account]) -> Account:
     """Change an account by ``edit``, which may be called again if others change it meanwhile.
 
-    Raises :class:`UnknownAccount`.
+    Raises :class:`UnknownAccount`, and 503 when too many others do.
     """
     for _ in range(_ATTEMPTS):
         before = get(account_id)
@@ -91,7 +92,7 @@ def change(account_id: int, edit: Callable[[Account], Account]) -> Account:
             continue
         recent.forget(key_of(account_id))
         return after
-    raise RuntimeError(f"account {account_id} is being changed by too many at once")
+    raise Unavailable
 
 
 def from_item(item: Item) -> Account:

@@ -63,7 +63,7 @@ class SandboxMeter:
             raise _sandbox_exceeded(self.account_id)
 
     def reserve(self, recipients: int, writes: Sequence[Write]) -> None:
-        """Apply ``writes`` and count the messages, both or neither; raises 420 (code 2103)."""
+        """Apply ``writes`` and count the messages, both or neither; raises 420 (code 2101)."""
         reserve_sandbox(self.account_id, recipients, writes)
 
 
@@ -125,7 +125,7 @@ def meter(account: Account, read: Sequence[Key], items: Mapping[Key, Item]) -> M
 
 
 def reserve_sandbox(account_id: int, messages: int, writes: Sequence[Write]) -> None:
-    """Apply ``writes`` and count sandbox messages, both or neither; raises 420 (code 2103).
+    """Apply ``writes`` and count sandbox messages, both or neither; raises 420 (code 2101).
 
     An account has ``SANDBOX_MESSAGES`` of them in its life (spec 8).
     """
@@ -219,7 +219,7 @@ def _window(item: Item | None) -> Window:
 
 def _sandbox_exceeded(account_id: int) -> ApiError:
     item = _config.get(*_sandbox(account_id))
-    return exceeded("sandbox", "2103", SANDBOX_MESSAGES, item["used"] if item else 0)
+    return exceeded("sandbox", SANDBOX_MESSAGES, item["used"] if item else 0)
 
 
 def _counter(account_id: int, number: int) -> Key:

@@ -83,19 +83,19 @@ class Window:
 
     def check(self, recipients: int, limits: Limits) -> None:
         """Raise 420 with the limit that ``recipients`` more would exceed (spec 7)."""
-        for name, code, limit, used in (
-            ("hourly", "2101", limits.hourly, self.used),
-            ("daily", "2102", limits.daily, self.day),
-            ("monthly", "2105", limits.monthly, self.month),
+        for name, limit, used in (
+            ("hourly", limits.hourly, self.used),
+            ("daily", limits.daily, self.day),
+            ("monthly", limits.monthly, self.month),
         ):
             if limit is not None and used + recipients > limit:
-                raise exceeded(name, code, limit, used)
+                raise exceeded(name, limit, used)
 
 
-def exceeded(name: str, code: str, limit: int, used: int) -> ApiError:
-    """Return 420: nothing of the transmission is sent (spec 7, 8)."""
+def exceeded(name: str, limit: int, used: int) -> ApiError:
+    """Return 420 with code 2101, whichever limit it is: nothing is sent (spec 7, 8)."""
     text = f"{used} of {limit} recipients of the {name} limit are used"
-    return ApiError(420, f"Exceed Sending Limit ({name})", code=code, description=text)
+    return ApiError(420, f"Exceed Sending Limit ({name})", code="2101", description=text)
 
 
 def hour_of(moment: float) -> int:

@@ -5,10 +5,10 @@ The two spell them differently (``grants``, ``key_grants``), and so do their err
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from chalicelib.api_keys import source_ips
-from chalicelib.api_keys.model import ApiKey
 from chalicelib.core.errors import Forbidden
 from chalicelib.core.params import Params
 
@@ -25,14 +25,11 @@ class KeyFields:
     grants: list[str] | None
     valid_ips: list[str] | None
 
-    def apply(self, key: ApiKey) -> ApiKey:
-        """Return ``key`` with those fields that the body has."""
-        return replace(
-            key,
-            label=key.label if self.label is None else self.label,
-            grants=key.grants if self.grants is None else frozenset(self.grants),
-            valid_ips=key.valid_ips if self.valid_ips is None else self.valid_ips,
-        )
+    def changes(self) -> dict[str, Any]:
+        """Return those fields that the body has, as they are stored."""
+        grants = None if self.grants is None else sorted(set(self.grants))
+        found = {"label": self.label, "grants": grants, "valid_ips": self.valid_ips}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 def read_key(

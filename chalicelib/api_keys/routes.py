@@ -66,7 +66,8 @@ def change_key(request: Request, key_id: str) -> Reply:
     fields = read_key(params, supported(key.subaccount_id), required=False)
     params.check()
     check_held(fields.grants, request.caller.grants)
-    if not store.replace(fields.apply(key)):
+    changes = fields.changes()
+    if changes and not store.change(key, changes):
         raise NotFound
     return ok({"message": "API key has been updated"})
 

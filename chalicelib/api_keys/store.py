@@ -12,7 +12,8 @@ Access patterns (table ``config``):
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from chalicelib.api_keys.model import ApiKey, owner_prefix
 from chalicelib.core import dynamo, recent
@@ -64,10 +65,16 @@ def find(scope: Scope, name: str) -> ApiKey | None:
     return next((key for key in keys if scope.covers(key.subaccount_id)), None)
 
 
-def replace(key: ApiKey) -> bool:
-    """Store a key that was changed; return ``False`` if it is gone meanwhile."""
+def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
+    """Set ``fields`` of a key, and only these: somebody may change the others at the same time.
+
+    ``fields`` are one or more of ``label``, ``grants`` and ``valid_ips``. Returns ``False`` if the
+    key is gone meanwhile.
+    """
+    sets = ", ".join(f"#{name} = :{name}" for name in fields)
+    exists = "attribute_exists(#pk)"
     try:
-        _config.put(_to_item(key), condition="attribute_exists(#pk)")
+        _config.update(*key_of(key.key_id), f"SET {sets}", values=fields, condition=exists)
     except ConditionFailed:
         return False
     finally:

@@ -17,6 +17,38 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 
+#: What AWS answers to more requests than it takes at the time
+_TOO_MANY = frozenset(
+    {
+        "LimitExceededException",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "ServiceUnavailable",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "TransactionInProgressException",
+    }
+)
+
+
+class Overloaded(RuntimeError):
+    """What AWS left over of a request was left over for too long."""
+
+
+def is_overload(error: Exception) -> bool:
+    """Tell whether a request failed that would have been done at another time.
+
+    AWS had too many, or could not be reached.
+    """
+    from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+
+    if isinstance(error, ClientError):
+        return error.response.get("Error", {}).get("Code") in _TOO_MANY
+    return isinstance(error, Overloaded | HTTPClientError | ConnectionError)
+
+
 @cache
 def _client(service: str) -> Any:
     from botocore.config import Config

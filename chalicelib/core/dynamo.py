@@ -17,6 +17,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from chalicelib.core import aws
+from chalicelib.core.aws import Overloaded
 from chalicelib.core.settings import settings
 
 Item = dict[str, Any]
@@ -262,7 +263,7 @@ class Table:
                     break
                 time.sleep(pause)
             else:
-                raise RuntimeError(f"{self.name}: writes were refused for too long")
+                raise Overloaded(f"{self.name}: writes were refused for too long")
 
     def get_all(self, keys: Iterable[Key], *, consistent: bool = False) -> list[Item]:
         """Return the items that exist among ``keys`` (no duplicates), 100 a request, unordered."""
@@ -319,7 +320,7 @@ def _read_batch(places: Sequence[tuple[Wanted, Key]]) -> Iterator[tuple[str, Ite
         if not pending:
             return
         time.sleep(pause)
-    raise RuntimeError(f"{', '.join(pending)}: reads were refused for too long")
+    raise Overloaded(f"{', '.join(pending)}: reads were refused for too long")
 
 
 def _pauses() -> Iterator[float]:
@@ -422,7 +423,7 @@ def transact(writes: Sequence[Write], *, token: str | None = None) -> None:
             if not _PASSING.intersection(reasons):
                 raise
             time.sleep(pause)
-    raise RuntimeError("a transaction met conflicts or throttling for too long")
+    raise Overloaded("a transaction met conflicts or throttling for too long")
 
 
 def transacted(writes: Sequence[Write]) -> bool:

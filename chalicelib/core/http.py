@@ -21,8 +21,15 @@ from urllib.parse import unquote
 
 import chalice
 
-from chalicelib.core import logs
-from chalicelib.core.errors import Forbidden, MethodNotAllowed, NotFound, ServiceError, TooLarge
+from chalicelib.core import aws, logs
+from chalicelib.core.errors import (
+    Forbidden,
+    MethodNotAllowed,
+    NotFound,
+    ServiceError,
+    TooLarge,
+    Unavailable,
+)
 from chalicelib.core.reply import Reply, empty, ok, raw, redirect
 from chalicelib.core.request import Caller, Request
 from chalicelib.core.route_table import RouteTable
@@ -97,9 +104,9 @@ class App(chalice.Chalice):
     def _response(self, event: Mapping[str, Any], request_id: str) -> dict[str, Any]:
         try:
             return self._reply(event).to_gateway(request_id)
-        except Exception:
+        except Exception as error:
             _log.exception("request %s failed", request_id)
-            return _fault(request_id).to_gateway(request_id)
+            return _fault(error, request_id).to_gateway(request_id)
 
     def _reply(self, event: Mapping[str, Any]) -> Reply:
         try:
@@ -186,7 +193,10 @@ def _log_answer(event: Mapping[str, Any], status: int, seconds: float) -> None:
     )
 
 
-def _fault(request_id: str) -> Reply:
+def _fault(error: Exception, request_id: str) -> Reply:
+    if aws.is_overload(error):
+        busy = Unavailable()
+        return Reply(busy.status, busy.body())
     text = f"the service failed to answer; quote id {request_id}"
     return Reply(500, {"errors": [{"message": "Internal error", "description": text}]})
 

@@ -6,6 +6,7 @@ fault is noted, and :meth:`Params.check` refuses with all of them. A null counts
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -83,8 +84,7 @@ class Params:
 
     def refuse(self, param: str, message: str, value: Any) -> None:
         """Note a fault."""
-        shown = value[:_LONGEST_SHOWN] if isinstance(value, str | list) else value
-        self._faults.append({"message": message, "param": param, "value": shown})
+        self._faults.append({"message": message, "param": param, "value": _shown(value)})
 
     def check(self) -> None:
         """Raise 400 with every fault that was noted, if there is one."""
@@ -96,3 +96,9 @@ class Params:
         if value is None and required:
             self.refuse(name, f"{name} is a required field", None)
         return value
+
+
+def _shown(value: Any) -> Any:
+    """Return what an error shows of a value: all of it, or the beginning of its text."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN]

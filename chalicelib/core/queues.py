@@ -139,7 +139,7 @@ def _send_batch(queue: str, batch: Sequence[_Entry]) -> None:
             return
         names = {failure["Id"] for failure in failed}
         pending = [entry for entry in pending if entry["Id"] in names]
-    raise RuntimeError(f"{queue}: {len(pending)} messages were not taken: {failed}")
+    raise aws.Overloaded(f"{queue}: {len(pending)} messages were not taken: {failed}")
 
 
 def read(body: str) -> Received:

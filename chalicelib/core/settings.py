@@ -270,8 +270,8 @@ class Settings:
     )
     max_reply_bytes: int = _setting(
         5 * MIB,
-        "Largest page of events, and most that is told of recipients that were refused; Lambda itself "
-        "answers with no more than 6 MB",
+        "Largest page of events, and most that is told of recipients that were refused; Lambda "
+        "itself answers with no more than 6 MB",
         local=50 * MIB,
     )
     metrics_retention: int = _setting(

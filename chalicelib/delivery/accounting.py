@@ -80,7 +80,8 @@ def _event(parcel: Parcel, message: FinishedMessage, entry: Entry, outcome: Outc
         "ip_address": outcome.ip_address or "",
     }
     if not isinstance(outcome, Failed):
-        fields["queue_time"] = str(entry["at"] - parcel.injected_ms)
+        # A unit that was forgotten and is generated anew is younger than its journal
+        fields["queue_time"] = str(max(0, entry["at"] - parcel.injected_ms))
         fields["outbound_tls"] = "1" if outcome.tls else ""
     if not isinstance(outcome, Delivered):
         reply = f"{outcome.code} {outcome.reply}"

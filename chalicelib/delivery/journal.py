@@ -5,7 +5,8 @@ So between two messages of a process there is a durable record of the first: aft
 the one message in between is sent twice. Two records are equally good:
 
 - a file, where the workers of a machine share a disk (``DELIVERY_JOURNAL``): a line that was
-  written survives the death of every process;
+  written survives the death of every process. The file of a finished unit stays for ``KEPT``
+  seconds: a local cloud that is killed forgets the last of them, and asks for the unit once more;
 - an item in the ``messages`` table, where they do not (Lambda): one request a message.
 
 Access patterns (table ``messages``):
@@ -18,6 +19,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from contextlib import suppress
 from math import inf
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,7 +31,10 @@ from chalicelib.delivery.units import Unit
 
 Entry = dict[str, Any]
 
+KEPT = 60.0
+
 _DAY = 86_400
+_OPEN, _FINISHED = ".jsonl", ".finished"
 
 _log = logging.getLogger(__name__)
 
@@ -64,13 +69,17 @@ def open_journal(unit: Unit) -> Journal:
 def remove_stale(now: float) -> int:
     """Remove the files of units that no message is on its way in any more; return how many.
 
-    A worker that dies between the end of a unit and the removal of its file leaves it.
+    A worker that dies as it finishes a unit leaves its file as one of a unit in work.
     """
     directory = settings().delivery_journal
     if not directory:
         return 0
-    oldest = now - settings().retry_expiry - _DAY
-    stale = [path for path in Path(directory).glob("*.jsonl") if _changed(path) < oldest]
+    oldest = {_OPEN: now - settings().retry_expiry - _DAY, _FINISHED: now - KEPT}
+    stale = [
+        path
+        for path in Path(directory).glob("*")
+        if path.suffix in oldest and _changed(path) < oldest[path.suffix]
+    ]
     for path in stale:
         path.unlink(missing_ok=True)
     return len(stale)
@@ -79,7 +88,7 @@ def remove_stale(now: float) -> int:
 def _changed(path: Path) -> float:
     try:
         return path.stat().st_mtime
-    except FileNotFoundError:  # its worker has come to its end
+    except FileNotFoundError:  # its worker has just finished the unit, or begins it anew
         return inf
 
 
@@ -88,7 +97,10 @@ class FileJournal:
 
     def __init__(self, directory: Path, unit: Unit) -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        self._path = directory / f"{unit}.jsonl"
+        self._path = directory / f"{unit}{_OPEN}"
+        self._finished = directory / f"{unit}{_FINISHED}"
+        with suppress(FileNotFoundError):
+            self._finished.rename(self._path)
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
 
     def recorded(self, *, first: bool) -> dict[int, Entry]:
@@ -108,10 +120,11 @@ class FileJournal:
             raise OSError("the delivery journal's disk is full")
 
     def close(self, *, finished: bool) -> None:
-        """Close the file, and remove it if ``finished``."""
+        """Close the file; if ``finished``, it goes away after a while."""
         os.close(self._file)
         if finished:
-            self._path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                self._path.rename(self._finished)
 
 
 def _read_line(line: bytes) -> tuple[int, Entry] | None:

@@ -18,7 +18,7 @@ from chalicelib.events.reading import Stored, Window
 from chalicelib.events.runs import moment_of, position
 from chalicelib.events.table import events, expiry
 
-__all__ = ["Window", "erase_recipient", "erased", "newest_first", "put_all"]
+__all__ = ["Window", "erase_recipient", "erased", "messages_to", "newest_first", "put_all"]
 
 # Erased events no further apart are looked for together
 _NEAR_MS = 60_000
@@ -69,6 +69,12 @@ def newest_first(
     return ((match.position, match.event()) for match in found)
 
 
+def messages_to(scope: Scope, address: str) -> set[str]:
+    """Return the ids of the messages of a scope that a recipient's events tell of."""
+    found = _to(scope, places.recipient(scope.account_id, address.lower()))
+    return {event["message_id"] for event in found if "message_id" in event}
+
+
 def erase_recipient(scope: Scope, address: str) -> int:
     """Delete a recipient's events in a scope for good; return how many there were.
 
@@ -76,11 +82,7 @@ def erase_recipient(scope: Scope, address: str) -> int:
     of the other ones, is changed last.
     """
     key = places.recipient(scope.account_id, address.lower())
-    gone: dict[str, Event] = {}
-    for stored in reading.stored_runs(key, consistent=True):
-        for event in map(stored.run.event, range(stored.run.count)):
-            if scope.covers(int(event.get("subaccount_id") or 0) or None):
-                gone[position(event)] = event
+    gone = {position(event): event for event in _to(scope, key)}
     noted = dict.fromkeys(notes.of_erased(event) for event in gone.values())
     left = [_what_is_left(event) for event in gone.values()]
     events.write_all([*(note.item() for note in noted), *left])
@@ -104,6 +106,14 @@ def erased(account_id: int, window: Window) -> list[Item]:
         {"pk": places.erased(account_id), "low": low, "high": high},
     )
     return list(found)
+
+
+def _to(scope: Scope, key: str) -> Iterator[Event]:
+    """Yield the events of a recipient's partition that belong to a scope."""
+    for stored in reading.stored_runs(key, consistent=True):
+        for event in map(stored.run.event, range(stored.run.count)):
+            if scope.covers(int(event.get("subaccount_id") or 0) or None):
+                yield event
 
 
 def _runs(kept: Iterable[Event]) -> Iterator[tuple[Item, Note | None]]:

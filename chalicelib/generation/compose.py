@@ -9,6 +9,7 @@ from email.utils import format_datetime
 from functools import lru_cache
 
 from chalicelib.core.addresses import Mailbox, in_a_labels, read_mailbox
+from chalicelib.mail_format.address_list import ADDRESS_FIELDS, address_list_field
 from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
 from chalicelib.mail_format.mime import Attachment, InlineImage, build_message
 
@@ -53,7 +54,7 @@ def compose(
     if "message-id" not in given:
         own = f"{message_id}@{content.sender.domain_in_a_labels}"
         headers.append(f"Message-ID: <{own}>\r\n".encode())
-    headers += [encode_header(name, value) for name, value in content.headers.items()]
+    headers += [_header(name, value) for name, value in content.headers.items()]
     return build_message(
         headers,
         text=content.text,
@@ -75,16 +76,20 @@ def _to_header(recipient: Mapping[str, str]) -> bytes:
     if mailboxes and all(mailboxes):
         return encode_addresses("To", [_address(each) for each in mailboxes if each])
     shown = read_mailbox(visible)
-    return encode_addresses("To", [_address(shown)]) if shown else encode_header("To", visible)
+    return encode_addresses("To", [_address(shown)]) if shown else _header("To", visible)
 
 
 def _reply_to_header(value: str) -> bytes:
     mailbox = read_mailbox(value)
     return (
-        encode_addresses("Reply-To", [_address(mailbox)])
-        if mailbox
-        else encode_header("Reply-To", value)
+        encode_addresses("Reply-To", [_address(mailbox)]) if mailbox else _header("Reply-To", value)
     )
+
+
+def _header(name: str, value: str) -> bytes:
+    """Return a header as it was given; names beyond ASCII are encoded apart from addresses."""
+    is_list = name.lower() in ADDRESS_FIELDS and not value.isascii()
+    return address_list_field(name, value) if is_list else encode_header(name, value)
 
 
 def _address(mailbox: Mailbox) -> Address:

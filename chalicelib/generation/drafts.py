@@ -50,8 +50,11 @@ class Drafter(Protocol):
         """The From that all drafts have, as it stands in the content, or the one of a template."""
         ...
 
-    def draft(self, recipient: Json) -> Draft:
-        """Return the draft for a recipient; building it raises the same faults."""
+    def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
+        """Return the draft for a recipient; building it raises the same faults.
+
+        ``env_from`` is the envelope sender that templates may name, if it is known.
+        """
         ...
 
 
@@ -77,9 +80,9 @@ class InlineDrafter:
         given = self._sent.override.get("from") or self._sent.content["from"]
         return given if isinstance(given, str) else given["email"]
 
-    def draft(self, recipient: Json) -> Draft:
+    def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
         """Render the content for a recipient."""
-        fill = self._substitution.fill(recipient)
+        fill = self._substitution.fill(recipient, env_from)
         content = render(self._sent.content, fill, verbatim_bodies=self._verbatim)
         content = overridden(content, self._sent.override)
         if self._sent.options.get("inline_css") and content.html:
@@ -119,9 +122,9 @@ class MessageDrafter:
         header = overridden_header(GivenHeader(self._content.fields), self._sent.override)
         return header.sender.email
 
-    def draft(self, recipient: Json) -> Draft:
+    def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
         """Fill the header fields in for a recipient, and the texts when it is built."""
-        fill = self._substitution.fill(recipient) if self._substitution else None
+        fill = self._substitution.fill(recipient, env_from) if self._substitution else None
         fields = self._content.fields
         if fill:
             with _told_as_fault():

@@ -40,7 +40,7 @@ def make_all(found: Chunk, at_ms: int) -> Made:
             continue
         base = generator.event | message.event
         events.append(make("injection", base, at_ms))
-        if recipient["email"] in suppressed:
+        if suppression.holds_back(suppressed.get(recipient["email"]), message.data):
             events.append(suppression.bounce(base, at_ms))
         else:
             messages.append(message)

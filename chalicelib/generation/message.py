@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from chalicelib.core import clock, ids
-from chalicelib.core.addresses import domain_of, read_mailbox
+from chalicelib.core.addresses import Mailbox, domain_of, read_mailbox
 from chalicelib.core.errors import ApiError
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
@@ -42,13 +42,7 @@ class Generator:
     @property
     def sending_domain(self) -> str | None:
         """Return the From domain of all messages, if it can be told before they are rendered."""
-        if self._sent.refusal:
-            return None
-        try:
-            mailbox = read_mailbox(self._drafter.sender)
-        except (ValueError, RenderFault):
-            return None
-        return mailbox.domain if mailbox else None
+        return self._sender.domain if self._sender else None
 
     def generate(self, index: int, recipient: Json) -> FinishedMessage:
         """Return the finished message; raises :class:`NotGenerated`."""
@@ -67,7 +61,7 @@ class Generator:
             raise Ungenerated(refusal["type"], refusal)
         message_id = ids.message_id(self._sent.id, index)
         try:
-            draft = self._drafter.draft(recipient)
+            draft = self._drafter.draft(recipient, self._env_from(message_id, recipient))
             domain = self._origin.domain(draft.sender)
             envelope = self._origin.envelope(message_id, domain, recipient)
             dress = self._dresser.dress(
@@ -93,6 +87,23 @@ class Generator:
             **self._own(_message_fields(tracked, draft)),
         }
         return FinishedMessage(index, envelope.sender, recipient["email"], about, data)
+
+    @cached_property
+    def _sender(self) -> Mailbox | None:
+        """The From of all messages, if it can be told before they are rendered."""
+        if self._sent.refusal:
+            return None
+        try:
+            return read_mailbox(self._drafter.sender)
+        except (ValueError, RenderFault):
+            return None
+
+    def _env_from(self, message_id: str, recipient: Json) -> str | None:
+        """Return the envelope sender for templates, which do not know it if they make the From."""
+        if self._sender is None:
+            return None
+        domain = self._origin.domain(self._sender)
+        return self._origin.envelope(message_id, domain, recipient).sender
 
     @cached_property
     def _drafter(self) -> Drafter:

@@ -12,6 +12,7 @@ from chalicelib.generation.compose import Rendered
 from chalicelib.generation.prebuilt import GivenHeader
 from chalicelib.generation.render import RenderFault
 from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.address_list import address_list_field
 from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.transmissions.list_id import header_of
@@ -41,7 +42,7 @@ def overridden_header(header: GivenHeader, override: Json) -> GivenHeader:
         address = Address(sender.name or None, sender.email)
         fields = rfc822.replace(fields, encode_addresses("From", [address]))
     if override.get("reply_to"):
-        fields = rfc822.replace(fields, encode_header("Reply-To", override["reply_to"]))
+        fields = rfc822.replace(fields, address_list_field("Reply-To", override["reply_to"]))
     if override.get("list_id"):
         fields = rfc822.replace(fields, encode_header(*header_of(override["list_id"])))
     return header if fields is header.fields else GivenHeader(fields)

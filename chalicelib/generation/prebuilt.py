@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from email.utils import format_datetime, getaddresses
+from email.utils import format_datetime
 from functools import cached_property
 
 from chalicelib.core.addresses import Mailbox, is_address
 from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.address_list import read_addresses
 from chalicelib.mail_format.encoded_words import readable
 from chalicelib.mail_format.headers import encode_header
 from chalicelib.mail_format.rfc822 import Field
@@ -59,11 +60,11 @@ def sender_of(fields: list[Field]) -> Mailbox:
 
     A second one could be anybody's, and who reads the message may be shown that.
     """
-    found = getaddresses(_all(fields, "from"))
+    found = read_addresses(_all(fields, "from"))
     if len(found) != 1 or not is_address(found[0][1]):
         raise ValueError("the From header does not hold exactly one valid address")
     name, email = found[0]
-    return Mailbox(email, readable(name))
+    return Mailbox(email, readable(name or ""))
 
 
 def _all(fields: list[Field], name: str) -> list[str]:

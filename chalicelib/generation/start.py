@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
-from chalicelib.core.errors import ServiceError
+from chalicelib.core.errors import Forbidden, ServiceError
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.transmissions import store
 from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, Json, Transmission
 from chalicelib.transmissions.resolve import find_content, refused, resolved
+from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.store import Record
 from chalicelib.transmissions.submit import queue_chunks
 from chalicelib.transmissions.uses import release, use_list
@@ -71,18 +72,29 @@ def _final(record: Record, named: RecipientList | None) -> Record:
 
 
 def _resolved(record: Record) -> Transmission:
-    """Return the transmission resolved; without its content every recipient gets a failure."""
+    """Return the transmission resolved.
+
+    Without its content every recipient gets a failure, and a rejection where the account or the
+    subaccount was suspended since it was accepted.
+    """
     sent = record.transmission
     if sent.resolved:
         return sent
     try:
+        find_sender(sent.account_id, sent.subaccount_id, None)
         return resolved(sent, find_content(sent, _only_recipient(record)))
+    except Forbidden as refusal:
+        text = refusal.errors[0]["description"]
+        told = _told("generation_rejection", f"550 5.7.1 [internal] {text}")
+        return refused(sent, told | {"bounce_class": "25"})
     except ServiceError as refusal:
         if refusal.status >= 500:
             raise
-        text = f"554 5.3.3 [internal] {refusal}"
-        fault = {"error_code": "554", "reason": text, "raw_reason": text}
-        return refused(sent, {"type": "generation_failure", **fault})
+        return refused(sent, _told("generation_failure", f"554 5.3.3 [internal] {refusal}"))
+
+
+def _told(kind: str, reason: str) -> Json:
+    return {"type": kind, "error_code": reason[:3], "reason": reason, "raw_reason": reason}
 
 
 def _only_recipient(record: Record) -> str:

@@ -45,10 +45,10 @@ class Substitution:
         self._marked_snippets = _marked(self._snippets)
         self._compiled: dict[tuple[str, Part], CompiledPart] = {}
 
-    def fill(self, recipient: Json) -> Fill:
+    def fill(self, recipient: Json, env_from: str | None = None) -> Fill:
         """Return what renders the parts of a recipient's message; it raises ``TemplateError``.
 
-        The parts share what a render may spend.
+        ``env_from`` is its envelope sender. The parts share what a render may spend.
         """
         sent = self._sent
         data = merge_data(
@@ -57,6 +57,7 @@ class Substitution:
             recipient_metadata=recipient.get("metadata"),
             recipient_data=recipient.get("substitution_data"),
             address=recipient,
+            env_from=env_from,
             return_path=recipient.get("return_path") or sent.return_path or None,
         )
         budget = Budget()

@@ -2,11 +2,14 @@
 
 Such a recipient was accepted and is counted so: there is an injection, and at once a bounce that
 names the customer's policy.
+
+The mailing list that a message belongs to is what its List-Id header says when it is finished,
+whether the sender wrote the header, a template filled it in or ``override`` replaced it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chalicelib.core.dynamo import Key
@@ -15,13 +18,15 @@ from chalicelib.events.model import Event, make
 from chalicelib.generation.chunk import Chunk
 from chalicelib.mail_format import rfc822
 from chalicelib.suppression import store
+from chalicelib.suppression.model import COMPLIANCE
+from chalicelib.suppression.store import Hold
 from chalicelib.transmissions.model import Transmission
 
 _REASON = "554 5.7.1 [internal] recipient address suppressed due to customer policy"
 
 
 def keys_of_chunk(found: Chunk) -> list[Key]:
-    """Return what :func:`of_chunk` reads first."""
+    """Return what :func:`of_chunk` reads."""
     sent = found.transmission
     if not _is_asked(sent):
         return []
@@ -33,19 +38,31 @@ def keys_of_chunk(found: Chunk) -> list[Key]:
     )
 
 
-def of_chunk(found: Chunk, read: Read) -> Collection[str]:
-    """Return those of a chunk's recipients who are suppressed."""
+def of_chunk(found: Chunk, read: Read) -> Mapping[str, Hold]:
+    """Return what may hold back messages to a chunk's recipients, by recipient.
+
+    ``skip_suppression`` passes over everything but entries of compliance.
+    """
     sent = found.transmission
     if not _is_asked(sent):
-        return ()
-    return store.blocking(
+        return {}
+    holds = store.blocking(
         sent.account_id,
         sent.subaccount_id,
         _recipients(found),
         transactional=sent.options["transactional"],
-        list_id=_list_id(sent),
         read=read,
     )
+    if not sent.options.get("skip_suppression"):
+        return holds
+    return {each: hold for each, hold in holds.items() if hold.source == COMPLIANCE}
+
+
+def holds_back(hold: Hold | None, message: bytes) -> bool:
+    """Tell whether a finished message may not leave."""
+    if hold is None:
+        return False
+    return bool(hold.source) or any(map(hold.holds_back, _list_ids(message)))
 
 
 def bounce(base: Mapping[str, Any], at_ms: int) -> Event:
@@ -64,25 +81,18 @@ def bounce(base: Mapping[str, Any], at_ms: int) -> Event:
 
 
 def _is_asked(sent: Transmission) -> bool:
-    return not (sent.options.get("skip_suppression") or sent.refusal)
+    return not sent.refusal
 
 
 def _recipients(found: Chunk) -> list[str]:
     return [recipient["email"] for recipient in found.recipients]
 
 
-def _list_id(sent: Transmission) -> str | None:
-    """Return the mailing list that the message belongs to: as given, or as its header says."""
-    if sent.override.get("list_id"):
-        return str(sent.override["list_id"])
-    if sent.raw:
-        for name, raw in rfc822.split(rfc822.normalise(sent.raw))[0]:
-            if name == "list-id":
-                return _named(raw.partition(b":")[2].decode("utf-8", "replace"))
-    for name, value in (sent.content.get("headers") or {}).items():
-        if name.lower() == "list-id":
-            return _named(value)
-    return None
+def _list_ids(message: bytes) -> Iterator[str]:
+    """Yield what the List-Id headers of a message name; there is one at most in a good one."""
+    for name, raw in rfc822.split(message)[0]:
+        if name == "list-id":
+            yield _named(raw.partition(b":")[2].decode("utf-8", "replace"))
 
 
 def _named(value: str) -> str:

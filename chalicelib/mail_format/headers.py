@@ -1,9 +1,11 @@
 """Header fields as bytes: checked, encoded and folded, ready to stand in a message.
 
 Both functions return the whole field with its final CRLF. Nothing a caller passes can end the
-field early or start another one: control characters are refused, not repaired. Text outside
-ASCII leaves as RFC 2047 base64 words in UTF-8. Lines are folded at 78 characters where a blank
-allows it and never pass 998 bytes (RFC 5322 2.1.1); a line holding encoded words stays within 76.
+field early or start another one: control characters are refused, not repaired, but for the tab,
+which is a blank here as in RFC 5322 2.2.3. Text outside ASCII leaves as RFC 2047 base64 words in
+UTF-8, and so do the control characters beyond ASCII: they are mostly Windows' quotes, misread.
+Lines are folded at 78 characters where a blank allows it and never pass 998 bytes (RFC 5322
+2.1.1); a line holding encoded words stays within 76.
 """
 
 import re
@@ -21,7 +23,7 @@ _LONGEST_NAME = 255
 _LONGEST_EMAIL = 320  # RFC 3696 erratum 1003: 64 of local part, "@", 255 of domain
 
 _FIELD_NAME = re.compile(r"[!-9;-~]+")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NEEDS_ENCODING = re.compile(r"[^\x00-\x7f]|=\?")
 _TOKEN = re.compile(rb" *[^ ]+")
 _ATOMS = re.compile(r"[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*", re.ASCII)
@@ -52,7 +54,7 @@ def encode_header(name: str, value: str) -> bytes:
     A lone surrogate becomes `?`. Raises HeaderError (spec 2.2, RFC 5322 2.2, RFC 2047).
     """
     _check_field_name(name)
-    value = value.strip(" ")
+    value = value.replace("\t", " ").strip(" ")
     if value.isascii() and value.isprintable() and "=?" not in value:
         if len(name) + 2 + len(value) <= _FOLD_AT:
             return f"{name}: {value}\r\n".encode("ascii")
@@ -97,7 +99,7 @@ def _mailbox(header: str, address: Address, column: int) -> list[bytes]:
     email = address.email
     if not _EMAIL.fullmatch(email) or len(email.encode()) > _LONGEST_EMAIL:
         raise HeaderError(f"header {header}: {email[:80]!r} is not an address")
-    name = address.name.strip(" ") if address.name else ""
+    name = address.name.replace("\t", " ").strip(" ") if address.name else ""
     if not name:
         return [b" " + email.encode()]
     _check_no_control(header, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chalicelib.data_privacy.requests import MOST_RECIPIENTS
 from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,
@@ -29,7 +30,6 @@ from chalicelib.openapi.schema import (
     text,
 )
 from chalicelib.suppression.model import SOURCES, TYPES
-from chalicelib.suppression.privacy import MOST_RECIPIENTS
 from chalicelib.suppression.request import MOST_IN_BULK
 
 _PATH: Final = "/api/v1/suppression-list"

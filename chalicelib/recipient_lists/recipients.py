@@ -37,15 +37,16 @@ class Sorted:
 
 @dataclass(slots=True)
 class Refusals:
-    """What is wrong with recipients: how many are bad, and the first ``MOST_TOLD`` errors."""
+    """What is wrong with recipients: how many are bad, and the first ``most`` of the errors."""
 
+    most: int = MOST_TOLD
     count: int = 0
     errors: list[Json] = field(default_factory=list)
 
     def add(self, error: Json) -> None:
         """Note one bad recipient."""
         self.count += 1
-        if len(self.errors) < MOST_TOLD:
+        if len(self.errors) < self.most:
             self.errors.append(error)
 
     def shown(self, most: int) -> list[Json]:

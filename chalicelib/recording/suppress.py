@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from chalicelib.events.bounce_classes import HARD
 from chalicelib.events.model import Event
 from chalicelib.suppression import store
-from chalicelib.suppression.model import BLOCKING, NON_TRANSACTIONAL, Entry, new_entry
+from chalicelib.suppression.model import BLOCKING, NON_TRANSACTIONAL, Entry, entry_about
 
 _BOUNCE_RULE = "Bounce Rule"
 _SOURCES = {
@@ -43,7 +43,7 @@ def _entries(event: Event) -> Iterator[Entry]:
         return
     description = event.get("reason", "")[:_LONGEST_DESCRIPTION]
     for kind in BLOCKING if source == _BOUNCE_RULE else (NON_TRANSACTIONAL,):
-        yield new_entry(event["rcpt_to"], kind, source, description=description)
+        yield entry_about(event["rcpt_to"], kind, source, description=description)
 
 
 def _source(event: Event) -> str:

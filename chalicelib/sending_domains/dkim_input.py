@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 KEY_LENGTHS: Final = (1024, 2048, 3072, 4096)
 DEFAULT_KEY_LENGTH: Final = 1024
+MOST_HEADERS: Final = 1000  # characters of their list
 
 
 class DkimBody(Body):
@@ -94,13 +95,16 @@ def _sealed(given: DkimBody, domain: str, pair: KeyPair) -> DkimKey:
     selector = default_selector() if given.selector is None else given.selector
     signing_domain = _signing_domain(given.signing_domain, domain)
     headers = given.headers or DEFAULT_SIGNED_HEADERS
+    if len(headers) > MOST_HEADERS:
+        raise bad_format(f"dkim.headers has more than {MOST_HEADERS} characters")
     try:
         Signer(pair.private_pem, selector, signing_domain, headers.split(":"))
     except DkimError as error:
         raise _bad_key(error) from None
     sealed = sealing.seal(pair.private_pem.encode(), f"dkim/{signing_domain}")
     key = DkimKey(selector, signing_domain, pair.public_b64, sealed, headers)
-    if len(key.record_name) > domain_names.LONGEST:
+    longest_label = max(map(len, selector.split(".")))
+    if len(key.record_name) > domain_names.LONGEST or longest_label > domain_names.LONGEST_LABEL:
         raise bad_format("dkim: the selector is too long for a DNS record of the signing domain")
     return key
 

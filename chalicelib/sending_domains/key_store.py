@@ -85,8 +85,14 @@ def set_status(domain: str, checked: NamedKey, status: str) -> NamedKey | None:
             _pk(domain),
             _sk(checked.key.selector),
             "SET #status = :status",
-            values={"status": status, "id": checked.id, "public": checked.key.public},
-            condition="#id = :id AND #key.#public = :public",
+            values={
+                "status": status,
+                "id": checked.id,
+                "public": checked.key.public,
+                "signing_domain": checked.key.signing_domain,
+            },
+            condition="#id = :id AND #key.#public = :public "
+            "AND #key.#signing_domain = :signing_domain",
         )
     except ConditionFailed:
         return None

@@ -30,12 +30,12 @@ _TAKEN_LOCAL_PARTS = ("postmaster", "abuse")
 class VerifyRequest(Body):
     """The body: which checks to make, and the tokens that were mailed."""
 
-    dkim_verify: bool = False
-    cname_verify: bool = False
-    mx_verify: bool = False
-    verification_mailbox_verify: bool = False
-    postmaster_at_verify: bool = False
-    abuse_at_verify: bool = False
+    dkim_verify: bool | None = None
+    cname_verify: bool | None = None
+    mx_verify: bool | None = None
+    verification_mailbox_verify: bool | None = None
+    postmaster_at_verify: bool | None = None
+    abuse_at_verify: bool | None = None
     verification_mailbox: str | None = None
     verification_mailbox_token: str | None = None
     postmaster_at_token: str | None = None

@@ -22,13 +22,14 @@ from dataclasses import asdict, replace
 
 from chalicelib.core import clock, dynamo, recent
 from chalicelib.core.dynamo import Item, Table, Write
+from chalicelib.core.errors import Unavailable
 from chalicelib.core.recent import Key
 from chalicelib.subaccounts.entries import ALL, KEPT_ORDERS, ORDERS, List, lists_of, position
 from chalicelib.subaccounts.model import Subaccount
 
 _config = Table("config")
 _FIELDS = tuple(Subaccount.__slots__)
-_ATTEMPTS = 5
+_ATTEMPTS = 20
 
 
 def key_of(subaccount_id: int) -> Key:
@@ -94,7 +95,8 @@ def change(
 ) -> Subaccount | None:
     """Change a subaccount of the account by ``edit``; return ``None`` if there is none.
 
-    ``edit`` may be called again if others change the subaccount meanwhile.
+    ``edit`` may be called again if others change the subaccount meanwhile; raises 503 when too
+    many others do.
     """
     for _ in range(_ATTEMPTS):
         before = get(account_id, subaccount_id)
@@ -103,7 +105,7 @@ def change(
         after = replace(edit(before), updated=clock.now(), version=before.version + 1)
         if _replace(before, after):
             return after
-    raise RuntimeError(f"subaccount {subaccount_id} is being changed by too many at once")
+    raise Unavailable
 
 
 def from_item(item: Item) -> Subaccount:

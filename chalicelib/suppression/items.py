@@ -1,7 +1,8 @@
 """How an entry is an item: its key, and the keys of the orders it is read in.
 
 Access patterns (table ``suppression``; ``<list>`` is the number of the subaccount whose list it is,
-0 for the primary account; ``<kind>`` is a type, with ``_list`` for entries of one mailing list):
+0 for the primary account; ``<kind>`` is a type, with ``_list`` for entries of one mailing list;
+``<recipient>`` is in the spelling of ``model.listed_as``):
 
 - does this list hold back this type of message to this recipient, for any mailing list → the
   item ``pk = <account>#<recipient>``, ``sk = <list>#<type>#``: the account-wide entry, and in
@@ -32,7 +33,7 @@ from typing import NamedTuple
 
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.suppression.model import Entry, Kind
+from chalicelib.suppression.model import Entry, Kind, listed_as
 
 table = Table("suppression")
 
@@ -71,8 +72,8 @@ def parts_with(subaccount_id: int | None) -> list[Part]:
 
 
 def partition(account_id: int, recipient: str) -> str:
-    """Return where everything about a recipient is kept."""
-    return f"{account_id}#{recipient}"
+    """Return where everything about a recipient is kept, however the address is spelled."""
+    return f"{account_id}#{listed_as(recipient)}"
 
 
 def list_prefix(subaccount_id: int | None) -> str:
@@ -101,6 +102,8 @@ def to_item(account_id: int, entry: Entry, lists: frozenset[str] = frozenset()) 
         "source": entry.source,
         "created": entry.created_ms,
     }
+    if entry.recipient != _recipient_in(pk):
+        item["recipient"] = entry.recipient
     if entry.description:
         item["description"] = entry.description
     if entry.list_id:
@@ -114,7 +117,7 @@ def to_entry(item: Item | None) -> Entry | None:
         return None
     owner, kind, _ = item["sk"].split("#", 2)
     return Entry(
-        recipient=item["pk"].partition("#")[2],
+        recipient=item.get("recipient") or _recipient_in(item["pk"]),
         type=kind,
         source=item["source"],
         created_ms=item["created"],
@@ -160,6 +163,10 @@ def index_key(account_id: int, part: Part, kind: Kind, value: str) -> str:
     """Return the index's partition; ``value`` is empty for the order by time alone."""
     key = f"{account_id}/{part.name}/{kind}"
     return f"{key}/{value}" if value else key
+
+
+def _recipient_in(pk: str) -> str:
+    return pk.partition("#")[2]
 
 
 def _index_keys(account_id: int, entry: Entry) -> Iterator[tuple[str, str]]:

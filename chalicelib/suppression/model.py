@@ -7,12 +7,13 @@ matter). Its source is who created it; a later update leaves it as it is.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from chalicelib.core import clock
-from chalicelib.core.addresses import domain_of, is_address
+from chalicelib.core.addresses import domain_of, in_a_labels, is_address
 
 TRANSACTIONAL: Final = "transactional"
 NON_TRANSACTIONAL: Final = "non_transactional"
@@ -39,6 +40,7 @@ MOST_ENTRIES: Final = 1_000_000
 LONGEST_LIST_ID: Final = 255
 LONGEST_DESCRIPTION: Final = 6000  # bytes; a hundred fit a transaction in any encoding
 
+_QUOTED_PAIR = re.compile(r"\\(.)")
 _LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
 
@@ -81,8 +83,8 @@ class Entry:
 
     @property
     def domain(self) -> str:
-        """Return the recipient's domain."""
-        return domain_of(self.recipient)
+        """Return the recipient's domain, in A-labels."""
+        return domain_of(listed_as(self.recipient))
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry as the API shows it."""
@@ -116,6 +118,21 @@ def new_entry(
     """
     if not is_address(recipient):
         raise ValueError("Recipient must be a valid email address")
+    return entry_about(recipient, type, source, description=description, list_id=list_id)
+
+
+def entry_about(
+    recipient: str,
+    type: str,
+    source: str,
+    *,
+    description: str | None = None,
+    list_id: str | None = None,
+) -> Entry:
+    """Return an entry as :func:`new_entry` does, about a recipient known to be an address.
+
+    In lower case some characters take more bytes, so that an address may seem too long for one.
+    """
     check_type(type)
     if source not in SOURCES:
         raise ValueError(f"Source must be one of: {_quoted(SOURCES)}")
@@ -135,6 +152,27 @@ def new_entry(
         description=description,
         list_id=list_id or "",
     )
+
+
+def listed_as(recipient: str) -> str:
+    """Return the one spelling under which a recipient is found, whichever of them was given.
+
+    Mail to ``a@Bücher.example`` is mail to ``a@xn--bcher-kva.example``: it leaves as such. Quotes
+    that a local part does not need are no part of it (RFC 5321 4.1.2).
+    """
+    lowered = _unquoted(recipient.lower())
+    if lowered.isascii():
+        return lowered
+    composed = unicodedata.normalize("NFC", lowered)
+    return in_a_labels(composed) or composed
+
+
+def _unquoted(address: str) -> str:
+    if not address.startswith('"'):
+        return address
+    local, _, domain = address.rpartition("@")
+    plain = _QUOTED_PAIR.sub(r"\1", local[1:-1]) + f"@{domain}"
+    return plain if is_address(plain) and not plain.startswith('"') else address
 
 
 def check_type(text: Any) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from chalicelib.core import clock, signing
+from chalicelib.core import clock, domain_names, signing
 from chalicelib.core.errors import ApiError
 from chalicelib.core.fields import boolean, comma_list, integer
 from chalicelib.suppression.model import BLOCKING, check_type, is_list_id
@@ -66,7 +66,8 @@ def read_search(query: Query) -> tuple[Search, Paging]:
         low, high, after, total = _open(paging.cursor, _SEARCH)
         span = Span(low, high, newest_first)
     bounded = since is not None or until is not None
-    search = Search(filters, span, bounded, paging.per_page, paging.skip, after, total)
+    by_cursor = paging.cursor is not None
+    search = Search(filters, span, bounded, paging.per_page, paging.skip, after, total, by_cursor)
     return search, paging
 
 
@@ -114,12 +115,17 @@ def _read_filters(query: Query) -> Filters:
     strict = boolean(query, "description_strict", False)
     return Filters(
         types=read_types(query),
-        domains=tuple(dict.fromkeys(each.lower() for each in comma_list(query, "domain"))),
+        domains=tuple(dict.fromkeys(map(_domain, comma_list(query, "domain")))),
         sources=tuple(dict.fromkeys(comma_list(query, "sources"))),
         list_id=read_list_id(query),
         words=() if strict else tuple(description.lower().split()),
         exact=description if strict and description else None,
     )
+
+
+def _domain(text: str) -> str:
+    """Return a domain as entries have it: in lower case and A-labels."""
+    return domain_names.in_a_labels(text.lower()) or text.lower()
 
 
 def _sort(query: Query) -> str:

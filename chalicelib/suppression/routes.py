@@ -1,16 +1,13 @@
-"""``/suppression-list`` (spec 4.8) and ``/data-privacy``. Errors carry a message, and no code."""
+"""``/suppression-list`` (spec 4.8). Errors carry a message, and no code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import quote
 
-from chalicelib.api_keys.authenticate import SUBACCOUNT_HEADERS
-from chalicelib.core.errors import ApiError, ApiErrors, NotFound, ServiceError, TooLarge
+from chalicelib.core.errors import NotFound, TooLarge
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
-from chalicelib.core.scope import Scope
-from chalicelib.suppression import counts, privacy, search, store
+from chalicelib.suppression import counts, search, store
+from chalicelib.suppression.bare_errors import bare_errors
 from chalicelib.suppression.items import parts_in
 from chalicelib.suppression.query import (
     read_list_id,
@@ -34,21 +31,8 @@ _PATH = "/api/v1/suppression-list"
 _GRANT = "suppression_lists/manage"
 
 
-@contextmanager
-def _bare_errors() -> Iterator[None]:
-    """Tell what the service's common readers refuse by its message alone."""
-    try:
-        yield
-    except ServiceError as error:
-        bare = [
-            {"message": each.get("description") or each["message"]} if "code" in each else each
-            for each in error.errors
-        ]
-        raise ApiErrors(error.status, bare, headers=error.headers) from None
-
-
 @routes.put(_PATH, grant=_GRANT)
-@_bare_errors()
+@bare_errors()
 def load(request: Request) -> Reply:
     """Create or update many entries, all of one list."""
     if len(request.raw_body) > LARGEST_BULK:
@@ -60,7 +44,7 @@ def load(request: Request) -> Reply:
 
 
 @routes.get(_PATH, grant=_GRANT)
-@_bare_errors()
+@bare_errors()
 def find(request: Request) -> Reply:
     """Return one page of a search, by time of update."""
     wanted, _ = read_search(request.query)
@@ -80,7 +64,7 @@ def show_summary(request: Request) -> Reply:
 
 
 @routes.put(f"{_PATH}/{{recipient}}", grant=_GRANT)
-@_bare_errors()
+@bare_errors()
 def put_entry(request: Request, recipient: str) -> Reply:
     """Create or update an entry."""
     scope = request.caller.scope
@@ -90,7 +74,7 @@ def put_entry(request: Request, recipient: str) -> Reply:
 
 
 @routes.get(f"{_PATH}/{{recipient}}", grant=_GRANT)
-@_bare_errors()
+@bare_errors()
 def show_recipient(request: Request, recipient: str) -> Reply:
     """Return the entries of a recipient, those updated last first; 404 if there are none."""
     types, paging = read_types(request.query), read_paging(request.query)
@@ -107,7 +91,7 @@ def show_recipient(request: Request, recipient: str) -> Reply:
 
 
 @routes.delete(f"{_PATH}/{{recipient}}", grant=_GRANT)
-@_bare_errors()
+@bare_errors()
 def remove_recipient(request: Request, recipient: str) -> Reply:
     """Remove entries of a recipient from one list."""
     scope = request.caller.scope
@@ -115,33 +99,3 @@ def remove_recipient(request: Request, recipient: str) -> Reply:
     list_id = read_list_id(request.query)
     store.remove(scope.account_id, scope.owner, recipient, types, list_id)
     return empty(204)
-
-
-@routes.post("/api/v1/data-privacy/rtbf-request", grant=_GRANT)
-@_bare_errors()
-def request_to_be_forgotten(request: Request) -> Reply:
-    """Delete what is kept about recipients."""
-    return _privacy_request(privacy.FORGET, request)
-
-
-@routes.post("/api/v1/data-privacy/opt-out-request", grant=_GRANT)
-@_bare_errors()
-def request_to_opt_out(request: Request) -> Reply:
-    """Leave recipients alone."""
-    return _privacy_request(privacy.OPT_OUT, request)
-
-
-def _privacy_request(kind: str, request: Request) -> Reply:
-    body = request.json()
-    recipients = privacy.read_recipients(body)
-    privacy.request(kind, _privacy_scope(request, body.get("include_subaccounts")), recipients)
-    return ok({"message": "Request saved."})
-
-
-def _privacy_scope(request: Request, include_subaccounts: object) -> Scope:
-    """Return the whole account if all subaccounts are meant and the header names no part."""
-    if not isinstance(include_subaccounts, bool | None):
-        raise ApiError(400, "include_subaccounts must be a boolean")
-    caller = request.caller
-    named = caller.confined_to or any(name in request.headers for name in SUBACCOUNT_HEADERS)
-    return Scope(caller.account_id, None) if include_subaccounts and not named else caller.scope

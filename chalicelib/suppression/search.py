@@ -7,16 +7,20 @@ counted once, on the first page. Every page costs one request for the counts, wh
 partitions hold anything, and then what it shows.
 
 A cursor is the position of the last entry shown, with the span and the number of entries as they
-were on the first page, signed.
+were on the first page, signed. A page that would be larger than a reply may be
+(``MAX_REPLY_BYTES``) ends before, and its cursor leads on; without a cursor there is no such page.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from chalicelib.core.errors import ApiError
 from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
 from chalicelib.suppression import counts, ordered
 from chalicelib.suppression.counts import Tally
 from chalicelib.suppression.items import LATEST_MS, Part, part_of, parts_in
@@ -67,6 +71,7 @@ class Search:
     """One page of a search: behind ``skip`` entries, or behind the position ``after``.
 
     ``bounded`` says whether the span leaves anything out; ``total`` is known from page to page.
+    ``by_cursor`` says that a cursor can lead on from wherever the page ends.
     """
 
     filters: Filters
@@ -76,6 +81,7 @@ class Search:
     skip: int = 0
     after: str = ""
     total: int | None = None
+    by_cursor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +103,13 @@ class _Plan:
 
 
 def run(scope: Scope, search: Search) -> Found:
-    """Find one page."""
+    """Find one page; raises 400 for one that is too large and cannot end before."""
     tallies = counts.read(scope.account_id, parts_in(scope))
     plan = _plan(search.filters, tallies)
     taken = search.skip + search.per_page + 1
     matching = _matching(scope.account_id, plan, search, taken)
     page = list(islice(matching, search.skip, taken))
-    shown = page[: search.per_page]
+    shown = page[: _fitting(page[: search.per_page], search)]
     entries = [entry for _, entry in shown]
     last = shown[-1][0] if len(page) > len(shown) else ""
     if search.total is not None:
@@ -122,6 +128,25 @@ def everything(account_id: int, subaccount_id: int | None) -> Iterator[Entry]:
     tallies = counts.read(account_id, [part_of(subaccount_id)])
     plan, span = _plan(Filters(TYPES), tallies), ordered.between(0, LATEST_MS, newest_first=False)
     return (entry for _, entry in ordered.read(account_id, plan.partitions, span, _FEW))
+
+
+def _fitting(page: Sequence[tuple[str, Entry]], search: Search) -> int:
+    """Return how many entries of a page fit a reply; one does in any case."""
+    room = settings().max_reply_bytes
+    for number, (_, entry) in enumerate(page):
+        room -= _size(entry)
+        if room < 0 and number:
+            if search.by_cursor:
+                return number
+            text = f"The page has more than {settings().max_reply_bytes} bytes"
+            raise ApiError(400, f"{text}; use cursor, or a smaller per_page")
+    return len(page)
+
+
+def _size(entry: Entry) -> int:
+    """Return what an entry takes in the reply, which is JSON as a text within JSON."""
+    text = json.dumps(entry.as_json())
+    return len(text) + text.count('"') + text.count("\\") + 2
 
 
 def _matching(

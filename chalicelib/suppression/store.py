@@ -23,8 +23,8 @@ from chalicelib.suppression.model import (
     OPEN_TRACKING,
     TRANSACTIONAL,
     Entry,
+    entry_about,
     is_list_id,
-    new_entry,
 )
 from chalicelib.suppression.slots import lists_of
 
@@ -37,6 +37,21 @@ class Recipient(NamedTuple):
     account_id: int
     subaccount_id: int | None
     address: str
+
+
+class Hold(NamedTuple):
+    """What a list has of one recipient and one type: which messages it holds back.
+
+    ``source`` is that of the account-wide entry, empty if there is none; ``lists`` are the mailing
+    lists, in lower case, that have an entry of their own.
+    """
+
+    source: str
+    lists: frozenset[str]
+
+    def holds_back(self, list_id: str) -> bool:
+        """Tell whether it holds back a message of this mailing list (empty: of none)."""
+        return bool(self.source) or list_id.lower() in self.lists
 
 
 def blocking_keys(
@@ -58,26 +73,19 @@ def blocking(
     recipients: Sequence[str],
     *,
     transactional: bool,
-    list_id: str | None = None,
     read: Read = read_eventually,
-) -> dict[str, Entry]:
-    """Return the entry that forbids a message of this kind, for each recipient who has one.
+) -> dict[str, Hold]:
+    """Return what may hold back a message of this kind, for each recipient who has such entries.
 
-    ``list_id`` is the mailing list that the message belongs to. Takes one request for 100
-    recipients, and one more if entries for that mailing list are among the answers.
+    Takes one request for 100 recipients.
     """
     slots = blocking_keys(account_id, subaccount_id, recipients, transactional=transactional)
     answers = read(slots)
-    specific = (list_id or "").lower()
-    rows = {
-        slot: (slot[0], slot[1] + specific)
-        for slot, item in answers.items()
-        if "source" not in item and specific in lists_of(item)
+    return {
+        recipient: Hold(answers[slot].get("source", ""), lists_of(answers[slot]))
+        for recipient, slot in zip(recipients, slots, strict=True)
+        if slot in answers
     }
-    known = {**answers, **(read(rows.values()) if rows else {})}
-    places = dict(zip(recipients, slots, strict=True))
-    found = {each: to_entry(known.get(rows.get(slot, slot))) for each, slot in places.items()}
-    return {recipient: entry for recipient, entry in found.items() if entry}
 
 
 def opens_key(recipient: Recipient) -> Key:
@@ -115,9 +123,9 @@ def add(
 
     So adding again changes nothing. No limit keeps it out, a long description is cut, and a
     ``list_id`` that cannot be one makes the entry account-wide: someone asked not to be written to.
-    Raises ``ValueError`` for anything else that an entry cannot have.
+    ``recipient`` is an address. Raises ``ValueError`` for anything else that an entry cannot have.
     """
-    entry = new_entry(
+    entry = entry_about(
         recipient,
         type,
         source,

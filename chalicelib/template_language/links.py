@@ -1,8 +1,8 @@
 """Where in a template a link runs, so that values printed inside it are percent-encoded.
 
 A link begins with `http://` or `https://` written in the template, in markup and in plain text
-alike, and ends at a blank, a quote or an angle bracket. A protocol that comes from a value makes
-no link.
+alike, and ends at a blank, a quote or an angle bracket, or where the `url(...)` of a style does. A
+protocol that comes from a value makes no link.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 _BEGIN = re.compile(r"https?://", re.IGNORECASE | re.ASCII)
-_END = re.compile(r"[\s\"'<>`]")
+_END = re.compile(r"[\s\"'<>`]|\);")
 
 
 def in_link_after(text: str, inside: bool) -> bool:

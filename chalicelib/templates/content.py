@@ -19,6 +19,7 @@ Json = dict[str, Any]
 
 CONTENT_BYTES = 5 * 1024 * 1024
 LONGEST_HEADER_NAME = 255
+MOST_TAGS = 50_000  # in all parts together: a few seconds of compiling, within one request
 
 # Headers that the service writes itself (spec 2.2)
 _OWN_HEADERS = frozenset(
@@ -121,8 +122,13 @@ def _syntax_faults(content: Json) -> list[TemplateSyntaxError]:
     from chalicelib.templates.parts import fill_parts
 
     faults: list[TemplateSyntaxError] = []
+    tags = 0
 
     def compiled(source: str, part: Part) -> str:
+        nonlocal tags
+        tags += source.count("{{")
+        if tags > MOST_TAGS:
+            raise bad_format(f"field 'content' has more than {MOST_TAGS} substitutions")
         if part.kind == "header" and "{{" not in source and _LINE_END.search(source):
             raise bad_format(
                 f"the {part.header} header must be one line without control characters"

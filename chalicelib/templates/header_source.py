@@ -8,13 +8,12 @@ quoted strings, so that a comma in a name does not part it in two.
 from __future__ import annotations
 
 import re
-from email.utils import getaddresses
 
+from chalicelib.mail_format.address_list import ADDRESS_FIELDS, address_list_field
 from chalicelib.mail_format.encoded_words import decode_words
-from chalicelib.mail_format.headers import Address, HeaderError, encode_addresses, encode_header
+from chalicelib.mail_format.headers import encode_header
 
 _TAG = "{{"
-_ADDRESSES = frozenset({"from", "sender", "reply-to", "to", "cc", "bcc"})
 _WORD = r"=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?="
 _WORDS = re.compile(rf"{_WORD}(?:\s+{_WORD})*")
 
@@ -27,20 +26,15 @@ def source_of(name: str, raw: bytes) -> str | None:
     value = raw.partition(b":")[2].decode("utf-8", "replace").replace("\r\n", "").strip(" \t")
     if _TAG not in value and "=?" not in value:
         return None
-    quoted = name in _ADDRESSES
+    quoted = name in ADDRESS_FIELDS
     source = _WORDS.sub(lambda words: _decoded(words[0], quoted), value)
     return source if _TAG in source else None
 
 
 def field_of(label: str, text: str) -> bytes:
     """Return the field with this text as its value; raises ``HeaderError``."""
-    if label.lower() in _ADDRESSES:
-        found = [Address(name or None, email) for name, email in getaddresses([text])]
-        try:
-            return encode_addresses(label, found)
-        except HeaderError:
-            pass  # no list of addresses: it goes out as the text that it is
-    return encode_header(label, text)
+    write = address_list_field if label.lower() in ADDRESS_FIELDS else encode_header
+    return write(label, text)
 
 
 def _decoded(words: str, quoted: bool) -> str:

@@ -8,7 +8,8 @@ Access patterns (table ``messages``):
 
 - the facts of messages whose unit is known → ``pk = transmission#<id>``,
   ``sk = facts#<index of the unit's first recipient, 8 digits>``; many in one request
-- the facts of a message by its id alone → the last of these ``sk`` up to its index
+- the facts of a message by its id alone → the last of these ``sk`` up to its index; also to take
+  out of them what a recipient wants to have forgotten
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from hashlib import blake2b
 from typing import Any
 
 from chalicelib.core import blobs, clock, dynamo, ids
-from chalicelib.core.dynamo import Item, Key, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table, Write
+from chalicelib.core.errors import Unavailable
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
 from chalicelib.events.model import Event
@@ -29,6 +31,9 @@ from chalicelib.events.model import Event
 Place = tuple[str, int]
 
 _messages = Table("messages")
+_ATTEMPTS = 20
+#: What is forgotten of a message; its address is needed to unsubscribe by it
+_FORGOTTEN: Mapping[str, Any] = {"rcpt_meta": {}, "rcpt_tags": [], "subject": ""}
 _DERIVED = ("message_id", "transmission_id", "rcpt_hash")
 
 
@@ -50,14 +55,8 @@ def writes(
     item: Item = {
         **_key(transmission_id, first_index),
         "expires": int(clock.now()) + settings().messages_retention,
+        **_placed(transmission_id, first_index, data),
     }
-    if len(data) > settings().item_inline_bytes:
-        # Named by its content too: a unit that is begun already keeps what it has
-        digest = blake2b(data, digest_size=8).hexdigest()
-        item["blob"] = f"transmissions/{transmission_id}/facts/{first_index}-{digest}"
-        blobs.put(item["blob"], data)
-    else:
-        item["data"] = data
     return [dynamo.put(_messages, item)]
 
 
@@ -89,6 +88,30 @@ def of_messages(places: Iterable[Place], read: Read = read_now) -> dict[str, Eve
 def of_message(message_id: str) -> Event | None:
     """Return the event fields of one message by its id, ``None`` if it is not known."""
     transmission_id, index = ids.transmission_of(message_id)
+    item = _item_with(transmission_id, index)
+    return _facts(item, transmission_id, [index]).get(message_id) if item else None
+
+
+def forget(account_id: int, address: str, message_ids: Iterable[str]) -> None:
+    """Forget metadata, tags and subject of those of the messages that are the recipient's.
+
+    ``address`` is in lower case. Ids that were made elsewhere are passed over.
+    """
+    for message_id in message_ids:
+        try:
+            transmission_id, index = ids.transmission_of(message_id)
+        except ValueError:
+            continue
+        for _ in range(_ATTEMPTS):
+            item = _item_with(transmission_id, index)
+            if item is None or _rewritten(item, index, str(account_id), address):
+                break
+        else:
+            raise Unavailable
+
+
+def _item_with(transmission_id: str, index: int) -> Item | None:
+    """Return the item in which a message's facts would be."""
     last = _key(transmission_id, index)
     page = _messages.query(
         "#pk = :pk AND #sk BETWEEN :first AND :last",
@@ -97,8 +120,39 @@ def of_message(message_id: str) -> Event | None:
         limit=1,
         consistent=True,
     )
-    facts = [_facts(item, transmission_id, [index]) for item in page.items]
-    return facts[0].get(message_id) if facts else None
+    return page.items[0] if page.items else None
+
+
+def _rewritten(item: Item, index: int, customer_id: str, address: str) -> bool:
+    """Write an item without what is to be forgotten; ``False`` if somebody else has changed it."""
+    transmission_id, first_index = _unit_of(item)
+    messages = _messages_of(item)
+    fields = dict(messages).get(index, {})
+    owner = fields.get("customer_id"), fields.get("rcpt_to")
+    if owner != (customer_id, address) or fields.items() >= _FORGOTTEN.items():
+        return True
+    fields.update(_FORGOTTEN)
+    place = "blob" if "blob" in item else "data"
+    rest = {name: value for name, value in item.items() if name != place}
+    new = rest | _placed(transmission_id, first_index, _packed(messages))
+    try:
+        _messages.put(new, condition=f"#{place} = :seen", values={"seen": item[place]})
+    except ConditionFailed:
+        return False
+    if place == "blob":
+        blobs.delete(item["blob"])
+    return True
+
+
+def _placed(transmission_id: str, first_index: int, data: bytes) -> Item:
+    """Return the attribute that holds a unit's facts, after storing what does not fit into one."""
+    if len(data) <= settings().item_inline_bytes:
+        return {"data": data}
+    # Named by its content too: a unit that is begun already keeps what it has
+    digest = blake2b(data, digest_size=8).hexdigest()
+    blob = f"transmissions/{transmission_id}/facts/{first_index}-{digest}"
+    blobs.put(blob, data)
+    return {"blob": blob}
 
 
 def _packed(messages: list[tuple[int, Event]]) -> bytes:
@@ -126,8 +180,7 @@ def _is_constant(column: list[Any]) -> bool:
 
 def _facts(item: Item, transmission_id: str, indexes: Iterable[int]) -> dict[str, Event]:
     """Return the fields of these messages of a unit, by message id."""
-    data = blobs.get(item["blob"]) if "blob" in item else item["data"]
-    table = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+    table = _table_in(item)
     rows = {index: row for row, index in enumerate(table["indexes"])}
     return {
         fields["message_id"]: fields
@@ -137,14 +190,30 @@ def _facts(item: Item, transmission_id: str, indexes: Iterable[int]) -> dict[str
     }
 
 
-def _fields(table: dict[str, Any], row: int, transmission_id: str, index: int) -> Event:
+def _table_in(item: Item) -> dict[str, Any]:
+    data = blobs.get(item["blob"]) if "blob" in item else item["data"]
+    table: dict[str, Any] = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+    return table
+
+
+def _messages_of(item: Item) -> list[tuple[int, Event]]:
+    """Return what an item was made of: each message's index and fields."""
+    table = _table_in(item)
+    return [(index, _own(table, row)) for row, index in enumerate(table["indexes"])]
+
+
+def _own(table: dict[str, Any], row: int) -> Event:
     own = {name: column[row] for name, column in table["columns"].items()}
+    return table["shared"] | {name: value for name, value in own.items() if value is not None}
+
+
+def _fields(table: dict[str, Any], row: int, transmission_id: str, index: int) -> Event:
+    own = _own(table, row)
     return {
-        **table["shared"],
-        **{name: value for name, value in own.items() if value is not None},
+        **own,
         "transmission_id": transmission_id,
         "message_id": ids.message_id(transmission_id, index),
-        "rcpt_hash": ids.recipient_hash(own.get("rcpt_to") or table["shared"]["rcpt_to"]),
+        "rcpt_hash": ids.recipient_hash(own["rcpt_to"]),
     }
 
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from email.utils import getaddresses
 from typing import Any, Final
 
 from chalicelib.core.addresses import Mailbox
 from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.address_list import read_addresses
 from chalicelib.mail_format.headers import Address, encode_addresses
 from chalicelib.mail_format.rfc822 import Field
 
@@ -94,7 +94,7 @@ def _address(mailbox: Mailbox) -> Address:
 def _addresses(fields: Iterable[Field], name: str) -> Iterator[str]:
     """Yield the addresses in the fields of a name, in lower case."""
     values = [raw.partition(b":")[2].decode("utf-8", "replace") for n, raw in fields if n == name]
-    for _, email in getaddresses([" ".join(value.split()) for value in values]):
+    for _, email in read_addresses(" ".join(value.split()) for value in values):
         yield email.lower()
 
 

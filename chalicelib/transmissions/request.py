@@ -88,11 +88,13 @@ class TransmissionRequest(Body):
 def read_request(data: Any) -> TransmissionRequest:
     """Check the body; raises 4xx errors in the spec's shape."""
     if isinstance(data, dict):
-        data = {name: value for name, value in data.items() if value is not None}
+        data = _without_nulls(data)
         if "recipients" not in data:
             raise missing_field("recipients or list_id required")
         if "content" not in data:
             raise missing_field("content object or template_id required")
+        if isinstance(data["content"], dict):
+            data["content"] = _without_nulls(data["content"])
     request = TransmissionRequest.parse(data)
     check_length("campaign_id", request.campaign_id, CAMPAIGN_BYTES)
     check_length("description", request.description, DESCRIPTION_BYTES)
@@ -105,6 +107,10 @@ def read_request(data: Any) -> TransmissionRequest:
     if request.options.perform_substitutions is False and not request.content.is_inline:
         raise _illegal("options.perform_substitutions may be false only with inline content")
     return request
+
+
+def _without_nulls(given: Json) -> Json:
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _check_content(content: Content) -> None:

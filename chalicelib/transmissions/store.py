@@ -3,8 +3,9 @@
 Access patterns (table ``transmissions``):
 
 - one transmission → ``pk = transmission#<id>``, ``sk = transmission``
-- the transmissions of an account, newest first → index ``by_owner``:
-  ``owner = account#<id>/transmissions``, ``owner_key = <transmission id>``
+- the transmissions of an account to several recipients, newest first → index ``by_owner``:
+  ``owner = account#<id>/transmissions``, ``owner_key = <transmission id>``; those to one, which
+  are most and which no list shows, have no owner
 - what is scheduled for an account → index ``by_owner``: ``owner = account#<id>/scheduled``; a
   record moves to the list above when it starts
 - the recipients of one that starts later → object ``transmissions/<id>/recipients``
@@ -134,23 +135,29 @@ def start(record: Record) -> bool:
         "chunks": record.chunks,
         "list_ref": record.list_ref,
     }
-    return _moved(sent, GENERATING, values, found=(SUBMITTED, SUBMITTED))
+    listed = record.recipients > 1
+    return _moved(sent, GENERATING, values, found=(SUBMITTED, SUBMITTED), listed=listed)
 
 
 def cancel(sent: Transmission) -> bool:
     """Note that what has not started is cancelled; ``False`` if it has started."""
-    return _moved(sent, CANCELED, {}, found=(SUBMITTED, CANCELED))
+    return _moved(sent, CANCELED, {}, found=(SUBMITTED, CANCELED), listed=True)
 
 
-def _moved(sent: Transmission, state: str, values: Item, *, found: tuple[str, str]) -> bool:
-    values = values | _body(sent.id, sent.packed()) | {"owner": _owner(sent.account_id)}
+def _moved(
+    sent: Transmission, state: str, values: Item, *, found: tuple[str, str], listed: bool
+) -> bool:
+    values = values | _body(sent.id, sent.packed())
+    if listed:
+        values["owner"] = _owner(sent.account_id)
     sets = ", ".join(f"#{name} = :{name}" for name in values)
+    unlisted = "" if listed else " REMOVE #owner"
     one, other = found
     try:
         _transmissions.update(
             _pk(sent.id),
             "transmission",
-            f"SET #state = :state, {sets}",
+            f"SET #state = :state, {sets}{unlisted}",
             values={"state": state, "one": one, "other": other, **values},
             condition="#state IN (:one, :other)",
         )
@@ -178,7 +185,7 @@ def get_submitted(transmission_id: str) -> Transmission:
 
 
 def in_account(account_id: int) -> Iterator[Listed]:
-    """Yield the transmissions of an account: those that are scheduled, then the newest first."""
+    """Yield an account's transmissions: what is scheduled, then those to several, newest first."""
     yield from scheduled(account_id)
     yield from _owned_by(_owner(account_id))
 
@@ -213,11 +220,12 @@ def get_recipients(transmission_id: str) -> list[Json]:
 
 def _to_item(new: New) -> Item:
     sent = new.transmission
+    waits = bool(sent.start_ms)
+    listed = {"owner": _owner(sent.account_id, scheduled=waits), "owner_key": sent.id}
     return {
         "pk": _pk(sent.id),
         "sk": "transmission",
-        "owner": _owner(sent.account_id, scheduled=bool(sent.start_ms)),
-        "owner_key": sent.id,
+        **(listed if waits or new.recipients > 1 else {}),
         "account_id": sent.account_id,
         "subaccount_id": sent.subaccount_id,
         "campaign_id": sent.campaign_id,

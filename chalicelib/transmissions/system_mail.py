@@ -1,6 +1,8 @@
 """Mail from the service itself, such as verification mail: sent as any other, by account 0.
 
-Account 0 and its sending domain, ``SYSTEM_DOMAIN``, come with the deployment.
+Account 0 and its sending domain, ``SYSTEM_DOMAIN``, come with the deployment. That an earlier
+message bounced does not hold it back: a mailbox is often asked to verify a domain before it exists,
+and nobody who asks can reach the suppression list of account 0.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ def send(*, to: str, subject: str, text: str) -> None:
             "click_tracking": False,
             "initial_open": False,
             "transactional": True,
+            "skip_suppression": True,
             "ip_pool": sender.ip_pool(None),
         },
         resolved=True,

@@ -27,7 +27,8 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 class Process:
     """What to run. ``ready`` tells, when asked repeatedly, that it serves; ``patience`` is seconds.
 
-    ``orphan_signal`` is what the kernel sends it when the supervisor is gone.
+    ``orphan_signal`` is what the kernel sends it when the supervisor is gone. What was started
+    after a ``foundation`` does not outlive it.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Process:
     ready: Callable[[], bool] | None = None
     patience: float = PATIENCE
     orphan_signal: signal.Signals = signal.SIGKILL
+    foundation: bool = False
 
 
 def die_with_parent(number: signal.Signals, parent: int) -> None:

@@ -1,7 +1,9 @@
 """Start processes in order, keep them running, and stop them in the opposite order.
 
 A process that ends is started again after 0.2 seconds, then after twice as long each time up to
-five, and after 0.2 again once it has run for ten. SIGTERM, SIGINT and SIGHUP ask the supervisor to
+five, and after 0.2 again once it has run for ten. If it is a *foundation*, all that was started
+later is killed and started again with it: it has forgotten what it did last, and whoever is in the
+middle of something would go on from there. SIGTERM, SIGINT and SIGHUP ask the supervisor to
 stop: each group of processes that was started together gets SIGTERM and, ``grace`` seconds later,
 SIGKILL, the last group first.
 
@@ -16,7 +18,8 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from types import FrameType, TracebackType
 
@@ -48,6 +51,11 @@ class _Watched:
         self._started = time.monotonic()
         self._pause = FIRST_PAUSE
         self._due: float | None = None
+
+    @property
+    def has_fallen(self) -> bool:
+        """Tell whether the child has ended and nothing was done about it."""
+        return self._due is None and self.child.status() is not None
 
     def revive(self) -> float:
         """Restart the child if it ended and its pause is over; return seconds until then."""
@@ -129,7 +137,7 @@ class Supervisor:
     def watch(self) -> None:
         """Restart what ends, until a signal asks to stop."""
         while not self._stop_requested:
-            self._pause(min(watched.revive() for watched in self._all()))
+            self._pause(_revive(self._groups))
 
     def stop(self) -> None:
         """Stop every process, the last started group first; return when all are gone."""
@@ -152,15 +160,10 @@ class Supervisor:
             group.append(_Watched(Child(process, self._logs, self._directory)))
         return list(group)
 
-    def _all(self) -> list[_Watched]:
-        return [watched for group in self._groups for watched in group]
-
     def _go_on_starting(self) -> None:
         if self._stop_requested:
             raise StopRequested
-        for group in self._groups[:-1]:
-            for watched in group:
-                watched.revive()
+        _revive(self._groups[:-1])
         self._pause(POLL)
 
     def _pause(self, seconds: float) -> None:
@@ -171,6 +174,15 @@ class Supervisor:
 
     def _request_stop(self, number: int, frame: FrameType | None) -> None:
         self._stop_requested = True
+
+
+def _revive(groups: Sequence[Sequence[_Watched]]) -> float:
+    """Restart what ended and whose pause is over; return seconds until there is more to do."""
+    for place, group in enumerate(groups):
+        if any(each.child.process.foundation and each.has_fallen for each in group):
+            for later in chain.from_iterable(groups[place + 1 :]):
+                later.child.kill()
+    return min((each.revive() for group in groups for each in group), default=HEALTHY_AFTER)
 
 
 def _is_ready(child: Child, started: float) -> bool:

@@ -79,6 +79,7 @@ class Runtime:
             patience=_CLOUD_PATIENCE,
             # Left alone it saves what it holds before it ends.
             orphan_signal=signal.SIGTERM,
+            foundation=True,
         )
 
     def _sink(self) -> Process:
@@ -117,6 +118,7 @@ class Runtime:
         ready: Callable[[], bool] | None = None,
         patience: float = PATIENCE,
         orphan_signal: signal.Signals = signal.SIGKILL,
+        foundation: bool = False,
     ) -> Process:
         return Process(
             name=name,
@@ -125,6 +127,7 @@ class Runtime:
             ready=ready,
             patience=patience,
             orphan_signal=orphan_signal,
+            foundation=foundation,
         )
 
 

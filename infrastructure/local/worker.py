@@ -284,7 +284,12 @@ def work(handlers: Mapping[str, Handler], schedules: Mapping[str, Handler] | Non
     """Consume queues and call schedules until SIGTERM or SIGINT; then finish and return."""
     # Blocked before threads exist, so that only the wait below takes the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    config = Config(retries={"total_max_attempts": 1}, read_timeout=LONG_POLL + 10)
+    consumers = sum(THREADS.get(queue, 1) for queue in handlers)
+    config = Config(
+        retries={"total_max_attempts": 1},
+        read_timeout=LONG_POLL + 10,
+        max_pool_connections=consumers,
+    )
     receiver = boto3.client("sqs", config=config)
     threads: list[Consumer | Clockwork] = [
         *(

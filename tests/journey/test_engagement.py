@@ -300,3 +300,17 @@ def test_engagement_counts_for_an_ab_test(service: Service) -> None:
         return (share["count_accepted"], share["count_unique_clicked"]) == (1, 1)
 
     assert eventually(counted)
+
+
+def test_who_is_forgotten_clicks_without_what_the_message_was_about(service: Service) -> None:
+    recipient = "forgotten@inbox.test"
+    links = TRACKED.findall(html_of(send(service, recipient)))
+    event(service, recipient, "delivery")
+    body = {"recipients": [recipient.upper()]}
+    assert service.request("POST", "/api/v1/data-privacy/rtbf-request", body).status == 200
+    assert service.events(recipients=recipient) == []
+    visit(next(link for link in links if "/t/c/" in link))
+    (clicked,) = eventually(lambda: service.events(recipients=recipient))
+    assert (clicked["rcpt_meta"], clicked["rcpt_tags"], clicked["subject"]) == ({}, [], "")
+    assert (clicked["type"], clicked["rcpt_to"]) == ("click", recipient)
+    assert clicked["campaign_id"] == "spring"

@@ -47,6 +47,7 @@ BANDS = {
     ),
     **dict.fromkeys(
         [
+            "data_privacy",
             "delivery",
             "generation",
             "inbound",

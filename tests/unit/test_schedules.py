@@ -21,7 +21,7 @@ import app
 from chalicelib.ab_tests import sample
 from chalicelib.ab_tests import store as ab_tests
 from chalicelib.ab_tests.model import COMPLETED
-from chalicelib.core import aws, clock, due, dynamo, queues
+from chalicelib.core import aws, clock, due, dynamo, ids, queues
 from chalicelib.core.due import Due
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -40,11 +40,13 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.dkim_keys import txt_record
 from chalicelib.sending_domains.model import DkimKey, DomainStatus
 from chalicelib.suppression import store as suppression
+from chalicelib.tracking import facts
 from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.submit import submit
 from infrastructure.local.worker import scheduled_event
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.ab_tests.examples import by_size
+from tests.unit.data_privacy.examples import send
 from tests.unit.events.examples import event_at
 from tests.unit.generation.examples import key_pair, make_sender
 from tests.unit.ip_pools.examples import an_ip
@@ -125,6 +127,7 @@ def decision_of(number: int, sent: Queued) -> tuple[str, int]:
 
 def ask_to_be_forgotten(number: int, at_ms: int) -> None:
     suppression.put_all(1, None, [entry(_person(number))])
+    send(_person(number), transmission=_sent_to(number), at_ms=NOON + number * DAY)
     about = {"account_id": 1, "part": None, "recipients": [_person(number)]}
     due.add(Due("privacy", at_ms, str(number), {"kind": "forget", **about}))
 
@@ -133,8 +136,15 @@ def _person(number: int) -> str:
     return f"person{number}@inbox.test"
 
 
+def _sent_to(number: int) -> str:
+    return str(10**17 + number)
+
+
 def entries_of(number: int, _: Queued) -> list[Any]:
-    return list(suppression.of_recipient(Scope(1, None), _person(number)))
+    """Return a person's entries, and the tags that are known of the message to that person."""
+    known = facts.of_message(ids.message_id(_sent_to(number), 0))
+    assert known
+    return [*suppression.of_recipient(Scope(1, None), _person(number)), *known["rcpt_tags"]]
 
 
 def register_domains(number: int, at_ms: int) -> None:

@@ -47,11 +47,12 @@ def record(name: str = "r") -> dynamo.Write:
     return dynamo.put(CONFIG, {"pk": name, "sk": "record"}, condition="attribute_not_exists(#pk)")
 
 
-def code(call: Any) -> str:
+def exceeded(call: Any) -> str:
+    """Return which limit refuses a call."""
     with pytest.raises(ApiError) as refused:
         call()
-    assert refused.value.status == 420
-    return str(refused.value.code)
+    assert (refused.value.status, refused.value.code) == (420, "2101")
+    return str(refused.value.errors[0]["message"]).partition("(")[2].rstrip(")")
 
 
 def test_recipients_are_counted_with_what_is_written_in_one_request() -> None:
@@ -68,12 +69,12 @@ def test_what_exceeds_a_limit_is_refused_whole_and_writes_nothing() -> None:
     limit(daily=10)
     meter().reserve(8, [record("first")])
     with aws_requests() as made:
-        assert code(lambda: meter().reserve(3, [record("second")])) == "2102"
+        assert exceeded(lambda: meter().reserve(3, [record("second")])) == "daily"
     assert "TransactWriteItems" not in [request.operation for request in made]
     assert CONFIG.get("second", "record") is None
     meter().reserve(2, [record("third")])
     assert usage.used(1)[0].day == 10
-    assert code(lambda: meter().check(1)) == "2102"
+    assert exceeded(lambda: meter().check(1)) == "daily"
 
 
 @pytest.mark.parametrize("hours_since", [0, 1, 30])
@@ -84,7 +85,7 @@ def test_two_at_once_do_not_both_slip_under_a_limit(time: Time, hours_since: int
     room = 10 - usage.used(1)[0].day
     one, other = meter(), meter()
     one.reserve(room, [record("one")])
-    assert code(lambda: other.reserve(room, [record("other")])) == "2102"
+    assert exceeded(lambda: other.reserve(room, [record("other")])) == "daily"
     assert CONFIG.get("other", "record") is None
     assert usage.used(1)[0].day == 10
 
@@ -93,7 +94,7 @@ def test_two_first_ones_at_once_do_not_both_slip_under_a_limit() -> None:
     limit(hourly=5)
     one, other = meter(), meter()
     one.reserve(5, [])
-    assert code(lambda: other.reserve(1, [])) == "2101"
+    assert exceeded(lambda: other.reserve(1, [])) == "hourly"
 
 
 def test_two_at_once_that_both_fit_are_both_counted(time: Time) -> None:
@@ -128,10 +129,10 @@ def test_a_condition_of_what_is_written_fails_as_such_and_counts_nothing() -> No
 def test_limits_open_again_as_their_windows_move_on(time: Time) -> None:
     limit(hourly=2, daily=3, monthly=5)
     meter().reserve(2, [])
-    assert code(lambda: meter().check(1)) == "2101"
+    assert exceeded(lambda: meter().check(1)) == "hourly"
     time.now += 3600  # 22:30
     meter().reserve(1, [])
-    assert code(lambda: meter().check(1)) == "2102"
+    assert exceeded(lambda: meter().check(1)) == "daily"
     time.now += 23 * 3600  # 21:30 of 1 February: the hour of 21:30 the day before is over
     meter().reserve(2, [])
     assert usage.used(1)[0].month == 2
@@ -139,7 +140,7 @@ def test_limits_open_again_as_their_windows_move_on(time: Time) -> None:
     meter().reserve(2, [])
     time.now += 24 * 3600
     meter().reserve(1, [])
-    assert code(lambda: meter().check(1)) == "2105"
+    assert exceeded(lambda: meter().check(1)) == "monthly"
 
 
 def test_without_limits_counts_spread_over_counters_and_add_up() -> None:
@@ -168,7 +169,7 @@ def test_an_account_that_gets_limits_is_held_to_what_it_had_sent(time: Time) -> 
     usage.gather(1)
     assert usage.used(1)[0] == before
     meter().reserve(1, [])
-    assert code(lambda: meter().check(1)) == "2102"
+    assert exceeded(lambda: meter().check(1)) == "daily"
     usage.gather(1)
     assert usage.used(1)[0].day == 32
 
@@ -180,7 +181,7 @@ def test_an_account_with_limits_to_come_counts_in_one_place(time: Time) -> None:
         meter().reserve(1, [])
     meter().check(1)
     time.now += 3600
-    assert code(lambda: meter().check(1)) == "2102"
+    assert exceeded(lambda: meter().check(1)) == "daily"
 
 
 def test_accounts_are_counted_apart() -> None:
@@ -193,12 +194,12 @@ def test_accounts_are_counted_apart() -> None:
 def test_the_sandbox_holds_five_messages_for_life(time: Time) -> None:
     usage.reserve_sandbox(1, 4, [record("first")])
     time.now += 10 * 365 * 86_400
-    assert code(lambda: usage.reserve_sandbox(1, 2, [record("second")])) == "2103"
+    assert exceeded(lambda: usage.reserve_sandbox(1, 2, [record("second")])) == "sandbox"
     assert CONFIG.get("second", "record") is None
     usage.reserve_sandbox(1, 1, [record("third")])
-    assert code(lambda: usage.reserve_sandbox(1, 1, [])) == "2103"
+    assert exceeded(lambda: usage.reserve_sandbox(1, 1, [])) == "sandbox"
     assert usage.used(1)[1] == 5
-    assert code(lambda: usage.reserve_sandbox(2, 6, [])) == "2103"
+    assert exceeded(lambda: usage.reserve_sandbox(2, 6, [])) == "sandbox"
     usage.reserve_sandbox(2, 5, [])
 
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
+from chalicelib.api_keys import store
 from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
@@ -95,6 +97,23 @@ def test_what_a_change_does_not_name_stays(owner: Client) -> None:
     owner.put(path, {"valid_ips": []})
     assert owner.get(path).results["valid_ips"] == []
     assert Client(made["key"]).get("/api/v1/account").status == 403
+
+
+def test_of_two_changes_at_once_neither_undoes_the_other(
+    owner: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{KEYS}/{owner.post(KEYS, NEW | {'valid_ips': ['192.0.2.1']}).results['id']}"
+    real = store.change
+
+    def meanwhile(*given: Any) -> bool:
+        monkeypatch.undo()
+        assert owner.put(path, {"grants": ["smtp/inject"], "valid_ips": []}).status == 200
+        return real(*given)
+
+    monkeypatch.setattr(store, "change", meanwhile)
+    assert owner.put(path, {"label": "Renamed"}).status == 200
+    shown = owner.get(path).results
+    assert (shown["label"], shown["grants"], shown["valid_ips"]) == ("Renamed", ["smtp/inject"], [])
 
 
 @pytest.mark.spec("5-r4")

@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.core.aws import Overloaded
 from chalicelib.core.errors import ApiError, Unauthorized
 from chalicelib.core.http import (
     AUTHENTICATED,
@@ -80,7 +82,7 @@ def unsayable_error(request: Request) -> Reply:
 
 @routes.delete("/api/v1/limit", grant=PUBLIC)
 def limit(request: Request) -> Reply:
-    raise ApiError(420, "Exceed Sending Limit (daily)", code="2102", headers={"X-Note": "a"})
+    raise ApiError(420, "Exceed Sending Limit (daily)", code="2101", headers={"X-Note": "a"})
 
 
 @routes.get("/t/pixel.gif", grant=PUBLIC)
@@ -215,7 +217,7 @@ def test_a_body_of_the_wrong_media_type_is_415() -> None:
 def test_a_refusal_from_a_view_keeps_its_status_body_and_headers() -> None:
     response = call("DELETE", "/api/v1/limit")
     assert (response["statusCode"], response["headers"]["X-Note"]) == (420, "a")
-    assert json_body(response)["errors"][0]["code"] == "2102"
+    assert json_body(response)["errors"][0]["code"] == "2101"
 
 
 @pytest.mark.spec("7-t12")
@@ -232,6 +234,36 @@ def test_a_fault_is_logged_with_its_id_and_shows_nothing_else(
     assert "secret" not in response["body"]
     assert "Traceback" in caplog.text
     assert "id-77" in caplog.text
+
+
+@pytest.mark.spec("7-t13")
+@pytest.mark.parametrize(
+    "error",
+    [
+        ClientError({"Error": {"Code": "ThrottlingException"}}, "Query"),
+        ClientError({"Error": {"Code": "ProvisionedThroughputExceededException"}}, "PutItem"),
+        EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+        Overloaded("reads were refused for too long"),
+    ],
+)
+def test_what_stands_behind_the_service_being_too_busy_is_503(error: Exception) -> None:
+    def authenticate(request: Request) -> Caller:
+        raise error
+
+    app = App("test", authenticate=authenticate)
+    app.register_blueprint(routes)
+    response = app(event(app, "GET", "/api/v1/templates"), None)
+    assert response["statusCode"] == 503
+    assert json_body(response)["errors"][0]["message"] == "Service unavailable"
+
+
+def test_a_request_that_the_service_itself_made_wrongly_is_a_fault() -> None:
+    def authenticate(request: Request) -> Caller:
+        raise ClientError({"Error": {"Code": "ValidationException"}}, "Query")
+
+    app = App("test", authenticate=authenticate)
+    app.register_blueprint(routes)
+    assert app(event(app, "GET", "/api/v1/templates"), None)["statusCode"] == 500
 
 
 def test_an_event_that_is_no_request_is_a_fault_and_not_a_crash() -> None:

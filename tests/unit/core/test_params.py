@@ -60,8 +60,9 @@ def test_every_fault_names_its_parameter_and_its_value() -> None:
     ]
 
 
-def test_a_long_value_is_not_told_in_full() -> None:
-    params = Params({"a": "x" * 10_000})
+@pytest.mark.parametrize("value", ["x" * 10_000, ["x" * 10_000], {"x" * 10_000: 1}, [[1] * 9_999]])
+def test_a_long_value_is_not_told_in_full(value: Any) -> None:
+    params = Params({"a": value})
     params.text("a", most=10)
     assert len(refused(params)[0]["value"]) == 300
 

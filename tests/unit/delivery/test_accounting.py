@@ -211,3 +211,8 @@ def test_the_policy_is_that_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> 
     assert given_policy.factor == 2
     assert given_policy.cap_seconds == 3
     assert given_policy.expiry_seconds == 4
+
+
+def test_a_message_that_was_sent_before_it_was_generated_anew_waited_for_nothing() -> None:
+    # the journal on disk remembers what a local cloud that was killed has forgotten
+    assert only_event(DELIVERED, -3.0)["queue_time"] == "0"

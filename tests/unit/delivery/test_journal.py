@@ -12,6 +12,7 @@ from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery.journal import (
+    KEPT,
     Entry,
     FileJournal,
     Journal,
@@ -160,12 +161,24 @@ class TestFileJournal:
             thread.join()
         assert sorted(recorded(FileJournal(path.parent, UNIT))) == list(range(40))
 
-    def test_the_file_of_a_finished_unit_is_removed(self, path: Path) -> None:
-        journal = FileJournal(path.parent, UNIT)
-        journal.record(1, ENTRY)
-        assert path.exists()
-        journal.close(finished=True)
-        assert not path.exists()
+    def test_a_finished_unit_that_is_met_again_is_known_for_a_while(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # a local cloud that was killed has forgotten that it was finished
+        monkeypatch.setenv("DELIVERY_JOURNAL", str(path.parent))
+        settings.cache_clear()
+        for _ in range(2):
+            journal = FileJournal(path.parent, UNIT)
+            journal.record(1, ENTRY)
+            journal.close(finished=True)
+            assert FileJournal(path.parent, UNIT).recorded(first=True) == {1: ENTRY}
+        FileJournal(path.parent, UNIT).close(finished=True)
+        (kept,) = path.parent.iterdir()
+        os.utime(kept, (1e9, 1e9))
+        assert remove_stale(1e9 + KEPT - 1) == 0
+        assert remove_stale(1e9 + KEPT + 1) == 1
+        assert list(path.parent.iterdir()) == []
+        settings.cache_clear()
 
     def test_it_is_read_even_by_one_who_is_told_to_be_the_first(self, path: Path) -> None:
         # the table may have lost its last seconds, and with them that somebody worked on the unit

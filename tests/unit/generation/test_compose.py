@@ -69,6 +69,17 @@ def test_domains_beyond_ascii_are_written_as_the_dns_knows_them() -> None:
     assert b"To: x@xn--bcher-kva.example, =?utf-8?B?Wm/Dqw==?= <y@xn--bcher-kva.example>" in copied
 
 
+def test_names_beyond_ascii_hide_no_address_of_a_list() -> None:
+    given = 'Zoë <z@x.test>, "Müller, Bo" <b@x.test>'
+    found = message(TO | {"header_to": given}, reply_to=given, headers={"Cc": given})
+    for name in ("To", "Reply-To", "Cc"):
+        (listed,) = found.get_all(name) or []
+        assert [(each.display_name, each.addr_spec) for each in listed.addresses] == [
+            ("Zoë", "z@x.test"),
+            ("Müller, Bo", "b@x.test"),
+        ]
+
+
 @pytest.mark.spec("2.2-t2")
 def test_text_beyond_ascii_is_encoded() -> None:
     found = message(

@@ -70,6 +70,18 @@ class TestIdentity:
         assert (message.index, message.event["message_id"]) == (7, name)
         assert parsed(message.data)["Message-ID"] == f"<{name}@{NAME}>"
 
+    def test_templates_know_the_envelope_sender_unless_they_make_the_from(self) -> None:
+        raw = b"From: a@mail.example.test\r\nX-E: {{env_from}}\r\n\r\nx"
+        for fields in (
+            {"content": INLINE | {"headers": {"X-E": "{{env_from}}"}}},
+            {"content": {}, "raw": raw, "substitute": True},
+        ):
+            made = generator(**fields).generate(7, TO)
+            assert parsed(made.data)["X-E"] == made.sender
+        made_up = INLINE | {"from": "{{f}}", "headers": {"X-E": "[{{env_from}}]"}}
+        data = {"f": "a@mail.example.test"}
+        assert generated(content=made_up, substitution_data=data)["X-E"] == "[]"
+
     def test_all_mail_names_itself_to_those_who_blank_out_addresses(self) -> None:
         own = {"headers": {"x-svc-report-id": "forged"}, **INLINE}
         raw = b"From: a@mail.example.test\r\nX-SVC-Report-ID: forged\r\n\r\n"

@@ -39,6 +39,12 @@ class TestOverride:
         assert draft(**self.given(kind, **new)).sender == Mailbox("o@other.test", "Ann")
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
+    def test_reply_to_may_name_several(self, kind: str) -> None:
+        found = message(**self.given(kind, reply_to="Zoë <z@x.test>, Bö <b@x.test>"))
+        listed = found["Reply-To"].addresses
+        assert [each.addr_spec for each in listed] == ["z@x.test", "b@x.test"]
+
+    @pytest.mark.parametrize("kind", ["inline", "template", "message"])
     @pytest.mark.parametrize(
         ("sender", "mailbox"),
         [

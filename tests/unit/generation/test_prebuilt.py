@@ -49,6 +49,7 @@ def test_the_sender_is_the_one_mailbox_of_the_from(header: bytes, mailbox: Mailb
         b"From: friends: a@b.test, c@d.test;",
         b"From: Ann <>",
         b"From: =?utf-8?q?a=40b=2Etest?=",
+        b"From: " + b"(" * 5_000 + b"a@b.test",
     ],
 )
 def test_without_exactly_one_there_is_no_sender(header: bytes) -> None:

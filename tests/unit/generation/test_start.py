@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.accounts import store as accounts
 from chalicelib.core import clock, queues
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import Scope
@@ -20,6 +21,7 @@ from chalicelib.generation.start import start
 from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.subaccounts import store as subaccounts
 from chalicelib.templates import store as templates
 from chalicelib.templates import uses as template_uses
 from chalicelib.templates.model import Edit, edited, new_template
@@ -28,6 +30,7 @@ from chalicelib.transmissions.model import CANCELED, GENERATING, Transmission
 from chalicelib.transmissions.resolve import refused
 from chalicelib.transmissions.uses import noted, use_list, use_template
 from tests.fake_cloud import queued
+from tests.unit.people import make_account, make_subaccount
 from tests.unit.recipient_lists.examples import saved
 from tests.unit.transmissions.examples import (
     CREATED,
@@ -57,6 +60,7 @@ def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
     settings.cache_clear()
     moving = Time()
     with clock.use(moving):
+        make_account()
         yield moving
 
 
@@ -144,6 +148,27 @@ def test_a_scheduled_transmission_is_cut_into_the_chunks_of_its_recipients() -> 
         assert each.transmission.options == OPTIONS
         assert (each.transmission.content, each.transmission.resolved) == (CONTENT, True)
         assert each.transmission.campaign_id == "spring"
+
+
+@pytest.mark.spec("2.6-t3")
+@pytest.mark.parametrize("of_subaccount", [True, False])
+def test_nothing_is_sent_for_who_was_suspended_since_and_each_recipient_is_told(
+    of_subaccount: bool,
+) -> None:
+    number = make_subaccount().id if of_subaccount else None
+    keep(scheduled(subaccount_id=number))
+    if number:
+        subaccounts.change(1, number, lambda before: replace(before, status="suspended"))
+    else:
+        accounts.change(1, lambda before: replace(before, status="suspended"))
+    start(ID)
+    found = chunks()
+    assert sum(len(each.recipients) for each in found) == 3
+    for each in found:
+        refusal = each.transmission.refusal
+        assert (refusal["type"], refusal["bounce_class"]) == ("generation_rejection", "25")
+        who = f"subaccount {number}" if number else "the account"
+        assert refusal["reason"] == f"550 5.7.1 [internal] {who} is suspended and cannot send"
 
 
 def test_its_options_follow_what_the_account_chose_when_it_was_accepted() -> None:

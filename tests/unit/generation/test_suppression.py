@@ -10,12 +10,18 @@ from chalicelib.delivery.units import Unit
 from chalicelib.generation import suppression
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.lookups import Lookups
+from chalicelib.generation.made import make_all
+from chalicelib.sending_domains import store as domains
 from chalicelib.suppression import store
 from tests.fake_cloud import aws_requests
+from tests.unit.generation.examples import INJECTED, signing
+from tests.unit.people import make_account
+from tests.unit.sending_domains.examples import domain
 from tests.unit.suppression.examples import entry
 from tests.unit.transmissions.examples import CREATED, OPTIONS, body, transmission
 
-pytestmark = pytest.mark.usefixtures("cloud")
+RAW = b"From: a@mail.example.test\r\nSubject: s\r\nList-ID:\r\n <%s>\r\n\r\nx\r\n"
+TEMPLATED: dict[str, Any] = {"substitution_data": {"list": "News"}}
 
 
 def suppress(*recipients: str, part: int | None = None, **fields: Any) -> None:
@@ -23,11 +29,24 @@ def suppress(*recipients: str, part: int | None = None, **fields: Any) -> None:
 
 
 def found(*emails: str, **fields: Any) -> set[str]:
-    """Return who of these is suppressed for a transmission."""
+    """Return who of these gets no message of a transmission."""
+    chunk = chunk_of(*emails, **fields)
+    made = make_all(chunk, INJECTED)
+    return {each["email"] for each in chunk.recipients} - {
+        each.recipient for each in made.parcel.messages
+    }
+
+
+def chunk_of(*emails: str, **fields: Any) -> Chunk:
     sent = transmission(**fields)
     to = [{"email": each} for each in emails or ("a@x.test", "B@x.test", "c@x.test")]
-    chunk = Chunk(Unit(sent.id, "0"), sent, 0, to)
-    return set(suppression.of_chunk(chunk, Lookups().suppression))
+    return Chunk(Unit(sent.id, "0"), sent, 0, to)
+
+
+@pytest.fixture(autouse=True)
+def sender(cloud: None) -> None:
+    make_account()
+    assert domains.create(domain(dkim=signing(), shared_with_subaccounts=True))
 
 
 @pytest.mark.spec("2.9-t2")
@@ -52,7 +71,10 @@ def test_each_subaccount_has_its_own_list() -> None:
         {"override": {"list_id": "News"}},
         {"content": body()["content"] | {"headers": {"list-ID": "The news <news>"}}},
         {"content": body()["content"] | {"headers": {"List-Id": "news"}}},
-        {"content": {}, "raw": b"From: a@b.test\nList-ID:\n <news>\n\nx"},
+        {"content": body()["content"] | {"headers": {"List-Id": "Nyh\xe9ter <news>"}}},
+        {"content": body()["content"] | {"headers": {"List-Id": "<{{list}}>"}}, **TEMPLATED},
+        {"content": {}, "raw": RAW % b"news"},
+        {"content": {}, "raw": RAW % b"{{list}}", "substitute": True, **TEMPLATED},
     ],
 )
 def test_an_entry_of_a_mailing_list_blocks_messages_of_that_list(fields: Any) -> None:
@@ -69,18 +91,25 @@ def test_an_override_names_the_list_before_the_content_does() -> None:
     assert found(content=content, override={"list_id": "sports"}) == set()
 
 
-def test_nobody_is_asked_about_where_suppression_does_not_count() -> None:
+def test_nobody_is_asked_about_where_nothing_is_sent() -> None:
+    assert suppression.keys_of_chunk(chunk_of(refusal={"type": "bounce", "reason": "x"})) == []
+
+
+def test_who_asks_to_skip_suppression_does_not_skip_compliance() -> None:
     suppress("a@x.test")
-    with aws_requests() as made:
-        assert found(options=OPTIONS | {"skip_suppression": True}) == set()
-        assert found(refusal={"type": "bounce", "reason": "x"}) == set()
-    assert made == []
+    suppress("b@x.test", list_id="news")
+    store.impose_all(1, None, [entry("c@x.test", source="Compliance")])
+    skipping = {"options": OPTIONS | {"skip_suppression": True}, "override": {"list_id": "news"}}
+    assert found(override={"list_id": "news"}) == {"a@x.test", "B@x.test", "c@x.test"}
+    assert found(**skipping) == {"c@x.test"}
 
 
 def test_a_chunk_costs_one_request_whoever_is_named_twice() -> None:
     suppress("a@x.test")
+    chunk = chunk_of(*["a@x.test", "A@x.test"] * 50)
     with aws_requests() as made:
-        assert found(*["a@x.test", "A@x.test"] * 50) == {"a@x.test", "A@x.test"}
+        held = suppression.of_chunk(chunk, Lookups().suppression)
+    assert set(held) == {"a@x.test", "A@x.test"}
     assert len(made) == 1
 
 

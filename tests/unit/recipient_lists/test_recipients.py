@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.core.errors import ServiceError
+from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.recipients import (
     Refusals,
     as_given,
@@ -139,9 +141,9 @@ def test_a_bad_recipient_stops_only_itself() -> None:
     good, bad = {"address": "a@b.test"}, {"address": "nobody"}
     found = sort_recipients([bad, good, {}, good])
     assert [recipient["email"] for recipient in found.accepted] == ["a@b.test"] * 2
-    assert [error["code"] for error in found.errors] == ["1300", "1400"]
-    assert found.rejected == 2
-    for error in found.errors:
+    assert [error["code"] for error in found.refusals.errors] == ["1300", "1400"]
+    assert found.refusals.count == 2
+    for error in found.refusals.errors:
         assert set(error) == {"message", "description", "code"}
 
 
@@ -161,7 +163,7 @@ def test_the_refusal_says_what_is_wrong_with_the_recipients() -> None:
 
 def test_an_address_is_not_shown_at_any_length() -> None:
     found = sort_recipients([{"address": "a@b.test"}, {"address": "x" * 100_000}])
-    assert len(found.errors[0]["description"]) < 400
+    assert len(found.refusals.errors[0]["description"]) < 400
 
 
 @pytest.mark.spec("2.1-t25")
@@ -198,3 +200,16 @@ def test_good_recipients_come_one_by_one_and_few_errors_are_kept() -> None:
     assert taken == [0, 1, 2, 3]
     assert list(good) == []
     assert (refusals.count, len(refusals.errors)) == (4, 2)
+
+
+def test_no_more_is_told_than_an_answer_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = [{"address": 'é"' * 100 + str(number)} for number in range(40)]
+    refusals = sort_recipients([{"address": "a@b.test"}, *bad]).refusals
+    assert refusals.shown(1_000_000) == refusals.errors
+    assert refusals.shown(3) == refusals.errors[:3]
+    monkeypatch.setenv("MAX_REPLY_BYTES", "20000")
+    settings.cache_clear()
+    shown = refusals.shown(1_000_000)
+    assert 10 < len(shown) < 40
+    assert shown == refusals.errors[: len(shown)]
+    assert len(json.dumps(json.dumps(shown))) <= 20_002

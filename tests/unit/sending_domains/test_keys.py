@@ -241,11 +241,14 @@ def test_a_key_is_not_added_to_a_domain_that_has_changed_or_gone() -> None:
     assert store.get(NAME) is None
 
 
-def test_a_status_is_not_noted_of_a_key_that_was_replaced() -> None:
+@pytest.mark.parametrize(
+    "change_to", [{"private": OTHER.private_pem}, {"signing_domain": "other.test"}]
+)
+def test_a_status_is_not_noted_of_a_key_that_was_replaced(change_to: dict[str, str]) -> None:
     add()
     before = key_store.get(NAME, "k1")
     assert before is not None
-    change("k1", private=OTHER.private_pem)
+    change("k1", **change_to)
     assert key_store.set_status(NAME, before, "valid") is None
     now = key_store.get(NAME, "k1")
     assert now is not None

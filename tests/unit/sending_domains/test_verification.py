@@ -178,6 +178,11 @@ def test_a_flag_of_another_type_is_refused() -> None:
     assert refusal(dkim_verify="true")["code"] == "1300"
 
 
+def test_a_flag_that_is_null_asks_for_nothing(outbox: Outbox) -> None:
+    assert verify(dkim_verify=None, postmaster_at_verify=None)["dkim_status"] == "unverified"
+    assert outbox.mails == []
+
+
 def test_a_key_that_was_replaced_during_the_lookup_is_not_called_valid(
     zone: Zone, monkeypatch: pytest.MonkeyPatch
 ) -> None:

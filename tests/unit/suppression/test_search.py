@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
+from chalicelib.core.errors import ApiError
 from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
 from chalicelib.suppression import search, store
 from chalicelib.suppression.model import SOURCES, TYPES, Entry
 from chalicelib.suppression.query import read_search, search_links
@@ -308,3 +310,22 @@ def test_a_whole_list_is_read_oldest_first(account: int) -> None:
         f"{type}@x.test" for type in TYPES
     ]
     assert list(search.everything(account, None)) == []
+
+
+def test_a_page_ends_where_the_reply_would_be_too_large_and_leads_on(
+    account: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for second in range(5):
+        store_at(account, second, entry(f"u{second}@x.test", description="\xe9" * 1000))
+    monkeypatch.setenv("MAX_REPLY_BYTES", "16000")
+    settings.cache_clear()
+    pages = by_cursor(account, {"sort": "asc"})
+    assert [[each.recipient for each in page] for page in pages] == [
+        ["u0@x.test", "u1@x.test"],
+        ["u2@x.test", "u3@x.test"],
+        ["u4@x.test"],
+    ]
+    assert find(account, {"cursor": "initial"}).total == 5
+    assert find(account, {"per_page": "2"}).total == 5
+    with pytest.raises(ApiError, match="use cursor"):
+        find(account, {})

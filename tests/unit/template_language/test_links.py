@@ -22,6 +22,7 @@ ENCODED = "a%20b%2F%C3%A9"
         ("https://e.com/?n={{n}}", "https://e.com/?n=1e%2B20"),
         ('<a href="{{p}}://e.com/{{v}}">', '<a href="https://e.com/a b&#x2F;é">'),
         ('<a href="ftp://e.com/{{v}}">', '<a href="ftp://e.com/a b&#x2F;é">'),
+        ("url(https://e.com/a(b){{v}});x:{{v}}", f"url(https://e.com/a(b){ENCODED});x:a b&#x2F;é"),
         ("http:/{{v}} https:{{v}}", "http:/a b&#x2F;é https:a b&#x2F;é"),
     ],
 )

@@ -92,6 +92,14 @@ def test_content_has_at_most_5_mb() -> None:
     assert CONTENT_BYTES == 5 * 1024 * 1024
 
 
+def test_all_parts_together_have_so_many_substitutions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chalicelib.templates.content.MOST_TAGS", 7)
+    parts = {"subject": "{{a}}", "html": "{{a}}" * 2, "text": "{{{a}}}" * 2}
+    headers = {"X-A": "{{a}}", "X-B": "{{a}}"}
+    assert read(**parts, headers=headers)["headers"] == headers
+    assert codes(**parts, headers=headers | {"X-C": "{{a}}"}) == ["1300"]
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -93,6 +93,7 @@ def test_a_value_outside_ascii_leaves_a_header_as_encoded_words() -> None:
         ("From: {{n}} <a@b.test>", "Zoë", "Zoë <a@b.test>"),
         ('From: "{{n}}" <a@b.test>', "Doe, Jane", '"Doe, Jane" <a@b.test>'),
         ("To: {{n}}@b.test, C <c@d.test>", "a", "a@b.test, C <c@d.test>"),
+        ("Subject: Hello\n\tdear {{n}}", "Bo", "Hello dear Bo"),
         ("Subject: =?klingon?q?nuq?= {{n}}", "Bo", "=?klingon?q?nuq?= Bo"),
         ("Subject: =?punycode?q?nuq-?= {{n}}", "Bo", "=?punycode?q?nuq-?= Bo"),
         ("Subject: =?utf-8?B?a?= {{n}}", "Bo", "=?utf-8?B?a?= Bo"),
@@ -184,6 +185,11 @@ def test_a_value_cannot_end_its_part_or_begin_another(boundary: str) -> None:
 def test_a_value_cannot_add_a_header() -> None:
     with pytest.raises(ValueError, match="control character"):
         render("Subject: Hi {{name}}\n\nx", name="a\r\nBcc: all@example.test")
+
+
+def test_a_value_of_nested_comments_is_text() -> None:
+    raw = render("To: {{{n}}} <a@b.test>\n\nx", n="(" * 900)
+    assert raw == b"To: " + b"(" * 900 + b"\r\n <a@b.test>\r\n\r\nx"
 
 
 def test_parts_are_filled_in_the_order_of_the_message() -> None:

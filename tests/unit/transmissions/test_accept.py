@@ -74,7 +74,7 @@ def test_an_accepted_transmission_is_queued_with_all_that_was_asked() -> None:
     (received,) = [queues.read(each) for each in queued("generation")]
     sent = chunk.from_received(received).transmission
     assert result.id == sent.id
-    assert (result.count, result.errors) == (1, [])
+    assert (result.count, result.refusals.errors) == (1, [])
     assert (sent.account_id, sent.subaccount_id, sent.recv_method) == (1, None, "rest")
     assert sent.created_ms == CREATED
     assert sent.content == given["content"]
@@ -101,7 +101,7 @@ def test_a_transmission_of_a_subaccount_is_its_own() -> None:
 def test_bad_recipients_are_told_and_the_others_are_sent_to() -> None:
     given = body(recipients=[{"address": "nobody"}, {"address": "r@example.test"}])
     result = accept(CALLER, given)
-    assert (result.count, len(result.errors)) == (1, 1)
+    assert (result.count, result.refusals.count) == (1, 1)
     (found,) = [chunk.from_received(queues.read(each)) for each in queued("generation")]
     assert found.recipients == [{"email": "r@example.test"}]
 
@@ -440,7 +440,7 @@ def test_a_repeat_is_not_refused_for_the_room_that_it_takes_itself() -> None:
     for _ in range(2):
         accept(CALLER, body(), "191930000000000009")
     assert len(queued("generation")) == 2
-    assert refusal(body()) == (420, "2102")
+    assert refusal(body()) == (420, "2101")
     assert usage.used(1)[0].day == 1
 
 

@@ -149,7 +149,7 @@ def test_the_account_s_ban_on_click_tracking_beats_the_message() -> None:
         ({"options": {"ip_pool": "none-such"}}, (422, "1300")),
         ({"options": {"dkim_key": "none-such"}}, (400, "1100")),
         ({"metadata": {"a": "x" * 10_240}}, (422, "2007")),
-        ({"copies": Copies(cc=[Mailbox("a@x.test", "a\tb")])}, (422, "1300")),
+        ({"copies": Copies(cc=[Mailbox("a@x.test", "a\vb")])}, (422, "1300")),
     ],
 )
 def test_what_cannot_be_met_is_refused(asked: dict[str, Any], expected: tuple[int, str]) -> None:

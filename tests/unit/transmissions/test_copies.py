@@ -94,3 +94,9 @@ def test_nobody_sees_a_bcc_header_but_who_it_names() -> None:
 def test_a_name_that_breaks_a_header_is_refused() -> None:
     with pytest.raises(ValueError, match="control character"):
         with_visible_copies(fields_of("From: a@x.test"), [Mailbox("c@x.test", "a\x0bb")])
+
+
+def test_a_copy_is_added_to_a_list_that_nobody_can_read() -> None:
+    given = fields_of("Cc: " + "(" * 5_000)
+    ((_, raw),) = with_visible_copies(given, [Mailbox("c@x.test")])
+    assert raw.endswith(b"c@x.test\r\n")

@@ -194,6 +194,12 @@ def test_fields_of_another_form_that_hold_nothing_are_ignored(form: Any) -> None
     assert not content.is_inline
 
 
+def test_what_is_null_is_not_there() -> None:
+    optional = ("attachments", "inline_images", "headers", "html", "template_id", "email_rfc822")
+    given = body(content=body()["content"] | dict.fromkeys(optional))
+    assert read_request(given | {"options": None, "metadata": None}) == read_request(body())
+
+
 @pytest.mark.parametrize("name", ["template_id", "ab_test_id"])
 def test_what_else_stands_beside_stored_content_is_ignored(name: str) -> None:
     beside = {"from": "no address", "reply_to": "r@b.test", "headers": {"Subject": "x"}}

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from chalicelib.accounts import store as accounts
 from chalicelib.accounts import usage
 from chalicelib.core import clock, queues
 from chalicelib.core import request as core_request
@@ -12,7 +14,7 @@ from chalicelib.core.errors import ServiceError, Unavailable
 from chalicelib.core.http import Reply, Request
 from chalicelib.core.scope import Scope
 from chalicelib.sending_domains import store as domains
-from chalicelib.transmissions import idempotency
+from chalicelib.transmissions import idempotency, store
 from chalicelib.transmissions import routes as transmission_routes
 from chalicelib.transmissions.routes import create_transmission
 from chalicelib.transmissions.submit import submit
@@ -63,6 +65,13 @@ def test_the_number_of_errors_that_are_shown_may_be_limited(query: str, shown: i
     answer = post([GOOD, BAD, {}], f"?num_rcpt_errors={query}")
     assert len(answer.results["rcpt_to_errors"]) == shown
     assert answer.results["total_rejected_recipients"] == 2
+
+
+def test_an_answer_about_many_bad_recipients_stays_small_enough_for_lambda() -> None:
+    answer = post([GOOD, *[{}] * 100_000])
+    assert answer.results["total_rejected_recipients"] == 100_000
+    assert 10_000 < len(answer.results["rcpt_to_errors"]) < 100_000
+    assert len(json.dumps(json.dumps(answer.body))) < 6_000_000
 
 
 @pytest.mark.parametrize("text", ["many", "-1", "1.5", ""])
@@ -183,6 +192,38 @@ class TestIdempotency:
         assert answer.status == 200
         assert answer.body["results"]["id"] in (sent or ids())
         assert usage.used(1)[0].day == 1
+
+    def test_what_was_sent_is_not_sent_again_although_its_repeat_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as broken:
+            broken.setattr(idempotency, "complete", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                Caller().post()
+        (sent,) = ids()
+        later = clock.now() + idempotency.CLAIM_SECONDS
+        with clock.use(lambda: later):
+            accounts.change(1, lambda account: replace(account, status="suspended"))
+            with pytest.raises(ServiceError):
+                Caller().post()
+            accounts.change(1, lambda account: replace(account, status="active"))
+            assert Caller().refusal() == (409, "1601")
+        later += idempotency.CLAIM_SECONDS
+        with clock.use(lambda: later):
+            assert Caller().post().body["results"]["id"] == sent
+
+    def test_a_scheduled_one_whose_answer_was_lost_is_not_accepted_again_until_it_is_over(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = clock.now()
+        options = {"start_time": clock.iso_offset(now + 2 * 86_400)}
+        with monkeypatch.context() as broken:
+            broken.setattr(idempotency, "complete", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                Caller().post(options=options)
+        with clock.use(lambda: now + 1.5 * 86_400):
+            Caller().post(options=options)
+        assert len(list(store.scheduled(1))) == 1
 
     def test_a_fault_of_the_service_keeps_the_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def unavailable(*_: Any) -> Any:

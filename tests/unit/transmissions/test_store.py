@@ -207,6 +207,21 @@ class TestListing:
         assert self.ids(2) == [4]
         assert [int(each.id) % 10 for each in store.scheduled(1)] == [6, 2]
 
+    @pytest.mark.parametrize("starts_later", [True, False])
+    def test_those_to_one_recipient_are_in_no_list_once_they_have_started(
+        self, starts_later: bool
+    ) -> None:
+        sent = transmission(start_ms=CREATED if starts_later else 0)
+        new = New(sent, sent.packed(), SUBMITTED, recipients=1, chunk_size=2)
+        store.put(new, meter())
+        assert len(list(store.in_account(1))) == int(starts_later)
+        if starts_later:
+            assert store.start(Record(sent, SUBMITTED, 1, 1, 2, {}))
+            assert list(store.in_account(1)) == []
+        record = store.get(sent.id)
+        assert record is not None
+        assert record.recipients == 1
+
     @pytest.mark.parametrize("cancelled", [True, False])
     def test_one_that_has_started_or_was_cancelled_is_not_scheduled(self, cancelled: bool) -> None:
         self.put(2, start_ms=CREATED)

@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from chalicelib.core import clock, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.settings import settings
+from chalicelib.generation import chunk
+from chalicelib.generation.made import make_all
+from chalicelib.suppression import store as suppression
+from chalicelib.suppression.model import BLOCKING
 from chalicelib.transmissions.system_mail import send
 from infrastructure.bootstrap import first_start
 from tests.fake_cloud import queued
@@ -15,6 +20,17 @@ def test_mail_of_the_service_is_queued_as_any_other() -> None:
     first_start("a-key")
     send(to="abuse@shop.test", subject="Verify", text="Open this: http://x/{not a template}")
     assert len(queued("generation")) == 1
+
+
+def test_a_mailbox_that_did_not_exist_once_is_written_to_again() -> None:
+    first_start("a-key")
+    to = "abuse@shop.test"
+    for kind in BLOCKING:
+        suppression.add(0, None, to, kind, "Bounce Rule", "550 5.1.1 unknown user")
+    send(to=to, subject="Verify", text="text")
+    (queue_message,) = queued("generation")
+    made = make_all(chunk.from_received(queues.read(queue_message)), clock.now_ms())
+    assert [message.recipient for message in made.parcel.messages] == [to]
 
 
 def test_a_deployment_without_its_system_domain_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,17 +12,19 @@ from typing import Any
 
 from tests.unit.infrastructure.clouds import DEADLINE, ROOT, eventually
 
-# Reads its instructions from argv: a list of groups of processes, each [name, program, ready file].
+# Reads its instructions from argv: a list of groups of processes, each [name, program, ready file],
+# and true where it is a foundation.
 SUPERVISOR = """
 import json, os, sys
 from pathlib import Path
 from infrastructure.local.child import Process
 from infrastructure.local.processes import StartFailed, StopRequested, Supervisor
 where, told = Path(sys.argv[1]), json.loads(sys.argv[2])
-def process(name, program, ready):
+def process(name, program, ready, foundation=False):
     probe = (where / ready).exists if ready else None
     argv = (sys.executable, "-S", "-c", program)
-    return Process(name, argv, dict(os.environ), probe, patience=told["patience"])
+    environment, patience = dict(os.environ), told["patience"]
+    return Process(name, argv, environment, probe, patience, foundation=foundation)
 with Supervisor(where / "logs", where, grace=told["grace"]) as supervisor:
     try:
         for group in told["groups"]:

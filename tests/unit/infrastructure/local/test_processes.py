@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -97,6 +98,23 @@ def test_a_process_that_ends_is_started_again(start: Start) -> None:
     assert supervised.stop() == 0
 
 
+def test_what_was_started_after_a_foundation_does_not_outlive_it(start: Start) -> None:
+    foundation = [*stays("cloud"), True]
+    supervised = start([foundation, stays("sink")], [stays("worker")], [stays("api")])
+    supervised.wait_until_ready()
+    (cloud,), (worker,), (api,) = (supervised.pids(each) for each in ("cloud", "worker", "api"))
+    os.kill(worker, signal.SIGKILL)
+    supervised.pids("worker", 2)
+    assert is_alive(api), "what is no foundation ends alone"
+    os.kill(cloud, signal.SIGKILL)
+    assert len(supervised.pids("api", 2)) == 2
+    assert len(supervised.pids("worker", 3)) == 3
+    assert not is_alive(api)
+    assert len(supervised.pids("cloud", 2)) == 2
+    assert len(supervised.pids("sink")) == 1
+    assert supervised.stop() == 0
+
+
 def test_a_failed_start_shows_the_last_lines_and_stops_the_rest(start: Start) -> None:
     fails = "import sys; [print('line', i) for i in range(50)]; sys.exit('no luck')"
     supervised = start([stays("a")], [["fails", fails, "never"]])
@@ -133,7 +151,7 @@ class FakeChild:
     def __init__(self, clock: list[float]) -> None:
         self.clock = clock
         self.starts: list[float] = []
-        self.process = type("Named", (), {"name": "fake"})
+        self.process = type("Named", (), {"name": "fake", "foundation": False})
         self.log = Path("fake.log")
 
     def status(self) -> int:

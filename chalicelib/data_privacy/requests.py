@@ -4,9 +4,7 @@ A request is noted as due before anything is done and stays so until all of it i
 is interrupted goes on at the next tick of the clock (:func:`carry_out_due`); doing part of it again
 does no harm. It is begun at once, for as long as a caller can wait.
 
-- To be forgotten: the recipient's suppression entries (but those of compliance, which nobody can
-  remove over the API: spec 4.8 rule 1) and events are deleted, and the data that seeding would make
-  copies with.
+- To be forgotten: see :mod:`chalicelib.data_privacy.erasure`.
 - To opt out: the recipient gets no messages but transactional ones, and opens are not followed.
 """
 
@@ -23,8 +21,7 @@ from chalicelib.core.addresses import is_address
 from chalicelib.core.due import Due
 from chalicelib.core.errors import ApiError, ApiErrors
 from chalicelib.core.scope import Scope
-from chalicelib.events import store as events
-from chalicelib.seeding.erasure import forget_recipient
+from chalicelib.data_privacy.erasure import erase
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.entries import ALL
 from chalicelib.suppression import store
@@ -33,7 +30,7 @@ from chalicelib.suppression.model import (
     NON_TRANSACTIONAL,
     OPEN_TRACKING,
     TRACKING_CONSENT_REVOKED,
-    new_entry,
+    entry_about,
 )
 
 FORGET: Final = "forget"
@@ -84,13 +81,6 @@ def carry_out_due() -> None:
             due.postpone(entry, clock.now_ms())
 
 
-def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
-    """Delete what is kept about a recipient; return how many entries and events there were."""
-    forget_recipient(scope, recipient)
-    entries = store.erase(scope, recipient, compliance=compliance)
-    return entries + events.erase_recipient(scope, recipient)
-
-
 def _carry_out(entry: Due, until: float) -> None:
     scope = Scope(entry.data["account_id"], entry.data["part"])
     recipients = entry.data["recipients"]
@@ -111,7 +101,7 @@ def _forget(scope: Scope, recipients: list[str]) -> None:
 def _opt_out(scope: Scope, recipients: list[str]) -> None:
     for owner in _owners(scope):
         entries = [
-            new_entry(each, kind, source, description="Opt-out request")
+            entry_about(each, kind, source, description="Opt-out request")
             for each in recipients
             for kind, source in _OPTED_OUT
         ]

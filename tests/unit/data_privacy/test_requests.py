@@ -7,13 +7,15 @@ import pytest
 from chalicelib.core import clock, due
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
+from chalicelib.data_privacy import requests, routes
+from chalicelib.data_privacy.erasure import erase
 from chalicelib.events import store as events
 from chalicelib.events.store import Window
 from chalicelib.seeding import samples
 from chalicelib.seeding.model import Campaign
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.model import Subaccount
-from chalicelib.suppression import privacy, routes, store
+from chalicelib.suppression import store
 from chalicelib.suppression.model import TYPES
 from tests.unit.events.examples import NINE, event_at
 from tests.unit.people import make_account
@@ -90,12 +92,33 @@ def test_what_copies_to_seeds_are_made_with_is_forgotten(account: int) -> None:
     assert kept.recipient() == {}
 
 
+def test_a_recipient_is_forgotten_in_every_spelling_of_the_address(account: int) -> None:
+    spellings = ("zoe@b\xfccher.test", "zoe@xn--bcher-kva.test")
+    store.put_all(account, None, [entry(spellings[0])])
+    events.put_all(
+        [
+            event_at(NINE, index, account=account, recipient=each)
+            for index, each in enumerate(spellings)
+        ]
+    )
+    routes.request_to_be_forgotten(request(account, {"recipients": ["Zoe@B\xdccher.test"]}, part=0))
+    assert lists_with(account, spellings[1]) == set()
+    assert events_of(account) == []
+
+
+def test_who_opts_out_may_have_an_address_that_is_longer_in_lower_case(account: int) -> None:
+    capitals = "\u023a" * 32 + "@x.test"
+    routes.request_to_opt_out(request(account, {"recipients": [capitals]}, part=0))
+    assert lists_with(account, capitals) == {None}
+    assert outstanding() == []
+
+
 @pytest.mark.spec("4.8-r1")
 def test_what_compliance_added_is_not_forgotten(account: int) -> None:
     store.impose_all(account, None, [entry(ANN, source="Compliance")])
     routes.request_to_be_forgotten(request(account, {"recipients": [ANN]}, part=0))
     assert lists_with(account, ANN) == {None}
-    assert privacy.erase(Scope(account, None), ANN, compliance=True) == 1
+    assert erase(Scope(account, None), ANN, compliance=True) == 1
     assert lists_with(account, ANN) == set()
 
 
@@ -122,23 +145,23 @@ def test_who_opts_out_everywhere_is_put_on_the_list_of_each_subaccount(account: 
 def test_what_is_not_done_in_time_is_done_at_the_next_tick(
     account: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(privacy, "_STEP", 2)
+    monkeypatch.setattr(requests, "_STEP", 2)
     moment = [1_769_850_000.0]
     erased = []
 
     def slow(scope: Scope, recipient: str) -> int:
         erased.append(recipient)
-        moment[0] += privacy.AT_ONCE_SECONDS / 3
+        moment[0] += requests.AT_ONCE_SECONDS / 3
         return 0
 
-    monkeypatch.setattr(privacy, "erase", slow)
+    monkeypatch.setattr(requests, "erase", slow)
     everyone = [f"u{n}@x.test" for n in range(9)]
     with clock.use(lambda: moment[0]):
-        privacy.request(privacy.FORGET, Scope(account, 0), everyone)
+        requests.request(requests.FORGET, Scope(account, 0), everyone)
         assert erased == everyone[:4]
         (entry,) = outstanding()
         assert entry.data["recipients"] == everyone[4:]
-        privacy.carry_out_due()
+        requests.carry_out_due()
         assert outstanding() == []
     assert erased == everyone
 
@@ -152,15 +175,15 @@ def test_a_request_that_breaks_off_is_done_at_the_next_tick(
     with monkeypatch.context() as patch:
         patch.setattr(store, "add_all", fail)
         with pytest.raises(RuntimeError):
-            privacy.request(privacy.OPT_OUT, Scope(account, 7), [ANN])
-        patch.setattr(privacy, "_ACTIONS", {privacy.OPT_OUT: fail})
+            requests.request(requests.OPT_OUT, Scope(account, 7), [ANN])
+        patch.setattr(requests, "_ACTIONS", {requests.OPT_OUT: fail})
         with pytest.raises(RuntimeError):
-            privacy.request(privacy.OPT_OUT, Scope(account, 7), [BOB])
-        privacy.carry_out_due()
+            requests.request(requests.OPT_OUT, Scope(account, 7), [BOB])
+        requests.carry_out_due()
         assert [entry.failures for entry in outstanding()] == [1, 1]
     in_a_second = clock.now() + 2
     with clock.use(lambda: in_a_second):
-        privacy.carry_out_due()
+        requests.carry_out_due()
     assert lists_with(account, ANN) == lists_with(account, BOB) == {7}
     assert outstanding() == []
 

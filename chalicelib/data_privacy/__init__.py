@@ -1,0 +1,1 @@
+"""Requests of recipients about their own data (``/data-privacy``)."""

@@ -1,0 +1,26 @@
+"""Messages that something is known of."""
+
+from __future__ import annotations
+
+from chalicelib.core import dynamo, ids
+from chalicelib.events import store as events
+from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.tracking import facts
+from tests.unit.tracking.examples import NINE, TRANSMISSION
+
+
+def send(
+    *recipients: str, account: int = 1, transmission: str = TRANSMISSION, at_ms: int = NINE
+) -> list[str]:
+    """Keep what generation keeps of a unit, and store its events; return the message ids."""
+    shared = Sender(account, None, transmission, "rest").fields()
+    made: list[tuple[int, Event]] = []
+    for index, email in enumerate(recipients):
+        own = recipient_fields(email, metadata={"name": email}, tags=[email]) | {
+            "message_id": ids.message_id(transmission, index),
+            "subject": f"Dear {email}",
+        }
+        made.append((index, own))
+    dynamo.transact(facts.writes(transmission, 0, shared, made))
+    events.put_all([make("injection", shared | own, at_ms) for _, own in made])
+    return [own["message_id"] for _, own in made]
