@@ -7,6 +7,7 @@ In its stored form a recipient is ``email`` and those that it has of ``name``, `
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ MOST_TOLD = 100_000
 
 _OPTIONS = ("open_tracking", "click_tracking", "initial_open")
 _ADDRESS_FIELDS = ("email", "name", "header_to")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ def _read_address(address: Any) -> Json:
     found["email"] = found["email"].strip()
     if not is_address(found["email"]):
         raise bad_format(f"'{found['email'][:300]}' is not a valid email address")
-    if any(ord(c) < 32 or ord(c) == 127 for text in found.values() for c in text):
+    if any(map(_CONTROL.search, found.values())):
         raise bad_format("address.name and address.header_to may not hold control characters")
     return found
 

@@ -1,23 +1,36 @@
-"""``make bench``: run the benchmarks named, or all of them, each printing its figures."""
+"""``make bench``: run the benchmarks named, or all of them, each printing its figures.
+
+Each has a process of its own: what one leaves in memory must not count in the next one's figures.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+import subprocess
 import sys
 
 import tests.bench
 
 
-def main() -> None:
-    """Run ``python -m tests.bench [name ...]``."""
+def main() -> int:
+    """Run ``python -m tests.bench [name ...]``; return 1 if one of several could not be run."""
     found = [m.name for m in pkgutil.iter_modules(tests.bench.__path__) if m.name[0] != "_"]
-    for name in sys.argv[1:] or found:
-        module = importlib.import_module(f"tests.bench.{name}")
-        if hasattr(module, "main"):  # the others are what benchmarks share
-            print(f"\n== {name}", flush=True)
-            module.main()
+    names = sys.argv[1:] or found
+    if len(names) == 1:
+        _run(names[0])
+        return 0
+    command = [sys.executable, "-m", "tests.bench"]
+    failed = [name for name in names if subprocess.run([*command, name]).returncode]
+    return int(bool(failed))
+
+
+def _run(name: str) -> None:
+    module = importlib.import_module(f"tests.bench.{name}")
+    if hasattr(module, "main"):  # the others are what benchmarks share
+        print(f"\n== {name}", flush=True)
+        module.main()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
