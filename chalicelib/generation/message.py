@@ -14,7 +14,7 @@ from chalicelib.events.model import Event, Sender, make, recipient_fields
 from chalicelib.generation.drafts import Draft, Drafter, drafter
 from chalicelib.generation.dressing import Dresser
 from chalicelib.generation.faults import NotGenerated, Ungenerated, failed, rejected
-from chalicelib.generation.origin import Origin
+from chalicelib.generation.origin import Envelope, Origin
 from chalicelib.generation.render import RenderFault
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 from chalicelib.tracking.rewrite import Tracked
@@ -61,14 +61,17 @@ class Generator:
             raise Ungenerated(refusal["type"], refusal)
         message_id = ids.message_id(self._sent.id, index)
         try:
-            draft = self._drafter.draft(recipient, self._env_from(message_id, recipient))
+            foreseen = self._foreseen_envelope(message_id, recipient)
+            draft = self._drafter.draft(recipient, foreseen.sender if foreseen else None)
             domain = self._origin.domain(draft.sender)
-            envelope = self._origin.envelope(message_id, domain, recipient)
+            envelope = foreseen
+            if envelope is None or draft.sender.domain != self.sending_domain:
+                envelope = self._origin.envelope(message_id, domain, recipient)
             dress = self._dresser.dress(
                 message_id, recipient, tracked, domain, envelope.inbound_domain
             )
             built = draft.build(message_id, dress)
-            data = self._origin.marked(built, message_id, domain, recipient)
+            data = self._origin.marked(built, envelope, domain, recipient)
         except ApiError as refusal:
             raise rejected(f"[internal] {refusal}", recipient) from None
         except (ValueError, RenderFault) as fault:
@@ -98,12 +101,12 @@ class Generator:
         except (ValueError, RenderFault):
             return None
 
-    def _env_from(self, message_id: str, recipient: Json) -> str | None:
-        """Return the envelope sender for templates, which do not know it if they make the From."""
+    def _foreseen_envelope(self, message_id: str, recipient: Json) -> Envelope | None:
+        """Return the envelope for templates, which do not know it if they make the From."""
         if self._sender is None:
             return None
         domain = self._origin.domain(self._sender)
-        return self._origin.envelope(message_id, domain, recipient).sender
+        return self._origin.envelope(message_id, domain, recipient)
 
     @cached_property
     def _drafter(self) -> Drafter:

@@ -21,10 +21,13 @@ from chalicelib.transmissions.sandbox import owner_of_domain
 
 
 class Envelope(NamedTuple):
-    """The envelope sender of a message, and the domain at which the service takes mail for it."""
+    """The envelope sender of a message, the domain at which the service takes mail for it, and what
+    names it in reports.
+    """
 
     sender: str
     inbound_domain: str
+    report_id: str
 
 
 class Origin:
@@ -63,10 +66,10 @@ class Origin:
         """
         wanted = recipient.get("return_path") or self._sent.return_path
         bounce_domain = self._bounce_domain(domain, wanted)
+        report_id = return_path.local_part(message_id, self._made_ms)
         if wanted and self._sent.defaults.get("enterprise"):
-            return Envelope(wanted, settings().system_domain)
-        address = return_path.address(message_id, bounce_domain, self._made_ms)
-        return Envelope(address, bounce_domain)
+            return Envelope(wanted, settings().system_domain, report_id)
+        return Envelope(f"{report_id}@{bounce_domain}", bounce_domain, report_id)
 
     def _bounce_domain(self, domain: SendingDomain, wanted: str) -> str:
         key = (domain.domain, wanted)
@@ -78,7 +81,7 @@ class Origin:
         return self._bounce_domains[key]
 
     def marked(
-        self, message: bytes, message_id: str, domain: SendingDomain, recipient: Json
+        self, message: bytes, envelope: Envelope, domain: SendingDomain, recipient: Json
     ) -> bytes:
         """Return the message with what tells where it comes from, all of it in front.
 
@@ -88,7 +91,7 @@ class Origin:
         keys = [self._signing_key(domain), self._feedback_key(recipient)]
         at = self._made_ms // 1000
         signatures = [_signer(key).sign(message, timestamp=at) for key in keys if key]
-        named = f"{return_path.HEADER}: {return_path.local_part(message_id, self._made_ms)}\r\n"
+        named = f"{return_path.HEADER}: {envelope.report_id}\r\n"
         return b"".join([*signatures, named.encode(), message])
 
     def _signing_key(self, domain: SendingDomain) -> DkimKey | None:

@@ -27,13 +27,11 @@ _DAY_SECONDS = 86_400
 _LOCAL_PART = re.compile(r"b\.(([0-9a-f]{24})\.([0-9a-f]{4}))\.([a-z2-7]{16})", re.IGNORECASE)
 
 
-def address(message_id: str, bounce_domain: str, made_ms: int) -> str:
-    """Return the envelope sender of a message that was made at ``made_ms``."""
-    return f"{local_part(message_id, made_ms)}@{bounce_domain}"
-
-
 def local_part(message_id: str, made_ms: int) -> str:
-    """Return its local part, which is the same at every domain."""
+    """Return the local part of the envelope sender of a message that was made at ``made_ms``.
+
+    It is the same at every bounce domain.
+    """
     last = (made_ms // 1000 + settings().messages_retention) // _DAY_SECONDS
     signed = f"{message_id}.{last:04x}"
     tag = base64.b32encode(signing.tag(signed.encode(), _PURPOSE)).decode().lower()

@@ -106,8 +106,15 @@ def test_a_deferred_message_is_retried_until_it_is_delivered(service: Service) -
 
 def test_a_slow_recipient_does_not_hold_up_another(service: Service) -> None:
     service.send("slow+journey@inbox.test", "swift+journey@inbox.test")
-    service.arrived("swift+journey@inbox.test")
-    service.arrived("slow+journey@inbox.test")
+    assert service.arrived("swift+journey@inbox.test")
+    assert service.arrived("slow+journey@inbox.test")
+    wanted = ["injection", "delivery"]
+    times = []
+    for name in ("swift", "slow"):
+        recipient = f"{name}+journey@inbox.test"
+        eventually(lambda recipient=recipient: service.event_types(recipient) == wanted)
+        times.append(service.events(recipients=recipient, events="delivery")[0]["timestamp"])
+    assert times[0] < times[1]
 
 
 @pytest.mark.spec("7-t22")

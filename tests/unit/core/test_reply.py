@@ -64,7 +64,8 @@ def test_stored_numbers_are_plain_json_numbers() -> None:
 
 
 def test_half_a_surrogate_pair_from_a_stored_header_does_not_break_the_reply() -> None:
-    ok("\udce9").to_gateway("r")["body"].encode("utf-8")
+    body = ok("\udce9").to_gateway("r")["body"]
+    assert json.loads(body.encode("utf-8")) == {"results": "\udce9"}
 
 
 @pytest.mark.parametrize("value", [float("nan"), object(), {1, 2}, b"x"])

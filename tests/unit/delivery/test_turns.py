@@ -73,7 +73,9 @@ def test_others_wait_for_the_turn_to_end(destination: str) -> None:
 def test_who_does_not_answer_in_time_loses_the_turn() -> None:
     one = Turns(0.02)
     with one.take("slow.test"), one.take("fast.test"):
-        pass  # the second is had while the first still lasts
+        second = one._holder  # is had while the first still lasts
+    assert second is not None
+    assert one._holder is None
 
 
 def test_a_turn_that_was_lost_is_not_given_back_by_its_former_holder() -> None:

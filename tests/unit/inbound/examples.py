@@ -27,7 +27,7 @@ def own_fields(index: int = 3, **more: Any) -> Event:
         **recipient_fields(RCPT, metadata={"n": index}, tags=["t"], rcpt_type="cc"),
         "message_id": message_id,
         "subject": "Hello",
-        "msg_from": return_path.address(message_id, DOMAIN, MADE),
+        "msg_from": f"{return_path.local_part(message_id, MADE)}@{DOMAIN}",
         "injection_time": clock.iso_ms(MADE),
         "sending_domain": "example.test",
         **more,
@@ -42,7 +42,7 @@ def keep(index: int = 3, **more: Any) -> None:
 
 def bounce_address(message_id: str = MESSAGE, domain: str = DOMAIN) -> str:
     """Return the envelope sender of a message."""
-    return return_path.address(message_id, domain, MADE)
+    return f"{return_path.local_part(message_id, MADE)}@{domain}"
 
 
 def unsubscribe_address(message_id: str = MESSAGE, domain: str = DOMAIN) -> str:

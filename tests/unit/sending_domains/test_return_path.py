@@ -28,7 +28,7 @@ def morning() -> Iterator[None]:
 
 
 def address(message: str, domain: str = "b.test") -> str:
-    return return_path.address(message, domain, MADE)
+    return f"{return_path.local_part(message, MADE)}@{domain}"
 
 
 def local_part(message: str) -> str:

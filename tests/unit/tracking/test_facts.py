@@ -24,7 +24,7 @@ def own(index: int, **more: Any) -> Event:
         **recipient_fields(f"Ann{index}@example.test", metadata={"n": index}, tags=["t"]),
         "message_id": message_id,
         "subject": f"Grüße \ud83d {index}",
-        "msg_from": return_path.address(message_id, "bounces.example.test", NINE),
+        "msg_from": f"{return_path.local_part(message_id, NINE)}@bounces.example.test",
         "msg_size": str(20_000 + index % 7),
         **more,
     }
