@@ -185,7 +185,7 @@ def erase_recipients(event: Any) -> None:
 def send_seeds(event: Any) -> None:
     """Send the seed messages of campaigns whose time has come."""
     from chalicelib.core import clock
-    from chalicelib.seeding.stretches import send_due
+    from chalicelib.seeding.seed_batches import send_due
 
     send_due(clock.now_ms())
 
@@ -193,10 +193,10 @@ def send_seeds(event: Any) -> None:
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="fold_metrics")
 def fold_metrics(event: Any) -> None:
     """Add what recorded events counted to the counters, and tell those who count by them."""
-    from chalicelib.metrics.fold import fold_pending
+    from chalicelib.metrics.rollup import roll_up_pending
     from chalicelib.seeding.counting import count
 
-    fold_pending([count])
+    roll_up_pending([count])
 
 
 @app.schedule(Rate(1, unit=Rate.HOURS), name="clean_up")

@@ -24,9 +24,9 @@ import pytest
 from moto import mock_aws
 
 from chalicelib.api_keys import rate_limit
-from chalicelib.core import queues, recent, sealing, signing
+from chalicelib.core import config_cache, queues, sealing, signing
 from chalicelib.core.settings import settings
-from chalicelib.events import notes
+from chalicelib.events import day_index
 from chalicelib.metrics import registry
 from chalicelib.seeding import samples
 from chalicelib.transmissions import store as transmissions
@@ -55,9 +55,9 @@ def forget_everything() -> None:
     sealing.master_key.cache_clear()
     signing._key.cache_clear()
     queues.reset()
-    recent.clear()
+    config_cache.clear()
     rate_limit.clear()
-    notes.forget()
+    day_index.forget()
     samples.forget()
     registry.forget_noted()
     transmissions.get_submitted.cache_clear()

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from chalicelib.ab_tests import store
 from chalicelib.ab_tests.model import SAMPLE_SIZE, SCHEDULED, AbTest, Share
-from chalicelib.core import clock, due, dynamo, uses
+from chalicelib.core import clock, due, dynamo, leases
 from chalicelib.core.dynamo import Item, Table, Write
 from chalicelib.core.settings import settings
 
@@ -145,7 +145,7 @@ def _note_sampled(test: AbTest, sampled_ms: int | None) -> list[Write]:
         values={
             "sampled": sampled_ms,
             "due": ended.due_ms,
-            "stamp": uses.draw_stamp(),
+            "stamp": leases.draw_stamp(),
             "scheduled": SCHEDULED,
         },
         condition="#state = :scheduled",

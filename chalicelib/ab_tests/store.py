@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from chalicelib.ab_tests.model import AbTest, Counts, Share
-from chalicelib.core import due, dynamo, uses
+from chalicelib.core import due, dynamo, leases
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
 from chalicelib.core.scope import PRIMARY, Scope
@@ -71,7 +71,7 @@ def create(new: AbTest, also: Sequence[Write] = ()) -> bool:
 
 def update(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> bool:
     """Replace a version by another form of it; return ``False`` if it was changed meanwhile."""
-    change = dynamo.put(_config, _to_item(new), **uses.unchanged(old.stamp))
+    change = dynamo.put(_config, _to_item(new), **leases.unchanged(old.stamp))
     return _written([change, *also], new)
 
 
@@ -81,7 +81,7 @@ def supersede(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> bool:
         _config,
         *key(old),
         "REMOVE #owner, #owner_key SET #stamp = :new",
-        values={"seen": old.stamp, "new": uses.draw_stamp()},
+        values={"seen": old.stamp, "new": leases.draw_stamp()},
         condition="#stamp = :seen",
     )
     return _written([step_back, _creation(new), *also], new)
@@ -99,7 +99,9 @@ def delete(test: AbTest) -> bool:
     _config.write_all([], delete=[(pk, sk) for sk in surplus])
     removals = [dynamo.remove(_config, pk, sk) for sk in older]
     try:
-        dynamo.transact([dynamo.remove(_config, pk, last, **uses.unchanged(test.stamp)), *removals])
+        dynamo.transact(
+            [dynamo.remove(_config, pk, last, **leases.unchanged(test.stamp)), *removals]
+        )
     except TransactionFailed:
         return False
     _config.write_all([], delete=[(pk, sk) for sk in _sort_keys(pk, _PARTS)])
@@ -113,10 +115,10 @@ def withdraw(draft: AbTest) -> bool:
     """
     pk, last = key(draft)
     older = [sk for sk in _sort_keys(pk, _VERSIONS) if sk != last]
-    writes = [dynamo.remove(_config, pk, last, **uses.unchanged(draft.stamp))]
+    writes = [dynamo.remove(_config, pk, last, **leases.unchanged(draft.stamp))]
     if older:
         change = "SET #owner = :owner, #owner_key = :owner_key, #stamp = :stamp"
-        values = _owner_keys(draft) | {"stamp": uses.draw_stamp()}
+        values = _owner_keys(draft) | {"stamp": leases.draw_stamp()}
         writes.append(dynamo.change(_config, pk, older[-1], change, values=values))
     return dynamo.transacted(writes)
 
@@ -188,7 +190,7 @@ def _padded(subaccount_id: int | None) -> str:
 
 def _to_item(test: AbTest) -> Item:
     pk, sk = key(test)
-    fields = asdict(replace(test, stamp=uses.draw_stamp()))
+    fields = asdict(replace(test, stamp=leases.draw_stamp()))
     return fields | {"pk": pk, "sk": sk} | _owner_keys(test)
 
 

@@ -15,10 +15,10 @@ from dataclasses import asdict, replace
 
 from chalicelib.accounts.model import Account, Cancellation
 from chalicelib.accounts.plan import Plan
-from chalicelib.core import clock, recent
+from chalicelib.core import clock, config_cache
+from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.errors import Unavailable
-from chalicelib.core.recent import Key
 
 _config = Table("config")
 _NOT_FIELDS = ("pk", "sk", "owner", "owner_key")
@@ -46,7 +46,7 @@ def get(account_id: int) -> Account | None:
 def acting(account_id: int) -> Account:
     """Return the account of a caller, as remembered; raises :class:`UnknownAccount`."""
     key = key_of(account_id)
-    found = recent.read([key])
+    found = config_cache.read([key])
     if key not in found:
         raise UnknownAccount(account_id)
     return from_item(found[key])
@@ -90,7 +90,7 @@ def change(account_id: int, edit: Callable[[Account], Account]) -> Account:
             )
         except ConditionFailed:
             continue
-        recent.forget(key_of(account_id))
+        config_cache.forget(key_of(account_id))
         return after
     raise Unavailable
 

@@ -27,9 +27,9 @@ from chalicelib.accounts.model import Account
 from chalicelib.accounts.plan import Limits
 from chalicelib.accounts.usage_window import Window, exceeded, hour_of
 from chalicelib.core import clock, dynamo
+from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
 from chalicelib.core.errors import ApiError, Unavailable
-from chalicelib.core.recent import Key
 
 _config = Table("config")
 

@@ -20,9 +20,9 @@ from typing import Final
 
 from chalicelib.api_keys import model, rate_limit, source_ips, store
 from chalicelib.api_keys.model import ApiKey
-from chalicelib.core import recent
+from chalicelib.core import config_cache
+from chalicelib.core.config_cache import Key
 from chalicelib.core.errors import ApiError, Forbidden, Unauthorized, invalid_params
-from chalicelib.core.recent import Key
 from chalicelib.core.request import Caller, Request
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.subaccounts import store as subaccounts
@@ -101,7 +101,7 @@ def _named_subaccount(headers: Mapping[str, str]) -> str | None:
 
 def _identify(key_id: str, named: str | None, peer_ip: str, *, spans: bool) -> Caller:
     key_at, subaccount_at = store.key_of(key_id), _subaccount_at(named)
-    found = recent.read([key_at, *([subaccount_at] if subaccount_at else [])])
+    found = config_cache.read([key_at, *([subaccount_at] if subaccount_at else [])])
     if key_at not in found:
         raise Unauthorized
     key = store.from_item(found[key_at])

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chalicelib.api_keys.model import ApiKey, owner_prefix
-from chalicelib.core import dynamo, recent
+from chalicelib.core import config_cache, dynamo
+from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
-from chalicelib.core.recent import Key
 from chalicelib.core.scope import Scope
 
 _config = Table("config")
@@ -39,7 +39,7 @@ def get(key_id: str) -> ApiKey | None:
 def put(key: ApiKey) -> None:
     """Store a key, replacing the record of the same key."""
     _config.put(_to_item(key))
-    recent.forget(key_of(key.key_id))
+    config_cache.forget(key_of(key.key_id))
 
 
 def insertion(key: ApiKey) -> Write:
@@ -78,14 +78,14 @@ def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
     except ConditionFailed:
         return False
     finally:
-        recent.forget(key_of(key.key_id))
+        config_cache.forget(key_of(key.key_id))
     return True
 
 
 def delete(key: ApiKey) -> None:
     """Delete a key."""
     _config.delete(*key_of(key.key_id))
-    recent.forget(key_of(key.key_id))
+    config_cache.forget(key_of(key.key_id))
 
 
 def from_item(item: Item) -> ApiKey:

@@ -17,7 +17,7 @@ from chalicelib.events import store as events
 from chalicelib.seeding.erasure import forget_recipient
 from chalicelib.suppression import store as suppression
 from chalicelib.suppression.model import listed_as
-from chalicelib.tracking import facts
+from chalicelib.tracking import message_context
 
 
 def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
@@ -29,6 +29,6 @@ def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
     gone = suppression.erase(scope, recipient, compliance=compliance)
     for spelling in dict.fromkeys((recipient.lower(), listed_as(recipient))):
         forget_recipient(scope, spelling)
-        facts.forget(scope.account_id, spelling, events.messages_to(scope, spelling))
+        message_context.forget(scope.account_id, spelling, events.messages_to(scope, spelling))
         gone += events.erase_recipient(scope, spelling)
     return gone

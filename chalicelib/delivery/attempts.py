@@ -10,18 +10,18 @@ from functools import cache, partial
 from chalicelib.core import clock
 from chalicelib.core.addresses import domain_of
 from chalicelib.core.settings import settings
+from chalicelib.delivery.commit_lock import CommitLock
+from chalicelib.delivery.delivery_batch import FinishedMessage
 from chalicelib.delivery.journal import Entry, Journal
 from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.outcome import Outcome, to_dict
-from chalicelib.delivery.parcel import FinishedMessage
 from chalicelib.delivery.route import transport
 from chalicelib.delivery.transports import OutboundMessage
-from chalicelib.delivery.turns import Turns
 from chalicelib.ip_pools.routing import Route
 
 _log = logging.getLogger(__name__)
 
-_turns = Turns(0.25)
+_turns = CommitLock(0.25)
 
 
 def attempt_all(

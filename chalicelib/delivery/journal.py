@@ -27,7 +27,7 @@ from typing import Any, Protocol
 from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
-from chalicelib.delivery.units import Unit
+from chalicelib.delivery.work_units import WorkUnit
 
 Entry = dict[str, Any]
 
@@ -60,7 +60,7 @@ class Journal(Protocol):
         ...
 
 
-def open_journal(unit: Unit) -> Journal:
+def open_journal(unit: WorkUnit) -> Journal:
     """Return the journal of ``unit``, of the kind that the settings ask for."""
     directory = settings().delivery_journal
     return FileJournal(Path(directory), unit) if directory else TableJournal(unit)
@@ -95,7 +95,7 @@ def _changed(path: Path) -> float:
 class FileJournal:
     """One file a unit, one JSON line a message, appended with a single write each."""
 
-    def __init__(self, directory: Path, unit: Unit) -> None:
+    def __init__(self, directory: Path, unit: WorkUnit) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._path = directory / f"{unit}{_OPEN}"
         self._finished = directory / f"{unit}{_FINISHED}"
@@ -140,7 +140,7 @@ def _read_line(line: bytes) -> tuple[int, Entry] | None:
 class TableJournal:
     """One item a message."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: WorkUnit) -> None:
         self._pk = f"transmission#{unit.transmission_id}"
         self._prefix = f"sent#{unit.name}#"
 

@@ -10,7 +10,7 @@ from functools import cache
 
 from chalicelib.core import clock
 from chalicelib.core.settings import Settings, settings
-from chalicelib.delivery.parcel import Parcel
+from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.transports import Transport
 from chalicelib.delivery.transports.session_pool import PoolLimits
 from chalicelib.delivery.transports.smtp_options import (
@@ -25,7 +25,7 @@ from chalicelib.ip_pools.routing import Route
 SMTP_PORT = 25
 
 
-def routes_of(parcel: Parcel, count: int) -> list[Route]:
+def routes_of(parcel: DeliveryBatch, count: int) -> list[Route]:
     """Return the routes of ``count`` messages of a parcel, one for each."""
     account_id, pool_id = int(parcel.event["customer_id"]), parcel.event["ip_pool"]
     return routing.choose(account_id, pool_id, clock.now(), count, key=parcel.unit.origin)

@@ -16,7 +16,7 @@ from chalicelib.core.errors import invalid_params
 from chalicelib.core.fields import Query
 from chalicelib.events import keywords
 from chalicelib.events.documentation import TYPES
-from chalicelib.events.runs import Conditions
+from chalicelib.events.event_blocks import Conditions
 
 Values = tuple[str, ...]
 

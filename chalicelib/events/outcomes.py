@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from chalicelib.core.errors import invalid_params
 from chalicelib.core.fields import Query, boolean
-from chalicelib.events import asked, filters, pages, places, reading
+from chalicelib.events import filters, page_request, pages, places, reading
+from chalicelib.events.event_blocks import Conditions
 from chalicelib.events.filters import PRIMARY
 from chalicelib.events.pages import Found
-from chalicelib.events.runs import Conditions
 
 PATH: Final = "/api/v1/events/ingest"
 TYPES: Final = ("success", "error")
@@ -26,7 +26,7 @@ _LISTS = {
 def search(account_id: int, query: Query, confined_to: int | None = None) -> Found:
     """Return one page of an account's ingest events, newest first; raises 400 and 413."""
     values = _read(query, confined_to)
-    page = asked.read(PATH, query, [account_id, confined_to, values])
+    page = page_request.read(PATH, query, [account_id, confined_to, values])
     found = reading.in_partitions(
         [places.outcomes(account_id)], page.window, _conditions(values), before=page.before
     )

@@ -13,9 +13,9 @@ from itertools import chain
 
 from chalicelib.core.settings import settings
 from chalicelib.events import cursors
-from chalicelib.events.asked import Asked
 from chalicelib.events.cursors import Place
 from chalicelib.events.model import Event, as_search_result
+from chalicelib.events.page_request import PageRequest
 from chalicelib.events.reading import Match
 
 #: Tells how many events there are in all, given the positions of all of them, newest first
@@ -36,7 +36,7 @@ def how_many(positions: Iterator[str]) -> int:
     return sum(1 for _ in positions)
 
 
-def page(asked: Asked, found: Iterator[Match], count: Count = how_many) -> Found:
+def page(asked: PageRequest, found: Iterator[Match], count: Count = how_many) -> Found:
     """Return the page that ``found`` begins with.
 
     How much there is in all is known if the page holds all of it. Else ``count`` is asked.

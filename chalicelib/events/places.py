@@ -34,7 +34,7 @@ from typing import Any, Final
 from chalicelib.core import ids
 from chalicelib.core.settings import settings
 from chalicelib.events.documentation import SEARCHED
-from chalicelib.events.runs import SPAN_MS, position_at
+from chalicelib.events.event_blocks import SPAN_MS, position_at
 
 DAY_MS: Final = 86_400_000
 #: The types that searches of messages find

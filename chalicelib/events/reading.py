@@ -13,10 +13,10 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from chalicelib.core.dynamo import Item
-from chalicelib.events import notes, places
+from chalicelib.events import day_index, places
+from chalicelib.events.day_index import Day
+from chalicelib.events.event_blocks import Conditions, Run, moment_of, position_at
 from chalicelib.events.model import Event
-from chalicelib.events.notes import Day
-from chalicelib.events.runs import Conditions, Run, moment_of, position_at
 from chalicelib.events.table import events
 
 # Runs asked for at first, and how what is asked for grows: a page of a few events reads little, and
@@ -71,7 +71,7 @@ def by_time(
     if low >= high:  # which a query would refuse as a range
         return
     if days is None:
-        days = notes.days(account_id, moment_of(low), moment_of(high))
+        days = day_index.days(account_id, moment_of(low), moment_of(high))
     limit = _FIRST_PAGE
     for day in days:
         if places.day_of(moment_of(low)) <= day.name <= places.day_of(moment_of(high)):

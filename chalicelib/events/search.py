@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from chalicelib.core.fields import Query
-from chalicelib.events import asked, filters, pages, totals
+from chalicelib.events import filters, page_request, pages, totals
 from chalicelib.events.pages import Found
-from chalicelib.events.sources import Source
+from chalicelib.events.query_plan import Source
 
 PATH: Final = "/api/v1/events/message"
 
@@ -20,7 +20,7 @@ def search(account_id: int, query: Query, confined_to: int | None = None) -> Fou
     """
     wanted = filters.read(query, confined_to)
     about = [account_id, confined_to, {name: sorted(v) for name, v in wanted.values.items()}]
-    page = asked.read(PATH, query, about)
+    page = page_request.read(PATH, query, about)
     source = Source(account_id, wanted, page.window)
     found = source.find(page.window, page.before)
     return pages.page(page, found, lambda positions: totals.count(source, positions))

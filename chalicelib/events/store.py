@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from chalicelib.core.dynamo import ConditionFailed, Item
 from chalicelib.core.scope import Scope
-from chalicelib.events import notes, places, reading, runs
+from chalicelib.events import day_index, event_blocks, places, reading
+from chalicelib.events.day_index import Note
+from chalicelib.events.event_blocks import moment_of, position
 from chalicelib.events.model import Event
-from chalicelib.events.notes import Note
 from chalicelib.events.reading import Stored, Window
-from chalicelib.events.runs import moment_of, position
 from chalicelib.events.table import events, expiry
 
 __all__ = ["Window", "erase_recipient", "erased", "messages_to", "newest_first", "put_all"]
@@ -43,14 +43,14 @@ def put_all(given: Sequence[Event]) -> None:
     unique = {(event["customer_id"], event["event_id"]): event for event in given}.values()
     kept = sorted((e for e in unique if not places.is_hidden(e)), key=position)
     hidden = [event for event in unique if places.is_hidden(event)]
-    about = list(notes.of_events(kept, hidden))
+    about = list(day_index.of_events(kept, hidden))
     items: list[Item] = []
     for item, note in _runs(kept):
         items.append(item)
         about += [note] if note else []
-    new = notes.unwritten(about)
+    new = day_index.unwritten(about)
     events.write_all([*items, *(note.item() for note in new)])
-    notes.remember(new)
+    day_index.remember(new)
 
 
 def newest_first(
@@ -83,7 +83,7 @@ def erase_recipient(scope: Scope, address: str) -> int:
     """
     key = places.recipient(scope.account_id, address.lower())
     gone = {position(event): event for event in _to(scope, key)}
-    noted = dict.fromkeys(notes.of_erased(event) for event in gone.values())
+    noted = dict.fromkeys(day_index.of_erased(event) for event in gone.values())
     left = [_what_is_left(event) for event in gone.values()]
     events.write_all([*(note.item() for note in noted), *left])
     elsewhere: dict[str, list[Event]] = defaultdict(list)
@@ -123,29 +123,29 @@ def _runs(kept: Iterable[Event]) -> Iterator[tuple[Item, Note | None]]:
         for partition in places.partitions_of(event):
             groups[partition].append(event)
     # The runs of a bulk send are the same for its day, its transmission and its campaign
-    written: dict[tuple[int, ...], list[tuple[Sequence[Event], runs.Written]]] = {}
+    written: dict[tuple[int, ...], list[tuple[Sequence[Event], event_blocks.Written]]] = {}
     for partition, members in groups.items():
-        for some in runs.cut(members):
+        for some in event_blocks.cut(members):
             same = tuple(map(id, some))
             if same not in written:
-                written[same] = list(runs.write(some))
+                written[same] = list(event_blocks.write(some))
             for whole, run in written[same]:
                 yield _placed(partition, whole, run)
 
 
 def _placed(
-    partition: str, members: Sequence[Event], run: runs.Written
+    partition: str, members: Sequence[Event], run: event_blocks.Written
 ) -> tuple[Item, Note | None]:
     sk = places.run_key(run.newest_ms, (event["event_id"] for event in members))
     note = None
     if places.is_day(partition):
         shard = places.shard_of(sk)
         partition = f"{partition}{shard}"
-        note = notes.of_run(members[0], shard)
+        note = day_index.of_run(members[0], shard)
     return _item(partition, sk, run), note
 
 
-def _item(pk: str, sk: str, run: runs.Written) -> Item:
+def _item(pk: str, sk: str, run: event_blocks.Written) -> Item:
     return {
         "pk": pk,
         "sk": sk,
@@ -168,7 +168,7 @@ def _partitions(event: Event) -> Iterator[str]:
         if not places.is_day(partition):
             yield partition
             continue
-        for day in notes.days(event["customer_id"], at, at):
+        for day in day_index.days(event["customer_id"], at, at):
             yield from (f"{partition}{shard}" for shard in day.shards)
 
 
@@ -180,7 +180,7 @@ def _remove(partition: str, gone: Iterable[Event]) -> None:
                 again = events.get(stored.pk, stored.sk)
                 if again is None:
                     break
-                stored = Stored(stored.pk, stored.sk, runs.Run(again["data"]))
+                stored = Stored(stored.pk, stored.sk, event_blocks.Run(again["data"]))
 
 
 def _near_ones(places: Sequence[str]) -> Iterator[list[str]]:
@@ -207,7 +207,7 @@ def _rewritten(stored: Stored, gone: frozenset[str]) -> bool:
         if not rest:
             events.delete(stored.pk, stored.sk, condition=unchanged, values=count)
         else:
-            left = runs.Written(moment_of(stored.sk), len(rest), runs.encode(rest))
+            left = event_blocks.Written(moment_of(stored.sk), len(rest), event_blocks.encode(rest))
             events.put(_item(stored.pk, stored.sk, left), condition=unchanged, values=count)
     except ConditionFailed:
         return False

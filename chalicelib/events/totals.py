@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 
 from chalicelib.core import clock
 from chalicelib.events import documentation, store
+from chalicelib.events.event_blocks import position_at
+from chalicelib.events.query_plan import Source
 from chalicelib.events.reading import Window
-from chalicelib.events.runs import position_at
-from chalicelib.events.sources import Source
 from chalicelib.metrics.totals import MINUTE_MS, Unsettled, totals
 
 #: Events older than this are counted, unless they were late

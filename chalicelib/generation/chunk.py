@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.core import packing
 from chalicelib.core.queues import Received
-from chalicelib.delivery.units import Unit
+from chalicelib.delivery.work_units import WorkUnit
 from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Transmission, unpacked
 
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 class Chunk:
     """Recipients of one transmission; the first has index ``first_index`` among all of them."""
 
-    unit: Unit
+    unit: WorkUnit
     transmission: Transmission
     first_index: int
     recipients: list[Json]
@@ -31,7 +31,7 @@ def from_received(message: Received) -> Chunk:
     _, (text, *inside) = packing.unpack(message.payload())
     transmission = unpacked(inside[0]) if inside else store.get_submitted(head["transmission"])
     return Chunk(
-        Unit(head["transmission"], str(head["chunk"])),
+        WorkUnit(head["transmission"], str(head["chunk"])),
         transmission,
         head["first_index"],
         json.loads(text.decode("utf-8", "surrogatepass")),

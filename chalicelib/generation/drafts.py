@@ -14,11 +14,11 @@ from typing import Protocol
 from chalicelib.core.addresses import Mailbox
 from chalicelib.generation.compose import compose
 from chalicelib.generation.css import inline_css
-from chalicelib.generation.dressing import Dress
 from chalicelib.generation.overriding import overridden, overridden_header
 from chalicelib.generation.prebuilt import GivenHeader
 from chalicelib.generation.render import RenderFault, render
 from chalicelib.generation.substitution import Substitution, fills_bodies
+from chalicelib.generation.tracking_decorator import Dress
 from chalicelib.mail_format.mime import Attachment, InlineImage
 from chalicelib.template_language import AMP_HTML, HTML, TemplateError
 from chalicelib.templates.parts import Fill

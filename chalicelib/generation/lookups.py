@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chalicelib.core import defaults, recent
+from chalicelib.core import config_cache, defaults
 from chalicelib.core.dynamo import Key, Table
 from chalicelib.core.reading import Reads, read_ahead
 from chalicelib.generation import suppression
@@ -35,14 +35,14 @@ def look_ahead(found: Chunk, lookups: Lookups, domain: str | None) -> None:
     sent = found.transmission
     if sent.refusal:
         return
-    soon = recent.not_remembered(_soon(sent))
+    soon = config_cache.not_remembered(_soon(sent))
     read_ahead(
         {
             lookups.config: [*_of_sender(sent, domain), *soon],
             lookups.suppression: suppression.keys_of_chunk(found),
         }
     )
-    recent.learn(soon, lookups.config(soon))
+    config_cache.learn(soon, lookups.config(soon))
 
 
 def _of_sender(sent: Transmission, domain: str | None) -> list[Key]:

@@ -9,13 +9,13 @@ from chalicelib.core.addresses import Mailbox, domain_of, read_mailbox
 from chalicelib.core.errors import ApiError
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
-from chalicelib.delivery.parcel import FinishedMessage
+from chalicelib.delivery.delivery_batch import FinishedMessage
 from chalicelib.events.model import Event, Sender, make, recipient_fields
 from chalicelib.generation.drafts import Draft, Drafter, drafter
-from chalicelib.generation.dressing import Dresser
 from chalicelib.generation.faults import NotGenerated, Ungenerated, failed, rejected
 from chalicelib.generation.origin import Envelope, Origin
 from chalicelib.generation.render import RenderFault
+from chalicelib.generation.tracking_decorator import TrackingDecorator
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 from chalicelib.tracking.rewrite import Tracked
 from chalicelib.transmissions.model import Json, Transmission
@@ -36,7 +36,7 @@ class Generator:
         self._sent = sent
         self._made_ms = made_ms
         self._origin = Origin(sent, made_ms, read)
-        self._dresser = Dresser(sent, first_index, made_ms, read)
+        self._dresser = TrackingDecorator(sent, first_index, made_ms, read)
         self.event: Event = _shared_fields(sent)
 
     @property

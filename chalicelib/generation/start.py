@@ -16,12 +16,12 @@ from chalicelib.core.errors import Forbidden, ServiceError
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.transmissions import store
+from chalicelib.transmissions.leases import release, use_list
 from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, Json, Transmission
 from chalicelib.transmissions.resolve import find_content, refused, resolved
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.store import Record
 from chalicelib.transmissions.submit import queue_chunks
-from chalicelib.transmissions.uses import release, use_list
 
 _log = logging.getLogger(__name__)
 

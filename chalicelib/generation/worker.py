@@ -13,18 +13,18 @@ from typing import Any
 from chalicelib.core import clock, queues
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
-from chalicelib.delivery import parcel, units
-from chalicelib.delivery.parcel import FinishedMessage
-from chalicelib.delivery.units import Begun
+from chalicelib.delivery import delivery_batch, work_units
+from chalicelib.delivery.delivery_batch import FinishedMessage
+from chalicelib.delivery.work_units import Begun
 from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
-from chalicelib.generation.made import Made, make_all
+from chalicelib.generation.generated_chunk import GeneratedChunk, generate_chunk
 from chalicelib.generation.start import start
 from chalicelib.seed_sending.worker import send_seed
 from chalicelib.seeding import samples
-from chalicelib.tracking import facts
+from chalicelib.tracking import message_context
 from chalicelib.transmissions.store import NotSubmitted
 from chalicelib.transmissions.submit import QUEUE
 
@@ -55,13 +55,13 @@ def generate(message: Received) -> None:
     except NotSubmitted:
         _hold_or_drop(message)
         return
-    made = make_all(found, clock.now_ms())
+    made = generate_chunk(found, clock.now_ms())
     begun = _begin(found, made)
     if begun is None:
         return  # it has been delivered
-    if begun.at_ms != made.parcel.injected_ms:
+    if begun.at_ms != made.delivery_batch.injected_ms:
         # It was made before, by who did not come to the end: that time counts
-        made = make_all(found, begun.at_ms)
+        made = generate_chunk(found, begun.at_ms)
     _hand_on(found, made, begun)
 
 
@@ -74,30 +74,30 @@ def _hold_or_drop(message: Received) -> None:
     _log.warning("dropped a chunk of transmission %s", message.head["transmission"])
 
 
-def _begin(found: Chunk, made: Made) -> Begun | None:
+def _begin(found: Chunk, made: GeneratedChunk) -> Begun | None:
     """Note that the unit is made, and in the same request what events must know of its messages.
 
     Nothing was handed on before this, so nobody hears of a message that nothing is known of.
     """
-    whole = made.parcel
+    whole = made.delivery_batch
     known = [(message.index, message.event) for message in whole.messages]
-    along = facts.writes(found.transmission.id, found.first_index, whole.event, known)
+    along = message_context.writes(found.transmission.id, found.first_index, whole.event, known)
     single = len(found.recipients) == 1
-    return units.begin(found.unit, whole.injected_ms, to_deliver=single, along=along)
+    return work_units.begin(found.unit, whole.injected_ms, to_deliver=single, along=along)
 
 
-def _hand_on(found: Chunk, made: Made, begun: Begun) -> None:
+def _hand_on(found: Chunk, made: GeneratedChunk, begun: Begun) -> None:
     """Hand the messages to delivery and the events to recording."""
-    whole, events = made.parcel, made.events
+    whole, events = made.delivery_batch, made.events
     _note_sample(found, whole.messages)
     if whole.messages and begun.claim:
         deliver_at_once(whole, begun.claim, events)
         return
     stream.emit(events)
     if whole.messages:
-        queues.send(parcel.QUEUE, [parcel.to_work(whole)])
+        queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(whole)])
     else:
-        units.finish(found.unit, generated=whole.generated)
+        work_units.finish(found.unit, generated=whole.generated)
 
 
 def _note_sample(found: Chunk, messages: Sequence[FinishedMessage]) -> None:

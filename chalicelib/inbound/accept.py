@@ -15,7 +15,7 @@ from functools import partial
 from chalicelib.core import clock
 from chalicelib.events import stream
 from chalicelib.events.model import Event
-from chalicelib.inbound import mime, report, sent, store, tell
+from chalicelib.inbound import inbound_events, mime, report, sent, store
 from chalicelib.inbound.addresses import Purpose, is_served, message_named_in, target_of
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.mime import Mail
@@ -106,14 +106,14 @@ def _feedback(mail: Mail, address: str) -> Maker | Nothing:
 def _unsubscription(mail: Mail, mail_from: str, about: Sent) -> Maker | Nothing:
     if report.is_report(mail):
         return Nothing("a report unsubscribes nobody")
-    return partial(tell.list_unsubscribe, mail, mail_from, about)
+    return partial(inbound_events.list_unsubscribe, mail, mail_from, about)
 
 
 def _maker(found: Report, address: str, about: Sent) -> Maker | Nothing:
     if isinstance(found, Bounced):
-        return partial(tell.out_of_band, found, about)
+        return partial(inbound_events.out_of_band, found, about)
     if isinstance(found, Feedback):
-        return partial(tell.spam_complaint, found, address, about)
+        return partial(inbound_events.spam_complaint, found, address, about)
     return found
 
 

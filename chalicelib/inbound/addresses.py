@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from chalicelib.core import recent
+from chalicelib.core import config_cache
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains import return_path, store
 from chalicelib.tracking import unsubscribe
@@ -76,7 +76,7 @@ def is_served(domain: str) -> bool:
     """
     if _is_own(domain.lower()):
         return True
-    item = recent.read_one(store.key_of(domain))
+    item = config_cache.read_one(store.key_of(domain))
     return item is not None and store.from_item(item).may_bounce
 
 

@@ -10,7 +10,7 @@ from chalicelib.core import clock
 from chalicelib.events import store
 from chalicelib.events.model import Event
 from chalicelib.events.store import Window
-from chalicelib.tracking import facts
+from chalicelib.tracking import message_context
 
 _OF_ROUTE = ("sending_ip", "ip_pool")
 _LOOKED_THROUGH = 200  # events of the recipient; the last ones are mostly those of this message
@@ -38,7 +38,7 @@ def find(message_id: str) -> Sent | None:
 
     Where its delivery is not recorded yet, the time since it was made stands for its queue time.
     """
-    known = facts.of_message(message_id)
+    known = message_context.of_message(message_id)
     if known is None:
         return None
     now = clock.now_ms()

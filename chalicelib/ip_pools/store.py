@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-from chalicelib.core import due, dynamo, recent
+from chalicelib.core import config_cache, due, dynamo
+from chalicelib.core.config_cache import Key
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
 from chalicelib.core.errors import Unavailable
-from chalicelib.core.recent import Key
 from chalicelib.ip_pools.model import Fleet, IpPool, SendingIp
 from chalicelib.ip_pools.usable import usable_pool
 
@@ -48,7 +48,7 @@ def get(account_id: int) -> Fleet:
 
 def acting(account_id: int) -> Fleet:
     """Return the fleet of a sender, as remembered."""
-    return from_item(account_id, recent.read_one(key_of(account_id)))
+    return from_item(account_id, config_cache.read_one(key_of(account_id)))
 
 
 def exists(account_id: int, pool_id: str) -> bool:
@@ -108,7 +108,7 @@ def _replace(before: Fleet, after: Fleet) -> bool:
             return False
         raise IpTaken("this sending IP belongs to an account already") from None
     finally:
-        recent.forget(key_of(after.account_id))
+        config_cache.forget(key_of(after.account_id))
     for entry in _dues_only_in(before, after):
         due.remove(entry)
     return True

@@ -42,7 +42,7 @@ _DELTA = "#1delta#"
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class Rollup:
     """Deltas of an account that are being added to its counters."""
 
     account_id: int
@@ -59,7 +59,7 @@ class Waiting:
     """What waits of an account: the fold in progress, if any, and deltas."""
 
     account_id: int
-    fold: Fold | None
+    fold: Rollup | None
     deltas: Sequence[Item]
 
 
@@ -96,10 +96,10 @@ def last_seq(account_id: int) -> int:
     return item["seq"] if item else 0
 
 
-def fix(account_id: int, deltas: Sequence[Item]) -> Fold | None:
+def fix(account_id: int, deltas: Sequence[Item]) -> Rollup | None:
     """Make a fold of these deltas; ``None`` if somebody else was quicker."""
     before = last_seq(account_id)
-    fold = Fold(account_id, before + 1, Delta.merged(item["data"] for item in deltas).pack())
+    fold = Rollup(account_id, before + 1, Delta.merged(item["data"] for item in deltas).pack())
     begin = dynamo.change(
         table,
         _FOLDS,
@@ -121,7 +121,7 @@ def fix(account_id: int, deltas: Sequence[Item]) -> Fold | None:
     return fold
 
 
-def finish(fold: Fold) -> None:
+def finish(fold: Rollup) -> None:
     """Forget a fold that is in the counters; nothing happens if another one took its place."""
     try:
         table.delete(
@@ -144,7 +144,7 @@ def _grouped(items: Iterator[Item]) -> Iterator[Waiting]:
             fold, deltas, size = None, [], 0
         account = owner
         if item["sk"].endswith(_FOLD):
-            fold = Fold(owner, item["seq"], item["data"])
+            fold = Rollup(owner, item["seq"], item["data"])
         else:
             deltas.append(item)
             size += len(item["data"])

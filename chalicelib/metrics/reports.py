@@ -23,7 +23,7 @@ from chalicelib.metrics.model import (
     metric,
 )
 from chalicelib.metrics.reading import Row, rows
-from chalicelib.metrics.request import Asked
+from chalicelib.metrics.request import PageRequest
 from chalicelib.metrics.watched import WATCHED
 
 Json = dict[str, Any]
@@ -37,12 +37,12 @@ REJECTION_TYPES = {
 """Category id and name by event type; the third id is this service's choice."""
 
 
-def summary(asked: Asked) -> Json:
+def summary(asked: PageRequest) -> Json:
     """Return the metrics of the whole window."""
     return _shown(asked, _sums(_rows(asked), lambda _: None).get(None, {}))
 
 
-def over_time(asked: Asked) -> list[Json]:
+def over_time(asked: PageRequest) -> list[Json]:
     """Return the metrics of each bucket of the window, in order, empty ones as well."""
     window = asked.window
     begins = window.buckets()
@@ -58,7 +58,7 @@ def over_time(asked: Asked) -> list[Json]:
     ]
 
 
-def by_dimension(asked: Asked, dimension: Dimension) -> list[Json]:
+def by_dimension(asked: PageRequest, dimension: Dimension) -> list[Json]:
     """Return the metrics of each value of a dimension; mail without a value is in no row."""
     position = POSITION[dimension.name]
     found = _sums(_rows(asked, [dimension]), lambda row: row.values[position])
@@ -67,7 +67,7 @@ def by_dimension(asked: Asked, dimension: Dimension) -> list[Json]:
     return _ordered(asked, [({dimension.key: read(v)}, counts) for v, counts in found.items()])
 
 
-def by_watched_domain(asked: Asked) -> list[Json]:
+def by_watched_domain(asked: PageRequest) -> list[Json]:
     """Return the metrics of each of the large mailbox providers' domains."""
     position = POSITION[DOMAIN.name]
     found = _sums(
@@ -77,20 +77,20 @@ def by_watched_domain(asked: Asked) -> list[Json]:
     return _ordered(asked, [({"watched_domain": v}, counts) for v, counts in found.items()])
 
 
-def by_attempt(asked: Asked) -> list[Json]:
+def by_attempt(asked: PageRequest) -> list[Json]:
     """Return how many messages were delivered at the first attempt, the second, and later."""
     found = _sums(_rows(asked, facet=ATTEMPTS), lambda row: row.label)
     attempts = [{"attempt": name, **_shown(asked, found[name])} for name in sorted(found)]
     return attempts[: asked.limit]
 
 
-def by_link(asked: Asked) -> list[Json]:
+def by_link(asked: PageRequest) -> list[Json]:
     """Return the clicks on each link name."""
     found = _sums(_rows(asked, facet=LINKS), lambda row: row.label)
     return _counted(asked, [({"link_name": name}, counts) for name, counts in found.items()])
 
 
-def bounces_by_reason(asked: Asked, by: Sequence[Dimension] = ()) -> list[Json]:
+def bounces_by_reason(asked: PageRequest, by: Sequence[Dimension] = ()) -> list[Json]:
     """Return the bounces of each reason and class, and of each domain if ``by`` names it."""
     found = _by_label(asked, BOUNCES, by)
     return _counted(
@@ -102,13 +102,13 @@ def bounces_by_reason(asked: Asked, by: Sequence[Dimension] = ()) -> list[Json]:
     )
 
 
-def bounces_by_class(asked: Asked) -> list[Json]:
+def bounces_by_class(asked: PageRequest) -> list[Json]:
     """Return the bounces of each class."""
     found = _sums(_rows(asked, facet=BOUNCES), lambda row: int(json.loads(row.label)[1]))
     return _counted(asked, [(_class_fields(number), counts) for number, counts in found.items()])
 
 
-def rejections(asked: Asked, by: Sequence[Dimension] = ()) -> list[Json]:
+def rejections(asked: PageRequest, by: Sequence[Dimension] = ()) -> list[Json]:
     """Return the rejections of each reason and type, and of each domain if ``by`` names it."""
     found = _by_label(asked, REJECTIONS, by)
     return _counted(
@@ -128,7 +128,7 @@ def rejections(asked: Asked, by: Sequence[Dimension] = ()) -> list[Json]:
     )
 
 
-def delays(asked: Asked, by: Sequence[Dimension] = ()) -> list[Json]:
+def delays(asked: PageRequest, by: Sequence[Dimension] = ()) -> list[Json]:
     """Return the delays of each reason, and of each domain if ``by`` names it."""
     found = _by_label(asked, DELAYS, by)
     return _counted(
@@ -136,7 +136,7 @@ def delays(asked: Asked, by: Sequence[Dimension] = ()) -> list[Json]:
     )
 
 
-def _rows(asked: Asked, by: Sequence[Dimension] = (), facet: str = MAIN) -> Iterable[Row]:
+def _rows(asked: PageRequest, by: Sequence[Dimension] = (), facet: str = MAIN) -> Iterable[Row]:
     parts = list(spans(asked.window.start, asked.window.end))
     return rows(asked.account_id, parts, asked.filter, by, facet)
 
@@ -149,7 +149,7 @@ def _sums(found: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, Counts]:
 
 
 def _by_label(
-    asked: Asked, facet: str, by: Sequence[Dimension]
+    asked: PageRequest, facet: str, by: Sequence[Dimension]
 ) -> Iterable[tuple[Json, Any, Counts]]:
     """Yield the sums of a facet's labels: the dimensions' values, the label's parts, the counts."""
     found = _sums(
@@ -172,16 +172,16 @@ def _class_fields(number: int) -> Json:
     }
 
 
-def _shown(asked: Asked, counts: Counts) -> Json:
+def _shown(asked: PageRequest, counts: Counts) -> Json:
     return {name: metric(name, counts) for name in asked.metrics}
 
 
-def _counted(asked: Asked, found: Iterable[tuple[Json, Counts]]) -> list[Json]:
+def _counted(asked: PageRequest, found: Iterable[tuple[Json, Counts]]) -> list[Json]:
     """Return the rows in which anything that was asked for was counted."""
     return _ordered(asked, [each for each in found if any(_shown(asked, each[1]).values())])
 
 
-def _ordered(asked: Asked, found: Iterable[tuple[Json, Counts]]) -> list[Json]:
+def _ordered(asked: PageRequest, found: Iterable[tuple[Json, Counts]]) -> list[Json]:
     shown = [{**names, **_shown(asked, counts)} for names, counts in found]
     named = sorted(
         shown, key=lambda row: [str(row[key]) for key in row if key not in asked.metrics]

@@ -20,7 +20,7 @@ MOST_ROWS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """One report: ``metrics`` in the order asked for, and at most ``limit`` rows."""
 
     account_id: int
@@ -37,7 +37,7 @@ def read(
     *,
     fixed: tuple[str, ...] = (),
     precisions: Mapping[str, Precision] = PRECISIONS,
-) -> Asked:
+) -> PageRequest:
     """Read a request; raises 400. A report whose metrics are ``fixed`` takes no such parameter."""
     query = request.query
     metrics = fixed or _metrics(query, allowed)
@@ -49,7 +49,7 @@ def read(
         raise invalid_params("order_by must be one of the metrics asked for")
     limit = read_limit(query)
     confined = filter.confined_to(request.caller.confined_to)
-    return Asked(request.caller.account_id, window, confined, metrics, limit, order_by)
+    return PageRequest(request.caller.account_id, window, confined, metrics, limit, order_by)
 
 
 def read_limit(query: Mapping[str, str]) -> int:

@@ -19,7 +19,7 @@ from chalicelib.metrics.model import (
 )
 from chalicelib.metrics.precision import SERIES
 from chalicelib.metrics.query_filters import SCHEMA
-from chalicelib.metrics.request import Asked, read, read_limit
+from chalicelib.metrics.request import PageRequest, read, read_limit
 from chalicelib.metrics.window import read_window
 
 routes = Routes(__name__)
@@ -31,7 +31,7 @@ _GRANT = "metrics/view"
 _REJECTED = ("count_rejected",)
 _DELAYED = ("count_delayed", "count_delayed_first")
 
-Report = Callable[[Asked], list[dict[str, Any]]]
+Report = Callable[[PageRequest], list[dict[str, Any]]]
 
 _LISTS = sorted(dimension.list_path for dimension in LISTED)
 

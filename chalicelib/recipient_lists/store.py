@@ -17,10 +17,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from chalicelib.core import uses
+from chalicelib.core import leases
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.errors import ApiError, Unavailable
-from chalicelib.core.uses import Record, Use
+from chalicelib.core.leases import Record, Use
 from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists.model import RecipientList
 
@@ -81,7 +81,7 @@ def change(
         new = edit(old)
         item = _to_item(new)
         try:
-            _config.put(item, **uses.unchanged(old.stamp))
+            _config.put(item, **leases.unchanged(old.stamp))
         except ConditionFailed as found:
             if not _is_ours(item, found):
                 continue
@@ -96,7 +96,7 @@ def delete(account_id: int, list_id: str) -> bool:
         if old is None:
             return False
         try:
-            _config.delete(*_key(account_id, list_id), **uses.unchanged(old.stamp))
+            _config.delete(*_key(account_id, list_id), **leases.unchanged(old.stamp))
         except ConditionFailed:
             continue
         contents.remove(contents.of(old))
@@ -115,18 +115,18 @@ def begin_use(
     is no such list.
     """
     use = Use(transmission_id, starts - PROTECTED_SECONDS, until)
-    item = uses.begin(_record(account_id, list_id), use)
+    item = leases.begin(_record(account_id, list_id), use)
     return _from_item(item) if item else None
 
 
 def end_use(account_id: int, list_id: str, transmission_id: str) -> None:
     """End the protection that a transmission asked for; repeating it does no harm."""
-    uses.end(_record(account_id, list_id), transmission_id)
+    leases.end(_record(account_id, list_id), transmission_id)
 
 
 def check_unused(account_id: int, list_id: str) -> None:
     """Raise 409 with code 1602 if the list is in use now."""
-    if uses.in_use(_record(account_id, list_id)):
+    if leases.in_use(_record(account_id, list_id)):
         raise ApiError(
             409,
             "resource conflict",
@@ -176,7 +176,7 @@ def _to_item(found: RecipientList) -> Item:
         "version": found.version,
         "count": found.count,
         "parts": found.parts,
-        "stamp": uses.draw_stamp(),
+        "stamp": leases.draw_stamp(),
     }
 
 

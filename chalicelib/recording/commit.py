@@ -16,8 +16,8 @@ from chalicelib.core.dynamo import Key, TransactionFailed, Write
 from chalicelib.events.model import Event
 from chalicelib.metrics import counting, pending
 from chalicelib.metrics.delta import Delta
-from chalicelib.recording import ledger
-from chalicelib.recording.ledger import Ledger
+from chalicelib.recording import deduplication
+from chalicelib.recording.deduplication import DeduplicationRecord
 
 MOST_ACTIONS: Final = 100
 MOST_EVENTS: Final = 1500
@@ -31,13 +31,13 @@ _MOST_TRIES = 20
 Blocks = dict[Key, list[Event]]
 
 
-def commit(events: Sequence[Event], ledgers: Mapping[Key, Ledger]) -> None:
+def commit(events: Sequence[Event], ledgers: Mapping[Key, DeduplicationRecord]) -> None:
     """Count those of ``events`` that their ledgers do not know, and let them be known."""
     for blocks in _together(events):
         _commit(blocks, {key: ledgers[key] for key in blocks})
 
 
-def _commit(blocks: Blocks, ledgers: Mapping[Key, Ledger]) -> None:
+def _commit(blocks: Blocks, ledgers: Mapping[Key, DeduplicationRecord]) -> None:
     for _ in range(_MOST_TRIES):
         actions = list(_actions(blocks, ledgers))
         if not actions:
@@ -49,7 +49,7 @@ def _commit(blocks: Blocks, ledgers: Mapping[Key, Ledger]) -> None:
             dynamo.transact(actions)
             return
         except TransactionFailed:
-            ledgers = ledger.read(blocks)
+            ledgers = deduplication.read(blocks)
     raise RuntimeError("others kept recording events of the same messages")
 
 
@@ -57,7 +57,7 @@ def _commit_in_halves(blocks: Blocks) -> None:
     """Commit blocks in two transactions; their ledgers, which have events noted, are read again."""
     keys = list(blocks)
     for some in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
-        _commit({key: blocks[key] for key in some}, ledger.read(some))
+        _commit({key: blocks[key] for key in some}, deduplication.read(some))
 
 
 def _fits(actions: Sequence[Write]) -> bool:
@@ -69,7 +69,7 @@ def _size(action: Write) -> int:
     return sum(len(value.get("B", b"")) for value in action.arguments["Item"].values())
 
 
-def _actions(blocks: Blocks, ledgers: Mapping[Key, Ledger]) -> Iterator[Write]:
+def _actions(blocks: Blocks, ledgers: Mapping[Key, DeduplicationRecord]) -> Iterator[Write]:
     deltas: dict[int, Delta] = defaultdict(Delta)
     for key, events in blocks.items():
         new = [event for event in events if _count(event, ledgers[key], deltas)]
@@ -80,7 +80,7 @@ def _actions(blocks: Blocks, ledgers: Mapping[Key, Ledger]) -> Iterator[Write]:
             yield from pending.additions(account_id, delta)
 
 
-def _count(event: Event, known: Ledger, deltas: Mapping[int, Delta]) -> bool:
+def _count(event: Event, known: DeduplicationRecord, deltas: Mapping[int, Delta]) -> bool:
     if known.knows(event):
         return False
     first = known.note(event, counting.marks(event))
@@ -92,7 +92,7 @@ def _together(events: Iterable[Event]) -> Iterator[Blocks]:
     """Cut events into blocks whose ledgers, and a delta of each account, fit one transaction."""
     by_block: Blocks = defaultdict(list)
     for event in events:
-        by_block[ledger.key_of(event)].append(event)
+        by_block[deduplication.key_of(event)].append(event)
     group: Blocks = {}
     accounts: set[str] = set()
     for key, found in sorted(by_block.items(), key=lambda each: each[1][0]["customer_id"]):

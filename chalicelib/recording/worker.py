@@ -18,15 +18,15 @@ from chalicelib.core.reading import Read, Reads, read_ahead
 from chalicelib.events import store, stream
 from chalicelib.events.model import Event
 from chalicelib.metrics.model import PLACEMENTS
-from chalicelib.recording import ledger
+from chalicelib.recording import deduplication
 from chalicelib.recording.commit import commit
-from chalicelib.recording.ledger import Ledger
+from chalicelib.recording.deduplication import DeduplicationRecord
 from chalicelib.recording.suppress import suppress
 from chalicelib.recording.unwanted import openers, without_unwanted
-from chalicelib.seeding.runs import is_seed
+from chalicelib.seeding.seed_sends import is_seed
 from chalicelib.suppression import items
 from chalicelib.suppression import store as suppression
-from chalicelib.tracking import engagement, facts
+from chalicelib.tracking import engagement, message_context
 from chalicelib.webhook_dispatch.collect import collect
 
 
@@ -39,11 +39,11 @@ def _record(messages: list[Received]) -> None:
     told = _distinct(event for message in messages for event in stream.decode(message))
     kept, suppressed = _read_ahead(told)
     ledgers = _ledgers(told, kept)
-    new = [event for event in told if not ledgers[ledger.key_of(event)].knows(event)]
+    new = [event for event in told if not ledgers[deduplication.key_of(event)].knows(event)]
     for event in new:
-        ledgers[ledger.key_of(event)].note_route(event)
+        ledgers[deduplication.key_of(event)].note_route(event)
     completed = engagement.complete(
-        new, kept, lambda event: ledgers[ledger.key_of(event)].route_of(event)
+        new, kept, lambda event: ledgers[deduplication.key_of(event)].route_of(event)
     )
     events = without_unwanted(completed, suppressed)
     store.put_all([event for event in events if not event["type"].startswith("ab_test_")])
@@ -65,24 +65,26 @@ def _is_of_seed(event: Event) -> bool:
 
 def _read_ahead(events: Sequence[Event]) -> tuple[Reads, Reads]:
     """Read what is kept of the messages, and who suppresses opens, in one request."""
-    kept = Reads(ledger.table, consistent=True)
+    kept = Reads(deduplication.table, consistent=True)
     suppressed = Reads(items.table, consistent=False)
-    facts_keys = facts.keys_of(engagement.places_of(events))
+    facts_keys = message_context.keys_of(engagement.places_of(events))
     openers_keys = [suppression.opens_key(each) for each in openers(events)]
     read_ahead({kept: [*_old_blocks(events), *facts_keys], suppressed: openers_keys})
     return kept, suppressed
 
 
-def _ledgers(events: Sequence[Event], read: Read) -> Mapping[Key, Ledger]:
+def _ledgers(events: Sequence[Event], read: Read) -> Mapping[Key, DeduplicationRecord]:
     """Return the ledgers of events; of blocks that are new in all likelihood, without a look.
 
     If somebody did record events of such a block, committing finds that out.
     """
-    new = {key: Ledger(key) for key in map(ledger.key_of, events)}
-    return new | ledger.read(_old_blocks(events), read)
+    new = {key: DeduplicationRecord(key) for key in map(deduplication.key_of, events)}
+    return new | deduplication.read(_old_blocks(events), read)
 
 
 def _old_blocks(events: Sequence[Event]) -> list[Key]:
-    keys = dict.fromkeys(map(ledger.key_of, events))
-    likely_new = {ledger.key_of(event) for event in events if ledger.begins_block(event)}
+    keys = dict.fromkeys(map(deduplication.key_of, events))
+    likely_new = {
+        deduplication.key_of(event) for event in events if deduplication.begins_block(event)
+    }
     return [key for key in keys if key not in likely_new]

@@ -14,15 +14,15 @@ from typing import Any
 from chalicelib.core import clock, queues
 from chalicelib.core.blobs import BlobMissing
 from chalicelib.core.errors import ServiceError
-from chalicelib.delivery import parcel, units
-from chalicelib.delivery.parcel import FinishedMessage, Parcel
-from chalicelib.delivery.units import Unit
+from chalicelib.delivery import delivery_batch, work_units
+from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
+from chalicelib.delivery.work_units import WorkUnit
 from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.generation.message import Generator, NotGenerated
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.headers import Address, encode_addresses
-from chalicelib.seeding import runs
-from chalicelib.seeding.runs import Run
+from chalicelib.seeding import seed_sends
+from chalicelib.seeding.seed_sends import Run
 from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import find_sender
@@ -37,24 +37,24 @@ _log = logging.getLogger(__name__)
 
 def send_seed(named: Json) -> None:
     """Send the message of a run that a queue message names; one that was sent is not sent again."""
-    run, number = runs.get(named["account_id"], named["run"]), named["number"]
+    run, number = seed_sends.get(named["account_id"], named["run"]), named["number"]
     if run is None:
         _log.warning("run %s is over", named["run"])
         return
-    unit = Unit(run.id, str(number))
-    begun = units.begin(unit, clock.now_ms(), to_deliver=True)
+    unit = WorkUnit(run.id, str(number))
+    begun = work_units.begin(unit, clock.now_ms(), to_deliver=True)
     if begun is None:
         return
     made = _generated(run, number, begun.at_ms)
     if made is None:
-        units.finish(unit, generated=(0, 1))
+        work_units.finish(unit, generated=(0, 1))
         return
     event, message = made
-    whole = Parcel(unit, 1, begun.at_ms, event, [message])
+    whole = DeliveryBatch(unit, 1, begun.at_ms, event, [message])
     if begun.claim:
         deliver_at_once(whole, begun.claim, [])
     else:
-        queues.send(parcel.QUEUE, [parcel.to_work(whole)])
+        queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(whole)])
 
 
 def _generated(run: Run, number: int, at_ms: int) -> tuple[Json, FinishedMessage] | None:

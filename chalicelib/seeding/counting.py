@@ -13,10 +13,10 @@ from collections.abc import Mapping
 
 from chalicelib.core import clock, due, dynamo, ids
 from chalicelib.core.dynamo import TransactionFailed
-from chalicelib.seeding import counters, runs, samples, store
+from chalicelib.seeding import counters, samples, seed_sends, store
 from chalicelib.seeding.model import Campaign, Config, Counter, Seeding
-from chalicelib.seeding.runs import Run
-from chalicelib.seeding.stretches import queue_stretch
+from chalicelib.seeding.seed_batches import queue_stretch
+from chalicelib.seeding.seed_sends import Run
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ def _begin(account_id: int, counter: Counter, config: Config, now_ms: int) -> No
         dynamo.transact(
             [
                 counters.starting(account_id, campaign, seeding),
-                runs.addition(run),
+                seed_sends.addition(run),
                 due.addition(run.due(0)),
             ]
         )

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from chalicelib.accounts import store as accounts
-from chalicelib.core import recent, uses
+from chalicelib.core import config_cache, leases
+from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.errors import Unavailable
-from chalicelib.core.recent import Key
 from chalicelib.core.scope import PRIMARY
 from chalicelib.core.settings import settings
 from chalicelib.seeding.model import Config
@@ -43,7 +43,7 @@ def config(account_id: int) -> Config | None:
 def put_config(account_id: int, new: Config) -> None:
     """Store the config of an account in place of the one it has."""
     _config.put(_to_item(account_id, new))
-    recent.forget(config_key(account_id))
+    config_cache.forget(config_key(account_id))
 
 
 def change_config(account_id: int, change: Callable[[Config | None], Config]) -> Config:
@@ -56,19 +56,19 @@ def change_config(account_id: int, change: Callable[[Config | None], Config]) ->
         new = change(_from_item(found))
         unchanged: dict[str, Any] = {"condition": "attribute_not_exists(#stamp)"}
         if found and "stamp" in found:
-            unchanged = uses.unchanged(found["stamp"])
+            unchanged = leases.unchanged(found["stamp"])
         try:
             _config.put(_to_item(account_id, new), **unchanged)
         except ConditionFailed:
             continue
-        recent.forget(config_key(account_id))
+        config_cache.forget(config_key(account_id))
         return new
     raise Unavailable
 
 
 def acting_config(account_id: int) -> Config | None:
     """Return the config of an account as remembered, ``None`` if it has none."""
-    return _from_item(recent.read_one(config_key(account_id)))
+    return _from_item(config_cache.read_one(config_key(account_id)))
 
 
 def enabled(account_id: int) -> set[int]:
@@ -91,7 +91,7 @@ def set_enabled(account_id: int, part: int, *, enabled: bool) -> None:
     """Let the options of a subaccount, or of the primary account (0), say so."""
     pk, sk = _options_key(account_id, part)
     _config.put({"pk": pk, "sk": sk, "enabled": enabled})
-    recent.forget((pk, sk))
+    config_cache.forget((pk, sk))
 
 
 def acting_owners(account_id: int, owners: Iterable[int | None]) -> set[int | None]:
@@ -101,7 +101,7 @@ def acting_owners(account_id: int, owners: Iterable[int | None]) -> set[int | No
     """
     places = {owner: _options_key(account_id, owner or PRIMARY) for owner in owners}
     account_at = accounts.key_of(account_id)
-    found = recent.read([account_at], maybe=places.values())
+    found = config_cache.read([account_at], maybe=places.values())
     if not accounts.from_item(found[account_at]).option("inline_seeds"):
         return set()
     return {owner for owner, place in places.items() if found.get(place, {}).get("enabled")}
@@ -135,7 +135,7 @@ def put_addresses(account_id: int | None, given: list[str]) -> None:
 def _to_item(account_id: int, config: Config) -> Item:
     pk, sk = config_key(account_id)
     fields = {name: getattr(config, name) for name in _FIELDS}
-    return {"pk": pk, "sk": sk, "stamp": uses.draw_stamp(), **fields}
+    return {"pk": pk, "sk": sk, "stamp": leases.draw_stamp(), **fields}
 
 
 def _from_item(item: Item | None) -> Config | None:

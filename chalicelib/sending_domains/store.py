@@ -20,11 +20,11 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from chalicelib.core import defaults, due, dynamo
+from chalicelib.core.config_cache import Key
 from chalicelib.core.domain_names import canonical, is_within, parents, spelled
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import Table, Write
 from chalicelib.core.errors import Unavailable
-from chalicelib.core.recent import Key
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.sending_domains import claims
 from chalicelib.sending_domains.model import DkimKey, DomainStatus, MailedToken, SendingDomain

@@ -20,10 +20,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 
-from chalicelib.core import clock, dynamo, recent
+from chalicelib.core import clock, config_cache, dynamo
+from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import Item, Table, Write
 from chalicelib.core.errors import Unavailable
-from chalicelib.core.recent import Key
 from chalicelib.subaccounts.entries import ALL, KEPT_ORDERS, ORDERS, List, lists_of, position
 from chalicelib.subaccounts.model import Subaccount
 
@@ -121,7 +121,7 @@ def _replace(before: Subaccount, after: Subaccount) -> bool:
     try:
         return dynamo.transacted([main, *entries, *_move_counts(before, after)])
     finally:
-        recent.forget(key_of(after.id))
+        config_cache.forget(key_of(after.id))
 
 
 def _to_item(subaccount: Subaccount) -> Item:

@@ -10,8 +10,8 @@ from chalicelib.core.errors import ApiError, Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.suppression.changes import Changes
 from chalicelib.suppression.items import Key, read_recipient, to_entry
+from chalicelib.suppression.lookup_items import slot_of, without_entry, without_list
 from chalicelib.suppression.model import COMPLIANCE, Entry
-from chalicelib.suppression.slots import slot_of, without_entry, without_list
 
 _ATTEMPTS = 20
 

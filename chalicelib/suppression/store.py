@@ -16,6 +16,7 @@ from chalicelib.core.reading import Read
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.suppression import items, removal, writing
 from chalicelib.suppression.items import Key, read_recipient, slot_key, to_entry
+from chalicelib.suppression.lookup_items import lists_of
 from chalicelib.suppression.model import (
     COMPLIANCE,
     LONGEST_DESCRIPTION,
@@ -26,7 +27,6 @@ from chalicelib.suppression.model import (
     entry_about,
     is_list_id,
 )
-from chalicelib.suppression.slots import lists_of
 
 _LONGEST_OWN = LONGEST_DESCRIPTION // 4  # characters, none of which has more than four bytes
 

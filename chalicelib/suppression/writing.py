@@ -16,8 +16,8 @@ from chalicelib.core.errors import ApiError, Unavailable
 from chalicelib.suppression import counts
 from chalicelib.suppression.changes import Changes
 from chalicelib.suppression.items import Key, key_of, read, to_entry, to_item
+from chalicelib.suppression.lookup_items import list_at, lists_of, slot_of, with_list
 from chalicelib.suppression.model import COMPLIANCE, Entry
-from chalicelib.suppression.slots import list_at, lists_of, slot_of, with_list
 
 #: the mailing lists that one recipient may have entries of one type for
 MOST_LISTS = 1000

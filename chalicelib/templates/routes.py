@@ -11,7 +11,7 @@ from chalicelib.core.fields import boolean
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import Scope
 from chalicelib.snippets import store as snippets
-from chalicelib.templates import store, uses
+from chalicelib.templates import leases, store
 from chalicelib.templates.model import Template, edited, new_template
 from chalicelib.templates.request import (
     PreviewBody,
@@ -79,7 +79,7 @@ def update_template(request: Request, template_id: str) -> Reply:
 def delete_template(request: Request, template_id: str) -> Reply:
     """Delete a template with both its versions."""
     scope = request.caller.scope
-    if not uses.delete(scope, template_id):
+    if not leases.delete(scope, template_id):
         raise _not_owned(scope, template_id)
     return empty()
 

@@ -17,8 +17,8 @@ from chalicelib.core import clock, ids
 from chalicelib.core.reading import Read
 from chalicelib.core.request import Request
 from chalicelib.events.model import Event, make, recipient_fields
-from chalicelib.tracking import facts, geo_ip, links, user_agents
-from chalicelib.tracking.facts import Place
+from chalicelib.tracking import geo_ip, links, message_context, user_agents
+from chalicelib.tracking.message_context import Place
 from chalicelib.tracking.model import Link, Message
 
 #: The field of an event that is still to be completed
@@ -55,7 +55,7 @@ def places_of(events: Iterable[Event]) -> list[Place]:
 
 def complete(
     events: Sequence[Event],
-    read: Read = facts.read_now,
+    read: Read = message_context.read_now,
     route_of: Callable[[Event], Mapping[str, str]] = lambda event: {},
 ) -> list[Event]:
     """Return events with those that engagement reported completed, in one read for all of them.
@@ -63,7 +63,7 @@ def complete(
     ``route_of`` tells the fields of how the message of an event left.
     """
     places = places_of(events)
-    known = facts.of_messages(places, read) if places else {}
+    known = message_context.of_messages(places, read) if places else {}
     return [
         _completed(event, {**known.get(event["message_id"], {}), **route_of(event)})
         if OBSERVED in event

@@ -17,6 +17,7 @@ from chalicelib.recipient_lists.recipients import Refusals, sort_recipients
 from chalicelib.sending_domains.lookup import invalid_domain
 from chalicelib.transmissions import store
 from chalicelib.transmissions.checks import check_options
+from chalicelib.transmissions.leases import noted, release, use_list, use_template
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.request import StoredList, TransmissionRequest, read_request
 from chalicelib.transmissions.resolve import Found, find_content, resolved, withdraw
@@ -24,7 +25,6 @@ from chalicelib.transmissions.sandbox import allowance, check_sandbox, is_sandbo
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.start_time import read_start_time
 from chalicelib.transmissions.submit import submit
-from chalicelib.transmissions.uses import noted, release, use_list, use_template
 
 
 @dataclass(frozen=True, slots=True)

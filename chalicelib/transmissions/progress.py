@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.core import clock
-from chalicelib.delivery import units
+from chalicelib.delivery import work_units
 from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, SUCCESS
 from chalicelib.transmissions.store import Listed, Record
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 def show(record: Record) -> Json:
     """Return a transmission as ``GET /transmissions/{id}`` shows it, with real counts."""
     sent = record.transmission
-    generated = units.generated(sent.id)
+    generated = work_units.generated(sent.id)
     done = len(generated) >= record.chunks
     times = [unit.at_ms for unit in generated]
     draft = bool(sent.content.get("use_draft_template"))
@@ -48,7 +48,7 @@ def summary(listed: Listed) -> Json:
         "id": listed.id,
         "campaign_id": listed.campaign_id,
         "description": listed.description,
-        "state": _state(listed.state, listed.chunks, len(units.generated(listed.id))),
+        "state": _state(listed.state, listed.chunks, len(work_units.generated(listed.id))),
         "content": _content(listed.template_id, listed.draft),
     }
 

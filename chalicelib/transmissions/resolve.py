@@ -18,8 +18,8 @@ from chalicelib.core import ids
 from chalicelib.core.errors import ServiceError
 from chalicelib.generation.prebuilt import from_of
 from chalicelib.mail_format import rfc822
+from chalicelib.templates import leases
 from chalicelib.templates import store as templates
-from chalicelib.templates import uses
 from chalicelib.templates.content import bad_message
 from chalicelib.templates.model import Template
 from chalicelib.templates.prebuilt import MessageError, PrebuiltContent
@@ -127,7 +127,7 @@ def _of_stored(content: Json) -> Found:
 def resolved(sent: Transmission, found: Found) -> Transmission:
     """Return ``sent`` with its content and options as they are in force."""
     if found.template is not None:
-        uses.note_use(found.template)
+        leases.note_use(found.template)
     return replace(
         sent,
         content=found.content,

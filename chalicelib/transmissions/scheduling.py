@@ -13,11 +13,11 @@ from chalicelib.core.errors import ApiError, resource_not_found
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.transmissions import store
+from chalicelib.transmissions.leases import release
 from chalicelib.transmissions.model import GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.resolve import refused
 from chalicelib.transmissions.store import Record
 from chalicelib.transmissions.submit import CONCERN, due_of, queue_start
-from chalicelib.transmissions.uses import release
 
 _ID = re.compile(r"[0-9]{1,20}")
 _CANCELLED = {

@@ -13,7 +13,7 @@ from chalicelib.accounts import store as accounts
 from chalicelib.accounts import usage
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.usage import Meter
-from chalicelib.core import recent
+from chalicelib.core import config_cache
 from chalicelib.ip_pools import store as ip_pools
 from chalicelib.ip_pools.model import Fleet
 from chalicelib.ip_pools.usable import usable_pool
@@ -71,7 +71,7 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
     subaccount_at = subaccounts.key_of(subaccount_id) if subaccount_id else None
     fleet_at = ip_pools.key_of(account_id)
     domain_at = domains.key_of(domain) if domain else None
-    found = recent.read(
+    found = config_cache.read(
         [account_at, *([subaccount_at] if subaccount_at else [])],
         maybe=[fleet_at],
         anew=[*counters, *([domain_at] if domain_at else [])],

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chalicelib.core import recent
+from chalicelib.core import config_cache
 from chalicelib.core.dynamo import Table
 from chalicelib.webhook_dispatch.batch import Head
-from chalicelib.webhooks import batches, state, store
+from chalicelib.webhooks import batches, circuit_breaker, store
 from chalicelib.webhooks.batches import Batch
+from chalicelib.webhooks.circuit_breaker import State
 from chalicelib.webhooks.model import Webhook
-from chalicelib.webhooks.state import State
 
 _table = Table("webhooks")
 
@@ -32,16 +32,16 @@ def read(heads: Iterable[Head]) -> Known:
     """
     heads = list(heads)
     places = {head.webhook_id: store.key_of(head.account_id, head.webhook_id) for head in heads}
-    items = recent.read(places.values())
+    items = config_cache.read(places.values())
     if missing := [key for key in places.values() if key not in items]:
-        items |= recent.read([], anew=missing)  # a new one may not be seen yet
+        items |= config_cache.read([], anew=missing)  # a new one may not be seen yet
     tried = [head for head in heads if head.attempts or head.round]
-    state_keys = {each: state.key_of(each) for each in places}
+    state_keys = {each: circuit_breaker.key_of(each) for each in places}
     batch_keys = {head.batch_id: batches.key_of(head.webhook_id, head.batch_id) for head in tried}
     wanted = dict.fromkeys([*state_keys.values(), *batch_keys.values()])
     found = {(item["pk"], item["sk"]): item for item in _table.get_all(wanted, consistent=True)}
     return Known(
         {each: store.from_item(items[key]) for each, key in places.items() if key in items},
-        {each: state.from_item(found.get(key)) for each, key in state_keys.items()},
+        {each: circuit_breaker.from_item(found.get(key)) for each, key in state_keys.items()},
         {each: batches.from_item(found[key]) for each, key in batch_keys.items() if key in found},
     )

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from chalicelib.webhook_dispatch import known
+from chalicelib.webhook_dispatch.batch_poster import BatchPoster
 from chalicelib.webhook_dispatch.known import Known
-from chalicelib.webhook_dispatch.lane import Lane
 from chalicelib.webhook_dispatch.task import Task, read_tasks
 
 _log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ def post_batches(event: dict[str, Any]) -> dict[str, Any]:
 def _run(told: Known, tasks: Sequence[Task]) -> list[str]:
     """Run one webhook's lane; what goes wrong in it concerns nobody else's batches."""
     try:
-        return Lane(told, tasks).run()
+        return BatchPoster(told, tasks).run()
     except Exception:
         _log.exception("webhook %s: its batches are shown again", tasks[0].head.webhook_id)
         return [task.record_id for task in tasks]

@@ -13,7 +13,7 @@ from chalicelib.core.errors import NotFound
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.subaccounts import store as subaccounts
-from chalicelib.webhooks import payload, signatures, state, store, trial
+from chalicelib.webhooks import circuit_breaker, payload, signatures, store, target_check
 from chalicelib.webhooks.credentials import Credentials, open_sealed, seal
 from chalicelib.webhooks.model import ALL, Webhook
 from chalicelib.webhooks.request import Draft, read_changes, read_new
@@ -34,9 +34,9 @@ def create(account_id: int, source: int, body: Any) -> Webhook:
     )
     draft = read_new(body, blank)
     webhook = replace(draft.webhook, sealed=seal(draft.credentials, blank.id))
-    with trial.in_time():
-        trial.try_token(webhook)
-        trial.try_target(webhook, payload.ping())
+    with target_check.in_time():
+        target_check.try_token(webhook)
+        target_check.try_target(webhook, payload.ping())
     store.create(webhook)
     return webhook
 
@@ -50,18 +50,18 @@ def update(caller: Caller, seen: Webhook, body: Any) -> Webhook:
         return _with(draft.webhook, held, draft.credentials)
 
     after = edit(seen)
-    with trial.in_time():
+    with target_check.in_time():
         if _token_details(after) != _token_details(seen):
-            trial.try_token(after)
+            target_check.try_token(after)
         if after.target != seen.target:
-            trial.try_target(after, payload.ping())
+            target_check.try_target(after, payload.ping())
     return _changed(caller.scope, seen, edit)
 
 
 def delete(scope: Scope, webhook: Webhook) -> None:
     """Delete a webhook; its queued batches still go out."""
     store.delete(scope, webhook.id)
-    state.expire(webhook.id, clock.now_ms() + _STATE_KEPT_MS)
+    circuit_breaker.expire(webhook.id, clock.now_ms() + _STATE_KEPT_MS)
 
 
 def draw_secret(scope: Scope, webhook: Webhook) -> str:

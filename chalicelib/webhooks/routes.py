@@ -9,7 +9,16 @@ from chalicelib.core.errors import NotFound
 from chalicelib.core.fields import integer
 from chalicelib.core.http import PUBLIC, Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import PRIMARY
-from chalicelib.webhooks import batches, editing, oauth, reference, state, store, trial, views
+from chalicelib.webhooks import (
+    batches,
+    circuit_breaker,
+    editing,
+    oauth,
+    reference,
+    store,
+    target_check,
+    views,
+)
 from chalicelib.webhooks.credentials import open_sealed
 from chalicelib.webhooks.model import ALL, Webhook
 
@@ -61,9 +70,9 @@ def validate_webhook(request: Request, webhook_id: str) -> Reply:
     """Post the given batch to the target and show what it answers."""
     webhook = _found(request, webhook_id)
     given = request.json() if request.raw_body else None
-    message = trial.message(given)
-    with trial.in_time():
-        response = trial.try_target(webhook, message)
+    message = target_check.message(given)
+    with target_check.in_time():
+        response = target_check.try_target(webhook, message)
     return ok({"msg": "Test POST to endpoint succeeded", "response": response})
 
 
@@ -124,7 +133,7 @@ def _found(request: Request, webhook_id: str) -> Webhook:
 def _shown(request: Request, webhooks: list[Webhook]) -> list[dict[str, Any]]:
     zone = views.zone(request.query)
     ids = [webhook.id for webhook in webhooks]
-    states, tokens = state.of_all(ids), oauth.shown(ids)
+    states, tokens = circuit_breaker.of_all(ids), oauth.shown(ids)
     return [
         views.shown(
             webhook,

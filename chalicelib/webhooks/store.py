@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-from chalicelib.core import clock, recent
+from chalicelib.core import clock, config_cache
 from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import Scope
@@ -97,7 +97,7 @@ def _replaced(before: Webhook, after: Webhook) -> bool:
     except ConditionFailed:
         return False
     finally:
-        recent.forget(key_of(before.account_id, before.id))
+        config_cache.forget(key_of(before.account_id, before.id))
     return True
 
 

@@ -13,11 +13,11 @@ from zoneinfo import ZoneInfo
 
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
+from chalicelib.webhooks.circuit_breaker import State
 from chalicelib.webhooks.credentials import Credentials
 from chalicelib.webhooks.model import ALL, BASIC, OAUTH2, Webhook
 from chalicelib.webhooks.names import names
 from chalicelib.webhooks.oauth import Token
-from chalicelib.webhooks.state import State
 
 Json = dict[str, Any]
 

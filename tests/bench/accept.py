@@ -17,7 +17,7 @@ from typing import Any
 import pydantic
 
 from chalicelib.api_keys import model as keys
-from chalicelib.core import recent
+from chalicelib.core import config_cache
 from infrastructure.bootstrap import first_start
 from tests.bench.local_cloud import counted, local_cloud
 
@@ -71,7 +71,7 @@ def main() -> None:
 
 def _one_recipient(application: Any) -> None:
     small = _encode({"recipients": [{"address": "a@inbox.test"}], "content": _content()})
-    recent.clear()
+    config_cache.clear()
     _, operations = _accepted(application, small)
     _line(f"one recipient, nothing cached: {operations}", len(operations), 4, "requests")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from chalicelib.api_keys import model as keys
 from chalicelib.api_keys.authenticate import authenticate
-from chalicelib.core import recent
+from chalicelib.core import config_cache
 from chalicelib.core.request import Request
 from chalicelib.subaccounts import store
 from chalicelib.subaccounts.model import Subaccount
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _authentication() -> None:
-    recent.clear()
+    config_cache.clear()
     for text, most in (("not seen before", 1), ("seen lately", 0)):
         with counted() as found:
             authenticate(_request("/api/v1/account"))

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from chalicelib.core import clock, dynamo
-from chalicelib.events import notes, store
+from chalicelib.events import day_index, store
 from chalicelib.events.pages import Found
 from chalicelib.events.search import search
 from chalicelib.metrics import counters
 from chalicelib.metrics.delta import Delta
-from chalicelib.metrics.fold import MOST_ACTIONS
+from chalicelib.metrics.rollup import MOST_ACTIONS
 from tests.bench.events_on_paper import on_paper
 from tests.bench.local_cloud import counted, local_cloud
 from tests.bench.sample_events import CAMPAIGN, DAY_MS, RECIPIENT, TRANSMISSION, chunks
@@ -43,7 +43,7 @@ class Measured(NamedTuple):
 def main() -> None:
     """Run and print."""
     with local_cloud():
-        notes.forget()
+        day_index.forget()
         now = clock.now_ms()
         _fill(1, SMALL, now)
         _fill(2, LARGE, now)

@@ -16,7 +16,7 @@ from typing import Any
 
 from chalicelib.core.dynamo import Item, Page
 from chalicelib.core.settings import settings
-from chalicelib.events import places, runs
+from chalicelib.events import event_blocks, places
 from chalicelib.events.table import events
 from tests.bench import sample_events
 from tests.bench.sample_events import Chunk
@@ -69,7 +69,7 @@ class Paper:
         """Place a chunk, which is one run, in each partition that is asked for it."""
         account, day = chunk.account, places.day_of(chunk.at)
         shard = number % settings().events_shards
-        sk = f"{runs.position_at(chunk.at)}#{number:016x}"
+        sk = f"{event_blocks.position_at(chunk.at)}#{number:016x}"
         for partition in (
             places.day(account, day, shard),
             places.transmission(account, chunk.transmission),
@@ -87,7 +87,7 @@ class Paper:
 
 @cache
 def _run(chunk: Chunk) -> bytes:
-    return runs.encode(sorted(chunk.events(), key=runs.position))
+    return event_blocks.encode(sorted(chunk.events(), key=event_blocks.position))
 
 
 @contextmanager

@@ -19,12 +19,12 @@ import dkim as dkimpy
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from chalicelib.core import recent, sealing
+from chalicelib.core import config_cache, sealing
 from chalicelib.core.dynamo import Item, Key
 from chalicelib.generation import drafts
-from chalicelib.generation.dressing import Dress
 from chalicelib.generation.message import Generator
 from chalicelib.generation.origin import Origin
+from chalicelib.generation.tracking_decorator import Dress
 from chalicelib.ip_pools import store as ip_pools
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.dkim import KeyPair, generate_key, txt_record
@@ -92,7 +92,7 @@ def _generator(templates: Templates, pair: KeyPair) -> Generator:
     signing = DkimKey("s1", NAME, pair.public_b64, sealed, "from:to:subject:date")
     stored = domains._to_item(domain(dkim=signing, is_default_bounce_domain=True))
     tables: dict[Key, Item] = {domains.key_of(NAME): stored}
-    recent.learn([ip_pools.key_of(1)], {})
+    config_cache.learn([ip_pools.key_of(1)], {})
 
     def read(keys: Iterable[Key]) -> Mapping[Key, Item]:
         return {key: tables[key] for key in keys if key in tables}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chalicelib.core import aws, queues, recent
+from chalicelib.core import aws, config_cache, queues
 from chalicelib.core.settings import settings
 from tests.unit.infrastructure.clouds import LocalCloud
 
@@ -39,7 +39,7 @@ def local_cloud() -> Iterator[None]:
             "STAGE": "bench",
             "SECRET_KEY": base64.b64encode(bytes(range(32))).decode(),
         }
-        for forget in (settings.cache_clear, aws.reset, queues.reset, recent.clear):
+        for forget in (settings.cache_clear, aws.reset, queues.reset, config_cache.clear):
             forget()
         try:
             from infrastructure.provision import provision

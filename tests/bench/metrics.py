@@ -21,13 +21,13 @@ from chalicelib.core.request import Caller
 from chalicelib.core.scope import Scope
 from chalicelib.events.model import Event, Sender, make, recipient_fields
 from chalicelib.metrics import counters, reports
-from chalicelib.metrics.fold import fold_pending
 from chalicelib.metrics.levels import DAY, HOUR, MINUTE, Level
 from chalicelib.metrics.model import BY_FILTER_KEY, CAMPAIGN, DOMAIN, METRICS
 from chalicelib.metrics.precision import SERIES
-from chalicelib.metrics.request import Asked, read
+from chalicelib.metrics.request import PageRequest, read
+from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.totals import totals
-from chalicelib.recording import ledger
+from chalicelib.recording import deduplication
 from chalicelib.recording.commit import commit
 from tests.bench.local_cloud import counted, local_cloud
 
@@ -62,9 +62,9 @@ def _measure_counting() -> None:
         with counted() as made:
             for start in range(0, len(events), 1000):
                 batch = events[start : start + 1000]
-                commit(batch, ledger.read(map(ledger.key_of, batch)))
+                commit(batch, deduplication.read(map(deduplication.key_of, batch)))
             recording = len(made.operations)
-            fold_pending()
+            roll_up_pending()
         each = len(made.operations) / len(events)
         print(
             f"{len(events):6} events of a bulk send to {len(DOMAINS)} domains: "
@@ -158,7 +158,7 @@ def _measure_reports() -> None:
 
 
 def _report(
-    title: str, report: Callable[[Asked], Any], query: dict[str, str], **window: Any
+    title: str, report: Callable[[PageRequest], Any], query: dict[str, str], **window: Any
 ) -> None:
     began = time.monotonic()
     requests = _requests(LARGE, report, query, **window)
@@ -199,7 +199,7 @@ def _measure_combinations() -> None:
 
 def _requests(
     account: int,
-    report: Callable[[Asked], Any],
+    report: Callable[[PageRequest], Any],
     query: dict[str, str],
     *,
     precision: str = "1min",

@@ -23,7 +23,7 @@ from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.settings import settings
 from chalicelib.seeding import store
 from chalicelib.seeding.counting import count
-from chalicelib.seeding.stretches import send_due
+from chalicelib.seeding.seed_batches import send_due
 from chalicelib.transmissions.submit import submit
 from infrastructure.local.worker import scheduled_event
 from tests.bench.local_cloud import counted, local_cloud

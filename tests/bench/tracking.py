@@ -12,7 +12,7 @@ from time import process_time
 from chalicelib.core import clock, ids
 from chalicelib.core.http import App
 from chalicelib.events import stream
-from chalicelib.tracking import facts, tokens, user_agents
+from chalicelib.tracking import message_context, tokens, user_agents
 from chalicelib.tracking.model import Link, Message
 from chalicelib.tracking.rewrite import LinkRewriter, Tracked
 from chalicelib.tracking.routes import routes
@@ -120,8 +120,8 @@ def _endpoints() -> None:
 
 def _keeping() -> None:
     rows = [(i, _event(i)) for i in range(100)]
-    found = rates({"units of 100": lambda: facts._packed(rows)}, rounds=5)
-    _report(f"tracking facts ({len(facts._packed(rows)):,} bytes)", found)
+    found = rates({"units of 100": lambda: message_context._packed(rows)}, rounds=5)
+    _report(f"tracking facts ({len(message_context._packed(rows)):,} bytes)", found)
 
 
 def _event(index: int) -> dict[str, object]:

@@ -16,7 +16,7 @@ from chalicelib.events import store as events
 from chalicelib.events.model import Sender, make, recipient_fields
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
-from chalicelib.metrics.fold import fold_pending
+from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.seeding import counters as seeding
 from chalicelib.seeding.model import Campaign
 from chalicelib.sending_domains import store as domains
@@ -225,7 +225,7 @@ def _counts(owner: Owner) -> None:
         counted.add(make(kind, base, clock.now_ms() - 5000))
     counted.add(make("inbox_seed", base, clock.now_ms()))
     dynamo.transact(pending.additions(owner.account, counted))
-    fold_pending()
+    roll_up_pending()
 
 
 def _seeded_campaign(owner: Owner) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import aws, clock, due, queues, recent
+from chalicelib.core import aws, clock, config_cache, due, queues
 from chalicelib.core.http import Request
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import Scope
@@ -202,7 +202,7 @@ class World:
 
     def _attempt(self, work: Callable[[], Any]) -> Any:
         """Let a new process do some work; return what came of it, nothing if it was killed."""
-        recent.clear()
+        config_cache.clear()
         store.get_submitted.cache_clear()
         try:
             with self.process.running():

@@ -32,15 +32,15 @@ from chalicelib.metrics import counters as metrics
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.levels import LEVELS
-from chalicelib.seeding import runs
-from chalicelib.seeding.runs import Run
+from chalicelib.seeding import seed_sends
 from chalicelib.seeding.samples import Sample
+from chalicelib.seeding.seed_sends import Run
 from chalicelib.sending_domains import recheck
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.dkim_keys import txt_record
 from chalicelib.sending_domains.model import DkimKey, DomainStatus
 from chalicelib.suppression import store as suppression
-from chalicelib.tracking import facts
+from chalicelib.tracking import message_context
 from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.submit import submit
 from infrastructure.local.worker import scheduled_event
@@ -142,7 +142,7 @@ def _sent_to(number: int) -> str:
 
 def entries_of(number: int, _: Queued) -> list[Any]:
     """Return a person's entries, and the tags that are known of the message to that person."""
-    known = facts.of_message(ids.message_id(_sent_to(number), 0))
+    known = message_context.of_message(ids.message_id(_sent_to(number), 0))
     assert known
     return [*suppression.of_recipient(Scope(1, None), _person(number)), *known["rcpt_tags"]]
 
@@ -168,7 +168,7 @@ def what_became_of_domains(number: int, _: Queued) -> tuple[bool, bool, bool]:
 def begin_seeding(number: int, at_ms: int) -> None:
     copied = Sample(_transmission_id(0), b"", "")
     run = Run(1, str(number), SPRING, at_ms, 20 * 60_000, tuple(SEEDS), copied)
-    dynamo.transact([runs.addition(run), due.addition(run.due(0))])
+    dynamo.transact([seed_sends.addition(run), due.addition(run.due(0))])
 
 
 def seeds_of(number: int, sent: Queued) -> set[int]:

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.accounts import store
 from chalicelib.accounts.model import Account
 from chalicelib.api_keys.grants import PRIMARY_GRANTS
-from chalicelib.core import clock, recent
+from chalicelib.core import clock, config_cache
 from chalicelib.core.dynamo import Table
 from tests.fake_cloud import aws_requests
 from tests.unit.calling import Client
@@ -176,5 +176,5 @@ def test_ids_of_accounts_are_drawn_in_order_and_accounts_are_listed_by_them() ->
 
 def test_a_key_of_an_account_that_is_gone_is_a_fault_and_shows_nothing(owner: Client) -> None:
     Table("config").delete(*store.key_of(1))
-    recent.clear()
+    config_cache.clear()
     assert owner.get(ACCOUNT).status == 500

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.accounts import store, usage
 from chalicelib.accounts.plan import Plan
 from chalicelib.accounts.usage import Meter
-from chalicelib.core import clock, dynamo, recent
+from chalicelib.core import clock, config_cache, dynamo
 from chalicelib.core.dynamo import Table, TransactionFailed
 from chalicelib.core.errors import ApiError
 from tests.fake_cloud import aws_requests
@@ -39,7 +39,7 @@ def time(cloud: None) -> Iterator[Time]:
 def meter() -> Meter:
     """Read the counter of account 1, as acceptance does."""
     counters = usage.counters_to_read(1)
-    found = recent.read([store.key_of(1)], anew=counters)
+    found = config_cache.read([store.key_of(1)], anew=counters)
     return usage.meter(store.from_item(found[store.key_of(1)]), counters, found)
 
 

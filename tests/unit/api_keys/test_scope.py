@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.api_keys import model, store
 from chalicelib.api_keys.authenticate import authenticate, sender_again, sender_for
-from chalicelib.core import recent
+from chalicelib.core import config_cache
 from chalicelib.core.errors import ApiError, Forbidden, Unauthorized
 from chalicelib.core.request import Caller, Request
 from chalicelib.core.scope import Scope
@@ -98,7 +98,7 @@ def test_authentication_costs_one_read_and_none_for_what_was_seen_lately() -> No
         (own, None),
         (own, number),
     ):
-        recent.clear()
+        config_cache.clear()
         with aws_requests() as made:
             called(key, "GET", named)
         assert len(made) == 1, made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chalicelib.core import dynamo, ids
 from chalicelib.events import store as events
 from chalicelib.events.model import Event, Sender, make, recipient_fields
-from chalicelib.tracking import facts
+from chalicelib.tracking import message_context
 from tests.unit.tracking.examples import NINE, TRANSMISSION
 
 
@@ -21,6 +21,6 @@ def send(
             "subject": f"Dear {email}",
         }
         made.append((index, own))
-    dynamo.transact(facts.writes(transmission, 0, shared, made))
+    dynamo.transact(message_context.writes(transmission, 0, shared, made))
     events.put_all([make("injection", shared | own, at_ms) for _, own in made])
     return [own["message_id"] for _, own in made]

@@ -10,7 +10,7 @@ from chalicelib.core.settings import settings
 from chalicelib.data_privacy.erasure import erase
 from chalicelib.events import store as events
 from chalicelib.events.model import Event, Sender, make, recipient_fields
-from chalicelib.tracking import facts
+from chalicelib.tracking import message_context
 from tests.fake_cloud import stored_objects
 from tests.unit.data_privacy.examples import send
 from tests.unit.tracking.examples import NINE
@@ -21,7 +21,7 @@ ANN, BOB = "ann@x.test", "bob@x.test"
 
 
 def known(message_ids: Sequence[str]) -> list[tuple[Any, ...]]:
-    found = [facts.of_message(each) or {} for each in message_ids]
+    found = [message_context.of_message(each) or {} for each in message_ids]
     return [(e["rcpt_to"], e["rcpt_meta"], e["rcpt_tags"], e["subject"]) for e in found]
 
 
@@ -57,13 +57,13 @@ def test_messages_of_others_are_left_alone_whatever_an_event_says() -> None:
 
 def test_what_is_changed_meanwhile_is_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = send(ANN, BOB)
-    packed = facts._packed
+    packed = message_context._packed
 
     def interfering(messages: list[tuple[int, Event]]) -> bytes:
-        monkeypatch.setattr(facts, "_packed", packed)
+        monkeypatch.setattr(message_context, "_packed", packed)
         erase(Scope(1, 0), BOB)
         return packed(messages)
 
-    monkeypatch.setattr(facts, "_packed", interfering)
+    monkeypatch.setattr(message_context, "_packed", interfering)
     erase(Scope(1, 0), ANN)
     assert known(sent) == [(ANN, {}, [], ""), (BOB, {}, [], "")]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from chalicelib.core import ids
+from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.journal import Entry
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, to_dict
-from chalicelib.delivery.parcel import FinishedMessage, Parcel
-from chalicelib.delivery.units import Unit
+from chalicelib.delivery.work_units import WorkUnit
 
 TRANSMISSION = "191930000000000001"
-UNIT = Unit(TRANSMISSION, "0")
+UNIT = WorkUnit(TRANSMISSION, "0")
 INJECTED = 1_769_850_000_000
 
 DELIVERED = Delivered(250, "2.0.0 OK", "192.0.2.1", "TLSv1.3")
@@ -25,10 +25,12 @@ def message(index: int, data: bytes = b"From: a@b.c\r\n\r\nhi\r\n") -> FinishedM
     return FinishedMessage(index, f"b.{name}@b.test", f"R{index}@example.test", about, data)
 
 
-def parcel_of(count: int, attempt: int = 1, unit: Unit = UNIT) -> Parcel:
+def parcel_of(count: int, attempt: int = 1, unit: WorkUnit = UNIT) -> DeliveryBatch:
     """Return a parcel of ``count`` messages."""
     shared = {"customer_id": "1", "transmission_id": TRANSMISSION}
-    return Parcel(unit, attempt, INJECTED, shared, [message(index) for index in range(count)])
+    return DeliveryBatch(
+        unit, attempt, INJECTED, shared, [message(index) for index in range(count)]
+    )
 
 
 def entry(outcome: Outcome, seconds: float = 2.0) -> Entry:

@@ -13,11 +13,11 @@ from chalicelib.core import clock
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
 from chalicelib.delivery.attempts import attempt_all
+from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.journal import Entry
 from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.outcome import Outcome, Retry, to_dict
 from chalicelib.delivery.transports import Commit, OutboundMessage
-from chalicelib.delivery.turns import Turns
 from chalicelib.ip_pools.routing import Route
 from tests.unit.delivery.examples import DEFERRED, REFUSED, UNREACHED, message
 from tests.unit.delivery.mail_host import OK, MailHost
@@ -101,7 +101,7 @@ def test_each_is_recorded_before_another_is_accepted(host: MailHost) -> None:
 def test_a_host_that_is_slow_to_answer_does_not_hold_up_the_others(
     host: MailHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempts, "_turns", Turns(0.01))
+    monkeypatch.setattr(attempts, "_turns", CommitLock(0.01))
     others = threading.Semaphore(0)
 
     def wait_for_others(outbound: OutboundMessage) -> None:

@@ -20,16 +20,16 @@ from chalicelib.delivery.journal import (
     open_journal,
     remove_stale,
 )
-from chalicelib.delivery.units import Unit
+from chalicelib.delivery.work_units import WorkUnit
 from tests.fake_cloud import aws_requests
 
-UNIT = Unit("191930000000000001", "0")
+UNIT = WorkUnit("191930000000000001", "0")
 ENTRY = {
     "at": 1_769_850_000_123,
     "outcome": {"outcome": "delivered", "reply": "é \u2028", "x": None},
 }
 
-Open = Callable[[Unit], Journal]
+Open = Callable[[WorkUnit], Journal]
 
 
 @pytest.fixture(params=["file", "table"])
@@ -80,7 +80,12 @@ def test_entries_are_read_in_the_order_of_sending(reopen: Open) -> None:
 
 
 def test_units_do_not_see_each_others_entries(reopen: Open) -> None:
-    others = [UNIT.deferred, UNIT.continued, Unit(UNIT.transmission_id, "00"), Unit("19193", "0")]
+    others = [
+        UNIT.deferred,
+        UNIT.continued,
+        WorkUnit(UNIT.transmission_id, "00"),
+        WorkUnit("19193", "0"),
+    ]
     for number, unit in enumerate([UNIT, *others]):
         reopen(unit).record(number, ENTRY)
     for number, unit in enumerate([UNIT, *others]):

@@ -13,9 +13,9 @@ from chalicelib.core import clock
 from chalicelib.core.settings import settings
 from chalicelib.delivery import route
 from chalicelib.delivery.attempts import attempt_all
+from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.journal import FileJournal
 from chalicelib.delivery.outcome import Failed
-from chalicelib.delivery.parcel import Parcel
 from chalicelib.delivery.route import routes_of, transport
 from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.mx import MxTransport
@@ -48,7 +48,7 @@ def _forget() -> None:
     warmup.forget()
 
 
-def parcel_by(pool: str, count: int) -> Parcel:
+def parcel_by(pool: str, count: int) -> DeliveryBatch:
     parcel = parcel_of(count)
     return replace(parcel, event=parcel.event | {"ip_pool": pool})
 

@@ -12,13 +12,13 @@ import pytest
 from chalicelib.core import clock, queues
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
-from chalicelib.delivery import accounting, attempts, parcel, units, worker
+from chalicelib.delivery import attempts, delivery_batch, delivery_results, work_units, worker
+from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.journal import FileJournal, TableJournal
 from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.outcome import to_dict
-from chalicelib.delivery.parcel import Parcel
 from chalicelib.delivery.transports import OutboundMessage
-from chalicelib.delivery.units import Claim, Generated, LeaseLost, Standing, Unit
+from chalicelib.delivery.work_units import Claim, Generated, LeaseLost, Standing, WorkUnit
 from chalicelib.delivery.worker import deliver, deliver_at_once, deliver_batch
 from chalicelib.events import stream
 from chalicelib.events.model import Event
@@ -67,19 +67,19 @@ def journal(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     return str(request.param)
 
 
-def whole(count: int = 3, unit: Unit = UNIT, attempt: int = 1) -> Parcel:
+def whole(count: int = 3, unit: WorkUnit = UNIT, attempt: int = 1) -> DeliveryBatch:
     made = parcel_of(count, attempt, unit)
     return replace(made, event=made.event | {"ip_pool": "default"}, failed=1)
 
 
-def body(parcel_: Parcel | None = None) -> str:
+def body(parcel_: DeliveryBatch | None = None) -> str:
     """Return the queue message of a parcel."""
-    queues.send("delivery", [parcel.to_work(parcel_ or whole())])
+    queues.send("delivery", [delivery_batch.to_work(parcel_ or whole())])
     (text,) = queued("delivery")
     return text
 
 
-def received(parcel_: Parcel | None = None) -> Received:
+def received(parcel_: DeliveryBatch | None = None) -> Received:
     return queues.read(body(parcel_))
 
 
@@ -99,13 +99,13 @@ class TestDelivering:
         assert sorted(host.taken) == [f"R{number}@example.test" for number in range(3)]
         assert events() == delivered(0, 1, 2)
         assert queued("delivery") == []
-        units.begin(UNIT, INJECTED)
-        assert units.claim(UNIT, generated=(0, 0)).standing is Standing.DONE
+        work_units.begin(UNIT, INJECTED)
+        assert work_units.claim(UNIT, generated=(0, 0)).standing is Standing.DONE
 
     def test_the_record_knows_what_was_generated(self) -> None:
-        units.begin(UNIT, INJECTED)
+        work_units.begin(UNIT, INJECTED)
         deliver(received())
-        assert units.generated(TRANSMISSION) == [Generated(INJECTED, 3, 1)]
+        assert work_units.generated(TRANSMISSION) == [Generated(INJECTED, 3, 1)]
 
     def test_what_was_deferred_goes_on_later_in_a_unit_of_its_own(
         self, host: MailHost, time: Time
@@ -124,7 +124,7 @@ class TestDelivering:
         rest = queues.read(only.parameters["MessageBody"])
         assert rest.head["not_before"] == pytest.approx(time.now + 1200, rel=0, abs=121)
         assert only.parameters["DelaySeconds"] == 900  # as long as the queue can
-        going = parcel.from_received(rest)
+        going = delivery_batch.from_received(rest)
         assert (going.unit, going.attempt) == (UNIT.deferred, 2)
         assert [each.index for each in going.messages] == [1]
         time.now += 1400
@@ -168,7 +168,7 @@ class TestDelivering:
         deliver(received(whole(5)))
         assert len(host.taken) == 2
         (text,) = queued("delivery")
-        rest = parcel.from_received(queues.read(text))
+        rest = delivery_batch.from_received(queues.read(text))
         assert (rest.unit, rest.attempt) == (UNIT.continued, 1)
         assert [each.index for each in rest.messages] == [2, 3, 4]
         assert events() == delivered(0, 1)
@@ -182,7 +182,7 @@ class TestDelivering:
         assert (events(), queued("delivery")) == ([], [])
 
     def test_a_unit_that_another_works_on_is_looked_at_again_later(self, host: MailHost) -> None:
-        units.claim(UNIT, generated=(3, 0))
+        work_units.claim(UNIT, generated=(3, 0))
         text = body()
         with aws_requests() as made:
             deliver(queues.read(text))
@@ -194,11 +194,11 @@ class TestDelivering:
     def test_a_batch_tells_which_messages_failed(
         self, host: MailHost, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        other = Unit("191930000000000002", "0")
+        other = WorkUnit("191930000000000002", "0")
         bodies = ["nonsense", body(), body(whole(2, other))]
         real = worker.open_journal
 
-        def broken(unit: Unit) -> Any:
+        def broken(unit: WorkUnit) -> Any:
             return 1 / 0 if unit == UNIT else real(unit)
 
         monkeypatch.setattr(worker, "open_journal", broken)
@@ -209,7 +209,7 @@ class TestDelivering:
     def test_a_parcel_that_was_just_generated_is_delivered_with_its_events(
         self, host: MailHost
     ) -> None:
-        begun = units.begin(UNIT, INJECTED, to_deliver=True)
+        begun = work_units.begin(UNIT, INJECTED, to_deliver=True)
         assert begun is not None
         assert begun.claim is not None
         injection = {"type": "injection", "rcpt_to": "r0@example.test"}
@@ -246,7 +246,7 @@ class TestTakingOver:
 
     def died(self, attempted: int, journal: str) -> None:
         """Leave a unit as a worker does that died after some attempts."""
-        units.claim(UNIT, generated=(3, 0))
+        work_units.claim(UNIT, generated=(3, 0))
         kept = (
             FileJournal(Path(settings().delivery_journal), UNIT)
             if journal == "file"
@@ -265,11 +265,11 @@ class TestTakingOver:
         deliver(received())
         assert host.taken == []
         assert events() == delivered(*range(attempted))
-        rest = [parcel.from_received(queues.read(each)) for each in queued("delivery")]
+        rest = [delivery_batch.from_received(queues.read(each)) for each in queued("delivery")]
         expected = [] if attempted == 3 else [list(range(attempted, 3))]
         assert [[each.index for each in one.messages] for one in rest] == expected
         assert [one.unit for one in rest] == [UNIT.continued][: len(rest)]
-        assert units.claim(UNIT, generated=(3, 0)).standing is Standing.DONE
+        assert work_units.claim(UNIT, generated=(3, 0)).standing is Standing.DONE
 
     def test_a_rest_that_had_been_sent_on_before_is_sent_once(
         self,
@@ -285,7 +285,7 @@ class TestTakingOver:
         host.after = takes_long
         text = body(whole(4))
         with monkeypatch.context() as broken:
-            broken.setattr(units, "finish", lambda *_, **__: 1 / 0)
+            broken.setattr(work_units, "finish", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 deliver(queues.read(text))
         assert len(host.taken) == 1
@@ -322,7 +322,7 @@ class TestLosingTheLease:
         def overtaken(_: OutboundMessage) -> None:
             if not standings:
                 time.now += LEASE
-                standings.append(units.claim(UNIT, generated=(1, 0)))
+                standings.append(work_units.claim(UNIT, generated=(1, 0)))
 
         host.after = overtaken
         text = body(whole(1))
@@ -337,10 +337,10 @@ class TestLosingTheLease:
     def test_a_batch_reports_it_so_that_the_message_is_shown_again(
         self, time: Time, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def lost(unit: Unit, _: Claim) -> None:
+        def lost(unit: WorkUnit, _: Claim) -> None:
             raise LeaseLost(str(unit))
 
-        monkeypatch.setattr(units, "hold", lost)
+        monkeypatch.setattr(work_units, "hold", lost)
         answer = deliver_batch(sqs_event([body()]))
         assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
 
@@ -362,7 +362,7 @@ def test_the_journal_outlives_a_failure_and_not_the_end(
     settings.cache_clear()
     message = received()
     with monkeypatch.context() as broken:
-        broken.setattr(accounting, "account", lambda *_: 1 / 0)
+        broken.setattr(delivery_results, "account", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             deliver(message)
     (path,) = tmp_path.iterdir()

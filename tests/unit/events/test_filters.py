@@ -9,11 +9,11 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chalicelib.core.errors import ApiError
-from chalicelib.events import filters, runs
+from chalicelib.events import event_blocks, filters
 from chalicelib.events.documentation import TYPES
+from chalicelib.events.event_blocks import Run
 from chalicelib.events.filters import FILTERS
 from chalicelib.events.model import Event
-from chalicelib.events.runs import Run
 from tests.unit.events.examples import NINE, event_at
 
 #: filter → values of its field that events have, and values that are asked for
@@ -42,7 +42,7 @@ EXAMPLES: dict[str, tuple[list[Any], list[str]]] = {
 
 
 def rows(query: dict[str, str], events: list[Event], confined_to: int | None = None) -> list[Event]:
-    run = Run(runs.encode(events))
+    run = Run(event_blocks.encode(events))
     return [run.event(row) for row in run.rows(filters.read(query, confined_to).conditions)]
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from chalicelib.core.http import ok
 from chalicelib.core.settings import settings
-from chalicelib.events import pages, runs
-from chalicelib.events.asked import Asked
+from chalicelib.events import event_blocks, pages
+from chalicelib.events.event_blocks import Run, position
 from chalicelib.events.model import Event
+from chalicelib.events.page_request import PageRequest
 from chalicelib.events.pages import Found
 from chalicelib.events.reading import Match, Window
-from chalicelib.events.runs import Run, position
 from tests.unit.events.examples import NINE, event_at
 
 PATH = "/api/v1/events/message"
@@ -28,11 +28,11 @@ def _fresh_settings() -> Iterator[None]:
 
 def matches(events: list[Event]) -> Iterator[Match]:
     for event in reversed(events):
-        yield Match(position(event), Run(runs.encode([event])), 0)
+        yield Match(position(event), Run(event_blocks.encode([event])), 0)
 
 
 def page(events: list[Event], per_page: int, total: int | None = None, **options: Any) -> Found:
-    about = Asked(PATH, {}, [], Window(NINE, NINE + 1000), per_page, total=total)
+    about = PageRequest(PATH, {}, [], Window(NINE, NINE + 1000), per_page, total=total)
     return pages.page(about, matches(events), **options)
 
 

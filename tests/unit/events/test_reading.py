@@ -5,10 +5,10 @@ import random
 import pytest
 
 from chalicelib.core.settings import settings
-from chalicelib.events import notes, places, reading, store
+from chalicelib.events import day_index, places, reading, store
+from chalicelib.events.event_blocks import SPAN_MS, position
 from chalicelib.events.model import Event
 from chalicelib.events.reading import Window
-from chalicelib.events.runs import SPAN_MS, position
 from tests.fake_cloud import aws_requests
 from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at
 
@@ -106,7 +106,7 @@ def test_fewer_shards_than_before_hide_nothing(monkeypatch: pytest.MonkeyPatch) 
     events = [event_at(NINE + n * 6000, n) for n in range(40)]
     for event in events:
         store.put_all([event])
-    (day,) = notes.days(1, NINE, NINE)
+    (day,) = day_index.days(1, NINE, NINE)
     assert (day.name, len(day.shards) > 4) == ("20260131", True)
     monkeypatch.setenv("EVENTS_SHARDS", "1")
     settings.cache_clear()

@@ -9,10 +9,10 @@ import pytest
 from chalicelib.core import clock, ids
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
-from chalicelib.events import sources
+from chalicelib.events import query_plan
+from chalicelib.events.event_blocks import position
 from chalicelib.events.model import Event
 from chalicelib.events.pages import Found
-from chalicelib.events.runs import position
 from chalicelib.events.search import search
 from tests.fake_cloud import aws_requests
 from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at, record
@@ -222,7 +222,7 @@ def test_a_keyword_finds_every_campaign_that_has_it(monkeypatch: pytest.MonkeyPa
     record([event_at(NINE + n, n, campaign_id=name) for n, name in enumerate(names)])
     expected = {"spring": 2, "sale": 2, "spring sale": 1, "springtime,autumn": 2, "sprin": 0}
     assert {word: find(campaigns=word).total for word in expected} == expected
-    monkeypatch.setattr(sources, "MOST_CAMPAIGNS", 1)
+    monkeypatch.setattr(query_plan, "MOST_CAMPAIGNS", 1)
     assert {word: find(campaigns=word).total for word in expected} == expected
 
 

@@ -10,10 +10,10 @@ from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.events import notes, places, reading, runs, store
+from chalicelib.events import day_index, event_blocks, places, reading, store
 from chalicelib.events.documentation import SEARCHED, TYPES
+from chalicelib.events.event_blocks import Run
 from chalicelib.events.model import Event
-from chalicelib.events.runs import Run
 from chalicelib.events.store import Window
 from tests.fake_cloud import aws_requests
 from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at
@@ -109,9 +109,9 @@ def test_hidden_campaigns_are_noted_and_not_kept(monkeypatch: pytest.MonkeyPatch
     store.put_all([hidden, event_at(NINE, 1, campaign_id="spring")])
     assert [event["campaign_id"] for event in found()] == ["spring"]
     assert found(recipients=["ann@example.test"]) == found()
-    (day,) = notes.days(1, NINE, NINE)
+    (day,) = day_index.days(1, NINE, NINE)
     assert (day.hidden, day.erased) == (["svc-performance-test-7"], False)
-    assert notes.campaigns(1) == ["spring"]
+    assert day_index.campaigns(1) == ["spring"]
     monkeypatch.setenv("HIDDEN_CAMPAIGNS", "")
     settings.cache_clear()
     store.put_all([hidden])
@@ -123,7 +123,7 @@ def test_storing_an_event_again_later_changes_nothing() -> None:
     with clock.use(lambda: NINE / 1000):
         store.put_all(events)
     before = raw_items()
-    notes.forget()  # as another process would store them
+    day_index.forget()  # as another process would store them
     with clock.use(lambda: NINE / 1000 + 7200):
         store.put_all([*events[1:], events[0], events[0]])
     assert raw_items() == before
@@ -144,7 +144,7 @@ def test_a_late_event_does_not_let_the_note_of_its_campaign_expire() -> None:
     late = event_at(NINE - 5 * 24 * HOUR, 1, campaign_id="spring")
     with clock.use(lambda: NINE / 1000):
         store.put_all([event_at(NINE, campaign_id="spring")])
-        notes.forget()
+        day_index.forget()
         store.put_all([late])
     (note,) = (item for item in raw_items() if item["pk"] == places.campaigns(1))
     assert note["expires"] > NINE // 1000 + 864_000
@@ -228,7 +228,7 @@ def test_an_erased_event_leaves_nothing_of_a_person() -> None:
     (left,) = store.erased(1, Window(NINE, NINE + 1))
     assert (left["type"], left["campaign_id"], left["ip_pool"]) == ("delivery", "spring", "default")
     assert "ann" not in str(raw_items()).lower()
-    assert [day.erased for day in notes.days(1, NINE, NINE)] == [True]
+    assert [day.erased for day in day_index.days(1, NINE, NINE)] == [True]
     assert store.erased(1, Window(NINE + 1, NINE + 2)) == []
     assert store.erased(1, Window(NINE, NINE)) == []
     assert store.erased(2, EVER) == []
@@ -262,14 +262,14 @@ def test_an_erasure_that_was_interrupted_is_completed_by_the_next(
 def test_two_erasures_of_one_run_both_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
     people = ["ann@a.test", "bob@a.test", "eve@a.test"]
     store.put_all([event_at(NINE, n, recipient=who) for n, who in enumerate(people)])
-    original = runs.encode
+    original = event_blocks.encode
     meanwhile = iter([lambda: store.erase_recipient(Scope(1, None), "bob@a.test")])
 
     def encode(events: list[Event]) -> bytes:
         next(meanwhile, lambda: 0)()
         return original(events)
 
-    monkeypatch.setattr(runs, "encode", encode)
+    monkeypatch.setattr(event_blocks, "encode", encode)
     store.erase_recipient(Scope(1, None), "ann@a.test")
     assert [event["rcpt_to"] for event in found()] == ["eve@a.test"]
     assert everything() == {found()[0]["event_id"]}

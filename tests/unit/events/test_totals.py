@@ -10,10 +10,10 @@ from chalicelib.core import clock
 from chalicelib.core.scope import Scope
 from chalicelib.events import filters, store, totals
 from chalicelib.events.model import Event
+from chalicelib.events.query_plan import Source
 from chalicelib.events.reading import Window
 from chalicelib.events.search import search
-from chalicelib.events.sources import Source
-from chalicelib.metrics.fold import fold_pending
+from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.totals import Unsettled
 from tests.fake_cloud import aws_requests
 from tests.unit.events.examples import HOUR, NINE, event_at, record
@@ -162,7 +162,7 @@ def test_events_that_are_stored_and_not_counted_yet_are_at_least_shown() -> None
 
 def test_counters_and_what_waits_to_be_added_to_them_are_counted() -> None:
     record(some_events(random.Random(2), 2))
-    fold_pending()
+    roll_up_pending()
     record(some_events(random.Random(3), 12, 2))
     with aws_requests() as made:
         found = search(1, {"per_page": "10"})

@@ -8,8 +8,8 @@ from typing import Any
 
 from chalicelib.core import sealing
 from chalicelib.core.reading import read_config
-from chalicelib.generation.dressing import Dress, Dresser
 from chalicelib.generation.message import Generator, NotGenerated
+from chalicelib.generation.tracking_decorator import Dress, TrackingDecorator
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.dkim import KeyPair, generate_key
 from chalicelib.sending_domains.model import DkimKey
@@ -51,7 +51,7 @@ def undressed(sent: Transmission) -> Dress:
     """Return the dress of a message in which nothing is tracked and that nobody unsubscribes by."""
     options = {"open_tracking": False, "click_tracking": False, "initial_open": False}
     quiet = replace(sent, options=sent.options | options | {"transactional": True})
-    dresser = Dresser(quiet, 0, INJECTED, read_config)
+    dresser = TrackingDecorator(quiet, 0, INJECTED, read_config)
     to = {"email": "r@example.test"}
     return dresser.dress("0" * 24, to, dresser.tracked(to), domain(), NAME)
 

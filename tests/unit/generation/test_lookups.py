@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import recent
-from chalicelib.delivery.units import Unit
+from chalicelib.core import config_cache
+from chalicelib.delivery.work_units import WorkUnit
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.faults import NotGenerated
+from chalicelib.generation.generated_chunk import generate_chunk
 from chalicelib.generation.lookups import Lookups, look_ahead
-from chalicelib.generation.made import make_all
 from chalicelib.generation.message import Generator
 from chalicelib.ip_pools import store as ip_pools
 from chalicelib.sending_domains import store as domains
@@ -34,12 +34,12 @@ def _sender(cloud: None) -> None:
 
 def chunk(count: int = 3, **fields: Any) -> Chunk:
     sent = transmission(**fields)
-    return Chunk(Unit(sent.id, "0"), sent, 0, recipients(count))
+    return Chunk(WorkUnit(sent.id, "0"), sent, 0, recipients(count))
 
 
 def operations(found: Chunk) -> list[str]:
     with aws_requests() as made:
-        make_all(found, INJECTED)
+        generate_chunk(found, INJECTED)
     return [each.operation for each in made]
 
 
@@ -79,19 +79,19 @@ def test_what_was_refused_as_a_whole_asks_nothing() -> None:
 
 
 def test_the_next_chunk_sees_what_has_changed() -> None:
-    assert len(make_all(chunk(), INJECTED).parcel.messages) == 3
+    assert len(generate_chunk(chunk(), INJECTED).delivery_batch.messages) == 3
     suppression.put_all(1, None, [entry("r1@example.test")])
-    assert len(make_all(chunk(), INJECTED).parcel.messages) == 2
+    assert len(generate_chunk(chunk(), INJECTED).delivery_batch.messages) == 2
     blocked = DomainStatus(ownership_verified=True, compliance_status="blocked")
     domains.change(NAME, lambda now: replace(now, status=blocked))
-    made = make_all(chunk(), INJECTED)
-    assert made.parcel.messages == []
+    made = generate_chunk(chunk(), INJECTED)
+    assert made.delivery_batch.messages == []
     assert {event["type"] for event in made.events} == {"generation_rejection"}
 
 
 def test_what_delivery_asks_soon_after_is_remembered() -> None:
     look_ahead(chunk(), Lookups(), NAME)
-    assert recent.not_remembered([ip_pools.key_of(1)]) == []
+    assert config_cache.not_remembered([ip_pools.key_of(1)]) == []
 
 
 def test_a_bad_domain_is_told_of_each_recipient() -> None:

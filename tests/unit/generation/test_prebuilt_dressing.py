@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.transmissions.copies import ARCHIVE, BCC
 from tests.unit.generation.examples import generator, make_sender
-from tests.unit.generation.test_dressing import OFF, TO, kinds, links, part, targets
+from tests.unit.generation.test_tracking_decorator import OFF, TO, kinds, links, part, targets
 from tests.unit.transmissions.examples import DEFAULTS, OPTIONS
 
 HTML = (

@@ -22,13 +22,13 @@ from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.subaccounts import store as subaccounts
+from chalicelib.templates import leases as template_uses
 from chalicelib.templates import store as templates
-from chalicelib.templates import uses as template_uses
 from chalicelib.templates.model import Edit, edited, new_template
 from chalicelib.transmissions import store, submit
+from chalicelib.transmissions.leases import noted, use_list, use_template
 from chalicelib.transmissions.model import CANCELED, GENERATING, Transmission
 from chalicelib.transmissions.resolve import refused
-from chalicelib.transmissions.uses import noted, use_list, use_template
 from tests.fake_cloud import queued
 from tests.unit.people import make_account, make_subaccount
 from tests.unit.recipient_lists.examples import saved

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.units import Unit
+from chalicelib.delivery.work_units import WorkUnit
 from chalicelib.generation import suppression
 from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.generated_chunk import generate_chunk
 from chalicelib.generation.lookups import Lookups
-from chalicelib.generation.made import make_all
 from chalicelib.sending_domains import store as domains
 from chalicelib.suppression import store
 from tests.fake_cloud import aws_requests
@@ -31,16 +31,16 @@ def suppress(*recipients: str, part: int | None = None, **fields: Any) -> None:
 def found(*emails: str, **fields: Any) -> set[str]:
     """Return who of these gets no message of a transmission."""
     chunk = chunk_of(*emails, **fields)
-    made = make_all(chunk, INJECTED)
+    made = generate_chunk(chunk, INJECTED)
     return {each["email"] for each in chunk.recipients} - {
-        each.recipient for each in made.parcel.messages
+        each.recipient for each in made.delivery_batch.messages
     }
 
 
 def chunk_of(*emails: str, **fields: Any) -> Chunk:
     sent = transmission(**fields)
     to = [{"email": each} for each in emails or ("a@x.test", "B@x.test", "c@x.test")]
-    return Chunk(Unit(sent.id, "0"), sent, 0, to)
+    return Chunk(WorkUnit(sent.id, "0"), sent, 0, to)
 
 
 @pytest.fixture(autouse=True)

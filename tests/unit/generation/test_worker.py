@@ -10,14 +10,14 @@ import pytest
 
 from chalicelib.core import clock, ids, queues
 from chalicelib.core.settings import settings
-from chalicelib.delivery import parcel, units
-from chalicelib.delivery.parcel import Parcel
-from chalicelib.delivery.units import Generated, Unit
+from chalicelib.delivery import delivery_batch, work_units
+from chalicelib.delivery.delivery_batch import DeliveryBatch
+from chalicelib.delivery.work_units import Generated, WorkUnit
 from chalicelib.events import stream
 from chalicelib.generation import worker
 from chalicelib.generation.worker import generate_batch
 from chalicelib.suppression import store as suppression
-from chalicelib.tracking import facts, tokens
+from chalicelib.tracking import message_context, tokens
 from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.submit import queue_chunks, submit
@@ -33,7 +33,7 @@ from tests.unit.transmissions.examples import (
     transmission,
 )
 
-UNIT = Unit(transmission().id, "0")
+UNIT = WorkUnit(transmission().id, "0")
 
 
 class Time:
@@ -62,8 +62,8 @@ def generate(bodies: list[str] | None = None) -> list[str]:
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 
-def parcels() -> list[Parcel]:
-    return [parcel.from_received(queues.read(each)) for each in queued("delivery")]
+def parcels() -> list[DeliveryBatch]:
+    return [delivery_batch.from_received(queues.read(each)) for each in queued("delivery")]
 
 
 def events() -> list[dict[str, Any]]:
@@ -120,12 +120,12 @@ class TestFacts:
             submit(sent, recipients(count), meter())
             generate()
             for message in [message for each in parcels() for message in each.messages]:
-                known = facts.of_message(message.event["message_id"])
+                known = message_context.of_message(message.event["message_id"])
                 assert known is not None
                 assert known.items() >= message.event.items()
                 assert known["campaign_id"] == "spring"
-        assert facts.of_message(ids.message_id(UNIT.transmission_id, 1)) is None
-        assert facts.of_message(ids.message_id(other().id, 0)) is not None
+        assert message_context.of_message(ids.message_id(UNIT.transmission_id, 1)) is None
+        assert message_context.of_message(ids.message_id(other().id, 0)) is not None
 
     @pytest.mark.parametrize("count", [1, 3])
     def test_without_them_nothing_is_handed_on(
@@ -134,7 +134,7 @@ class TestFacts:
         submit(transmission(), recipients(count), meter())
         bodies = queued("generation")
         with monkeypatch.context() as broken:
-            broken.setattr(facts, "writes", lambda *_: 1 / 0)
+            broken.setattr(message_context, "writes", lambda *_: 1 / 0)
             assert generate(bodies) == ["m-0"]
         assert (parcels(), events(), host.taken) == ([], [], [])
         assert generate(bodies) == []
@@ -144,10 +144,10 @@ class TestFacts:
         bodies = queued("generation")
         generate(bodies)
         name = ids.message_id(UNIT.transmission_id, 0)
-        before = facts.of_message(name)
+        before = message_context.of_message(name)
         time.now += 1000
         generate(bodies)
-        assert facts.of_message(name) == before
+        assert message_context.of_message(name) == before
 
     def test_links_name_the_unit_in_which_they_are_found(self) -> None:
         store.put(_new(4), meter())
@@ -159,7 +159,7 @@ class TestFacts:
             about, _ = tokens.read("t/u", token)
             assert about.first_index == message.index // 2 * 2
             place = (about.message_id, about.first_index)
-            assert set(facts.of_messages([place])) == {about.message_id}
+            assert set(message_context.of_messages([place])) == {about.message_id}
 
 
 class TestRepeating:
@@ -179,7 +179,7 @@ class TestRepeating:
         submit(transmission(), recipients(3), meter())
         bodies = queued("generation")
         generate(bodies)
-        units.finish(UNIT, generated=(3, 0))
+        work_units.finish(UNIT, generated=(3, 0))
         parcels(), events()
         assert generate(bodies) == []
         assert (parcels(), events()) == ([], [])
@@ -194,7 +194,7 @@ class TestRepeating:
         ]
         assert generate(bodies) == []
         assert (parcels(), events()) == ([], [])
-        assert units.generated(UNIT.transmission_id) == [Generated(CREATED + 5000, 0, 2)]
+        assert work_units.generated(UNIT.transmission_id) == [Generated(CREATED + 5000, 0, 2)]
 
 
 class TestOneRecipient:
@@ -209,7 +209,7 @@ class TestOneRecipient:
             ("injection", "r0@example.test"),
             ("delivery", "r0@example.test"),
         ]
-        assert units.generated(UNIT.transmission_id) == [Generated(CREATED + 5000, 1, 0)]
+        assert work_units.generated(UNIT.transmission_id) == [Generated(CREATED + 5000, 1, 0)]
 
     def test_coming_again_it_is_not_delivered_again(self, host: MailHost) -> None:
         submit(transmission(), recipients(1), meter())

@@ -8,7 +8,7 @@ from chalicelib.core import clock, dynamo, ids, queues
 from chalicelib.events import stream
 from chalicelib.events.model import Event, Sender, recipient_fields
 from chalicelib.sending_domains import return_path
-from chalicelib.tracking import facts, unsubscribe
+from chalicelib.tracking import message_context, unsubscribe
 from tests.fake_cloud import queued
 from tests.unit.inbound.samples import RCPT
 
@@ -37,7 +37,7 @@ def own_fields(index: int = 3, **more: Any) -> Event:
 def keep(index: int = 3, **more: Any) -> None:
     """Keep what is known of a message, as generation does."""
     about = [(index, own_fields(index, **more))]
-    dynamo.transact(facts.writes(TRANSMISSION, index, SHARED, about))
+    dynamo.transact(message_context.writes(TRANSMISSION, index, SHARED, about))
 
 
 def bounce_address(message_id: str = MESSAGE, domain: str = DOMAIN) -> str:

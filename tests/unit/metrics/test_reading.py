@@ -7,11 +7,11 @@ from chalicelib.metrics import counters, pending, reading
 from chalicelib.metrics.counting import BOUNCES, DELAYS
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.filters import Filter, read_simple
-from chalicelib.metrics.fold import fold_pending
 from chalicelib.metrics.levels import DAY, HOUR, MINUTE, spans
 from chalicelib.metrics.model import CAMPAIGN, DOMAIN
 from chalicelib.metrics.query_filters import parse
 from chalicelib.metrics.reading import rows, source_of
+from chalicelib.metrics.rollup import roll_up_pending
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
 
@@ -54,7 +54,7 @@ def counted(cloud: None) -> None:
             delta.add(letter.event("injection", NOON * 60_000))
     delta.add(mail(1, campaign="a").event("injection", (NOON + 60) * 60_000))
     dynamo.transact(pending.additions(1, delta))
-    fold_pending()
+    roll_up_pending()
 
 
 def number(filter: Filter, start: int = NOON, end: int = NOON + 1) -> int:

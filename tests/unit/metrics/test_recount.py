@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.events.model import Event
-from chalicelib.metrics.fold import fold_pending
 from chalicelib.metrics.model import EVENT_COUNTERS
+from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.totals import totals
 from tests.unit.calling import Client
 from tests.unit.metrics import examples, recount
@@ -121,9 +121,9 @@ def counted(local_cloud: None) -> Counted:
     for start in range(0, len(events), 40):
         record(events[start : start + 40])
         if start == 80:
-            fold_pending()
+            roll_up_pending()
             record(events[start - 20 : start + 20])
-    fold_pending()
+    roll_up_pending()
     return Counted(client, happened(events))
 
 
@@ -320,7 +320,7 @@ def test_totals_are_exact_whatever_waits(
     for number in range(6):
         record(events[2 * number : 2 * number + 2])
         if number in folds:
-            fold_pending()
+            roll_up_pending()
     low = BEGIN + timedelta(minutes=start)
     high = low + timedelta(minutes=length)
     types = ["injection", "open", "generation_failure", "policy_rejection", "delivery"]

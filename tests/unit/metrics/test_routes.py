@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.metrics.fold import fold_pending
 from chalicelib.metrics.model import METRICS, PLACEMENTS
 from chalicelib.metrics.query_filters import SCHEMA
+from chalicelib.metrics.rollup import roll_up_pending
 from tests.unit.calling import Answer, Client
 from tests.unit.metrics.examples import mail, record
 from tests.unit.people import make_account, make_key
@@ -49,7 +49,7 @@ def client(local_cloud: None) -> Client:
             spring[0].event("inbox_seed", NOON),
         ]
     )
-    fold_pending()
+    roll_up_pending()
     return make_key(1)
 
 

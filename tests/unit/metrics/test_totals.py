@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chalicelib.core import dynamo
-from chalicelib.metrics import fold, pending
-from chalicelib.metrics.fold import fold_pending
+from chalicelib.metrics import pending, rollup
+from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.totals import Unsettled, totals
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail, record
@@ -31,7 +31,7 @@ def injected(**filters: Any) -> int:
 def test_events_are_in_the_totals_as_soon_as_they_are_recorded() -> None:
     accept(0, 1)
     assert injected() == 2
-    fold_pending()
+    roll_up_pending()
     assert injected() == 2
     accept(2)
     assert (injected(), injected(campaigns=["spring"]), injected(campaigns=["other"])) == (3, 3, 0)
@@ -49,14 +49,14 @@ def test_a_fold_that_died_anywhere_is_in_the_totals_once(monkeypatch: pytest.Mon
         left -= 1
         real(writes)
 
-    monkeypatch.setattr(fold, "MOST_ACTIONS", 7)
+    monkeypatch.setattr(rollup, "MOST_ACTIONS", 7)
     monkeypatch.setattr(dynamo, "transact", die_after_some)
     for steps in range(8):
         left = steps
-        fold_pending()
+        roll_up_pending()
         assert injected() == injected(campaigns=["spring"]) == injected(domains=["x.test"]) == 2
     monkeypatch.setattr(dynamo, "transact", real)
-    fold_pending()
+    roll_up_pending()
     assert list(pending.waiting()) == []
     assert injected() == 2
 

@@ -8,9 +8,9 @@ from chalicelib.core import dynamo
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
 from chalicelib.recording import commit as committing
-from chalicelib.recording import ledger
+from chalicelib.recording import deduplication
 from chalicelib.recording.commit import commit
-from chalicelib.recording.ledger import Ledger
+from chalicelib.recording.deduplication import DeduplicationRecord
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def record(events: list[dict[str, Any]]) -> None:
-    commit(events, ledger.read(map(ledger.key_of, events)))
+    commit(events, deduplication.read(map(deduplication.key_of, events)))
 
 
 def waiting() -> dict[int, dict[str, int]]:
@@ -48,7 +48,7 @@ def test_a_thousand_events_take_a_read_and_a_transaction() -> None:
 
 
 def test_more_than_a_transaction_holds_takes_several() -> None:
-    events = [mail(1, n * ledger.BLOCK).event("injection", 0) for n in range(150)]
+    events = [mail(1, n * deduplication.BLOCK).event("injection", 0) for n in range(150)]
     events += [mail(account, 0).event("injection", 0) for account in range(2, 80)]
     with aws_requests() as made:
         record(events)
@@ -72,7 +72,7 @@ def test_many_events_are_counted_in_several_deltas(monkeypatch: pytest.MonkeyPat
 def test_ledgers_that_are_too_large_together_take_several_transactions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    letters = [mail(1, n * ledger.BLOCK) for n in range(9)]
+    letters = [mail(1, n * deduplication.BLOCK) for n in range(9)]
     record([each.event("open", 0, str(n)) for each in letters for n in range(100)])
     monkeypatch.setattr(committing, "MOST_BYTES", 2_500)
     with aws_requests() as made:
@@ -98,7 +98,8 @@ def test_a_delta_in_parts_takes_no_more_actions_than_a_transaction_holds(
 ) -> None:
     monkeypatch.setattr(pending, "LARGEST", 500)
     events = [
-        mail(1, n * ledger.BLOCK, campaign=f"campaign {n}").event("injection", 0) for n in range(99)
+        mail(1, n * deduplication.BLOCK, campaign=f"campaign {n}").event("injection", 0)
+        for n in range(99)
     ]
     record(events)
     assert waiting() == {1: {"i": 99}}
@@ -106,7 +107,7 @@ def test_a_delta_in_parts_takes_no_more_actions_than_a_transaction_holds(
 
 def test_who_finds_a_ledger_changed_counts_what_is_left() -> None:
     events = [mail(1, n).event("injection", 0) for n in range(4)]
-    stale = ledger.read(map(ledger.key_of, events))
+    stale = deduplication.read(map(deduplication.key_of, events))
     record(events[1:3])
     commit(events, stale)
     assert waiting() == {1: {"i": 4}}
@@ -116,7 +117,9 @@ def test_who_took_a_block_for_new_finds_out_that_it_is_not() -> None:
     event = mail(1).event("injection", 0)
     record([event])
     with aws_requests() as made:
-        commit([event], {ledger.key_of(event): Ledger(ledger.key_of(event))})
+        commit(
+            [event], {deduplication.key_of(event): DeduplicationRecord(deduplication.key_of(event))}
+        )
     assert [each.operation for each in made] == ["TransactWriteItems", "BatchGetItem"]
     assert waiting() == {1: {"i": 1}}
 
@@ -140,7 +143,9 @@ def test_an_event_that_nothing_counts_is_known_all_the_same() -> None:
     event = mail(1).event("ab_test_completed", 0)
     record([event])
     assert waiting() == {}
-    assert ledger.read([ledger.key_of(event)])[ledger.key_of(event)].knows(event)
+    assert deduplication.read([deduplication.key_of(event)])[deduplication.key_of(event)].knows(
+        event
+    )
 
 
 def test_giving_up_after_many_conflicts_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

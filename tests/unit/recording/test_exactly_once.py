@@ -20,7 +20,7 @@ from chalicelib.core import aws, clock
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.metrics import registry
-from chalicelib.metrics.fold import Sending, fold_pending
+from chalicelib.metrics.rollup import Sending, roll_up_pending
 from chalicelib.metrics.totals import totals
 from chalicelib.recording.worker import record_batch
 from tests.fake_cloud import queued, sqs_event
@@ -147,9 +147,9 @@ def test_whatever_comes_twice_and_dies_anywhere_is_counted_once() -> None:
             if owner == account:  # noqa: B023
                 assert told.setdefault(seq, counts) == counts  # noqa: B023
 
-        process.do_until_done(lambda: fold_pending([tell]))
+        process.do_until_done(lambda: roll_up_pending([tell]))
         process.do_until_done(lambda: record_batch(sqs_event([three, two, three])))  # noqa: B023
-        process.do_until_done(lambda: fold_pending([tell]))
+        process.do_until_done(lambda: roll_up_pending([tell]))
         if process.steps < killed_at:
             process.kill_at = 0
         make_account(account)
@@ -174,9 +174,9 @@ def test_random_mail_that_comes_twice_through_random_deaths_is_counted_once() ->
         size = draw.randrange(1, 5)
         work.append(functools.partial(record_batch, sqs_event(bodies[:size])))
         del bodies[:size]
-        work += [fold_pending] * draw.randrange(2)
+        work += [roll_up_pending] * draw.randrange(2)
     process, deaths = Process(), 0
-    for some in [*work, fold_pending]:
+    for some in [*work, roll_up_pending]:
         process.kill_at = process.steps + draw.randrange(1, 6)
         while not process.do(some):
             deaths += 1
@@ -197,13 +197,13 @@ def test_two_at_a_time_count_once() -> None:
         barrier.wait()
         assert record_batch(sqs_event(chosen)) == {"batchItemFailures": []}
         barrier.wait()
-        fold_pending()
+        roll_up_pending()
 
     threads = [threading.Thread(target=work, args=(chosen,)) for chosen in compositions]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    fold_pending()
+    roll_up_pending()
     make_account(account)
     assert summary(make_key(account), *DOMAINS) == expected(batches, *DOMAINS)

@@ -15,7 +15,7 @@ from chalicelib.metrics.model import PLACEMENTS
 from chalicelib.metrics.totals import totals
 from chalicelib.recording.worker import record_batch
 from chalicelib.suppression import store as suppression
-from chalicelib.tracking import engagement, facts
+from chalicelib.tracking import engagement, message_context
 from tests.fake_cloud import aws_requests, queued, sqs_event, stored_objects
 from tests.unit.events.examples import NINE, event_at
 from tests.unit.tracking import examples as tracking
@@ -80,7 +80,7 @@ def opens(count: int) -> list[Event]:
     """Return opens as a pixel's endpoint tells of them, of messages whose facts are kept."""
     own = {index: recipient_fields(f"r{index}@x.test", metadata={}, tags=[]) for index in range(9)}
     shared = {"campaign_id": "spring"}
-    dynamo.transact(facts.writes(tracking.TRANSMISSION, 0, shared, list(own.items())))
+    dynamo.transact(message_context.writes(tracking.TRANSMISSION, 0, shared, list(own.items())))
     letters = [tracking.message(index, f"r{index}@x.test") for index in range(count)]
     return [engagement.observe("open", Request(), letter) for letter in letters]
 

@@ -93,11 +93,11 @@ def test_a_message_is_counted_and_queued() -> None:
 
 
 def test_a_message_costs_four_requests_when_nothing_is_known() -> None:
-    from chalicelib.core import recent
+    from chalicelib.core import config_cache
 
     queues.send("generation", [queues.Work({})])  # finds the queue's address
     identity = log_in(make_key().key)
-    recent.clear()
+    config_cache.clear()
     with aws_requests() as made:
         send(identity)
     assert [request.operation for request in made] == [

@@ -22,11 +22,11 @@ from chalicelib.events import store as events
 from chalicelib.events import stream
 from chalicelib.events.store import Window
 from chalicelib.recording.worker import record_batch
-from chalicelib.seeding import counters, store, stretches
+from chalicelib.seeding import counters, seed_batches, store
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.erasure import forget_recipient
-from chalicelib.seeding.runs import CONCERN, Run, is_seed
-from chalicelib.seeding.stretches import send_due
+from chalicelib.seeding.seed_batches import send_due
+from chalicelib.seeding.seed_sends import CONCERN, Run, is_seed
 from chalicelib.suppression import store as suppression
 from chalicelib.tracking import tokens
 from chalicelib.tracking.engagement import observe
@@ -203,7 +203,7 @@ def test_a_tick_begins_what_the_queue_was_not_told_of(
     send()
     world.run(1)
     with monkeypatch.context() as dying:
-        dying.setattr("chalicelib.seeding.stretches.queues.send", lambda *_: 1 / 0)
+        dying.setattr("chalicelib.seeding.seed_batches.queues.send", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             count(1, 1, {SPRING: 1000})
     world.run(61)
@@ -219,7 +219,7 @@ def test_a_run_that_fails_is_gone_on_with_later_and_does_not_hold_up_others(
     world.run(1)
     count(1, 1, {SPRING: 1000, other: 1000})
     first, second = due.find(CONCERN, START + HOUR)
-    queue = stretches.queue_stretch
+    queue = seed_batches.queue_stretch
 
     def failing(run: Run, number: int) -> None:
         if run.id == first.data["run"]:
@@ -227,7 +227,7 @@ def test_a_run_that_fails_is_gone_on_with_later_and_does_not_hold_up_others(
         queue(run, number)
 
     with monkeypatch.context() as out_of_order:
-        out_of_order.setattr(stretches, "queue_stretch", failing)
+        out_of_order.setattr(seed_batches, "queue_stretch", failing)
         for _ in range(6):
             world.run(60)
     failures = {note.data["run"]: note.failures for note in due.find(CONCERN, START + HOUR)}

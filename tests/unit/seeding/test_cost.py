@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.core import clock, recent
+from chalicelib.core import clock, config_cache
 from chalicelib.generation.worker import generate_batch
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued, sqs_event
@@ -37,13 +37,13 @@ def generated(number: int, campaign: str) -> list[str]:
 
 def test_nothing_where_nothing_is_seeded() -> None:
     plain = generated(1, "")
-    recent.clear()
+    config_cache.clear()
     assert generated(2, "spring") == plain
 
 
 def test_two_requests_and_then_none_for_a_minute_where_a_campaign_is(time: Time) -> None:
     plain = generated(1, "")
-    recent.clear()
+    config_cache.clear()
     seeded()
     assert len(generated(2, "spring")) == len(plain) + 2
     assert len(generated(3, "spring")) == len(plain)

@@ -10,10 +10,10 @@ import pytest
 from chalicelib.accounts import store as accounts
 from chalicelib.core import due, queues
 from chalicelib.core.scope import Scope
-from chalicelib.seeding import counters, runs, store
+from chalicelib.seeding import counters, seed_sends, store
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.model import Campaign, Counter
-from chalicelib.seeding.runs import CONCERN, Run
+from chalicelib.seeding.seed_sends import CONCERN, Run
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.seeding.examples import (
     DOMAIN,
@@ -37,7 +37,7 @@ def counter(campaign: Campaign = SPRING) -> Counter:
 def begun() -> list[Run]:
     """Return the runs that are due, the oldest first."""
     notes = due.find(CONCERN, START + 1000 * HOUR)
-    found = [runs.get(note.data["account_id"], note.data["run"]) for note in notes]
+    found = [seed_sends.get(note.data["account_id"], note.data["run"]) for note in notes]
     return [run for run in found if run]
 
 
@@ -116,7 +116,7 @@ def test_what_was_begun_is_due_even_if_the_queue_was_not_told(
     seeded()
     sample()
     with monkeypatch.context() as dying:
-        dying.setattr("chalicelib.seeding.stretches.queues.send", lambda *_: 1 / 0)
+        dying.setattr("chalicelib.seeding.seed_batches.queues.send", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             count(1, 1, {SPRING: 1000})
     count(1, 1, {SPRING: 1000})

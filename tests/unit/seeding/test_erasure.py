@@ -8,11 +8,11 @@ import pytest
 
 from chalicelib.core import dynamo
 from chalicelib.core.scope import Scope
-from chalicelib.seeding import counters, runs, samples
+from chalicelib.seeding import counters, samples, seed_sends
 from chalicelib.seeding.erasure import forget_recipient
 from chalicelib.seeding.model import Campaign
-from chalicelib.seeding.runs import Run
 from chalicelib.seeding.samples import Sample
+from chalicelib.seeding.seed_sends import Run
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.seeding.examples import DOMAIN, MINUTE, SEEDS, SPRING, START, Time, seeded
 
@@ -40,11 +40,11 @@ def kept(campaign: Campaign = SPRING) -> Sample:
 
 def begin(sample: Sample) -> None:
     run = Run(1, "2000", SPRING, START, 20 * MINUTE, tuple(SEEDS), sample)
-    dynamo.transact([runs.addition(run)])
+    dynamo.transact([seed_sends.addition(run)])
 
 
 def sampled_in_run() -> Sample:
-    found = runs.get(1, "2000")
+    found = seed_sends.get(1, "2000")
     assert found is not None
     return found.sample
 

@@ -15,9 +15,9 @@ from chalicelib.core.errors import NotFound, Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.suppression import counts, store
 from chalicelib.suppression.items import parts_in, read_recipient
+from chalicelib.suppression.lookup_items import lists_of
 from chalicelib.suppression.model import BLOCKING, LONGEST_DESCRIPTION, SOURCES, TYPES, Entry
 from chalicelib.suppression.search import everything
-from chalicelib.suppression.slots import lists_of
 from tests.fake_cloud import aws_requests
 from tests.unit.suppression.examples import entry
 

@@ -9,8 +9,8 @@ from chalicelib.tracking.engagement import CLICKS, OBSERVED, OPENS, complete, ob
 from chalicelib.tracking.model import Link
 from tests.fake_cloud import aws_requests
 from tests.unit.tracking.examples import NINE, TRANSMISSION, message
-from tests.unit.tracking.test_facts import SHARED, own, put
-from tests.unit.tracking.test_facts import keep as keep_all
+from tests.unit.tracking.test_message_context import SHARED, own, put
+from tests.unit.tracking.test_message_context import keep as keep_all
 
 pytestmark = pytest.mark.usefixtures("cloud")
 

@@ -18,8 +18,8 @@ from chalicelib.generation.chunk import Chunk
 from chalicelib.recipient_lists import store as lists
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
+from chalicelib.templates import leases as template_uses
 from chalicelib.templates import store as templates
-from chalicelib.templates import uses as template_uses
 from chalicelib.templates.model import Edit, new_template
 from chalicelib.transmissions import store
 from chalicelib.transmissions.accept import accept

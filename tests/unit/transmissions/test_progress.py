@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.delivery import units
-from chalicelib.delivery.units import Unit
+from chalicelib.delivery import work_units
+from chalicelib.delivery.work_units import WorkUnit
 from chalicelib.transmissions import progress, store
 from chalicelib.transmissions.model import CANCELED, SUBMITTED, Transmission
 from chalicelib.transmissions.store import New, Record
@@ -25,9 +25,9 @@ def record(chunks: int = 3, state: str = SUBMITTED, **fields: Any) -> Record:
 def generate(*numbers: int, messages: int = 2, failed: int = 0) -> None:
     """Let chunks be generated and met by delivery, one a second."""
     for number in numbers:
-        unit = Unit(transmission().id, str(number))
-        units.begin(unit, CREATED + number * 1000)
-        units.claim(unit, generated=(messages, failed))
+        unit = WorkUnit(transmission().id, str(number))
+        work_units.begin(unit, CREATED + number * 1000)
+        work_units.claim(unit, generated=(messages, failed))
 
 
 def test_all_that_is_known_of_a_transmission_is_shown() -> None:
@@ -77,9 +77,9 @@ def test_one_that_was_started_is_generating_before_the_first_of_it_is() -> None:
 
 def test_what_delivery_goes_on_with_is_not_counted_again() -> None:
     generate(0)
-    unit = Unit(transmission().id, "0")
+    unit = WorkUnit(transmission().id, "0")
     for following in (unit.deferred, unit.continued, unit.deferred.deferred):
-        units.claim(following, generated=(1, 0))
+        work_units.claim(following, generated=(1, 0))
     assert progress.show(record())["num_generated"] == 2
 
 

@@ -14,10 +14,10 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists import store as lists
 from chalicelib.transmissions import scheduling, store
+from chalicelib.transmissions.leases import noted, use_list
 from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.scheduling import cancel, cancel_campaign, owned, start_due
 from chalicelib.transmissions.submit import submit
-from chalicelib.transmissions.uses import noted, use_list
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.recipient_lists.examples import saved
 from tests.unit.transmissions.examples import CREATED, meter, recipients, transmission

@@ -6,7 +6,7 @@ from chalicelib.core import clock, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.settings import settings
 from chalicelib.generation import chunk
-from chalicelib.generation.made import make_all
+from chalicelib.generation.generated_chunk import generate_chunk
 from chalicelib.suppression import store as suppression
 from chalicelib.suppression.model import BLOCKING
 from chalicelib.transmissions.system_mail import send
@@ -29,8 +29,8 @@ def test_a_mailbox_that_did_not_exist_once_is_written_to_again() -> None:
         suppression.add(0, None, to, kind, "Bounce Rule", "550 5.1.1 unknown user")
     send(to=to, subject="Verify", text="text")
     (queue_message,) = queued("generation")
-    made = make_all(chunk.from_received(queues.read(queue_message)), clock.now_ms())
-    assert [message.recipient for message in made.parcel.messages] == [to]
+    made = generate_chunk(chunk.from_received(queues.read(queue_message)), clock.now_ms())
+    assert [message.recipient for message in made.delivery_batch.messages] == [to]
 
 
 def test_a_deployment_without_its_system_domain_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

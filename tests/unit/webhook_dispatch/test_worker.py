@@ -14,12 +14,12 @@ import pytest
 from chalicelib.core import clock, queues
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.webhook_dispatch import lane, room, worker
+from chalicelib.webhook_dispatch import batch_poster, room, worker
 from chalicelib.webhook_dispatch.redelivery import redeliver
-from chalicelib.webhooks import batches, state, store
+from chalicelib.webhooks import batches, circuit_breaker, store
 from chalicelib.webhooks.batches import Batch
+from chalicelib.webhooks.circuit_breaker import State
 from chalicelib.webhooks.credentials import Credentials, SigningSecret
-from chalicelib.webhooks.state import State
 from tests.fake_cloud import aws_requests, sqs_event, stored_objects
 from tests.http_target import Post, Reply, Target, serving
 from tests.unit.events.examples import event_at
@@ -41,7 +41,7 @@ def statuses(webhook_id: str = "w") -> list[dict[str, Any]]:
 
 
 def state_of(webhook_id: str = "w") -> State:
-    return state.of_all([webhook_id])[webhook_id]
+    return circuit_breaker.of_all([webhook_id])[webhook_id]
 
 
 def failing(times: int, status: int = 500) -> Any:
@@ -359,7 +359,7 @@ def test_a_state_that_cannot_be_noted_repeats_no_post(
     def fail(*_: Any) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(state, "note_success", fail)
+    monkeypatch.setattr(circuit_breaker, "note_success", fail)
     world.run()
     assert len(target.posts) == 1
     assert statuses()[0]["response_code"] == "200"
@@ -370,7 +370,7 @@ class TestSlowTargets:
     def _hurry(self, world: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("WEBHOOK_TIMEOUT", "0.2")
         settings.cache_clear()
-        monkeypatch.setattr(lane, "_SLOW", 0.15)
+        monkeypatch.setattr(batch_poster, "_SLOW", 0.15)
 
     def test_a_target_that_hangs_delays_nobody_else(
         self, world: Simulation, target: Target
@@ -456,7 +456,7 @@ class TestSlowTargets:
     ) -> None:
         make_webhook(target.url)
         until = NINE + EIGHT_HOURS + 100
-        state.pause("w", State(), NOW, int(until * 1000))
+        circuit_breaker.pause("w", State(), NOW, int(until * 1000))
         happened = record(world, 1)
         world.run(until=until - 1)
         assert target.posts == []

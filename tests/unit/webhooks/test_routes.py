@@ -9,10 +9,10 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
-from chalicelib.webhooks import batches, oauth, state, store, trial
+from chalicelib.webhooks import batches, circuit_breaker, oauth, store, target_check
 from chalicelib.webhooks.batches import Batch
+from chalicelib.webhooks.circuit_breaker import State
 from chalicelib.webhooks.credentials import open_sealed
-from chalicelib.webhooks.state import State
 from tests.fake_cloud import aws_requests
 from tests.http_target import Post, Reply, Target
 from tests.unit.calling import Answer, Client
@@ -97,7 +97,7 @@ def test_all_that_a_request_asks_of_others_has_one_time_limit(
         return Reply(held=True) if post.path.startswith(silent) else server(post)
 
     target.answer = answer
-    monkeypatch.setattr(trial, "LONGEST", 0.5)
+    monkeypatch.setattr(target_check, "LONGEST", 0.5)
     changes = new(f"{target.url}?2", **oauth2(target, body={"client_id": "others"}))
     began = time.monotonic()
     assert client.post(PATH, new(target, **oauth2(target))).status == 400
@@ -455,8 +455,8 @@ def test_last_success_and_failure_are_told_in_the_zone_that_is_asked_for(
     client: Client, target: Target
 ) -> None:
     webhook = make(client, target)
-    state.note_success(webhook, State(), int(NINE * 1000))
-    state.note_failure(webhook, State(), int((NINE - 3600) * 1000))
+    circuit_breaker.note_success(webhook, State(), int(NINE * 1000))
+    circuit_breaker.note_failure(webhook, State(), int((NINE - 3600) * 1000))
     for query, success, failure in (
         ("", "2026-01-31 09:00:00", "2026-01-31 08:00:00"),
         ("?timezone=Europe/Oslo", "2026-01-31 10:00:00", "2026-01-31 09:00:00"),

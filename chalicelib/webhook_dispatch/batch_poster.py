@@ -24,7 +24,7 @@ from chalicelib.webhook_dispatch import room, schedule
 from chalicelib.webhook_dispatch.batch import Head
 from chalicelib.webhook_dispatch.known import Known
 from chalicelib.webhook_dispatch.task import Task
-from chalicelib.webhooks import batches, posting, state
+from chalicelib.webhooks import batches, circuit_breaker, posting
 from chalicelib.webhooks.batches import Batch
 from chalicelib.webhooks.model import Webhook
 from chalicelib.webhooks.posting import Answer
@@ -38,7 +38,7 @@ _MOST_DOUBLINGS = 30
 _UNTRIED = Answer(None, failure_code="ETIMEDOUT")
 
 
-class Lane:
+class BatchPoster:
     """The batches of one webhook in one call."""
 
     def __init__(self, told: Known, tasks: Sequence[Task]) -> None:
@@ -72,7 +72,9 @@ class Lane:
         now = clock.now()
         until = self._state.paused_until_ms / 1000
         lease = now + _lease()
-        if now < until or not state.claim_probe(webhook.id, self._state, int(lease * 1000)):
+        if now < until or not circuit_breaker.claim_probe(
+            webhook.id, self._state, int(lease * 1000)
+        ):
             return self._put_off_all(self._tasks, until)
         first, *others = self._tasks
         return _unfinished(first, self._post, webhook) + self._post_abreast(webhook, others)
@@ -121,11 +123,11 @@ class Lane:
     def _note_answers(self) -> None:
         webhook_id, known, now_ms = self._webhook_id, self._state, clock.now_ms()
         if self._taken:
-            state.note_success(webhook_id, known, now_ms)
+            circuit_breaker.note_success(webhook_id, known, now_ms)
         if self._paused_until and not self._taken:
-            state.pause(webhook_id, known, now_ms, int(self._paused_until * 1000))
+            circuit_breaker.pause(webhook_id, known, now_ms, int(self._paused_until * 1000))
         elif self._refused:
-            state.note_failure(webhook_id, known, now_ms)
+            circuit_breaker.note_failure(webhook_id, known, now_ms)
 
     def _put_off_all(self, tasks: Sequence[Task], until: float = 0.0) -> list[str]:
         """Queue batches again without an attempt, to be seen at a time or a little later."""

@@ -8,12 +8,12 @@ import pytest
 from chalicelib.core import aws, clock, dynamo
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
-from chalicelib.delivery import units
-from chalicelib.delivery.units import Begun, Claim, Generated, LeaseLost, Standing, Unit
+from chalicelib.delivery import work_units
+from chalicelib.delivery.work_units import Begun, Claim, Generated, LeaseLost, Standing, WorkUnit
 from tests.fake_cloud import aws_requests
 
-UNIT = Unit("191930000000000001", "0")
-SECOND = Unit(UNIT.transmission_id, "1")
+UNIT = WorkUnit("191930000000000001", "0")
+SECOND = WorkUnit(UNIT.transmission_id, "1")
 LEASE = settings().delivery_lease
 
 
@@ -34,19 +34,19 @@ def time(cloud: None) -> Iterator[Time]:
         yield moving
 
 
-def claim(unit: Unit = UNIT) -> Claim:
-    return units.claim(unit, generated=(3, 1))
+def claim(unit: WorkUnit = UNIT) -> Claim:
+    return work_units.claim(unit, generated=(3, 1))
 
 
-def standing(unit: Unit = UNIT) -> Standing:
+def standing(unit: WorkUnit = UNIT) -> Standing:
     return claim(unit).standing
 
 
-def finish(unit: Unit = UNIT) -> None:
-    units.finish(unit, generated=(3, 1))
+def finish(unit: WorkUnit = UNIT) -> None:
+    work_units.finish(unit, generated=(3, 1))
 
 
-def record(unit: Unit = UNIT) -> dict[str, Any]:
+def record(unit: WorkUnit = UNIT) -> dict[str, Any]:
     found = Table("messages").get(f"transmission#{unit.transmission_id}", f"unit#{unit.name}")
     assert found is not None
     return found
@@ -69,35 +69,35 @@ def test_units_that_follow_from_one_have_its_origin_in_common() -> None:
 
 class TestBeginning:
     def test_the_first_gives_the_time_and_a_later_one_gets_it(self, time: Time) -> None:
-        assert units.begin(UNIT, 1000) == Begun(1000)
-        assert units.begin(UNIT, 2000) == Begun(1000)
-        assert units.begin(SECOND, 2000) == Begun(2000)
+        assert work_units.begin(UNIT, 1000) == Begun(1000)
+        assert work_units.begin(UNIT, 2000) == Begun(1000)
+        assert work_units.begin(SECOND, 2000) == Begun(2000)
 
     def test_during_delivery_it_gets_the_time_of_the_first(self, time: Time) -> None:
-        units.begin(UNIT, 1000)
+        work_units.begin(UNIT, 1000)
         claim()
-        assert units.begin(UNIT, 2000) == Begun(1000)
+        assert work_units.begin(UNIT, 2000) == Begun(1000)
 
     def test_a_unit_that_is_finished_is_not_begun_again(self, time: Time) -> None:
-        units.begin(UNIT, 1000)
+        work_units.begin(UNIT, 1000)
         claim()
         finish()
-        assert units.begin(UNIT, 2000) is None
+        assert work_units.begin(UNIT, 2000) is None
 
     def test_what_belongs_to_it_is_written_with_it_or_not_at_all(self, time: Time) -> None:
         table = Table("messages")
         first, second = ({"pk": "along", "sk": "1", "n": n} for n in (1, 2))
         with aws_requests() as made:
-            assert units.begin(UNIT, 1000, along=[dynamo.put(table, first)]) == Begun(1000)
+            assert work_units.begin(UNIT, 1000, along=[dynamo.put(table, first)]) == Begun(1000)
         assert [each.operation for each in made] == ["TransactWriteItems"]
-        assert units.begin(UNIT, 2000, along=[dynamo.put(table, second)]) == Begun(1000)
+        assert work_units.begin(UNIT, 2000, along=[dynamo.put(table, second)]) == Begun(1000)
         assert table.get("along", "1") == first
         finish()
-        assert units.begin(UNIT, 3000, along=[dynamo.put(table, second)]) is None
+        assert work_units.begin(UNIT, 3000, along=[dynamo.put(table, second)]) is None
 
     def test_the_first_may_claim_the_unit_in_the_same_request(self, time: Time) -> None:
         with aws_requests() as made:
-            begun = units.begin(UNIT, 1000, to_deliver=True)
+            begun = work_units.begin(UNIT, 1000, to_deliver=True)
         assert len(made) == 1
         assert begun is not None
         assert begun.at_ms == 1000
@@ -110,9 +110,9 @@ class TestBeginning:
 
     @pytest.mark.parametrize("to_deliver", [True, False])
     def test_who_begins_again_has_no_claim(self, time: Time, to_deliver: bool) -> None:
-        units.begin(UNIT, 1000, to_deliver=to_deliver)
+        work_units.begin(UNIT, 1000, to_deliver=to_deliver)
         time.now += 2 * LEASE
-        assert units.begin(UNIT, 2000, to_deliver=True) == Begun(1000)
+        assert work_units.begin(UNIT, 2000, to_deliver=True) == Begun(1000)
         assert standing() is (Standing.TAKEN_OVER if to_deliver else Standing.FIRST)
 
 
@@ -122,7 +122,7 @@ class TestClaiming:
         self, begun: bool, time: Time
     ) -> None:
         if begun:
-            units.begin(UNIT, 1000)
+            work_units.begin(UNIT, 1000)
         mine = claim()
         assert mine.standing is Standing.FIRST
         assert mine.lease == record()["lease"]
@@ -173,13 +173,13 @@ class TestClaiming:
         if taken_over:
             claim()
             time.now += LEASE
-        real = units._messages.update
+        real = work_units._messages.update
 
         def twice(*arguments: Any, **options: Any) -> Any:
             real(*arguments, **options)
             return real(*arguments, **options)
 
-        monkeypatch.setattr(units._messages, "update", twice)
+        monkeypatch.setattr(work_units._messages, "update", twice)
         mine = claim()
         assert mine.standing is (Standing.TAKEN_OVER if taken_over else Standing.FIRST)
         assert mine.lease == record()["lease"]
@@ -194,7 +194,7 @@ class TestClaiming:
     def test_units_are_claimed_apart(self, time: Time) -> None:
         claim()
         assert standing(UNIT.deferred) is Standing.FIRST
-        assert standing(Unit("191930000000000002", "0")) is Standing.FIRST
+        assert standing(WorkUnit("191930000000000002", "0")) is Standing.FIRST
 
 
 class TestHolding:
@@ -202,20 +202,20 @@ class TestHolding:
         mine = claim()
         time.now += LEASE / 2 - 0.01
         with aws_requests() as made:
-            units.hold(UNIT, mine)
+            work_units.hold(UNIT, mine)
         assert made == []
 
     def test_an_older_one_is_lengthened(self, time: Time) -> None:
         mine = claim()
         time.now += LEASE - 0.01
-        units.hold(UNIT, mine)
+        work_units.hold(UNIT, mine)
         time.now += LEASE - 0.01
         assert standing() is Standing.BUSY
 
     def test_one_that_ended_and_that_nobody_took_over_is_held(self, time: Time) -> None:
         mine = claim()
         time.now += 5 * LEASE
-        units.hold(UNIT, mine)
+        work_units.hold(UNIT, mine)
         assert standing() is Standing.BUSY
 
     @pytest.mark.parametrize("finished", [True, False])
@@ -226,19 +226,19 @@ class TestHolding:
         if finished:
             finish()
         with pytest.raises(LeaseLost, match="191930000000000001-0"):
-            units.hold(UNIT, mine)
+            work_units.hold(UNIT, mine)
 
 
 def test_a_claim_and_its_end_cost_two_requests(time: Time) -> None:
     with aws_requests() as made:
         mine = claim()
-        units.hold(UNIT, mine)
+        work_units.hold(UNIT, mine)
         finish()
     assert [request.operation for request in made] == ["UpdateItem"] * 2
 
 
 def test_the_record_goes_away_after_the_time_that_messages_are_kept(time: Time) -> None:
-    units.begin(UNIT, 1000)
+    work_units.begin(UNIT, 1000)
     kept = int(time.now) + settings().messages_retention
     assert record()["expires"] == kept
     time.now += 5000
@@ -249,18 +249,18 @@ def test_the_record_goes_away_after_the_time_that_messages_are_kept(time: Time) 
 
 
 def test_what_was_generated_is_known_of_the_chunks_that_delivery_has_met(time: Time) -> None:
-    for number, unit in enumerate((UNIT, SECOND, Unit(UNIT.transmission_id, "2"))):
-        units.begin(unit, 1000 + number)
+    for number, unit in enumerate((UNIT, SECOND, WorkUnit(UNIT.transmission_id, "2"))):
+        work_units.begin(unit, 1000 + number)
     claim()
     claim(UNIT.deferred)
-    units.finish(SECOND, generated=(0, 4))
-    found = units.generated(UNIT.transmission_id)
+    work_units.finish(SECOND, generated=(0, 4))
+    found = work_units.generated(UNIT.transmission_id)
     assert found == [Generated(1000, 3, 1), Generated(1001, 0, 4)]
     assert standing(SECOND) is Standing.DONE
 
 
 def test_what_was_delivered_where_it_was_generated_is_known_at_its_end(time: Time) -> None:
-    units.begin(UNIT, 1000, to_deliver=True)
-    assert units.generated(UNIT.transmission_id) == []
-    units.finish(UNIT, generated=(1, 0))
-    assert units.generated(UNIT.transmission_id) == [Generated(1000, 1, 0)]
+    work_units.begin(UNIT, 1000, to_deliver=True)
+    assert work_units.generated(UNIT.transmission_id) == []
+    work_units.finish(UNIT, generated=(1, 0))
+    assert work_units.generated(UNIT.transmission_id) == [Generated(1000, 1, 0)]

@@ -22,7 +22,7 @@ _BOUNDS = ("from", "to")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """One page that is asked for.
 
     ``about`` (JSON) names the search, the account and the filters, to which cursors are bound. On
@@ -38,7 +38,7 @@ class Asked:
     total: int | None = None
 
 
-def read(path: str, query: Query, about: Any) -> Asked:
+def read(path: str, query: Query, about: Any) -> PageRequest:
     """Read the parameters that all searches take; raises 400, and 413 for a URI that is too long.
 
     Nothing is found that is older than events are kept, whether or not it is still stored.
@@ -51,9 +51,9 @@ def read(path: str, query: Query, about: Any) -> Asked:
     if cursor != cursors.FIRST:
         place = cursors.read(cursor, bound)
         window = Window(max(place.window.start, oldest), place.window.end)
-        return Asked(path, query, bound, window, per_page, place.before, place.total)
+        return PageRequest(path, query, bound, window, per_page, place.before, place.total)
     start, end = _window(query)
-    return Asked(path, query, bound, Window(max(start, oldest), end), per_page)
+    return PageRequest(path, query, bound, Window(max(start, oldest), end), per_page)
 
 
 def _window(query: Query) -> tuple[int, int]:

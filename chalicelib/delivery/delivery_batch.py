@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.core import packing
 from chalicelib.core.queues import Received, Work
-from chalicelib.delivery.units import Unit
+from chalicelib.delivery.work_units import WorkUnit
 
 Json = dict[str, Any]
 
@@ -31,14 +31,14 @@ class FinishedMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class DeliveryBatch:
     """The messages of one unit, at one attempt (counted from 1).
 
     ``injected_ms`` is when they were generated; ``event`` holds the fields that all their events
     share; ``failed`` counts the recipients of the chunk for whom no message could be generated.
     """
 
-    unit: Unit
+    unit: WorkUnit
     attempt: int
     injected_ms: int
     event: Json
@@ -55,7 +55,7 @@ class Parcel:
         return self.event | message.event
 
 
-def to_work(parcel: Parcel, *, not_before: float = 0.0, delay: float = 0.0) -> Work:
+def to_work(parcel: DeliveryBatch, *, not_before: float = 0.0, delay: float = 0.0) -> Work:
     """Return the queue message of ``parcel``, to be seen after ``delay`` seconds."""
     head: Json = {
         "transmission": parcel.unit.transmission_id,
@@ -73,9 +73,9 @@ def to_work(parcel: Parcel, *, not_before: float = 0.0, delay: float = 0.0) -> W
     return Work(head, payload, delay)
 
 
-def unit_of(message: Received) -> Unit:
+def unit_of(message: Received) -> WorkUnit:
     """Return the unit that a queue message is about (without fetching its payload)."""
-    return Unit(message.head["transmission"], message.head["unit"])
+    return WorkUnit(message.head["transmission"], message.head["unit"])
 
 
 def generated_of(message: Received) -> tuple[int, int]:
@@ -84,14 +84,14 @@ def generated_of(message: Received) -> tuple[int, int]:
     return messages, failed
 
 
-def from_received(message: Received) -> Parcel:
+def from_received(message: Received) -> DeliveryBatch:
     """Return the parcel of a queue message."""
     about, bodies = packing.unpack(message.payload())
     messages = [
         FinishedMessage(index, sender, recipient, event, data)
         for (index, sender, recipient, event), data in zip(about["messages"], bodies, strict=True)
     ]
-    return Parcel(
+    return DeliveryBatch(
         unit_of(message),
         message.head["attempt"],
         message.head["injected_ms"],

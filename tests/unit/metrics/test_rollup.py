@@ -6,12 +6,12 @@ import pytest
 
 from chalicelib.core import dynamo
 from chalicelib.core.settings import settings
-from chalicelib.metrics import counters, fold, pending
+from chalicelib.metrics import counters, pending, rollup
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.filters import Filter
-from chalicelib.metrics.fold import Sending, fold_pending
 from chalicelib.metrics.levels import spans
 from chalicelib.metrics.reading import rows
+from chalicelib.metrics.rollup import Sending, roll_up_pending
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
 
@@ -40,7 +40,7 @@ def waiting() -> int:
 
 def test_nothing_to_do_is_one_request() -> None:
     with aws_requests() as made:
-        fold_pending()
+        roll_up_pending()
     assert [each.operation for each in made] == ["Query"]
 
 
@@ -49,11 +49,11 @@ def test_what_waits_is_added_and_waits_no_more() -> None:
         wait(1, ("spring", "a.test"), ("", "b.test"))
     wait(2, ("spring", "a.test"))
     assert (injected(1), waiting()) == (0, 4)
-    fold_pending()
+    roll_up_pending()
     assert (injected(1), injected(2), waiting()) == (6, 1, 0)
-    fold_pending()
+    roll_up_pending()
     wait(1, ("spring", "a.test"))
-    fold_pending()
+    roll_up_pending()
     assert injected(1) == 7
 
 
@@ -61,7 +61,7 @@ def test_more_than_one_fold_holds_takes_several(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(pending, "MOST_TOGETHER", 2)
     for _ in range(5):
         wait(1, ("spring", "a.test"))
-    fold_pending()
+    roll_up_pending()
     assert (injected(1), waiting(), pending.last_seq(1)) == (5, 0, 3)
 
 
@@ -69,7 +69,7 @@ def test_deltas_larger_than_an_item_holds_are_folded_apart(monkeypatch: pytest.M
     monkeypatch.setattr(pending, "MOST_BYTES", 100)
     for _ in range(3):
         wait(1, ("spring", "a.test"))
-    fold_pending()
+    roll_up_pending()
     assert (injected(1), pending.last_seq(1)) == (3, 3)
 
 
@@ -78,11 +78,11 @@ def test_a_fold_that_was_begun_is_completed_before_the_next(
 ) -> None:
     wait(1, ("spring", "a.test"))
     with monkeypatch.context() as patch:
-        patch.setattr(fold, "_complete", lambda *_: 1 / 0)
-        fold_pending()
+        patch.setattr(rollup, "_complete", lambda *_: 1 / 0)
+        roll_up_pending()
     wait(1, ("spring", "a.test"))
     assert (injected(1), waiting()) == (0, 2)
-    fold_pending()
+    roll_up_pending()
     assert (injected(1), waiting(), pending.last_seq(1)) == (2, 0, 2)
 
 
@@ -93,18 +93,18 @@ def test_a_second_fold_cannot_be_fixed_beside_the_first() -> None:
     assert pending.fix(1, [first]) is not None
     assert pending.fix(1, [first]) is None
     (found,) = pending.waiting()
-    assert found.fold is not None
+    assert found.rollup is not None
     assert pending.fix(1, found.deltas) is None
-    fold_pending()
+    roll_up_pending()
     assert injected(1) == 2
 
 
 def test_deltas_that_were_folded_meanwhile_are_not_folded_again() -> None:
     wait(1, ("spring", "a.test"))
     (found,) = pending.waiting()
-    fold_pending()
+    roll_up_pending()
     assert pending.fix(1, found.deltas) is None
-    fold_pending()
+    roll_up_pending()
     assert (injected(1), waiting()) == (1, 0)
 
 
@@ -113,13 +113,13 @@ def test_who_is_late_to_finish_a_fold_does_no_harm() -> None:
     (found,) = pending.waiting()
     late = pending.fix(1, found.deltas)
     assert late is not None
-    fold_pending()
+    roll_up_pending()
     wait(1, ("spring", "a.test"))
     (found,) = pending.waiting()
     pending.fix(1, found.deltas)
-    fold._complete(late, ())
+    rollup._complete(late, ())
     assert waiting() == 1
-    fold_pending()
+    roll_up_pending()
     assert (injected(1), waiting()) == (2, 0)
 
 
@@ -129,11 +129,11 @@ def test_an_account_that_cannot_be_counted_does_not_hold_up_the_others(
     wait(1, ("spring", "a.test"))
     counters.table.put({"pk": "pending", "sk": "0000000001#1delta#9", "data": b"broken"})
     wait(2, ("spring", "a.test"))
-    fold_pending()
+    roll_up_pending()
     assert (injected(1), injected(2)) == (0, 1)
     assert "account 1 failed" in caplog.text
     counters.table.delete("pending", "0000000001#1delta#9")
-    fold_pending()
+    roll_up_pending()
     assert injected(1) == 1
 
 
@@ -145,13 +145,13 @@ def test_others_are_told_who_sent_how_many_in_each_fold() -> None:
         delta.add(event)
     dynamo.transact(pending.additions(1, delta))
     wait(1, ("spring", "a.test"), ("spring", "b.test"), ("", "b.test"))
-    fold_pending([lambda *step: told.append(step)])
+    roll_up_pending([lambda *step: told.append(step)])
     counts = {(7, "spring", "s.test"): 1, (None, "spring", "s.test"): 2, (None, "", "s.test"): 1}
     assert told == [(1, 1, counts)]
     opened = Delta()
     opened.add(letter.event("open", NOON))
     dynamo.transact(pending.additions(1, opened))
-    fold_pending([lambda *step: told.append(step)])
+    roll_up_pending([lambda *step: told.append(step)])
     assert len(told) == 1
 
 
@@ -164,15 +164,15 @@ def test_others_are_told_again_when_they_failed() -> None:
             raise RuntimeError("not now")
 
     wait(1, ("spring", "a.test"))
-    fold_pending([fail_once])
-    fold_pending([fail_once])
+    roll_up_pending([fail_once])
+    roll_up_pending([fail_once])
     assert (told, injected(1)) == ([1, 1], 1)
 
 
 @pytest.mark.spec("8-t13")
 def test_whatever_is_stored_expires_but_for_what_waits() -> None:
     wait(1, ("spring", "a.test"))
-    fold_pending()
+    roll_up_pending()
     stored = dynamo.aws.dynamodb().scan(TableName=counters.table.name)["Items"]
     lasting = [item for item in stored if "expires" not in item]
     assert [item["pk"]["S"] for item in lasting] == ["folds"]

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chalicelib.delivery import turns
-from chalicelib.delivery.turns import Turns
+from chalicelib.delivery import commit_lock
+from chalicelib.delivery.commit_lock import CommitLock
 
 SECONDS = 5.0
 
@@ -25,11 +25,11 @@ class Time:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     moved = Time()
-    monkeypatch.setattr(turns, "monotonic", moved)
+    monkeypatch.setattr(commit_lock, "monotonic", moved)
     return moved
 
 
-def goes_at_once(one: Turns, destination: str) -> bool:
+def goes_at_once(one: CommitLock, destination: str) -> bool:
     """Tell whether a turn, or leave to go without one, is given at once."""
     begun = threading.Event()
 
@@ -42,13 +42,13 @@ def goes_at_once(one: Turns, destination: str) -> bool:
     return begun.wait(0.05)
 
 
-def late_answer(one: Turns, destination: str, time: Time) -> None:
+def late_answer(one: CommitLock, destination: str, time: Time) -> None:
     with one.take(destination):
         time.now += 1.0
 
 
 def test_one_holds_the_turn_at_a_time() -> None:
-    one, inside, most = Turns(SECONDS), 0, 0
+    one, inside, most = CommitLock(SECONDS), 0, 0
 
     def hold(n: int) -> None:
         nonlocal inside, most
@@ -64,14 +64,14 @@ def test_one_holds_the_turn_at_a_time() -> None:
 
 @pytest.mark.parametrize("destination", ["a.test", "b.test"])
 def test_others_wait_for_the_turn_to_end(destination: str) -> None:
-    one = Turns(SECONDS)
+    one = CommitLock(SECONDS)
     with one.take("a.test"):
         assert not goes_at_once(one, destination)
     assert goes_at_once(one, destination)
 
 
 def test_who_does_not_answer_in_time_loses_the_turn() -> None:
-    one = Turns(0.02)
+    one = CommitLock(0.02)
     with one.take("slow.test"), one.take("fast.test"):
         second = one._holder  # is had while the first still lasts
     assert second is not None
@@ -79,7 +79,7 @@ def test_who_does_not_answer_in_time_loses_the_turn() -> None:
 
 
 def test_a_turn_that_was_lost_is_not_given_back_by_its_former_holder() -> None:
-    one, taken, let_go = Turns(0.02), threading.Event(), threading.Event()
+    one, taken, let_go = CommitLock(0.02), threading.Event(), threading.Event()
 
     def second() -> None:
         with one.take("b.test"):
@@ -101,7 +101,7 @@ def test_a_turn_that_was_lost_is_not_given_back_by_its_former_holder() -> None:
 def test_a_destination_whose_answers_come_late_waits_for_nobody_and_holds_up_nobody(
     time: Time,
 ) -> None:
-    one = Turns(0.25)
+    one = CommitLock(0.25)
     late_answer(one, "slow.test", time)
     with one.take("fast.test"):
         assert goes_at_once(one, "slow.test")
@@ -111,7 +111,7 @@ def test_a_destination_whose_answers_come_late_waits_for_nobody_and_holds_up_nob
 
 
 def test_a_destination_that_answers_in_time_again_takes_turns_again(time: Time) -> None:
-    one = Turns(0.25)
+    one = CommitLock(0.25)
     late_answer(one, "slow.test", time)
     with one.take("slow.test"):
         time.now += 0.1
@@ -120,7 +120,7 @@ def test_a_destination_that_answers_in_time_again_takes_turns_again(time: Time) 
 
 
 def test_a_failure_gives_the_turn_back() -> None:
-    one = Turns(SECONDS)
+    one = CommitLock(SECONDS)
     with pytest.raises(OSError, match="broken"), one.take("a.test"):
         raise OSError("broken")
     assert goes_at_once(one, "b.test")
@@ -129,8 +129,8 @@ def test_a_failure_gives_the_turn_back() -> None:
 def test_no_more_slow_destinations_are_remembered_than_a_few(
     time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "_MOST_REMEMBERED", 3)
-    one = Turns(0.25)
+    monkeypatch.setattr(commit_lock, "_MOST_REMEMBERED", 3)
+    one = CommitLock(0.25)
     for n in range(5):
         late_answer(one, f"{n}.test", time)
     assert len(one._slow) == 3

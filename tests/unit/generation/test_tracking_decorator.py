@@ -15,7 +15,7 @@ from chalicelib.core import ids
 from chalicelib.core.reading import read_config
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.generation.dressing import Dresser
+from chalicelib.generation.tracking_decorator import TrackingDecorator
 from chalicelib.sending_domains import store as domains
 from chalicelib.snippets import store as snippets
 from chalicelib.snippets.model import new_snippet
@@ -78,7 +78,7 @@ def targets(text: str) -> list[str]:
 class TestOptions:
     def tracked(self, own: Any = None, *, defaults: Any = None, **options: Any) -> Tracked:
         given = transmission(options=OPTIONS | options, defaults=DEFAULTS | (defaults or {}))
-        dresser = Dresser(given, 0, INJECTED, read_config)
+        dresser = TrackingDecorator(given, 0, INJECTED, read_config)
         return dresser.tracked(TO | ({"options": own} if own is not None else {}))
 
     @pytest.mark.spec("2.1-t24")

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from chalicelib.core import queues
 from chalicelib.core.queues import Received
-from chalicelib.delivery import parcel
-from chalicelib.delivery.parcel import FinishedMessage, Parcel
-from chalicelib.delivery.units import Unit
+from chalicelib.delivery import delivery_batch
+from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
+from chalicelib.delivery.work_units import WorkUnit
 from tests.unit.delivery.examples import UNIT, parcel_of
 
 FIELDS = st.dictionaries(st.text(max_size=5), st.text(st.characters(), max_size=5), max_size=3)
@@ -22,8 +22,8 @@ MESSAGES = st.builds(
     data=st.binary(max_size=50),
 )
 PARCELS = st.builds(
-    Parcel,
-    unit=st.builds(Unit, st.from_regex(r"[0-9]{18}", fullmatch=True), st.sampled_from("0d")),
+    DeliveryBatch,
+    unit=st.builds(WorkUnit, st.from_regex(r"[0-9]{18}", fullmatch=True), st.sampled_from("0d")),
     attempt=st.integers(1, 99),
     injected_ms=st.integers(0, 2**43),
     event=FIELDS,
@@ -38,29 +38,29 @@ def received(work: queues.Work) -> Received:
 
 
 @given(PARCELS)
-def test_a_parcel_comes_off_the_queue_as_it_went_on(given_parcel: Parcel) -> None:
-    message = received(parcel.to_work(given_parcel))
-    assert parcel.from_received(message) == given_parcel
-    assert parcel.unit_of(message) == given_parcel.unit
-    assert parcel.generated_of(message) == given_parcel.generated
+def test_a_parcel_comes_off_the_queue_as_it_went_on(given_parcel: DeliveryBatch) -> None:
+    message = received(delivery_batch.to_work(given_parcel))
+    assert delivery_batch.from_received(message) == given_parcel
+    assert delivery_batch.unit_of(message) == given_parcel.unit
+    assert delivery_batch.generated_of(message) == given_parcel.generated
 
 
 def test_the_unit_and_what_was_generated_of_it_are_told_without_the_payload() -> None:
-    whole = received(parcel.to_work(replace(parcel_of(2), failed=3)))
+    whole = received(delivery_batch.to_work(replace(parcel_of(2), failed=3)))
     message = Received(whole.head, "not base64")
-    assert parcel.unit_of(message) == UNIT
-    assert parcel.generated_of(message) == (2, 3)
+    assert delivery_batch.unit_of(message) == UNIT
+    assert delivery_batch.generated_of(message) == (2, 3)
 
 
 def test_a_parcel_waits_for_its_time() -> None:
-    work = parcel.to_work(parcel_of(1), not_before=5000.5, delay=30.0)
+    work = delivery_batch.to_work(parcel_of(1), not_before=5000.5, delay=30.0)
     assert (work.head["not_before"], work.delay) == (5000.5, 30.0)
-    at_once = parcel.to_work(parcel_of(1))
+    at_once = delivery_batch.to_work(parcel_of(1))
     assert "not_before" not in at_once.head
     assert at_once.delay == 0.0
 
 
 def test_the_events_of_a_message_carry_the_shared_fields_under_its_own() -> None:
-    shared = Parcel(UNIT, 1, 0, {"a": "shared", "b": "shared"}, [])
+    shared = DeliveryBatch(UNIT, 1, 0, {"a": "shared", "b": "shared"}, [])
     message = FinishedMessage(0, "", "", {"b": "own"}, b"")
     assert shared.event_base(message) == {"a": "shared", "b": "own"}

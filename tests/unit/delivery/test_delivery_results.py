@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.core.settings import settings
-from chalicelib.delivery.accounting import account, policy
+from chalicelib.delivery.delivery_results import account, policy
 from chalicelib.delivery.outcome import Outcome
 from tests.unit.delivery.examples import (
     DEFERRED,

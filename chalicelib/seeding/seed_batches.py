@@ -14,8 +14,8 @@ from typing import Final
 from chalicelib.core import clock, due, queues
 from chalicelib.core.due import Due
 from chalicelib.core.queues import Work
-from chalicelib.seeding import runs
-from chalicelib.seeding.runs import CONCERN, Run
+from chalicelib.seeding import seed_sends
+from chalicelib.seeding.seed_sends import CONCERN, Run
 
 QUEUE: Final = "generation"
 
@@ -40,7 +40,7 @@ def queue_stretch(run: Run, first: int) -> None:
 
 def _succeeds(note: Due, now_ms: int) -> bool:
     try:
-        run = runs.get(note.data["account_id"], note.data["run"])
+        run = seed_sends.get(note.data["account_id"], note.data["run"])
         if run:
             queue_stretch(run, note.data["first"])
         if not run or note.failures:

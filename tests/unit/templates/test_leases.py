@@ -9,7 +9,7 @@ from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import ApiError
 from chalicelib.core.scope import Scope
-from chalicelib.templates import store, uses
+from chalicelib.templates import leases, store
 from chalicelib.templates.model import Edit, Template, new_template
 from tests.unit.templates.api import CONTENT, Api
 
@@ -36,72 +36,72 @@ def conflict() -> Any:
 @pytest.mark.spec("3-t5")
 @pytest.mark.spec("4.2-t5")
 def test_a_template_in_use_is_not_deleted(template: Template) -> None:
-    assert uses.begin_use(template, "t1", in_an_hour()) == template
+    assert leases.begin_use(template, "t1", in_an_hour()) == template
     with conflict() as error:
-        uses.delete(PRIMARY, "welcome")
+        leases.delete(PRIMARY, "welcome")
     assert (error.value.status, error.value.code) == (409, "1602")
     assert store.get_content(PRIMARY, "welcome", draft=False).content == CONTENT
 
 
 @pytest.mark.spec("3-t5")
 def test_it_is_deleted_when_the_last_transmission_is_done(template: Template) -> None:
-    uses.begin_use(template, "t1", in_an_hour())
-    uses.begin_use(template, "t2", in_an_hour())
-    uses.end_use(1, None, "welcome", "t1")
-    uses.end_use(1, None, "welcome", "t1")
+    leases.begin_use(template, "t1", in_an_hour())
+    leases.begin_use(template, "t2", in_an_hour())
+    leases.end_use(1, None, "welcome", "t1")
+    leases.end_use(1, None, "welcome", "t1")
     with conflict():
-        uses.delete(PRIMARY, "welcome")
-    uses.end_use(1, None, "welcome", "t2")
-    assert uses.delete(PRIMARY, "welcome")
+        leases.delete(PRIMARY, "welcome")
+    leases.end_use(1, None, "welcome", "t2")
+    assert leases.delete(PRIMARY, "welcome")
     assert store.get(1, None, "welcome") is None
 
 
 def test_the_use_of_one_owners_template_does_not_keep_anothers(template: Template) -> None:
     store.create(new_template(Scope(1, 7), "welcome", Edit()), CONTENT)
-    uses.begin_use(template, "t1", in_an_hour())
-    assert uses.delete(Scope(1, 7), "welcome")
-    assert not uses.delete(Scope(1, 7), "welcome")
+    leases.begin_use(template, "t1", in_an_hour())
+    assert leases.delete(Scope(1, 7), "welcome")
+    assert not leases.delete(Scope(1, 7), "welcome")
     assert store.get(1, None, "welcome") is not None
 
 
 def test_a_lease_that_ran_out_keeps_nothing(template: Template) -> None:
     with clock.use(lambda: NOW):
-        uses.begin_use(template, "crashed", NOW + 60)
+        leases.begin_use(template, "crashed", NOW + 60)
     with clock.use(lambda: NOW + 59), conflict():
-        uses.delete(PRIMARY, "welcome")
+        leases.delete(PRIMARY, "welcome")
     with clock.use(lambda: NOW + 61):
-        assert uses.delete(PRIMARY, "welcome")
+        assert leases.delete(PRIMARY, "welcome")
 
 
 def test_a_lease_can_be_made_longer(template: Template) -> None:
     with clock.use(lambda: NOW):
-        uses.begin_use(template, "t1", NOW + 60)
-        uses.begin_use(template, "t1", NOW + 600)
+        leases.begin_use(template, "t1", NOW + 60)
+        leases.begin_use(template, "t1", NOW + 600)
     with clock.use(lambda: NOW + 61), conflict():
-        uses.delete(PRIMARY, "welcome")
+        leases.delete(PRIMARY, "welcome")
 
 
 def test_a_lease_found_behind_many_that_ran_out_counts(template: Template) -> None:
     with clock.use(lambda: NOW):
         for n in range(60):
-            uses.begin_use(template, f"t{n:03}", NOW + (600 if n == 59 else 1))
+            leases.begin_use(template, f"t{n:03}", NOW + (600 if n == 59 else 1))
     with clock.use(lambda: NOW + 2), conflict():
-        uses.delete(PRIMARY, "welcome")
+        leases.delete(PRIMARY, "welcome")
 
 
 def test_a_subaccount_keeps_the_shared_template_that_it_uses(template: Template) -> None:
     Api().put("/templates/welcome", {"shared_with_subaccounts": True})
     found = store.find(Scope(1, 7), "welcome")
     assert found is not None
-    uses.begin_use(found, "t1", in_an_hour())
+    leases.begin_use(found, "t1", in_an_hour())
     with conflict():
-        uses.delete(PRIMARY, "welcome")
-    uses.end_use(1, found.subaccount_id, found.id, "t1")
-    assert uses.delete(PRIMARY, "welcome")
+        leases.delete(PRIMARY, "welcome")
+    leases.end_use(1, found.subaccount_id, found.id, "t1")
+    assert leases.delete(PRIMARY, "welcome")
 
 
 def test_leases_are_forgotten_by_the_table_after_their_end(template: Template) -> None:
-    uses.begin_use(template, "t1", 1000.5)
+    leases.begin_use(template, "t1", 1000.5)
     (lease,) = Table("config").query_all(
         "#pk = :pk AND begins_with(#sk, :use)", {"pk": store.partition(1, "welcome"), "use": "use#"}
     )
@@ -109,27 +109,27 @@ def test_leases_are_forgotten_by_the_table_after_their_end(template: Template) -
 
 
 def test_a_template_deleted_since_it_was_read_cannot_be_used(template: Template) -> None:
-    uses.delete(PRIMARY, "welcome")
+    leases.delete(PRIMARY, "welcome")
     with pytest.raises(ApiError) as error:
-        uses.begin_use(template, "t1", in_an_hour())
+        leases.begin_use(template, "t1", in_an_hour())
     assert (error.value.status, error.value.code) == (422, "1603")
     rest = Table("config").query_all("#pk = :pk", {"pk": store.partition(1, "welcome")})
     assert list(rest) == []
 
 
 def test_after_a_refused_deletion_the_template_is_as_before(template: Template) -> None:
-    uses.begin_use(template, "t1", in_an_hour())
+    leases.begin_use(template, "t1", in_an_hour())
     with conflict():
-        uses.delete(PRIMARY, "welcome")
-    assert uses.begin_use(template, "t2", in_an_hour()) == template
-    uses.end_use(1, None, "welcome", "t1")
-    uses.end_use(1, None, "welcome", "t2")
-    assert uses.delete(PRIMARY, "welcome")
+        leases.delete(PRIMARY, "welcome")
+    assert leases.begin_use(template, "t2", in_an_hour()) == template
+    leases.end_use(1, None, "welcome", "t1")
+    leases.end_use(1, None, "welcome", "t2")
+    assert leases.delete(PRIMARY, "welcome")
 
 
 def when(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], Any]) -> None:
     """Let ``act`` happen once, right after the step ``name`` of a deletion."""
-    step, acts = getattr(uses, name), iter([act])
+    step, acts = getattr(leases, name), iter([act])
 
     def then_act(*args: Any) -> Any:
         result = step(*args)
@@ -137,7 +137,7 @@ def when(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], Any]) -> 
             each()
         return result
 
-    monkeypatch.setattr(uses, name, then_act)
+    monkeypatch.setattr(leases, name, then_act)
 
 
 def test_a_use_that_begins_while_leases_are_looked_for_waits_for_the_outcome(
@@ -154,37 +154,37 @@ def test_a_use_that_begins_while_leases_are_looked_for_waits_for_the_outcome(
         waited.append("waited")
         next(pauses)()
 
-    monkeypatch.setattr(uses.time, "sleep", pause)
-    assert uses._announced(template, "token")
+    monkeypatch.setattr(leases.time, "sleep", pause)
+    assert leases._announced(template, "token")
     with pytest.raises(ApiError, match="does not exist"):
-        uses.begin_use(template, "t1", in_an_hour())
+        leases.begin_use(template, "t1", in_an_hour())
     assert len(waited) == 2
 
 
 def test_a_use_goes_on_when_the_deletion_was_refused_meanwhile(
     template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uses.time, "sleep", lambda _: uses._withdraw(template, "token"))
-    assert uses._announced(template, "token")
-    assert uses.begin_use(template, "t1", in_an_hour()) == template
+    monkeypatch.setattr(leases.time, "sleep", lambda _: leases._withdraw(template, "token"))
+    assert leases._announced(template, "token")
+    assert leases.begin_use(template, "t1", in_an_hour()) == template
 
 
 def test_a_lease_written_before_leases_are_looked_for_refuses_the_deletion(
     template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The transmission has written its lease, and has not read the record yet."""
-    lease = uses._lease(template, "t1", in_an_hour())
+    lease = leases._lease(template, "t1", in_an_hour())
     when(monkeypatch, "_announced", lambda: Table("config").put(lease))
     with conflict():
-        uses.delete(PRIMARY, "welcome")
+        leases.delete(PRIMARY, "welcome")
 
 
 def test_the_announcement_of_a_deletion_that_crashed_is_withdrawn(template: Template) -> None:
     with clock.use(lambda: NOW):
-        assert uses._announced(template, "crashed")
+        assert leases._announced(template, "crashed")
     with clock.use(lambda: NOW + 6):
-        uses.begin_use(template, "t1", NOW + 60)
-        assert not uses._removed(template, "crashed")
+        leases.begin_use(template, "t1", NOW + 60)
+        assert not leases._removed(template, "crashed")
     assert store.get(1, None, "welcome") is not None
 
 
@@ -194,7 +194,7 @@ def test_an_edit_during_a_deletion_is_deleted_with_its_content(
     api = Api()
     edit = {"content": CONTENT | {"subject": "late"}}
     when(monkeypatch, "_is_in_use", lambda: api.put("/templates/welcome", edit))
-    assert uses.delete(PRIMARY, "welcome")
+    assert leases.delete(PRIMARY, "welcome")
     rest = Table("config").query_all("#pk = :pk", {"pk": store.partition(1, "welcome")})
     assert list(rest) == []
 
@@ -203,14 +203,14 @@ def test_of_two_deletions_at_once_one_finds_nothing(
     template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcomes: list[bool] = []
-    when(monkeypatch, "_is_in_use", lambda: outcomes.append(uses.delete(PRIMARY, "welcome")))
-    outcomes.append(uses.delete(PRIMARY, "welcome"))
+    when(monkeypatch, "_is_in_use", lambda: outcomes.append(leases.delete(PRIMARY, "welcome")))
+    outcomes.append(leases.delete(PRIMARY, "welcome"))
     assert outcomes == [True, False]
 
 
 @pytest.mark.spec("3-t5")
 def test_the_api_refuses_to_delete_a_template_in_use(template: Template) -> None:
-    uses.begin_use(template, "t1", in_an_hour())
+    leases.begin_use(template, "t1", in_an_hour())
     answer = Api().delete("/templates/welcome")
     assert answer.status == 409
     assert answer.errors == [
@@ -230,7 +230,7 @@ def test_the_last_use_is_shown_once_there_was_one(template: Template) -> None:
     api = Api()
     assert "last_use" not in api.get("/templates/welcome").results
     with clock.use(lambda: NOW):
-        uses.note_use(template)
+        leases.note_use(template)
     for draft in ("true", "false"):
         shown = api.get("/templates/welcome", draft=draft).results
         assert shown["last_use"] == "2026-01-01T00:00:00+00:00"
@@ -253,21 +253,21 @@ def test_many_uses_in_a_minute_cost_one_write(
     monkeypatch.setattr(Table, "update", counted)
     for second in range(130):
         with clock.use(lambda: NOW + second):  # noqa: B023
-            uses.note_use(store.get_content(PRIMARY, "welcome", draft=False).template)
+            leases.note_use(store.get_content(PRIMARY, "welcome", draft=False).template)
     assert writes == [NOW, NOW + 60, NOW + 120]
 
 
 def test_a_use_of_a_template_that_is_gone_is_not_noted(template: Template) -> None:
-    uses.delete(PRIMARY, "welcome")
-    uses.note_use(template)
+    leases.delete(PRIMARY, "welcome")
+    leases.note_use(template)
     assert store.get(1, None, "welcome") is None
 
 
 def test_a_use_noted_by_another_process_meanwhile_stands(template: Template) -> None:
     with clock.use(lambda: NOW + 5):
-        uses.note_use(template)
+        leases.note_use(template)
     with clock.use(lambda: NOW):
-        uses.note_use(template)
+        leases.note_use(template)
     found = store.get(1, None, "welcome")
     assert found is not None
     assert found.last_use == NOW + 5

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.core import dynamo, ids
-from chalicelib.seeding import runs
-from chalicelib.seeding.runs import AHEAD_MS, STRETCH_MS, Run
+from chalicelib.seeding import seed_sends
 from chalicelib.seeding.samples import Sample
+from chalicelib.seeding.seed_sends import AHEAD_MS, STRETCH_MS, Run
 from tests.unit.seeding.examples import MINUTE, SPRING, START, Time
 
 
@@ -44,9 +44,9 @@ def test_stretches_hold_every_message_once_and_none_longer_than_a_minute(
 
 def test_a_run_is_kept_as_it_was_begun(time: Time) -> None:
     run = run_of(3)
-    dynamo.transact([runs.addition(run)])
-    assert runs.get(1, "1919") == run
-    assert runs.get(2, "1919") is None
+    dynamo.transact([seed_sends.addition(run)])
+    assert seed_sends.get(1, "1919") == run
+    assert seed_sends.get(2, "1919") is None
 
 
 def test_a_seed_is_told_by_its_ids() -> None:
@@ -55,12 +55,12 @@ def test_a_seed_is_told_by_its_ids() -> None:
     def event(index: int, transmission: str = run.id) -> dict[str, str]:
         return {"message_id": ids.message_id(run.id, index), "transmission_id": transmission}
 
-    assert all(runs.is_seed(event(run.index(number))) for number in range(2))
-    assert not any(runs.is_seed(event(index)) for index in (0, 99, 2**31 - 1))
+    assert all(seed_sends.is_seed(event(run.index(number))) for number in range(2))
+    assert not any(seed_sends.is_seed(event(index)) for index in (0, 99, 2**31 - 1))
 
 
 def test_ids_of_other_senders_are_no_seeds() -> None:
     others = "65f0c0ffee65f0c0ffee65f0"
     for found in ({}, {"message_id": ""}, {"message_id": others}, {"message_id": "<a@b.c>"}):
-        assert not runs.is_seed(found)
-        assert not runs.is_seed({"transmission_id": "1919", **found})
+        assert not seed_sends.is_seed(found)
+        assert not seed_sends.is_seed({"transmission_id": "1919", **found})

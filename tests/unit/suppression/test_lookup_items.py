@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.suppression.items import to_item
-from chalicelib.suppression.slots import (
+from chalicelib.suppression.lookup_items import (
     list_at,
     lists_of,
     slot_of,

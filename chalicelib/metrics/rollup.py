@@ -18,7 +18,7 @@ from chalicelib.metrics import counters, pending, registry
 from chalicelib.metrics.counting import MAIN
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.model import CAMPAIGN, EVENT_COUNTERS, POSITION, SUBACCOUNT
-from chalicelib.metrics.pending import Fold, Waiting
+from chalicelib.metrics.pending import Rollup, Waiting
 
 #: Who sent: subaccount (``None`` for the primary account), campaign and sending domain
 Sending = tuple[int | None, str, str]
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 _INJECTED = EVENT_COUNTERS["injection"]
 
 
-def fold_pending(appliers: Sequence[Applier] = ()) -> None:
+def roll_up_pending(appliers: Sequence[Applier] = ()) -> None:
     """Add everything that waits to the counters, and tell ``appliers`` of each fold.
 
     An account whose fold fails is tried again at the next call and does not hold up the others.
@@ -59,7 +59,7 @@ def _count(waiting: Waiting, appliers: Sequence[Applier]) -> None:
             _complete(fixed, appliers)
 
 
-def _complete(fold: Fold, appliers: Sequence[Applier]) -> None:
+def _complete(fold: Rollup, appliers: Sequence[Applier]) -> None:
     delta = fold.delta()
     actions = counters.additions(fold.account_id, delta.cells(), fold.seq)
     while some := list(islice(actions, MOST_ACTIONS)):

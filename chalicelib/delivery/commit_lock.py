@@ -25,7 +25,7 @@ class _Turn:
     until: float
 
 
-class Turns:
+class CommitLock:
     """One turn at a time, of at most ``seconds``."""
 
     def __init__(self, seconds: float) -> None:

@@ -28,21 +28,21 @@ CONTINUED = "c"
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class WorkUnit:
     """The name of a unit: its transmission and its place in it."""
 
     transmission_id: str
     name: str
 
     @property
-    def deferred(self) -> Unit:
+    def deferred(self) -> WorkUnit:
         """Return the unit in which this one's deferred messages go on."""
-        return Unit(self.transmission_id, self.name + DEFERRED)
+        return WorkUnit(self.transmission_id, self.name + DEFERRED)
 
     @property
-    def continued(self) -> Unit:
+    def continued(self) -> WorkUnit:
         """Return the unit in which those of its messages go on that were not attempted."""
-        return Unit(self.transmission_id, self.name + CONTINUED)
+        return WorkUnit(self.transmission_id, self.name + CONTINUED)
 
     @property
     def origin(self) -> str:
@@ -96,7 +96,7 @@ class Begun:
 
 
 def begin(
-    unit: Unit, at_ms: int, *, to_deliver: bool = False, along: Sequence[Write] = ()
+    unit: WorkUnit, at_ms: int, *, to_deliver: bool = False, along: Sequence[Write] = ()
 ) -> Begun | None:
     """Note that ``unit`` is generated; ``None`` if it has already been delivered.
 
@@ -128,7 +128,7 @@ def _found_or_created(item: Item, along: Sequence[Write]) -> Item | None:
     return None
 
 
-def claim(unit: Unit, *, generated: tuple[int, int]) -> Claim:
+def claim(unit: WorkUnit, *, generated: tuple[int, int]) -> Claim:
     """Try to become the one that delivers ``unit``, for ``DELIVERY_LEASE`` seconds.
 
     ``generated`` says how many messages its generation made, and for how many recipients it made
@@ -161,14 +161,14 @@ def claim(unit: Unit, *, generated: tuple[int, int]) -> Claim:
     return Claim(Standing.FIRST, until)
 
 
-def _take_over(unit: Unit, lease: float, now: float) -> Claim:
+def _take_over(unit: WorkUnit, lease: float, now: float) -> Claim:
     until = now + settings().delivery_lease
     if lease > now or not _moved(unit, lease, until):
         return Claim(Standing.BUSY)
     return Claim(Standing.TAKEN_OVER, until)
 
 
-def hold(unit: Unit, claim: Claim) -> None:
+def hold(unit: WorkUnit, claim: Claim) -> None:
     """Make sure of a claim before its last step; raises :class:`LeaseLost` if it is lost.
 
     Nobody can have taken it over in the first half of its time, whatever their clock says.
@@ -180,7 +180,7 @@ def hold(unit: Unit, claim: Claim) -> None:
         raise LeaseLost(str(unit))
 
 
-def _moved(unit: Unit, lease: float, until: float) -> bool:
+def _moved(unit: WorkUnit, lease: float, until: float) -> bool:
     key = _key(unit)
     try:
         _messages.update(
@@ -195,7 +195,7 @@ def _moved(unit: Unit, lease: float, until: float) -> bool:
     return True
 
 
-def finish(unit: Unit, *, generated: tuple[int, int]) -> None:
+def finish(unit: WorkUnit, *, generated: tuple[int, int]) -> None:
     """Note that ``unit`` is finished; whoever meets it again drops it.
 
     ``generated`` as for :func:`claim`.
@@ -223,7 +223,7 @@ def generated(transmission_id: str) -> list[Generated]:
     ]
 
 
-def _key(unit: Unit) -> dict[str, str]:
+def _key(unit: WorkUnit) -> dict[str, str]:
     return {"pk": f"transmission#{unit.transmission_id}", "sk": f"unit#{unit.name}"}
 
 

@@ -9,7 +9,7 @@ from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.events.model import Event, Sender, recipient_fields
 from chalicelib.sending_domains import return_path
-from chalicelib.tracking import facts
+from chalicelib.tracking import message_context
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.tracking.examples import NINE, TRANSMISSION
 
@@ -32,7 +32,7 @@ def own(index: int, **more: Any) -> Event:
 
 def keep(first: int, messages: list[tuple[int, Event]]) -> None:
     """Keep the facts of a unit, as generation does when it begins one."""
-    dynamo.transact(facts.writes(TRANSMISSION, first, SHARED, messages))
+    dynamo.transact(message_context.writes(TRANSMISSION, first, SHARED, messages))
 
 
 def put(first: int, count: int, **more: Any) -> None:
@@ -45,26 +45,26 @@ def message_id(index: int) -> str:
 
 
 def test_a_unit_without_messages_keeps_nothing() -> None:
-    assert facts.writes(TRANSMISSION, 0, SHARED, []) == []
+    assert message_context.writes(TRANSMISSION, 0, SHARED, []) == []
 
 
 def test_what_was_kept_comes_back_whole() -> None:
     put(100, 100)
-    found = facts.of_messages([(message_id(150), 100), (message_id(199), 100)])
+    found = message_context.of_messages([(message_id(150), 100), (message_id(199), 100)])
     assert found == {message_id(i): {**SHARED, **own(i)} for i in (150, 199)}
 
 
 def test_fields_that_only_some_messages_have_stay_with_them() -> None:
     messages = [(0, own(0)), (1, own(1, rcpt_type="cc")), (5, own(5, rcpt_tags=[]))]
     keep(0, messages)
-    found = facts.of_messages([(message_id(i), 0) for i in (0, 1, 5)])
+    found = message_context.of_messages([(message_id(i), 0) for i in (0, 1, 5)])
     assert found == {message_id(i): {**SHARED, **fields} for i, fields in messages}
 
 
 def test_a_unit_is_one_write_and_small() -> None:
     messages = [(i, own(i)) for i in range(100)]
     with aws_requests() as made:
-        (write,) = facts.writes(TRANSMISSION, 0, SHARED, messages)
+        (write,) = message_context.writes(TRANSMISSION, 0, SHARED, messages)
     assert made == []
     dynamo.transact([write])
     (stored,) = Table("messages").query_all("#pk = :pk", {"pk": f"transmission#{TRANSMISSION}"})
@@ -75,9 +75,9 @@ def test_a_unit_is_one_write_and_small() -> None:
 
 def test_writing_a_unit_again_changes_nothing() -> None:
     put(0, 10)
-    before = facts.of_message(message_id(3))
+    before = message_context.of_message(message_id(3))
     put(0, 10)
-    assert facts.of_message(message_id(3)) == before
+    assert message_context.of_message(message_id(3)) == before
 
 
 def test_the_messages_of_many_units_are_read_in_one_request() -> None:
@@ -85,7 +85,7 @@ def test_the_messages_of_many_units_are_read_in_one_request() -> None:
         put(first, 100)
     places = [(message_id(i), i // 100 * 100) for i in range(0, 1000, 7)]
     with aws_requests() as made:
-        found = facts.of_messages(places)
+        found = message_context.of_messages(places)
     assert [each.operation for each in made] == ["BatchGetItem"]
     assert set(found) == {place[0] for place in places}
 
@@ -93,8 +93,8 @@ def test_the_messages_of_many_units_are_read_in_one_request() -> None:
 def test_messages_that_are_not_known_are_left_out() -> None:
     keep(0, [(0, own(0)), (2, own(2))])
     places = [(message_id(i), 0) for i in range(4)] + [(message_id(100), 100)]
-    assert set(facts.of_messages(places)) == {message_id(0), message_id(2)}
-    assert facts.of_messages([]) == {}
+    assert set(message_context.of_messages(places)) == {message_id(0), message_id(2)}
+    assert message_context.of_messages([]) == {}
 
 
 @pytest.mark.parametrize(("index", "known"), [(0, True), (99, True), (100, True), (149, True)])
@@ -102,16 +102,16 @@ def test_a_message_is_found_by_its_id_alone(index: int, known: bool) -> None:
     put(0, 100)
     put(100, 50)
     with aws_requests() as made:
-        assert facts.of_message(message_id(index)) == {**SHARED, **own(index)}
+        assert message_context.of_message(message_id(index)) == {**SHARED, **own(index)}
     assert [each.operation for each in made] == ["Query"]
 
 
 def test_a_message_without_facts_is_not_found() -> None:
-    assert facts.of_message(message_id(0)) is None
+    assert message_context.of_message(message_id(0)) is None
     put(100, 50)
-    assert facts.of_message(message_id(99)) is None
-    assert facts.of_message(message_id(150)) is None
-    assert facts.of_message(ids.message_id("1", 120)) is None
+    assert message_context.of_message(message_id(99)) is None
+    assert message_context.of_message(message_id(150)) is None
+    assert message_context.of_message(ids.message_id("1", 120)) is None
 
 
 def test_a_unit_with_much_metadata_goes_into_the_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,5 +120,5 @@ def test_a_unit_with_much_metadata_goes_into_the_bucket(monkeypatch: pytest.Monk
     put(0, 100)
     (stored,) = stored_objects()
     assert stored.startswith(f"transmissions/{TRANSMISSION}/facts/0-")
-    assert facts.of_message(message_id(42)) == {**SHARED, **own(42)}
-    assert set(facts.of_messages([(message_id(42), 0)])) == {message_id(42)}
+    assert message_context.of_message(message_id(42)) == {**SHARED, **own(42)}
+    assert set(message_context.of_messages([(message_id(42), 0)])) == {message_id(42)}

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
-from chalicelib.events import asked, cursors
-from chalicelib.events.asked import Asked
+from chalicelib.events import cursors, page_request
 from chalicelib.events.cursors import Place
+from chalicelib.events.page_request import PageRequest
 from chalicelib.events.reading import Window
 from tests.unit.events.examples import HOUR, NINE
 
@@ -36,8 +36,8 @@ def lag_of_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     settings.cache_clear()
 
 
-def read(**query: str) -> Asked:
-    return asked.read(PATH, query, ABOUT)
+def read(**query: str) -> PageRequest:
+    return page_request.read(PATH, query, ABOUT)
 
 
 def refusal(status: int = 400, **query: str) -> str:

@@ -8,12 +8,12 @@ from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import Key, TransactionFailed
 from chalicelib.core.settings import settings
 from chalicelib.metrics.model import RAW_CLICK, UNIQUE_CLICK, UNIQUE_OPEN
-from chalicelib.recording import ledger
-from chalicelib.recording.ledger import (
+from chalicelib.recording import deduplication
+from chalicelib.recording.deduplication import (
     BLOCK,
     MOST_KNOWN,
     MOST_MARKS,
-    Ledger,
+    DeduplicationRecord,
     begins_block,
     key_of,
 )
@@ -23,11 +23,11 @@ from tests.unit.metrics.examples import mail
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-def stored(key: Key) -> Ledger:
-    return ledger.read([key])[key]
+def stored(key: Key) -> DeduplicationRecord:
+    return deduplication.read([key])[key]
 
 
-def write(found: Ledger) -> None:
+def write(found: DeduplicationRecord) -> None:
     dynamo.transact([found.write()])
 
 
@@ -163,7 +163,7 @@ def test_a_ledger_lasts_as_long_as_what_is_kept_of_messages() -> None:
 def test_a_hundred_ledgers_are_one_request() -> None:
     keys = [key_of(mail(1, index * BLOCK).event("open", 0)) for index in range(100)]
     with aws_requests() as made:
-        assert len(ledger.read([*keys, *keys])) == 100
+        assert len(deduplication.read([*keys, *keys])) == 100
     assert [each.operation for each in made] == ["BatchGetItem"]
 
 

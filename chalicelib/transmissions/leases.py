@@ -10,7 +10,7 @@ from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, is_list_id
-from chalicelib.templates import uses as templates
+from chalicelib.templates import leases as templates
 from chalicelib.templates.model import Template
 from chalicelib.transmissions.model import Json, Transmission
 

@@ -55,7 +55,7 @@ table = Table("messages")
 
 
 @dataclass(slots=True)
-class Ledger:
+class DeduplicationRecord:
     """What is known of one block; ``version`` is 0 when nothing is stored yet."""
 
     key: Key
@@ -124,11 +124,11 @@ def read_now(keys: Iterable[Key]) -> dict[Key, Item]:
     return {(item["pk"], item["sk"]): item for item in found}
 
 
-def read(keys: Iterable[Key], read: Read = read_now) -> dict[Key, Ledger]:
+def read(keys: Iterable[Key], read: Read = read_now) -> dict[Key, DeduplicationRecord]:
     """Return the ledgers of these blocks, empty ones where there are none."""
     wanted = list(dict.fromkeys(keys))
     stored = {key: _from_item(item) for key, item in read(wanted).items()}
-    return {key: stored.get(key) or Ledger(key) for key in wanted}
+    return {key: stored.get(key) or DeduplicationRecord(key) for key in wanted}
 
 
 def key_of(event: Event) -> Key:
@@ -174,9 +174,9 @@ def _unpacked(packed: bytes | None) -> Any:
     return json.loads(zlib.decompress(packed)) if packed else {}
 
 
-def _from_item(item: Item) -> Ledger:
+def _from_item(item: Item) -> DeduplicationRecord:
     known = item["known"]
-    return Ledger(
+    return DeduplicationRecord(
         (item["pk"], item["sk"]),
         item["version"],
         {known[i : i + _DIGEST]: None for i in range(0, len(known), _DIGEST)},

@@ -57,7 +57,7 @@ class Dress:
         return None if text is None else self.body(text, part)
 
 
-class Dresser:
+class TrackingDecorator:
     """Dresses the messages of one chunk, whose first recipient has index ``first_index``.
 
     ``made_ms`` is when its messages are generated; tracking domains are asked for by ``read``.

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from chalicelib.events import runs
+from chalicelib.events import event_blocks
+from chalicelib.events.event_blocks import MOST_BYTES, MOST_EVENTS, SPAN_MS, Run, position
 from chalicelib.events.model import Event
-from chalicelib.events.runs import MOST_BYTES, MOST_EVENTS, SPAN_MS, Run, position
 from tests.unit.events.examples import NINE, event_at
 
 VALUES = st.recursive(
@@ -39,7 +39,7 @@ def some_events(draw: st.DrawFn) -> list[Event]:
 
 
 def read(events: list[Event]) -> list[Event]:
-    run = Run(runs.encode(events))
+    run = Run(event_blocks.encode(events))
     return [run.event(row) for row in range(run.count)]
 
 
@@ -79,8 +79,8 @@ def test_what_equals_in_python_only_is_told_apart() -> None:
 
 def test_fields_that_follow_from_others_take_no_room() -> None:
     event = event_at(NINE)
-    without = {name: value for name, value in event.items() if name not in runs._DERIVED}
-    assert abs(len(runs.encode([event])) - len(runs.encode([without]))) < 25
+    without = {name: value for name, value in event.items() if name not in event_blocks._DERIVED}
+    assert abs(len(event_blocks.encode([event])) - len(event_blocks.encode([without]))) < 25
     other = event | {"rcpt_hash": "f" * 40, "routing_domain": "mx.test", "raw_rcpt_to": "ANN@b.c"}
     assert read([event, other]) == [event, other]
 
@@ -88,7 +88,7 @@ def test_fields_that_follow_from_others_take_no_room() -> None:
 def test_a_run_is_searched_by_its_columns() -> None:
     kinds = ["open", "click", "open", "bounce"]
     events = [event_at(NINE + n, n, kind) for n, kind in enumerate(kinds)]
-    run = Run(runs.encode(events))
+    run = Run(event_blocks.encode(events))
     assert list(run.rows({})) == [0, 1, 2, 3]
     assert list(run.rows({"type": {"open"}.__contains__})) == [0, 2]
     assert list(run.rows({"customer_id": "1".__eq__, "type": "click".__eq__})) == [1]
@@ -100,7 +100,7 @@ def test_a_run_is_searched_by_its_columns() -> None:
 
 def test_only_the_fields_that_are_asked_for_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     events = [event_at(NINE + n, n, subject=f"s{n}") for n in range(5)]
-    run = Run(runs.encode(events))
+    run = Run(event_blocks.encode(events))
     read_names: list[str] = []
     original = Run._read
     monkeypatch.setattr(Run, "_read", lambda s, name: read_names.append(name) or original(s, name))
@@ -113,20 +113,20 @@ def test_only_the_fields_that_are_asked_for_are_read(monkeypatch: pytest.MonkeyP
 def test_a_run_holds_a_few_seconds_and_a_hundred_events() -> None:
     at = [0, 1, SPAN_MS, SPAN_MS + 1, 2 * SPAN_MS + 1, 10 * SPAN_MS]
     events = [event_at(NINE + offset, n) for n, offset in enumerate(at)]
-    assert [len(each) for each in runs.cut(events)] == [3, 2, 1]
+    assert [len(each) for each in event_blocks.cut(events)] == [3, 2, 1]
     many = [event_at(NINE, n) for n in range(2 * MOST_EVENTS + 1)]
-    assert [len(each) for each in runs.cut(many)] == [MOST_EVENTS, MOST_EVENTS, 1]
-    assert list(runs.cut([])) == []
+    assert [len(each) for each in event_blocks.cut(many)] == [MOST_EVENTS, MOST_EVENTS, 1]
+    assert list(event_blocks.cut([])) == []
 
 
 def test_events_with_much_metadata_make_smaller_runs() -> None:
     rng = random.Random(1)
     events = [event_at(NINE, n, rcpt_meta={"x": rng.randbytes(9000).hex()}) for n in range(20)]
-    written = list(runs.write(events))
+    written = list(event_blocks.write(events))
     assert [event for some, _ in written for event in some] == events
     assert all(len(run.data) <= MOST_BYTES for _, run in written)
     assert len(written) > 1
-    (alone,) = runs.write([event_at(NINE, 0, rcpt_meta={"x": rng.randbytes(90_000).hex()})])
+    (alone,) = event_blocks.write([event_at(NINE, 0, rcpt_meta={"x": rng.randbytes(90_000).hex()})])
     assert len(alone[1].data) > MOST_BYTES
 
 
@@ -144,5 +144,5 @@ def test_a_hundred_events_of_a_bulk_send_take_less_than_50_bytes_each() -> None:
         )
         for n, name in enumerate(names)
     ]
-    assert len(runs.encode(events)) < 5000
-    assert len(runs.encode(events[:1])) < 400
+    assert len(event_blocks.encode(events)) < 5000
+    assert len(event_blocks.encode(events[:1])) < 400

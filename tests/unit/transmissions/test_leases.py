@@ -12,11 +12,10 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.store import PROTECTED_SECONDS
+from chalicelib.templates import leases as template_uses
 from chalicelib.templates import store as templates
-from chalicelib.templates import uses as template_uses
 from chalicelib.templates.model import Edit, Template, new_template
-from chalicelib.transmissions.model import Transmission
-from chalicelib.transmissions.uses import (
+from chalicelib.transmissions.leases import (
     AFTER_START_SECONDS,
     GENERATED_PER_SECOND,
     noted,
@@ -24,6 +23,7 @@ from chalicelib.transmissions.uses import (
     use_list,
     use_template,
 )
+from chalicelib.transmissions.model import Transmission
 from tests.fake_cloud import aws_requests
 from tests.unit.recipient_lists.examples import saved
 from tests.unit.transmissions.examples import CREATED, body, transmission

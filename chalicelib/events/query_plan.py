@@ -7,11 +7,11 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from chalicelib.events import notes, places, reading
+from chalicelib.events import day_index, places, reading
+from chalicelib.events.day_index import Day
+from chalicelib.events.event_blocks import moment_of
 from chalicelib.events.filters import Filters
-from chalicelib.events.notes import Day
 from chalicelib.events.reading import Match, Window
-from chalicelib.events.runs import moment_of
 
 #: A keyword that more campaigns have is looked for among all events
 MOST_CAMPAIGNS: Final = 40
@@ -41,7 +41,9 @@ class Source:
         """What is noted of the window's days."""
         first, last = reading.bounds(self.window)
         return (
-            notes.days(self.account_id, moment_of(first), moment_of(last)) if first < last else []
+            day_index.days(self.account_id, moment_of(first), moment_of(last))
+            if first < last
+            else []
         )
 
     def find(self, window: Window, before: str = "") -> Iterator[Match]:
@@ -69,7 +71,7 @@ class Source:
         if not wanted.named("campaigns"):
             return None
         is_wanted = wanted.conditions["campaign_id"]
-        self.campaigns = [each for each in notes.campaigns(account) if is_wanted(each)]
+        self.campaigns = [each for each in day_index.campaigns(account) if is_wanted(each)]
         if len(self.campaigns) > MOST_CAMPAIGNS:
             return None
         return [places.campaign(account, each) for each in self.campaigns]

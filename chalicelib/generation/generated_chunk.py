@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.delivery.parcel import FinishedMessage, Parcel
+from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.events.model import Event, make
 from chalicelib.generation import suppression
 from chalicelib.generation.chunk import Chunk
@@ -17,14 +17,14 @@ from chalicelib.generation.message import Generator
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GeneratedChunk:
     """The outcome of one chunk; ``parcel`` holds the messages that are to be delivered."""
 
-    parcel: Parcel
+    delivery_batch: DeliveryBatch
     events: list[Event]
 
 
-def make_all(found: Chunk, at_ms: int) -> Made:
+def generate_chunk(found: Chunk, at_ms: int) -> GeneratedChunk:
     """Generate the messages of a chunk, with ``at_ms`` as the time at which it happens."""
     lookups = Lookups()
     generator = Generator(found.transmission, at_ms, found.first_index, lookups.config)
@@ -45,4 +45,6 @@ def make_all(found: Chunk, at_ms: int) -> Made:
         else:
             messages.append(message)
     without = len(found.recipients) - len(messages)
-    return Made(Parcel(found.unit, 1, at_ms, generator.event, messages, without), events)
+    return GeneratedChunk(
+        DeliveryBatch(found.unit, 1, at_ms, generator.event, messages, without), events
+    )

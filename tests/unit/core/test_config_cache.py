@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.core import clock, recent
+from chalicelib.core import clock, config_cache
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests
@@ -31,31 +31,34 @@ def time(cloud: None) -> Iterator[Time]:
 def operations(*reads: object) -> list[str]:
     with aws_requests() as made:
         for keys in reads:
-            recent.read(keys)  # type: ignore[arg-type]
+            config_cache.read(keys)  # type: ignore[arg-type]
     return [request.operation for request in made]
 
 
 def test_what_was_read_elsewhere_can_be_learnt(time: Time) -> None:
     missing = ("nothing", "1")
-    assert recent.not_remembered([A, missing]) == [A, missing]
-    recent.learn([A, missing], {A: {"pk": "a", "sk": "1", "n": 7}})
-    assert recent.not_remembered([A, missing, B]) == [B]
+    assert config_cache.not_remembered([A, missing]) == [A, missing]
+    config_cache.learn([A, missing], {A: {"pk": "a", "sk": "1", "n": 7}})
+    assert config_cache.not_remembered([A, missing, B]) == [B]
     with aws_requests() as made:
-        assert recent.read([A], maybe=[missing])[A]["n"] == 7
-        assert recent.read_one(missing) is None
+        assert config_cache.read([A], maybe=[missing])[A]["n"] == 7
+        assert config_cache.read_one(missing) is None
     assert made == []
     time.now += settings().key_cache_seconds
-    assert recent.not_remembered([A, missing]) == [A, missing]
+    assert config_cache.not_remembered([A, missing]) == [A, missing]
 
 
 def test_what_is_not_known_is_read_in_one_request(time: Time) -> None:
     assert operations([A]) == ["GetItem"]
     assert operations([A, B, C]) == ["BatchGetItem"]
-    assert recent.read([A, B]) == {A: {"pk": "a", "sk": "1", "n": 1}, B: recent.read([B])[B]}
+    assert config_cache.read([A, B]) == {
+        A: {"pk": "a", "sk": "1", "n": 1},
+        B: config_cache.read([B])[B],
+    }
 
 
 def test_what_is_known_costs_nothing_until_its_time_is_over(time: Time) -> None:
-    recent.read([A, B])
+    config_cache.read([A, B])
     time.now += settings().key_cache_seconds - 0.1
     assert operations([A, B], [B]) == []
     time.now += 0.1
@@ -63,37 +66,39 @@ def test_what_is_known_costs_nothing_until_its_time_is_over(time: Time) -> None:
 
 
 def test_a_change_is_seen_when_the_time_is_over_and_at_once_where_it_was_made(time: Time) -> None:
-    recent.read([A])
+    config_cache.read([A])
     Table("config").put({"pk": "a", "sk": "1", "n": 2})
-    assert recent.read([A])[A]["n"] == 1
-    recent.forget(A)
-    assert recent.read([A])[A]["n"] == 2
+    assert config_cache.read([A])[A]["n"] == 1
+    config_cache.forget(A)
+    assert config_cache.read([A])[A]["n"] == 2
 
 
 def test_what_does_not_exist_is_looked_for_each_time(time: Time) -> None:
     missing = ("nothing", "1")
     assert operations([missing], [missing]) == ["GetItem", "GetItem"]
-    assert recent.read([missing, A]).keys() == {A}
+    assert config_cache.read([missing, A]).keys() == {A}
 
 
 def test_one_item_is_remembered_and_so_is_that_there_is_none(time: Time) -> None:
     missing = ("nothing", "1")
     with aws_requests() as made:
-        assert recent.read_one(A) == recent.read_one(A) == {"pk": "a", "sk": "1", "n": 1}
-        assert recent.read_one(missing) is recent.read_one(missing) is None
+        assert (
+            config_cache.read_one(A) == config_cache.read_one(A) == {"pk": "a", "sk": "1", "n": 1}
+        )
+        assert config_cache.read_one(missing) is config_cache.read_one(missing) is None
     assert [request.operation for request in made] == ["GetItem", "GetItem"]
-    assert recent.read([missing, A]).keys() == {A}
+    assert config_cache.read([missing, A]).keys() == {A}
     Table("config").put({"pk": "nothing", "sk": "1"})
-    assert recent.read_one(missing) is None
+    assert config_cache.read_one(missing) is None
     time.now += settings().key_cache_seconds
-    assert recent.read_one(missing) == {"pk": "nothing", "sk": "1"}
+    assert config_cache.read_one(missing) == {"pk": "nothing", "sk": "1"}
 
 
 def test_what_is_wanted_anew_is_read_consistently_beside_what_is_not_known(time: Time) -> None:
-    recent.read([A])
+    config_cache.read([A])
     with aws_requests() as made:
-        found = recent.read([A, B], anew=[C])
-        recent.read([A, B], anew=[C])
+        found = config_cache.read([A, B], anew=[C])
+        config_cache.read([A, B], anew=[C])
     assert found.keys() == {A, B, C}
     assert [request.operation for request in made] == ["BatchGetItem", "GetItem"]
     assert made[1].parameters["ConsistentRead"] is True
@@ -102,8 +107,8 @@ def test_what_is_wanted_anew_is_read_consistently_beside_what_is_not_known(time:
 
 
 def test_the_memory_is_bounded(time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent, "_MOST_REMEMBERED", 2)
-    recent.read([A, B])
-    recent.read([C])
-    assert len(recent._remembered) == 1
+    monkeypatch.setattr(config_cache, "_MOST_REMEMBERED", 2)
+    config_cache.read([A, B])
+    config_cache.read([C])
+    assert len(config_cache._remembered) == 1
     assert operations([C]) == []

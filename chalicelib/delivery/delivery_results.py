@@ -10,9 +10,9 @@ from typing import Any
 
 from chalicelib.core.settings import settings
 from chalicelib.delivery import schedule
+from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.journal import Entry
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, from_dict
-from chalicelib.delivery.parcel import FinishedMessage, Parcel
 from chalicelib.delivery.schedule import RetryPolicy
 from chalicelib.events.model import Event, make
 
@@ -20,14 +20,14 @@ _KINDS = {Delivered: "delivery", Retry: "delay", Failed: "bounce"}
 
 
 @dataclass(frozen=True, slots=True)
-class Accounted:
+class DeliveryResults:
     """The events, and the parcels to send on, each with its delay in seconds."""
 
     events: list[Event]
-    rest: list[tuple[Parcel, float]]
+    rest: list[tuple[DeliveryBatch, float]]
 
 
-def account(parcel: Parcel, entries: dict[int, Entry]) -> Accounted:
+def account(parcel: DeliveryBatch, entries: dict[int, Entry]) -> DeliveryResults:
     """Account for a parcel; messages without an entry were not reached and go on at once."""
     events: list[Event] = []
     deferred: list[FinishedMessage] = []
@@ -43,13 +43,13 @@ def account(parcel: Parcel, entries: dict[int, Entry]) -> Accounted:
         if isinstance(outcome, Retry):
             deferred.append(message)
             delay = max(delay, wait)
-    rest: list[tuple[Parcel, float]] = []
+    rest: list[tuple[DeliveryBatch, float]] = []
     if deferred:
         unit, attempt = parcel.unit.deferred, parcel.attempt + 1
         rest.append((replace(parcel, unit=unit, attempt=attempt, messages=deferred), delay))
     if untried:
         rest.append((replace(parcel, unit=parcel.unit.continued, messages=untried), 0.0))
-    return Accounted(events, rest)
+    return DeliveryResults(events, rest)
 
 
 def policy() -> RetryPolicy:
@@ -63,7 +63,7 @@ def policy() -> RetryPolicy:
     )
 
 
-def _decided(parcel: Parcel, entry: Entry) -> tuple[Outcome, float]:
+def _decided(parcel: DeliveryBatch, entry: Entry) -> tuple[Outcome, float]:
     """Return the outcome, and the wait if it is a retry; a retry past its time is a failure."""
     outcome = from_dict(entry["outcome"])
     if not isinstance(outcome, Retry):
@@ -73,7 +73,9 @@ def _decided(parcel: Parcel, entry: Entry) -> tuple[Outcome, float]:
     return (schedule.expired(outcome), 0.0) if wait is None else (outcome, wait)
 
 
-def _event(parcel: Parcel, message: FinishedMessage, entry: Entry, outcome: Outcome) -> Event:
+def _event(
+    parcel: DeliveryBatch, message: FinishedMessage, entry: Entry, outcome: Outcome
+) -> Event:
     fields: dict[str, Any] = {
         "delv_method": "esmtp",
         "num_retries": str(parcel.attempt - 1),

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.core.dynamo import Table
-from chalicelib.webhooks import state
-from chalicelib.webhooks.state import State
+from chalicelib.webhooks import circuit_breaker
+from chalicelib.webhooks.circuit_breaker import State
 from tests.fake_cloud import aws_requests
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -13,49 +13,49 @@ NOW = 1_769_850_000_000
 
 
 def of(webhook_id: str = "w") -> State:
-    return state.of_all([webhook_id])[webhook_id]
+    return circuit_breaker.of_all([webhook_id])[webhook_id]
 
 
 def test_a_webhook_without_news_has_an_empty_state() -> None:
     assert of() == State()
-    assert state.of_all([]) == {}
+    assert circuit_breaker.of_all([]) == {}
 
 
 @pytest.mark.spec("2.10-t13")
 def test_successes_are_written_once_a_minute() -> None:
     with aws_requests() as made:
         for second in range(120):
-            state.note_success("w", of(), NOW + second * 1000)
+            circuit_breaker.note_success("w", of(), NOW + second * 1000)
     writes = [each for each in made if each.operation == "UpdateItem"]
     assert len(writes) == 2
     assert of() == State(success_ms=NOW + 60_000)
 
 
 def test_failures_are_written_once_a_minute_beside_successes() -> None:
-    state.note_success("w", of(), NOW)
+    circuit_breaker.note_success("w", of(), NOW)
     for second in range(90):
-        state.note_failure("w", of(), NOW + second * 1000)
+        circuit_breaker.note_failure("w", of(), NOW + second * 1000)
     assert of() == State(success_ms=NOW, failure_ms=NOW + 60_000)
 
 
 def test_a_pause_grows_and_any_answer_ends_it() -> None:
     for unanswered in range(1, 4):
-        state.pause("w", of(), NOW, NOW + 5000)
+        circuit_breaker.pause("w", of(), NOW, NOW + 5000)
         assert of() == State(0, NOW, unanswered, NOW + 5000)
-    state.note_failure("w", of(), NOW + 1)
+    circuit_breaker.note_failure("w", of(), NOW + 1)
     assert of() == State(0, NOW + 1, 0, 0)
 
 
 def test_one_only_takes_it_upon_itself_to_try_a_paused_target() -> None:
-    state.pause("w", of(), NOW, NOW + 5000)
+    circuit_breaker.pause("w", of(), NOW, NOW + 5000)
     known = of()
-    assert state.claim_probe("w", known, NOW + 30_000)
-    assert not state.claim_probe("w", known, NOW + 30_001)
+    assert circuit_breaker.claim_probe("w", known, NOW + 30_000)
+    assert not circuit_breaker.claim_probe("w", known, NOW + 30_001)
     assert of().paused_until_ms == NOW + 30_000
 
 
 def test_the_state_of_a_deleted_webhook_goes_in_time() -> None:
-    state.expire("w", NOW)
-    item = Table("webhooks").get(*state.key_of("w"))
+    circuit_breaker.expire("w", NOW)
+    item = Table("webhooks").get(*circuit_breaker.key_of("w"))
     assert item is not None
     assert item["expires"] == NOW // 1000
