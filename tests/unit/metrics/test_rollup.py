@@ -93,7 +93,7 @@ def test_a_second_fold_cannot_be_fixed_beside_the_first() -> None:
     assert pending.fix(1, [first]) is not None
     assert pending.fix(1, [first]) is None
     (found,) = pending.waiting()
-    assert found.rollup is not None
+    assert found.fold is not None
     assert pending.fix(1, found.deltas) is None
     roll_up_pending()
     assert injected(1) == 2
