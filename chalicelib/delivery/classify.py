@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 
-from chalicelib.delivery.reply_rules import BASIC, ENHANCED, RULES, SUBJECTS
-from chalicelib.events.bounce_classes import (
+from chalicelib.core.bounce_classes import (
     GENERIC_BOUNCE,
     HARD,
     SOFT_BOUNCE,
     TRANSIENT_FAILURE,
     UNDETERMINED,
 )
+from chalicelib.delivery.reply_rules import BASIC, ENHANCED, RULES, SUBJECTS
 
 TEXT_LIMIT = 1_000
 """Characters of a reply that are looked at."""

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from chalicelib.events.bounce_classes import (
+from chalicelib.core.bounce_classes import (
     ADMIN_FAILURE,
     AUTO_REPLY,
     CHALLENGE_RESPONSE,

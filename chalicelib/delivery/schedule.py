@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from chalicelib.core.bounce_classes import TIMEOUT
 from chalicelib.delivery.outcome import Failed, Retry, internal
-from chalicelib.events.bounce_classes import TIMEOUT
 
 _MOST_DOUBLINGS = 64  # any cap is reached long before; keeps the power finite
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from chalicelib.core.bounce_classes import AUTO_REPLY, CHALLENGE_RESPONSE
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import clean_reply
-from chalicelib.events.bounce_classes import AUTO_REPLY, CHALLENGE_RESPONSE
 from chalicelib.inbound import arf, auto_reply, bounce_text, dsn
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.dsn import RecipientStatus

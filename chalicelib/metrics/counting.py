@@ -12,7 +12,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from chalicelib.events.bounce_classes import BOUNCE_CLASSES, UNDETERMINED
+from chalicelib.core.bounce_classes import BOUNCE_CLASSES, UNDETERMINED
 from chalicelib.metrics import reasons
 from chalicelib.metrics.model import (
     CATEGORY_COUNTERS,

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from chalicelib.events.bounce_classes import BOUNCE_CLASSES
+from chalicelib.core.bounce_classes import BOUNCE_CLASSES
 from chalicelib.metrics.counting import ATTEMPTS, BOUNCES, DELAYS, LINKS, MAIN, REJECTIONS
 from chalicelib.metrics.levels import coarsest_for, spans
 from chalicelib.metrics.model import (

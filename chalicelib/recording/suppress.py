@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from chalicelib.events.bounce_classes import HARD
+from chalicelib.core.bounce_classes import HARD
 from chalicelib.events.model import Event
 from chalicelib.suppression import store
 from chalicelib.suppression.model import BLOCKING, NON_TRANSACTIONAL, Entry, entry_about

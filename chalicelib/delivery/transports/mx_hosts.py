@@ -23,10 +23,10 @@ import dns.exception
 import dns.name
 import dns.resolver
 
+from chalicelib.core.bounce_classes import DNS_FAILURE, INVALID_RECIPIENT
 from chalicelib.core.ip_addresses import is_public
 from chalicelib.delivery.outcome import Failed, Retry, internal
 from chalicelib.delivery.transports.smtp_session import SessionFailed
-from chalicelib.events.bounce_classes import DNS_FAILURE, INVALID_RECIPIENT
 
 MOST_HOSTS = 10
 """Hosts looked at for one domain, whatever its owner lists."""

@@ -18,16 +18,16 @@ from typing import Any, Protocol
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
 
 from chalicelib.core.addresses import in_a_labels
-from chalicelib.delivery.classify import classify
-from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
-from chalicelib.delivery.transports import Commit, OutboundMessage
-from chalicelib.events.bounce_classes import (
+from chalicelib.core.bounce_classes import (
     ADMIN_FAILURE,
     GENERIC_BOUNCE,
     SOFT_BOUNCE,
     TIMEOUT,
     TRANSIENT_FAILURE,
 )
+from chalicelib.delivery.classify import classify
+from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
+from chalicelib.delivery.transports import Commit, OutboundMessage
 
 _REFUSALS: dict[str, tuple[type[Retry] | type[Failed], int, str, int]] = {
     "TooManyRequestsException": (Retry, 454, "4.4.5", TRANSIENT_FAILURE),

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
+from chalicelib.core.bounce_classes import TRANSIENT_FAILURE
 from chalicelib.delivery.outcome import Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
-from chalicelib.events.bounce_classes import TRANSIENT_FAILURE
 
 
 @dataclass(frozen=True, slots=True)

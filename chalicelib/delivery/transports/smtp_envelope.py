@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chalicelib.core.addresses import in_a_labels
+from chalicelib.core.bounce_classes import ADMIN_FAILURE, INVALID_RECIPIENT, TOO_LARGE
 from chalicelib.delivery.outcome import Failed, internal
 from chalicelib.delivery.transports import OutboundMessage
-from chalicelib.events.bounce_classes import ADMIN_FAILURE, INVALID_RECIPIENT, TOO_LARGE
 
 Extensions = Mapping[str, str]
 """What a host offered in its EHLO reply: keyword in upper case -> parameters."""

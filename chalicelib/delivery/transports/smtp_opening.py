@@ -14,6 +14,7 @@ import socket
 from base64 import b64encode
 from dataclasses import replace
 
+from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE, TIMEOUT
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Retry, internal
 from chalicelib.delivery.transports.smtp_envelope import Extensions
@@ -25,7 +26,6 @@ from chalicelib.delivery.transports.smtp_options import (
 )
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SmtpSession, broken
 from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, SmtpWire
-from chalicelib.events.bounce_classes import DNS_FAILURE, SOFT_BOUNCE, TIMEOUT
 
 
 class SessionRefused(SessionFailed):

@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 from time import monotonic
 
+from chalicelib.core.bounce_classes import SOFT_BOUNCE, TIMEOUT
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.smtp_envelope import Envelope, Extensions, content, seal
 from chalicelib.delivery.transports.smtp_options import Timeouts
 from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, ReplyTimeout, SmtpWire
-from chalicelib.events.bounce_classes import SOFT_BOUNCE, TIMEOUT
 
 _LAST_PIECE = 32_768  # goes out in one write with the dot; larger pieces would hold up the commit
 _CLOSING = 421

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.core.bounce_classes import BOUNCE_CLASSES, HARD
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.reply_rules import RULES
-from chalicelib.events.bounce_classes import BOUNCE_CLASSES, HARD
 
 REPLIES = list(
     csv.DictReader(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.events.bounce_classes import AUTO_REPLY, BOUNCE_CLASSES, CHALLENGE_RESPONSE, HARD
+from chalicelib.core.bounce_classes import AUTO_REPLY, BOUNCE_CLASSES, CHALLENGE_RESPONSE, HARD
 from chalicelib.inbound import mime
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.report import Bounced, Nothing, Report, read, read_feedback

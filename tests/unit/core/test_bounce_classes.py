@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chalicelib.events.bounce_classes import (
+from chalicelib.core.bounce_classes import (
     ADMIN,
     BLOCK,
     BOUNCE_CLASSES,
