@@ -11,12 +11,11 @@ from pathlib import Path
 from chalicelib.core import logs
 from chalicelib.core.settings import MIB, Settings, settings
 from relay import processes
-from relay.behind import ApiKeyAuthenticator, TransmissionAcceptor
 from relay.config import RelayConfig
-from relay.cores import usable_cores
+from relay.inbound import ReportAcceptor
 from relay.processes import Listener
-from relay.reports import ReportAcceptor
 from relay.services import Inbound, Submission
+from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from relay.tls import CertificateFiles, TlsContexts, self_signed
 
 _MOST_LISTENERS = 2
@@ -31,7 +30,7 @@ def main() -> None:
     given = settings()
     _log_json_lines(given.log_level)
     _allow_many_files()
-    processes.run(listeners(given), given.relay_processes or usable_cores())
+    processes.run(listeners(given), given.relay_processes or processes.usable_cores())
 
 
 def _log_json_lines(level: str) -> None:

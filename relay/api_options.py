@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from chalicelib.core.addresses import Mailbox, is_address
-from relay.ports import Refused
+from relay.errors import Refused
 
 T = TypeVar("T")
 

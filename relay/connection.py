@@ -20,7 +20,7 @@ from aiosmtpd.smtp import SMTP
 from relay import replies
 from relay.input_buffer import InputBuffer
 from relay.replies import Reply
-from relay.shared import Shared
+from relay.server_context import ServerContext
 
 # Octets read ahead of the commands that are being worked on.
 _READ_AHEAD = 128 * 1024
@@ -37,15 +37,15 @@ class Connection(SMTP):
 
     transport: Any
 
-    def __init__(self, shared: Shared, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(
             None,
             loop=loop,
-            hostname=shared.config.hostname,
-            timeout=shared.config.idle_seconds,
+            hostname=context.config.hostname,
+            timeout=context.config.idle_seconds,
         )
-        self.shared = shared
-        self.config = shared.config
+        self.context = context
+        self.config = context.config
         self.input = InputBuffer()
         self.peer_ip = ""
         self.admitted = False
@@ -63,14 +63,14 @@ class Connection(SMTP):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Count the client in and begin to talk to it."""
         self.peer_ip = _address_of(transport.get_extra_info("peername"))
-        self.shared.counters.connections += 1
-        self.admitted = self.shared.lobby.enter(self)
+        self.context.counters.connections += 1
+        self.admitted = self.context.connections.admit(self)
         super().connection_made(transport)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Count the client out; ends the handler task."""
         self.closing = True
-        self.shared.lobby.leave(self)
+        self.context.connections.remove(self)
         super().connection_lost(error)
 
     def data_received(self, data: bytes) -> None:
@@ -184,7 +184,7 @@ class Connection(SMTP):
         Nothing the client sent in the clear after STARTTLS survives: between clearing and the
         change of protocol nothing else runs (RFC 3207 4.2, command injection).
         """
-        assert self.shared.tls is not None
+        assert self.context.tls is not None
         self.stop_idle_time()
         self._flush()
         self.input.clear()
@@ -194,7 +194,7 @@ class Connection(SMTP):
             self.transport = await self.loop.start_tls(
                 self._original_transport,
                 self,
-                self.shared.tls.current(),
+                self.context.tls.current(),
                 server_side=True,
                 ssl_handshake_timeout=self.config.idle_seconds,
             )
@@ -204,7 +204,7 @@ class Connection(SMTP):
             self.shaking_hands = False
         if self.transport is None:
             # Until hands are shaken, the loop tells a loss to the TLS layer only.
-            self.shared.lobby.leave(self)
+            self.context.connections.remove(self)
             raise HungUp
 
 

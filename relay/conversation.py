@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from relay import replies
 from relay.connection import Connection, HungUp
-from relay.ports import Refusal
+from relay.errors import Refusal
 from relay.replies import Reply
-from relay.shared import Shared
+from relay.server_context import ServerContext
 
 logger = logging.getLogger("relay")
 
@@ -30,8 +30,8 @@ _BURST = 50
 class Conversation(Connection):
     """A connection that serves commands; the subclass knows them."""
 
-    def __init__(self, shared: Shared, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(shared, loop)
+    def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(context, loop)
         self._errors = 0
         self._commands = 0
         self._awaiting_command = False
@@ -66,7 +66,7 @@ class Conversation(Connection):
         self.stop_idle_time()
         self._asking = True
         try:
-            return await self.loop.run_in_executor(self.shared.workers, call, *arguments)
+            return await self.loop.run_in_executor(self.context.workers, call, *arguments)
         except Refusal:
             raise
         except Exception as error:
@@ -86,7 +86,7 @@ class Conversation(Connection):
 
     async def _converse(self) -> None:
         if not self.admitted:
-            self.shared.counters.connections_refused += 1
+            self.context.counters.connections_refused += 1
             self.part(replies.TOO_MANY_CONNECTIONS)
             return
         self.reply(replies.greeting(self.hostname))
@@ -121,7 +121,7 @@ class Conversation(Connection):
 
     def _write_fault(self, error: Exception) -> str:
         fault_id = secrets.token_hex(6)
-        self.shared.counters.faults += 1
+        self.context.counters.faults += 1
         logger.error(
             "relay fault",
             exc_info=error,

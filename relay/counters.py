@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 from chalicelib.core import logs
-from relay.ports import Envelope
+from relay.backend import Envelope
 from relay.replies import Reply
 
 logger = logging.getLogger("relay")

@@ -8,7 +8,7 @@ line is ever run as a command. No I/O happens here.
 from __future__ import annotations
 
 from relay import replies
-from relay.ports import Refusal
+from relay.errors import Refusal
 
 _CR = 0x0D
 # How much of a refused line is read away before the connection is given up.

@@ -16,7 +16,7 @@ from base64 import b64decode
 from dataclasses import dataclass, field
 
 from relay import replies
-from relay.ports import LoginRefused, Refusal
+from relay.errors import LoginRefused, Refusal
 
 USERNAME = "SMTP_Injection"
 SUBACCOUNT_HEADERS = ("X-SVC-SUBACCOUNT", "X-MSYS-SUBACCOUNT")

@@ -9,7 +9,7 @@ All searches run over whole chunks; nothing is done line by line. No I/O happens
 from __future__ import annotations
 
 from relay import replies
-from relay.ports import Refusal
+from relay.errors import Refusal
 from relay.replies import Reply
 
 _END = b"\r\n.\r\n"

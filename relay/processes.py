@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import FrameType
 
 from relay.config import RelayConfig
@@ -30,6 +31,8 @@ logger = logging.getLogger("relay")
 # Before a process that ended is started again.
 _PAUSE_SECONDS = 1.0
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
+# cgroup v2: the microseconds of processor time a period, or "max"; and the period
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def run(listeners: Sequence[Listener], processes: int) -> None:
         asyncio.run(serve(*_relays(listeners)))
         return
     with contextlib.ExitStack() as reserved:
-        shared = []
+        on_reserved_ports = []
         for listener in listeners:
             for port in listener.config.ports:
                 # Alone, since sharing would let this join another relay unnoticed.
@@ -55,8 +58,21 @@ def run(listeners: Sequence[Listener], processes: int) -> None:
             config = replace(listener.config, reuse_port=True)
             sockets = [reserved.enter_context(bind_port(config, port)) for port in config.ports]
             ports = tuple(each.getsockname()[1] for each in sockets)
-            shared.append(replace(listener, config=replace(config, ports=ports)))
-        _Watch(shared, processes).run()
+            on_reserved_ports.append(replace(listener, config=replace(config, ports=ports)))
+        _Watch(on_reserved_ports, processes).run()
+
+
+def usable_cores(quota_file: Path = _QUOTA) -> int:
+    """The cores that this process may keep busy: the container's quota, or all; at least one."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        cores = os.cpu_count() or 1
+    try:
+        quota, period = quota_file.read_text().split()
+        return max(1, min(cores, -(-int(quota) // int(period))))
+    except (OSError, ValueError):  # no such file, or no quota
+        return cores
 
 
 def _relays(listeners: Sequence[Listener]) -> list[RelayServer]:

@@ -18,10 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from relay.config import RelayConfig
 from relay.counters import Counters
-from relay.lobby import Lobby
+from relay.open_connections import OpenConnections
+from relay.server_context import ServerContext
 from relay.services import Service
 from relay.session import RelaySession
-from relay.shared import Shared
 from relay.tls import TlsContexts
 
 logger = logging.getLogger("relay")
@@ -43,11 +43,11 @@ class RelayServer:
         self.counters = Counters()
         self.ports: tuple[int, ...] = ()
         self._config = config
-        self._shared = Shared(
+        self._context = ServerContext(
             config=config,
             service=service,
             tls=tls,
-            lobby=Lobby(config.max_connections, config.max_connections_per_address),
+            connections=OpenConnections(config.max_connections, config.max_connections_per_address),
             counters=self.counters,
             workers=ThreadPoolExecutor(config.workers, thread_name_prefix="relay"),
         )
@@ -57,7 +57,7 @@ class RelayServer:
     @property
     def connections_open(self) -> int:
         """Clients connected now."""
-        return len(self._shared.lobby)
+        return len(self._context.connections)
 
     async def start(self) -> None:
         """Bind every port, or none and raise OSError; `ports` then has the real numbers."""
@@ -68,7 +68,7 @@ class RelayServer:
                 sockets.append(unbind.enter_context(bind_port(self._config, port)))
             unbind.pop_all()
         self.ports = tuple(bound.getsockname()[1] for bound in sockets)
-        factory = functools.partial(RelaySession, self._shared, loop)
+        factory = functools.partial(RelaySession, self._context, loop)
         for bound in sockets:
             self._listeners.append(await loop.create_server(factory, sock=bound, backlog=_BACKLOG))
         self._recorder = loop.create_task(self._record())
@@ -80,13 +80,13 @@ class RelayServer:
         loop = asyncio.get_running_loop()
         for listener in self._listeners:
             listener.close()
-        self._shared.lobby.finish()
+        self._context.connections.finish()
         await self._wait_for_all_to_go(self._config.drain_seconds)
-        self._shared.lobby.give_up()
+        self._context.connections.give_up()
         # A call that has begun is let finish: what it stores must not be half stored.
-        await loop.run_in_executor(None, self._shared.workers.shutdown)
+        await loop.run_in_executor(None, self._context.workers.shutdown)
         await self._wait_for_all_to_go(_GOODBYE_SECONDS)
-        self._shared.lobby.abort()
+        self._context.connections.abort()
         if self._recorder is not None:
             self._recorder.cancel()
         self._write_counters()
@@ -94,7 +94,7 @@ class RelayServer:
     async def _wait_for_all_to_go(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        while len(self._shared.lobby) and loop.time() < deadline:
+        while len(self._context.connections) and loop.time() < deadline:
             await asyncio.sleep(_DRAIN_LOOK_SECONDS)
 
     async def _record(self) -> None:
@@ -103,7 +103,7 @@ class RelayServer:
             self._write_counters()
 
     def _write_counters(self) -> None:
-        self.counters.write(self._shared.service.name, self.ports, self.connections_open)
+        self.counters.write(self._context.service.name, self.ports, self.connections_open)
 
 
 async def serve(*relays: RelayServer, lifeline: int | None = None) -> None:

@@ -11,16 +11,9 @@ from typing import Any, Protocol
 
 from chalicelib.core.addresses import is_address
 from relay import replies
+from relay.backend import Acceptor, Authenticator, Envelope, Identity, InboundAcceptor
+from relay.errors import LoginRefused, Refusal
 from relay.login import Login
-from relay.ports import (
-    Acceptor,
-    Authenticator,
-    Envelope,
-    Identity,
-    InboundAcceptor,
-    LoginRefused,
-    Refusal,
-)
 
 Ask = Callable[..., Awaitable[Any]]
 

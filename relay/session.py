@@ -11,11 +11,12 @@ import asyncio
 import time
 
 from relay import login, replies
+from relay.backend import Envelope, Identity
+from relay.command_arguments import parse_mail, parse_recipient
 from relay.conversation import Conversation
+from relay.errors import LoginRefused, Refusal
 from relay.login import Login
 from relay.message_data import MessageData
-from relay.paths import parse_mail, parse_recipient
-from relay.ports import Envelope, Identity, LoginRefused, Refusal
 
 _USERNAME_PROMPT = "VXNlcm5hbWU6"
 _PASSWORD_PROMPT = "UGFzc3dvcmQ6"
@@ -63,10 +64,10 @@ class RelaySession(Conversation):
 
     def _capabilities(self) -> list[str]:
         """What EHLO lists. Before a needed STARTTLS that is what helps to get there, no more."""
-        takes_logins = self.shared.service.takes_logins
+        takes_logins = self.context.service.takes_logins
         if takes_logins and not self._may_log_in():
             return ["STARTTLS", "ENHANCEDSTATUSCODES", "PIPELINING", "8BITMIME"]
-        offers_tls = self.shared.tls is not None and not self.tls_active
+        offers_tls = self.context.tls is not None and not self.tls_active
         return [
             *(["STARTTLS"] if offers_tls else []),
             "ENHANCEDSTATUSCODES",
@@ -82,7 +83,7 @@ class RelaySession(Conversation):
         _no_argument(argument)
         if self.tls_active:
             raise Refusal(replies.TLS_ACTIVE)
-        if self.shared.tls is None:
+        if self.context.tls is None:
             raise Refusal(replies.TLS_UNAVAILABLE)
         self.reply(replies.START_TLS)
         await self.start_tls()
@@ -95,7 +96,7 @@ class RelaySession(Conversation):
 
     async def smtp_AUTH(self, argument: str) -> None:
         """Log in by LOGIN or PLAIN, each with or without an initial response."""
-        if not self.shared.service.takes_logins:
+        if not self.context.service.takes_logins:
             raise Refusal(replies.NOT_IMPLEMENTED)
         if not self.session.extended_smtp:
             raise Refusal(replies.EHLO_FIRST)
@@ -108,11 +109,11 @@ class RelaySession(Conversation):
         mechanism, _, initial = argument.partition(" ")
         try:
             given = await self._read_login(mechanism.upper(), initial or None)
-            self.identity = await self.shared.service.log_in(self.ask, given, self.peer_ip)
+            self.identity = await self.context.service.log_in(self.ask, given, self.peer_ip)
         except LoginRefused:
-            self.shared.counters.logins_refused += 1
+            self.context.counters.logins_refused += 1
             raise
-        self.shared.counters.logins += 1
+        self.context.counters.logins += 1
         self.reply(replies.LOGIN_OK)
 
     def _may_log_in(self) -> bool:
@@ -157,7 +158,7 @@ class RelaySession(Conversation):
         if len(self.envelope.rcpt_tos) >= self.config.max_recipients:
             raise Refusal(replies.TOO_MANY_RECIPIENTS)
         recipient = parse_recipient(argument, self.envelope.smtp_utf8)
-        await self.shared.service.check_recipient(self.ask, self.identity, recipient)
+        await self.context.service.check_recipient(self.ask, self.identity, recipient)
         self.envelope.rcpt_tos.append(recipient)
         self.reply(replies.RECIPIENT_OK)
 
@@ -174,7 +175,7 @@ class RelaySession(Conversation):
         try:
             await self._hand_over(data)
         except Refusal as refusal:
-            self.shared.counters.refused(refusal.reply, self.peer_ip)
+            self.context.counters.refused(refusal.reply, self.peer_ip)
             raise
         finally:
             self._set_rset_state()
@@ -199,10 +200,10 @@ class RelaySession(Conversation):
             peer_ip=self.peer_ip,
             smtp_utf8=self.envelope.smtp_utf8,
         )
-        message_id = await self.shared.service.accept(self.ask, self.identity, envelope)
+        message_id = await self.context.service.accept(self.ask, self.identity, envelope)
         self.reply(replies.accepted(message_id))
         seconds = time.perf_counter() - started
-        self.shared.counters.accepted(message_id, envelope, seconds)
+        self.context.counters.accepted(message_id, envelope, seconds)
 
     # The rest.
 

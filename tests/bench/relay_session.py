@@ -30,8 +30,8 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 from aiosmtpd.smtp import SMTP, AuthResult
 
+from relay.backend import Envelope, Identity
 from relay.config import RelayConfig
-from relay.ports import Envelope, Identity
 from relay.server import RelayServer, serve
 from relay.services import Submission
 from relay.tls import CertificateFiles, TlsContexts, self_signed

@@ -28,9 +28,9 @@ from infrastructure.functions import Kind, functions
 from infrastructure.local.worker import scheduled_event, sqs_event
 from infrastructure.merge_template import HERE, read
 from infrastructure.permissions import relay_statements, statements
-from relay.behind import ApiKeyAuthenticator, TransmissionAcceptor
-from relay.ports import Envelope
-from relay.reports import ReportAcceptor
+from relay.backend import Envelope
+from relay.inbound import ReportAcceptor
+from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from tests.conftest import forget_everything
 from tests.fake_cloud import create_resources
 from tests.http_target import Post, Reply, Target, serving

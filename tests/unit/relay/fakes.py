@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from logging import LogRecord
 from typing import Any
 
-from relay.ports import Envelope, Identity, LoginRefused
+from relay.backend import Envelope, Identity
+from relay.errors import LoginRefused
 
 TIMEOUT = 20.0
 PASSWORD = "key-1"

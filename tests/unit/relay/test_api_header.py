@@ -13,7 +13,7 @@ import pytest
 from chalicelib.core.addresses import Mailbox
 from relay.api_header import take_api_header
 from relay.api_options import ApiOptions, SendOptions
-from relay.ports import Refused
+from relay.errors import Refused
 
 
 def message(header: str, *, name: str = "X-SVC-API") -> bytes:

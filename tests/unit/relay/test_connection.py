@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from relay import connection
-from relay.ports import Envelope
+from relay.backend import Envelope
 from relay.session import RelaySession
 from tests.unit.relay.conftest import RunningRelay
 from tests.unit.relay.fakes import TIMEOUT, FakeStore, Wire, fields_of

@@ -11,8 +11,8 @@ import pytest
 
 from chalicelib.core import queues
 from chalicelib.generation import chunk
-from relay.behind import ApiKeyAuthenticator, TransmissionAcceptor
-from relay.ports import Envelope
+from relay.backend import Envelope
+from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from tests.fake_cloud import queued
 from tests.unit.people import make_account, make_domain, make_key
 

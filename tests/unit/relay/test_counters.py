@@ -5,8 +5,8 @@ import os
 import pytest
 
 from relay import replies
+from relay.backend import Envelope
 from relay.counters import Counters
-from relay.ports import Envelope
 from tests.unit.relay.fakes import fields_of
 
 

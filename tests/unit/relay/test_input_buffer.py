@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relay import replies
+from relay.errors import Refusal
 from relay.input_buffer import InputBuffer
-from relay.ports import Refusal
 
 LIMIT = 20
 

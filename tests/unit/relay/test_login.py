@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from relay import replies
+from relay.errors import LoginRefused, Refusal
 from relay.login import decode_response, login_of, login_of_plain, subaccount_of
-from relay.ports import LoginRefused, Refusal
 
 
 @pytest.mark.spec("5-r7")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relay.errors import Refusal
 from relay.message_data import MessageData
-from relay.ports import Refusal
 
 MAX = 10_000
 MAX_LINE = 100

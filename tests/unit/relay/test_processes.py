@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
+from relay.processes import usable_cores
 from tests.unit.relay.fakes import TIMEOUT, Wire
 
 ROOT = Path(__file__).parents[3]
@@ -118,3 +119,22 @@ def test_a_port_that_is_taken_is_an_error_at_the_start(program: Program) -> None
     finally:
         other.process.kill()
         other.process.wait(TIMEOUT)
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"),
+    [
+        ("max 100000", 4),
+        ("50000 100000", 1),
+        ("150000 100000", 2),
+        ("900000 100000", 4),
+        ("", 4),
+    ],
+)
+def test_a_quota_bounds_the_cores(
+    quota: str, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3}, raising=False)
+    (tmp_path / "cpu.max").write_text(f"{quota}\n")
+    assert usable_cores(tmp_path / "cpu.max") == cores
+    assert usable_cores(tmp_path / "none") == 4

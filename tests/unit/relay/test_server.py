@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from relay.backend import Envelope, Identity
 from relay.config import RelayConfig
-from relay.ports import Envelope, Identity
 from relay.server import RelayServer, serve
 from relay.services import Submission
 from relay.session import RelaySession

@@ -9,7 +9,8 @@ from email.message import EmailMessage
 
 import pytest
 
-from relay.ports import Envelope, Identity, Refused, Unavailable
+from relay.backend import Envelope, Identity
+from relay.errors import Refused, Unavailable
 from tests.unit.relay.conftest import RunningRelay
 from tests.unit.relay.fakes import (
     PASSWORD,

@@ -19,8 +19,9 @@ from chalicelib.core.settings import settings
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
 from chalicelib.subaccounts import store as subaccounts
-from relay.behind import ApiKeyAuthenticator, TransmissionAcceptor
-from relay.ports import Envelope, Identity, LoginRefused, Refusal
+from relay.backend import Envelope, Identity
+from relay.errors import LoginRefused, Refusal
+from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.people import limit, make_account, make_domain, make_key, make_subaccount
 

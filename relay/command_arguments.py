@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from relay import replies
-from relay.ports import Refusal
+from relay.errors import Refusal
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-]+"
 _QUOTED = r'"(?:[^"\\\x00-\x1f\x7f]|\\[\x20-\x7e])*"'

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from relay import replies
-from relay.paths import MailCommand, is_mailbox, parse_mail, parse_recipient
-from relay.ports import Refusal
+from relay.command_arguments import MailCommand, is_mailbox, parse_mail, parse_recipient
+from relay.errors import Refusal
 
 
 def refusal_of_mail(argument: str) -> replies.Reply:

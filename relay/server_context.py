@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 from relay.config import RelayConfig
 from relay.counters import Counters
-from relay.lobby import Lobby
+from relay.open_connections import OpenConnections
 from relay.services import Service
 from relay.tls import TlsContexts
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class ServerContext:
     """`tls` None: STARTTLS is not offered. `workers` run every blocking call."""
 
     config: RelayConfig
     service: Service
     tls: TlsContexts | None
-    lobby: Lobby
+    connections: OpenConnections
     counters: Counters
     workers: ThreadPoolExecutor

@@ -7,7 +7,8 @@ import logging
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.inbound import accept
-from relay.ports import Envelope, Refused, Unavailable
+from relay.backend import Envelope
+from relay.errors import Refused, Unavailable
 
 _log = logging.getLogger(__name__)
 

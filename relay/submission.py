@@ -14,7 +14,8 @@ from chalicelib.transmissions.copies import Copies
 from relay import replies
 from relay.api_header import take_api_header
 from relay.api_options import ApiOptions
-from relay.ports import Envelope, Identity, LoginRefused, Refusal, Refused, Unavailable
+from relay.backend import Envelope, Identity
+from relay.errors import LoginRefused, Refusal, Refused, Unavailable
 from relay.replies import Reply
 
 _log = logging.getLogger(__name__)

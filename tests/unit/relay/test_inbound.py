@@ -11,7 +11,7 @@ from chalicelib.core import aws, clock
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains import store as domains
 from relay.__main__ import listeners
-from relay.reports import ReportAcceptor
+from relay.inbound import ReportAcceptor
 from relay.services import Inbound
 from tests.unit.inbound.examples import (
     DOMAIN,

@@ -1,46 +1,13 @@
-"""What stands behind the relay: who may send, and who takes the messages.
+"""Interfaces of what the relay calls: who may send, and who takes the messages.
 
-The relay speaks the protocol and knows nothing of stores. Everything here that is called is
-blocking and is called from worker threads, several at a time. A refusal is an exception that
-carries its reply; any other exception becomes 451 4.3.0 with an id that the log explains.
+The relay speaks SMTP and knows nothing of stores. Implementations block; worker threads call them,
+several at a time. They refuse by raising one of `relay.errors`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
-
-from relay import replies
-from relay.replies import Reply
-
-
-class Refusal(Exception):
-    """Ends a command with a reply."""
-
-    def __init__(self, reply: Reply) -> None:
-        super().__init__(f"{reply.code} {reply.enhanced} {reply.text}")
-        self.reply = reply
-
-
-class Refused(Refusal):
-    """A sender or a message is refused for good: `Refused(550, "5.7.1", "why")`."""
-
-    def __init__(self, code: int, enhanced: str, text: str) -> None:
-        super().__init__(Reply(code, enhanced, text))
-
-
-class LoginRefused(Refusal):
-    """A login is refused: 535 5.7.8 unless another reply is given."""
-
-    def __init__(self, reply: Reply = replies.LOGIN_FAILED) -> None:
-        super().__init__(reply)
-
-
-class Unavailable(Refusal):
-    """A store cannot be reached now: the client tries again later (451 4.3.0)."""
-
-    def __init__(self, text: str = "Temporary failure, try again later") -> None:
-        super().__init__(Reply(451, "4.3.0", text))
 
 
 @dataclass(frozen=True, slots=True)
