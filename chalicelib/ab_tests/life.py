@@ -32,11 +32,11 @@ from chalicelib.ab_tests.model import (
     Share,
     id_from_name,
 )
-from chalicelib.ab_tests.request import AbTestBody, changed, conflict
+from chalicelib.ab_tests.request import AbTestBody, changed
 from chalicelib.ab_tests.rules import check_runnable
 from chalicelib.ab_tests.tested_templates import check_default_template, check_templates
 from chalicelib.core import clock, due
-from chalicelib.core.errors import NotFound, Unavailable
+from chalicelib.core.errors import NotFound, Unavailable, conflict
 from chalicelib.core.scope import Scope
 
 Result = TypeVar("Result")

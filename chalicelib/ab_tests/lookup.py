@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chalicelib.ab_tests import store
 from chalicelib.ab_tests.model import AbTest
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import subresource_not_found
 from chalicelib.core.scope import PRIMARY, Scope
 
 
@@ -12,10 +12,5 @@ def find_test(scope: Scope, test_id: str) -> AbTest:
     """Return the latest version of a sender's test; raises 422 with code 1603 if there is none."""
     found = store.latest(scope.account_id, test_id)
     if found is None or (found.subaccount_id or PRIMARY) != (scope.part or PRIMARY):
-        raise ApiError(
-            422,
-            "subresource not found",
-            code="1603",
-            description=f"A/B test '{test_id[:64]}' does not exist",
-        )
+        raise subresource_not_found(f"A/B test '{test_id[:64]}' does not exist")
     return found

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from chalicelib.ab_tests.model import LONGEST_ID, LONGEST_NAME, AbTest, Share, is_test_id
-from chalicelib.core.errors import ApiError, ApiErrors, ServiceError
+from chalicelib.core.errors import ApiErrors, ServiceError
 from chalicelib.core.fields import Body
 
 # Of percentages: enough for thirds, and what no store could hold becomes 0
@@ -91,11 +91,6 @@ def changed(test: AbTest, body: AbTestBody) -> AbTest:
 def refused(*messages: str) -> ApiErrors:
     """Return 400 with these messages."""
     return ApiErrors(400, [{"message": message} for message in messages])
-
-
-def conflict(message: str) -> ApiError:
-    """Return 409: the state of the test does not allow what is asked."""
-    return ApiError(409, message)
 
 
 def _milliseconds(name: str, text: str | None) -> int | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from chalicelib.accounts.plan import Limits
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import ApiError, sending_limit_exceeded
 
 HOUR = 3600
 _HOURS_BEFORE = 23
@@ -95,7 +95,7 @@ class Window:
 def exceeded(name: str, limit: int, used: int) -> ApiError:
     """Return 420 with code 2101, whichever limit it is: nothing is sent (spec 7, 8)."""
     text = f"{used} of {limit} recipients of the {name} limit are used"
-    return ApiError(420, f"Exceed Sending Limit ({name})", code="2101", description=text)
+    return sending_limit_exceeded(name, text)
 
 
 def hour_of(moment: float) -> int:

@@ -1,17 +1,24 @@
-"""Errors that a caller is told about: each knows its HTTP status and its public body (spec 7).
+"""Define the errors that callers see, each with its HTTP status and public body (spec 7).
 
-They are plain exceptions, raised anywhere and translated at the edges: the HTTP application turns
-them into a reply, the relay into an SMTP reply, a queue worker into a failed record. Anything else
-that is raised is a fault of ours and shows nothing of itself to the caller.
+An error is a plain exception that is raised anywhere and translated at the edges: the HTTP
+application makes it a reply, the relay an SMTP reply, a queue worker a failed record. Any other
+exception is a fault of the service, and the caller is shown nothing of it.
 
 A body is ``{"errors": [...], **extra}``. An error object holds ``message`` and, where there is
 more to say, ``description``, ``code`` (a string), ``param``, ``value``, ``part`` and ``line``.
+
+The second half of this module is the catalogue: every refusal of the service by name, with its
+status, message and code. Code elsewhere names the refusal and gives the description:
+``raise bad_format("field 'name' is empty")``. A refusal without a code is *bare*: its message is
+all that it says, and the caller of ``bad_request`` gives the whole message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
 
 
 class ServiceError(Exception):
@@ -41,7 +48,7 @@ class ServiceError(Exception):
 
 
 class ApiError(ServiceError):
-    """One error. Give ``code`` and ``description`` for the coded form, neither for the bare one."""
+    """One error. The catalogue below makes these; code elsewhere names an entry of it."""
 
     def __init__(
         self,
@@ -67,7 +74,7 @@ class ApiError(ServiceError):
             "part": part,
             "line": line,
         }
-        present = {key: given for key, given in error.items() if given is not None}
+        present = {name: field for name, field in error.items() if field is not None}
         super().__init__(status, [present], extra=extra, headers=headers)
 
 
@@ -76,7 +83,7 @@ class ApiErrors(ServiceError):
 
 
 class Unauthorized(ApiError):
-    """No credentials, or none that are valid (spec 5.5)."""
+    """The request has no API key, or none that is valid (spec 5.5)."""
 
     def __init__(self) -> None:
         # RFC 9110 11.6.1 wants a challenge. `Basic` would make a browser show its password
@@ -85,14 +92,14 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """Valid credentials that do not reach this far (spec 5.5)."""
+    """The key is valid, and does not allow this (spec 5.5)."""
 
     def __init__(self, description: str | None = None) -> None:
         super().__init__(403, "Forbidden.", description=description)
 
 
 class NotFound(ApiError):
-    """Nothing is at this path."""
+    """Nothing is at this path. Bare."""
 
     def __init__(self, message: str = "Resource could not be found") -> None:
         super().__init__(404, message)
@@ -108,46 +115,134 @@ class MethodNotAllowed(ApiError):
 class TooLarge(ApiError):
     """The request body is larger than the service takes."""
 
-    def __init__(self) -> None:
-        super().__init__(413, "Request entity too large")
+    def __init__(self, description: str | None = None) -> None:
+        super().__init__(413, "Request entity too large", description=description)
 
 
 class UnsupportedMediaType(ApiError):
-    """The body is not what its route reads."""
+    """The body is not of the type that its route reads."""
 
     def __init__(self, description: str) -> None:
         super().__init__(415, "Unsupported media type", code="1700", description=description)
 
 
 class TooManyRequests(ApiError):
-    """The caller asks too often (spec 8, rate limiting)."""
+    """The caller sends requests too often (spec 8, rate limiting)."""
 
     def __init__(self) -> None:
         super().__init__(429, "Too many requests")
 
 
 class Unavailable(ApiError):
-    """The service cannot take the request now and may later (503)."""
+    """The service cannot take the request now, and may be able to later (503)."""
 
     def __init__(self) -> None:
         super().__init__(503, "Service unavailable", description="try again later")
 
 
-def invalid_params(description: str) -> ApiError:
-    """Return 400 with code 1200: a query parameter or a field has a value that cannot be used."""
-    return ApiError(400, "invalid params", code="1200", description=description)
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An entry of the catalogue. Calling it with a description makes the error to raise."""
+
+    status: int
+    code: str | None
+    message: str
+
+    def __call__(
+        self, description: str, *, param: str | None = None, value: Any = None
+    ) -> ApiError:
+        """Return the error; ``param`` and ``value`` name the parameter or field at fault."""
+        return ApiError(
+            self.status,
+            self.message,
+            code=self.code,
+            description=description,
+            param=param,
+            value=value,
+        )
 
 
-def bad_format(description: str) -> ApiError:
-    """Return 422 with code 1300: wrong type, length or format."""
-    return ApiError(422, "invalid data format/type", code="1300", description=description)
+@dataclass(frozen=True, slots=True)
+class BareRefusal:
+    """An entry of the catalogue that has no code. Calling it with a message makes the error."""
+
+    status: int
+
+    def __call__(
+        self,
+        message: str,
+        *,
+        description: str | None = None,
+        param: str | None = None,
+        value: Any = None,
+    ) -> ApiError:
+        """Return the error; ``param`` and ``value`` name the parameter or field at fault."""
+        return ApiError(self.status, message, description=description, param=param, value=value)
 
 
-def missing_field(description: str) -> ApiError:
-    """Return 422 with code 1400: a required field is not there."""
-    return ApiError(422, "required field is missing", code="1400", description=description)
+# The catalogue, by status and code. Messages that differ only in their spelling belong to
+# different routes: clients compare them, so they stay as they are.
+bad_request: Final = BareRefusal(400)
+not_permitted: Final = BareRefusal(403)
+conflict: Final = BareRefusal(409)
+
+invalid_dkim_key: Final = Refusal(400, "1100", "Invalid DKIM key")
+invalid_params: Final = Refusal(400, "1200", "invalid params")
+not_utf8: Final = Refusal(400, "1305", "request is not UTF-8")
+missing_metrics_parameter: Final = Refusal(400, "1401", "required parameter missing")
+missing_parameter: Final = Refusal(400, "1401", "required parameter is missing")
+endpoint_failed: Final = Refusal(400, "1404", "request to remote endpoint failed")
+invalid_idempotency_key: Final = Refusal(400, "1602", "Invalid idempotency key")
+verification_mail_failed: Final = Refusal(400, "1901", "Failed to generate message")
+recipient_list_exists: Final = Refusal(400, "5001", "recipient list already exists")
+no_valid_recipient: Final = Refusal(400, "5002", "At least one valid recipient is required")
+restricted_sending_domain: Final = Refusal(400, "7000", "Restricted domain")
+restricted_tracking_domain: Final = Refusal(400, "7000", "restricted domain")
+invalid_domain: Final = Refusal(400, "7001", "Invalid domain")
+domain_in_use: Final = Refusal(400, "7004", "Domain in use by another account")
+
+resource_not_found: Final = Refusal(404, "1600", "resource not found")
+
+idempotency_key_used: Final = Refusal(409, "1600", "Idempotency key already used")
+idempotent_request_in_progress: Final = Refusal(409, "1601", "Idempotent request in progress")
+resource_conflict: Final = Refusal(409, "1602", "resource conflict")
+schedule_too_close: Final = Refusal(409, "2003", "schedule window too close")
+not_cancellable: Final = Refusal(409, "2006", "illegal state for delete")
+
+uri_too_large: Final = Refusal(413, None, "Request URI too large")
+
+bad_format: Final = Refusal(422, "1300", "invalid data format/type")
+invalid_combination: Final = Refusal(422, "1301", "invalid combination of fields")
+missing_field: Final = Refusal(422, "1400", "required field is missing")
+subresource_not_found: Final = Refusal(422, "1603", "subresource not found")
+substitution_data_too_large: Final = Refusal(422, "2002", "substitution data is too large")
+metadata_too_large: Final = Refusal(422, "2007", "metadata is too large")
+wrong_sandbox_template: Final = Refusal(422, "2106", "wrong template for sandbox")
+render_error: Final = Refusal(422, "3001", "substitution render error")
+invalid_header_name: Final = Refusal(422, "3002", "invalid header name")
+mime_build_error: Final = Refusal(422, "3010", "MIME build error")
+message_parsing_error: Final = Refusal(422, "3020", "message parsing error")
 
 
-def resource_not_found(description: str) -> ApiError:
-    """Return 404 with code 1600: the path is right, what it names does not exist."""
-    return ApiError(404, "resource not found", code="1600", description=description)
+def sending_limit_exceeded(limit: str, description: str) -> ApiError:
+    """Return 420 with code 2101: more recipients than ``limit`` allows, and nothing is sent."""
+    return Refusal(420, "2101", f"Exceed Sending Limit ({limit})")(description)
+
+
+@contextmanager
+def bare_errors(*, coded_only: bool = False) -> Iterator[None]:
+    """Make the errors of a view bare: a message that holds the description, and no code.
+
+    Template faults keep ``part`` and ``line``. With ``coded_only``, errors without a code stay
+    as they are.
+    """
+    try:
+        yield
+    except ServiceError as error:
+        bare = [_bare(each) if "code" in each or not coded_only else each for each in error.errors]
+        raise ApiErrors(error.status, bare, headers=error.headers) from None
+
+
+def _bare(error: Mapping[str, Any]) -> dict[str, Any]:
+    place = {name: error[name] for name in ("part", "line") if name in error}
+    return {"message": error.get("description") or error["message"], **place}

@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any, NoReturn
 
-from chalicelib.core.errors import ApiError, bad_format
+from chalicelib.core.errors import ApiError, bad_format, not_utf8
 
 MAX_DEPTH = 64
 LOWEST, HIGHEST = -(2**31), 2**31 - 1
@@ -43,12 +43,7 @@ def _text(raw: bytes) -> str:
     try:
         return raw.removeprefix(_BYTE_ORDER_MARK).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ApiError(
-            400,
-            "request is not UTF-8",
-            code="1305",
-            description=f"the request body is not UTF-8 at byte {error.start}",
-        ) from None
+        raise not_utf8(f"the request body is not UTF-8 at byte {error.start}") from None
 
 
 def _integer(digits: str) -> int:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from chalicelib.core import clock, due
 from chalicelib.core.addresses import is_address
 from chalicelib.core.due import Due
-from chalicelib.core.errors import ApiError, ApiErrors
+from chalicelib.core.errors import ApiErrors, bad_request
 from chalicelib.core.scope import Scope
 from chalicelib.data_privacy.erasure import erase
 from chalicelib.subaccounts import store as subaccounts
@@ -49,9 +49,9 @@ def read_recipients(body: Any) -> list[str]:
     """Return the addresses that a request is about, in lower case; raises 400."""
     given = body.get("recipients") if isinstance(body, dict) else None
     if not isinstance(given, list) or not given:
-        raise ApiError(400, "recipients must be an array of email addresses")
+        raise bad_request("recipients must be an array of email addresses")
     if len(given) > MOST_RECIPIENTS:
-        raise ApiError(400, f"Exceeded maximum number of recipients ({MOST_RECIPIENTS})")
+        raise bad_request(f"Exceeded maximum number of recipients ({MOST_RECIPIENTS})")
     bad = [each for each in given if not isinstance(each, str) or not is_address(each)]
     if bad:
         raise ApiErrors(400, [{"message": "invalid email address", "recipient": e} for e in bad])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from chalicelib.api_keys.authenticate import SUBACCOUNT_HEADERS
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import bad_request, bare_errors
 from chalicelib.core.http import Reply, Request, Routes, ok
 from chalicelib.core.scope import Scope
 from chalicelib.data_privacy import requests
-from chalicelib.suppression.bare_errors import bare_errors
 
 routes = Routes(__name__)
 
@@ -15,14 +14,14 @@ _GRANT = "suppression_lists/manage"
 
 
 @routes.post("/api/v1/data-privacy/rtbf-request", grant=_GRANT)
-@bare_errors()
+@bare_errors(coded_only=True)
 def request_to_be_forgotten(request: Request) -> Reply:
     """Forget recipients: their events, suppression entries and what is kept of their messages."""
     return _noted(requests.FORGET, request)
 
 
 @routes.post("/api/v1/data-privacy/opt-out-request", grant=_GRANT)
-@bare_errors()
+@bare_errors(coded_only=True)
 def request_to_opt_out(request: Request) -> Reply:
     """Leave recipients alone."""
     return _noted(requests.OPT_OUT, request)
@@ -38,7 +37,7 @@ def _noted(kind: str, request: Request) -> Reply:
 def _scope_of(request: Request, include_subaccounts: object) -> Scope:
     """Return the whole account if all subaccounts are meant and the header names no part."""
     if not isinstance(include_subaccounts, bool | None):
-        raise ApiError(400, "include_subaccounts must be a boolean")
+        raise bad_request("include_subaccounts must be a boolean")
     caller = request.caller
     named = caller.confined_to or any(name in request.headers for name in SUBACCOUNT_HEADERS)
     return Scope(caller.account_id, None) if include_subaccounts and not named else caller.scope

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote_plus
 
 from chalicelib.core import signing
-from chalicelib.core.errors import ApiError, invalid_params
+from chalicelib.core.errors import invalid_params, uri_too_large
 from chalicelib.events.reading import Window
 
 FIRST: Final = "initial"
@@ -64,7 +64,7 @@ def check_length(path: str, query: Mapping[str, str]) -> None:
     length = len(f"{path}?{_encoded(_without_cursor(query))}")
     if length > LONGEST_URI:
         text = f"the URI has {length} characters, more than the {LONGEST_URI} that are taken"
-        raise ApiError(413, "Request URI too large", description=text)
+        raise uri_too_large(text)
 
 
 def _without_cursor(query: Mapping[str, str]) -> dict[str, str]:

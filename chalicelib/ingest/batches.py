@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from chalicelib.core import clock, queues
-from chalicelib.core.errors import ApiError, invalid_params
+from chalicelib.core.errors import TooLarge, invalid_params
 from chalicelib.core.queues import Received, Work
 from chalicelib.core.scope import Scope
 
@@ -61,7 +61,7 @@ def take(scope: Scope, body: bytes) -> str:
     Raises 400 for one that holds no lines or is damaged, and 413 for one that is too large.
     """
     if len(body) > MOST_BYTES:
-        raise _too_large(f"a batch has at most {MOST_BYTES} bytes")
+        raise TooLarge(f"a batch has at most {MOST_BYTES} bytes")
     _check(body)
     batch = Batch(str(uuid4()), scope.account_id, scope.owner, clock.now_ms())
     queues.send(QUEUE, [Work(batch.head(), body)])
@@ -85,10 +85,10 @@ def _check(body: bytes) -> None:
             size += len(part)
             is_blank = is_blank and not part.strip()
             if size > MOST_UNPACKED:
-                raise _too_large(f"a batch has at most {MOST_UNPACKED} bytes when it is unpacked")
+                raise TooLarge(f"a batch has at most {MOST_UNPACKED} bytes when it is unpacked")
             line = line + len(part) if b"\n" not in part else len(part) - part.rindex(b"\n")
             if line > LONGEST_LINE:
-                raise _too_large(f"an event has at most {LONGEST_LINE} bytes")
+                raise TooLarge(f"an event has at most {LONGEST_LINE} bytes")
     except _Damaged as fault:
         raise invalid_params(f"the batch cannot be unpacked: {fault}") from None
     if is_blank:
@@ -114,7 +114,3 @@ def _unpacked(body: bytes) -> Iterator[bytes]:
                 yield part
         except zlib.error as error:
             raise _Damaged(str(error)) from None
-
-
-def _too_large(text: str) -> ApiError:
-    return ApiError(413, "Request entity too large", description=text)

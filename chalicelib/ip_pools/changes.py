@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from chalicelib.core.errors import ApiError, NotFound
+from chalicelib.core.errors import NotFound, bad_request
 from chalicelib.ip_pools import pool_ids
 from chalicelib.ip_pools.model import DEFAULT, FIRST_STAGE, SHARED, Fleet, IpPool, SendingIp
 from chalicelib.ip_pools.request import IpChange, PoolFields
@@ -20,7 +20,7 @@ MOST_POOLS: Final = 100
 def with_new_pool(fleet: Fleet, pool_id: str, fields: PoolFields, *, enterprise: bool) -> Fleet:
     """Return the fleet with a pool added under an id that :func:`id_for` gave."""
     if len(fleet.pools) >= MOST_POOLS:
-        raise ApiError(400, f"an account can have at most {MOST_POOLS} IP pools")
+        raise bad_request(f"an account can have at most {MOST_POOLS} IP pools")
     pool = _checked(fleet, fields.apply(IpPool(pool_id, "")), enterprise)
     return replace(fleet, pools=(*fleet.pools, pool))
 
@@ -84,7 +84,7 @@ def _own_pool(fleet: Fleet, pool_id: str, what: str) -> IpPool:
     if pool is None:
         raise NotFound(f"IP Pool {pool_id[:300]} does not exist.")
     if pool.id == DEFAULT:
-        raise ApiError(400, f"IP Pool {DEFAULT} is reserved and cannot be {what}.")
+        raise bad_request(f"IP Pool {DEFAULT} is reserved and cannot be {what}.")
     return pool
 
 
@@ -95,16 +95,16 @@ def _checked(fleet: Fleet, pool: IpPool, enterprise: bool) -> IpPool:
         return pool
     if named.lower() == SHARED:
         if enterprise:
-            raise ApiError(400, f"the {SHARED} is not available to enterprise accounts")
+            raise bad_request(f"the {SHARED} is not available to enterprise accounts")
         overflow = IpPool(SHARED, SHARED)
     else:
         overflow = fleet.pool(named) or _refuse(f"overflow pool {named[:300]} does not exist")
     if overflow.id == pool.id:
-        raise ApiError(400, f"{pool.id} cannot be its own overflow pool")
+        raise bad_request(f"{pool.id} cannot be its own overflow pool")
     if overflow.auto_warmup_overflow_pool:
-        raise ApiError(400, f"{overflow.id} has an overflow pool and cannot be one")
+        raise bad_request(f"{overflow.id} has an overflow pool and cannot be one")
     if any(each.auto_warmup_overflow_pool == pool.id for each in fleet.pools):
-        raise ApiError(400, f"{pool.id} is an overflow pool and cannot have one")
+        raise bad_request(f"{pool.id} is an overflow pool and cannot have one")
     return replace(pool, auto_warmup_overflow_pool=overflow.id)
 
 
@@ -121,13 +121,13 @@ def _warmed(ip: SendingIp, change: IpChange, tomorrow_ms: int) -> SendingIp:
     stage = FIRST_STAGE if begins else ip.auto_warmup_stage
     if change.auto_warmup_stage is not None:
         if not enabled:
-            raise ApiError(400, "auto_warmup_stage needs auto_warmup_enabled to be true")
+            raise bad_request("auto_warmup_stage needs auto_warmup_enabled to be true")
         if change.auto_warmup_stage > ip.auto_warmup_stage:
-            raise ApiError(400, f"auto_warmup_stage must be at most {ip.auto_warmup_stage}")
+            raise bad_request(f"auto_warmup_stage must be at most {ip.auto_warmup_stage}")
         stage = change.auto_warmup_stage
     advance = tomorrow_ms if begins else ip.advance_ms if enabled else 0
     return replace(ip, auto_warmup_enabled=enabled, auto_warmup_stage=stage, advance_ms=advance)
 
 
 def _refuse(message: str) -> IpPool:
-    raise ApiError(400, message)
+    raise bad_request(message)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Any, Final
 
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import bad_request
 from chalicelib.core.params import Params
 from chalicelib.ip_pools.model import FIRST_STAGE, LAST_STAGE, IpPool
 
@@ -73,7 +73,7 @@ def read_address(text: str) -> str:
     try:
         address = ip_address(text)
     except ValueError:
-        raise ApiError(400, "external_ip must be a valid IP address") from None
+        raise bad_request("external_ip must be a valid IP address") from None
     return str(address)
 
 

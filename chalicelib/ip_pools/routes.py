@@ -6,12 +6,11 @@ subaccount is not limited to one pool.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 
 from chalicelib.accounts import store as accounts
 from chalicelib.core import clock
-from chalicelib.core.errors import ApiErrors, Forbidden, NotFound, ServiceError
+from chalicelib.core.errors import Forbidden, NotFound, bare_errors
 from chalicelib.core.http import Caller, Reply, Request, Routes, empty, ok
 from chalicelib.ip_pools import changes, store
 from chalicelib.ip_pools.model import Fleet, IpPool
@@ -23,18 +22,8 @@ from chalicelib.subaccounts import store as subaccounts
 routes = Routes(__name__)
 
 
-@contextmanager
-def _bare_errors() -> Iterator[None]:
-    """Tell what is refused by its message alone."""
-    try:
-        yield
-    except ServiceError as error:
-        bare = [{"message": each.get("description") or each["message"]} for each in error.errors]
-        raise ApiErrors(error.status, bare, headers=error.headers) from None
-
-
 @routes.get("/api/v1/ip-pools", grant="ip_pools/view")
-@_bare_errors()
+@bare_errors()
 def list_pools(request: Request) -> Reply:
     """List the pools, the default one first."""
     fleet, may_see = _seen_by(request.caller)
@@ -42,7 +31,7 @@ def list_pools(request: Request) -> Reply:
 
 
 @routes.post("/api/v1/ip-pools", grant="ip_pools/manage")
-@_bare_errors()
+@bare_errors()
 def create_pool(request: Request) -> Reply:
     """Create a pool; its id is made from its name."""
     account_id = _manager(request)
@@ -60,7 +49,7 @@ def create_pool(request: Request) -> Reply:
 
 
 @routes.get("/api/v1/ip-pools/{pool_id}", grant="ip_pools/view")
-@_bare_errors()
+@bare_errors()
 def show_pool(request: Request, pool_id: str) -> Reply:
     """Show a pool with its IPs."""
     fleet, may_see = _seen_by(request.caller)
@@ -71,7 +60,7 @@ def show_pool(request: Request, pool_id: str) -> Reply:
 
 
 @routes.put("/api/v1/ip-pools/{pool_id}", grant="ip_pools/manage")
-@_bare_errors()
+@bare_errors()
 def update_pool(request: Request, pool_id: str) -> Reply:
     """Change what the body names; the id stays."""
     account_id = _manager(request)
@@ -85,7 +74,7 @@ def update_pool(request: Request, pool_id: str) -> Reply:
 
 
 @routes.delete("/api/v1/ip-pools/{pool_id}", grant="ip_pools/manage")
-@_bare_errors()
+@bare_errors()
 def delete_pool(request: Request, pool_id: str) -> Reply:
     """Delete a pool; its IPs move to the default pool."""
     store.change(_manager(request), lambda fleet: changes.without_pool(fleet, pool_id))
@@ -93,7 +82,7 @@ def delete_pool(request: Request, pool_id: str) -> Reply:
 
 
 @routes.get("/api/v1/sending-ips", grant="ip_pools/view")
-@_bare_errors()
+@bare_errors()
 def list_ips(request: Request) -> Reply:
     """List the sending IPs, by address."""
     fleet, may_see = _seen_by(request.caller)
@@ -101,7 +90,7 @@ def list_ips(request: Request) -> Reply:
 
 
 @routes.get("/api/v1/sending-ips/{external_ip}", grant="ip_pools/view")
-@_bare_errors()
+@bare_errors()
 def show_ip(request: Request, external_ip: str) -> Reply:
     """Show a sending IP."""
     address = read_address(external_ip)
@@ -113,7 +102,7 @@ def show_ip(request: Request, external_ip: str) -> Reply:
 
 
 @routes.put("/api/v1/sending-ips/{external_ip}", grant="ip_pools/manage")
-@_bare_errors()
+@bare_errors()
 def update_ip(request: Request, external_ip: str) -> Reply:
     """Move a sending IP to another pool, or change its warm-up."""
     account_id = _manager(request)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import bad_request
 from chalicelib.core.scope import Scope
 from chalicelib.ip_pools import store
 from chalicelib.ip_pools.request import PoolFields
@@ -50,7 +50,7 @@ def _checked(account_id: int, field: str, name: str | None) -> str | None:
         return name
     found = domains.find(Scope(account_id, None), name)
     if found is None or found.signing_key is None:
-        raise ApiError(400, f"{field} must be a sending domain with a verified DKIM record")
+        raise bad_request(f"{field} must be a sending domain with a verified DKIM record")
     return found.domain
 
 

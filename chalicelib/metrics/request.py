@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.core.errors import ApiError, invalid_params
+from chalicelib.core.errors import invalid_params, missing_metrics_parameter
 from chalicelib.core.fields import integer
 from chalicelib.core.http import Request
 from chalicelib.metrics import query_filters
@@ -61,13 +61,7 @@ def _metrics(query: Mapping[str, str], allowed: Collection[str]) -> tuple[str, .
     delimiter = query.get("delimiter") or ","
     names = [name for text in query.get("metrics", "").split(delimiter) if (name := text.strip())]
     if not names:
-        raise ApiError(
-            400,
-            "required parameter missing",
-            code="1401",
-            description="metrics is required",
-            param="metrics",
-        )
+        raise missing_metrics_parameter("metrics is required", param="metrics")
     for name in names:
         if name not in allowed:
             raise invalid_params(

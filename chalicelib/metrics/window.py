@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from chalicelib.core import clock
-from chalicelib.core.errors import ApiError, invalid_params
+from chalicelib.core.errors import invalid_params, missing_metrics_parameter
 from chalicelib.core.settings import settings
 from chalicelib.metrics.precision import PRECISIONS, Precision, buckets, ceiling
 
@@ -72,13 +72,7 @@ def _bounds(query: Query, zone: tzinfo) -> tuple[timedelta, int, int]:
     """
     start = _time(query, "from", zone)
     if start is None:
-        raise ApiError(
-            400,
-            "required parameter missing",
-            code="1401",
-            description="from is required",
-            param="from",
-        )
+        raise missing_metrics_parameter("from is required", param="from")
     end = _time(query, "to", zone) or _now(zone)
     first, last = min(_moments(start)), max(_moments(end))
     if first > last:

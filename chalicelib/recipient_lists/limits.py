@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chalicelib.core.errors import ApiError, ServiceError, bad_format
+from chalicelib.core.errors import (
+    ServiceError,
+    bad_format,
+    metadata_too_large,
+    substitution_data_too_large,
+)
 
 Json = dict[str, Any]
 
@@ -26,10 +31,10 @@ def too_large_data(metadata: Json | None, substitution_data: Json | None) -> Ser
     """Return the error for data over its limit at one level, if it is."""
     if metadata and size(metadata) > METADATA_BYTES:
         text = f"metadata exceeds the maximum of {METADATA_BYTES} bytes"
-        return ApiError(422, "metadata is too large", code="2007", description=text)
+        return metadata_too_large(text)
     if substitution_data and size(substitution_data) > SUBSTITUTION_BYTES:
         text = f"substitution_data exceeds the maximum of {SUBSTITUTION_BYTES} bytes"
-        return ApiError(422, "substitution data is too large", code="2002", description=text)
+        return substitution_data_too_large(text)
     return None
 
 

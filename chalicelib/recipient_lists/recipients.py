@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.core.addresses import is_address
-from chalicelib.core.errors import ApiError, ServiceError, bad_format, missing_field
+from chalicelib.core.errors import (
+    ApiError,
+    ServiceError,
+    bad_format,
+    missing_field,
+    no_valid_recipient,
+)
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.limits import too_large_data
 
@@ -86,12 +92,7 @@ def good_recipients(given: Iterable[Any], refusals: Refusals) -> Iterator[Json]:
 
 def no_good_recipient(errors: list[Json]) -> ApiError:
     """Return 400 with code 5002: there is nobody to send to."""
-    return ApiError(
-        400,
-        "At least one valid recipient is required",
-        code="5002",
-        description=_summary(errors),
-    )
+    return no_valid_recipient(_summary(errors))
 
 
 def read_recipient(given: Any) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.core.errors import ApiError, resource_not_found
+from chalicelib.core.errors import ApiError, recipient_list_exists, resource_not_found
 from chalicelib.recipient_lists import contents, store
 from chalicelib.recipient_lists.contents import Written
 from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, draw_id
@@ -99,9 +99,4 @@ def _change(
 
 
 def _exists(list_id: str) -> ApiError:
-    return ApiError(
-        400,
-        "recipient list already exists",
-        code="5001",
-        description=f"recipient list '{list_id}' already exists",
-    )
+    return recipient_list_exists(f"recipient list '{list_id}' already exists")

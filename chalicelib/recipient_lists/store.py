@@ -19,7 +19,7 @@ from typing import Any
 
 from chalicelib.core import leases
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
-from chalicelib.core.errors import ApiError, Unavailable
+from chalicelib.core.errors import Unavailable, resource_conflict
 from chalicelib.core.leases import Record, Use
 from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists.model import RecipientList
@@ -127,12 +127,7 @@ def end_use(account_id: int, list_id: str, transmission_id: str) -> None:
 def check_unused(account_id: int, list_id: str) -> None:
     """Raise 409 with code 1602 if the list is in use now."""
     if leases.in_use(_record(account_id, list_id)):
-        raise ApiError(
-            409,
-            "resource conflict",
-            code="1602",
-            description=f"recipient list '{list_id}' is in use by msg generation",
-        )
+        raise resource_conflict(f"recipient list '{list_id}' is in use by msg generation")
 
 
 def _is_ours(item: Item, found: ConditionFailed) -> bool:

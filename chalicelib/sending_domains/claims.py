@@ -19,7 +19,12 @@ from collections.abc import Sequence
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import (
+    ApiError,
+    domain_in_use,
+    resource_conflict,
+    restricted_sending_domain,
+)
 
 _config = Table("config")
 _CLAIM = "claim"
@@ -85,17 +90,17 @@ def refusal(name: str, parents: Sequence[str], account_id: int) -> ApiError:
     }
     if found.get(_pk(name), {}).get("holder") == account_id:
         text = f"Domain '{name}' is already registered"
-        return ApiError(409, "resource conflict", code="1602", description=text)
+        return resource_conflict(text)
     if any(item.get("blocked") for item in found.values()):
         return restricted(name)
     text = f"Another account has '{name}', a domain above it or one below it"
-    return ApiError(400, "Domain in use by another account", code="7004", description=text)
+    return domain_in_use(text)
 
 
 def restricted(name: str) -> ApiError:
     """Return 400 with code 7000 (spec 7)."""
     text = f"'{name}' cannot be used as a sending domain here"
-    return ApiError(400, "Restricted domain", code="7000", description=text)
+    return restricted_sending_domain(text)
 
 
 def block(name: str) -> None:

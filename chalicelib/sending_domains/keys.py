@@ -7,7 +7,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.core import clock
-from chalicelib.core.errors import ApiError, Unavailable, bad_format, resource_not_found
+from chalicelib.core.errors import (
+    ApiError,
+    Unavailable,
+    bad_format,
+    resource_conflict,
+    resource_not_found,
+)
 from chalicelib.core.scope import Scope
 from chalicelib.sending_domains import key_store
 from chalicelib.sending_domains.dkim_input import DkimBody, changed_key, given_key, made_key
@@ -96,10 +102,10 @@ def _changed(before: NamedKey, body: DkimBody, domain: str) -> NamedKey:
 def _check_names(domain: SendingDomain, others: list[NamedKey], named: NamedKey) -> None:
     """Refuse an id or a selector that another key of the domain has."""
     if any(other.id == named.id for other in others):
-        raise _conflict(f"'{domain.domain}' already has a DKIM key '{named.id}'")
+        raise resource_conflict(f"'{domain.domain}' already has a DKIM key '{named.id}'")
     keys = [other.key for other in others] + ([domain.dkim] if domain.dkim else [])
     if any(key.selector.lower() == named.key.selector.lower() for key in keys):
-        raise _conflict(f"'{domain.domain}' already has a key with this selector")
+        raise resource_conflict(f"'{domain.domain}' already has a key with this selector")
 
 
 def _until_undisturbed(
@@ -110,10 +116,6 @@ def _until_undisturbed(
         if result is not None:
             return result
     raise Unavailable
-
-
-def _conflict(text: str) -> ApiError:
-    return ApiError(409, "resource conflict", code="1602", description=text)
 
 
 def _not_found(domain: SendingDomain, key_id: str) -> ApiError:

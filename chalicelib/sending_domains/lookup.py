@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from chalicelib.core import defaults
 from chalicelib.core.addresses import domain_of
-from chalicelib.core.errors import ApiError, resource_not_found
+from chalicelib.core.errors import invalid_dkim_key, invalid_domain, resource_not_found
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -51,7 +51,7 @@ def signing_key(domain: SendingDomain, selector: str | None = None) -> DkimKey |
         found = None
     if found is None:
         text = f"'{selector[:300]}' is no verified DKIM key of {domain.domain}"
-        raise ApiError(400, "Invalid DKIM key", code="1100", description=text)
+        raise invalid_dkim_key(text)
     return found
 
 
@@ -105,8 +105,3 @@ def owned(scope: Scope, name: str) -> SendingDomain:
     if found is None:
         raise resource_not_found(f"Domain '{name[:300]}' does not exist")
     return found
-
-
-def invalid_domain(description: str) -> ApiError:
-    """Return 400 with code 7001 (spec 7)."""
-    return ApiError(400, "Invalid domain", code="7001", description=description)

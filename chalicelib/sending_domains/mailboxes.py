@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple, Protocol
 
 from chalicelib.core import clock, signing
-from chalicelib.core.errors import ApiError, ServiceError
+from chalicelib.core.errors import ServiceError, verification_mail_failed
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.model import VALID, MailedToken, SendingDomain, with_status
@@ -122,12 +122,7 @@ def _mail(to: str, domain: str, token: str) -> None:
     try:
         _mailer()(to=to, subject=f"Verify the sending domain {domain}", text=text)
     except ServiceError as error:
-        raise ApiError(
-            400,
-            "Failed to generate message",
-            code="1901",
-            description="Failed to generate verification email",
-        ) from error
+        raise verification_mail_failed("Failed to generate verification email") from error
 
 
 def _mailer() -> Mailer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chalicelib.core import clock
-from chalicelib.core.errors import ApiError, Forbidden, Unavailable, bad_format
+from chalicelib.core.errors import Forbidden, Unavailable, bad_format, endpoint_failed
 from chalicelib.core.fields import Body
 from chalicelib.core.scope import Scope
 from chalicelib.sending_domains import key_store, store
@@ -65,7 +65,7 @@ def _proven_key(domain: SendingDomain, given: DkimBody) -> DkimKey:
     outcome = check_dkim(key)
     if outcome.error:
         text = f"Unable to verify DKIM record of {domain.domain}. {outcome.error}"
-        raise ApiError(400, "request to remote endpoint failed", code="1404", description=text)
+        raise endpoint_failed(text)
     return key
 
 

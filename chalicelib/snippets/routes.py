@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from chalicelib.core.errors import ApiError, ApiErrors, Forbidden, NotFound, ServiceError
+from chalicelib.core.errors import (
+    ApiError,
+    Forbidden,
+    NotFound,
+    bare_errors,
+    conflict,
+)
 from chalicelib.core.fields import boolean
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import Scope
@@ -15,32 +18,18 @@ from chalicelib.snippets.model import new_snippet, read_update, updated
 routes = Routes(__name__)
 
 
-@contextmanager
-def _bare_errors() -> Iterator[None]:
-    """Tell what is refused by its message alone, with part and line for a fault of content."""
-    try:
-        yield
-    except ServiceError as error:
-        bare = [
-            {"message": each.get("description") or each["message"]}
-            | {key: each[key] for key in ("part", "line") if key in each}
-            for each in error.errors
-        ]
-        raise ApiErrors(error.status, bare, headers=error.headers) from None
-
-
 @routes.post("/api/labs/snippets", grant="templates/modify")
-@_bare_errors()
+@bare_errors()
 def create_snippet(request: Request) -> Reply:
     """Create a snippet."""
     snippet = new_snippet(request.caller.scope, request.json())
     if not store.create(snippet):
-        raise ApiError(409, f"Snippet '{snippet.id}' already exists")
+        raise conflict(f"Snippet '{snippet.id}' already exists")
     return ok({"id": snippet.id})
 
 
 @routes.get("/api/labs/snippets", grant="templates/view")
-@_bare_errors()
+@bare_errors()
 def list_snippets(request: Request) -> Reply:
     """List snippets without their content."""
     shared = boolean(request.query, "shared_with_subaccounts")
@@ -48,7 +37,7 @@ def list_snippets(request: Request) -> Reply:
 
 
 @routes.get("/api/labs/snippets/{snippet_id}", grant="templates/view")
-@_bare_errors()
+@bare_errors()
 def show_snippet(request: Request, snippet_id: str) -> Reply:
     """Show a snippet with its content."""
     snippet = store.find(request.caller.scope, snippet_id)
@@ -58,7 +47,7 @@ def show_snippet(request: Request, snippet_id: str) -> Reply:
 
 
 @routes.put("/api/labs/snippets/{snippet_id}", grant="templates/modify")
-@_bare_errors()
+@bare_errors()
 def update_snippet(request: Request, snippet_id: str) -> Reply:
     """Change what the body names; of the content, the keys that it names."""
     scope = request.caller.scope
@@ -69,7 +58,7 @@ def update_snippet(request: Request, snippet_id: str) -> Reply:
 
 
 @routes.delete("/api/labs/snippets/{snippet_id}", grant="templates/modify")
-@_bare_errors()
+@bare_errors()
 def delete_snippet(request: Request, snippet_id: str) -> Reply:
     """Delete a snippet."""
     scope = request.caller.scope

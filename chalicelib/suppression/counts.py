@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Write
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import bad_request
 from chalicelib.core.scope import Scope
 from chalicelib.suppression.items import ALL_SUBACCOUNTS, Key, Part, part_of, table
 from chalicelib.suppression.model import (
@@ -80,7 +80,7 @@ def check_room(account_id: int, added: int) -> None:
     """Raise 400 if ``added`` more entries would be over the account's limit (spec 8)."""
     tallies = read(account_id, (part_of(None), ALL_SUBACCOUNTS))
     if sum(tally.total() for tally in tallies.values()) + added > MOST_ENTRIES:
-        raise ApiError(400, f"A suppression list can hold at most {MOST_ENTRIES} entries")
+        raise bad_request(f"A suppression list can hold at most {MOST_ENTRIES} entries")
 
 
 def _key(account_id: int, part: Part, shard: int) -> Key:

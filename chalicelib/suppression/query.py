@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from chalicelib.core import clock, domain_names, signing
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import bad_request
 from chalicelib.core.fields import boolean, comma_list, integer
 from chalicelib.suppression.model import BLOCKING, check_type, is_list_id
 from chalicelib.suppression.ordered import Span, between
@@ -48,7 +48,7 @@ def read_paging(query: Query) -> Paging:
         return Paging(per_page, 0, "" if cursor == _INITIAL else cursor)
     page = integer(query, "page", 1, 1, MOST_BY_PAGE)
     if page > 1 and page * per_page > MOST_BY_PAGE:
-        raise ApiError(400, f"page works up to {MOST_BY_PAGE} results; use cursor beyond them")
+        raise bad_request(f"page works up to {MOST_BY_PAGE} results; use cursor beyond them")
     return Paging(per_page, (page - 1) * per_page, None)
 
 
@@ -58,7 +58,7 @@ def read_search(query: Query) -> tuple[Search, Paging]:
     newest_first = _sort(query) == "desc"
     since, until = _moment(query, "from"), _moment(query, "to")
     if since is not None and until is not None and since > until:
-        raise ApiError(400, "from must be before to")
+        raise bad_request("from must be before to")
     # Times are shown and given in seconds, so both bounds include the whole of theirs
     latest = (clock.now_ms() if until is None else until) // _SECOND_MS * _SECOND_MS + 999
     span, after, total = between(since or 0, latest, newest_first=newest_first), "", None
@@ -98,7 +98,7 @@ def read_types(query: Query) -> tuple[str, ...]:
         for each in types:
             check_type(each)
     except ValueError as fault:
-        raise ApiError(400, str(fault)) from None
+        raise bad_request(str(fault)) from None
     return types or BLOCKING
 
 
@@ -106,7 +106,7 @@ def read_list_id(query: Query) -> str | None:
     """Read ``list_id``: ``None`` if absent, empty, or one that is valid; raises 400."""
     list_id = query.get("list_id")
     if list_id and not is_list_id(list_id):
-        raise ApiError(400, "list_id must be a valid list identifier")
+        raise bad_request("list_id must be a valid list identifier")
     return list_id
 
 
@@ -131,7 +131,7 @@ def _domain(text: str) -> str:
 def _sort(query: Query) -> str:
     order = query.get("sort", "desc")
     if order not in ("asc", "desc"):
-        raise ApiError(400, "sort must be asc or desc")
+        raise bad_request("sort must be asc or desc")
     return order
 
 
@@ -143,7 +143,7 @@ def _moment(query: Query, name: str) -> int | None:
     try:
         moment = datetime.fromisoformat(_DECODED_PLUS.sub("+", text) if "T" in text else text)
     except ValueError:
-        raise ApiError(400, f"{name} must be a valid date") from None
+        raise bad_request(f"{name} must be a valid date") from None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - _EPOCH) // timedelta(milliseconds=1)
 
@@ -152,7 +152,7 @@ def _open(cursor: str, purpose: str) -> Any:
     try:
         return signing.from_token(cursor, purpose)
     except signing.BadSignature:
-        raise ApiError(400, "cursor must be one of this service") from None
+        raise bad_request("cursor must be one of this service") from None
 
 
 def _links(path: str, query: Query, purpose: str, following: Any) -> list[dict[str, str]]:

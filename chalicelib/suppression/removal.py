@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from chalicelib.core.dynamo import Item
-from chalicelib.core.errors import ApiError, Unavailable
+from chalicelib.core.errors import Unavailable, not_permitted
 from chalicelib.core.scope import Scope
 from chalicelib.suppression.changes import Changes
 from chalicelib.suppression.items import Key, read_recipient, to_entry
@@ -29,7 +29,7 @@ def remove(
         entries = {key: entry for key, item in state.items() if (entry := to_entry(item))}
         going = {key: entry for key, entry in entries.items() if chosen(entry)}
         if by_customer and any(entry.source == COMPLIANCE for entry in going.values()):
-            raise ApiError(403, "Recipient could not be removed - Compliance")
+            raise not_permitted("Recipient could not be removed - Compliance")
         by_list: dict[int | None, list[Key]] = defaultdict(list)
         for key, entry in going.items():
             by_list[entry.subaccount_id].append(key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import bad_request
 from chalicelib.suppression.model import BLOCKING, MANUALLY_ADDED, Entry, check_type, new_entry
 
 MOST_IN_BULK: Final = 10_000
@@ -18,9 +18,9 @@ def read_bulk(body: Any) -> list[Entry]:
     """Read the entries of a bulk load; raises 400 that names every malformed one (up to 100)."""
     given = body.get("recipients") if isinstance(body, dict) else None
     if not isinstance(given, list) or not given:
-        raise ApiError(400, "recipients must be an array of recipient objects")
+        raise bad_request("recipients must be an array of recipient objects")
     if len(given) > MOST_IN_BULK:
-        raise ApiError(400, f"recipients can hold at most {MOST_IN_BULK} entries")
+        raise bad_request(f"recipients can hold at most {MOST_IN_BULK} entries")
     entries: list[Entry] = []
     faults: list[tuple[str, str]] = []
     for place, each in enumerate(given):
@@ -32,7 +32,7 @@ def read_bulk(body: Any) -> list[Entry]:
         names = ", ".join(name for name, _ in faults[:_MOST_NAMED])
         reasons = "; ".join(dict.fromkeys(reason for _, reason in faults))
         text = f"PUT body contains {len(faults)} invalid or malformed recipient(s): {names}"
-        raise ApiError(400, text, description=reasons)
+        raise bad_request(text, description=reasons)
     return entries
 
 
@@ -41,20 +41,20 @@ def read_entries(recipient: str, body: Any) -> list[Entry]:
     try:
         return _entries(recipient, body)
     except ValueError as fault:
-        raise ApiError(400, str(fault)) from None
+        raise bad_request(str(fault)) from None
 
 
 def read_removal(body: Any) -> tuple[str, ...]:
     """Return the types to remove (spec 4.8 rule 4); ``body`` is ``None`` when there is none."""
     if body is not None and not isinstance(body, dict):
-        raise ApiError(400, "The request body must be an object")
+        raise bad_request("The request body must be an object")
     given = body.get("type") if body else None
     if given is None:
         return BLOCKING
     try:
         check_type(given)
     except ValueError as fault:
-        raise ApiError(400, str(fault)) from None
+        raise bad_request(str(fault)) from None
     return (given,)
 
 

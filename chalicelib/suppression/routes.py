@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from chalicelib.core.errors import NotFound, TooLarge
+from chalicelib.core.errors import NotFound, TooLarge, bare_errors
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.suppression import counts, search, store
-from chalicelib.suppression.bare_errors import bare_errors
 from chalicelib.suppression.items import parts_in
 from chalicelib.suppression.query import (
     read_list_id,
@@ -32,7 +31,7 @@ _GRANT = "suppression_lists/manage"
 
 
 @routes.put(_PATH, grant=_GRANT)
-@bare_errors()
+@bare_errors(coded_only=True)
 def load(request: Request) -> Reply:
     """Create or update many entries, all of one list."""
     if len(request.raw_body) > LARGEST_BULK:
@@ -44,7 +43,7 @@ def load(request: Request) -> Reply:
 
 
 @routes.get(_PATH, grant=_GRANT)
-@bare_errors()
+@bare_errors(coded_only=True)
 def find(request: Request) -> Reply:
     """Return one page of a search, by time of update."""
     wanted, _ = read_search(request.query)
@@ -64,7 +63,7 @@ def show_summary(request: Request) -> Reply:
 
 
 @routes.put(f"{_PATH}/{{recipient}}", grant=_GRANT)
-@bare_errors()
+@bare_errors(coded_only=True)
 def put_entry(request: Request, recipient: str) -> Reply:
     """Create or update an entry."""
     scope = request.caller.scope
@@ -74,7 +73,7 @@ def put_entry(request: Request, recipient: str) -> Reply:
 
 
 @routes.get(f"{_PATH}/{{recipient}}", grant=_GRANT)
-@bare_errors()
+@bare_errors(coded_only=True)
 def show_recipient(request: Request, recipient: str) -> Reply:
     """Return the entries of a recipient, those updated last first; 404 if there are none."""
     types, paging = read_types(request.query), read_paging(request.query)
@@ -91,7 +90,7 @@ def show_recipient(request: Request, recipient: str) -> Reply:
 
 
 @routes.delete(f"{_PATH}/{{recipient}}", grant=_GRANT)
-@bare_errors()
+@bare_errors(coded_only=True)
 def remove_recipient(request: Request, recipient: str) -> Reply:
     """Remove entries of a recipient from one list."""
     scope = request.caller.scope

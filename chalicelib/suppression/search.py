@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import bad_request
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.suppression import counts, ordered
@@ -139,7 +139,7 @@ def _fitting(page: Sequence[tuple[str, Entry]], search: Search) -> int:
             if search.by_cursor:
                 return number
             text = f"The page has more than {settings().max_reply_bytes} bytes"
-            raise ApiError(400, f"{text}; use cursor, or a smaller per_page")
+            raise bad_request(f"{text}; use cursor, or a smaller per_page")
     return len(page)
 
 

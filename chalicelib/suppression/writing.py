@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from chalicelib.core.dynamo import Item
-from chalicelib.core.errors import ApiError, Unavailable
+from chalicelib.core.errors import Unavailable, bad_request, not_permitted
 from chalicelib.suppression import counts
 from chalicelib.suppression.changes import Changes
 from chalicelib.suppression.items import Key, key_of, read, to_entry, to_item
@@ -57,7 +57,7 @@ def within_limits(account_id: int, state: Mapping[Key, Item], wanted: Mapping[Ke
     new = [key for key in wanted if to_entry(state.get(key)) is None]
     for slot, added in Counter(slot_of(key) for key in new if list_at(key)).items():
         if len(lists_of(state.get(slot))) + added > MOST_LISTS:
-            raise ApiError(400, f"A recipient can have entries for at most {MOST_LISTS} list_ids")
+            raise bad_request(f"A recipient can have entries for at most {MOST_LISTS} list_ids")
     if new:
         counts.check_room(account_id, len(new))
 
@@ -68,7 +68,7 @@ def as_customer(account_id: int, state: Mapping[Key, Item], wanted: Mapping[Key,
     fixed = dict.fromkeys(entry.recipient for entry in there if entry.source == COMPLIANCE)
     if fixed:
         names = ", ".join(list(fixed)[:_MOST_NAMED])
-        raise ApiError(403, "Recipient could not be updated - Compliance", description=names)
+        raise not_permitted("Recipient could not be updated - Compliance", description=names)
     within_limits(account_id, state, wanted)
 
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from chalicelib.core.errors import ApiError, ApiErrors, bad_format, missing_field
+from chalicelib.core.errors import (
+    ApiError,
+    ApiErrors,
+    bad_format,
+    invalid_combination,
+    invalid_header_name,
+    message_parsing_error,
+    missing_field,
+)
 from chalicelib.core.fields import Body
 from chalicelib.mail_format.rfc822 import MessageError
 
@@ -61,7 +69,7 @@ def read_content(given: StorableContent) -> Json:
     Faults of the template language are told all at once, one error for each part (code 3000).
     """
     if given.attachments or given.inline_images:
-        raise _illegal("a template may not have attachments or inline images")
+        raise invalid_combination("a template may not have attachments or inline images")
     content = _kept(given)
     if (size := len(json.dumps(content, ensure_ascii=False).encode())) > CONTENT_BYTES:
         raise bad_format(f"field 'content' has length '{size}', max length is '{CONTENT_BYTES}'")
@@ -92,18 +100,20 @@ def check_complete(content: Content) -> None:
 def check_header_name(name: str) -> None:
     """Raise 3002 for a header that is malformed or that the service writes itself."""
     if name.lower() in _OWN_HEADERS:
-        raise _bad_header(f"header '{name}' may not be set in content.headers")
+        raise invalid_header_name(f"header '{name}' may not be set in content.headers")
     if len(name) > LONGEST_HEADER_NAME:
-        raise _bad_header(f"header name '{name[:40]}...' is over {LONGEST_HEADER_NAME} characters")
+        raise invalid_header_name(
+            f"header name '{name[:40]}...' is over {LONGEST_HEADER_NAME} characters"
+        )
     if not name or not all(33 <= ord(character) <= 126 and character != ":" for character in name):
-        raise _bad_header(f"'{name}' is not a valid header name")
+        raise invalid_header_name(f"'{name}' is not a valid header name")
 
 
 def _kept(given: StorableContent) -> Json:
     unkept = {"attachments", "inline_images"}
     content = given.model_dump(by_alias=True, exclude_none=True, exclude=unkept)
     if "email_rfc822" in content and len(content) > 1:
-        raise _illegal("content.email_rfc822 excludes all other fields of content")
+        raise invalid_combination("content.email_rfc822 excludes all other fields of content")
     return content
 
 
@@ -111,7 +121,7 @@ def _check_parts(content: Json) -> None:
     for name, value in content.get("headers", {}).items():
         check_header_name(name)
         if not value.strip():
-            raise _bad_header(f"header '{name}' has no content")
+            raise invalid_header_name(f"header '{name}' has no content")
     if faults := _syntax_faults(content):
         raise ApiErrors(422, [fault.as_dict() for fault in faults])
 
@@ -149,12 +159,4 @@ def _syntax_faults(content: Json) -> list[TemplateSyntaxError]:
 def bad_message(fault: MessageError) -> ApiError:
     """Return 422 with code 3020: ``email_rfc822`` is not a message that may be sent."""
     text = f"Error in content.email_rfc822: {fault}"
-    return ApiError(422, "message parsing error", code="3020", description=text)
-
-
-def _bad_header(description: str) -> ApiError:
-    return ApiError(422, "invalid header name", code="3002", description=description)
-
-
-def _illegal(description: str) -> ApiError:
-    return ApiError(422, "invalid combination of fields", code="1301", description=description)
+    return message_parsing_error(text)

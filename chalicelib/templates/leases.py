@@ -22,7 +22,7 @@ import time
 
 from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
-from chalicelib.core.errors import ApiError, Unavailable
+from chalicelib.core.errors import ApiError, Unavailable, resource_conflict
 from chalicelib.core.scope import Scope
 from chalicelib.templates import bodies, store
 from chalicelib.templates.model import Template, no_template
@@ -185,9 +185,4 @@ def _lease_key(subaccount_id: int | None, transmission_id: str) -> str:
 
 
 def _in_use() -> ApiError:
-    return ApiError(
-        409,
-        "resource conflict",
-        code="1602",
-        description="Template is in use by msg generation",
-    )
+    return resource_conflict("Template is in use by msg generation")

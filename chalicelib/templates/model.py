@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chalicelib.core import clock
-from chalicelib.core.errors import ApiError, bad_format
+from chalicelib.core.errors import ApiError, bad_format, subresource_not_found
 from chalicelib.core.scope import Scope
 
 Json = dict[str, Any]
@@ -199,14 +199,10 @@ def draw_id() -> str:
 
 def no_template(template_id: str) -> ApiError:
     """Return 422 with code 1603: a request names a template that does not exist (spec 7)."""
-    return _no_subresource(f"template '{template_id}' does not exist")
+    return subresource_not_found(f"template '{template_id}' does not exist")
 
 
 def no_version(template_id: str, *, draft: bool) -> ApiError:
     """Return 422 with code 1603: the template has no such version."""
     kind = "draft" if draft else "published"
-    return _no_subresource(f"{kind} version of template '{template_id}' does not exist")
-
-
-def _no_subresource(description: str) -> ApiError:
-    return ApiError(422, "subresource not found", code="1603", description=description)
+    return subresource_not_found(f"{kind} version of template '{template_id}' does not exist")

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.core.addresses import read_mailbox
-from chalicelib.core.errors import ApiError, ApiErrors
+from chalicelib.core.errors import ApiErrors, render_error
 from chalicelib.template_language import (
     Part,
     SnippetSource,
     TemplateError,
-    TemplateRenderError,
     merge_data,
 )
 from chalicelib.templates.parts import fill_parts, renderer
@@ -38,7 +37,7 @@ def preview(content: Mapping[str, Any], data: Json, snippets: SnippetSource) -> 
     try:
         results = fill_parts(content, rendered)
     except ValueError as fault:  # a value that cannot stand in a header of email_rfc822
-        raise _unusable_value(str(fault)) from None
+        raise render_error(str(fault)) from None
     if faults:
         raise ApiErrors(422, [fault.as_dict() for fault in faults])
     if "from" in results:
@@ -53,12 +52,3 @@ def _sender(sender: str | Mapping[str, str]) -> Mapping[str, str]:
     if mailbox is None:
         return {"email": sender}
     return {"email": mailbox.email} | ({"name": mailbox.name} if mailbox.name else {})
-
-
-def _unusable_value(description: str) -> ApiError:
-    return ApiError(
-        422,
-        TemplateRenderError.message,
-        code=TemplateRenderError.code,
-        description=description,
-    )

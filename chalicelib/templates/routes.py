@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from chalicelib.core.errors import ApiError, Forbidden, resource_not_found
+from chalicelib.core.errors import ApiError, Forbidden, resource_conflict, resource_not_found
 from chalicelib.core.fields import boolean
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import Scope
@@ -123,9 +123,4 @@ def _unknown(template_id: str) -> ApiError:
 
 
 def _exists(template_id: str) -> ApiError:
-    return ApiError(
-        409,
-        "resource conflict",
-        code="1602",
-        description=f"template '{template_id}' already exists",
-    )
+    return resource_conflict(f"template '{template_id}' already exists")

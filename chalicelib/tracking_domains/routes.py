@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chalicelib.core import clock, domain_names
-from chalicelib.core.errors import ApiError, bad_format, missing_field, resource_not_found
+from chalicelib.core.errors import (
+    ApiError,
+    bad_format,
+    missing_field,
+    resource_conflict,
+    resource_not_found,
+    restricted_tracking_domain,
+)
 from chalicelib.core.fields import Body, boolean, comma_list
 from chalicelib.core.http import PUBLIC, Reply, Request, Routes, empty, ok, raw
 from chalicelib.core.scope import PRIMARY
@@ -43,7 +50,7 @@ def create_tracking_domain(request: Request) -> Reply:
     )
     if not store.create(domain):
         text = "The tracking domain already exists"
-        raise ApiError(409, "resource conflict", code="1602", description=text)
+        raise resource_conflict(text)
     return ok({"domain": name})
 
 
@@ -116,14 +123,7 @@ def _allowed_name(text: str) -> str:
         raise bad_format(f"domain must be valid: '{text[:300]}': {error}") from None
     if domain_names.is_public_suffix(name):
         shown = "This domain cannot be used as a tracking domain"
-        raise ApiError(
-            400,
-            "restricted domain",
-            code="7000",
-            description=shown,
-            param="domain",
-            value=name,
-        )
+        raise restricted_tracking_domain(shown, param="domain", value=name)
     return name
 
 

@@ -10,7 +10,7 @@ import secrets
 from dataclasses import replace
 
 from chalicelib.core import dns, signing
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import ApiError, endpoint_failed
 from chalicelib.core.settings import settings
 from chalicelib.tracking_domains.model import INVALID, PENDING, UNVERIFIED, VALID, TrackingDomain
 from chalicelib.tracking_domains.model import target as cname_target
@@ -62,4 +62,4 @@ def _fetch(domain: TrackingDomain) -> None:
 
 def _unreachable(domain: TrackingDomain, reason: str) -> ApiError:
     text = f"Unable to reach {domain.base_url}: {reason}"
-    return ApiError(400, "request to remote endpoint failed", code="1404", description=text)
+    return endpoint_failed(text)

@@ -9,12 +9,11 @@ from typing import Any
 from chalicelib.accounts.usage import Allowance
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import is_domain, read_mailbox
-from chalicelib.core.errors import ApiError, ServiceError, bad_format
+from chalicelib.core.errors import ApiError, ServiceError, bad_format, invalid_domain
 from chalicelib.core.request import Caller
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.recipients import Refusals, sort_recipients
-from chalicelib.sending_domains.lookup import invalid_domain
 from chalicelib.transmissions import store
 from chalicelib.transmissions.checks import check_options
 from chalicelib.transmissions.leases import noted, release, use_list, use_template

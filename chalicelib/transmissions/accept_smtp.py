@@ -9,7 +9,7 @@ from email.utils import format_datetime
 
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import domain_of, is_address
-from chalicelib.core.errors import ApiError, bad_format
+from chalicelib.core.errors import ApiError, bad_format, invalid_domain
 from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.generation.prebuilt import sender_of
@@ -18,7 +18,6 @@ from chalicelib.mail_format.rfc822 import Field
 from chalicelib.recipient_lists.limits import too_large_data
 from chalicelib.recipient_lists.recipients import MOST_TAGS
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.lookup import invalid_domain
 from chalicelib.transmissions import copies, policy_rejections
 from chalicelib.transmissions.checks import check_options
 from chalicelib.transmissions.copies import Copies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chalicelib.core.errors import ApiError, bad_format
+from chalicelib.core.errors import bad_format, mime_build_error
 from chalicelib.core.fields import Body
 from chalicelib.core.settings import settings
 from chalicelib.mail_format.mime import Attachment, InlineImage, MimeError
@@ -44,4 +44,4 @@ def check_files(
         for image in inline_images:
             _ = InlineImage(image.name, image.type, image.data).encoded
     except MimeError as fault:
-        raise ApiError(422, "MIME build error", code="3010", description=str(fault)) from None
+        raise mime_build_error(str(fault)) from None

@@ -23,7 +23,12 @@ from typing import Any
 
 from chalicelib.core import blobs, clock, ids
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import (
+    ApiError,
+    idempotency_key_used,
+    idempotent_request_in_progress,
+    invalid_idempotency_key,
+)
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.transmissions import store
@@ -63,7 +68,7 @@ def check_key(key: str) -> None:
     """Raise 400 with code 1602 unless ``key`` is well-formed (spec 4.1, rule 1)."""
     if not _KEY.fullmatch(key):
         text = "Idempotency-Key must be 1 to 255 letters, digits, dots, underscores or hyphens"
-        raise ApiError(400, "Invalid idempotency key", code="1602", description=text)
+        raise invalid_idempotency_key(text)
 
 
 def claim(scope: Scope, key: str, body: Any) -> Claim | Replay:
@@ -154,7 +159,7 @@ def _claim(record: Item) -> Claim:
 def _found(record: Item, digest: str, now: float) -> Claim | Replay:
     if record["digest"] != digest:
         text = "the key was used with a different request"
-        raise ApiError(409, "Idempotency key already used", code="1600", description=text)
+        raise idempotency_key_used(text)
     if "status" in record:
         return _replay(record)
     if record["lease"] > now:
@@ -179,7 +184,7 @@ def _take_over(record: Item, now: float) -> Claim:
 
 def _in_progress() -> ApiError:
     text = "a request with the same key is in progress"
-    return ApiError(409, "Idempotent request in progress", code="1601", description=text)
+    return idempotent_request_in_progress(text)
 
 
 def _digest(body: Any) -> str:

@@ -7,7 +7,7 @@ transmission has started or was cancelled. A use that nobody ends runs out by it
 from __future__ import annotations
 
 from chalicelib.core import clock
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import subresource_not_found
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, is_list_id
 from chalicelib.templates import leases as templates
@@ -32,7 +32,7 @@ def use_list(sent: Transmission, list_id: str) -> RecipientList:
         found = lists.begin_use(sent.account_id, list_id, sent.id, starts=starts, until=until)
     if found is None:
         text = f"recipient list '{list_id[:LONGEST_ID]}' does not exist"
-        raise ApiError(422, "subresource not found", code="1603", description=text)
+        raise subresource_not_found(text)
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import FailFast, Field
 
-from chalicelib.core.errors import ApiError, missing_field
+from chalicelib.core.errors import invalid_combination, missing_field
 from chalicelib.core.fields import Body
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.limits import check_length, too_large_data
@@ -105,7 +105,9 @@ def read_request(data: Any) -> TransmissionRequest:
     _check_content(request.content)
     _check_sizes(request)
     if request.options.perform_substitutions is False and not request.content.is_inline:
-        raise _illegal("options.perform_substitutions may be false only with inline content")
+        raise invalid_combination(
+            "options.perform_substitutions may be false only with inline content"
+        )
     return request
 
 
@@ -134,14 +136,10 @@ def _check_sizes(request: TransmissionRequest) -> None:
 def _check_forms(content: Content) -> None:
     """Refuse content in two forms at once; a template's From and the like are ignored instead."""
     if content.template_id and content.ab_test_id:
-        raise _illegal("You may not specify both template_id and ab_test_id")
+        raise invalid_combination("You may not specify both template_id and ab_test_id")
     beside = any(value for name, value in content if name != "email_rfc822")
     if content.email_rfc822 and beside:
-        raise _illegal("content.email_rfc822 excludes all other fields of content")
+        raise invalid_combination("content.email_rfc822 excludes all other fields of content")
     named = content.template_id or content.ab_test_id
     if named and any(getattr(content, name) for name in _INLINE_TEXTS):
-        raise _illegal("Both content object and template_id are specified")
-
-
-def _illegal(description: str) -> ApiError:
-    return ApiError(422, "invalid combination of fields", code="1301", description=description)
+        raise invalid_combination("Both content object and template_id are specified")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.core.errors import ApiError, ServiceError
+from chalicelib.core.errors import ServiceError, missing_parameter
 from chalicelib.core.fields import integer
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.transmissions import idempotency, progress, scheduling, store
@@ -62,7 +62,7 @@ def cancel_campaign(request: Request) -> Reply:
     campaign_id = request.query.get("campaign_id")
     if not campaign_id:
         text = "campaign_id is a required parameter"
-        raise ApiError(400, "required parameter is missing", code="1401", description=text)
+        raise missing_parameter(text)
     scheduling.cancel_campaign(request.caller.scope, campaign_id)
     return empty(204)
 

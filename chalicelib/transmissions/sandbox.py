@@ -7,7 +7,7 @@ and the messages count against the account's sandbox instead of its plan.
 from __future__ import annotations
 
 from chalicelib.accounts.usage import Allowance, SandboxMeter
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import wrong_sandbox_template
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import Sender
@@ -20,7 +20,7 @@ def check_sandbox(sent: Transmission) -> None:
     """Raise 2106 for a sandbox send of anything but the sample template (spec 4.1, rule 10)."""
     if is_sandbox(sent) and sent.content.get("template_id") != settings().sandbox_template:
         text = f"a sandbox send needs template_id '{settings().sandbox_template}'"
-        raise ApiError(422, "wrong template for sandbox", code="2106", description=text)
+        raise wrong_sandbox_template(text)
 
 
 def is_sandbox(sent: Transmission) -> bool:

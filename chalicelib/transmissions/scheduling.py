@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from chalicelib.core import clock, due
-from chalicelib.core.errors import ApiError, resource_not_found
+from chalicelib.core.errors import ApiError, not_cancellable, resource_not_found, schedule_too_close
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.transmissions import store
@@ -50,7 +50,7 @@ def cancel(scope: Scope, transmission_id: str) -> None:
         text = (
             f"a transmission that starts within {settings().cancel_margin:.0f} s is not cancelled"
         )
-        raise ApiError(409, "schedule window too close", code="2003", description=text)
+        raise schedule_too_close(text)
     if not store.cancel(sent):
         raise _illegal_state(GENERATING)
     _forget(record)
@@ -86,4 +86,4 @@ def _forget(record: Record) -> None:
 
 def _illegal_state(state: str) -> ApiError:
     text = f"a transmission in state '{state}' cannot be cancelled"
-    return ApiError(409, "illegal state for delete", code="2006", description=text)
+    return not_cancellable(text)

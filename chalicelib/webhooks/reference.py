@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import bad_request
 from chalicelib.core.fields import comma_list
 from chalicelib.events.documentation import TYPES, WRAPPERS, EventType, described, sample
 from chalicelib.webhooks.model import type_of
@@ -51,5 +51,5 @@ def _wanted(query: Mapping[str, str]) -> Iterator[str]:
         kind = type_of(name)
         if kind is None:
             text = f"unknown event type: {name[:100]}"
-            raise ApiError(400, text, param="events", value=name[:100])
+            raise bad_request(text, param="events", value=name[:100])
         yield kind

@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from chalicelib.core import web_fetch
-from chalicelib.core.errors import ApiError, ApiErrors
+from chalicelib.core.errors import ApiErrors, bad_request
 from chalicelib.webhooks import oauth, payload, posting
 from chalicelib.webhooks.credentials import open_sealed
 from chalicelib.webhooks.model import OAUTH2, Webhook
@@ -68,7 +68,7 @@ def message(given: Any) -> bytes:
     if content is None or content == {}:
         return payload.ping()
     if not isinstance(content, list | dict):
-        raise ApiError(400, "message must be an array of events", param="message")
+        raise bad_request("message must be an array of events", param="message")
     return payload.message(content if isinstance(content, list) else [content])
 
 

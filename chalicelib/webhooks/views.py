@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from chalicelib.core.errors import ApiError
+from chalicelib.core.errors import bad_request
 from chalicelib.core.settings import settings
 from chalicelib.webhooks.circuit_breaker import State
 from chalicelib.webhooks.credentials import Credentials
@@ -35,7 +35,7 @@ def zone(query: Mapping[str, str]) -> ZoneInfo:
         return ZoneInfo(name)
     except (OSError, ValueError, LookupError):
         text = "timezone must be the name of a time zone, such as Europe/Oslo"
-        raise ApiError(400, text, param="timezone", value=name[:100]) from None
+        raise bad_request(text, param="timezone", value=name[:100]) from None
 
 
 def links(webhook_id: str) -> list[Json]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +92,55 @@ def test_coded_refusals_carry_code_and_description(
 ) -> None:
     assert error.status == status
     assert (error.errors[0]["code"], error.errors[0]["description"]) == (code, "d")
+
+
+def test_an_entry_of_the_catalogue_names_the_field_at_fault() -> None:
+    error = errors.bad_request("events has an unknown type", param="events", value="x")
+    assert error.body() == {
+        "errors": [{"message": "events has an unknown type", "param": "events", "value": "x"}]
+    }
+
+
+def test_the_catalogue_has_no_entry_twice() -> None:
+    entries = [each for each in vars(errors).values() if isinstance(each, errors.Refusal)]
+    assert len(entries) > 30
+    assert len(set(entries)) == len(entries)
+
+
+def test_errors_are_made_by_the_catalogue_alone() -> None:
+    makers = ("ApiError", "Refusal", "BareRefusal")
+    places = [
+        f"{path}:{node.lineno}"
+        for path in Path("chalicelib").rglob("*.py")
+        if path != Path("chalicelib/core/errors.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in makers
+    ]
+    assert places == [], "name the refusal in chalicelib/core/errors.py"
+
+
+FAULTS = [
+    {"message": "invalid data format/type", "code": "1300", "description": "d"},
+    {"message": "m", "code": "3000", "description": "d", "part": "html", "line": 2},
+    {"message": "Forbidden.", "description": "d"},
+]
+
+
+def test_bare_errors_hold_the_description_as_their_message() -> None:
+    with pytest.raises(ServiceError) as caught, errors.bare_errors():
+        raise ApiErrors(422, FAULTS, headers={"X-Note": "a"})
+    assert caught.value.errors == [
+        {"message": "d"},
+        {"message": "d", "part": "html", "line": 2},
+        {"message": "d"},
+    ]
+    assert (caught.value.status, caught.value.headers) == (422, {"X-Note": "a"})
+
+
+def test_bare_errors_may_leave_errors_without_a_code_as_they_are() -> None:
+    with pytest.raises(ServiceError) as caught, errors.bare_errors(coded_only=True):
+        raise ApiErrors(422, FAULTS)
+    assert caught.value.errors[2] == FAULTS[2]
 
 
 def test_workers_import_errors_without_the_web_framework() -> None:
