@@ -17,12 +17,13 @@ from chalicelib.api_keys import model as key_model
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.grants import PRIMARY_GRANTS
 from chalicelib.api_keys.model import ApiKey
-from chalicelib.core import clock, sealing
+from chalicelib.core import clock
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.core.settings import settings
-from chalicelib.sending_domains import dkim_keys
+from chalicelib.dkim import key_pair
+from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.model import DkimKey, DomainStatus, SendingDomain
+from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.templates import store as templates
 from chalicelib.templates.model import Edit, new_template
 from chalicelib.transmissions.system_mail import SYSTEM_ACCOUNT
@@ -90,7 +91,7 @@ def _ensure_domain(
 ) -> None:
     if domains.get(name) is not None:
         return
-    pair = dkim_keys.generate_key(KEY_BITS)
+    pair = key_pair.generate_key(KEY_BITS)
     domains.create(
         SendingDomain(
             domain=name,
@@ -101,12 +102,7 @@ def _ensure_domain(
                 dkim_status="valid",
                 cname_status="valid" if takes_bounces else "unverified",
             ),
-            dkim=DkimKey(
-                selector=SELECTOR,
-                signing_domain=name,
-                public=pair.public_b64,
-                sealed_private=sealing.seal(pair.private_pem.encode(), f"dkim/{name}"),
-            ),
+            dkim=sealed_key(pair, SELECTOR, name),
             shared_with_subaccounts=shared_with_subaccounts,
             is_default_bounce_domain=takes_bounces,
         )

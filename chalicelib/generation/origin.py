@@ -5,17 +5,18 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from chalicelib.core import sealing
 from chalicelib.core.addresses import Mailbox, domain_of
 from chalicelib.core.errors import ApiError
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
+from chalicelib.dkim.model import DkimKey
+from chalicelib.dkim.sealed_key import private_half
+from chalicelib.dkim.signing import Signer, load_signer
 from chalicelib.ip_pools.signing import fbl_key, pool_key
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.dkim import Signer, load_signer
 from chalicelib.sending_domains.lookup import bounce_domain_for, check_found, signing_key
-from chalicelib.sending_domains.model import DkimKey, SendingDomain
+from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.sandbox import owner_of_domain
 
@@ -110,7 +111,5 @@ class Origin:
 
 @lru_cache(maxsize=256)
 def _signer(key: DkimKey) -> Signer:
-    private = sealing.open_sealed(key.sealed_private, f"dkim/{key.signing_domain}")
-    return load_signer(
-        private.decode(), key.selector, key.signing_domain, tuple(key.headers.split(":"))
-    )
+    headers = tuple(key.headers.split(":"))
+    return load_signer(private_half(key), key.selector, key.signing_domain, headers)

@@ -11,10 +11,10 @@ from typing import Final
 
 from chalicelib.core.errors import bad_request
 from chalicelib.core.scope import Scope
+from chalicelib.dkim.model import DkimKey
 from chalicelib.ip_pools import store
 from chalicelib.ip_pools.request import PoolFields
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.model import DkimKey
 
 #: Mailbox domains whose hosts address complaint reports by the DKIM domain, beside yahoo.*
 _FBL_DOMAINS: Final = {"aim.com", "aol.com", "att.net", "mail.ru", "rocketmail.com", "ymail.com"}

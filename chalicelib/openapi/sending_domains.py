@@ -27,8 +27,8 @@ from chalicelib.openapi.schema import (
     record,
     text,
 )
-from chalicelib.sending_domains.dkim_input import DEFAULT_KEY_LENGTH, KEY_LENGTHS, DkimBody
-from chalicelib.sending_domains.keys import NewKey
+from chalicelib.sending_domains.dkim_request import DEFAULT_KEY_LENGTH, KEY_LENGTHS, DkimBody
+from chalicelib.sending_domains.further_keys.service import NewKey
 from chalicelib.sending_domains.mailboxes import PAGE_PATH
 from chalicelib.sending_domains.model import CHECK_STATUSES, COMPLIANCE_STATUSES
 from chalicelib.sending_domains.registration import NewDomain

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.core import dns
-from chalicelib.sending_domains import dkim_record
-from chalicelib.sending_domains.model import INVALID, PENDING, UNVERIFIED, VALID, DkimKey
+from chalicelib.dkim import dns_record
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains.model import INVALID, PENDING, UNVERIFIED, VALID
 
 _LONGEST_SHOWN: Final = 2000
 
@@ -38,10 +39,10 @@ def check_dkim(key: DkimKey) -> Outcome:
     name = key.record_name
     try:
         found = dns.texts(name)
-        return Outcome(dkim_record.matching(found, key.public))
+        return Outcome(dns_record.matching_record(found, key.public))
     except dns.LookupFailed as error:
         return _unanswered(error)
-    except dkim_record.BadRecord as error:
+    except dns_record.BadRecord as error:
         return Outcome(_shown(found), f"DNS DKIM query error at {name}: {error}"[:_LONGEST_SHOWN])
 
 

@@ -10,9 +10,11 @@ from chalicelib.core.errors import invalid_dkim_key, invalid_domain, resource_no
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.sending_domains import key_store, store
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.mail_domain import is_enterprise
-from chalicelib.sending_domains.model import VALID, DkimKey, SendingDomain
+from chalicelib.sending_domains.model import VALID, SendingDomain
 
 _LONGEST_SELECTOR = 253
 
@@ -45,7 +47,7 @@ def signing_key(domain: SendingDomain, selector: str | None = None) -> DkimKey |
     if domain.dkim and domain.dkim.selector.lower() == selector.lower():
         found = domain.signing_key
     elif len(selector) <= _LONGEST_SELECTOR and selector.isascii():
-        named = key_store.named(domain.domain, selector)
+        named = further_keys.named(domain.domain, selector)
         found = named.key if named and named.status == VALID else None
     else:
         found = None

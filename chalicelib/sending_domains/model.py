@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from chalicelib.core import clock
 from chalicelib.core.domain_names import is_within
-
-DEFAULT_SIGNED_HEADERS = "from:to:subject:date"
+from chalicelib.dkim.model import DkimKey
 
 VALID: Final = "valid"
 INVALID: Final = "invalid"
@@ -20,31 +18,6 @@ COMPLIANCE_STATUSES: Final = (VALID, BLOCKED)
 
 #: The statuses that the DNS decides
 DNS_CHECKS: Final = ("dkim_status", "cname_status", "mx_status")
-
-
-@dataclass(frozen=True, slots=True)
-class DkimKey:
-    """A DKIM key pair; the private half is sealed (see ``core.sealing``)."""
-
-    selector: str
-    signing_domain: str
-    public: str
-    sealed_private: bytes = field(repr=False)
-    headers: str = DEFAULT_SIGNED_HEADERS
-
-    @property
-    def record_name(self) -> str:
-        """Return the name of the DNS record that publishes the key."""
-        return f"{self.selector}._domainkey.{self.signing_domain}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what is shown of the key: everything but its private half."""
-        return {
-            "public": self.public,
-            "selector": self.selector,
-            "signing_domain": self.signing_domain,
-            "headers": self.headers,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +34,6 @@ class DomainStatus:
     verification_mailbox_status: str = UNVERIFIED
     verification_mailbox: str = ""
     compliance_status: str = VALID
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the status object; ``verification_mailbox`` is in it once one was named."""
-        shown = asdict(self)
-        if not self.verification_mailbox:
-            del shown["verification_mailbox"]
-        return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,23 +91,6 @@ class SendingDomain:
         if (subaccount_id or None) == self.subaccount_id:
             return True
         return self.subaccount_id is None and self.shared_with_subaccounts
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the domain object without its name, as ``GET /sending-domains/{domain}`` does."""
-        shown: dict[str, Any] = {"status": self.status.as_json()}
-        if self.tracking_domain:
-            shown["tracking_domain"] = self.tracking_domain
-        if self.dkim:
-            shown["dkim"] = self.dkim.as_json()
-        if self.subaccount_id is None:
-            shown["shared_with_subaccounts"] = self.shared_with_subaccounts
-        else:
-            shown["subaccount_id"] = self.subaccount_id
-        shown["is_default_bounce_domain"] = self.is_default_bounce_domain
-        shown["creation_time"] = clock.iso_offset(self.created)
-        if self.delegated:
-            shown["delegated"] = True
-        return shown
 
 
 def with_status(domain: SendingDomain, **changes: str) -> SendingDomain:

@@ -16,8 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from chalicelib.core import due
 from chalicelib.core.due import Due
-from chalicelib.sending_domains import key_store, store
+from chalicelib.sending_domains import store
 from chalicelib.sending_domains.dns_checks import check_dkim
+from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.model import DNS_CHECKS, UNVERIFIED, SendingDomain
 from chalicelib.sending_domains.schedule import is_forfeit
 from chalicelib.sending_domains.verification import check_dns
@@ -62,7 +63,7 @@ def _reverify(domain: SendingDomain, now: float) -> str:
     _reverify_keys(domain.domain)
     after = checks.applied_to(domain, domain, now)
     if is_forfeit(after, now):
-        key_store.clear(domain.domain)
+        further_keys.clear(domain.domain)
         return "dropped" if store.delete(domain) else "failed"
     if not store.save(domain, after):
         return "failed"
@@ -73,8 +74,8 @@ def _reverify(domain: SendingDomain, now: float) -> str:
 
 
 def _reverify_keys(domain: str) -> None:
-    for key in key_store.of_domain(domain):
+    for key in further_keys.of_domain(domain):
         if key.status != UNVERIFIED:
             status = check_dkim(key.key).status_after(key.status)
             if status != key.status:
-                key_store.set_status(domain, key, status)
+                further_keys.set_status(domain, key, status)

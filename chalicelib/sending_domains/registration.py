@@ -9,9 +9,10 @@ from chalicelib.core.errors import ApiError, bad_format, missing_field
 from chalicelib.core.fields import Body
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
+from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import claims, store
-from chalicelib.sending_domains.dkim_input import DkimBody, given_key, made_key
-from chalicelib.sending_domains.model import DkimKey, SendingDomain
+from chalicelib.sending_domains.dkim_request import DkimBody, generated_key, imported_key
+from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.sending_domains.schedule import scheduled
 from chalicelib.tracking_domains.lookup import check_link
 
@@ -96,7 +97,7 @@ def _key(body: NewDomain, name: str) -> tuple[DkimKey | None, bool]:
     """Return the key and whether it was made here; a key that was given wins."""
     given = body.dkim or DkimBody()
     if given.has_key:
-        return given_key(given, name), False
+        return imported_key(given, name), False
     if body.generate_dkim is False:
         return None, False
-    return made_key(given, name, body.dkim_key_length), True
+    return generated_key(given, name, body.dkim_key_length), True

@@ -26,8 +26,9 @@ from chalicelib.core.due import Due
 from chalicelib.core.dynamo import Table, Write
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import claims
-from chalicelib.sending_domains.model import DkimKey, DomainStatus, MailedToken, SendingDomain
+from chalicelib.sending_domains.model import DomainStatus, MailedToken, SendingDomain
 
 CONCERN = "sending-domains"
 BOUNCE = "bounce-domain"
@@ -125,7 +126,7 @@ def make_default(domain: SendingDomain, after: SendingDomain) -> bool:
 def delete(domain: SendingDomain) -> bool:
     """Delete the domain as it was read; return ``False`` if it has changed since.
 
-    Its further keys must be gone already (``key_store.clear``).
+    Its further keys must be gone already (``further_keys.store.clear``).
     """
     writes = [
         dynamo.remove(

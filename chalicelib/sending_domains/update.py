@@ -8,12 +8,14 @@ from chalicelib.core import clock
 from chalicelib.core.errors import Forbidden, Unavailable, bad_format, endpoint_failed
 from chalicelib.core.fields import Body
 from chalicelib.core.scope import Scope
-from chalicelib.sending_domains import key_store, store
-from chalicelib.sending_domains.dkim_input import DkimBody, changed_key
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.dkim_request import DkimBody, changed_key
 from chalicelib.sending_domains.dns_checks import check_dkim
+from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.lookup import owned
 from chalicelib.sending_domains.mail_domain import is_enterprise
-from chalicelib.sending_domains.model import VALID, DkimKey, SendingDomain, with_status
+from chalicelib.sending_domains.model import VALID, SendingDomain, with_status
 from chalicelib.sending_domains.registration import check_sharing
 from chalicelib.sending_domains.schedule import scheduled
 from chalicelib.tracking_domains.lookup import check_link
@@ -53,7 +55,7 @@ def delete(scope: Scope, name: str) -> None:
     """Delete a domain with its keys; raises 404 with code 1600 (spec 4.4)."""
     for _ in range(_ATTEMPTS):
         found = owned(scope, name)
-        key_store.clear(found.domain)
+        further_keys.clear(found.domain)
         if store.delete(found):
             return
     raise Unavailable

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.addresses import is_address
@@ -61,15 +60,6 @@ class DnsChecks:
     """The outcomes of checks against the DNS, by name: ``dkim``, ``cname``, ``mx``."""
 
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the ``dns`` object: the records found, and what is wrong with them."""
-        shown: dict[str, Any] = {}
-        for name, outcome in self.outcomes.items():
-            shown[f"{name}_record"] = outcome.record
-            if outcome.error:
-                shown[f"{name}_error"] = outcome.error
-        return shown
 
     @property
     def answered(self) -> bool:

@@ -19,10 +19,12 @@ import threading
 from collections.abc import Iterator
 
 from chalicelib.core.settings import settings
-from chalicelib.sending_domains import key_store, store
-from chalicelib.sending_domains.dkim_keys import txt_record
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.mail_domain import mail_domain
-from chalicelib.sending_domains.model import DkimKey, SendingDomain
+from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.tracking_domains.model import target as tracking_target
 from infrastructure.local.dns_server import DnsServer, Records
@@ -76,7 +78,7 @@ def _keys_under(signing_domain: str) -> Iterator[DkimKey]:
     for domain in domains:
         if domain.dkim:
             yield domain.dkim
-        yield from (named.key for named in key_store.of_domain(domain.domain))
+        yield from (named.key for named in further_keys.of_domain(domain.domain))
 
 
 def _mail_records(domain: SendingDomain) -> Records:

@@ -10,8 +10,9 @@ import dkim as dkimpy
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from chalicelib.sending_domains.dkim import Signer, generate_key, txt_record
-from chalicelib.sending_domains.dkim_keys import read_private
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.key_pair import generate_key, read_private
+from chalicelib.dkim.signing import Signer
 from tests.bench.sample_messages import build, newsletter, notice
 from tests.bench.timing import rates
 

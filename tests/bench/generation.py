@@ -19,17 +19,17 @@ import dkim as dkimpy
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from chalicelib.core import config_cache, sealing
+from chalicelib.core import config_cache
 from chalicelib.core.dynamo import Item, Key
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.key_pair import KeyPair, generate_key, read_private
+from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.generation import drafts
 from chalicelib.generation.message import Generator
 from chalicelib.generation.origin import Origin
 from chalicelib.generation.tracking_decorator import Dress
 from chalicelib.ip_pools import store as ip_pools
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.dkim import KeyPair, generate_key, txt_record
-from chalicelib.sending_domains.dkim_keys import read_private
-from chalicelib.sending_domains.model import DkimKey
 from tests.bench.naive_generation import NaiveGenerator
 from tests.bench.sample_templates import JINJA, LINKS, OURS, Templates, newsletter, recipient
 from tests.bench.sample_templates import notice as notice_of
@@ -88,8 +88,7 @@ def _measure(name: str, ours: Templates, theirs: Templates, pair: KeyPair) -> No
 
 def _generator(templates: Templates, pair: KeyPair) -> Generator:
     """Return the generator of a chunk for which all is looked up."""
-    sealed = sealing.seal(pair.private_pem.encode(), f"dkim/{NAME}")
-    signing = DkimKey("s1", NAME, pair.public_b64, sealed, "from:to:subject:date")
+    signing = sealed_key(pair, "s1", NAME)
     stored = domains._to_item(domain(dkim=signing, is_default_bounce_domain=True))
     tables: dict[Key, Item] = {domains.key_of(NAME): stored}
     config_cache.learn([ip_pools.key_of(1)], {})

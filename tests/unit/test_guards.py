@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 EDGE = 3
 BANDS = {
     "core": 0,
+    "dkim": 0,
     "mail_format": 0,
     **dict.fromkeys(
         [

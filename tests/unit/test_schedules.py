@@ -25,6 +25,8 @@ from chalicelib.core import aws, clock, due, dynamo, ids, queues
 from chalicelib.core.due import Due
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.model import DkimKey
 from chalicelib.events import stream
 from chalicelib.ip_pools import store as ip_pools
 from chalicelib.ip_pools import warmup
@@ -37,8 +39,7 @@ from chalicelib.seeding.samples import Sample
 from chalicelib.seeding.seed_sends import Run
 from chalicelib.sending_domains import recheck
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.dkim_keys import txt_record
-from chalicelib.sending_domains.model import DkimKey, DomainStatus
+from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.suppression import store as suppression
 from chalicelib.tracking import message_context
 from chalicelib.transmissions.scheduling import start_due

@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from chalicelib.core import sealing
 from chalicelib.core.reading import read_config
+from chalicelib.dkim.key_pair import KeyPair, generate_key
+from chalicelib.dkim.model import DkimKey
+from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.generation.message import Generator, NotGenerated
 from chalicelib.generation.tracking_decorator import Dress, TrackingDecorator
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.dkim import KeyPair, generate_key
-from chalicelib.sending_domains.model import DkimKey
 from chalicelib.transmissions.model import Transmission
 from tests.unit.people import make_account
 from tests.unit.sending_domains.examples import domain
@@ -30,8 +30,7 @@ def key_pair() -> KeyPair:
 
 def signing(name: str = NAME, selector: str = "s1") -> DkimKey:
     """Return the key of a domain, sealed as it is kept."""
-    sealed = sealing.seal(key_pair().private_pem.encode(), f"dkim/{name}")
-    return DkimKey(selector, name, key_pair().public_b64, sealed, "from:to:subject:date")
+    return sealed_key(key_pair(), selector, name)
 
 
 def make_sender(account: int = 1, **fields: Any) -> None:

@@ -14,12 +14,12 @@ import pytest
 
 from chalicelib.core import clock, ids
 from chalicelib.core.settings import settings
+from chalicelib.dkim.dns_record import txt_record
 from chalicelib.generation.message import NotGenerated
 from chalicelib.inbound import mime
 from chalicelib.inbound.addresses import message_named_in
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.dkim import txt_record
 from chalicelib.sending_domains.model import DomainStatus
 from tests.fake_cloud import aws_requests
 from tests.unit.generation.examples import (

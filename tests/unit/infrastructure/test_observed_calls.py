@@ -22,8 +22,8 @@ from chalicelib.core import aws, clock
 from chalicelib.core.http import App
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts, route
+from chalicelib.dkim.dns_record import txt_record
 from chalicelib.sending_domains import recheck
-from chalicelib.sending_domains.dkim_keys import txt_record
 from infrastructure.functions import Kind, functions
 from infrastructure.local.worker import scheduled_event, sqs_event
 from infrastructure.merge_template import HERE, read

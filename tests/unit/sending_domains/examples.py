@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.sending_domains.model import DkimKey, DomainStatus, SendingDomain
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 
 KEY = DkimKey("s1", "mail.example.test", "MIIBpublic", b"\x00sealed\xff", "from:to:subject")
 VERIFIED = DomainStatus(ownership_verified=True, dkim_status="valid", cname_status="valid")

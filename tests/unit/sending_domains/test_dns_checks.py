@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.sending_domains.dkim_keys import generate_key, txt_record
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.key_pair import generate_key
+from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains.dns_checks import Outcome, check_cname, check_dkim, check_mx
-from chalicelib.sending_domains.model import DkimKey
 from tests.unit.zones import Zone
 
 LONG = generate_key(4096).public_b64

@@ -4,10 +4,12 @@ import pytest
 
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
-from chalicelib.sending_domains import key_store, lookup, store
-from chalicelib.sending_domains.key_model import NamedKey
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains import lookup, store
+from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.lookup import bounce_domain_for, check_sending_domain, signing_key
-from chalicelib.sending_domains.model import DkimKey, DomainStatus, SendingDomain
+from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from tests.fake_cloud import aws_requests
 from tests.unit.sending_domains.accounts import create_account
 from tests.unit.sending_domains.examples import KEY, domain
@@ -67,8 +69,8 @@ def with_keys(**statuses: str) -> SendingDomain:
     for selector, status in statuses.items():
         found = store.get(NAME)
         assert found is not None
-        key = NamedKey(f"id-{selector}", DkimKey(selector, NAME, "p", b"s"), 1.0, status)
-        assert key_store.add(found, key)
+        key = FurtherKey(f"id-{selector}", DkimKey(selector, NAME, "p", b"s"), 1.0, status)
+        assert further_keys.add(found, key)
     found = store.get(NAME)
     assert found is not None
     return found

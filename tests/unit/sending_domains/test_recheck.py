@@ -9,11 +9,14 @@ import pytest
 from chalicelib.core import defaults, due
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
-from chalicelib.sending_domains import key_store, recheck, store
-from chalicelib.sending_domains.dkim_keys import generate_key, txt_record
-from chalicelib.sending_domains.key_model import NamedKey
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.key_pair import generate_key
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains import recheck, store
+from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.lookup import check_sending_domain
-from chalicelib.sending_domains.model import DkimKey, DomainStatus, SendingDomain
+from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.recheck import reverify_due
 from tests.fake_cloud import aws_requests
 from tests.unit.sending_domains.examples import domain
@@ -141,11 +144,11 @@ def test_a_domain_never_verified_is_dropped_after_two_weeks_with_its_keys(zone: 
     zone.clear(NAME)
     grace = settings().domain_grace
     create(status=DomainStatus(), unverified_since=NOW, at=NOW + grace)
-    key_store.add(stored(), NamedKey("k1", DkimKey("x", NAME, PUBLIC, b"s"), NOW))
+    further_keys.add(stored(), FurtherKey("k1", DkimKey("x", NAME, PUBLIC, b"s"), NOW))
     assert reverify_due(NOW + grace - 1) == {}
     assert reverify_due(NOW + grace) == {"dropped": 1}
     assert store.get(NAME) is None
-    assert key_store.of_domain(NAME) == []
+    assert further_keys.of_domain(NAME) == []
     assert store.create(domain(account=2)), "another account can have it"
     assert reverify_due(NOW + 2 * grace) == {}
 
@@ -172,12 +175,12 @@ def test_a_domain_verified_by_mailbox_alone_is_left_alone() -> None:
 def test_further_keys_are_looked_up_as_well(zone: Zone) -> None:
     create()
     for selector, status in (("gone", "valid"), ("back", "invalid"), ("new", "unverified")):
-        key = NamedKey(selector, DkimKey(selector, NAME, PUBLIC, b"s"), NOW, status)
-        assert key_store.add(stored(), key)
+        key = FurtherKey(selector, DkimKey(selector, NAME, PUBLIC, b"s"), NOW, status)
+        assert further_keys.add(stored(), key)
     zone.set(f"back._domainkey.{NAME}", ("TXT", txt_record(PUBLIC)))
     zone.set(f"new._domainkey.{NAME}", ("TXT", txt_record(PUBLIC)))
     reverify_due(NOW)
-    statuses = {key.id: key.status for key in key_store.of_domain(NAME)}
+    statuses = {key.id: key.status for key in further_keys.of_domain(NAME)}
     assert statuses == {"gone": "invalid", "back": "valid", "new": "unverified"}
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from chalicelib.core import clock, defaults
 from chalicelib.core.settings import settings
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.key_pair import generate_key
 from chalicelib.sending_domains import store, update
-from chalicelib.sending_domains.dkim_input import DkimBody, given_key
-from chalicelib.sending_domains.dkim_keys import generate_key, txt_record
+from chalicelib.sending_domains.dkim_request import DkimBody, imported_key
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import update_domain
 from chalicelib.tracking_domains import store as tracking_domains
@@ -122,7 +123,7 @@ def test_a_dns_that_does_not_answer_fails_the_update(zone: Zone) -> None:
 
 def test_the_selector_alone_can_change(zone: Zone) -> None:
     body = DkimBody(private=PAIR.private_pem, selector="old")
-    store.create(domain(dkim=given_key(body, NAME)))
+    store.create(domain(dkim=imported_key(body, NAME)))
     zone.set(f"new._domainkey.{NAME}", ("TXT", txt_record(PAIR.public_b64)))
     put(dkim={"selector": "new"})
     after = stored().dkim

@@ -9,10 +9,12 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.key_pair import generate_key
+from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import store, verification
-from chalicelib.sending_domains.dkim_keys import generate_key, txt_record
 from chalicelib.sending_domains.mail_domain import mail_domain
-from chalicelib.sending_domains.model import DkimKey, DomainStatus, SendingDomain
+from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import verify_domain
 from tests.unit.sending_domains.accounts import create_account
 from tests.unit.sending_domains.conftest import Outbox

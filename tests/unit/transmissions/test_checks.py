@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from chalicelib.core.errors import ServiceError
-from chalicelib.sending_domains import key_store
+from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.key_model import NamedKey
-from chalicelib.sending_domains.model import INVALID, VALID, DkimKey, DomainStatus
+from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.further_keys.model import FurtherKey
+from chalicelib.sending_domains.model import INVALID, VALID, DomainStatus
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.tracking_domains.model import TrackingDomain
 from chalicelib.transmissions.checks import check_options
@@ -69,7 +70,7 @@ class TestDkimKey:
         key = DkimKey(selector, of, "MIIBpublic", b"sealed")
         found = domains.get(of)
         assert found is not None
-        assert key_store.add(found, NamedKey(f"id-{selector}", key, 0.0, status))
+        assert further_keys.add(found, FurtherKey(f"id-{selector}", key, 0.0, status))
 
     def test_a_verified_one_of_the_sending_domain_is_taken(self) -> None:
         self.named("s2", VALID)

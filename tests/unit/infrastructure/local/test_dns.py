@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.sending_domains import key_store, store
-from chalicelib.sending_domains.dkim_keys import generate_key, txt_record
-from chalicelib.sending_domains.key_model import NamedKey
-from chalicelib.sending_domains.model import DkimKey
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.key_pair import generate_key
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.further_keys.model import FurtherKey
 from infrastructure.local.dns import ServiceRecords
 from tests.unit.sending_domains.accounts import create_account
 from tests.unit.sending_domains.examples import domain
@@ -47,8 +49,8 @@ def test_every_further_key_is_published_under_its_selector() -> None:
     create("shop.test")
     found = store.get("shop.test")
     assert found is not None
-    key = NamedKey("k1", DkimKey("s2", "shop.test", OTHER, b"s"), 1.0)
-    assert key_store.add(found, key)
+    key = FurtherKey("k1", DkimKey("s2", "shop.test", OTHER, b"s"), 1.0)
+    assert further_keys.add(found, key)
     assert lookup("s2._domainkey.shop.test") == [("TXT", txt_record(OTHER))]
     assert lookup("s1._domainkey.shop.test") == [("TXT", txt_record(PUBLIC))]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from chalicelib.core import clock
 from chalicelib.core.errors import bad_format, missing_field
-from chalicelib.sending_domains.model import UNVERIFIED, DkimKey
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains.model import UNVERIFIED
 
 DEFAULT: Final = "default"
 MOST_KEYS: Final = 256
@@ -21,22 +21,13 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class NamedKey:
+class FurtherKey:
     """One key. ``created`` is seconds; ``status`` is one of the check statuses of spec 2.5."""
 
     id: str
     key: DkimKey
     created: float
     status: str = UNVERIFIED
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what is shown of it: everything but the private half."""
-        return {
-            "id": self.id,
-            **self.key.as_json(),
-            "dkim_status": self.status,
-            "creation_time": clock.iso_offset(self.created),
-        }
 
 
 def check_id(key_id: str | None) -> str:

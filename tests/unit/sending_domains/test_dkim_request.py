@@ -11,16 +11,17 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from chalicelib.core import clock, sealing
-from chalicelib.sending_domains.dkim_input import (
+from chalicelib.core import clock
+from chalicelib.dkim.key_pair import generate_key, read_public
+from chalicelib.dkim.sealed_key import private_half
+from chalicelib.sending_domains.dkim_request import (
     DkimBody,
     changed_key,
     default_selector,
-    given_key,
-    made_key,
+    generated_key,
+    imported_key,
 )
-from chalicelib.sending_domains.dkim_keys import generate_key, read_public
-from chalicelib.sending_domains.model import DkimKey
+from chalicelib.sending_domains.view import dkim_key_view
 from tests.unit.sending_domains.requests import refused
 
 PAIR, OTHER = generate_key(1024), generate_key(1024)
@@ -40,29 +41,25 @@ def body(**fields: Any) -> DkimBody:
     return DkimBody(**{"private": PAIR.private_pem, "public": PAIR.public_b64} | fields)
 
 
-def private_of(key: DkimKey) -> str:
-    return sealing.open_sealed(key.sealed_private, f"dkim/{key.signing_domain}").decode()
-
-
 @pytest.mark.spec("2.5-r1")
 @pytest.mark.spec("2.5-t4")
 @pytest.mark.parametrize("private", [PAIR.private_pem, PKCS1])
 def test_a_key_is_taken_in_both_forms_and_sealed(private: str) -> None:
-    key = given_key(body(private=private, selector="s1", headers="from:to"), "a.test")
+    key = imported_key(body(private=private, selector="s1", headers="from:to"), "a.test")
     assert (key.selector, key.signing_domain, key.headers) == ("s1", "a.test", "from:to")
     assert key.public == PAIR.public_b64
-    assert private_of(key) == private
+    assert private_half(key) == private
     assert private.encode() not in key.sealed_private
     assert "sealed" not in repr(key)
 
 
 def test_the_public_half_may_be_left_out() -> None:
-    assert given_key(DkimBody(private=PAIR.private_pem), "a.test").public == PAIR.public_b64
+    assert imported_key(DkimBody(private=PAIR.private_pem), "a.test").public == PAIR.public_b64
 
 
 def test_what_is_left_out_has_its_defaults() -> None:
     with clock.use(lambda: 1_769_850_000.0):  # 31 January 2026
-        key = given_key(body(), "a.test")
+        key = imported_key(body(), "a.test")
     assert key.selector == "scph0126"
     assert key.headers == "from:to:subject:date"
     assert key.record_name == "scph0126._domainkey.a.test"
@@ -94,58 +91,63 @@ def test_what_is_left_out_has_its_defaults() -> None:
 def test_a_key_that_cannot_be_used_is_refused_with_the_reason(
     fields: dict[str, str], text: str
 ) -> None:
-    error = refused(lambda: given_key(body(**fields), "a.test"))
+    error = refused(lambda: imported_key(body(**fields), "a.test"))
     assert (error["status"], error["code"]) == (422, "1300")
     assert text in error["description"]
     assert PAIR.private_pem[40:80] not in error["description"]
 
 
 def test_a_private_half_that_is_missing_is_asked_for() -> None:
-    error = refused(lambda: given_key(DkimBody(public=PAIR.public_b64), "a.test"))
+    error = refused(lambda: imported_key(DkimBody(public=PAIR.public_b64), "a.test"))
     assert (error["status"], error["code"]) == (422, "1400")
 
 
 @pytest.mark.spec("8-t9")
 def test_a_made_key_has_1024_bits_unless_another_length_is_asked_for() -> None:
-    assert read_public(made_key(DkimBody(), "a.test", None).public).key_size == 1024
-    assert read_public(made_key(DkimBody(), "a.test", 2048).public).key_size == 2048
+    assert read_public(generated_key(DkimBody(), "a.test", None).public).key_size == 1024
+    assert read_public(generated_key(DkimBody(), "a.test", 2048).public).key_size == 2048
 
 
 @pytest.mark.parametrize("bits", [0, -1, 512, 1000, 8192, 2**31 - 1])
 def test_no_other_lengths_are_made(bits: int) -> None:
-    error = refused(lambda: made_key(DkimBody(), "a.test", bits))
+    error = refused(lambda: generated_key(DkimBody(), "a.test", bits))
     assert (error["status"], error["code"]) == (422, "1300")
     assert "dkim_key_length" in error["description"]
 
 
 def test_a_made_key_takes_the_names_it_is_given() -> None:
     given = DkimBody(selector="mine", signing_domain="A.Test", headers="from:date")
-    key = made_key(given, "mail.a.test", None)
+    key = generated_key(given, "mail.a.test", None)
     assert (key.selector, key.signing_domain, key.headers) == ("mine", "a.test", "from:date")
 
 
 @pytest.mark.parametrize("text", [None, ""])
 def test_without_a_signing_domain_it_is_the_domain(text: str | None) -> None:
-    assert given_key(body(signing_domain=text), "mail.a.test").signing_domain == "mail.a.test"
+    assert imported_key(body(signing_domain=text), "mail.a.test").signing_domain == "mail.a.test"
 
 
 def test_a_changed_key_keeps_what_the_request_leaves_out() -> None:
-    before = given_key(body(selector="s1", signing_domain="a.test", headers="from:to"), "m.a.test")
+    before = imported_key(
+        body(selector="s1", signing_domain="a.test", headers="from:to"), "m.a.test"
+    )
     moved = changed_key(before, DkimBody(selector="s2"), "m.a.test")
     assert (moved.selector, moved.signing_domain, moved.headers) == ("s2", "a.test", "from:to")
-    assert (moved.public, private_of(moved)) == (before.public, private_of(before))
+    assert (moved.public, private_half(moved)) == (before.public, private_half(before))
     renamed = changed_key(before, DkimBody(signing_domain=""), "m.a.test")
-    assert (renamed.signing_domain, private_of(renamed)) == ("m.a.test", private_of(before))
+    assert (renamed.signing_domain, private_half(renamed)) == ("m.a.test", private_half(before))
     other = DkimBody(private=OTHER.private_pem, public=OTHER.public_b64)
     rekeyed = changed_key(before, other, "m.a.test")
     assert (rekeyed.public, rekeyed.selector) == (OTHER.public_b64, "s1")
 
 
 def test_a_key_sent_back_as_it_was_shown_stays_the_same() -> None:
-    before = given_key(body(selector="s1"), "a.test")
-    after = changed_key(before, DkimBody(**before.as_json()), "a.test")
-    assert (after.as_json(), private_of(after)) == (before.as_json(), private_of(before))
-    other = DkimBody(**{**before.as_json(), "public": OTHER.public_b64})
+    before = imported_key(body(selector="s1"), "a.test")
+    after = changed_key(before, DkimBody(**dkim_key_view(before)), "a.test")
+    assert (dkim_key_view(after), private_half(after)) == (
+        dkim_key_view(before),
+        private_half(before),
+    )
+    other = DkimBody(**{**dkim_key_view(before), "public": OTHER.public_b64})
     assert refused(lambda: changed_key(before, other, "a.test"))["code"] == "1400"
 
 

@@ -1,4 +1,7 @@
-"""Does a DNS record publish a DKIM key? Spec 2.5 rule 2, RFC 6376 sections 3.2 and 3.6.1."""
+"""Write the DNS record that publishes a DKIM key, and judge the records found in its place.
+
+Spec 2.5 rule 2; RFC 6376 sections 3.2 and 3.6.1.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,24 @@ class BadRecord(ValueError):
     """The record does not publish the key; the text says why."""
 
 
-def matching(records: Sequence[str], public: str) -> str:
-    """Return the one of the TXT records that publishes ``public``; raises :class:`BadRecord`.
+def txt_record(public: str) -> str:
+    """Return the DNS TXT text that publishes a public key.
 
-    Texts of other purposes at the same name are passed over. Two DKIM records at one name are a
-    fault: which of them a verifier takes is not defined (RFC 6376 section 3.6.2.2).
+    The text of a key of more than 1024 bits is longer than 255 bytes, so it has to be published as
+    several strings.
     """
-    candidates = [text for text in records if "p" in dict(_pairs(text))]
+    from chalicelib.dkim.key_pair import canonical_public
+
+    return f"v=DKIM1; k=rsa; h=sha256; p={canonical_public(public)}"
+
+
+def matching_record(records: Sequence[str], public: str) -> str:
+    """Return the TXT record that publishes ``public``; raises :class:`BadRecord`.
+
+    Texts with another purpose at the same name are ignored. Two DKIM records at one name are an
+    error, because RFC 6376 section 3.6.2.2 does not define which of them a verifier takes.
+    """
+    candidates = [text for text in records if "p" in dict(_tag_pairs(text))]
     if not candidates:
         raise BadRecord(f"'{records[0]}' is missing a p= tag" if records else "no TXT record")
     if len(candidates) > 1:
@@ -28,7 +42,7 @@ def matching(records: Sequence[str], public: str) -> str:
 
 
 def _check(text: str, public: str) -> None:
-    pairs = _pairs(text)
+    pairs = _tag_pairs(text)
     tags = dict(pairs)
     if len(tags) != len(pairs):
         raise BadRecord("a tag occurs twice")
@@ -38,25 +52,25 @@ def _check(text: str, public: str) -> None:
         raise BadRecord("the k= tag must be rsa")
     if tags.get("h", "sha256") != "sha256":
         raise BadRecord("the h= tag must be sha256")
-    if not {"*", "email"} & {kind.strip() for kind in tags.get("s", "*").split(":")}:
+    if not {"*", "email"} & {service.strip() for service in tags.get("s", "*").split(":")}:
         raise BadRecord("the s= tag does not allow email")
     if not tags["p"]:
         raise BadRecord("the p= tag is empty: the key is revoked")
-    if _canonical(tags["p"]) != public:
+    if _published_key(tags["p"]) != public:
         raise BadRecord("the p= tag holds another public key")
 
 
-def _canonical(published: str) -> str:
-    from chalicelib.sending_domains.dkim_keys import DkimKeyError, canonical_public
+def _published_key(tag: str) -> str:
+    from chalicelib.dkim.key_pair import DkimKeyError, canonical_public
 
     try:
-        return canonical_public(_BLANKS.sub("", published))
+        return canonical_public(_BLANKS.sub("", tag))
     except DkimKeyError as error:
         raise BadRecord(f"the p= tag cannot be used: {error}") from error
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """Return the tags of a tag list in their order; what is no tag has no name to it."""
+def _tag_pairs(text: str) -> list[tuple[str, str]]:
+    """Return the names and values of a tag list in order; text without ``=`` is a name alone."""
     return [
         (name.strip(), value.strip())
         for name, _, value in (part.partition("=") for part in text.split(";") if part.strip())

@@ -18,15 +18,16 @@ from typing import Any
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import ConditionFailed, Table, Write
-from chalicelib.sending_domains.key_model import NamedKey
-from chalicelib.sending_domains.model import DkimKey, SendingDomain
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains.further_keys.model import FurtherKey
+from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.sending_domains.store import touching
 
 _config = Table("config")
 _KEY, _POINTER = "dkim#", "dkim-id#"
 
 
-def of_domain(domain: str) -> list[NamedKey]:
+def of_domain(domain: str) -> list[FurtherKey]:
     """Return the keys of a domain by id."""
     found = _config.query_all(
         "#pk = :pk AND begins_with(#sk, :kind)",
@@ -36,14 +37,14 @@ def of_domain(domain: str) -> list[NamedKey]:
     return sorted(map(_from_item, found), key=lambda named: named.id)
 
 
-def get(domain: str, key_id: str) -> NamedKey | None:
+def get(domain: str, key_id: str) -> FurtherKey | None:
     """Return the key with this id, or ``None``."""
     pointer = _config.get(_pk(domain), _POINTER + key_id)
     item = _config.get(_pk(domain), pointer["key"]) if pointer else None
     return _from_item(item) if item else None
 
 
-def named(domain: str, name: str) -> NamedKey | None:
+def named(domain: str, name: str) -> FurtherKey | None:
     """Return the key whose selector, or else whose id, is ``name``."""
     keys = [(_pk(domain), _sk(name)), (_pk(domain), _POINTER + name)]
     found = {item["sk"]: item for item in _config.get_all(keys)}
@@ -52,7 +53,7 @@ def named(domain: str, name: str) -> NamedKey | None:
     return get(domain, name) if found else None
 
 
-def add(domain: SendingDomain, key: NamedKey) -> bool:
+def add(domain: SendingDomain, key: FurtherKey) -> bool:
     """Store a new key; ``False`` if its id or selector is taken or the domain has changed."""
     at = domain.domain
     return dynamo.transacted(
@@ -60,7 +61,7 @@ def add(domain: SendingDomain, key: NamedKey) -> bool:
     )
 
 
-def put_in_place(domain: SendingDomain, before: NamedKey, after: NamedKey) -> bool:
+def put_in_place(domain: SendingDomain, before: FurtherKey, after: FurtherKey) -> bool:
     """Write ``after`` in place of ``before``, which has the same id; ``False`` as for :func:`add`.
 
     A key whose selector has changed is moved.
@@ -78,7 +79,7 @@ def put_in_place(domain: SendingDomain, before: NamedKey, after: NamedKey) -> bo
     )
 
 
-def set_status(domain: str, checked: NamedKey, status: str) -> NamedKey | None:
+def set_status(domain: str, checked: FurtherKey, status: str) -> FurtherKey | None:
     """Note what the DNS said of a key; ``None`` if it is another key by now."""
     try:
         item = _config.update(
@@ -99,7 +100,7 @@ def set_status(domain: str, checked: NamedKey, status: str) -> NamedKey | None:
     return _from_item(item)
 
 
-def remove(domain: SendingDomain, key: NamedKey) -> bool:
+def remove(domain: SendingDomain, key: FurtherKey) -> bool:
     """Delete a key; ``False`` if the domain has changed."""
     at = _pk(domain.domain)
     return dynamo.transacted(
@@ -122,13 +123,13 @@ def clear(domain: str) -> None:
         _config.write_all([], delete=gone)
 
 
-def _put_key(domain: str, key: NamedKey, *, new: bool) -> Write:
+def _put_key(domain: str, key: FurtherKey, *, new: bool) -> Write:
     item = asdict(key) | {"pk": _pk(domain), "sk": _sk(key.key.selector)}
     existence = "attribute_not_exists(#pk)" if new else "attribute_exists(#pk)"
     return dynamo.put(_config, item, condition=existence)
 
 
-def _put_pointer(domain: str, key: NamedKey, *, new: bool) -> Write:
+def _put_pointer(domain: str, key: FurtherKey, *, new: bool) -> Write:
     item = {"pk": _pk(domain), "sk": _POINTER + key.id, "key": _sk(key.key.selector)}
     return dynamo.put(_config, item, condition="attribute_not_exists(#pk)" if new else "")
 
@@ -141,5 +142,5 @@ def _sk(selector: str) -> str:
     return _KEY + selector.lower()
 
 
-def _from_item(item: dict[str, Any]) -> NamedKey:
-    return NamedKey(item["id"], DkimKey(**item["key"]), item["created"], item["status"])
+def _from_item(item: dict[str, Any]) -> FurtherKey:
+    return FurtherKey(item["id"], DkimKey(**item["key"]), item["created"], item["status"])

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import sealing
 from chalicelib.core.dynamo import Table, decode_item
-from chalicelib.sending_domains import key_store, store
-from chalicelib.sending_domains.dkim_keys import generate_key, public_from_private, txt_record
-from chalicelib.sending_domains.key_model import MOST_KEYS, NamedKey
-from chalicelib.sending_domains.model import DkimKey
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.key_pair import generate_key, public_from_private
+from chalicelib.dkim.model import DkimKey
+from chalicelib.dkim.sealed_key import private_half
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.further_keys.model import MOST_KEYS, FurtherKey
 from chalicelib.sending_domains.routes import (
     change_key,
     create_key,
@@ -125,8 +127,8 @@ def test_a_domain_has_at_most_256_keys() -> None:
     assert found is not None
     items: list[dict[str, Any]] = []
     for number in range(MOST_KEYS - 1):
-        key = NamedKey(f"k{number}", DkimKey(f"n{number}", NAME, "p", b"s"), 1.0)
-        items.append(key_store._put_key(NAME, key, new=True).arguments["Item"])
+        key = FurtherKey(f"k{number}", DkimKey(f"n{number}", NAME, "p", b"s"), 1.0)
+        items.append(further_keys._put_key(NAME, key, new=True).arguments["Item"])
     Table("config").write_all([decode_item(item) for item in items])
     add("last")
     error = not_added({"id": "more", "private": PAIR.private_pem, "selector": "more"})
@@ -158,10 +160,10 @@ def test_a_verified_key_is_found_by_its_selector_in_one_request(zone: Zone) -> N
     assert verified["dkim_status"] == "valid"
     assert verified["dns"] == {"dkim_record": txt_record(PAIR.public_b64)}
     with aws_requests() as made:
-        found = key_store.named(NAME, "SEL-k1")
+        found = further_keys.named(NAME, "SEL-k1")
     assert found is not None
     assert (found.id, found.status, len(made)) == ("k1", "valid", 1)
-    private = sealing.open_sealed(found.key.sealed_private, f"dkim/{NAME}").decode()
+    private = private_half(found.key)
     assert public_from_private(private) == PAIR.public_b64
 
 
@@ -188,8 +190,8 @@ def test_a_key_with_another_selector_moves() -> None:
     add("k2")
     moved = change("k1", selector="moved")
     assert moved["selector"] == "moved"
-    assert key_store.named(NAME, "sel-k1") is None
-    found = key_store.named(NAME, "moved")
+    assert further_keys.named(NAME, "sel-k1") is None
+    found = further_keys.named(NAME, "moved")
     assert found is not None
     assert found.id == "k1"
     assert results(show_key(request(), NAME, "k1")) == moved
@@ -203,12 +205,12 @@ def test_a_key_with_another_selector_moves() -> None:
 def test_a_key_can_be_named_by_its_id_as_well() -> None:
     add("k1", selector="one")
     add("k2", selector="k1")
-    by_selector = key_store.named(NAME, "k1")
-    by_id = key_store.named(NAME, "k2")
+    by_selector = further_keys.named(NAME, "k1")
+    by_id = further_keys.named(NAME, "k2")
     assert by_selector is not None
     assert by_id is not None
     assert (by_selector.id, by_id.id) == ("k2", "k2")
-    assert key_store.named(NAME, "none") is None
+    assert further_keys.named(NAME, "none") is None
 
 
 def test_a_deleted_key_is_gone_and_its_names_are_free() -> None:
@@ -216,7 +218,7 @@ def test_a_deleted_key_is_gone_and_its_names_are_free() -> None:
     reply = delete_key(request(), NAME, "k1")
     assert (reply.status, reply.body) == (204, b"")
     assert listed() == []
-    assert key_store.named(NAME, "sel-k1") is None
+    assert further_keys.named(NAME, "sel-k1") is None
     add()
 
 
@@ -231,13 +233,13 @@ def test_the_keys_go_with_their_domain() -> None:
 def test_a_key_is_not_added_to_a_domain_that_has_changed_or_gone() -> None:
     found = store.get(NAME)
     assert found is not None
-    key = NamedKey("k1", DkimKey("x", NAME, "p", b"s"), 1.0)
+    key = FurtherKey("k1", DkimKey("x", NAME, "p", b"s"), 1.0)
     assert store.save(found, replace(found, tracking_domain="t.test"))
-    assert not key_store.add(found, key)
+    assert not further_keys.add(found, key)
     newer = store.get(NAME)
     assert newer is not None
     assert store.delete(newer)
-    assert not key_store.add(newer, key)
+    assert not further_keys.add(newer, key)
     assert store.get(NAME) is None
 
 
@@ -246,10 +248,10 @@ def test_a_key_is_not_added_to_a_domain_that_has_changed_or_gone() -> None:
 )
 def test_a_status_is_not_noted_of_a_key_that_was_replaced(change_to: dict[str, str]) -> None:
     add()
-    before = key_store.get(NAME, "k1")
+    before = further_keys.get(NAME, "k1")
     assert before is not None
     change("k1", **change_to)
-    assert key_store.set_status(NAME, before, "valid") is None
-    now = key_store.get(NAME, "k1")
+    assert further_keys.set_status(NAME, before, "valid") is None
+    now = further_keys.get(NAME, "k1")
     assert now is not None
     assert now.status == "unverified"

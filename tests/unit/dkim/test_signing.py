@@ -11,17 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.dkim import signing
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.key_pair import DkimKeyError, generate_key
+from chalicelib.dkim.signing import DkimError, Signer, load_signer
 from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
 from chalicelib.mail_format.mime import build_message
-from chalicelib.sending_domains import dkim
-from chalicelib.sending_domains.dkim import (
-    DkimError,
-    DkimKeyError,
-    Signer,
-    generate_key,
-    load_signer,
-    txt_record,
-)
+from tests.unit.dkim.examples import BODIES
 from tests.unit.mail_format.examples import BODY, ONE_LINE, examples
 
 PAIR = generate_key(1024)
@@ -40,13 +36,6 @@ VALUES = st.lists(
     | st.binary(min_size=1, max_size=3).filter(lambda text: not set(b"\r\n\v\f") & set(text)),
     max_size=15,
 ).map(b"".join)
-BODIES = st.lists(
-    st.sampled_from(
-        [b"word", b" ", b"   ", b"\t", b"\r\n", b"\r\n\r\n", b" \r\n", b"\t \r\n", b".", b"\xff"]
-    )
-    | st.binary(max_size=5).map(lambda text: text.translate(None, b"\r\n")),
-    max_size=40,
-).map(b"".join)
 FIELDS = st.lists(st.tuples(NAMES, VALUES), max_size=10)
 
 
@@ -61,14 +50,6 @@ def verifies(message: bytes, record: str | None = None) -> bool:
 def tags(signature: bytes) -> dict[str, str]:
     text = re.sub(r"\s", "", signature.decode().partition(":")[2])
     return dict(tag.split("=", 1) for tag in text.split(";"))
-
-
-def relaxed_body(body: bytes) -> bytes:
-    """Canonicalise as RFC 6376 3.4.4 words it, line by line."""
-    lines = [re.sub(rb"[ \t]+", b" ", line).removesuffix(b" ") for line in body.split(b"\r\n")]
-    while lines and not lines[-1]:
-        lines.pop()
-    return b"".join(line + b"\r\n" for line in lines)
 
 
 @examples(300)
@@ -95,25 +76,6 @@ def test_dkimpy_verifies_every_message_the_service_builds(
     ]
     message = build_message(headers, text=text, html=html, boundary_seed="1")
     assert verifies(SIGNER.sign(message, NOW) + message)
-
-
-@examples(300)
-@given(BODIES, st.integers(1, 30))
-def test_the_body_is_canonical_however_it_is_cut(body: bytes, piece: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dkim, "_PIECE", piece)
-        assert b"".join(dkim._canonical_body(b"A: b\r\n\r\n" + body, 8)) == relaxed_body(body)
-
-
-def test_the_example_of_the_rfc_comes_out_as_printed() -> None:
-    assert b"".join(dkim._canonical_body(b" C \r\nD \t E\r\n\r\n\r\n", 0)) == b" C\r\nD E\r\n"
-    found = SIGNER._canonical_fields(b"To: X\r\nSubject : Y\t\r\n\tZ  ")
-    assert found == {b"to": [b"to:X\r\n"], b"subject": [b"subject:Y Z\r\n"]}
-
-
-def test_only_blanks_and_tabs_are_blank() -> None:
-    found = SIGNER._canonical_fields(b"Subject: \x0bX\x0c ")
-    assert found == {b"subject": [b"subject:\x0bX\x0c\r\n"]}
 
 
 @pytest.mark.parametrize(
@@ -236,8 +198,8 @@ def test_a_signer_is_loaded_once_for_its_arguments() -> None:
 
 
 def test_the_signer_used_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dkim, "_CACHED_SIGNERS", 2)
-    monkeypatch.setattr(dkim, "_signers", dkim._signers.__class__())
+    monkeypatch.setattr(signing, "_CACHED_SIGNERS", 2)
+    monkeypatch.setattr(signing, "_signers", signing._signers.__class__())
     first, second, _ = (load_signer(PAIR.private_pem, s, "example.test") for s in "aba")
     load_signer(PAIR.private_pem, "c", "example.test")
     assert load_signer(PAIR.private_pem, "a", "example.test") is first

@@ -1,4 +1,4 @@
-"""DKIM key pairs: made, read in every form they are handed over in, and checked (spec 2.5 rule 1).
+"""Generate, read and check the RSA key pairs of DKIM (spec 2.5 rule 1).
 
 A private key is RSA in PKCS #1 or PKCS #8, a public key RSA in PKCS #1 or SubjectPublicKeyInfo;
 either may come as PEM or as bare base64 of the DER, as in a DNS record. The service itself
@@ -41,14 +41,14 @@ class DkimKeyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """A new pair: PKCS #8 PEM, and the base64 that goes into the DNS record."""
+    """The private half in PEM or base64, and the base64 of the public half for the DNS record."""
 
     private_pem: str = field(repr=False)
     public_b64: str
 
 
 def generate_key(bits: int) -> KeyPair:
-    """Make an RSA key pair of 1024 to 4096 bits; raises DkimKeyError on any other length."""
+    """Generate an RSA key pair of 1024 to 4096 bits; raises ``DkimKeyError`` for other lengths."""
     if not SHORTEST_BITS <= bits <= LONGEST_BITS:
         raise DkimKeyError(f"a key has {SHORTEST_BITS} to {LONGEST_BITS} bits, not {bits}")
     private = generate_private_key(65537, bits)
@@ -62,7 +62,7 @@ def public_from_private(private: str) -> str:
 
 
 def check_pair(private: str, public: str) -> None:
-    """Raise DkimKeyError unless both keys are sound and belong together (spec 2.5 rule 1)."""
+    """Raise ``DkimKeyError`` unless both keys are sound and belong together (spec 2.5 rule 1)."""
     key = read_private(private, check=True)
     probe = key.sign(b"probe", PKCS1v15(), SHA256())
     try:
@@ -76,16 +76,8 @@ def canonical_public(public: str) -> str:
     return _spki(read_public(public))
 
 
-def txt_record(public: str) -> str:
-    """Return the DNS TXT text that publishes a public key (spec 2.5 rule 2, RFC 6376 3.6.1).
-
-    Above 255 bytes, so beyond 1024 bits, it has to be published as several strings.
-    """
-    return f"v=DKIM1; k=rsa; h=sha256; p={canonical_public(public)}"
-
-
 def read_private(private: str, *, check: bool) -> RSAPrivateKey:
-    """Read a private key; `check` proves its numbers sound, which takes tens of milliseconds."""
+    """Read a private key; ``check`` proves its numbers sound, which takes tens of milliseconds."""
     der = _der(private, "private", _PRIVATE_LABELS)
     try:
         key = load_der_private_key(der, None, unsafe_skip_rsa_key_validation=not check)

@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_der_public_key,
 )
 
-from chalicelib.sending_domains.dkim_keys import generate_key
-from chalicelib.sending_domains.dkim_record import BadRecord, matching
+from chalicelib.dkim.dns_record import BadRecord, matching_record
+from chalicelib.dkim.key_pair import generate_key
 
 PUBLIC = generate_key(1024).public_b64
 OTHER = generate_key(1024).public_b64
@@ -34,8 +34,8 @@ PKCS1 = b64encode(
     ],
 )
 def test_a_record_with_the_public_key_is_valid(record: str) -> None:
-    assert matching([record], PUBLIC) == record
-    assert matching(["v=spf1 -all", record, "unrelated", ""], PUBLIC) == record
+    assert matching_record([record], PUBLIC) == record
+    assert matching_record(["v=spf1 -all", record, "unrelated", ""], PUBLIC) == record
 
 
 @pytest.mark.spec("2.5-r2")
@@ -62,14 +62,14 @@ def test_a_record_that_does_not_publish_the_key_is_refused_with_the_reason(
     record: str, reason: str
 ) -> None:
     with pytest.raises(BadRecord, match=reason):
-        matching([record], PUBLIC)
+        matching_record([record], PUBLIC)
 
 
 def test_no_record_is_a_fault() -> None:
     with pytest.raises(BadRecord, match="no TXT record"):
-        matching([], PUBLIC)
+        matching_record([], PUBLIC)
 
 
 def test_two_dkim_records_at_one_name_are_a_fault_even_if_one_is_right() -> None:
     with pytest.raises(BadRecord, match="several"):
-        matching([f"v=DKIM1; p={PUBLIC}", f"v=DKIM1; p={OTHER}"], PUBLIC)
+        matching_record([f"v=DKIM1; p={PUBLIC}", f"v=DKIM1; p={OTHER}"], PUBLIC)

@@ -14,14 +14,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from chalicelib.sending_domains.dkim_keys import (
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.key_pair import (
     DkimKeyError,
     KeyPair,
     canonical_public,
     check_pair,
     generate_key,
     public_from_private,
-    txt_record,
 )
 
 PAIR = generate_key(1024)

@@ -1,0 +1,1 @@
+"""DKIM (RFC 6376): sign messages, handle key pairs, and judge the DNS records of keys."""

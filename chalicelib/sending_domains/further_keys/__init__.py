@@ -1,0 +1,1 @@
+"""Further DKIM keys of a sending domain, beside the one that signs by default."""
