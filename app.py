@@ -80,8 +80,8 @@ Event = dict[str, Any]
 
 @app.on_sqs_message(queue=settings().queue("generation"), batch_size=1, name="generation")
 def generation(event: Any) -> Event:
-    """Generate the messages of chunks of recipients."""
-    from chalicelib.generation.worker import generate_batch
+    """Generate chunks, start transmissions and send seed messages."""
+    from chalicelib.generation_queue import generate_batch
 
     return generate_batch(event.to_dict())
 

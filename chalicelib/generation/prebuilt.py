@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import cached_property
 
-from chalicelib.core.addresses import Mailbox, is_address
+from chalicelib.core.addresses import Mailbox
 from chalicelib.mail_format import rfc822
-from chalicelib.mail_format.address_list import read_addresses
 from chalicelib.mail_format.encoded_words import readable
+from chalicelib.mail_format.from_field import from_mailbox, values_of
 from chalicelib.mail_format.headers import encode_header
 from chalicelib.mail_format.rfc822 import Field
 
@@ -24,12 +24,12 @@ class GivenHeader:
     @cached_property
     def sender(self) -> Mailbox:
         """Return the From mailbox; raises ``ValueError`` if there is not exactly one."""
-        return sender_of(self.fields)
+        return from_mailbox(self.fields)
 
     @cached_property
     def subject(self) -> str:
         """Return the decoded subject, empty if there is none."""
-        return "".join(map(readable, _all(self.fields, "subject")[:1]))
+        return "".join(map(readable, values_of(self.fields, "subject")[:1]))
 
     def completed(
         self, message_id: str, at_ms: int, more: Sequence[tuple[str, str]] = ()
@@ -48,29 +48,3 @@ class GivenHeader:
             own = f"{message_id}@{self.sender.domain_in_a_labels}"
             fields = rfc822.append(fields, f"Message-ID: <{own}>\r\n".encode())
         return fields
-
-
-def from_of(fields: list[Field]) -> str:
-    """Return the From as it stands, decoded; it may be a template. Empty if there is none."""
-    return ", ".join(map(readable, _all(fields, "from")))
-
-
-def sender_of(fields: list[Field]) -> Mailbox:
-    """Return the From mailbox of header fields; raises ``ValueError`` unless it is the only one.
-
-    A second one could be anybody's, and who reads the message may be shown that.
-    """
-    found = read_addresses(_all(fields, "from"))
-    if len(found) != 1 or not is_address(found[0][1]):
-        raise ValueError("the From header does not hold exactly one valid address")
-    name, email = found[0]
-    return Mailbox(email, readable(name or ""))
-
-
-def _all(fields: list[Field], name: str) -> list[str]:
-    """Return the unfolded values of the fields of a name."""
-    return [
-        " ".join(raw.partition(b":")[2].decode("utf-8", "replace").split())
-        for found, raw in fields
-        if found == name
-    ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
 from chalicelib.core import clock, queues
 from chalicelib.core.queues import Received
@@ -21,8 +20,6 @@ from chalicelib.events import stream
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.generated_chunk import GeneratedChunk, generate_chunk
-from chalicelib.generation.start import start
-from chalicelib.seed_sending.worker import send_seed
 from chalicelib.seeding import samples
 from chalicelib.tracking import message_context
 from chalicelib.transmissions.store import NotSubmitted
@@ -33,23 +30,8 @@ _log = logging.getLogger(__name__)
 _HOLD_SECONDS = 1.0
 
 
-def generate_batch(event: dict[str, Any]) -> dict[str, Any]:
-    """Generate the chunks of one SQS batch; return those messages that failed."""
-    return queues.consume(QUEUE, event, generate)
-
-
 def generate(message: Received) -> None:
-    """Generate one chunk, and hand its messages to delivery and its events to recording.
-
-    A message that asks for a transmission's start has its chunks queued instead, and one about
-    a seed has it sent.
-    """
-    if "seed" in message.head:
-        send_seed(message.head["seed"])
-        return
-    if message.head.get("start"):
-        start(message.head["transmission"])
-        return
+    """Generate one chunk, and hand its messages to delivery and its events to recording."""
     try:
         found = chunk.from_received(message)
     except NotSubmitted:

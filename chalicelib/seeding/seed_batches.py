@@ -18,6 +18,8 @@ from chalicelib.seeding import seed_sends
 from chalicelib.seeding.seed_sends import CONCERN, Run
 
 QUEUE: Final = "generation"
+#: The kind of work that a seed message is
+SEED: Final = "seed"
 
 _log = logging.getLogger(__name__)
 
@@ -57,4 +59,4 @@ def _works(run: Run, numbers: range) -> Iterator[Work]:
     for number in numbers:
         at = run.at_ms(number) / 1000
         named = {"account_id": run.account_id, "run": run.id, "number": number}
-        yield Work({"seed": named, "not_before": at}, delay=max(0.0, at - now))
+        yield Work({"kind": SEED, "seed": named, "not_before": at}, delay=max(0.0, at - now))

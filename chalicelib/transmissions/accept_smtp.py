@@ -12,8 +12,8 @@ from chalicelib.core.addresses import domain_of, is_address
 from chalicelib.core.errors import ApiError, bad_format, invalid_domain
 from chalicelib.core.settings import settings
 from chalicelib.events import stream
-from chalicelib.generation.prebuilt import sender_of
 from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.from_field import from_mailbox
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.recipient_lists.limits import too_large_data
 from chalicelib.recipient_lists.recipients import MOST_TAGS
@@ -108,7 +108,7 @@ def _find_sender(
 
 def _from_address(fields: list[Field]) -> str:
     try:
-        return sender_of(fields).email
+        return from_mailbox(fields).email
     except ValueError:
         raise invalid_domain("No sending domain specified") from None
 

@@ -16,8 +16,8 @@ from chalicelib.ab_tests.lookup import find_test
 from chalicelib.ab_tests.model import AbTest
 from chalicelib.core import ids
 from chalicelib.core.errors import ServiceError
-from chalicelib.generation.prebuilt import from_of
 from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.from_field import from_text
 from chalicelib.templates import leases
 from chalicelib.templates import store as templates
 from chalicelib.templates.content import bad_message
@@ -49,7 +49,7 @@ class Found:
             return self.content["from"]
         try:
             PrebuiltContent(self.raw)
-            return from_of(rfc822.split(rfc822.normalise(self.raw))[0])
+            return from_text(rfc822.split(rfc822.normalise(self.raw))[0])
         except MessageError as fault:
             raise bad_message(fault) from None
 

@@ -5,7 +5,7 @@ with the transmission inside it. Several chunks cannot be queued in one step, so
 stored as ``accepting`` first; generation holds back the chunks until it is ``submitted``, and drops
 them if the request never came to its end. What starts later, and what goes to a stored list, is
 stored with its recipients or the list's name, and is cut into chunks when it starts
-(``generation.start``).
+(``transmissions.start``).
 
 All of it may be repeated under the same id: a repetition finds what was stored, and chunks are
 known to generation by their number.
@@ -29,6 +29,9 @@ from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Json, Transmiss
 from chalicelib.transmissions.store import New
 
 QUEUE = "generation"
+#: The kinds of work on the queue that are queued here
+CHUNK = "chunk"
+START = "start"
 CONCERN = "transmissions"
 
 # What a message grows by: headers, encoding, signature, tracking
@@ -59,7 +62,8 @@ def due_of(sent: Transmission) -> Due:
 
 def queue_start(transmission_id: str) -> None:
     """Have a stored transmission cut into chunks; asking for it again does no harm."""
-    queues.send(QUEUE, [Work({"transmission": transmission_id, "start": True})])
+    # Versions that know no kinds look at ``start``: one may still run while a stage is updated
+    queues.send(QUEUE, [Work({"kind": START, "transmission": transmission_id, "start": True})])
 
 
 def queue_chunks(sent: Transmission, recipients: Iterable[Json], size: int) -> None:
@@ -123,6 +127,7 @@ def _work(
     sent: Transmission, number: int, size: int, recipients: Sequence[Json], inside: list[bytes]
 ) -> Work:
     head = {
+        "kind": CHUNK,
         "transmission": sent.id,
         "chunk": number,
         "first_index": number * size,

@@ -29,7 +29,7 @@ from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.worker import deliver_batch
 from chalicelib.events import store as events
 from chalicelib.events.store import Window
-from chalicelib.generation.worker import generate_batch
+from chalicelib.generation_queue import generate_batch
 from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList

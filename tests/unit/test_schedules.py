@@ -92,8 +92,8 @@ def _transmission_id(number: int) -> str:
 
 
 def is_started(number: int, sent: Queued) -> bool:
-    """Tell whether it was asked to start; asking twice does no harm (``generation.start``)."""
-    wanted = {"transmission": _transmission_id(number), "start": True}
+    """Tell whether it was asked to start; asking twice does no harm (``transmissions.start``)."""
+    wanted = {"kind": "start", "transmission": _transmission_id(number), "start": True}
     return wanted in [message.head for message in sent["generation"]]
 
 

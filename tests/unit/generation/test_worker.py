@@ -15,7 +15,7 @@ from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.work_units import Generated, WorkUnit
 from chalicelib.events import stream
 from chalicelib.generation import worker
-from chalicelib.generation.worker import generate_batch
+from chalicelib.generation_queue import generate_batch
 from chalicelib.suppression import store as suppression
 from chalicelib.tracking import message_context, tokens
 from chalicelib.transmissions import store
@@ -292,7 +292,7 @@ class TestHolding:
 def test_a_message_that_asks_for_a_start_has_the_chunks_queued() -> None:
     sent = transmission(start_ms=CREATED + 1000, resolved=False)
     submit(sent, recipients(2), meter())
-    queues.send("generation", [queues.Work({"transmission": sent.id, "start": True})])
+    queues.send("generation", [queues.Work({"kind": "start", "transmission": sent.id})])
     assert generate() == []
     assert parcels() == []
     assert generate() == []

@@ -16,7 +16,7 @@ import pytest
 from chalicelib.core import aws, clock, queues
 from chalicelib.delivery.worker import deliver_batch
 from chalicelib.events import stream
-from chalicelib.generation.worker import generate_batch
+from chalicelib.generation_queue import generate_batch
 from tests.fake_cloud import sqs_event
 from tests.unit.delivery.mail_host import MailHost
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.core import clock, config_cache
-from chalicelib.generation.worker import generate_batch
+from chalicelib.generation_queue import generate_batch
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued, sqs_event
 from tests.unit.delivery.mail_host import MailHost

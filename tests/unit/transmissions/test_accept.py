@@ -344,7 +344,7 @@ class TestLists:
         named = saved(count=3)
         result = accept(CALLER, body(recipients={"list_id": "friends"}))
         (received,) = [queues.read(each) for each in queued("generation")]
-        assert received.head == {"transmission": result.id, "start": True}
+        assert received.head == {"kind": "start", "transmission": result.id, "start": True}
         record = store.get(result.id)
         assert record is not None
         assert (result.count, record.recipients) == (3, 3)

@@ -284,7 +284,7 @@ class TestLater:
         assert record.list_ref == {"id": "friends", "version": "v1"}
         assert (record.recipients, record.chunks) == (250, 3)
         heads = [queues.read(each).head for each in queued("generation")]
-        asked = [{"transmission": transmission().id, "start": True}]
+        asked = [{"kind": "start", "transmission": transmission().id, "start": True}]
         assert heads == ([] if start_ms else asked)
         assert len(due.find("transmissions", CREATED + 1000)) == (1 if start_ms else 0)
 

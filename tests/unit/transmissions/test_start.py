@@ -15,9 +15,7 @@ from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.generation import chunk
-from chalicelib.generation import start as starting
 from chalicelib.generation.chunk import Chunk
-from chalicelib.generation.start import start
 from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
@@ -25,10 +23,12 @@ from chalicelib.subaccounts import store as subaccounts
 from chalicelib.templates import leases as template_uses
 from chalicelib.templates import store as templates
 from chalicelib.templates.model import Edit, edited, new_template
+from chalicelib.transmissions import start as starting
 from chalicelib.transmissions import store, submit
 from chalicelib.transmissions.leases import noted, use_list, use_template
 from chalicelib.transmissions.model import CANCELED, GENERATING, Transmission
 from chalicelib.transmissions.resolve import refused
+from chalicelib.transmissions.start import start
 from tests.fake_cloud import queued
 from tests.unit.people import make_account, make_subaccount
 from tests.unit.recipient_lists.examples import saved
