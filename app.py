@@ -11,6 +11,7 @@ from typing import Any
 
 from chalice import Rate
 
+import chalicelib
 import chalicelib.ab_tests.routes
 import chalicelib.accounts.routes
 import chalicelib.api_keys.routes
@@ -64,6 +65,12 @@ app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 
 chalicelib.sending_domains.mailboxes.mail_with(chalicelib.transmissions.system_mail.send)
+
+
+@app.route("/api/v1", methods=["GET"], grant=PUBLIC)
+def describe_service(request: Request) -> Reply:
+    """Return the name and the version of this service."""
+    return Reply(200, {"results": {"name": "Postfinch", "version": chalicelib.__version__}})
 
 
 @app.route("/openapi.json", methods=["GET"], grant=PUBLIC)

@@ -7,10 +7,13 @@ from pathlib import Path
 from app import app
 from chalicelib.core import settings
 from chalicelib.openapi.document import page
+from infrastructure.journey_picture import THEMES, draw
 
 ROOT = Path(__file__).parent.parent
 SETTINGS_PAGE = ROOT / "docs" / "settings.md"
 API_DESCRIPTION = ROOT / "docs" / "openapi.json"
+#: theme → the picture of a message's journey that the README shows
+JOURNEY_PICTURES = {theme: ROOT / "docs" / f"journey-{theme}.svg" for theme in THEMES}
 
 _INTRODUCTION = """# Settings
 
@@ -36,6 +39,8 @@ def main() -> None:
     SETTINGS_PAGE.parent.mkdir(exist_ok=True)
     SETTINGS_PAGE.write_text(settings_page())
     API_DESCRIPTION.write_text(api_description())
+    for theme, path in JOURNEY_PICTURES.items():
+        path.write_text(draw(THEMES[theme]))
 
 
 if __name__ == "__main__":

@@ -23,10 +23,13 @@ from chalicelib.openapi import (
     transmissions,
     webhooks,
 )
-from chalicelib.openapi.operation import Operation, Operations, json
-from chalicelib.openapi.schema import mapping
+from chalicelib.openapi.operation import Operation, Operations, json, results
+from chalicelib.openapi.schema import mapping, record, text
 
-_ITSELF: Final[Operations] = {"GET /openapi.json": Operation(json(mapping()))}
+_SERVICE: Final[Operations] = {
+    "GET /api/v1": Operation(results(record(name=text(), version=text()))),
+    "GET /openapi.json": Operation(json(mapping())),
+}
 
 RESOURCES: Final[dict[str, Operations]] = {
     "Transmissions": transmissions.OPERATIONS,
@@ -46,6 +49,6 @@ RESOURCES: Final[dict[str, Operations]] = {
     "Metrics": metrics.OPERATIONS,
     "Seeding": seeding.OPERATIONS,
     "Engagement": tracking.OPERATIONS,
-    "This document": _ITSELF,
+    "Service": _SERVICE,
 }
 """Tag → operations, in the order of the document."""

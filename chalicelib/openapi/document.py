@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from chalicelib import __version__
 from chalicelib.core.http import AUTHENTICATED, PUBLIC, App, DeclaredRoute
 from chalicelib.openapi.catalogue import RESOURCES
 from chalicelib.openapi.components import components, refusal
@@ -44,7 +45,7 @@ def document(app: App) -> Json:
         raise KeyError(f"nothing is known of {', '.join(found)}")
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Postfinch", "version": "1", "description": _ABOUT},
+        "info": {"title": "Postfinch", "version": __version__, "description": _ABOUT},
         "tags": [{"name": tag} for tag in RESOURCES],
         "paths": paths,
         "components": components(),
