@@ -183,7 +183,7 @@ def decide_ab_tests(event: Any) -> None:
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="erase_recipients")
 def erase_recipients(event: Any) -> None:
     """Carry out what recipients' requests about their data have left to do."""
-    from chalicelib.data_privacy.requests import carry_out_due
+    from chalicelib.data_privacy.service import carry_out_due
 
     carry_out_due()
 

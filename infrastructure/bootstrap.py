@@ -24,8 +24,8 @@ from chalicelib.dkim import key_pair
 from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
-from chalicelib.templates import store as templates
 from chalicelib.templates.model import Edit, new_template
+from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.system_mail import SYSTEM_ACCOUNT
 
 ACCOUNT_ID = 1

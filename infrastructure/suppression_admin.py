@@ -25,7 +25,7 @@ from typing import IO
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.data_privacy.erasure import erase
-from chalicelib.suppression import search, store
+from chalicelib.suppression import search, service
 from chalicelib.suppression.model import (
     BLOCKING,
     COMPLIANCE,
@@ -58,7 +58,7 @@ def import_csv(lines: Iterable[str], account_id: int, subaccount_id: int | None)
 
     written, found = 0, entries()
     while batch := list(islice(found, _AT_A_TIME)):
-        store.impose_all(account_id, subaccount_id, batch)
+        service.impose_all(account_id, subaccount_id, batch)
         written += len(batch)
     return written, left_out
 
@@ -116,7 +116,7 @@ def add_compliance(
         for each in recipients
         for kind in wanted
     ]
-    store.impose_all(account_id, subaccount_id, entries)
+    service.impose_all(account_id, subaccount_id, entries)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -28,7 +28,7 @@ from chalicelib.core import config_cache, queues, sealing, signing
 from chalicelib.core.settings import settings
 from chalicelib.events import day_index
 from chalicelib.metrics import registry
-from chalicelib.seeding import samples
+from chalicelib.seeding.store import samples
 from chalicelib.transmissions import store as transmissions
 from chalicelib.webhooks import lookup as webhooks
 from chalicelib.webhooks import oauth

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.ab_tests import sample
 from chalicelib.ab_tests.choice import preferences
 from chalicelib.ab_tests.model import AbTest
+from chalicelib.ab_tests.store import sample
 
 
 @dataclass(frozen=True, slots=True)

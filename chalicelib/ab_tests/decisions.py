@@ -19,8 +19,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.ab_tests import bayes, engagement, store, views
+from chalicelib.ab_tests import bayes, engagement, view
 from chalicelib.ab_tests.model import BAYESIAN, COMPLETED, SCHEDULED, AbTest, Counts
+from chalicelib.ab_tests.store import versions
 from chalicelib.core import due
 from chalicelib.core.due import Due
 
@@ -39,7 +40,7 @@ def decide_due(now_ms: int, emit: Emit) -> int:
     again later.
     """
     done = 0
-    while notes := due.find(store.CONCERN, now_ms):
+    while notes := due.find(versions.CONCERN, now_ms):
         successes = sum(_succeeds(note, now_ms, emit) for note in notes)
         done += successes
         if not successes:
@@ -60,7 +61,7 @@ def ended(test: AbTest, state: str, winner: str | None, now_ms: int) -> tuple[Ab
         counts=counts,
     )
     key = f"{test.account_id}#{test.id}#{test.version}#{state}"
-    return new, Due(store.CONCERN, now_ms, key, {"event": views.event(new)})
+    return new, Due(versions.CONCERN, now_ms, key, {"event": view.event(new)})
 
 
 def winner(test: AbTest, counts: Mapping[str, Counts]) -> str | None:
@@ -93,7 +94,7 @@ def _work(note: Due, now_ms: int, emit: Emit) -> None:
 def _look(note: Due, now_ms: int) -> None:
     """End a version or see to it that it is looked at again; do nothing about a stale note."""
     about = note.data
-    test = store.version(about["account_id"], about["id"], about["version"])
+    test = versions.version(about["account_id"], about["id"], about["version"])
     if test is None or test.state != SCHEDULED or test.due_ms != note.at_ms:
         return
     (counts,) = engagement.counts([test])
@@ -104,7 +105,7 @@ def _look(note: Due, now_ms: int) -> None:
     elif certain and _enough(test, counts):
         _complete(test, certain, now_ms)
     else:
-        store.update(test, replace(test, due_ms=test.next_look_ms(now_ms)))
+        versions.update(test, replace(test, due_ms=test.next_look_ms(now_ms)))
 
 
 def _enough(test: AbTest, counts: Mapping[str, Counts]) -> bool:
@@ -114,4 +115,4 @@ def _enough(test: AbTest, counts: Mapping[str, Counts]) -> bool:
 
 def _complete(test: AbTest, winner_id: str | None, now_ms: int) -> None:
     new, telling = ended(test, COMPLETED, winner_id, now_ms)
-    store.update(test, new, [due.addition(telling)])
+    versions.update(test, new, [due.addition(telling)])

@@ -17,8 +17,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from chalicelib.ab_tests import store
 from chalicelib.ab_tests.model import AbTest, Counts
+from chalicelib.ab_tests.store import versions
 from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import Table, TransactionFailed, Write
 from chalicelib.core.settings import settings
@@ -132,8 +132,8 @@ def _additions(about: Version, engagements: Iterable[Engagement]) -> list[Write]
 
 def _counts_key(about: Version, template_id: str) -> tuple[str, str]:
     return (
-        store.partition(about.account_id, about.test_id),
-        store.part_key(about.number, f"counts#{template_id}"),
+        versions.partition(about.account_id, about.test_id),
+        versions.part_key(about.number, f"counts#{template_id}"),
     )
 
 

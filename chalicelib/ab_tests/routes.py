@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.ab_tests import life, store
+from chalicelib.ab_tests import service
 from chalicelib.ab_tests.model import STATUSES, AbTest
 from chalicelib.ab_tests.request import AbTestBody, read, read_new, refused
-from chalicelib.ab_tests.views import shown
+from chalicelib.ab_tests.store import versions
+from chalicelib.ab_tests.view import shown
 from chalicelib.core import clock
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 
@@ -31,35 +32,35 @@ def list_tests(request: Request) -> Reply:
     if wanted is not None and wanted not in STATUSES:
         raise refused(f"status must be one of: {', '.join(STATUSES)}")
     now = clock.now_ms()
-    found = store.in_scope(request.caller.scope)
+    found = versions.in_scope(request.caller.scope)
     return ok(list(shown([test for test in found if wanted in (None, test.status(now))], now)))
 
 
 @routes.get(f"{_PATH}/{{test_id}}", grant=GRANT)
 def show_test(request: Request, test_id: str) -> Reply:
     """Show a test: its latest version, or the one that is asked for."""
-    return _shown(life.find(request.caller.scope, test_id, _version(request)))
+    return _shown(service.find(request.caller.scope, test_id, _version(request)))
 
 
 @routes.put(f"{_PATH}/{{test_id}}", grant=GRANT)
 def update_test(request: Request, test_id: str) -> Reply:
     """Change a test that does not run yet, or run it again as a new version."""
     body = _read_changes(request, test_id)
-    test = life.update(request.caller.scope, test_id, body, _version(request))
+    test = service.update(request.caller.scope, test_id, body, _version(request))
     return ok({"version": test.version})
 
 
 @routes.delete(f"{_PATH}/{{test_id}}", grant=GRANT)
 def delete_test(request: Request, test_id: str) -> Reply:
     """Delete a test that ended."""
-    life.delete(request.caller.scope, test_id, _version(request))
+    service.delete(request.caller.scope, test_id, _version(request))
     return empty(204)
 
 
 @routes.post(f"{_PATH}/{{test_id}}/cancel", grant=GRANT)
 def cancel_test(request: Request, test_id: str) -> Reply:
     """Cancel a test that is scheduled or running."""
-    return ok({"status": life.cancel(request.caller.scope, test_id).state})
+    return ok({"status": service.cancel(request.caller.scope, test_id).state})
 
 
 @routes.post(f"{_PATH}/draft", grant=GRANT)
@@ -71,20 +72,20 @@ def create_draft(request: Request) -> Reply:
 @routes.get(f"{_PATH}/draft/{{test_id}}", grant=GRANT)
 def show_draft(request: Request, test_id: str) -> Reply:
     """Show a draft."""
-    return _shown(life.find_draft(request.caller.scope, test_id))
+    return _shown(service.find_draft(request.caller.scope, test_id))
 
 
 @routes.put(f"{_PATH}/draft/{{test_id}}", grant=GRANT)
 def update_draft(request: Request, test_id: str) -> Reply:
     """Change a draft, or make one of a test that ended."""
     body = _read_changes(request, test_id)
-    return ok({"id": life.update_draft(request.caller.scope, test_id, body).id})
+    return ok({"id": service.update_draft(request.caller.scope, test_id, body).id})
 
 
 @routes.delete(f"{_PATH}/draft/{{test_id}}", grant=GRANT)
 def delete_draft(request: Request, test_id: str) -> Reply:
     """Delete a draft."""
-    life.delete_draft(request.caller.scope, test_id)
+    service.delete_draft(request.caller.scope, test_id)
     return empty(204)
 
 
@@ -92,12 +93,12 @@ def delete_draft(request: Request, test_id: str) -> Reply:
 def schedule_draft(request: Request, test_id: str) -> Reply:
     """Schedule a draft, with whatever else the body names."""
     body = _read_changes(request, test_id)
-    return ok({"id": life.schedule(request.caller.scope, test_id, body).id})
+    return ok({"id": service.schedule(request.caller.scope, test_id, body).id})
 
 
 def _created(request: Request, *, draft: bool) -> Reply:
     body, name, default = read_new(request.json())
-    return ok({"id": life.create(request.caller.scope, body, name, default, draft=draft).id})
+    return ok({"id": service.create(request.caller.scope, body, name, default, draft=draft).id})
 
 
 def _read_changes(request: Request, test_id: str) -> AbTestBody:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chalicelib.ab_tests.model import CLICKED, AbTest
 from chalicelib.ab_tests.request import refused
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.templates import store as templates
+from chalicelib.templates.store import records as templates
 
 
 def check_templates(test: AbTest) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from chalicelib.core.scope import Scope
 from chalicelib.events import store as events
 from chalicelib.seeding.erasure import forget_recipient
-from chalicelib.suppression import store as suppression
+from chalicelib.suppression import service as suppression
 from chalicelib.suppression.model import listed_as
 from chalicelib.tracking import message_context
 

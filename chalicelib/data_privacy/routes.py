@@ -6,7 +6,7 @@ from chalicelib.api_keys.authenticate import SUBACCOUNT_HEADERS
 from chalicelib.core.errors import bad_request, bare_errors
 from chalicelib.core.http import Reply, Request, Routes, ok
 from chalicelib.core.scope import Scope
-from chalicelib.data_privacy import requests
+from chalicelib.data_privacy import service
 
 routes = Routes(__name__)
 
@@ -17,20 +17,20 @@ _GRANT = "suppression_lists/manage"
 @bare_errors(coded_only=True)
 def request_to_be_forgotten(request: Request) -> Reply:
     """Forget recipients: their events, suppression entries and what is kept of their messages."""
-    return _noted(requests.FORGET, request)
+    return _noted(service.FORGET, request)
 
 
 @routes.post("/api/v1/data-privacy/opt-out-request", grant=_GRANT)
 @bare_errors(coded_only=True)
 def request_to_opt_out(request: Request) -> Reply:
     """Leave recipients alone."""
-    return _noted(requests.OPT_OUT, request)
+    return _noted(service.OPT_OUT, request)
 
 
 def _noted(kind: str, request: Request) -> Reply:
     body = request.json()
-    recipients = requests.read_recipients(body)
-    requests.request(kind, _scope_of(request, body.get("include_subaccounts")), recipients)
+    recipients = service.read_recipients(body)
+    service.request(kind, _scope_of(request, body.get("include_subaccounts")), recipients)
     return ok({"message": "Request saved."})
 
 

@@ -15,9 +15,9 @@ from chalicelib.core.reading import Reads, read_ahead
 from chalicelib.generation import suppression
 from chalicelib.generation.chunk import Chunk
 from chalicelib.ip_pools import store as ip_pools
-from chalicelib.seeding import store as seeding
+from chalicelib.seeding.store import configs as seeding
 from chalicelib.sending_domains import store as domains
-from chalicelib.suppression.items import table as suppression_table
+from chalicelib.suppression.store.items import table as suppression_table
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.transmissions.model import Transmission
 

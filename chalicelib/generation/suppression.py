@@ -17,9 +17,9 @@ from chalicelib.core.reading import Read
 from chalicelib.events.model import Event, make
 from chalicelib.generation.chunk import Chunk
 from chalicelib.mail_format import rfc822
-from chalicelib.suppression import store
+from chalicelib.suppression import service
 from chalicelib.suppression.model import COMPLIANCE
-from chalicelib.suppression.store import Hold
+from chalicelib.suppression.service import Hold
 from chalicelib.transmissions.model import Transmission
 
 _REASON = "554 5.7.1 [internal] recipient address suppressed due to customer policy"
@@ -30,7 +30,7 @@ def keys_of_chunk(found: Chunk) -> list[Key]:
     sent = found.transmission
     if not _is_asked(sent):
         return []
-    return store.blocking_keys(
+    return service.blocking_keys(
         sent.account_id,
         sent.subaccount_id,
         _recipients(found),
@@ -46,7 +46,7 @@ def of_chunk(found: Chunk, read: Read) -> Mapping[str, Hold]:
     sent = found.transmission
     if not _is_asked(sent):
         return {}
-    holds = store.blocking(
+    holds = service.blocking(
         sent.account_id,
         sent.subaccount_id,
         _recipients(found),

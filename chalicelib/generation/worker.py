@@ -20,7 +20,7 @@ from chalicelib.events import stream
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.generated_chunk import GeneratedChunk, generate_chunk
-from chalicelib.seeding import samples
+from chalicelib.seeding.store import samples
 from chalicelib.tracking import message_context
 from chalicelib.transmissions.store import NotSubmitted
 from chalicelib.transmissions.submit import QUEUE

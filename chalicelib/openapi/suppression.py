@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.data_privacy.requests import MOST_RECIPIENTS
+from chalicelib.data_privacy.service import MOST_RECIPIENTS
 from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from chalicelib.core.bounce_classes import HARD
 from chalicelib.events.model import Event
-from chalicelib.suppression import store
+from chalicelib.suppression import service
 from chalicelib.suppression.model import BLOCKING, NON_TRANSACTIONAL, Entry, entry_about
 
 _BOUNCE_RULE = "Bounce Rule"
@@ -34,7 +34,7 @@ def suppress(events: Iterable[Event]) -> None:
         for entry in _entries(event):
             lists[owner][entry.recipient, entry.type] = entry
     for (account_id, subaccount_id), entries in lists.items():
-        store.add_all(account_id, subaccount_id, entries.values())
+        service.add_all(account_id, subaccount_id, entries.values())
 
 
 def _entries(event: Event) -> Iterator[Entry]:

@@ -23,9 +23,9 @@ from chalicelib.recording.commit import commit
 from chalicelib.recording.deduplication import DeduplicationRecord
 from chalicelib.recording.suppress import suppress
 from chalicelib.recording.unwanted import openers, without_unwanted
-from chalicelib.seeding.seed_sends import is_seed
-from chalicelib.suppression import items
-from chalicelib.suppression import store as suppression
+from chalicelib.seeding.store.seed_sends import is_seed
+from chalicelib.suppression import service as suppression
+from chalicelib.suppression.store import items
 from chalicelib.tracking import engagement, message_context
 from chalicelib.webhook_dispatch.collect import collect
 

@@ -21,8 +21,8 @@ from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.generation.message import Generator, NotGenerated
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.headers import Address, encode_addresses
-from chalicelib.seeding import seed_sends
-from chalicelib.seeding.seed_sends import Run
+from chalicelib.seeding.store import seed_sends
+from chalicelib.seeding.store.seed_sends import Run
 from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import find_sender

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 
 from chalicelib.core import clock, due, dynamo, ids
 from chalicelib.core.dynamo import TransactionFailed
-from chalicelib.seeding import counters, samples, seed_sends, store
 from chalicelib.seeding.model import Campaign, Config, Counter, Seeding
 from chalicelib.seeding.seed_batches import queue_stretch
-from chalicelib.seeding.seed_sends import Run
+from chalicelib.seeding.store import configs, counters, samples, seed_sends
+from chalicelib.seeding.store.seed_sends import Run
 
 _log = logging.getLogger(__name__)
 
@@ -27,13 +27,13 @@ def count(account_id: int, seq: int, counts: Mapping[tuple[int | None, str, str]
     ``counts`` holds how many there were, by subaccount (``None``: the primary account), campaign
     and sending domain. A campaign that is seeded and has as many as its threshold begins to be.
     """
-    config = store.acting_config(account_id)
+    config = configs.acting_config(account_id)
     if config is None:
         return
     covered = [Campaign(*key) for key in counts if config.covers(key[1])]
     if not covered:
         return
-    owners = store.acting_owners(account_id, {campaign.subaccount_id for campaign in covered})
+    owners = configs.acting_owners(account_id, {campaign.subaccount_id for campaign in covered})
     now_ms = clock.now_ms()
     for campaign in covered:
         if campaign.subaccount_id in owners:
@@ -49,7 +49,7 @@ def _begin(account_id: int, counter: Counter, config: Config, now_ms: int) -> No
     """
     campaign = counter.campaign
     sample = samples.newest(account_id, campaign)
-    addresses = store.addresses(account_id)
+    addresses = configs.addresses(account_id)
     if sample is None or not addresses:
         missing = "seed addresses" if sample else "message to copy"
         _log.warning("account %s: no %s for campaign %r", account_id, missing, campaign)

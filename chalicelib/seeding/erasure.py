@@ -17,7 +17,7 @@ from typing import Final
 from chalicelib.core import blobs
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.scope import Scope
-from chalicelib.seeding.counters import partition
+from chalicelib.seeding.store.counters import partition
 
 _NOTHING: Final = zlib.compress(b"{}")
 

@@ -13,9 +13,9 @@ from chalicelib.core import clock
 from chalicelib.core.errors import NotFound, invalid_params
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.seeding import counters, store
 from chalicelib.seeding.model import Campaign, Config, Counter
 from chalicelib.seeding.request import OptionsBody, changed_config, new_config
+from chalicelib.seeding.store import configs, counters
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.entries import ALL
 
@@ -27,13 +27,13 @@ _GRANT = "inbox-placement/manage"
 @routes.get("/api/v1/seeds", grant=_GRANT)
 def list_seeds(request: Request) -> Reply:
     """Return the addresses that seed messages go to."""
-    return ok(store.addresses(request.caller.account_id))
+    return ok(configs.addresses(request.caller.account_id))
 
 
 @routes.get("/api/v1/inline-seeds/config", grant=_GRANT)
 def show_config(request: Request) -> Reply:
     """Return the config; an empty object if there is none."""
-    config = store.config(request.caller.account_id)
+    config = configs.config(request.caller.account_id)
     return ok(config.as_json() if config else {})
 
 
@@ -41,7 +41,7 @@ def show_config(request: Request) -> Reply:
 def create_config(request: Request) -> Reply:
     """Store a config, in place of the one there is."""
     config = new_config(request.json())
-    store.put_config(request.caller.account_id, config)
+    configs.put_config(request.caller.account_id, config)
     return ok(config.as_json())
 
 
@@ -50,7 +50,7 @@ def update_config(request: Request) -> Reply:
     """Change the config by what the body names."""
     body = request.json()
     account_id = request.caller.account_id
-    changed = store.change_config(account_id, lambda old: changed_config(old or Config(), body))
+    changed = configs.change_config(account_id, lambda old: changed_config(old or Config(), body))
     return ok(changed.as_json())
 
 
@@ -62,7 +62,7 @@ def show_status(request: Request) -> Reply:
     """
     scope = request.caller.scope
     named = [request.query.get(name) for name in ("id", "sending_domain")]
-    config = store.config(scope.account_id) or Config()
+    config = configs.config(scope.account_id) or Config()
     now_ms = clock.now_ms()
     if named == [None, None]:
         return ok([each.at(now_ms).as_json(config) for each in counters.in_scope(scope)])
@@ -81,7 +81,7 @@ def show_options(request: Request) -> Reply:
     scope = request.caller.scope
     if scope.part is None:
         return ok(list(_all_options(scope.account_id)))
-    shown = {"enabled": store.is_enabled(scope.account_id, scope.part)}
+    shown = {"enabled": configs.is_enabled(scope.account_id, scope.part)}
     if scope.owner and not _is_seeding_allowed(scope.account_id):
         shown["account_enabled"] = False
     return ok(shown)
@@ -91,7 +91,7 @@ def show_options(request: Request) -> Reply:
 def update_options(request: Request) -> Reply:
     """Resume or pause the seeding of a part's campaigns."""
     scope, body = request.caller.scope, OptionsBody.parse(request.json())
-    store.set_enabled(scope.account_id, scope.part or PRIMARY, enabled=body.enabled)
+    configs.set_enabled(scope.account_id, scope.part or PRIMARY, enabled=body.enabled)
     return empty(204)
 
 
@@ -109,7 +109,7 @@ def _counter(scope: Scope, campaign_id: str, domain: str) -> Counter | None:
 
 
 def _all_options(account_id: int) -> Iterator[dict[str, Any]]:
-    enabled = store.enabled(account_id)
+    enabled = configs.enabled(account_id)
     yield {"enabled": PRIMARY in enabled}
     for each in subaccounts.listed(account_id, ALL, "id", descending=False):
         yield {"subaccount_id": each.id, "enabled": each.id in enabled}

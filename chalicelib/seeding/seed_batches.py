@@ -14,8 +14,8 @@ from typing import Final
 from chalicelib.core import clock, due, queues
 from chalicelib.core.due import Due
 from chalicelib.core.queues import Work
-from chalicelib.seeding import seed_sends
-from chalicelib.seeding.seed_sends import CONCERN, Run
+from chalicelib.seeding.store import seed_sends
+from chalicelib.seeding.store.seed_sends import CONCERN, Run
 
 QUEUE: Final = "generation"
 #: The kind of work that a seed message is

@@ -10,8 +10,8 @@ from typing import Any
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiErrors, bad_format, missing_field
 from chalicelib.core.fields import Body
+from chalicelib.core.owned_records import LONGEST_ID, is_id
 from chalicelib.core.scope import Scope
-from chalicelib.templates.sharing import LONGEST_ID, is_id
 
 Json = dict[str, Any]
 

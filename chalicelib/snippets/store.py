@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.errors import Unavailable
+from chalicelib.core.owned_records import OwnedRecords, is_id
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.snippets.model import Snippet
-from chalicelib.templates.sharing import Records, is_id
 
 if TYPE_CHECKING:
     from chalicelib.template_language import SnippetSource
@@ -135,8 +135,8 @@ def _from_item(item: Item) -> Snippet:
     )
 
 
-_snippets = Records("snippet", "snippet", _from_item)
-_summaries = Records("snippet", "summary", _from_item)
+_snippets = OwnedRecords("snippet", "snippet", _from_item)
+_summaries = OwnedRecords("snippet", "summary", _from_item)
 
 get = _snippets.get
 in_scope = _summaries.in_scope

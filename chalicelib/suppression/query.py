@@ -12,8 +12,8 @@ from chalicelib.core import clock, domain_names, signing
 from chalicelib.core.errors import bad_request
 from chalicelib.core.fields import boolean, comma_list, integer
 from chalicelib.suppression.model import BLOCKING, check_type, is_list_id
-from chalicelib.suppression.ordered import Span, between
 from chalicelib.suppression.search import Filters, Found, Search
+from chalicelib.suppression.store.ordered import Span, between
 
 DEFAULT_PER_PAGE = 1000
 MOST_PER_PAGE = 10_000

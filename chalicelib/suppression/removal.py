@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from chalicelib.core.dynamo import Item
 from chalicelib.core.errors import Unavailable, not_permitted
 from chalicelib.core.scope import Scope
-from chalicelib.suppression.changes import Changes
-from chalicelib.suppression.items import Key, read_recipient, to_entry
-from chalicelib.suppression.lookup_items import slot_of, without_entry, without_list
 from chalicelib.suppression.model import COMPLIANCE, Entry
+from chalicelib.suppression.store.changes import Changes
+from chalicelib.suppression.store.items import Key, read_recipient, to_entry
+from chalicelib.suppression.store.lookup_items import slot_of, without_entry, without_list
 
 _ATTEMPTS = 20
 

@@ -6,8 +6,7 @@ from urllib.parse import quote
 
 from chalicelib.core.errors import NotFound, TooLarge, bare_errors
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
-from chalicelib.suppression import counts, search, store
-from chalicelib.suppression.items import parts_in
+from chalicelib.suppression import search, service
 from chalicelib.suppression.query import (
     read_list_id,
     read_offset,
@@ -23,6 +22,8 @@ from chalicelib.suppression.request import (
     read_entries,
     read_removal,
 )
+from chalicelib.suppression.store import counts
+from chalicelib.suppression.store.items import parts_in
 
 routes = Routes(__name__)
 
@@ -38,7 +39,7 @@ def load(request: Request) -> Reply:
         raise TooLarge
     scope = request.caller.scope
     entries = read_bulk(request.json())
-    store.put_all(scope.account_id, scope.owner, entries)
+    service.put_all(scope.account_id, scope.owner, entries)
     return ok({"message": "Suppression List successfully updated"})
 
 
@@ -68,7 +69,7 @@ def put_entry(request: Request, recipient: str) -> Reply:
     """Create or update an entry."""
     scope = request.caller.scope
     entries = read_entries(recipient, request.json())
-    store.put_all(scope.account_id, scope.owner, entries)
+    service.put_all(scope.account_id, scope.owner, entries)
     return ok({"message": "Suppression list successfully updated"})
 
 
@@ -78,7 +79,7 @@ def show_recipient(request: Request, recipient: str) -> Reply:
     """Return the entries of a recipient, those updated last first; 404 if there are none."""
     types, paging = read_types(request.query), read_paging(request.query)
     start = read_offset(paging)
-    entries = [e for e in store.of_recipient(request.caller.scope, recipient) if e.type in types]
+    entries = [e for e in service.of_recipient(request.caller.scope, recipient) if e.type in types]
     if not entries:
         raise NotFound("Recipient could not be found")
     end, path = start + paging.per_page, f"{_PATH}/{quote(recipient, safe='@')}"
@@ -96,5 +97,5 @@ def remove_recipient(request: Request, recipient: str) -> Reply:
     scope = request.caller.scope
     types = read_removal(request.json() if request.raw_body.strip() else None)
     list_id = read_list_id(request.query)
-    store.remove(scope.account_id, scope.owner, recipient, types, list_id)
+    service.remove(scope.account_id, scope.owner, recipient, types, list_id)
     return empty(204)

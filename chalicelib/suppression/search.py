@@ -21,11 +21,11 @@ from itertools import islice
 from chalicelib.core.errors import bad_request
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.suppression import counts, ordered
-from chalicelib.suppression.counts import Tally
-from chalicelib.suppression.items import LATEST_MS, Part, part_of, parts_in
 from chalicelib.suppression.model import KINDS, SOURCES, TYPES, Entry, Kind
-from chalicelib.suppression.ordered import Partition, Span
+from chalicelib.suppression.store import counts, ordered
+from chalicelib.suppression.store.counts import Tally
+from chalicelib.suppression.store.items import LATEST_MS, Part, part_of, parts_in
+from chalicelib.suppression.store.ordered import Partition, Span
 
 #: as many entries are read rather to narrow a search by source than by domain
 _FEW = 5000

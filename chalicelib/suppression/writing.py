@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from chalicelib.core.dynamo import Item
 from chalicelib.core.errors import Unavailable, bad_request, not_permitted
-from chalicelib.suppression import counts
-from chalicelib.suppression.changes import Changes
-from chalicelib.suppression.items import Key, key_of, read, to_entry, to_item
-from chalicelib.suppression.lookup_items import list_at, lists_of, slot_of, with_list
 from chalicelib.suppression.model import COMPLIANCE, Entry
+from chalicelib.suppression.store import counts
+from chalicelib.suppression.store.changes import Changes
+from chalicelib.suppression.store.items import Key, key_of, read, to_entry, to_item
+from chalicelib.suppression.store.lookup_items import list_at, lists_of, slot_of, with_list
 
 #: the mailing lists that one recipient may have entries of one type for
 MOST_LISTS = 1000

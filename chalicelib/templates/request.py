@@ -6,10 +6,10 @@ from typing import Any
 
 from chalicelib.core.errors import ApiError, bad_format, missing_field
 from chalicelib.core.fields import Body
+from chalicelib.core.owned_records import LONGEST_ID, is_id
 from chalicelib.core.scope import Scope
 from chalicelib.templates.content import StorableContent, read_content, read_preview_content
 from chalicelib.templates.model import LONGEST_TEXT, Edit, draw_id
-from chalicelib.templates.sharing import LONGEST_ID, is_id
 
 Json = dict[str, Any]
 

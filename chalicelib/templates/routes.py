@@ -11,7 +11,6 @@ from chalicelib.core.fields import boolean
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import Scope
 from chalicelib.snippets import store as snippets
-from chalicelib.templates import leases, store
 from chalicelib.templates.model import Template, edited, new_template
 from chalicelib.templates.request import (
     PreviewBody,
@@ -19,6 +18,7 @@ from chalicelib.templates.request import (
     read_new,
     read_update,
 )
+from chalicelib.templates.store import leases, records
 
 routes = Routes(__name__)
 
@@ -32,7 +32,7 @@ def create_template(request: Request) -> Reply:
     """Create a template as a draft, and publish it when that is asked for."""
     scope = request.caller.scope
     template_id, fields, content = read_new(request.json(), scope)
-    if not store.create(new_template(scope, template_id, fields), content):
+    if not records.create(new_template(scope, template_id, fields), content):
         raise _exists(template_id)
     return ok({"id": template_id})
 
@@ -44,7 +44,7 @@ def list_templates(request: Request) -> Reply:
     shared = boolean(request.query, "shared_with_subaccounts")
     found = (
         template.summary(version) | {"shared_with_subaccount": template.shared}
-        for template in store.in_scope(request.caller.scope, shared)
+        for template in records.in_scope(request.caller.scope, shared)
         if (version := template.version(draft))
     )
     return ok(list(islice(found, MOST_LISTED)))
@@ -54,7 +54,7 @@ def list_templates(request: Request) -> Reply:
 def show_template(request: Request, template_id: str) -> Reply:
     """Show one version of a template with its content."""
     draft = boolean(request.query, "draft")
-    found = store.read(request.caller.scope, template_id, draft)
+    found = records.read(request.caller.scope, template_id, draft)
     if found is None:
         raise _unknown(template_id)
     return ok(found.template.summary(found.version) | {"content": found.content})
@@ -70,7 +70,7 @@ def update_template(request: Request, template_id: str) -> Reply:
     def change(template: Template, content_ref: str | None) -> Template:
         return edited(template, replace(edit, content_ref=content_ref))
 
-    if store.update(scope, template_id, change, content) is None:
+    if records.update(scope, template_id, change, content) is None:
         raise _not_owned(scope, template_id)
     return empty()
 
@@ -90,7 +90,7 @@ def preview_template(request: Request, template_id: str) -> Reply:
     scope = request.caller.scope
     draft = boolean(request.query, "draft")
     data = PreviewBody.parse(request.json() if request.raw_body else {}).substitution_data or {}
-    found = store.read(scope, template_id, draft)
+    found = records.read(scope, template_id, draft)
     if found is None:
         raise _unknown(template_id)
     return ok(_preview(scope, found.content, data))
@@ -113,7 +113,7 @@ def _preview(scope: Scope, content: Json, data: Json) -> Json:
 
 def _not_owned(scope: Scope, template_id: str) -> ApiError:
     """Tell a template that may be read but belongs to the primary account from one unknown."""
-    if store.find(scope, template_id) is not None:
+    if records.find(scope, template_id) is not None:
         return Forbidden(f"template '{template_id}' belongs to the primary account")
     return _unknown(template_id)
 

@@ -10,8 +10,8 @@ from chalicelib.core import clock
 from chalicelib.core.errors import subresource_not_found
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, is_list_id
-from chalicelib.templates import leases as templates
 from chalicelib.templates.model import Template
+from chalicelib.templates.store import leases as templates
 from chalicelib.transmissions.model import Json, Transmission
 
 #: How long after its start a transmission may still need what it uses

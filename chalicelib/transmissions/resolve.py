@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from chalicelib.ab_tests import sample
-from chalicelib.ab_tests import store as ab_tests
 from chalicelib.ab_tests.assignment import assign, foresee
 from chalicelib.ab_tests.lookup import find_test
 from chalicelib.ab_tests.model import AbTest
+from chalicelib.ab_tests.store import sample
+from chalicelib.ab_tests.store import versions as ab_tests
 from chalicelib.core import ids
 from chalicelib.core.errors import ServiceError
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.from_field import from_text
-from chalicelib.templates import leases
-from chalicelib.templates import store as templates
 from chalicelib.templates.content import bad_message
 from chalicelib.templates.model import Template
 from chalicelib.templates.prebuilt import MessageError, PrebuiltContent
+from chalicelib.templates.store import leases
+from chalicelib.templates.store import records as templates
 from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Json, Transmission
 

@@ -21,9 +21,9 @@ from chalicelib.accounts.model import Account
 from chalicelib.core import aws, clock
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.settings import settings
-from chalicelib.seeding import store
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.seed_batches import send_due
+from chalicelib.seeding.store import configs
 from chalicelib.transmissions.submit import submit
 from infrastructure.local.worker import scheduled_event
 from tests.bench.local_cloud import counted, local_cloud
@@ -82,7 +82,7 @@ def _items() -> Iterator[Item]:
 
 def _spacing(phase: float) -> None:
     with _world() as world:
-        store.put_addresses(1, [f"{number}@seeds.test" for number in range(SEEDS)])
+        configs.put_addresses(1, [f"{number}@seeds.test" for number in range(SEEDS)])
         seeded(duration=MINUTES)
         sent = transmission(campaign_id="spring", created_ms=START)
         submit(sent, [{"email": "ann@inbox.test"}], meter())

@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 from chalicelib.core import aws
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.suppression import counts, search, store
-from chalicelib.suppression.items import parts_in
+from chalicelib.suppression import search, service
 from chalicelib.suppression.model import MANUALLY_ADDED, NON_TRANSACTIONAL, new_entry
 from chalicelib.suppression.query import read_search
+from chalicelib.suppression.store import counts
+from chalicelib.suppression.store.items import parts_in
 from tests.fake_cloud import aws_requests, create_resources
 from tests.unit.infrastructure.clouds import ROOT, LocalCloud
 
@@ -123,7 +124,7 @@ def _operate(command: str, path: Path, account: int, rows: int) -> None:
 
 def _check_recipients() -> None:
     everyone = [f"user{n}@large.test" for n in range(100)]
-    found = _timed(lambda: store.blocking(ACCOUNT, None, everyone, transactional=False))
+    found = _timed(lambda: service.blocking(ACCOUNT, None, everyone, transactional=False))
     text = f"check of 100 recipients, {len(found.answer)} suppressed"
     _print(f"{text}: {found.requests} request, {_ms(found)}", found.requests == 1, "1")
 
@@ -167,7 +168,7 @@ def _bulk(cloud: LocalCloud) -> None:
                 for n in range(BULK)
             ]
             before, units = _total(), _write_units(cloud)
-            found = _timed(lambda entries=entries: store.put_all(ACCOUNT, None, entries), 1)
+            found = _timed(lambda entries=entries: service.put_all(ACCOUNT, None, entries), 1)
             added, units = _total() - before, _write_units(cloud) - units
             assert added == (BULK if what == "new" else 0)
             text = f"bulk load of {BULK:,} {what} entries {name}: {found.requests} requests, "

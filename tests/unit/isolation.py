@@ -17,8 +17,8 @@ from chalicelib.events.model import Sender, make, recipient_fields
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.rollup import roll_up_pending
-from chalicelib.seeding import counters as seeding
 from chalicelib.seeding.model import Campaign
+from chalicelib.seeding.store import counters as seeding
 from chalicelib.sending_domains import store as domains
 from chalicelib.webhooks import batches
 from chalicelib.webhooks import store as webhooks

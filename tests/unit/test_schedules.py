@@ -18,9 +18,9 @@ import pytest
 from chalice.app import ScheduledEventConfig
 
 import app
-from chalicelib.ab_tests import sample
-from chalicelib.ab_tests import store as ab_tests
 from chalicelib.ab_tests.model import COMPLETED
+from chalicelib.ab_tests.store import sample
+from chalicelib.ab_tests.store import versions as ab_tests
 from chalicelib.core import aws, clock, due, dynamo, ids, queues
 from chalicelib.core.due import Due
 from chalicelib.core.scope import Scope
@@ -34,13 +34,13 @@ from chalicelib.metrics import counters as metrics
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.levels import LEVELS
-from chalicelib.seeding import seed_sends
-from chalicelib.seeding.samples import Sample
-from chalicelib.seeding.seed_sends import Run
+from chalicelib.seeding.store import seed_sends
+from chalicelib.seeding.store.samples import Sample
+from chalicelib.seeding.store.seed_sends import Run
 from chalicelib.sending_domains import recheck
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
-from chalicelib.suppression import store as suppression
+from chalicelib.suppression import service as suppression
 from chalicelib.tracking import message_context
 from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.submit import submit

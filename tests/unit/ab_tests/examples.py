@@ -6,10 +6,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.ab_tests import sample, store
 from chalicelib.ab_tests.engagement import Engagement, Version, count
 from chalicelib.ab_tests.model import HOUR_MS, AbTest, Share
 from chalicelib.ab_tests.routes import GRANT
+from chalicelib.ab_tests.store import sample, versions
 from chalicelib.core.http import Request
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import Scope
@@ -57,13 +57,13 @@ def stored(test: AbTest) -> AbTest:
     """Store a test as if it had been scheduled; return it as it is then."""
     if test.state == "scheduled":
         test = replace(test, due_ms=test.next_look_ms(0))
-    assert store.create(test, sample.begin(test) if test.state == "scheduled" else [])
+    assert versions.create(test, sample.begin(test) if test.state == "scheduled" else [])
     return again(test)
 
 
 def again(test: AbTest) -> AbTest:
     """Return a test as it is stored now."""
-    found = store.version(test.account_id, test.id, test.version)
+    found = versions.version(test.account_id, test.id, test.version)
     assert found is not None
     return found
 

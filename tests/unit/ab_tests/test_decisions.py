@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.ab_tests import decisions, life, sample, store
+from chalicelib.ab_tests import decisions, service
 from chalicelib.ab_tests.decisions import decide_due, winner
 from chalicelib.ab_tests.model import HOUR_MS, LOOK_EVERY_MS, AbTest, Counts
+from chalicelib.ab_tests.store import sample, versions
 from chalicelib.core import clock, due
 from chalicelib.core.dynamo import Table
 from chalicelib.core.scope import Scope
@@ -51,7 +52,7 @@ def decided(test: AbTest, now_ms: int = END) -> AbTest:
 
 
 def pending() -> list[int]:
-    return [note.at_ms for note in due.find(store.CONCERN, START * 2)]
+    return [note.at_ms for note in due.find(versions.CONCERN, START * 2)]
 
 
 def test_the_winner_is_certain_enough_to_be_the_best() -> None:
@@ -154,7 +155,7 @@ def test_a_cancellation_is_told_by_the_next_tick() -> None:
     stored(by_percent(50, 50))
     told = Told()
     with clock.use(lambda: START / 1000):
-        life.cancel(Scope(1, 0), "welcome")
+        service.cancel(Scope(1, 0), "welcome")
     decide_due(START, told)
     assert [event["type"] for event in told.events] == ["ab_test_cancelled"]
     decide_due(END, told)
@@ -166,8 +167,8 @@ def test_the_end_of_a_test_that_was_deleted_since_is_told_all_the_same() -> None
     test = stored(by_percent(50, 50))
     told = Told()
     with clock.use(lambda: START / 1000):
-        life.cancel(Scope(1, 0), "welcome")
-        life.delete(Scope(1, 0), "welcome", None)
+        service.cancel(Scope(1, 0), "welcome")
+        service.delete(Scope(1, 0), "welcome", None)
     decide_due(END, told)
     assert [event["ab_test"]["id"] for event in told.events] == [test.id]
 
@@ -205,16 +206,16 @@ def _crash(*_: Any) -> None:
 
 def test_a_decision_on_a_record_that_is_old_is_not_made(monkeypatch: Any) -> None:
     test = stored(by_percent(50, 50))
-    find = store.version
+    find = versions.version
 
     def cancelled_meanwhile(*arguments: Any) -> AbTest | None:
         found = find(*arguments)
-        monkeypatch.setattr(store, "version", find)
+        monkeypatch.setattr(versions, "version", find)
         with clock.use(lambda: END / 1000):
-            life.cancel(Scope(1, 0), "welcome")
+            service.cancel(Scope(1, 0), "welcome")
         return found
 
-    monkeypatch.setattr(store, "version", cancelled_meanwhile)
+    monkeypatch.setattr(versions, "version", cancelled_meanwhile)
     told = Told()
     decide_due(END, told)
     assert again(test).state == "cancelled"
@@ -224,7 +225,7 @@ def test_a_decision_on_a_record_that_is_old_is_not_made(monkeypatch: Any) -> Non
 def test_what_fails_stops_only_itself_and_stays_due() -> None:
     broken = stored(by_percent(50, 50, id="broken"))
     stored(by_percent(50, 50))
-    pk, sk = store.key(broken)
+    pk, sk = versions.key(broken)
     Table("config").update(pk, sk, "SET #variants = :bad", values={"bad": "no list"})
     told = Told()
     decide_due(END, told)
@@ -235,7 +236,7 @@ def test_what_fails_stops_only_itself_and_stays_due() -> None:
 def test_a_note_that_is_stale_goes_away() -> None:
     test = stored(by_percent(50, 50))
     later = replace(test, start_ms=START + DAY, end_ms=START + 2 * DAY)
-    assert store.update(test, replace(later, due_ms=later.next_look_ms(0)))
+    assert versions.update(test, replace(later, due_ms=later.next_look_ms(0)))
     assert len(pending()) == 2
     decided(test, START + LOOK_EVERY_MS)
     assert pending() == [START + DAY + LOOK_EVERY_MS]
@@ -245,7 +246,7 @@ def test_a_note_that_was_worked_on_before_moves_nothing() -> None:
     test = stored(by_percent(50, 50))
     now = START + LOOK_EVERY_MS
     decided(test, now)
-    due.add(store.due_look(test))
+    due.add(versions.due_look(test))
     decided(test, now + 1000)
     assert pending() == [now + LOOK_EVERY_MS]
 

@@ -17,7 +17,7 @@ from chalicelib.generation.message import Generator
 from chalicelib.ip_pools import store as ip_pools
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
-from chalicelib.suppression import store as suppression
+from chalicelib.suppression import service as suppression
 from tests.fake_cloud import aws_requests
 from tests.unit.generation.examples import INJECTED, NAME, make_sender
 from tests.unit.suppression.examples import entry

@@ -12,7 +12,7 @@ from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.generated_chunk import generate_chunk
 from chalicelib.generation.lookups import Lookups
 from chalicelib.sending_domains import store as domains
-from chalicelib.suppression import store
+from chalicelib.suppression import service
 from tests.fake_cloud import aws_requests
 from tests.unit.generation.examples import INJECTED, signing
 from tests.unit.people import make_account
@@ -25,7 +25,7 @@ TEMPLATED: dict[str, Any] = {"substitution_data": {"list": "News"}}
 
 
 def suppress(*recipients: str, part: int | None = None, **fields: Any) -> None:
-    store.put_all(1, part, [entry(each, **fields) for each in recipients])
+    service.put_all(1, part, [entry(each, **fields) for each in recipients])
 
 
 def found(*emails: str, **fields: Any) -> set[str]:
@@ -98,7 +98,7 @@ def test_nobody_is_asked_about_where_nothing_is_sent() -> None:
 def test_who_asks_to_skip_suppression_does_not_skip_compliance() -> None:
     suppress("a@x.test")
     suppress("b@x.test", list_id="news")
-    store.impose_all(1, None, [entry("c@x.test", source="Compliance")])
+    service.impose_all(1, None, [entry("c@x.test", source="Compliance")])
     skipping = {"options": OPTIONS | {"skip_suppression": True}, "override": {"list_id": "news"}}
     assert found(override={"list_id": "news"}) == {"a@x.test", "B@x.test", "c@x.test"}
     assert found(**skipping) == {"c@x.test"}

@@ -16,7 +16,7 @@ from chalicelib.delivery.work_units import Generated, WorkUnit
 from chalicelib.events import stream
 from chalicelib.generation import worker
 from chalicelib.generation_queue import generate_batch
-from chalicelib.suppression import store as suppression
+from chalicelib.suppression import service as suppression
 from chalicelib.tracking import message_context, tokens
 from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Transmission

@@ -23,7 +23,7 @@ from chalicelib.inbound.accept import (
 )
 from chalicelib.recording.suppress import suppress
 from chalicelib.sending_domains import store as domains
-from chalicelib.suppression import store as suppression
+from chalicelib.suppression import service as suppression
 from chalicelib.suppression.model import Entry
 from tests.fake_cloud import aws_requests
 from tests.unit.inbound.conftest import Time

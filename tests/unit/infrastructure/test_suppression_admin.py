@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core.scope import Scope
-from chalicelib.suppression import counts, search, store
-from chalicelib.suppression.items import parts_in
+from chalicelib.suppression import search, service
+from chalicelib.suppression.store import counts
+from chalicelib.suppression.store.items import parts_in
 from infrastructure import suppression_admin
 from infrastructure.suppression_admin import main, rows
 from tests.fake_cloud import aws_requests
@@ -105,8 +106,8 @@ def test_a_file_without_the_columns_is_refused(account: int, tmp_path: Path, hea
 def test_what_is_exported_can_be_imported_elsewhere(
     account: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store.add(account, None, ANN, "non_transactional", "Spam Complaint", 'é, "x"\ny', "news")
-    store.add(account, None, ANN, "open_tracking", "Tracking Consent Revoked", "")
+    service.add(account, None, ANN, "non_transactional", "Spam Complaint", 'é, "x"\ny', "news")
+    service.add(account, None, ANN, "open_tracking", "Tracking Consent Revoked", "")
     file = tmp_path / "list.csv"
     assert run(account, "export", str(file)) == 0
     assert run(account, "--subaccount", "7", "import", str(file)) == 0

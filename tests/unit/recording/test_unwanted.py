@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.recording.unwanted import without_unwanted
-from chalicelib.suppression import store as suppression
+from chalicelib.suppression import service as suppression
 from chalicelib.tracking.engagement import OPENS
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail

@@ -22,12 +22,13 @@ from chalicelib.events import store as events
 from chalicelib.events import stream
 from chalicelib.events.store import Window
 from chalicelib.recording.worker import record_batch
-from chalicelib.seeding import counters, seed_batches, store
+from chalicelib.seeding import seed_batches
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.erasure import forget_recipient
 from chalicelib.seeding.seed_batches import send_due
-from chalicelib.seeding.seed_sends import CONCERN, Run, is_seed
-from chalicelib.suppression import store as suppression
+from chalicelib.seeding.store import configs, counters
+from chalicelib.seeding.store.seed_sends import CONCERN, Run, is_seed
+from chalicelib.suppression import service as suppression
 from chalicelib.tracking import tokens
 from chalicelib.tracking.engagement import observe
 from chalicelib.tracking.model import OPEN
@@ -58,7 +59,7 @@ CONTENT = {
 def world(cloud: None) -> Iterator[World]:
     with World(START / 1000, [send_due]).running() as world:
         make_sender()
-        store.put_addresses(1, SEEDS)
+        configs.put_addresses(1, SEEDS)
         seeded()
         yield world
 
@@ -186,7 +187,7 @@ def test_queue_messages_and_ticks_that_come_twice_send_once(world: World) -> Non
 
 
 def test_what_ticks_missed_for_an_hour_leaves_at_the_next(world: World) -> None:
-    store.put_addresses(1, [f"{number}@seeds.test" for number in range(10)])
+    configs.put_addresses(1, [f"{number}@seeds.test" for number in range(10)])
     send()
     world.run(1)
     count(1, 1, {SPRING: 1000})
@@ -243,8 +244,8 @@ def test_a_pause_does_not_interrupt_a_campaign_that_is_being_seeded(world: World
     world.run(1)
     count(1, 1, {SPRING: 1000})
     world.run(5 * 60)
-    store.set_enabled(1, 0, enabled=False)
-    store.put_addresses(1, ["other@seeds.test"])
+    configs.set_enabled(1, 0, enabled=False)
+    configs.put_addresses(1, ["other@seeds.test"])
     seeded(duration=720)
     world.run(3600)
     assert [to for _, to in seeds(world)] == SEEDS
@@ -330,7 +331,7 @@ def test_a_run_whose_time_is_over_is_forgotten(world: World) -> None:
 
 
 def test_fifty_seeds_leave_evenly(world: World) -> None:
-    store.put_addresses(1, [f"{number}@seeds.test" for number in range(50)])
+    configs.put_addresses(1, [f"{number}@seeds.test" for number in range(50)])
     seeded(duration=30)
     send()
     world.run(1)
@@ -343,7 +344,7 @@ def test_fifty_seeds_leave_evenly(world: World) -> None:
 
 
 def test_a_seed_that_is_deferred_for_three_days_is_given_up(world: World) -> None:
-    store.put_addresses(1, SEEDS[:1])
+    configs.put_addresses(1, SEEDS[:1])
     world.host.answers = {SEEDS[0]: [DEFERRED] * 1000}
     send()
     world.run(1)

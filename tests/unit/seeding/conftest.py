@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.seeding import store
+from chalicelib.seeding.store import configs
 from tests.unit.people import make_account
 from tests.unit.seeding.examples import SEEDS, Time
 
@@ -16,5 +16,5 @@ def time(cloud: None) -> Iterator[Time]:
     moving = Time()
     with clock.use(moving):
         make_account()
-        store.put_addresses(1, SEEDS)
+        configs.put_addresses(1, SEEDS)
         yield moving

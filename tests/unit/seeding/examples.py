@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.seeding import samples, store
 from chalicelib.seeding.model import Campaign, Config
+from chalicelib.seeding.store import configs, samples
 
 START = 1_790_000_000_000
 MINUTE = 60_000
@@ -29,9 +29,9 @@ def seeded(account: int = 1, *owners: int | None, **config: Any) -> Config:
     """Let the campaigns of an account's owners be seeded, at the least threshold unless told."""
     known: dict[str, Any] = {"threshold": 1000, "duration": 20, "match": ("spr*",)}
     chosen = Config(**known | config)
-    store.put_config(account, chosen)
+    configs.put_config(account, chosen)
     for owner in owners or (None,):
-        store.set_enabled(account, owner or 0, enabled=True)
+        configs.set_enabled(account, owner or 0, enabled=True)
     return chosen
 
 

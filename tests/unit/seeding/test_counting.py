@@ -10,10 +10,10 @@ import pytest
 from chalicelib.accounts import store as accounts
 from chalicelib.core import due, queues
 from chalicelib.core.scope import Scope
-from chalicelib.seeding import counters, seed_sends, store
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.model import Campaign, Counter
-from chalicelib.seeding.seed_sends import CONCERN, Run
+from chalicelib.seeding.store import configs, counters, seed_sends
+from chalicelib.seeding.store.seed_sends import CONCERN, Run
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.seeding.examples import (
     DOMAIN,
@@ -101,7 +101,7 @@ def test_a_step_that_died_before_seeding_began_begins_it_when_it_is_repeated(
     seeded()
     sample()
     with monkeypatch.context() as dying:
-        dying.setattr(store, "addresses", lambda _: 1 / 0)
+        dying.setattr(configs, "addresses", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             count(1, 1, {SPRING: 1000})
     assert begun() == []
@@ -145,7 +145,7 @@ def test_only_what_the_config_covers_and_the_options_allow_is_counted(time: Time
 
 
 def test_nothing_is_counted_without_a_config(time: Time) -> None:
-    store.set_enabled(1, 0, enabled=True)
+    configs.set_enabled(1, 0, enabled=True)
     with aws_requests() as made:
         count(1, 1, {SPRING: 5})
         count(1, 2, {SPRING: 5})
@@ -165,10 +165,10 @@ def test_a_pause_stops_the_count_and_a_resumed_campaign_goes_on(time: Time) -> N
     seeded()
     sample()
     count(1, 1, {SPRING: 600})
-    store.set_enabled(1, 0, enabled=False)
+    configs.set_enabled(1, 0, enabled=False)
     count(1, 2, {SPRING: 600})
     assert counter().count == 600
-    store.set_enabled(1, 0, enabled=True)
+    configs.set_enabled(1, 0, enabled=True)
     count(1, 3, {SPRING: 400})
     assert counter().count == 1000
     assert len(begun()) == 1
@@ -179,8 +179,8 @@ def test_a_pause_within_the_reset_hours_leaves_the_seeding_as_it_is(time: Time) 
     seeded(reset=22)
     sample()
     count(1, 1, {SPRING: 1000})
-    store.set_enabled(1, 0, enabled=False)
-    store.set_enabled(1, 0, enabled=True)
+    configs.set_enabled(1, 0, enabled=False)
+    configs.set_enabled(1, 0, enabled=True)
     time.now_ms += 10 * HOUR
     count(1, 2, {SPRING: 2000})
     assert (counter().count, len(begun())) == (3000, 1)
@@ -191,9 +191,9 @@ def test_a_campaign_that_is_resumed_behind_the_reset_hours_counts_anew(time: Tim
     seeded(reset=22)
     sample()
     count(1, 1, {SPRING: 1000})
-    store.set_enabled(1, 0, enabled=False)
+    configs.set_enabled(1, 0, enabled=False)
     time.now_ms += 30 * HOUR
-    store.set_enabled(1, 0, enabled=True)
+    configs.set_enabled(1, 0, enabled=True)
     count(1, 2, {SPRING: 10})
     assert counter() == Counter(SPRING, 10, 2)
 
@@ -213,14 +213,14 @@ def test_without_addresses_or_a_message_seeding_waits_for_them(
     time: Time, missing: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     seeded()
-    store.put_addresses(1, [] if missing == "addresses" else SEEDS)
+    configs.put_addresses(1, [] if missing == "addresses" else SEEDS)
     if missing != "sample":
         sample()
     with caplog.at_level(logging.WARNING):
         count(1, 1, {SPRING: 1000})
     assert "no " in caplog.text
     assert (counter().seeding, begun()) == (None, [])
-    store.put_addresses(1, SEEDS)
+    configs.put_addresses(1, SEEDS)
     sample()
     count(1, 2, {SPRING: 1})
     assert len(begun()) == 1

@@ -8,11 +8,11 @@ import pytest
 
 from chalicelib.core import dynamo
 from chalicelib.core.scope import Scope
-from chalicelib.seeding import counters, samples, seed_sends
 from chalicelib.seeding.erasure import forget_recipient
 from chalicelib.seeding.model import Campaign
-from chalicelib.seeding.samples import Sample
-from chalicelib.seeding.seed_sends import Run
+from chalicelib.seeding.store import counters, samples, seed_sends
+from chalicelib.seeding.store.samples import Sample
+from chalicelib.seeding.store.seed_sends import Run
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.seeding.examples import DOMAIN, MINUTE, SEEDS, SPRING, START, Time, seeded
 

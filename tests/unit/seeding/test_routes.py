@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.seeding import store
 from chalicelib.seeding.counting import count
+from chalicelib.seeding.store import configs
 from tests.unit.calling import Answer, Client
 from tests.unit.people import make_account, make_key, make_subaccount
 from tests.unit.seeding.examples import DOMAIN, HOUR, SPRING, START, Time, sample
@@ -175,7 +175,7 @@ def test_one_status_item_is_asked_for_by_campaign_and_domain(owner: Client) -> N
     seven = make_subaccount().id
     owner.post(CONFIG, BODY)
     for part in (0, seven):
-        store.set_enabled(1, part, enabled=True)
+        configs.set_enabled(1, part, enabled=True)
     count(1, 1, {SPRING: 12, (seven, "spring", DOMAIN): 13, (seven, "spr g/1", DOMAIN): 14})
     one = f"?id=spring&sending_domain={DOMAIN}"
     assert owner.get(STATUS + one).results["count"] == 12
@@ -198,6 +198,6 @@ def test_an_unknown_status_item_is_not_found(owner: Client) -> None:
 
 
 def test_the_seed_addresses_are_listed(owner: Client) -> None:
-    assert owner.get("/api/v1/seeds").results == store.addresses(1)
-    store.put_addresses(1, ["x@seeds.test"])
+    assert owner.get("/api/v1/seeds").results == configs.addresses(1)
+    configs.put_addresses(1, ["x@seeds.test"])
     assert owner.get("/api/v1/seeds").results == ["x@seeds.test"]

@@ -6,7 +6,6 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
-from chalicelib.suppression.items import position
 from chalicelib.suppression.query import (
     read_list_id,
     read_offset,
@@ -16,6 +15,7 @@ from chalicelib.suppression.query import (
     search_links,
 )
 from chalicelib.suppression.search import Found
+from chalicelib.suppression.store.items import position
 
 PATH = "/api/v1/suppression-list"
 

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.reply import Reply
 from chalicelib.core.scope import Scope
-from chalicelib.suppression import routes, store
+from chalicelib.suppression import routes, service
 from chalicelib.suppression.request import LARGEST_BULK
 from tests.unit.suppression.examples import entry, request
 
@@ -106,14 +106,14 @@ def test_what_common_readers_refuse_is_a_message_alone_too(account: int) -> None
 @pytest.mark.spec("4.8-r3")
 @pytest.mark.spec("4.8-t3")
 def test_a_recipient_is_shown_with_the_types_asked_for_or_not_found(account: int) -> None:
-    store.put_all(account, None, [entry(ANN, "open_tracking")])
+    service.put_all(account, None, [entry(ANN, "open_tracking")])
     missing = (404, [{"message": "Recipient could not be found"}])
     assert refused(routes.show_recipient, request(account), ANN) == missing
     assert refused(routes.show_recipient, request(account), "bob@x.test") == missing
     assert refused(routes.show_recipient, request(account), "nonsense") == missing
     shown = routes.show_recipient(request(account, types="open_tracking"), ANN).body
     assert shown["total_count"] == 1
-    store.put_all(account, None, [entry(ANN), entry(ANN, "transactional")])
+    service.put_all(account, None, [entry(ANN), entry(ANN, "transactional")])
     shown = routes.show_recipient(request(account), ANN).body
     assert {each["type"] for each in shown["results"]} == {"transactional", "non_transactional"}
 
@@ -121,7 +121,7 @@ def test_a_recipient_is_shown_with_the_types_asked_for_or_not_found(account: int
 @pytest.mark.spec("4.8-t3")
 def test_the_entries_of_a_recipient_come_in_pages(account: int) -> None:
     for owner in (None, 7, 77):
-        store.put_all(account, owner, [entry(ANN)])
+        service.put_all(account, owner, [entry(ANN)])
     whole = routes.show_recipient(request(account), ANN).body["results"]
     numbered = [
         routes.show_recipient(request(account, per_page="2", page=page), ANN).body
@@ -141,7 +141,7 @@ def test_the_entries_of_a_recipient_come_in_pages(account: int) -> None:
 
 @pytest.mark.spec("4.8-t5")
 def test_a_search_leads_from_page_to_page_by_its_links(account: int) -> None:
-    store.put_all(account, None, [entry(f"u{n}@x.test") for n in range(5)])
+    service.put_all(account, None, [entry(f"u{n}@x.test") for n in range(5)])
     query = {"cursor": "initial", "per_page": "2", "domain": "x.test"}
     seen = []
     while True:
@@ -160,7 +160,7 @@ def test_a_search_leads_from_page_to_page_by_its_links(account: int) -> None:
 @pytest.mark.spec("4.8-t4")
 @pytest.mark.spec("4.8-r4")
 def test_a_removal_has_an_empty_answer_and_may_have_a_body(account: int) -> None:
-    store.put_all(account, None, [entry(ANN), entry(ANN, "transactional"), entry("bob@x.test")])
+    service.put_all(account, None, [entry(ANN), entry(ANN, "transactional"), entry("bob@x.test")])
     reply = routes.remove_recipient(request(account, {"type": "transactional"}, part=0), ANN)
     assert (reply.status, reply.body) == (204, b"")
     (left,) = routes.show_recipient(request(account), ANN).body["results"]
@@ -172,9 +172,9 @@ def test_a_removal_has_an_empty_answer_and_may_have_a_body(account: int) -> None
 
 @pytest.mark.spec("4.8-r5")
 def test_a_removal_reads_its_list_id_from_the_query(account: int) -> None:
-    store.put_all(account, None, [entry(ANN), entry(ANN, list_id="news")])
+    service.put_all(account, None, [entry(ANN), entry(ANN, list_id="news")])
     routes.remove_recipient(request(account, part=0, list_id=""), ANN)
-    (left,) = store.of_recipient(Scope(account, 0), ANN)
+    (left,) = service.of_recipient(Scope(account, 0), ANN)
     assert left.list_id == "news"
     bad = request(account, part=0, list_id="a b")
     assert refused(routes.remove_recipient, bad, ANN)[0] == 400
@@ -182,7 +182,7 @@ def test_a_removal_reads_its_list_id_from_the_query(account: int) -> None:
 
 @pytest.mark.spec("4.8-r1")
 def test_compliance_is_refused_in_the_words_of_the_api(account: int) -> None:
-    store.impose_all(account, None, [entry(ANN, source="Compliance")])
+    service.impose_all(account, None, [entry(ANN, source="Compliance")])
     status, errors = refused(routes.remove_recipient, request(account, part=0), ANN)
     assert (status, errors) == (403, [{"message": "Recipient could not be removed - Compliance"}])
     update = request(account, {"type": "non_transactional"}, part=0)
@@ -193,7 +193,7 @@ def test_compliance_is_refused_in_the_words_of_the_api(account: int) -> None:
 @pytest.mark.spec("4.8-r6")
 def test_the_scope_says_which_list(account: int) -> None:
     for owner in (None, 7):
-        store.put_all(account, owner, [entry(ANN)])
+        service.put_all(account, owner, [entry(ANN)])
     assert routes.find(request(account)).body["total_count"] == 2
     assert routes.show_summary(request(account)).body["results"]["total"] == 2
     assert routes.show_summary(request(account, part=7)).body["results"]["total"] == 1
@@ -209,6 +209,6 @@ def test_a_fault_of_ours_is_not_dressed_up_as_a_refusal(
     def fail(*arguments: Any) -> None:
         raise RuntimeError("no")
 
-    monkeypatch.setattr(store, "put_all", fail)
+    monkeypatch.setattr(service, "put_all", fail)
     with pytest.raises(RuntimeError):
         routes.put_entry(request(account, {"type": "transactional"}, part=0), ANN)

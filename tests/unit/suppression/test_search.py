@@ -12,7 +12,7 @@ from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.suppression import search, store
+from chalicelib.suppression import search, service
 from chalicelib.suppression.model import SOURCES, TYPES, Entry
 from chalicelib.suppression.query import read_search, search_links
 from chalicelib.suppression.search import Found
@@ -51,7 +51,7 @@ def store_at(account: int, seconds: float, *entries: Entry, owner: int | None = 
     """Store entries as of a time after nine o'clock."""
     moment = round((NINE + seconds) * 1000)
     dated = [replace(each, created_ms=moment, updated_ms=moment) for each in entries]
-    store.impose_all(account, owner, dated)
+    service.impose_all(account, owner, dated)
 
 
 def iso(seconds: float) -> str:
@@ -182,7 +182,7 @@ def test_what_changes_while_a_cursor_goes_on_neither_shifts_pages_nor_the_total(
     wanted, _ = read_search(query)
     first = search.run(Scope(account, None), wanted)
     token = search_links("/", query, wanted, first)[1]["href"].partition("cursor=")[2]
-    store.put_all(account, None, [entry("new@x.test"), entry("u1@x.test")])
+    service.put_all(account, None, [entry("new@x.test"), entry("u1@x.test")])
     second = find(account, {"cursor": token.partition("&")[0], "per_page": "3"})
     assert [each.recipient for each in second.entries] == ["u3@x.test", "u2@x.test", "u0@x.test"]
     assert second.total == 6
@@ -256,7 +256,7 @@ def test_every_combination_of_filters_finds_what_there_is(account: int) -> None:
     rng = random.Random(20260131)
     entries = random_entries(rng)
     for owner in (None, 7, 77):
-        store.impose_all(account, owner, [each for owned, each in entries if owned == owner])
+        service.impose_all(account, owner, [each for owned, each in entries if owned == owner])
     everything = [replace(each, subaccount_id=owner) for owner, each in entries]
     for number in range(60):
         query, part = random_query(rng), rng.choice([None, None, 0, 7])

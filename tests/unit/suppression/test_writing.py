@@ -13,11 +13,12 @@ from chalicelib.core import dynamo
 from chalicelib.core.dynamo import TransactionFailed, Write
 from chalicelib.core.errors import NotFound, Unavailable
 from chalicelib.core.scope import Scope
-from chalicelib.suppression import counts, store
-from chalicelib.suppression.items import parts_in, read_recipient
-from chalicelib.suppression.lookup_items import lists_of
+from chalicelib.suppression import service
 from chalicelib.suppression.model import BLOCKING, LONGEST_DESCRIPTION, SOURCES, TYPES, Entry
 from chalicelib.suppression.search import everything
+from chalicelib.suppression.store import counts
+from chalicelib.suppression.store.items import parts_in, read_recipient
+from chalicelib.suppression.store.lookup_items import lists_of
 from tests.fake_cloud import aws_requests
 from tests.unit.suppression.examples import entry
 
@@ -46,7 +47,7 @@ def test_a_load_of_a_thousand_takes_its_share_of_the_requests_for_ten_thousand(
     many = [entry(f"user-{n}@x.test", list_id=list_id) for n in range(1000)]
     for _ in ("new", "there already"):
         with aws_requests() as made:
-            store.put_all(account, owner, many)
+            service.put_all(account, owner, many)
         assert len(made) <= MOST_REQUESTS / 10
         assert {request.operation for request in made} == {"BatchGetItem", "TransactWriteItems"}
         assert summary(account)["total"] == 1000
@@ -70,12 +71,12 @@ def test_counts_are_exact_whoever_writes_at_the_same_time(account: int) -> None:
                 )
                 for _ in range(rng.randrange(1, 60))
             ]
-            act = rng.choice([store.put_all, store.add_all, store.impose_all, None])
+            act = rng.choice([service.put_all, service.add_all, service.impose_all, None])
             if act:
                 act(account, owner, some)
                 continue
             with suppress(NotFound):
-                store.remove(account, owner, rng.choice(recipients), BLOCKING)
+                service.remove(account, owner, rng.choice(recipients), BLOCKING)
 
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(work, seed) for seed in range(4)]:
@@ -112,8 +113,8 @@ def test_a_load_that_meets_another_one_is_planned_again(
 ) -> None:
     many = [entry(f"user-{n}@x.test", description="mine") for n in range(250)]
     others = [entry(f"user-{n}@x.test", source="Bounce Rule") for n in range(100, 103)]
-    Interference(monkeypatch, lambda: store.add_all(account, None, others), 1)
-    store.put_all(account, None, many)
+    Interference(monkeypatch, lambda: service.add_all(account, None, others), 1)
+    service.put_all(account, None, many)
     assert summary(account) == counted(account, None)
     assert (summary(account)["bounce_rule"], summary(account)["total"]) == (3, 250)
     assert {each.description for each in everything(account, None)} == {"mine"}
@@ -123,12 +124,12 @@ def test_an_update_that_meets_a_removal_creates_the_entry_again(
     account: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = entry("ann@x.test", list_id="news")
-    store.put_all(account, None, [made])
+    service.put_all(account, None, [made])
     Interference(
-        monkeypatch, lambda: store.remove(account, None, "ann@x.test", BLOCKING, "news"), 1
+        monkeypatch, lambda: service.remove(account, None, "ann@x.test", BLOCKING, "news"), 1
     )
-    store.put_all(account, None, [made])
-    held = store.blocking(account, None, ["ann@x.test"], transactional=False)
+    service.put_all(account, None, [made])
+    held = service.blocking(account, None, ["ann@x.test"], transactional=False)
     assert held["ann@x.test"].holds_back("news")
     assert summary(account)["total"] == 1
 
@@ -136,12 +137,12 @@ def test_an_update_that_meets_a_removal_creates_the_entry_again(
 def test_a_removal_that_meets_another_list_s_entry_leaves_that(
     account: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.put_all(account, None, [entry("ann@x.test"), entry("ann@x.test", list_id="news")])
+    service.put_all(account, None, [entry("ann@x.test"), entry("ann@x.test", list_id="news")])
     other = entry("ann@x.test", list_id="sports")
-    Interference(monkeypatch, lambda: store.put_all(account, None, [other]), 1)
-    store.remove(account, None, "ann@x.test", BLOCKING, "")
+    Interference(monkeypatch, lambda: service.put_all(account, None, [other]), 1)
+    service.remove(account, None, "ann@x.test", BLOCKING, "")
     assert [each.list_id for each in everything(account, None)] == ["news", "sports"]
-    found = store.blocking(account, None, ["ann@x.test"], transactional=False)
+    found = service.blocking(account, None, ["ann@x.test"], transactional=False)
     assert found["ann@x.test"].holds_back("sports")
     assert not found["ann@x.test"].holds_back("")
     assert summary(account)["total"] == 2
@@ -152,12 +153,12 @@ def test_writers_that_never_agree_end_in_503(account: int, monkeypatch: pytest.M
     def refuse(writes: list[Write], **options: Any) -> None:
         raise TransactionFailed([0])
 
-    store.put_all(account, None, [entry("ann@x.test")])
+    service.put_all(account, None, [entry("ann@x.test")])
     monkeypatch.setattr(dynamo, "transact", refuse)
     with pytest.raises(Unavailable):
-        store.put_all(account, None, [entry("ann@x.test")])
+        service.put_all(account, None, [entry("ann@x.test")])
     with pytest.raises(Unavailable):
-        store.remove(account, None, "ann@x.test", TYPES)
+        service.remove(account, None, "ann@x.test", TYPES)
 
 
 @pytest.mark.spec("4.8-r2")
@@ -175,9 +176,9 @@ def test_a_load_that_broke_off_is_completed_by_sending_it_again(
 
     monkeypatch.setattr(dynamo, "transact", break_off)
     with pytest.raises(RuntimeError):
-        store.put_all(account, None, many)
+        service.put_all(account, None, many)
     assert 0 < summary(account)["total"] < 300
-    store.put_all(account, None, many)
+    service.put_all(account, None, many)
     assert summary(account) == counted(account, None)
     assert summary(account)["total"] == 300
 
@@ -186,6 +187,6 @@ def test_the_largest_descriptions_fit_a_load(account: int) -> None:
     def large(number: int) -> Entry:
         return entry(f"user-{number}@x.test", description="\x01" * LONGEST_DESCRIPTION)
 
-    store.put_all(account, 7, [large(n) for n in range(120)])
-    store.put_all(account, 7, [large(n) for n in range(120)])
+    service.put_all(account, 7, [large(n) for n in range(120)])
+    service.put_all(account, 7, [large(n) for n in range(120)])
     assert summary(account)["total"] == 120

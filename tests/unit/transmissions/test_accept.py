@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from chalicelib.ab_tests import sample
 from chalicelib.ab_tests.model import AbTest, Share
+from chalicelib.ab_tests.store import sample
 from chalicelib.accounts import usage
 from chalicelib.core import clock, due, queues
 from chalicelib.core.errors import ServiceError
@@ -18,9 +18,9 @@ from chalicelib.generation.chunk import Chunk
 from chalicelib.recipient_lists import store as lists
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
-from chalicelib.templates import leases as template_uses
-from chalicelib.templates import store as templates
 from chalicelib.templates.model import Edit, new_template
+from chalicelib.templates.store import leases as template_uses
+from chalicelib.templates.store import records as templates
 from chalicelib.transmissions import store
 from chalicelib.transmissions.accept import accept
 from tests.fake_cloud import queued

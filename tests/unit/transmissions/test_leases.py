@@ -12,9 +12,9 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.store import PROTECTED_SECONDS
-from chalicelib.templates import leases as template_uses
-from chalicelib.templates import store as templates
 from chalicelib.templates.model import Edit, Template, new_template
+from chalicelib.templates.store import leases as template_uses
+from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.leases import (
     AFTER_START_SECONDS,
     GENERATED_PER_SECOND,

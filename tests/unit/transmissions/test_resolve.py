@@ -10,8 +10,8 @@ import pytest
 
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
-from chalicelib.templates import store as templates
 from chalicelib.templates.model import Edit, Template, new_template
+from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.resolve import (
     Found,

@@ -20,9 +20,9 @@ from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.subaccounts import store as subaccounts
-from chalicelib.templates import leases as template_uses
-from chalicelib.templates import store as templates
 from chalicelib.templates.model import Edit, edited, new_template
+from chalicelib.templates.store import leases as template_uses
+from chalicelib.templates.store import records as templates
 from chalicelib.transmissions import start as starting
 from chalicelib.transmissions import store, submit
 from chalicelib.transmissions.leases import noted, use_list, use_template

@@ -7,7 +7,7 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.core.settings import settings
 from chalicelib.generation import chunk
 from chalicelib.generation.generated_chunk import generate_chunk
-from chalicelib.suppression import store as suppression
+from chalicelib.suppression import service as suppression
 from chalicelib.suppression.model import BLOCKING
 from chalicelib.transmissions.system_mail import send
 from infrastructure.bootstrap import first_start

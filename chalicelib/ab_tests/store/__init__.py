@@ -1,0 +1,1 @@
+"""Keep A/B tests: their versions, what is left of their samples, and their counts."""

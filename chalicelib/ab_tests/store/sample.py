@@ -1,0 +1,173 @@
+"""The sample of a version: how many messages its templates are still to be tried on.
+
+Access patterns:
+
+- what is left of a sample → table ``config``, in the partition of the test,
+  ``sk = of#<version>#sample``
+- which template a message took → table ``messages``,
+  ``pk = ab_test#<account>#<test id>#<version>#<message id>``, ``sk = template``
+
+A message takes its place in one transaction: the sample counts down on the condition that there is
+room, and the message's own item says what it took, on the condition that there is none. So every
+place is taken once, by one message, however often the message is generated; a crash leaves either
+both or nothing. Whoever takes the last place notes the time in the record in the same transaction:
+the end of a sample is not missed, and nobody has to watch for it.
+
+A message that is refused after all gives its place back, in one transaction as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from chalicelib.ab_tests.model import SAMPLE_SIZE, SCHEDULED, AbTest, Share
+from chalicelib.ab_tests.store import versions
+from chalicelib.core import clock, due, dynamo, leases
+from chalicelib.core.dynamo import Item, Table, Write
+from chalicelib.core.settings import settings
+
+_ATTEMPTS = 50
+
+_config = Table("config")
+_messages = Table("messages")
+
+
+def begin(test: AbTest, *, again: bool = False) -> list[Write]:
+    """Return what belongs into the transaction that schedules a version.
+
+    It is scheduled ``again``, with changes, only while nobody has taken a place.
+    """
+    if test.sample is None:
+        return []
+    pk, sk = _key(test)
+    taken = {f"taken_{i}": 0 for i in range(len(test.shares))}
+    expires = test.completes_ms // 1000 + settings().messages_retention
+    item = {"pk": pk, "sk": sk, "left": test.sample, "whole": test.sample, "expires": expires}
+    condition = "attribute_not_exists(#whole) OR #left = #whole" if again else ""
+    return [dynamo.put(_config, item | taken, condition=condition)]
+
+
+def take(test: AbTest, message_id: str, preferred: Sequence[Share]) -> Share | None:
+    """Return the template that a message takes of the sample, ``None`` if it is used up.
+
+    That is the first of those ``preferred`` that has room; a message that took one before gets the
+    same again.
+    """
+    candidates, last = preferred, False
+    for _ in range(_ATTEMPTS):
+        if _taken(test, message_id, candidates[0], last=last):
+            return candidates[0]
+        if (before := _messages.get(*_message_key(test, message_id))) is not None:
+            return next(
+                share for share in test.shares if share.template_id == before["template_id"]
+            )
+        left = _config.get(*_key(test)) or {"left": 0}
+        if left["left"] < 1 or (last and not _goes_on(test)):
+            return None
+        candidates = [share for share in preferred if _has_room(test, share, left)]
+        last = left["left"] == 1
+    raise RuntimeError(f"the sample of A/B test {test.id} is asked for by too many at once")
+
+
+def give_back(test: AbTest, message_id: str) -> None:
+    """Undo :func:`take` for a message that is not sent; one that took no place changes nothing.
+
+    A sample that the message had used up goes on, unless the version has ended meanwhile.
+    """
+    if test.sample is None:
+        return
+    for _ in range(_ATTEMPTS):
+        mark = _messages.get(*_message_key(test, message_id))
+        left = _config.get(*_key(test))
+        if mark is None or left is None:
+            return
+        used_up = left["left"] < 1
+        if used_up and not _goes_on(test):
+            return
+        if _given_back(test, message_id, mark["template_id"], used_up=used_up):
+            return
+    raise RuntimeError(f"the sample of A/B test {test.id} is asked for by too many at once")
+
+
+def _taken(test: AbTest, message_id: str, share: Share, *, last: bool) -> bool:
+    """Try to take a place; the last one is taken by those only who know that it is."""
+    pk, sk = _message_key(test, message_id)
+    expires = int(clock.now()) + settings().messages_retention
+    mark = {"pk": pk, "sk": sk, "template_id": share.template_id, "expires": expires}
+    writes = [
+        _countdown(test, share, last=last),
+        dynamo.put(_messages, mark, condition="attribute_not_exists(#pk)"),
+    ]
+    if last:
+        writes += _note_end(test)
+    return dynamo.transacted(writes)
+
+
+def _countdown(test: AbTest, share: Share, *, last: bool) -> Write:
+    place = f"taken_{test.shares.index(share)}"
+    values = {"one": 1, "minus": -1}
+    condition = "#left = :one" if last else "#left > :one"
+    if test.audience_selection == SAMPLE_SIZE:
+        condition += f" AND #{place} < :most"
+        values["most"] = share.sample_size or 0
+    change = f"ADD #left :minus, #{place} :one"
+    return dynamo.change(_config, *_key(test), change, values=values, condition=condition)
+
+
+def _given_back(test: AbTest, message_id: str, template_id: str, *, used_up: bool) -> bool:
+    ids = [share.template_id for share in test.shares]
+    condition = "#left < :one" if used_up else "#left >= :one"
+    change = f"ADD #left :one, #taken_{ids.index(template_id)} :minus"
+    values = {"one": 1, "minus": -1}
+    pk, sk = _message_key(test, message_id)
+    return dynamo.transacted(
+        [
+            dynamo.change(_config, *_key(test), change, values=values, condition=condition),
+            dynamo.remove(_messages, pk, sk, condition="attribute_exists(#pk)"),
+            *(_note_sampled(test, None) if used_up else []),
+        ]
+    )
+
+
+def _note_end(test: AbTest) -> list[Write]:
+    return _note_sampled(test, clock.now_ms())
+
+
+def _note_sampled(test: AbTest, sampled_ms: int | None) -> list[Write]:
+    """Return the actions that note when the sample was used up, or that it is not."""
+    ended = replace(test, sampled_ms=sampled_ms)
+    ended = replace(ended, due_ms=ended.next_look_ms(clock.now_ms()))
+    note = dynamo.change(
+        _config,
+        *versions.key(test),
+        "SET #sampled_ms = :sampled, #due_ms = :due, #stamp = :stamp",
+        values={
+            "sampled": sampled_ms,
+            "due": ended.due_ms,
+            "stamp": leases.draw_stamp(),
+            "scheduled": SCHEDULED,
+        },
+        condition="#state = :scheduled",
+    )
+    return [note, due.addition(versions.due_look(ended))]
+
+
+def _goes_on(test: AbTest) -> bool:
+    """Tell whether the version was neither cancelled nor completed nor deleted meanwhile."""
+    standing = versions.version(test.account_id, test.id, test.version)
+    return standing is not None and standing.state == SCHEDULED
+
+
+def _has_room(test: AbTest, share: Share, left: Item) -> bool:
+    if test.audience_selection != SAMPLE_SIZE:
+        return True
+    return bool(left[f"taken_{test.shares.index(share)}"] < (share.sample_size or 0))
+
+
+def _key(test: AbTest) -> tuple[str, str]:
+    return versions.partition(test.account_id, test.id), versions.part_key(test.version, "sample")
+
+
+def _message_key(test: AbTest, message_id: str) -> tuple[str, str]:
+    return f"ab_test#{test.account_id}#{test.id}#{test.version}#{message_id}", "template"

@@ -1,0 +1,1 @@
+"""Keep what seeding needs: configs, seed addresses, counters, samples and seed sends."""

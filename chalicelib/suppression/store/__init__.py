@@ -1,0 +1,1 @@
+"""Keep suppression entries: their items, lookup items and counts."""

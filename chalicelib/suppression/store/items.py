@@ -1,0 +1,184 @@
+"""How an entry is an item: its key, and the keys of the orders it is read in.
+
+Access patterns (table ``suppression``; ``<list>`` is the number of the subaccount whose list it is,
+0 for the primary account; ``<kind>`` is a type, with ``_list`` for entries of one mailing list;
+``<recipient>`` is in the spelling of ``model.listed_as``):
+
+- does this list hold back this type of message to this recipient, for any mailing list → the
+  item ``pk = <account>#<recipient>``, ``sk = <list>#<type>#``: the account-wide entry, and in
+  ``lists`` the ids of the mailing lists that have an entry of their own; 100 recipients a request
+- an entry for one mailing list → the same ``pk``, ``sk = <list>#<type>#<list id>``
+- the entries of a recipient, in one list or all → the ``pk``, and ``sk`` begins with ``<list>#``
+- entries of a list and kind by time of update → index ``by_time``:
+  ``time_key = <account>/<list>/<kind>``, ``at = <milliseconds>#<tie-break>``
+- those of one domain, one source, one mailing list → the indexes ``by_domain``, ``by_source`` and
+  ``by_list``, whose keys end in the value; so a filter reads what it lets pass, in order of time
+- the same over all subaccounts → indexes ``by_sub_time`` and so on, with ``subaccounts`` in place
+  of the list. Entries of the primary account are not in them: what spans the whole account reads
+  two partitions, whatever the number of lists.
+- how many entries → ``pk = <account>#counts`` (:mod:`chalicelib.suppression.store.counts`)
+
+An item without ``source`` is no entry: it only holds ``lists``.
+
+Entries of one list and kind stand in one partition of an index, which takes 1,000 writes a second;
+a load that is faster is slowed down by DynamoDB and goes on (``core.dynamo`` repeats what was
+refused). Partitions cut by time or by shards would make every page of a quiet list dearer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.suppression.model import Entry, Kind, listed_as
+
+table = Table("suppression")
+
+#: ``pk`` and ``sk`` of an item
+Key = tuple[str, str]
+
+_DIGITS = 13  # of the milliseconds in a position, which sort as text
+#: the latest moment that has a position
+LATEST_MS = 10**_DIGITS - 1
+
+
+class Part(NamedTuple):
+    """What is counted and read together: one list, or the lists of all subaccounts."""
+
+    name: str
+    prefix: str = ""
+
+
+ALL_SUBACCOUNTS = Part("subaccounts", "sub_")
+
+
+def part_of(subaccount_id: int | None) -> Part:
+    """Return the part that is one list."""
+    return Part(str(subaccount_id or PRIMARY))
+
+
+def parts_in(scope: Scope) -> list[Part]:
+    """Return the parts that a scope is made of."""
+    return [part_of(None), ALL_SUBACCOUNTS] if scope.spans else [part_of(scope.part)]
+
+
+def parts_with(subaccount_id: int | None) -> list[Part]:
+    """Return the parts that an entry of this list belongs to."""
+    own = part_of(subaccount_id)
+    return [own, ALL_SUBACCOUNTS] if subaccount_id else [own]
+
+
+def partition(account_id: int, recipient: str) -> str:
+    """Return where everything about a recipient is kept, however the address is spelled."""
+    return f"{account_id}#{listed_as(recipient)}"
+
+
+def list_prefix(subaccount_id: int | None) -> str:
+    """Return what the sort keys of one list's entries begin with."""
+    return f"{subaccount_id or PRIMARY:010d}#"
+
+
+def slot_key(account_id: int, subaccount_id: int | None, recipient: str, type: str) -> Key:
+    """Return the key of the item that answers for all of a type's entries of a recipient."""
+    return (partition(account_id, recipient), f"{list_prefix(subaccount_id)}{type}#")
+
+
+def key_of(account_id: int, entry: Entry) -> Key:
+    """Return the key of an entry."""
+    pk, sk = slot_key(account_id, entry.subaccount_id, entry.recipient, entry.type)
+    return (pk, sk + entry.list_id.lower())
+
+
+def to_item(account_id: int, entry: Entry, lists: frozenset[str] = frozenset()) -> Item:
+    """Return the item of an entry; ``lists`` are those whose own entries it answers for."""
+    pk, sk = key_of(account_id, entry)
+    item: Item = {
+        "pk": pk,
+        "sk": sk,
+        "at": f"{position(entry.updated_ms)}#{_tie_break(pk, sk)}",
+        "source": entry.source,
+        "created": entry.created_ms,
+    }
+    if entry.recipient != _recipient_in(pk):
+        item["recipient"] = entry.recipient
+    if entry.description:
+        item["description"] = entry.description
+    if entry.list_id:
+        item["list_id"] = entry.list_id
+    return item | dict(_index_keys(account_id, entry)) | ({"lists": lists} if lists else {})
+
+
+def to_entry(item: Item | None) -> Entry | None:
+    """Return the entry in an item, or ``None`` if it holds none."""
+    if not item or "source" not in item:
+        return None
+    owner, kind, _ = item["sk"].split("#", 2)
+    return Entry(
+        recipient=item.get("recipient") or _recipient_in(item["pk"]),
+        type=kind,
+        source=item["source"],
+        created_ms=item["created"],
+        updated_ms=int(item["at"][:_DIGITS]),
+        description=item.get("description"),
+        list_id=item.get("list_id", ""),
+        subaccount_id=int(owner) or None,
+    )
+
+
+def read(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item]:
+    """Return the items that exist among ``keys``."""
+    found = table.get_all(keys, consistent=consistent)
+    return {(item["pk"], item["sk"]): item for item in found}
+
+
+def read_recipient(scope: Scope, recipient: str) -> dict[Key, Item]:
+    """Return all items about a recipient in the lists of a scope."""
+    condition, values = "#pk = :pk", {"pk": partition(scope.account_id, recipient)}
+    if not scope.spans:
+        condition += " AND begins_with(#sk, :list)"
+        values["list"] = list_prefix(scope.part)
+    found = table.query_all(condition, values, consistent=True)
+    return {(item["pk"], item["sk"]): item for item in found}
+
+
+def position(moment_ms: int) -> str:
+    """Return where entries of this moment begin, for any moment that a caller may name."""
+    return f"{min(max(moment_ms, 0), LATEST_MS):0{_DIGITS}d}"
+
+
+def index_name(part: Part, dimension: str) -> str:
+    """Return the index that orders a part by time within ``dimension``."""
+    return f"by_{part.prefix}{dimension}"
+
+
+def index_attribute(part: Part, dimension: str) -> str:
+    """Return the attribute that is the index's partition key."""
+    return f"{part.prefix}{dimension}_key"
+
+
+def index_key(account_id: int, part: Part, kind: Kind, value: str) -> str:
+    """Return the index's partition; ``value`` is empty for the order by time alone."""
+    key = f"{account_id}/{part.name}/{kind}"
+    return f"{key}/{value}" if value else key
+
+
+def _recipient_in(pk: str) -> str:
+    return pk.partition("#")[2]
+
+
+def _index_keys(account_id: int, entry: Entry) -> Iterator[tuple[str, str]]:
+    values = {"time": "", "domain": entry.domain, "source": entry.source}
+    if entry.list_id:
+        values["list"] = entry.list_id.lower()
+    for part in parts_with(entry.subaccount_id):
+        for dimension, value in values.items():
+            name = index_attribute(part, dimension)
+            yield name, index_key(account_id, part, entry.kind, value)
+
+
+def _tie_break(pk: str, sk: str) -> str:
+    # Thousands of entries are updated at one moment: their order must be the same on every page.
+    return hashlib.sha256(f"{pk}\0{sk}".encode()).hexdigest()[:16]

@@ -1,0 +1,125 @@
+"""Reading many entries in order of their last update.
+
+What is asked for is one or more partitions of an index (``items.py``), each
+in order; they are merged as far as they are read. A page costs what it shows, whatever else exists:
+each partition is asked for its share of the page, and for twice as much each time where it turns
+out to hold more of it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from chalicelib.core.dynamo import Item
+from chalicelib.suppression.model import Entry, Kind
+from chalicelib.suppression.store import items
+from chalicelib.suppression.store.items import Part, table
+
+_MARGIN = 25
+_MOST_A_REQUEST = 5000  # about what fits the megabyte that DynamoDB returns at most
+_CONDITION = "#{attribute} = :key AND #at BETWEEN :low AND :high"
+
+
+class Partition(NamedTuple):
+    """Entries of one part and kind, narrowed to a ``value`` of a dimension.
+
+    ``dimension`` is ``time`` (then ``value`` is empty), ``domain``, ``source`` or ``list``;
+    ``size`` is the number of entries that it has at most.
+    """
+
+    part: Part
+    kind: Kind
+    dimension: str
+    value: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From where to where: positions that both belong to it, and in which direction."""
+
+    low: str
+    high: str
+    newest_first: bool = True
+
+
+def between(from_ms: int, to_ms: int, *, newest_first: bool = True) -> Span:
+    """Return the span of two moments (milliseconds), both included."""
+    # "~" sorts behind "#", so the high end is behind every position of its moment
+    return Span(items.position(from_ms), items.position(to_ms) + "~", newest_first)
+
+
+def behind(span: Span, position: str) -> Span:
+    """Return the rest of ``span`` from ``position`` on, which is its first."""
+    if span.newest_first:
+        return Span(span.low, min(span.high, position), True)
+    return Span(max(span.low, position), span.high, False)
+
+
+def read(
+    account_id: int, partitions: Sequence[Partition], span: Span, expected: int
+) -> Iterator[tuple[str, Entry]]:
+    """Yield ``(position, entry)`` in order; about ``expected`` of them are going to be taken."""
+    if span.low > span.high:
+        return
+    whole = sum(partition.size for partition in partitions) or 1
+    streams = [
+        _stream(account_id, each, span, min(each.size, expected * each.size // whole) + _MARGIN)
+        for each in partitions
+    ]
+    for item in heapq.merge(*streams, key=lambda item: item["at"], reverse=span.newest_first):
+        if entry := items.to_entry(item):
+            yield item["at"], entry
+
+
+def count(account_id: int, partitions: Sequence[Partition], span: Span) -> int:
+    """Count the entries, by requests that return only counts: one for some 5,000."""
+    if span.low > span.high:
+        return 0
+    return sum(_count(account_id, partition, span) for partition in partitions)
+
+
+def _stream(account_id: int, partition: Partition, span: Span, limit: int) -> Iterator[Item]:
+    condition, values, index = _query(account_id, partition, span)
+    start: Item | None = None
+    while True:
+        page = table.query(
+            condition,
+            values,
+            index=index,
+            newest_first=span.newest_first,
+            limit=limit,
+            start=start,
+        )
+        yield from page.items
+        start, limit = page.next_key, min(2 * limit, _MOST_A_REQUEST)
+        if start is None:
+            return
+
+
+def _count(account_id: int, partition: Partition, span: Span) -> int:
+    condition, values, index = _query(account_id, partition, span)
+    found, start = 0, None
+    while True:
+        page = table.query(condition, values, index=index, start=start, only_count=True)
+        found, start = found + page.count, page.next_key
+        if start is None:
+            return found
+
+
+def _query(account_id: int, partition: Partition, span: Span) -> tuple[str, dict[str, Any], str]:
+    part, kind, dimension, value, _ = partition
+    attribute = items.index_attribute(part, dimension)
+    values = {
+        "key": items.index_key(account_id, part, kind, value),
+        "low": span.low,
+        "high": span.high,
+    }
+    return (
+        _CONDITION.format(attribute=attribute),
+        values,
+        items.index_name(part, dimension),
+    )

@@ -1,0 +1,192 @@
+"""Where templates are kept.
+
+Access patterns (table ``config``; ``<sub>`` is the subaccount, 0 for the primary account):
+
+- one template of one owner → ``pk = template#<account>#<template id>``, ``sk = head#<sub>``
+- templates of that id anywhere in the account → the same ``pk``, ``sk`` begins with ``head#``
+- templates of an account → index ``by_owner``: ``owner = account#<id>/templates``
+- those of one owner, or those it shares → ``owner_key`` begins with ``<sub>/`` or ``<sub>/s/``
+
+``bodies`` keeps the content, ``uses`` the leases of transmissions in the same partition. An edit is
+one transaction, conditional on the revision it was made from: of two at once, one is made again
+from what the other left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from chalicelib.core import dynamo
+from chalicelib.core.dynamo import Item, Table, TransactionFailed
+from chalicelib.core.errors import Unavailable
+from chalicelib.core.owned_records import OwnedRecords
+from chalicelib.core.scope import Scope
+from chalicelib.templates.model import Template, Version, no_template, no_version
+from chalicelib.templates.store import bodies
+from chalicelib.templates.store.bodies import ContentGone
+
+Json = dict[str, Any]
+
+_config = Table("config")
+
+_ATTEMPTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """A version of a template with its content, which must not be changed."""
+
+    template: Template
+    version: Version
+    content: Json
+
+
+def create(template: Template, content: Json) -> bool:
+    """Store a new template; return ``False`` if its owner has one with this id."""
+    body = bodies.prepare(template.account_id, content)
+    template = _referring(template, body.ref)
+    pk = partition(template.account_id, template.id)
+    record = dynamo.put(_config, _to_item(template), condition="attribute_not_exists(#pk)")
+    try:
+        dynamo.transact([record, *body.writes(pk)])
+    except TransactionFailed:
+        bodies.discard([body.ref])
+        return False
+    return True
+
+
+def read(scope: Scope, template_id: str, draft: bool | None) -> StoredContent | None:
+    """Return a version and its content, or ``None`` if the template does not exist.
+
+    ``draft`` as in :meth:`Template.version`. Raises 422 (1603) if only the version is missing.
+    """
+    for _ in range(_ATTEMPTS):
+        template = find(scope, template_id)
+        if template is None:
+            return None
+        version = template.version(draft)
+        if version is None:
+            raise no_version(template_id, draft=bool(draft))
+        try:
+            return StoredContent(template, version, content_of(template, version))
+        except ContentGone:
+            continue
+    raise Unavailable
+
+
+def get_content(scope: Scope, template_id: str, draft: bool) -> StoredContent:
+    """Return what a transmission sends; raises 422 (1603) if there is no such version.
+
+    The record is read each time, consistently; content only if this process has not seen it.
+    """
+    found = read(scope, template_id, draft)
+    if found is None:
+        raise no_template(template_id)
+    return found
+
+
+def content_of(template: Template, version: Version) -> Json:
+    """Return the content of a version; raises ``ContentGone`` if it was replaced meanwhile."""
+    return bodies.load(partition(template.account_id, template.id), version.content_ref)
+
+
+def update(
+    owner: Scope,
+    template_id: str,
+    change: Callable[[Template, str | None], Template],
+    content: Json | None,
+) -> Template | None:
+    """Let ``change`` make a new record of the present one, until nobody came between.
+
+    ``change`` gets the reference of the new ``content``, if there is any; it may raise. Returns
+    ``None`` if the owner has no such template.
+    """
+    body = bodies.prepare(owner.account_id, content) if content is not None else None
+    perhaps_written = False
+    try:
+        for _ in range(_ATTEMPTS):
+            old = get(owner.account_id, owner.owner, template_id)
+            if old is None:
+                return None
+            new = change(old, body.ref if body else None)
+            if replace(new, revision=old.revision) == old:
+                return old
+            perhaps_written = True
+            if _written(old, new, body):
+                bodies.discard(old.content_refs - new.content_refs)
+                return new
+            perhaps_written = False
+        raise Unavailable
+    finally:
+        # After a fault in between nobody knows: content too many does no harm, lost content does.
+        if body and not perhaps_written:
+            bodies.discard([body.ref])
+
+
+def partition(account_id: int, template_id: str) -> str:
+    """Return the partition key of everything that is kept about an account's templates of an id."""
+    return _records.partition(account_id, template_id)
+
+
+def head(template: Template) -> tuple[str, str]:
+    """Return the key of the template's record."""
+    return _records.key(template.account_id, template.subaccount_id, template.id)
+
+
+def from_item(item: Item) -> Template:
+    """Return the template of a record read from the table."""
+    return Template(
+        account_id=item["account_id"],
+        subaccount_id=item["subaccount_id"],
+        id=item["id"],
+        shared=item["shared"],
+        draft=Version(**item["draft"]),
+        published=Version(**item["published"]) if item["published"] else None,
+        revision=item["revision"],
+        last_use=item.get("last_use"),
+    )
+
+
+def _written(old: Template, new: Template, body: bodies.Body | None) -> bool:
+    pk = partition(old.account_id, old.id)
+    record = dynamo.change(
+        _config,
+        *head(old),
+        "SET #owner_key = :owner_key, #shared = :shared, #draft = :draft, "
+        "#published = :published, #revision = :revision",
+        values={
+            "owner_key": _records.keys_of(new)["owner_key"],
+            "shared": new.shared,
+            "draft": asdict(new.draft),
+            "published": asdict(new.published) if new.published else None,
+            "revision": new.revision,
+            "old": old.revision,
+        },
+        condition="#revision = :old",
+    )
+    gone = bodies.removals(pk, old.content_refs - new.content_refs)
+    return dynamo.transacted([record, *(body.writes(pk) if body else []), *gone])
+
+
+def _referring(template: Template, ref: str) -> Template:
+    published = template.published
+    return replace(
+        template,
+        draft=replace(template.draft, content_ref=ref),
+        published=replace(published, content_ref=ref) if published else None,
+    )
+
+
+def _to_item(template: Template) -> Item:
+    item = asdict(template) | _records.keys_of(template)
+    del item["last_use"]
+    return item
+
+
+_records = OwnedRecords("template", "head", from_item)
+
+get = _records.get
+find = _records.find
+in_scope = _records.in_scope
