@@ -21,7 +21,7 @@ from chalicelib.accounts.store import UnknownAccount
 from chalicelib.core import settings
 from infrastructure import admin_commands as commands
 from infrastructure import admin_ips, admin_seeds
-from infrastructure.local.environment import InternalPorts, NotRunning
+from infrastructure.local.supervisor.environment import InternalPorts, NotRunning
 
 Command = Callable[[argparse.Namespace], None]
 

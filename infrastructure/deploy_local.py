@@ -21,7 +21,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core.settings import local_values
 from infrastructure.deploy import chosen_parameters, deploy
-from infrastructure.local.environment import InternalPorts, NotRunning
+from infrastructure.local.supervisor.environment import InternalPorts, NotRunning
 from infrastructure.package import PackagingFailed, build, host_architecture
 from infrastructure.stack import ProvisionFailed
 

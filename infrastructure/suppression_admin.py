@@ -34,7 +34,7 @@ from chalicelib.suppression.model import (
     Entry,
     new_entry,
 )
-from infrastructure.local.environment import InternalPorts
+from infrastructure.local.supervisor.environment import InternalPorts
 
 COLUMNS = ("recipient", "type", "description", "list_id", "source")
 _ALIASES = {"email": "recipient"}

@@ -15,10 +15,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from infrastructure.local import probes
-from infrastructure.local.child import PATIENCE, Process, die_with_parent
-from infrastructure.local.environment import ConfigError, LocalConfig, prepare
-from infrastructure.local.processes import StartFailed, StopRequested, Supervisor
+from infrastructure.local.supervisor import probes
+from infrastructure.local.supervisor.child import PATIENCE, Process, die_with_parent
+from infrastructure.local.supervisor.environment import ConfigError, LocalConfig, prepare
+from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ("worker-1", "worker-2")
@@ -97,7 +97,7 @@ class Runtime:
         port, key = self._config.api_port, {"Authorization": self._config.api_key}
         return self._python(
             "api",
-            "infrastructure.local.api",
+            "infrastructure.local.gateway",
             ready=lambda: probes.answers_http(port, "/api/v1/account", (200,), key),
         )
 

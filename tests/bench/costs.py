@@ -132,7 +132,7 @@ def _quiet(service: Service) -> bool:
 
 def _seconds(service: Service) -> float:
     """Return the processor time of the API and the workers."""
-    names = ("infrastructure.local.api", "infrastructure.local.worker")
+    names = ("infrastructure.local.gateway", "infrastructure.local.worker")
     found = [each for each in service.family() if set(names) & set(each.cmdline())]
     return sum(sum(each.cpu_times()[:2]) for each in found)
 

@@ -21,7 +21,7 @@ import psutil  # type: ignore[import-untyped]
 
 from chalicelib.api_keys import model as keys
 from infrastructure.bootstrap import first_start
-from infrastructure.local.probes import greets_by_smtp
+from infrastructure.local.supervisor.probes import greets_by_smtp
 from relay.tls import CertificateFiles
 from tests.bench.local_cloud import local_cloud
 from tests.bench.relay_session import CONNECTIONS, send_all

@@ -25,7 +25,7 @@ from chalicelib.seeding.counting import count
 from chalicelib.seeding.seed_batches import send_due
 from chalicelib.seeding.store import configs
 from chalicelib.transmissions.submit import submit
-from infrastructure.local.worker import scheduled_event
+from infrastructure.local.worker.events import scheduled_event
 from tests.bench.local_cloud import counted, local_cloud
 from tests.conftest import forget_everything
 from tests.fake_cloud import create_resources

@@ -23,8 +23,8 @@ from aiosmtpd.controller import Controller
 
 from infrastructure.deploy import Deployed, deploy
 from infrastructure.deploy_local import use
-from infrastructure.local.probes import answers_http
-from infrastructure.local.worker import scheduled_event
+from infrastructure.local.supervisor.probes import answers_http
+from infrastructure.local.worker.events import scheduled_event
 from infrastructure.package import Package
 from tests.unit.infrastructure.clouds import eventually, free_port
 

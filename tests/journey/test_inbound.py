@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from infrastructure.local.reports import Accepted, feedback_report
+from infrastructure.local.sink.reports import Accepted, feedback_report
 from tests.journey.service import Service, eventually
 
 SUPPRESSION = "/api/v1/suppression-list"

@@ -44,7 +44,7 @@ from chalicelib.suppression import service as suppression
 from chalicelib.tracking import message_context
 from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.submit import submit
-from infrastructure.local.worker import scheduled_event
+from infrastructure.local.worker.events import scheduled_event
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.ab_tests.examples import by_size
 from tests.unit.data_privacy.examples import send

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from chalicelib.core.settings import settings
-from infrastructure.local.dns_server import DnsServer, Records
+from infrastructure.local.dns.server import DnsServer, Records
 
 
 class Zone:

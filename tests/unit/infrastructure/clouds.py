@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import boto3
 from botocore.config import Config
 
-from infrastructure.local.probes import answers_http
+from infrastructure.local.supervisor.probes import answers_http
 
 ROOT = Path(__file__).resolve().parents[3]
 DEADLINE = 20.0

@@ -8,7 +8,7 @@ from infrastructure import deploy_local
 from infrastructure.deploy import Deployed, api_url, chosen_parameters, missing_choices
 from infrastructure.deploy_local import local_environment
 from infrastructure.functions import functions
-from infrastructure.local.environment import InternalPorts
+from infrastructure.local.supervisor.environment import InternalPorts
 from infrastructure.merge_template import merge_template
 from infrastructure.package import Package
 

@@ -25,7 +25,7 @@ from chalicelib.delivery import attempts, route
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.sending_domains import recheck
 from infrastructure.functions import Kind, functions
-from infrastructure.local.worker import scheduled_event, sqs_event
+from infrastructure.local.worker.events import scheduled_event, sqs_event
 from infrastructure.merge_template import HERE, read
 from infrastructure.permissions import relay_statements, statements
 from relay.backend import Envelope

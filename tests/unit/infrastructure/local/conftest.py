@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure.local.sink import SinkOptions
+from infrastructure.local.sink.server import SinkOptions
 from tests.unit.infrastructure.local.running import RunningSink, Web, running_sink, running_web
 
 

@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TypeVar
 
-from infrastructure.local.mailbox import Mailbox
-from infrastructure.local.sink import Sink, SinkOptions
+from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.server import Sink, SinkOptions
 
 DEADLINE_SECONDS = 20.0
 T = TypeVar("T")

@@ -17,8 +17,8 @@ from tests.unit.infrastructure.clouds import DEADLINE, ROOT, eventually
 SUPERVISOR = """
 import json, os, sys
 from pathlib import Path
-from infrastructure.local.child import Process
-from infrastructure.local.processes import StartFailed, StopRequested, Supervisor
+from infrastructure.local.supervisor.child import Process
+from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
 where, told = Path(sys.argv[1]), json.loads(sys.argv[2])
 def process(name, program, ready, foundation=False):
     probe = (where / ready).exists if ready else None

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure.local.child import PATIENCE
-from infrastructure.local.cloud import LOCK_PATIENCE
-from infrastructure.local.environment import LocalConfig, prepare
+from infrastructure.local.cloud.server import LOCK_PATIENCE
 from infrastructure.local.run import Runtime, announcement
+from infrastructure.local.supervisor.child import PATIENCE
+from infrastructure.local.supervisor.environment import LocalConfig, prepare
 from tests.unit.infrastructure.clouds import ROOT, free_port
 
 

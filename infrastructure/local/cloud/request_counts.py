@@ -1,0 +1,97 @@
+"""Counts what the local cloud is asked, for benchmarks and for tests of cost.
+
+``GET /_postfinch/counts`` answers ``{"requests": {"DynamoDB.PutItem": 3, ...}, "write_units": 4.5,
+"read_units": 1.0, "latest": ["DynamoDB.PutItem", ...]}``, the latest being the last 500 in order.
+Requests are counted as they are served. Capacity is what DynamoDB itself reports, so each of its
+requests is made to ask for that report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from infrastructure.local.cloud.long_polls import AsgiApplication, Receive, Scope, Send
+
+PATH = "/_postfinch/counts"
+_WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
+_READS = ("GetItem", "BatchGetItem", "Query", "Scan")
+
+
+class Counting:
+    """An ASGI application that counts what passes through to another."""
+
+    def __init__(self, application: AsgiApplication) -> None:
+        self._application = application
+        self._requests: Counter[str] = Counter()
+        self._latest: deque[str] = deque(maxlen=500)
+        self._units = {"write": 0.0, "read": 0.0}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or scope["path"].startswith("/_ministack"):
+            await self._application(scope, receive, send)
+        elif scope["path"] == PATH:
+            await self._tell(send)
+        else:
+            await self._count(scope, receive, send)
+
+    async def _tell(self, send: Send) -> None:
+        found = {
+            "requests": dict(self._requests),
+            "write_units": self._units["write"],
+            "read_units": self._units["read"],
+            "latest": list(self._latest),
+        }
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps(found).encode()})
+
+    async def _count(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name = operation(scope)
+        self._requests[name] += 1
+        self._latest.append(name)
+        service, _, action = name.partition(".")
+        if service != "DynamoDB" or action not in _WRITES + _READS:
+            await self._application(scope, receive, send)
+            return
+        answer = bytearray()
+
+        async def overhear(message: Any) -> None:
+            answer.extend(message.get("body", b""))
+            await send(message)
+
+        await self._application(scope, await _asking_for_capacity(receive), overhear)
+        self._units["write" if action in _WRITES else "read"] += _capacity(bytes(answer))
+
+
+def operation(scope: Any) -> str:
+    """Return a request's name: ``DynamoDB.PutItem``, ``SQS.SendMessage``, ``S3.PUT``."""
+    target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
+    service, _, action = target.rpartition(".")
+    if service.startswith("DynamoDB"):
+        return f"DynamoDB.{action}"
+    return f"SQS.{action}" if service else f"S3.{scope['method']}"
+
+
+async def _asking_for_capacity(receive: Receive) -> Receive:
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        body.extend(message.get("body", b""))
+        more = message.get("more_body", False)
+    asked = json.dumps(json.loads(body) | {"ReturnConsumedCapacity": "TOTAL"}).encode()
+    messages = iter([{"type": "http.request", "body": asked, "more_body": False}])
+
+    async def again() -> Any:
+        return next(messages, None) or await receive()
+
+    return again
+
+
+def _capacity(answer: bytes) -> float:
+    found = json.loads(answer or b"{}").get("ConsumedCapacity") or []
+    reports = found if isinstance(found, list) else [found]
+    return sum(report["CapacityUnits"] for report in reports)

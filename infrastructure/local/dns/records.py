@@ -1,0 +1,91 @@
+"""The local DNS: answers what the service's ``.test`` domains should publish.
+
+``python -m infrastructure.local.dns.records --port N`` answers on loopback:
+
+- for each sending domain that the service knows, its DKIM TXT records, its CNAME to the service's
+  mail domain, and its MX
+- for each tracking domain its CNAME to the service
+- for the service's own names, this machine
+
+Domains beginning with ``broken-`` get wrong ones, so that failing verification can be tried out as
+well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chalicelib.core.settings import settings
+from chalicelib.dkim.dns_record import txt_record
+from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.further_keys import store as further_keys
+from chalicelib.sending_domains.mail_domain import mail_domain
+from chalicelib.sending_domains.model import SendingDomain
+from chalicelib.tracking_domains import store as tracking_domains
+from chalicelib.tracking_domains.model import target as tracking_target
+from infrastructure.local.dns.server import Records
+
+ZONE = ".test"
+BROKEN = "broken-"
+WRONG_HOST = "wrong.invalid"
+_DKIM = "._domainkey."
+_WRONG_KEY = "v=DKIM1; k=rsa; h=sha256; p=wrong"
+
+
+class ServiceRecords:
+    """The records that the service's own domains should publish."""
+
+    def lookup(self, name: str) -> Records | None:
+        """Return the records at ``name``, ``None`` if the name does not exist."""
+        name = name.rstrip(".").lower()
+        if not name.endswith(ZONE):
+            return None
+        selector, found, signing_domain = name.partition(_DKIM)
+        if found:
+            return _dkim_records(signing_domain, selector)
+        if name in _own_hosts():
+            return [("A", "127.0.0.1"), ("MX", f"10 {name}")]
+        if domain := store.get(name):
+            return _mail_records(domain)
+        if tracking_domains.get(name):
+            return [("CNAME", _right_unless_broken(name, tracking_target()))]
+        return None
+
+
+def _own_hosts() -> set[str]:
+    return {settings().system_domain.lower(), tracking_target()}
+
+
+def _dkim_records(signing_domain: str, selector: str) -> Records | None:
+    for key in _keys_under(signing_domain):
+        if key.record_name.lower() == f"{selector}{_DKIM}{signing_domain}":
+            broken = signing_domain.startswith(BROKEN)
+            return [
+                ("TXT", "v=DKIM1; k=rsa; h=sha256; p=wrong" if broken else txt_record(key.public))
+            ]
+    return None
+
+
+def _keys_under(signing_domain: str) -> Iterator[DkimKey]:
+    """Yield the keys that may be published at a domain: its own first, then those below it."""
+    own = store.get(signing_domain)
+    domains = [own] if own else []
+    domains += [each for each in store.within(signing_domain) if each.domain != signing_domain]
+    for domain in domains:
+        if domain.dkim:
+            yield domain.dkim
+        yield from (named.key for named in further_keys.of_domain(domain.domain))
+
+
+def _mail_records(domain: SendingDomain) -> Records:
+    host = _right_unless_broken(domain.domain, mail_domain(domain.account_id))
+    return [("CNAME", host), ("MX", f"10 {host}")]
+
+
+def _right_unless_broken(name: str, host: str) -> str:
+    return WRONG_HOST if _is_broken(name) else host
+
+
+def _is_broken(name: str) -> bool:
+    return name.startswith(BROKEN)

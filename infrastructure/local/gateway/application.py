@@ -1,0 +1,161 @@
+"""API Gateway on a laptop: an ASGI application that hands REST events to the ``App``.
+
+Every request that no local endpoint takes becomes the event API Gateway would make of it and runs
+in a thread. The path is taken undecoded and the source address is the peer's, never a header's.
+A body over the limit is read to its end but not kept, so that the client can finish sending and
+keep its connection; the ``App`` then answers 413 in its turn, after 404, 405, 401 and 403.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import parse_qs
+
+import uvicorn
+
+from chalicelib.core.http import App
+from infrastructure.local.gateway.request_body import Receive, RequestBody, Scope, read_body
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+AsgiCallable = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_BODILESS = (204, 304)
+
+
+class Gateway:
+    """Serve ``app``; ``extra`` maps a path prefix, such as ``/local``, to an ASGI callable.
+
+    A prefix covers the path itself and everything below it. ``max_body_bytes`` bounds the bodies
+    that reach ``app``, and ``threads`` the requests that run at once.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        max_body_bytes: int,
+        extra: Mapping[str, AsgiCallable] | None = None,
+        threads: int = 16,
+    ) -> None:
+        self._app = app
+        self._max_body_bytes = max_body_bytes
+        self._extra = [(prefix + "/", handler) for prefix, handler in (extra or {}).items()]
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gateway")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection."""
+        if scope["type"] == "http":
+            await self._local_endpoint(scope)(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+
+    def _local_endpoint(self, scope: Scope) -> AsgiCallable:
+        path = scope["raw_path"].decode("ascii") + "/"
+        for prefix, handler in self._extra:
+            if path.startswith(prefix):
+                return handler
+        return self._serve
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await read_body(scope, receive, self._max_body_bytes)
+        if body is None:
+            return
+        loop = asyncio.get_running_loop()
+        response = await loop.run_in_executor(self._pool, self._respond, scope, body)
+        await _write(response, scope["method"], send, close=body.unread)
+
+    def _respond(self, scope: Scope, body: RequestBody) -> Mapping[str, Any]:
+        return self._app(self._event(scope, body), None)
+
+    def _event(self, scope: Scope, body: RequestBody) -> dict[str, Any]:
+        path = scope["raw_path"].decode("ascii")
+        resource, parameters = self._app.route_table.match(path) or (
+            "/{proxy+}",
+            {"proxy": path[1:]},
+        )
+        headers: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+        query = parse_qs(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True)
+        content, binary = _as_text(body.content)
+        return {
+            "resource": resource,
+            "path": path,
+            "httpMethod": scope["method"],
+            "headers": {name: values[-1] for name, values in headers.items()},
+            "multiValueHeaders": headers,
+            "queryStringParameters": {name: values[-1] for name, values in query.items()} or None,
+            "multiValueQueryStringParameters": query or None,
+            "pathParameters": parameters or None,
+            "stageVariables": None,
+            "requestContext": {
+                "resourcePath": resource,
+                "httpMethod": scope["method"],
+                "path": path,
+                "stage": "local",
+                "requestId": str(uuid.uuid4()),
+                "identity": {"sourceIp": scope["client"][0] if scope.get("client") else ""},
+                "bodyTooLarge": body.too_large,
+            },
+            "body": content,
+            "isBase64Encoded": binary,
+        }
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                self._pool.shutdown(wait=False, cancel_futures=True)
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+def server(asgi: AsgiCallable, *, host: str, port: int) -> uvicorn.Server:
+    """Make the HTTP server of ``asgi``; run it with ``run()`` or ``await serve()``."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            asgi,
+            host=host,
+            port=port,
+            http="httptools",
+            loop="uvloop",
+            ws="none",
+            lifespan="on",
+            # Else a header could name any source address when the peer is this machine.
+            proxy_headers=False,
+            server_header=False,
+            access_log=False,
+            log_config=None,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=10,
+        )
+    )
+
+
+def _as_text(content: bytes) -> tuple[str | None, bool]:
+    if not content:
+        return None, False
+    try:
+        return content.decode("utf-8"), False
+    except UnicodeDecodeError:
+        return base64.b64encode(content).decode(), True
+
+
+async def _write(response: Mapping[str, Any], method: str, send: Send, *, close: bool) -> None:
+    body = response["body"]
+    content = base64.b64decode(body) if response["isBase64Encoded"] else body.encode("utf-8")
+    headers = [(n.lower().encode(), v.encode("latin-1")) for n, v in response["headers"].items()]
+    if response["statusCode"] not in _BODILESS:
+        headers.append((b"content-length", str(len(content)).encode()))
+    if close:
+        headers.append((b"connection", b"close"))
+    start = {"type": "http.response.start", "status": response["statusCode"], "headers": headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else content})

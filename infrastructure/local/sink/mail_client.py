@@ -1,0 +1,136 @@
+"""What a recipient's mail client does with a message: load images, follow a link, unsubscribe.
+
+Requests go to loopback and nowhere else, and no resolver is asked: a name under `localhost` or
+`test` means this machine (RFC 6761), an address must be a loopback one, anything else is refused.
+"""
+
+import http.client
+import ipaddress
+import re
+import ssl
+import string
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from html.parser import HTMLParser
+from urllib.parse import quote, urlsplit
+
+from infrastructure.local.sink.header_fields import field, header_block
+
+ONE_CLICK = "List-Unsubscribe=One-Click"
+USER_AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.0"
+TIMEOUT_SECONDS = 5.0
+
+_TEXT_LINK = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
+
+
+class NotLoopback(Exception):
+    """The URL does not lead to this machine, so it was not fetched."""
+
+
+def image_urls(message: bytes) -> list[str]:
+    """The images of the html part that lead to this machine, such as open pixels."""
+    return [url for url in _html(message).images if leads_here(url)]
+
+
+def first_link(message: bytes) -> str | None:
+    """The first link that leads to this machine, which a tracked one does; html before text."""
+    links = _html(message).links or _TEXT_LINK.findall(_body(message, "plain"))
+    return next((url for url in links if leads_here(url)), None)
+
+
+def one_click_url(message: bytes) -> str | None:
+    """The http(s) URL of List-Unsubscribe, if the message declares one-click (RFC 8058)."""
+    headers = header_block(message)
+    if field(headers, "List-Unsubscribe-Post").lower() != ONE_CLICK.lower():
+        return None
+    found = re.search(r"<\s*(https?://[^<>\s]+)\s*>", field(headers, "List-Unsubscribe"), re.I)
+    return found[1] if found else None
+
+
+def leads_here(url: str) -> bool:
+    """Whether `fetch` would fetch the URL."""
+    try:
+        _loopback_address(url)
+    except NotLoopback:
+        return False
+    return True
+
+
+def fetch(url: str, form: str | None = None) -> int:
+    """GET the URL, or POST a form to it; the status. Redirects are not followed.
+
+    Raises NotLoopback before anything is sent, OSError or HTTPException when the request fails.
+    """
+    address, parts = _loopback_address(url), urlsplit(url)
+    connection: http.client.HTTPConnection
+    if parts.scheme == "https":
+        # A certificate on this machine is self-signed at best, and the address is checked.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(
+            address, parts.port, timeout=TIMEOUT_SECONDS, context=context
+        )
+    else:
+        connection = http.client.HTTPConnection(address, parts.port, timeout=TIMEOUT_SECONDS)
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    headers = {"Host": parts.netloc.rpartition("@")[2], "User-Agent": USER_AGENT}
+    if form is not None:
+        headers["Content-Type"] = "application/x-www-form-urlencoded"
+    try:
+        connection.request(
+            "GET" if form is None else "POST", quote(target, string.punctuation), form, headers
+        )
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def _loopback_address(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise NotLoopback(url) from error
+    if parts.scheme not in ("http", "https"):
+        raise NotLoopback(url)
+    if host.rstrip(".").rpartition(".")[2] in ("localhost", "test"):
+        return "127.0.0.1"
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError as error:
+        raise NotLoopback(url) from error
+    if not address.is_loopback:
+        raise NotLoopback(url)
+    return str(address)
+
+
+class _Html(HTMLParser):
+    """Collects image sources and link targets in document order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.images: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an `img` or an `a`."""
+        values = dict(attrs)
+        if tag == "img" and (source := values.get("src")):
+            self.images.append(source.strip())
+        elif tag == "a" and (target := values.get("href")):
+            self.links.append(target.strip())
+
+
+def _html(message: bytes) -> _Html:
+    html = _Html()
+    html.feed(_body(message, "html"))
+    html.close()
+    return html
+
+
+def _body(message: bytes, subtype: str) -> str:
+    parsed = message_from_bytes(message, policy=policy.default)
+    assert isinstance(parsed, EmailMessage)
+    part = parsed.get_body((subtype,))
+    # Not `if part`: a part without headers is false.
+    return "" if part is None else str(part.get_content())

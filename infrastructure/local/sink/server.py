@@ -1,0 +1,151 @@
+"""The sink: the SMTP server that stands in for every receiving site when running locally.
+
+Accepted mail is stored in the mailbox, one copy per envelope recipient, before the 250 is sent.
+What else happens depends on the recipient's local part (see `behaviours`). Mail the sink sends
+itself goes to the `inbound` address only, and its HTTP requests to loopback only.
+
+    python -m infrastructure.local.sink --port 2526 --data .local/mail [--inbound 127.0.0.1:2527]
+"""
+
+import argparse
+import asyncio
+import logging
+import signal
+import sqlite3
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from infrastructure.local.sink.behaviours import (
+    DEFERRAL,
+    REFUSALS,
+    Deferrals,
+    behaviour_of,
+)
+from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.reactions import Reactions
+from infrastructure.local.sink.reports import Accepted
+from infrastructure.local.sink.smtp_session import CHUNK, Envelope, SmtpSession
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOptions:
+    """`inbound`: host and port reports are mailed to. Durations in seconds, sizes in bytes."""
+
+    inbound: tuple[str, int] | None = None
+    behaviour_delay: float = 0.5
+    slow_seconds: float = 5.0
+    idle_seconds: float = 300.0
+    max_size: int = 50 * 1024 * 1024
+
+
+class Sink:
+    """An SMTP server storing to a mailbox. Start and stop it on one event loop."""
+
+    def __init__(self, mailbox: Mailbox, options: SinkOptions | None = None) -> None:
+        self._mailbox = mailbox
+        self._options = options or SinkOptions()
+        self._deferrals = Deferrals()
+        self._reactions = Reactions(self._options.inbound, self._options.behaviour_delay)
+        self._sessions: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
+        """Listen, and give the port that was bound (of use when asked for port 0)."""
+        self._server = await asyncio.start_server(self._serve, host, port, limit=CHUNK)
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    async def stop(self) -> None:
+        """Stop listening, tell open sessions so (421), and drop reactions that wait."""
+        self._server.close()
+        for session in self._sessions:
+            session.cancel()
+        await asyncio.gather(*self._sessions, return_exceptions=True)
+        await self._reactions.stop()
+        await self._server.wait_closed()
+
+    def refuse_recipient(self, recipient: str) -> str | None:
+        """The refusal of a `bounce-…` recipient."""
+        return REFUSALS.get(behaviour_of(recipient))
+
+    async def receive(self, envelope: Envelope) -> str:
+        """Defer, wait, store and react, as the recipients ask for; the reply to DATA."""
+        if self._is_deferred(envelope):
+            return DEFERRAL
+        if any(behaviour_of(recipient) == "slow" for recipient in envelope.recipients):
+            await asyncio.sleep(self._options.slow_seconds)
+        try:
+            message_ids = self._store(envelope)
+        except (OSError, sqlite3.Error):
+            log.exception("storing failed")
+            return "451 4.3.0 Mailbox cannot be written"
+        self._react(envelope)
+        return f"250 2.0.0 Ok: stored as {message_ids[0]}"
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._sessions.add(task)
+        task.add_done_callback(self._sessions.discard)
+        session = SmtpSession(
+            reader,
+            writer,
+            self,
+            max_size=self._options.max_size,
+            idle_seconds=self._options.idle_seconds,
+        )
+        # Only `stop` cancels, and asyncio's streams report a cancelled handler as an error.
+        with suppress(asyncio.CancelledError):
+            await session.run()
+
+    def _is_deferred(self, envelope: Envelope) -> bool:
+        # Asked of all before judging any: every recipient's attempt must be counted.
+        answers = [self._deferrals.defers(to, envelope.message) for to in envelope.recipients]
+        return any(answers)
+
+    def _store(self, envelope: Envelope) -> list[str]:
+        add, sender, message = self._mailbox.add, envelope.sender, envelope.message
+        return [add(sender, recipient, message) for recipient in envelope.recipients]
+
+    def _react(self, envelope: Envelope) -> None:
+        now = datetime.now(UTC)
+        for recipient in envelope.recipients:
+            self._reactions.react(Accepted(envelope.sender, recipient, envelope.message, now))
+
+
+async def serve(host: str, port: int, data: Path, options: SinkOptions | None = None) -> None:
+    """Run a sink storing under `data` until SIGTERM or SIGINT."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    mailbox = Mailbox(data)
+    sink = Sink(mailbox, options)
+    print(f"sink listening on {host}:{await sink.start(host, port)}", flush=True)
+    await stopped.wait()
+    await sink.stop()
+    mailbox.close()
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line."""
+    defaults = SinkOptions()
+    parser = argparse.ArgumentParser(description="Receive mail by SMTP and keep it in a Maildir.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, required=True, help="0 binds any free port")
+    parser.add_argument("--data", type=Path, required=True, help="root of the Maildir")
+    parser.add_argument("--inbound", type=_address, help="host:port that oob and complain mail to")
+    parser.add_argument("--behaviour-delay", type=float, default=defaults.behaviour_delay)
+    parser.add_argument("--slow-seconds", type=float, default=defaults.slow_seconds)
+    given = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="sink: %(message)s")
+    options = SinkOptions(given.inbound, given.behaviour_delay, given.slow_seconds)
+    asyncio.run(serve(given.host, given.port, given.data, options))

@@ -1,0 +1,37 @@
+"""Consume the queues of ``app.py`` and call its scheduled functions, as Lambda does on AWS.
+
+``python -m infrastructure.local.worker --name worker-1`` polls each queue of ``app.QUEUE_HANDLERS``
+in threads of its own. With ``--schedules`` it also calls each function of ``app.SCHEDULES``. On
+SIGTERM or SIGINT it finishes the batches in hand and ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import os
+
+from chalicelib.core.settings import settings
+from infrastructure.local.worker.process import work
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Consume the queues of ``app.py``."""
+    parser = argparse.ArgumentParser(description="Consume the queues, as Lambda does on AWS.")
+    parser.add_argument("--name", default="worker", help="what its log lines are headed with")
+    parser.add_argument("--schedules", action="store_true", help="call the scheduled functions too")
+    given = parser.parse_args(arguments)
+    logging.basicConfig(
+        level=settings().log_level,
+        format=f"%(asctime)s {given.name} %(threadName)s %(levelname)s %(message)s",
+    )
+    logging.getLogger("botocore").setLevel(logging.WARNING)
+    app = importlib.import_module("app")
+    work(app.QUEUE_HANDLERS, app.SCHEDULES if given.schedules else None)
+    # Threads that wait for messages would keep the process; the queue notices that they are gone.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

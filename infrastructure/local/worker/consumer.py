@@ -1,0 +1,182 @@
+"""Consume one SQS queue as Lambda's event source mapping does on AWS.
+
+A thread polls the queue, passes what it receives to the handler as one SQS event, and deletes the
+messages that the handler did not report as failed. A failed message becomes visible again after 1,
+2, 4 and 8 seconds; the queue's own limit then moves it to the dead-letter queue. If the process
+crashes, its messages stay hidden for ``VISIBILITY`` seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from chalicelib.core import aws
+from chalicelib.core.settings import settings
+from infrastructure.local.worker.events import Context, sqs_event
+
+log = logging.getLogger(__name__)
+
+Json = dict[str, Any]
+Handler = Callable[[Json, Any], Json]
+
+# Messages to a call: chunks and units of delivery are large, and both workers should get some.
+BATCH_SIZES = {"generation": 1, "delivery": 4, "events": 10, "ingest": 1}
+# A slow mail host or webhook target holds up the thread that it answers, and no other.
+THREADS = {"generation": 4, "delivery": 3, "webhook-batches": 8}
+# Messages to a call of a queue with a batching window; SQS hands out ten at a time.
+MOST_GATHERED = 200
+RECEIVE_BATCH = 10
+LONG_POLL = 20
+VISIBILITY = 12
+HEARTBEAT = 4.0
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 1.0
+
+
+class Consumer:
+    """One queue, its handler, and the thread that brings them together.
+
+    ``receiver`` is a client that does not retry: the thread does, and sooner.
+    """
+
+    def __init__(self, queue: str, handler: Handler, receiver: Any) -> None:
+        self._queue = queue
+        self._handler = handler
+        self._receiver = receiver
+        self._client: Any = aws.sqs()
+        self._batch_size = BATCH_SIZES.get(queue, 10)
+        self._window = batching_window(queue)
+        self._url = ""
+        self._working = threading.Lock()
+
+    def start(self) -> None:
+        """Poll in a thread of its own, for as long as the process lives."""
+        threading.Thread(target=self._poll, name=self._queue, daemon=True).start()
+
+    def finish(self) -> None:
+        """Return when no batch is in hand, and let no other begin."""
+        self._working.acquire()
+
+    def _poll(self) -> None:
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                self._consume_once()
+                pause = FIRST_PAUSE
+            except Exception as error:
+                surprising = not isinstance(error, BotoCoreError | ClientError)
+                log.warning("going on in %.1f s after: %s", pause, error, exc_info=surprising)
+                time.sleep(pause)
+                pause = min(LONGEST_PAUSE, pause * 2)
+
+    def _consume_once(self) -> None:
+        if not self._url:
+            name = settings().queue(self._queue)
+            self._url = self._receiver.get_queue_url(QueueName=name)["QueueUrl"]
+        messages = self._received(self._batch_size, LONG_POLL)
+        if messages:
+            with self._working:
+                self._consume([*messages, *self._later(messages)])
+
+    def _received(self, most: int, wait: int) -> list[Json]:
+        return self._receiver.receive_message(
+            QueueUrl=self._url,
+            MaxNumberOfMessages=most,
+            WaitTimeSeconds=wait,
+            VisibilityTimeout=VISIBILITY,
+            MessageSystemAttributeNames=["All"],
+            MessageAttributeNames=["All"],
+        ).get("Messages", [])
+
+    def _later(self, messages: Sequence[Json]) -> list[Json]:
+        """Return what arrives within the batching window that ``messages`` open."""
+        later: list[Json] = []
+        if self._window:
+            with self._kept_hidden(messages):
+                time.sleep(self._window)
+            while len(later) < MOST_GATHERED and (more := self._received(RECEIVE_BATCH, 0)):
+                later += more
+        return later
+
+    def _consume(self, messages: Sequence[Json]) -> None:
+        with self._kept_hidden(messages):
+            failed = self._failures(messages)
+        done = [message for message in messages if message["MessageId"] not in failed]
+        for some in _tens(done):
+            self._client.delete_message_batch(
+                QueueUrl=self._url,
+                Entries=[
+                    {"Id": str(i), "ReceiptHandle": message["ReceiptHandle"]}
+                    for i, message in enumerate(some)
+                ],
+            )
+        for message in messages:
+            if message["MessageId"] in failed:
+                self._show_again([message], retry_pause(message))
+
+    def _failures(self, messages: Sequence[Json]) -> set[str]:
+        """Call the handler; return the ids of the messages that it did not finish."""
+        try:
+            answer = self._handler(sqs_event(self._queue, messages), Context(self._queue))
+            failures = (answer or {}).get("batchItemFailures", [])
+            return {failure["itemIdentifier"] for failure in failures}
+        except Exception:
+            log.exception("the handler failed")
+            return {message["MessageId"] for message in messages}
+
+    @contextmanager
+    def _kept_hidden(self, messages: Sequence[Json]) -> Iterator[None]:
+        """Extend the messages' time-out for as long as the block runs."""
+        done = threading.Event()
+
+        def extend() -> None:
+            while not done.wait(HEARTBEAT):
+                try:
+                    self._show_again(messages, VISIBILITY)
+                except (BotoCoreError, ClientError) as error:
+                    log.warning("messages may be shown again: %s", error)
+
+        heartbeat = threading.Thread(target=extend, daemon=True)
+        heartbeat.start()
+        try:
+            yield
+        finally:
+            done.set()
+            heartbeat.join()
+
+    def _show_again(self, messages: Sequence[Json], seconds: int) -> None:
+        for some in _tens(messages):
+            self._client.change_message_visibility_batch(
+                QueueUrl=self._url,
+                Entries=[
+                    {
+                        "Id": str(i),
+                        "ReceiptHandle": message["ReceiptHandle"],
+                        "VisibilityTimeout": seconds,
+                    }
+                    for i, message in enumerate(some)
+                ],
+            )
+
+
+def batching_window(queue: str) -> float:
+    """Return the seconds that a queue's consumer waits for more messages, as ``app.py`` says."""
+    return settings().webhook_window if queue == "webhook-events" else 0.0
+
+
+def _tens(messages: Sequence[Json]) -> Iterator[Sequence[Json]]:
+    """Yield as many messages at a time as one request to SQS takes."""
+    return (messages[i : i + RECEIVE_BATCH] for i in range(0, len(messages), RECEIVE_BATCH))
+
+
+def retry_pause(message: Json) -> int:
+    """Return the seconds after which a failed message is shown again: 1, doubled each time."""
+    received = int(message["Attributes"]["ApproximateReceiveCount"])
+    return int(min(VISIBILITY, 2 ** (received - 1)))

@@ -1,0 +1,40 @@
+"""Run the consumers and schedules of one worker process until a signal stops it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+
+import boto3
+from botocore.config import Config
+
+from infrastructure.local.worker.consumer import LONG_POLL, THREADS, Consumer, Handler
+from infrastructure.local.worker.schedule import Schedule
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def work(handlers: Mapping[str, Handler], schedules: Mapping[str, Handler] | None = None) -> None:
+    """Consume queues and call schedules until SIGTERM or SIGINT; then finish and return."""
+    # Blocked before threads exist, so that only the wait below takes the signals.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    consumers = sum(THREADS.get(queue, 1) for queue in handlers)
+    config = Config(
+        retries={"total_max_attempts": 1},
+        read_timeout=LONG_POLL + 10,
+        max_pool_connections=consumers,
+    )
+    receiver = boto3.client("sqs", config=config)
+    threads: list[Consumer | Schedule] = [
+        *(
+            Consumer(queue, handler, receiver)
+            for queue, handler in handlers.items()
+            for _ in range(THREADS.get(queue, 1))
+        ),
+        *(Schedule(name, function) for name, function in (schedules or {}).items()),
+    ]
+    for thread in threads:
+        thread.start()
+    signal.sigwait(_SIGNALS)
+    for thread in threads:
+        thread.finish()

@@ -1,0 +1,43 @@
+"""Call one scheduled function again and again, in a thread of its own.
+
+AWS calls scheduled functions every minute; the local runtime calls them every second.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from infrastructure.local.worker.consumer import Handler
+from infrastructure.local.worker.events import Context, scheduled_event
+
+log = logging.getLogger(__name__)
+
+TICK = 1.0
+
+
+class Schedule:
+    """One scheduled function and the thread that calls it every ``TICK`` seconds."""
+
+    def __init__(self, name: str, function: Handler) -> None:
+        self._name = name
+        self._function = function
+        self._working = threading.Lock()
+
+    def start(self) -> None:
+        """Call in a thread of its own, for as long as the process lives."""
+        threading.Thread(target=self._run, name=self._name, daemon=True).start()
+
+    def finish(self) -> None:
+        """Return when no call is under way, and let no other begin."""
+        self._working.acquire()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(TICK)
+            with self._working:
+                try:
+                    self._function(scheduled_event(self._name), Context(self._name))
+                except Exception:
+                    log.exception("%s failed; it is called again", self._name)

@@ -1,0 +1,229 @@
+"""The same queries, answered by MiniStack alone and with its partitions kept in order."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from ministack.services import dynamodb
+
+from infrastructure.local.cloud import ordered_indexes
+from infrastructure.local.cloud.ordered_indexes import OrderedIndexes
+
+TABLE = "ordered"
+PATCHED = ("_query", "_evaluate_condition", "_index_members", "_index_item")
+STRING = {"AttributeType": "S"}
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in PATCHED:
+        monkeypatch.setattr(dynamodb, name, getattr(dynamodb, name))
+    OrderedIndexes().install()
+
+
+@pytest.fixture(autouse=True)
+def table() -> Iterator[None]:
+    create = {
+        "TableName": TABLE,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": n} | STRING for n in ("pk", "sk", "group", "at")]
+        + [{"AttributeName": "number", "AttributeType": "N"}],
+        "KeySchema": keys("pk", "sk"),
+        "GlobalSecondaryIndexes": [
+            index("by_time", "group", "at"),
+            index("by_sort_key", "group", "sk"),
+            index("by_number", "group", "number"),
+        ],
+    }
+    call(dynamodb._create_table, create)
+    yield
+    call(dynamodb._delete_table, {"TableName": TABLE})
+
+
+def keys(partition: str, sort: str) -> list[dict[str, str]]:
+    return [
+        {"AttributeName": partition, "KeyType": "HASH"},
+        {"AttributeName": sort, "KeyType": "RANGE"},
+    ]
+
+
+def index(name: str, partition: str, sort: str) -> dict[str, Any]:
+    return {
+        "IndexName": name,
+        "KeySchema": keys(partition, sort),
+        "Projection": {"ProjectionType": "ALL"},
+    }
+
+
+def call(action: Any, data: dict[str, Any]) -> Any:
+    status, _, body = action(data)
+    assert status == 200, body
+    return json.loads(body)
+
+
+def put(pk: str, sk: str, group: str, at: str, number: int = 0) -> None:
+    texts = {"pk": pk, "sk": sk, "group": group, "at": at}
+    item = {name: {"S": text} for name, text in texts.items()} | {"number": {"N": str(number)}}
+    call(dynamodb._put_item, {"TableName": TABLE, "Item": item})
+
+
+def delete(pk: str, sk: str) -> None:
+    call(dynamodb._delete_item, {"TableName": TABLE, "Key": {"pk": {"S": pk}, "sk": {"S": sk}}})
+
+
+def question(index_name: str, sort: str, bounds: tuple[str, str] | None, **more: Any) -> Any:
+    condition, values = "#group = :group", {":group": {"S": "a"}}
+    names = {"#group": "group"}
+    if bounds:
+        condition += " AND #sort BETWEEN :low AND :high"
+        names["#sort"] = sort
+        values |= {":low": {"S": bounds[0]}, ":high": {"S": bounds[1]}}
+    return {
+        "TableName": TABLE,
+        "IndexName": index_name,
+        "KeyConditionExpression": condition,
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values,
+    } | more
+
+
+def pages(query: Any, asked: dict[str, Any]) -> list[Any]:
+    """Return all pages of an answer, following each page's key to the next."""
+    found, start = [], None
+    while True:
+        page = call(query, asked | ({"ExclusiveStartKey": start} if start else {}))
+        found.append(page)
+        start = page.get("LastEvaluatedKey")
+        if start is None:
+            return found
+
+
+@pytest.fixture
+def own_query(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """MiniStack's own query, with what it keeps of indexes."""
+    ordered = dynamodb._query
+
+    def query(data: dict[str, Any]) -> Any:
+        with monkeypatch.context() as patch:
+            patch.setattr(dynamodb, "_index_members", lambda table: {})
+            return ordered.__self__._query(data)
+
+    return query
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.parametrize("limit", [None, 1, 7, 1000])
+@pytest.mark.parametrize(("index_name", "sort"), [("by_time", "at"), ("by_sort_key", "sk")])
+def test_the_answers_are_those_of_ministack(
+    own_query: Any, index_name: str, sort: str, limit: int | None, newest_first: bool
+) -> None:
+    rng = random.Random(7)
+    for step in range(120):
+        pk, sk = f"p{rng.randrange(12)}", f"s{rng.randrange(6)}"
+        if step % 5 == 4:
+            delete(pk, sk)
+        else:
+            put(pk, sk, rng.choice("aab"), f"t{rng.randrange(9)}")
+        if step % 20 != 19:
+            continue
+        for bounds in (None, ("t2", "t6"), ("s1", "s3"), ("", "z"), ("t4", "t4")):
+            asked = question(index_name, sort, bounds, ScanIndexForward=not newest_first)
+            asked |= {"Limit": limit} if limit else {}
+            if bounds != ("", "z"):
+                assert pages(dynamodb._query, asked) == pages(own_query, asked)
+
+
+def of_table(bounds: tuple[str, str] | None, **more: Any) -> Any:
+    """Ask for a partition of the table itself."""
+    asked = question("", "sk", bounds, **more)
+    del asked["IndexName"]
+    asked["ExpressionAttributeNames"]["#group"] = "pk"
+    asked["ExpressionAttributeValues"][":group"] = {"S": "p1"}
+    return asked
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.parametrize("limit", [None, 1, 7, 1000])
+def test_the_answers_about_a_table_are_those_of_ministack(
+    own_query: Any, limit: int | None, newest_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ordered_indexes, "_SMALL", 10)
+    rng = random.Random(9)
+    for step in range(240):
+        pk, sk = f"p{rng.randrange(2)}", f"s{rng.randrange(40):02d}"
+        if step % 4 == 3:
+            delete(pk, sk)
+        else:
+            put(pk, sk, "a", "t")
+        if step % 20 != 19:
+            continue
+        for bounds in (None, ("s05", "s25"), ("s07", "s07"), ("x", "z")):
+            asked = of_table(bounds, ScanIndexForward=not newest_first)
+            asked |= {"Limit": limit} if limit else {}
+            assert pages(dynamodb._query, asked) == pages(own_query, asked)
+    for sk in range(40):
+        delete("p1", f"s{sk:02d}")
+    put("p1", "s1", "a", "t")
+    assert pages(dynamodb._query, of_table(None)) == pages(own_query, of_table(None))
+
+
+def test_counts_and_pages_of_a_megabyte_are_those_of_ministack(own_query: Any) -> None:
+    for number in range(700):
+        put(f"p{number}", "s", "a", f"t{number % 50:02d}" + "x" * 900)
+        put(f"q{number}", "s" * 1000, "a", f"t{number % 50:02d}" + "y" * 900)
+    asked = question("by_time", "at", ("t10", "t40"), Select="COUNT")
+    assert pages(dynamodb._query, asked) == pages(own_query, asked)
+    whole = question("by_time", "at", None)
+    answered = pages(dynamodb._query, whole)
+    assert answered == pages(own_query, whole)
+    assert len(answered) > 1
+
+
+def test_other_queries_go_the_old_way(own_query: Any) -> None:
+    for number in range(20):
+        put(f"p{number}", "s", "a", f"t{number:02d}", number)
+    by_number = question("by_number", "number", None)
+    later = question("by_time", "at", None)
+    later["KeyConditionExpression"] += " AND #at > :at"
+    later["ExpressionAttributeNames"]["#at"] = "at"
+    later["ExpressionAttributeValues"][":at"] = {"S": "t15"}
+    for asked in (by_number, later):
+        answered = pages(dynamodb._query, asked)
+        assert answered == pages(own_query, asked)
+        assert answered[0]["Count"] > 0
+
+
+def test_a_key_to_start_from_that_is_outside_the_range_is_refused_as_before() -> None:
+    put("p", "s", "a", "t5")
+    start = {"pk": "p", "sk": "s", "group": "a", "at": "t9"}
+    asked = question("by_time", "at", ("t0", "t6"))
+    asked["ExclusiveStartKey"] = {name: {"S": text} for name, text in start.items()}
+    status, _, body = dynamodb._query(asked)
+    assert status == 400
+    assert b"range key predicate" in (body if isinstance(body, bytes) else body.encode())
+
+
+@pytest.mark.parametrize("of", ["index", "table"])
+def test_a_page_costs_the_same_however_large_its_partition_is(of: str) -> None:
+    def seconds() -> float:
+        asked = question("by_time", "at", ("t", "u"), Limit=10, ScanIndexForward=False)
+        if of == "table":
+            asked = of_table(("s", "t"), Limit=10, ScanIndexForward=False)
+        best = 1.0
+        for _ in range(5):
+            began = time.perf_counter()
+            assert call(dynamodb._query, asked)["Count"] == 10
+            best = min(best, time.perf_counter() - began)
+        return best
+
+    for number in range(100):
+        put("p1", f"s{number:06d}", "a", f"t{number:06d}")
+    small = seconds()
+    for number in range(100, 6000):
+        put("p1", f"s{number:06d}", "a", f"t{number:06d}")
+    assert seconds() < small * 4

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infrastructure.local.cloud.server import changes_state
+from infrastructure.local.supervisor.probes import answers_http
+from tests.unit.infrastructure.clouds import LocalCloud, eventually
+
+TABLE = "kept-items"
+
+
+def make_table(cloud: LocalCloud) -> None:
+    cloud.client("dynamodb").create_table(
+        TableName=TABLE,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "N"},
+        ],
+        KeySchema=[
+            {"AttributeName": "pk", "KeyType": "HASH"},
+            {"AttributeName": "sk", "KeyType": "RANGE"},
+        ],
+    )
+
+
+def put_pair(client: Any, number: int) -> None:
+    """Put one item under each of two keys, in one transaction."""
+    puts = [
+        {
+            "Put": {
+                "TableName": TABLE,
+                "Item": {"pk": {"S": pk}, "sk": {"N": str(number)}, "raw": {"B": b"\x00\xff"}},
+            }
+        }
+        for pk in ("left", "right")
+    ]
+    client.transact_write_items(TransactItems=puts)
+
+
+def numbers(cloud: LocalCloud, pk: str) -> list[int]:
+    pages = (
+        cloud.client("dynamodb")
+        .get_paginator("query")
+        .paginate(
+            TableName=TABLE,
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": {"S": pk}},
+        )
+    )
+    return [int(item["sk"]["N"]) for page in pages for item in page["Items"]]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_orderly_stop_loses_nothing(local_cloud: LocalCloud, number: signal.Signals) -> None:
+    make_table(local_cloud)
+    client = local_cloud.client("dynamodb")
+    for i in range(20):
+        put_pair(client, i)
+    assert local_cloud.stop(number) == 0
+    local_cloud.start()
+    assert numbers(local_cloud, "left") == numbers(local_cloud, "right") == list(range(20))
+
+
+def test_a_kill_in_the_middle_of_writes_loses_only_the_last_moments_and_no_half_of_a_transaction(
+    local_cloud: LocalCloud,
+) -> None:
+    make_table(local_cloud)
+    written: list[float] = []
+
+    def write_until_it_dies() -> None:
+        client = local_cloud.client("dynamodb")
+        try:
+            for i in itertools.count():
+                put_pair(client, i)
+                written.append(time.monotonic())
+        except (BotoCoreError, ClientError):
+            return
+
+    writer = threading.Thread(target=write_until_it_dies)
+    writer.start()
+    eventually(lambda: written and time.monotonic() - written[0] > 2.5)
+    killed = time.monotonic()
+    local_cloud.stop(signal.SIGKILL)
+    writer.join()
+    local_cloud.start()
+    left, right = numbers(local_cloud, "left"), numbers(local_cloud, "right")
+    assert left == right == list(range(len(left)))
+    lost = [at for at in written[len(left) :] if at < killed - 2.0]
+    assert lost == []
+
+
+def test_a_write_alone_is_on_disk_at_once(local_cloud: LocalCloud) -> None:
+    make_table(local_cloud)
+    eventually(local_cloud.snapshot, 0.9)
+    local_cloud.stop(signal.SIGKILL)
+    local_cloud.start()
+    assert local_cloud.client("dynamodb").list_tables()["TableNames"] == [TABLE]
+
+
+def test_reads_and_polls_make_no_snapshot() -> None:
+    quiet = ("GetItem", "Query", "BatchGetItem", "ReceiveMessage", "ChangeMessageVisibilityBatch")
+    loud = ("PutItem", "BatchWriteItem", "TransactWriteItems", "SendMessage", "DeleteMessageBatch")
+    assert not any(changes_state(request(action)) for action in quiet)
+    assert all(changes_state(request(action)) for action in loud)
+    assert [changes_state({**request(""), "method": m}) for m in ("GET", "HEAD", "PUT")] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def request(action: str) -> dict[str, Any]:
+    headers = [(b"x-amz-target", f"Service.{action}".encode())] if action else []
+    return {"type": "http", "method": "POST", "headers": headers}
+
+
+def test_a_message_in_flight_when_it_was_killed_comes_again_and_its_queue_answers_on_any_port(
+    local_cloud: LocalCloud,
+) -> None:
+    client = local_cloud.client("sqs")
+    url = client.create_queue(QueueName="work")["QueueUrl"]
+    client.send_message(QueueUrl=url, MessageBody="in flight")
+    received = client.receive_message(QueueUrl=url, VisibilityTimeout=2)["Messages"]
+    assert len(received) == 1
+    client.send_message(QueueUrl=url, MessageBody="waiting")
+    local_cloud.wait_until_on_disk()
+    local_cloud.stop(signal.SIGKILL)
+    local_cloud.start()
+    client = local_cloud.client("sqs")
+    again = client.get_queue_url(QueueName="work")["QueueUrl"]
+    assert again.startswith(local_cloud.url)
+    assert client.send_message(QueueUrl=url, MessageBody="to the old address")
+
+    def bodies() -> set[str]:
+        answer = client.receive_message(QueueUrl=again, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+        return {message["Body"] for message in answer.get("Messages", [])}
+
+    seen: set[str] = set()
+    eventually(lambda: len(seen.update(bodies()) or seen) == 3)
+    assert seen == {"in flight", "waiting", "to the old address"}
+
+
+def test_objects_are_on_disk_when_they_are_stored(local_cloud: LocalCloud) -> None:
+    client = local_cloud.client("s3")
+    client.create_bucket(Bucket="bodies")
+    local_cloud.wait_until_on_disk()
+    client.put_object(Bucket="bodies", Key="queue/x", Body=b"\x00body")
+    local_cloud.stop(signal.SIGKILL)
+    local_cloud.start()
+    found = local_cloud.client("s3").get_object(Bucket="bodies", Key="queue/x")
+    assert found["Body"].read() == b"\x00body"
+
+
+def test_a_second_cloud_waits_until_the_first_has_let_go_of_the_data(
+    local_cloud: LocalCloud,
+) -> None:
+    second = LocalCloud(local_cloud.data)
+    starting = threading.Thread(target=second.start)
+    try:
+        starting.start()
+        with pytest.raises(AssertionError, match="it never happened"):
+            eventually(lambda: answers_http(second.port, "/_ministack/health", (200,)), 1.5)
+        make_table(local_cloud)
+        local_cloud.stop()
+        starting.join()
+        assert second.client("dynamodb").list_tables()["TableNames"] == [TABLE]
+    finally:
+        second.close()

@@ -1,0 +1,208 @@
+"""The local DNS server, asked by dnspython."""
+
+import socket
+from collections.abc import Iterator
+
+import dns.flags
+import dns.message
+import dns.query
+import dns.rcode
+import dns.resolver
+import pytest
+from dnslib import DNSRecord
+
+from infrastructure.local.dns.server import DnsServer, Records, answer
+
+LONG_KEY = "v=DKIM1; k=rsa; p=" + "A" * 800
+
+
+class Zone:
+    """A source of a few names that fails for one of them and notes what it was asked."""
+
+    records: dict[str, Records] = {  # noqa: RUF012
+        "key._domainkey.a.test": [("TXT", LONG_KEY)],
+        "a.test": [("MX", "10 mx1.a.test"), ("MX", "20 mx2.a.test"), ("TXT", "v=spf1 -all")],
+        "web.a.test": [("CNAME", "Host.a.test")],
+        "host.a.test": [("A", "127.0.0.1"), ("AAAA", "::1")],
+        "dangling.a.test": [("CNAME", "gone.a.test")],
+        "outside.a.test": [("CNAME", "www.example.com")],
+        "loop.a.test": [("CNAME", "loop.a.test")],
+        "many.a.test": [("TXT", f"{number:02}" + "x" * 200) for number in range(20)],
+        "wrong.a.test": [("MX", "no preference here")],
+        "unpackable.a.test": [("CNAME", "x" * 70 + ".test")],
+        "empty.a.test": [],
+    }
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def lookup(self, name: str) -> Records | None:
+        self.asked.append(name)
+        if name == "failing.a.test":
+            raise ConnectionError("the store is down")
+        return self.records.get(name)
+
+
+@pytest.fixture
+def zone() -> Zone:
+    return Zone()
+
+
+@pytest.fixture
+def server(zone: Zone) -> Iterator[DnsServer]:
+    server = DnsServer("127.0.0.1", 0, zone)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def resolver(server: DnsServer) -> dns.resolver.Resolver:
+    resolver = dns.resolver.Resolver(configure=False)
+    resolver.nameservers, resolver.port, resolver.lifetime = ["127.0.0.1"], server.port, 3
+    return resolver
+
+
+def ask(server: DnsServer, name: str, rtype: str, **options: int) -> dns.message.Message:
+    query = dns.message.make_query(name, rtype, **options)
+    return dns.query.udp(query, "127.0.0.1", timeout=10, port=server.port)
+
+
+def test_mx_records_come_with_their_preference(resolver: dns.resolver.Resolver) -> None:
+    found = {(mx.preference, str(mx.exchange)) for mx in resolver.resolve("a.test", "MX")}
+    assert found == {(10, "mx1.a.test."), (20, "mx2.a.test.")}
+
+
+def test_a_long_text_comes_in_strings_of_255_bytes(resolver: dns.resolver.Resolver) -> None:
+    strings = resolver.resolve("key._domainkey.a.test", "TXT")[0].strings
+    assert [len(part) for part in strings] == [255, 255, 255, len(LONG_KEY) - 765]
+    assert b"".join(strings).decode() == LONG_KEY
+
+
+def test_names_are_asked_for_in_any_case(resolver: dns.resolver.Resolver, zone: Zone) -> None:
+    assert len(resolver.resolve("A.TeSt", "MX")) == 2
+    assert zone.asked == ["a.test"]
+
+
+def test_a_cname_is_followed_to_the_type_asked_for(resolver: dns.resolver.Resolver) -> None:
+    found = resolver.resolve("web.a.test", "A")
+    assert [str(address) for address in found] == ["127.0.0.1"]
+    assert str(found.canonical_name).lower() == "host.a.test."
+    assert [str(address) for address in resolver.resolve("web.a.test", "AAAA")] == ["::1"]
+
+
+def test_a_cname_asked_for_is_not_followed(resolver: dns.resolver.Resolver, zone: Zone) -> None:
+    assert str(resolver.resolve("web.a.test", "CNAME")[0].target) == "Host.a.test."
+    assert zone.asked == ["web.a.test"]
+
+
+@pytest.mark.parametrize("name", ["dangling.a.test", "outside.a.test"])
+def test_a_cname_to_an_unknown_name_gives_nxdomain_with_the_cname(
+    server: DnsServer, name: str
+) -> None:
+    response = ask(server, name, "A")
+    assert response.rcode() == dns.rcode.NXDOMAIN
+    assert len(response.answer) == 1
+
+
+def test_an_unknown_name_does_not_exist(resolver: dns.resolver.Resolver) -> None:
+    with pytest.raises(dns.resolver.NXDOMAIN):
+        resolver.resolve("b.test", "MX")
+
+
+def test_a_name_of_another_zone_does_not_exist_and_is_not_looked_up(
+    resolver: dns.resolver.Resolver, zone: Zone
+) -> None:
+    for name in ("example.com", "atest", "a.test.example.com"):
+        with pytest.raises(dns.resolver.NXDOMAIN):
+            resolver.resolve(name, "MX")
+    assert zone.asked == []
+
+
+@pytest.mark.parametrize("name", ["host.a.test", "empty.a.test"])
+def test_a_known_name_without_the_type_has_no_answer(
+    resolver: dns.resolver.Resolver, name: str
+) -> None:
+    with pytest.raises(dns.resolver.NoAnswer):
+        resolver.resolve(name, "MX")
+
+
+def test_an_answer_too_long_for_udp_is_cut_and_comes_whole_by_tcp(server: DnsServer) -> None:
+    cut = ask(server, "many.a.test", "TXT", payload=4096)
+    assert cut.flags & dns.flags.TC
+    assert not cut.answer
+    query = dns.message.make_query("many.a.test", "TXT")
+    whole, by_tcp = dns.query.udp_with_fallback(query, "127.0.0.1", timeout=10, port=server.port)
+    assert by_tcp
+    assert len(whole.answer[0]) == 20
+
+
+def test_edns_lets_a_dkim_key_through_udp_and_plain_dns_does_not(server: DnsServer) -> None:
+    name = "key._domainkey.a.test"
+    assert ask(server, name, "TXT", payload=1232).answer
+    plain = ask(server, name, "TXT", use_edns=-1)
+    assert plain.flags & dns.flags.TC
+    assert plain.edns == -1
+
+
+def test_one_tcp_connection_takes_several_queries(server: DnsServer) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        for _ in range(2):
+            query = dns.message.make_query("a.test", "MX")
+            dns.query.send_tcp(connection, query)
+            response, _ = dns.query.receive_tcp(connection)
+            assert query.is_response(response)
+
+
+@pytest.mark.parametrize(
+    "name", ["failing.a.test", "wrong.a.test", "unpackable.a.test", "loop.a.test"]
+)
+def test_a_source_that_fails_gives_servfail_and_the_server_goes_on(
+    server: DnsServer, name: str
+) -> None:
+    assert ask(server, name, "A" if "loop" in name else "MX").rcode() == dns.rcode.SERVFAIL
+    assert ask(server, "a.test", "MX").rcode() == dns.rcode.NOERROR
+
+
+def test_malformed_packets_are_ignored_and_the_server_goes_on(server: DnsServer) -> None:
+    pointer_to_itself = bytes.fromhex("000101000001000000000000c00c000f0001")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        for packet in (b"", b"x", b"\xff" * 40, pointer_to_itself):
+            client.sendto(packet, ("127.0.0.1", server.port))
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(b"\x00\x03abc")
+        assert client.recv(10) == b""
+    assert ask(server, "a.test", "MX").rcode() == dns.rcode.NOERROR
+
+
+def test_a_response_is_never_answered(zone: Zone) -> None:
+    question = DNSRecord.question("a.test", "MX")
+    assert answer(question.pack(), zone, udp=True)
+    assert answer(question.reply().pack(), zone, udp=True) is None
+
+
+def test_updates_and_empty_questions_are_refused(zone: Zone) -> None:
+    update, empty = DNSRecord.question("a.test", "MX"), DNSRecord()
+    update.header.opcode = 5
+    for query, rcode in ((update, dns.rcode.NOTIMP), (empty, dns.rcode.FORMERR)):
+        response = answer(query.pack(), zone, udp=True)
+        assert response is not None
+        assert response[3] & 0xF == rcode
+    assert zone.asked == []
+
+
+def test_a_stopped_server_frees_its_port_for_the_next(zone: Zone) -> None:
+    first = DnsServer("127.0.0.1", 0, zone)
+    first.start()
+    with socket.create_connection(("127.0.0.1", first.port), timeout=10) as client:
+        client.sendall(b"\x00\x00")
+        assert client.recv(1) == b"", "the server closes first, which keeps its port in TIME_WAIT"
+    first.stop()
+    second = DnsServer("127.0.0.1", first.port, zone)
+    second.start()
+    assert ask(second, "a.test", "MX").answer
+    second.stop()
+
+
+def test_a_server_that_was_never_started_can_be_stopped(zone: Zone) -> None:
+    DnsServer("127.0.0.1", 0, zone).stop()

@@ -1,0 +1,356 @@
+"""The local gateway: its events through fake ASGI messages, its connections through a server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import socket
+import threading
+import time
+import tracemalloc
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.core.errors import Unauthorized
+from chalicelib.core.http import PUBLIC, App, Caller, Reply, Request, Routes, empty, ok, raw
+from infrastructure.local.gateway.application import Gateway, server
+
+LIMIT = 100_000
+
+routes = Routes(__name__)
+
+
+@routes.get("/api/v1/mirror/{name}", grant=PUBLIC)
+def mirror(request: Request, name: str) -> Reply:
+    return ok(
+        {
+            "name": name,
+            "path": request.path,
+            "query": dict(request.query),
+            "headers": dict(request.headers),
+            "source_ip": request.source_ip,
+        }
+    )
+
+
+@routes.post("/api/v1/length", grant=PUBLIC)
+def length(request: Request) -> Reply:
+    return ok(len(request.raw_body))
+
+
+@routes.post("/api/v1/echo", grant=PUBLIC)
+def echo(request: Request) -> Reply:
+    return raw(request.raw_body, "application/octet-stream")
+
+
+@routes.post("/api/v1/parse", grant=PUBLIC)
+def parse(request: Request) -> Reply:
+    return ok(request.json())
+
+
+@routes.delete("/api/v1/nothing", grant=PUBLIC)
+def nothing(request: Request) -> Reply:
+    return empty(204)
+
+
+@routes.put("/api/v1/locked", grant="templates/modify")
+def locked(request: Request) -> Reply:
+    return ok({})
+
+
+def _authenticate(request: Request) -> Caller:
+    raise Unauthorized
+
+
+async def local_endpoint(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 299, "headers": []})
+    await send({"type": "http.response.body", "body": scope["raw_path"]})
+
+
+def _gateway() -> Gateway:
+    app = App("test", authenticate=_authenticate)
+    app.register_blueprint(routes)
+    return Gateway(app, max_body_bytes=LIMIT, extra={"/local": local_endpoint}, threads=16)
+
+
+GATEWAY = _gateway()
+
+
+def ask(
+    method: str,
+    raw_path: bytes,
+    *,
+    query: bytes = b"",
+    headers: list[tuple[bytes, bytes]] | None = None,
+    chunks: tuple[bytes, ...] = (b"",),
+) -> tuple[int, dict[bytes, bytes], bytes]:
+    """Send one request straight into the gateway."""
+    sent: list[Any] = []
+    waiting = [
+        {"type": "http.request", "body": chunk, "more_body": number < len(chunks)}
+        for number, chunk in enumerate(chunks, 1)
+    ]
+
+    async def receive() -> Any:
+        return waiting.pop(0) if waiting else {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": method,
+        "raw_path": raw_path,
+        "query_string": query,
+        "headers": headers or [],
+        "client": ("192.0.2.8", 1234),
+    }
+    asyncio.run(GATEWAY(scope, receive, send))
+    start, body = sent
+    return start["status"], dict(start["headers"]), body["body"]
+
+
+def results(reply: tuple[int, dict[bytes, bytes], bytes]) -> Any:
+    assert reply[0] == 200
+    return json.loads(reply[2])["results"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "name"), [(b"a%2Fb", "a/b"), (b"a+b%40x", "a+b@x"), (b"a%252Fb", "a%2Fb")]
+)
+def test_the_path_is_decoded_once(sent: bytes, name: str) -> None:
+    told = results(ask("GET", b"/api/v1/mirror/" + sent))
+    assert (told["name"], told["path"]) == (name, f"/api/v1/mirror/{sent.decode()}")
+
+
+@pytest.mark.spec("1-r1")
+def test_a_trailing_slash_is_ignored() -> None:
+    assert results(ask("GET", b"/api/v1/mirror/x/"))["name"] == "x"
+
+
+def test_the_query_is_decoded_once_and_its_last_value_counts() -> None:
+    told = results(ask("GET", b"/api/v1/mirror/x", query=b"a=1&a=2+3&b=%2525&c=&d&e=%ff"))
+    assert told["query"] == {"a": "2 3", "b": "%25", "c": "", "d": "", "e": "\ufffd"}
+
+
+def test_the_source_address_is_the_peer_whatever_headers_say() -> None:
+    forged = [(b"x-forwarded-for", b"203.0.113.1"), (b"forwarded", b"for=203.0.113.1")]
+    assert results(ask("GET", b"/api/v1/mirror/x", headers=forged))["source_ip"] == "192.0.2.8"
+
+
+def test_the_last_of_equal_headers_counts() -> None:
+    told = results(ask("GET", b"/api/v1/mirror/x", headers=[(b"x-a", b"1"), (b"x-a", b"\xe9")]))
+    assert told["headers"] == {"x-a": "é"}
+
+
+@pytest.mark.parametrize("content", [b"", b"text \xc3\xa9", b"\x00\xff\xfe", bytes(range(256))])
+def test_a_body_of_any_bytes_arrives_and_returns_unchanged(content: bytes) -> None:
+    status, headers, body = ask("POST", b"/api/v1/echo", chunks=(content,))
+    assert (status, body) == (200, content)
+    assert headers[b"content-type"] == b"application/octet-stream"
+
+
+def test_a_body_in_pieces_is_put_together() -> None:
+    assert ask("POST", b"/api/v1/echo", chunks=(b"ab", b"", b"cd", b""))[2] == b"abcd"
+
+
+@pytest.mark.spec("7-t7")
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("POST", b"/api/v1/length", 413),
+        ("POST", b"/nowhere", 404),
+        ("POST", b"/api/v1/nothing", 405),
+        ("PUT", b"/api/v1/locked", 401),
+    ],
+)
+def test_a_body_over_the_limit_is_refused_in_its_turn(
+    method: str, path: bytes, status: int
+) -> None:
+    reply = ask(method, path, chunks=(b"x" * LIMIT, b"x"))
+    assert reply[0] == status
+    assert "errors" in json.loads(reply[2])
+
+
+def test_a_body_over_the_limit_is_not_kept_in_memory() -> None:
+    async def receive() -> Any:
+        nonlocal left
+        left -= 1
+        return {"type": "http.request", "body": bytes(1_000_000), "more_body": left > 0}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    left = 100
+    sent: list[Any] = []
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "raw_path": b"/api/v1/length",
+        "query_string": b"",
+        "headers": [],
+        "client": None,
+    }
+    tracemalloc.start()
+    asyncio.run(GATEWAY(scope, receive, send))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (sent[0]["status"], left) == (413, 0)
+    assert peak < 5_000_000
+
+
+def test_a_body_of_just_the_limit_is_taken() -> None:
+    assert results(ask("POST", b"/api/v1/length", chunks=(b"x" * (LIMIT - 1), b"x"))) == LIMIT
+
+
+def test_a_client_that_asks_before_sending_too_much_is_told_without_reading() -> None:
+    headers = [(b"expect", b"100-continue"), (b"content-length", str(LIMIT + 1).encode())]
+    status, replied, _ = ask("POST", b"/api/v1/length", headers=headers, chunks=())
+    assert (status, replied[b"connection"]) == (413, b"close")
+
+
+def test_head_is_answered_without_a_body_but_with_its_length() -> None:
+    _, headers, body = ask("HEAD", b"/api/v1/mirror/x")
+    assert body == b""
+    assert int(headers[b"content-length"]) > 2
+
+
+def test_no_content_has_no_length() -> None:
+    status, headers, body = ask("DELETE", b"/api/v1/nothing")
+    assert (status, body) == (204, b"")
+    assert b"content-length" not in headers
+
+
+@pytest.mark.spec("7-t4")
+def test_an_unknown_path_gets_our_body() -> None:
+    status, headers, body = ask("GET", b"/no/such/path/at/any/depth")
+    assert (status, headers[b"content-type"]) == (404, b"application/json")
+    assert json.loads(body) == {"errors": [{"message": "Resource could not be found"}]}
+
+
+@pytest.mark.parametrize("path", [b"/local", b"/local/", b"/local/mailbox/1"])
+def test_local_endpoints_take_their_prefix(path: bytes) -> None:
+    assert ask("GET", path)[::2] == (299, path)
+
+
+def test_a_local_prefix_is_whole_segments() -> None:
+    assert ask("GET", b"/localized")[0] == 404
+
+
+def test_a_client_that_leaves_while_sending_ends_the_request_quietly() -> None:
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        raise AssertionError(message)
+
+    scope = {"type": "http", "method": "POST", "raw_path": b"/api/v1/length", "headers": []}
+    asyncio.run(GATEWAY(scope, receive, send))
+
+
+def test_lifespan_events_are_acknowledged() -> None:
+    waiting = ["lifespan.startup", "lifespan.shutdown"]
+    sent: list[str] = []
+
+    async def receive() -> Any:
+        return {"type": waiting.pop(0)}
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    asyncio.run(_gateway()({"type": "lifespan"}, receive, send))
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+@settings(max_examples=100)
+@given(
+    path=st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=20),
+    query=st.binary(max_size=20),
+    header=st.binary(max_size=10),
+    body=st.binary(max_size=30) | st.text('[]{}":,\\u0d8e-.19 tn', max_size=30).map(str.encode),
+)
+def test_no_bytes_on_the_wire_are_a_fault(
+    path: str, query: bytes, header: bytes, body: bytes
+) -> None:
+    json_type = [(b"content-type", b"application/json"), (b"x-any", header)]
+    for method, prefix in [("POST", b"/api/v1/parse"), ("GET", b"/api/v1/mirror/"), ("PUT", b"")]:
+        raw_path = prefix if method == "POST" else prefix + b"/" + path.encode()
+        if raw_path.startswith(b"/local"):
+            continue
+        status, _, content = ask(method, raw_path, query=query, headers=json_type, chunks=(body,))
+        assert status in (200, 400, 401, 404, 405, 422)
+        assert json.loads(content).keys() <= {"results", "errors"}
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    running = server(_gateway(), host="127.0.0.1", port=0)
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 10
+    while not running.started:
+        assert time.monotonic() < deadline, "the server did not start"
+        thread.join(0.01)
+    yield running.servers[0].sockets[0].getsockname()[1]
+    running.should_exit = True
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def _post(connection: http.client.HTTPConnection, body: Any, **options: Any) -> tuple[int, Any]:
+    connection.request("POST", "/api/v1/length", body=body, **options)
+    response = connection.getresponse()
+    return response.status, json.loads(response.read())
+
+
+def test_a_connection_survives_large_bodies_chunks_and_errors(port: int) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.connect()
+    first = connection.sock
+    assert _post(connection, b"x" * LIMIT) == (200, {"results": LIMIT})
+    assert _post(connection, b"x" * (20 * LIMIT))[0] == 413
+    assert _post(connection, iter([b"ab", b"c"]), encode_chunked=True) == (200, {"results": 3})
+    chunks = iter([b"x" * LIMIT] * 20)
+    assert _post(connection, chunks, encode_chunked=True)[0] == 413
+    assert _post(connection, b"x") == (200, {"results": 1})
+    assert connection.sock is first
+    connection.close()
+
+
+def test_pipelined_requests_are_answered_in_order(port: int) -> None:
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), 10)) as client:
+        for name in ("one", "two", "three"):
+            client.sendall(f"GET /api/v1/mirror/{name} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        received = b""
+        while received.count(b'{"results"') < 3 or not received.endswith(b"}}"):
+            received += client.recv(65536)
+    places = [received.index(f'"name":"{name}"'.encode()) for name in ("one", "two", "three")]
+    assert places == sorted(places)
+
+
+def test_a_forwarded_header_does_not_change_the_address_on_a_real_connection(port: int) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", "/api/v1/mirror/x", headers={"X-Forwarded-For": "203.0.113.1"})
+    assert json.loads(connection.getresponse().read())["results"]["source_ip"] == "127.0.0.1"
+    connection.close()
+
+
+def test_no_connection_sees_another_ones_reply(port: int) -> None:
+    def client(number: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        for turn in range(20):
+            connection.request("GET", f"/api/v1/mirror/{number}-{turn}")
+            name = json.loads(connection.getresponse().read())["results"]["name"]
+            assert name == f"{number}-{turn}"
+        connection.close()
+
+    with ThreadPoolExecutor(16) as pool:
+        for _ in pool.map(client, range(16)):
+            pass

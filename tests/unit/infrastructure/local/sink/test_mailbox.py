@@ -1,0 +1,295 @@
+"""The local mailbox: a Maildir with an index."""
+
+import fcntl
+import mailbox as stdlib_mailbox
+import re
+import sqlite3
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from infrastructure.local.sink.mailbox import Mailbox
+
+ROOT = Path(__file__).parents[4]
+
+
+def message(sender: str = "Ann <ann@a.test>", subject: str = "Hello", body: str = "Hi") -> bytes:
+    return f"From: {sender}\r\nSubject: {subject}\r\n\r\n{body}\r\n".encode()
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Mailbox:
+    return Mailbox(tmp_path)
+
+
+def ids(box: Mailbox, **wanted: str) -> list[str]:
+    return [entry["id"] for entry in box.list(**wanted)]  # type: ignore[arg-type]
+
+
+def test_a_message_is_listed_as_soon_as_it_is_added(box: Mailbox) -> None:
+    before = datetime.now(UTC) - timedelta(milliseconds=1)
+    message_id = box.add("bounces@a.test", "bob@b.test", message())
+    (entry,) = box.list()
+    received_at = entry.pop("received_at")  # type: ignore[misc]
+    stored = box.read(message_id)
+    assert stored is not None
+    assert entry == {
+        "id": message_id,
+        "from": "ann@a.test",
+        "to": "bob@b.test",
+        "subject": "Hello",
+        "size": len(stored),
+    }
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", received_at)
+    assert before <= datetime.fromisoformat(received_at) <= datetime.now(UTC)
+
+
+def test_a_message_is_read_unchanged_under_its_trace_fields(box: Mailbox) -> None:
+    message_id = box.add("bounces@a.test", "bob@b.test", message())
+    trace = b"Return-Path: <bounces@a.test>\r\nDelivered-To: bob@b.test\r\n"
+    assert box.read(message_id) == trace + message()
+
+
+def test_mail_readers_find_the_messages(box: Mailbox, tmp_path: Path) -> None:
+    message_id = box.add("", "bob@b.test", message())
+    maildir = stdlib_mailbox.Maildir(tmp_path, create=False)
+    assert maildir.keys() == [message_id]
+    assert maildir[message_id]["Return-Path"] == "<>"
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_a_message_seen_by_a_mail_reader_can_still_be_read(box: Mailbox, tmp_path: Path) -> None:
+    message_id = box.add("", "bob@b.test", message())
+    (tmp_path / "new" / message_id).rename(tmp_path / "cur" / f"{message_id}:2,S")
+    assert box.read(message_id)
+    assert ids(Mailbox(tmp_path)) == [message_id]
+    assert box.clear() == 1
+    assert box.read(message_id) is None
+
+
+def test_the_newest_messages_come_first_and_no_more_than_the_limit(box: Mailbox) -> None:
+    added = [box.add("", f"{number}@b.test", message()) for number in range(5)]
+    assert len(set(added)) == 5
+    assert ids(box) == added[::-1]
+    assert [entry["id"] for entry in box.list(limit=2)] == [added[4], added[3]]
+    assert box.list(limit=0) == box.list(limit=-1) == []
+
+
+def test_a_hundred_messages_are_listed_unless_told_otherwise(box: Mailbox) -> None:
+    for number in range(101):
+        box.add("", f"{number}@b.test", message())
+    assert len(box.list()) == 100
+
+
+def test_filters_match_parts_of_the_fields_in_any_case(box: Mailbox) -> None:
+    ann = box.add("VERP+1@bounce.test", "Bob@B.test", message("Ann <Ann@a.test>", "Your Bill"))
+    eve = box.add("", "carl@c.test", message("Eve <eve@e.test>", "Other"))
+    assert ids(box, to="bob@b") == [ann]
+    assert ids(box, to="C.TEST") == [eve]
+    assert ids(box, sender="ann@A.") == [ann]
+    assert ids(box, sender="EVE <") == [eve]
+    assert ids(box, sender="verp+1@") == [ann]
+    assert ids(box, subject="bill") == [ann]
+    assert ids(box, subject="r", to="c.test") == [eve]
+    assert ids(box, subject="bill", to="c.test") == []
+    assert ids(box, to="%") == ids(box, to="_ob") == []
+    assert ids(box, to="", sender="", subject="") == [eve, ann]
+
+
+def test_encoded_words_and_folded_and_raw_utf8_fields_are_decoded(box: Mailbox) -> None:
+    encoded = box.add(
+        "",
+        "b@b.test",
+        b"From: =?utf-8?q?J=C3=BCrgen=2C_M?= <j@a.test>\r\n"
+        b"Subject: =?utf-8?b?R3LDvMOf?=\r\n =?iso-8859-1?q?e_=FCber?=\r\n all\r\n\r\n",
+    )
+    raw = box.add("", "b@b.test", message("é <é@a.test>", "Ça\r\n va"))
+    subjects = {entry["id"]: (entry["from"], entry["subject"]) for entry in box.list()}
+    assert subjects == {encoded: ("j@a.test", "Grüße über all"), raw: ("é@a.test", "Ça va")}
+    assert ids(box, subject="GRÜSSE") == [encoded]
+    assert ids(box, sender="jürgen, m") == [encoded]
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["=?utf-8?b?=====?=", "=?no-such?q?x?=", "=?unicode_escape?q?=5Cud800?=", "=?hex?q?zz?="],
+)
+def test_a_broken_encoded_word_does_not_lose_the_message(box: Mailbox, subject: str) -> None:
+    message_id = box.add("", "b@b.test", message(subject=subject))
+    assert ids(box) == [message_id]
+
+
+def test_without_a_from_field_the_envelope_sender_is_shown(box: Mailbox) -> None:
+    box.add("envelope@a.test", "b@b.test", b"\r\nFrom: not a field\r\n")
+    box.add("envelope@a.test", "b@b.test", b"no field at all")
+    assert [(entry["from"], entry["subject"]) for entry in box.list()] == [
+        ("envelope@a.test", ""),
+        ("envelope@a.test", ""),
+    ]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    content=st.binary(max_size=200)
+    | st.binary(max_size=80).map(lambda noise: b"Subject: =?" + noise + b"?=\r\nFrom: " + noise)
+)
+def test_any_bytes_can_be_stored(box: Mailbox, content: bytes) -> None:
+    message_id = box.add("", "b@b.test", content)
+    assert (box.read(message_id) or b"").endswith(content)
+    assert box.list(limit=1)[0]["id"] == message_id
+
+
+@pytest.mark.parametrize(("sender", "recipient"), [("a\r\nBcc: x", "b"), ("a", "b\n"), ("\0", "b")])
+def test_an_address_that_breaks_out_of_its_field_is_refused(
+    box: Mailbox, sender: str, recipient: str
+) -> None:
+    with pytest.raises(ValueError, match="envelope address"):
+        box.add(sender, recipient, message())
+    assert box.list() == []
+
+
+@pytest.mark.parametrize(
+    "message_id",
+    [
+        "",
+        ".",
+        "..",
+        "../../secret",
+        "/etc/passwd",
+        "1700000000.M000000P1.postfinch/../../secret",
+        "1700000000.M000000P1.postfinch\n",
+        "1700000000.M000000P1.postfinch",
+        "*",
+        "a\0b",
+    ],
+)
+def test_no_other_file_can_be_read(box: Mailbox, tmp_path: Path, message_id: str) -> None:
+    (tmp_path / "secret").write_bytes(b"secret")
+    box.add("", "b@b.test", message())
+    assert box.read(message_id) is None
+
+
+def test_ids_need_no_quoting_in_a_url(box: Mailbox) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9._-]+", box.add("", "b@b.test", message()))
+
+
+def test_clearing_deletes_every_message(box: Mailbox, tmp_path: Path) -> None:
+    message_id, *_ = [box.add("", f"{number}@b.test", message()) for number in range(3)]
+    assert box.clear() == 3
+    assert box.clear() == 0
+    assert box.list() == []
+    assert box.read(message_id) is None
+    assert not list((tmp_path / "new").iterdir())
+
+
+def test_an_index_that_is_missing_is_built_again(box: Mailbox, tmp_path: Path) -> None:
+    for number in range(3):
+        box.add("verp@a.test", f"{number}@b.test", message(subject=f"=?utf-8?q?=C3=A9{number}?="))
+    listing = box.list()
+    box.close()
+    for part in tmp_path.glob("index.sqlite3*"):
+        part.unlink()
+    again = Mailbox(tmp_path)
+    assert again.list() == listing
+    assert len(again.list(sender="verp@")) == 3
+
+
+@pytest.mark.parametrize(
+    "damage", ["overwritten", "cut", "garbled", "bookkeeping", "other version"]
+)
+def test_an_index_that_is_damaged_is_built_again(box: Mailbox, tmp_path: Path, damage: str) -> None:
+    for number in range(100):
+        box.add("verp@a.test", f"{number}@b.test", message())
+    listing = box.list()
+    box.close()
+    index = tmp_path / "index.sqlite3"
+    content = index.read_bytes()
+    if damage == "overwritten":
+        index.write_bytes(b"not a database" * 1000)
+    elif damage == "cut":
+        index.write_bytes(content[: len(content) // 2])
+    elif damage == "garbled":
+        index.write_bytes(content[:6000] + b"\xff" * 3000 + content[9000:])
+    elif damage == "bookkeeping":  # a list of free pages that are in use
+        index.write_bytes(content[:32] + bytes([0, 0, 0, 2, 0, 0, 0, 9]) + content[40:])
+    else:
+        with sqlite3.connect(index) as database:
+            database.executescript("DROP TABLE messages; CREATE TABLE messages (old);")
+            database.execute("PRAGMA user_version=99")
+    again = Mailbox(tmp_path)
+    assert again.list() == listing
+    added = [again.add("", "b@b.test", message()) for _ in range(200)]
+    assert [entry["id"] for entry in again.list(limit=200)] == added[::-1]
+
+
+def test_opening_finds_what_a_crash_left_out_and_forgets_what_is_gone(
+    box: Mailbox, tmp_path: Path
+) -> None:
+    kept, unlisted, gone = [box.add("a@a.test", "b@b.test", message()) for _ in range(3)]
+    box.close()
+    with sqlite3.connect(tmp_path / "index.sqlite3") as database:
+        database.execute("DELETE FROM messages WHERE id = ?", (unlisted,))
+    (tmp_path / "new" / gone).unlink()
+    (tmp_path / "new" / "README").write_text("not a message")
+    assert ids(Mailbox(tmp_path)) == [unlisted, kept]
+
+
+def test_a_reader_in_another_process_sees_and_clears_what_is_added(
+    box: Mailbox, tmp_path: Path
+) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from infrastructure.local.sink.mailbox import Mailbox\n"
+        "box = Mailbox(Path(sys.argv[1]))\n"
+        "for line in sys.stdin:\n"
+        "    clear = line == 'clear\\n'\n"
+        "    print(box.clear() if clear else len(box.list(limit=1000)), flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        text=True,
+    ) as reader:
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+        for count in range(1, 30):
+            box.add("", "b@b.test", message())
+            print("list", file=reader.stdin, flush=True)
+            assert reader.stdout.readline() == f"{count}\n"
+        print("clear", file=reader.stdin, flush=True)
+        assert reader.stdout.readline() == "29\n"
+        assert box.list() == []
+        message_id = box.add("", "b@b.test", message())
+        assert ids(box) == [message_id]
+
+
+def test_opening_waits_for_another_process_that_is_mending_the_index(tmp_path: Path) -> None:
+    Mailbox(tmp_path).close()
+    opener = threading.Thread(target=lambda: Mailbox(tmp_path).close())
+    with (tmp_path / "index.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        opener.start()
+        opener.join(0.1)
+        assert opener.is_alive()
+    opener.join(5)
+    assert not opener.is_alive()
+
+
+def test_two_processes_may_open_a_new_mailbox_at_once(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from infrastructure.local.sink.mailbox import Mailbox\n"
+        "Mailbox(Path(sys.argv[1])).add('', 'b@b.test', b'')\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "box")]
+    openers = [subprocess.Popen(command, cwd=ROOT) for _ in range(3)]
+    assert [opener.wait(30) for opener in openers] == [0, 0, 0]
+    assert len(Mailbox(tmp_path / "box").list()) == 3

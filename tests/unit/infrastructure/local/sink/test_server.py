@@ -1,0 +1,179 @@
+"""The sink: behaviours by recipient, storing, and its process."""
+
+import asyncio
+import signal
+import smtplib
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from infrastructure.local.sink.behaviours import Deferrals
+from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.server import Sink, SinkOptions
+from infrastructure.local.sink.smtp_session import Envelope
+from tests.unit.infrastructure.local.running import RunningSink, running_sink
+
+ROOT = Path(__file__).parents[4]
+
+
+def message(message_id: str = "<1@a.test>") -> bytes:
+    return f"From: ann@a.test\r\nMessage-ID: {message_id}\r\n\r\nHi\r\n".encode()
+
+
+def deliver(sink: RunningSink, *recipients: str, content: bytes = message()) -> tuple[int, str]:
+    """The reply to the last command of one attempt: a refused RCPT's or DATA's."""
+    with smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20) as client:
+        client.ehlo()
+        client.mail("bounces@a.test")
+        replies = [client.rcpt(recipient) for recipient in recipients]
+        refused = [reply for reply in replies if reply[0] != 250]
+        code, text = refused[-1] if refused else client.data(content)
+        return code, text.decode()
+
+
+@pytest.mark.parametrize(
+    ("recipient", "code", "status"),
+    [
+        ("bounce-hard@any.test", 550, "5.1.1"),
+        ("bounce-hard+tag@any.test", 550, "5.1.1"),
+        ("Bounce-Hard+x@ANY.test", 550, "5.1.1"),
+        ("bounce-soft@any.test", 552, "5.2.2"),
+        ("bounce-block+1+2@any.test", 550, "5.7.1"),
+    ],
+)
+def test_bouncing_recipients_are_refused(
+    sink: RunningSink, recipient: str, code: int, status: str
+) -> None:
+    reply = deliver(sink, recipient)
+    assert (reply[0], reply[1].split()[0]) == (code, status)
+    assert sink.mailbox.list() == []
+
+
+def test_a_blocked_message_is_called_spam(sink: RunningSink) -> None:
+    assert "source of spam" in deliver(sink, "bounce-block@any.test")[1]
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    ["bob@any.test", "bounce-harder@any.test", "xdefer@any.test", "a+bounce-hard@b.test"],
+)
+def test_any_other_recipient_is_accepted_and_stored(sink: RunningSink, recipient: str) -> None:
+    assert deliver(sink, recipient)[0] == 250
+    assert [entry["to"] for entry in sink.mailbox.list()] == [recipient]
+
+
+def test_a_deferred_message_is_accepted_at_the_third_attempt(sink: RunningSink) -> None:
+    replies = [deliver(sink, "defer+x@any.test") for _ in range(4)]
+    assert [code for code, _ in replies] == [451, 451, 250, 250]
+    assert replies[0][1].startswith("4.7.1 ")
+    assert len(sink.mailbox.list()) == 2
+
+
+def test_each_message_and_each_recipient_is_deferred_on_its_own(sink: RunningSink) -> None:
+    for _ in range(2):
+        assert deliver(sink, "defer@any.test")[0] == 451
+    assert deliver(sink, "defer@any.test", content=message("<2@a.test>"))[0] == 451
+    assert deliver(sink, "defer+2@any.test")[0] == 451
+    assert deliver(sink, "Defer@any.test")[0] == 250
+
+
+def test_a_message_for_several_is_deferred_until_all_would_take_it(sink: RunningSink) -> None:
+    assert deliver(sink, "defer+a@any.test")[0] == 451
+    codes = [deliver(sink, "defer+a@any.test", "defer+b@any.test", "c@a.test")[0] for _ in range(3)]
+    assert codes == [451, 451, 250]
+    assert len(sink.mailbox.list()) == 3
+
+
+def test_deferrals_without_a_message_id_go_by_the_content() -> None:
+    deferrals = Deferrals()
+    assert [deferrals.defers("defer@a.test", b"one") for _ in range(3)] == [True, True, False]
+    assert deferrals.defers("defer@a.test", b"two")
+
+
+def test_deferrals_forget_the_oldest_so_that_they_never_grow() -> None:
+    deferrals = Deferrals(remembered=10)
+    for number in range(100):
+        deferrals.defers(f"defer+{number}@a.test", message())
+    assert len(deferrals) == 10
+    assert deferrals.defers("defer+99@a.test", message())
+    assert not deferrals.defers("defer+99@a.test", message())
+    assert not deferrals.defers("bob@a.test", message())
+
+
+def test_a_slow_recipient_is_accepted_late_and_holds_up_nobody_else(sink: RunningSink) -> None:
+    slow = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20)
+    slow.ehlo()
+    slow.mail("")
+    slow.rcpt("slow+1@any.test")
+    began = time.monotonic()
+    slow.docmd("DATA")
+    slow.send(b"Hi\r\n.\r\n")
+    assert deliver(sink, "quick@any.test")[0] == 250
+    assert [entry["to"] for entry in sink.mailbox.list()] == ["quick@any.test"]
+    assert slow.getreply()[0] == 250
+    assert time.monotonic() - began >= 1.0
+    slow.quit()
+    assert [entry["to"] for entry in sink.mailbox.list()] == ["slow+1@any.test", "quick@any.test"]
+
+
+def test_a_mailbox_that_cannot_be_written_asks_to_try_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running_sink(tmp_path / "sink") as sink:
+        for folder in ("new", "tmp"):
+            (tmp_path / "sink" / folder).rmdir()
+        assert deliver(sink, "bob@any.test")[0] == 451
+        assert "storing failed" in caplog.text
+        (tmp_path / "sink" / "tmp").mkdir()
+        (tmp_path / "sink" / "new").mkdir()
+        assert deliver(sink, "bob@any.test")[0] == 250
+
+
+def test_a_sink_can_be_used_without_its_server(tmp_path: Path) -> None:
+    mailbox = Mailbox(tmp_path)
+    reply = asyncio.run(Sink(mailbox).receive(Envelope("a@a.test", ["b@b.test"], message())))
+    assert reply == f"250 2.0.0 Ok: stored as {mailbox.list()[0]['id']}"
+
+
+def test_connections_send_at_once(sink: RunningSink) -> None:
+    # asyncio turns Nagle's delay off only where the listening socket names its protocol.
+    assert sink.sink._server.sockets[0].proto == socket.IPPROTO_TCP
+
+
+def test_stopping_tells_open_sessions_and_frees_the_port(tmp_path: Path) -> None:
+    with running_sink(tmp_path) as sink:
+        client = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20)
+        sink.stop()
+        assert client.getreply()[0] == 421
+        client.close()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", sink.port))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_process_stores_mail_and_stops_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "infrastructure.local.sink", "--port", "0"]
+    command += ["--data", str(tmp_path / "mail"), "--inbound", "127.0.0.1:1"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("sink listening on 127.0.0.1:")
+        client = smtplib.SMTP("127.0.0.1", int(line.rpartition(":")[2]), "client.test", timeout=20)
+        client.sendmail("a@a.test", ["b@b.test", "oob@b.test"], message())
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=10)
+        assert (process.returncode, errors) == (0, "")
+        assert client.getreply()[0] == 421
+        client.close()
+    assert len(Mailbox(tmp_path / "mail").list()) == 2
+
+
+def test_the_default_options_are_those_of_the_run_contract() -> None:
+    assert SinkOptions().slow_seconds == 5.0
+    assert SinkOptions().inbound is None

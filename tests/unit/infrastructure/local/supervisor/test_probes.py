@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from infrastructure.local.supervisor.probes import answers_http, greets_by_smtp
+from tests.unit.infrastructure.clouds import free_port
+
+
+@contextmanager
+def server_that_says(words: bytes) -> Iterator[int]:
+    """A server that says ``words`` to one client, once it has heard something or said all."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(words)
+                connection.recv(1024)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join()
+
+
+def test_an_expected_status_is_an_answer() -> None:
+    with server_that_says(b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n") as port:
+        assert answers_http(port, "/", (200, 401))
+
+
+def test_another_status_or_no_http_is_none() -> None:
+    for words in (b"HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n", b"220 hello\r\n"):
+        with server_that_says(words) as port:
+            assert not answers_http(port, "/", (200, 401))
+
+
+def test_only_220_is_a_greeting() -> None:
+    for words, expected in ((b"220 mail\r\n", True), (b"421 busy\r\n", False), (b"2", False)):
+        with server_that_says(words) as port:
+            assert greets_by_smtp(port) is expected
+
+
+def test_nobody_there_is_no_answer() -> None:
+    port = free_port()
+    assert not answers_http(port, "/", (200,))
+    assert not greets_by_smtp(port)

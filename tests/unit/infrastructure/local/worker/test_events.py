@@ -1,0 +1,53 @@
+"""The events and contexts that stand in for Lambda's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chalicelib.core.settings import settings
+from infrastructure.local.worker.events import Context, sqs_event
+
+
+def message(receives: int = 1, **more: Any) -> dict[str, Any]:
+    return {
+        "MessageId": "m",
+        "ReceiptHandle": "r",
+        "Body": "text",
+        "MD5OfBody": "md5",
+        "Attributes": {"ApproximateReceiveCount": str(receives)},
+        **more,
+    }
+
+
+def test_the_event_has_the_form_in_which_lambda_passes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    attribute = {"StringValue": "v", "DataType": "String"}
+    event = sqs_event("events", [message(MessageAttributes={"kind": attribute})])
+    assert event == {
+        "Records": [
+            {
+                "messageId": "m",
+                "receiptHandle": "r",
+                "body": "text",
+                "md5OfBody": "md5",
+                "attributes": {"ApproximateReceiveCount": "1"},
+                "messageAttributes": {"kind": {"stringValue": "v", "dataType": "String"}},
+                "eventSource": "aws:sqs",
+                "eventSourceARN": "arn:aws:sqs:eu-west-1:000000000000:"
+                + settings().queue("events"),
+                "awsRegion": "eu-west-1",
+            }
+        ]
+    }
+
+
+def test_the_context_tells_what_a_handler_may_ask() -> None:
+    context = Context("events")
+    ask: Callable[[], int] = context.get_remaining_time_in_millis
+    assert 0 < ask() <= 900_000
+    assert context.invoked_function_arn.endswith(":function:events")
