@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from infrastructure.local.sink.mailbox import Mailbox
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[5]
 
 
 def message(sender: str = "Ann <ann@a.test>", subject: str = "Hello", body: str = "Hi") -> bytes:

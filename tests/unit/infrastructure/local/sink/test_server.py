@@ -17,7 +17,7 @@ from infrastructure.local.sink.server import Sink, SinkOptions
 from infrastructure.local.sink.smtp_session import Envelope
 from tests.unit.infrastructure.local.running import RunningSink, running_sink
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[5]
 
 
 def message(message_id: str = "<1@a.test>") -> bytes:
