@@ -82,7 +82,7 @@ OPERATIONS: Final[Operations] = {
     f"PUT {_PATH}/draft/{{test_id}}": Operation(
         _ID, body=_body(), optional_body=True, refusals=(409,)
     ),
-    f"DELETE {_PATH}/draft/{{test_id}}": Operation(NO_CONTENT, refusals=(409,)),
+    f"DELETE {_PATH}/draft/{{test_id}}": Operation(NO_CONTENT),
     f"POST {_PATH}/draft/{{test_id}}/schedule": Operation(
         _ID, body=_body(), optional_body=True, refusals=(409,)
     ),

@@ -27,7 +27,7 @@ _ABOUT = (
 )
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # 429, 500 and 503 may also be the gateway's, which knows no routes.
-_OF_ALL = (413, 429, 500, 503)
+OF_ALL = (413, 429, 500, 503)
 _OF_KEYED = (400, 401, 403)
 
 
@@ -80,7 +80,7 @@ def _described(app: App, route: DeclaredRoute, tag: str, operation: Operation) -
             "content": operation.content,
         }
     answers = operation.answers
-    refused = {status: refusal(status) for status in _refusals(route, operation)}
+    refused = {status: refusal(status) for status in refusals(route, operation)}
     found["responses"] = {
         str(status): answer for status, answer in sorted((refused | answers).items())
     }
@@ -112,12 +112,16 @@ def _in_path(path: str) -> list[Json]:
     ]
 
 
-def _refusals(route: DeclaredRoute, operation: Operation) -> set[int]:
-    found = {*_OF_ALL, *operation.refusals}
+def refusals(route: DeclaredRoute, operation: Operation) -> set[int]:
+    """Return the statuses of the errors that an operation promises.
+
+    A test compares them with the errors that the code of the route can raise.
+    """
+    statuses = {*OF_ALL, *operation.refusals}
     if route.grant != PUBLIC:
-        found.update(_OF_KEYED)
-    if "{" in route.path:
-        found.add(404)
-    if operation.content is not None:
-        found.update((415, 422))
-    return found
+        statuses.update(_OF_KEYED)
+    if "{" in route.path and not operation.finds_all:
+        statuses.add(404)
+    if operation.body is not None:
+        statuses.update((415, 422))
+    return statuses

@@ -29,16 +29,13 @@ _IP: Final = record(**_IN_POOL, ip_pool=text(), customer_provided=flag())
 
 OPERATIONS: Final[Operations] = {
     f"GET {_POOLS}": Operation(results(array(_POOL))),
-    f"POST {_POOLS}": Operation(
-        results(record(id=text())), body=obj("name", **_FIELDS), refusals=(409,)
-    ),
+    f"POST {_POOLS}": Operation(results(record(id=text())), body=obj("name", **_FIELDS)),
     f"GET {_POOLS}/{{pool_id}}": Operation(results(_POOL)),
     f"PUT {_POOLS}/{{pool_id}}": Operation(
         results(record(id=text(), name=text(), **{name: text() for name in _NAMES[1:]})),
         body=obj(**_FIELDS),
-        refusals=(409,),
     ),
-    f"DELETE {_POOLS}/{{pool_id}}": Operation(NO_CONTENT, refusals=(409,)),
+    f"DELETE {_POOLS}/{{pool_id}}": Operation(NO_CONTENT),
     f"GET {_IPS}": Operation(results(array(_IP))),
     f"GET {_IPS}/{{external_ip}}": Operation(results(_IP)),
     f"PUT {_IPS}/{{external_ip}}": Operation(

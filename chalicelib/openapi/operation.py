@@ -25,7 +25,8 @@ class Operation:
 
     ``takes`` are its parameters besides those of the path. ``body`` describes a JSON body;
     ``optional_body`` says that it may be left out; ``media`` stands for bodies of another type.
-    ``refusals`` are statuses beyond those of every operation.
+    ``refusals`` are statuses of errors beyond those of every operation. ``finds_all`` says that
+    no parameter of the path can lead to 404.
     """
 
     answers: Answers
@@ -34,6 +35,7 @@ class Operation:
     optional_body: bool = False
     media: Mapping[str, Schema] | None = None
     refusals: tuple[int, ...] = ()
+    finds_all: bool = False
 
     @property
     def content(self) -> Json | None:

@@ -45,9 +45,7 @@ _SUMMARY: Final[dict[str, Schema]] = {
 _SAVED: Final = results(record(id=text(), name=text(), **SAVED), **WITH_ERRORS)
 
 OPERATIONS: Final[Operations] = {
-    f"POST {_PATH}": Operation(
-        _SAVED, takes=(ERRORS_SHOWN,), body=_body("recipients"), refusals=(409,)
-    ),
+    f"POST {_PATH}": Operation(_SAVED, takes=(ERRORS_SHOWN,), body=_body("recipients")),
     f"GET {_PATH}": Operation(results(array(record(**_SUMMARY)))),
     f"GET {_PATH}/{{list_id}}": Operation(
         results(record(**_SUMMARY, recipients=Maybe(array(RECIPIENT)))),

@@ -101,7 +101,6 @@ OPERATIONS: Final[Operations] = {
     f"PUT {_PATH}/{{domain}}": Operation(
         results(record(message=text(), domain=text())),
         body=of_model(DomainUpdate),
-        refusals=(409,),
     ),
     f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT),
     f"POST {_PATH}/{{domain}}/verify": Operation(
@@ -117,12 +116,13 @@ OPERATIONS: Final[Operations] = {
     f"PUT {_KEYS}/{{key_id}}": Operation(
         results(record(**_KEY)), body=of_model(DkimBody), refusals=(409,)
     ),
-    f"DELETE {_KEYS}/{{key_id}}": Operation(NO_CONTENT, refusals=(409,)),
+    f"DELETE {_KEYS}/{{key_id}}": Operation(NO_CONTENT),
     f"POST {_KEYS}/{{key_id}}/verify": Operation(results(record(**_KEY, dns=_DNS))),
     f"GET {PAGE_PATH}/{{token}}": Operation(
-        page_of_html(200, "A page with a button that verifies the domain") | _USELESS
+        page_of_html(200, "A page with a button that verifies the domain") | _USELESS,
+        finds_all=True,
     ),
     f"POST {PAGE_PATH}/{{token}}": Operation(
-        page_of_html(200, "The domain is verified") | _USELESS
+        page_of_html(200, "The domain is verified") | _USELESS, finds_all=True
     ),
 }

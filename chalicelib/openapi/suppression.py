@@ -99,7 +99,7 @@ OPERATIONS: Final[Operations] = {
     ),
     f"GET {_PATH}/summary": Operation(results(mapping(integer(0)))),
     f"GET {_PATH}/{{recipient}}": Operation(_PAGE, takes=(*_PAGING, _TYPES)),
-    f"PUT {_PATH}/{{recipient}}": Operation(_DONE, body=obj("type", **_ENTRY)),
+    f"PUT {_PATH}/{{recipient}}": Operation(_DONE, body=obj("type", **_ENTRY), finds_all=True),
     f"DELETE {_PATH}/{{recipient}}": Operation(
         NO_CONTENT, takes=(_LIST_ID,), body=obj(type=_REMOVED), optional_body=True
     ),

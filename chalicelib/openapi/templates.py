@@ -81,13 +81,12 @@ OPERATIONS: Final[Operations] = {
         takes=(shared("draft"), _SHARED),
     ),
     f"GET {_PATH}/{{template_id}}": Operation(
-        results(record(**_SUMMARY, content=_STORABLE)), takes=(shared("draft"),)
+        results(record(**_SUMMARY, content=_STORABLE)), takes=(shared("draft"),), refusals=(422,)
     ),
     f"PUT {_PATH}/{{template_id}}": Operation(
         EMPTY,
         takes=(query("update_published", flag(), "Change the published version directly"),),
         body=_body(),
-        refusals=(409,),
     ),
     f"DELETE {_PATH}/{{template_id}}": Operation(EMPTY, refusals=(409,)),
     f"POST {_PATH}/{{template_id}}/preview": Operation(

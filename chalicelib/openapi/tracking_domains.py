@@ -54,12 +54,11 @@ OPERATIONS: Final[Operations] = {
         ),
     ),
     f"GET {_PATH}/{{domain}}": Operation(results(_SHOWN)),
-    f"PUT {_PATH}/{{domain}}": Operation(
-        _NAMED, body=obj(secure=flag(), default=flag()), refusals=(409,)
-    ),
+    f"PUT {_PATH}/{{domain}}": Operation(_NAMED, body=obj(secure=flag(), default=flag())),
     f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT),
     f"POST {_PATH}/{{domain}}/verify": Operation(results(record(**_STATUS))),
     f"GET {CHECK_PATH}/{{challenge}}": Operation(
-        content("text/plain", text(), about="What only this service can answer to a challenge")
+        content("text/plain", text(), about="What only this service can answer to a challenge"),
+        finds_all=True,
     ),
 }

@@ -97,15 +97,13 @@ OPERATIONS: Final[Operations] = {
         ),
         takes=(ERRORS_SHOWN, _IDEMPOTENCY_KEY),
         body=_BODY,
-        refusals=(404, 409, 420),
+        refusals=(409, 420),
     ),
     f"GET {_PATH}": Operation(
         results(array(record(**_SUMMARY))),
         takes=(_OF_CAMPAIGN, query("template_id", text(), "Those with this template")),
     ),
-    f"DELETE {_PATH}": Operation(
-        NO_CONTENT, takes=(_OF_CAMPAIGN | {"required": True},), refusals=(409,)
-    ),
+    f"DELETE {_PATH}": Operation(NO_CONTENT, takes=(_OF_CAMPAIGN | {"required": True},)),
     f"GET {_PATH}/{{transmission_id}}": Operation(results(record(transmission=_SHOWN))),
     f"DELETE {_PATH}/{{transmission_id}}": Operation(NO_CONTENT, refusals=(409,)),
 }
