@@ -120,7 +120,7 @@ def _additions(about: Version, engagements: Iterable[Engagement]) -> list[Write]
         name, amount = _EFFECTS[each.kind]
         sums[each.template_id][name] += amount
     return [
-        dynamo.change(
+        dynamo.update(
             _config,
             *_counts_key(about, template_id),
             "ADD " + ", ".join(f"#{name} :{name}" for name in added) + " SET #expires = :expires",

@@ -109,7 +109,7 @@ class Meter:
             values["room"] = most - recipients
             condition += " AND #used <= :room"
         change = "SET #last = :last ADD #used :added"
-        return dynamo.change(_config, *self.key, change, values=values, condition=condition)
+        return dynamo.update(_config, *self.key, change, values=values, condition=condition)
 
 
 def counters_to_read(account_id: int) -> list[Key]:
@@ -131,7 +131,7 @@ def reserve_sandbox(account_id: int, messages: int, writes: Sequence[Write]) -> 
     """
     if messages > SANDBOX_MESSAGES:
         raise _sandbox_exceeded(account_id)
-    count = dynamo.change(
+    count = dynamo.update(
         _config,
         *_sandbox(account_id),
         "ADD #used :added",
@@ -190,12 +190,12 @@ def _replacement(key: Key, seen: Window, new: Window) -> Write:
     fields = asdict(new)
     change = "SET " + ", ".join(f"#{name} = :{name}" for name in fields)
     condition, values = _unchanged(seen)
-    return dynamo.change(_config, *key, change, values=fields | values, condition=condition)
+    return dynamo.update(_config, *key, change, values=fields | values, condition=condition)
 
 
 def _removal(key: Key, seen: Window) -> Write:
     condition, values = _unchanged(seen)
-    return dynamo.remove(_config, *key, values=values, condition=condition)
+    return dynamo.delete(_config, *key, values=values, condition=condition)
 
 
 def _unchanged(seen: Window) -> tuple[str, dict[str, Any]]:

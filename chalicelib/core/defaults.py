@@ -53,7 +53,7 @@ def setting(
 
 def clearing(kind: str, account_id: int, subaccount_id: int | None, name: str) -> Write:
     """Return the action that leaves the owner without a default if it still is ``name``."""
-    return dynamo.remove(
+    return dynamo.delete(
         _config,
         *_key(kind, account_id, subaccount_id),
         condition="#name = :name",

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Table, Write, put
+from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write, put
 
 LONGEST_PAUSE_MS: Final = 3_600_000
 
@@ -68,9 +68,11 @@ def postpone(entry: Due, now_ms: int) -> None:
     """
     pause = min(_FIRST_PAUSE_MS << min(entry.failures, _MOST_DOUBLINGS), LONGEST_PAUSE_MS)
     later = replace(entry, failures=entry.failures + 1, postponed_ms=now_ms + pause)
-    here = dynamo.remove(_config, _pk(entry.concern), _sk(entry), condition="attribute_exists(#pk)")
+    here = dynamo.delete(_config, _pk(entry.concern), _sk(entry), condition="attribute_exists(#pk)")
     try:
-        dynamo.transacted([here, addition(later)])
+        dynamo.transact([here, addition(later)])
+    except TransactionFailed:
+        return
     except Exception:
         _log.exception("%s of %s is not postponed", entry.key, entry.concern)
 

@@ -46,7 +46,7 @@ def begin(record: Record, use: Use) -> Item | None:
 
     Noting it again for the same user replaces the former.
     """
-    mark = dynamo.change(
+    mark = dynamo.update(
         _config,
         record.pk,
         record.sk,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Key, Table, Wanted
+from chalicelib.core.dynamo import Item, Key, Table, TableKeys
 
 #: What finds items by their keys: those that exist, by key
 Read = Callable[[Iterable[Key]], Mapping[Key, Item]]
@@ -21,7 +21,7 @@ _config = Table("config")
 
 def read_config(keys: Iterable[Key]) -> Mapping[Key, Item]:
     """Read items of the ``config`` table as they are now: what is asked where nothing is kept."""
-    (found,) = dynamo.read_together([Wanted(_config, list(dict.fromkeys(keys)), consistent=True)])
+    (found,) = dynamo.batch_get([TableKeys(_config, list(dict.fromkeys(keys)), consistent=True)])
     return found
 
 
@@ -39,10 +39,10 @@ class Reads:
         read_ahead({self: wanted})
         return {key: item for key in wanted if (item := self._known[key])}
 
-    def unread(self, keys: Iterable[Key]) -> Wanted:
+    def unread(self, keys: Iterable[Key]) -> TableKeys:
         """Return what would have to be read to know ``keys``."""
         missing = [key for key in dict.fromkeys(keys) if key not in self._known]
-        return Wanted(self._table, missing, self._consistent)
+        return TableKeys(self._table, missing, self._consistent)
 
     def learn(self, keys: Iterable[Key], found: Mapping[Key, Item]) -> None:
         """Take note of what was found of ``keys``; of the rest there is nothing."""
@@ -55,6 +55,6 @@ def read_ahead(wanted: Mapping[Reads, Iterable[Key]]) -> None:
     missing = {reads: each for reads, each in unread.items() if each.keys}
     if not missing:
         return
-    found = dynamo.read_together(list(missing.values()))
+    found = dynamo.batch_get(list(missing.values()))
     for (reads, each), items in zip(missing.items(), found, strict=True):
         reads.learn(each.keys, items)

@@ -98,7 +98,7 @@ def _replace(before: Fleet, after: Fleet) -> bool:
     writes = [
         _put(before, after),
         *(_claim(address, after.account_id) for address in wanted - owned),
-        *(dynamo.remove(_config, *_claim_key(address)) for address in owned - wanted),
+        *(dynamo.delete(_config, *_claim_key(address)) for address in owned - wanted),
         *(due.addition(entry) for entry in _dues_only_in(after, before)),
     ]
     try:

@@ -129,7 +129,7 @@ def _addition(place: Place, counts: Mapping[str, int], seq: int) -> Write:
     values: dict[str, int | str] = {"seq": seq, "expires": place.expires, **counts}
     if place.label:
         values["label"] = place.label
-    return dynamo.change(
+    return dynamo.update(
         table,
         place.pk,
         place.sk,

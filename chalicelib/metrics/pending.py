@@ -100,7 +100,7 @@ def fix(account_id: int, deltas: Sequence[Item]) -> Rollup | None:
     """Make a fold of these deltas; ``None`` if somebody else was quicker."""
     before = last_seq(account_id)
     fold = Rollup(account_id, before + 1, Delta.merged(item["data"] for item in deltas).pack())
-    begin = dynamo.change(
+    begin = dynamo.update(
         table,
         _FOLDS,
         _account(account_id),
@@ -112,7 +112,7 @@ def fix(account_id: int, deltas: Sequence[Item]) -> Rollup | None:
     actions = [
         begin,
         dynamo.put(table, item, condition="attribute_not_exists(#pk)"),
-        *(dynamo.remove(table, _PK, d["sk"], condition="attribute_exists(#pk)") for d in deltas),
+        *(dynamo.delete(table, _PK, d["sk"], condition="attribute_exists(#pk)") for d in deltas),
     ]
     try:
         dynamo.transact(actions)

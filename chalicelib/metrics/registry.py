@@ -79,7 +79,7 @@ def _addition(pk: str, value: str, days: set[str]) -> Write:
     month = datetime.strptime(pk[-6:], "%Y%m").replace(tzinfo=UTC)
     expires = int((month + _LONGEST_MONTH).timestamp()) + settings().metrics_retention
     sets = "#expires = :expires" + (", #label = :label" if label else "")
-    return dynamo.change(
+    return dynamo.update(
         counters.table,
         pk,
         key,

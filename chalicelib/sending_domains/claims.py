@@ -34,7 +34,7 @@ _COUNT = "below_"
 def taking(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
     """Return the actions that claim ``name``; they fail if the account may not have it."""
     mine = f"#{_COUNT}{account_id}"
-    own = dynamo.change(
+    own = dynamo.update(
         _config,
         _pk(name),
         _CLAIM,
@@ -44,7 +44,7 @@ def taking(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
         f"(attribute_not_exists(#below) OR #below = :none OR #below = {mine})",
     )
     above = [
-        dynamo.change(
+        dynamo.update(
             _config,
             _pk(parent),
             _CLAIM,
@@ -60,7 +60,7 @@ def taking(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
 
 def releasing(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
     """Return the actions that undo those of :func:`taking`."""
-    own = dynamo.change(
+    own = dynamo.update(
         _config,
         _pk(name),
         _CLAIM,
@@ -69,7 +69,7 @@ def releasing(name: str, parents: Sequence[str], account_id: int) -> list[Write]
         condition="#holder = :account",
     )
     above = [
-        dynamo.change(
+        dynamo.update(
             _config,
             _pk(parent),
             _CLAIM,

@@ -129,7 +129,7 @@ def delete(domain: SendingDomain) -> bool:
     Its further keys must be gone already (``further_keys.store.clear``).
     """
     writes = [
-        dynamo.remove(
+        dynamo.delete(
             _config,
             _pk(domain.domain),
             "domain",
@@ -170,7 +170,7 @@ def due_entry(domain: SendingDomain) -> Due:
 
 def touching(domain: SendingDomain) -> Write:
     """Return the action that fails if the domain has changed since it was read."""
-    return dynamo.change(
+    return dynamo.update(
         _config,
         _pk(domain.domain),
         "domain",
@@ -199,7 +199,7 @@ def _no_default(domain: SendingDomain) -> Write:
 
 
 def _no_longer_default(domain: SendingDomain) -> Write:
-    return dynamo.change(
+    return dynamo.update(
         _config,
         _pk(domain.domain),
         "domain",

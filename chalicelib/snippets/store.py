@@ -67,8 +67,8 @@ def delete(owner: Scope, snippet_id: str) -> bool:
     if not is_id(snippet_id):
         return False
     place = owner.account_id, owner.owner, snippet_id
-    record = dynamo.remove(_config, *_snippets.key(*place), condition="attribute_exists(#pk)")
-    return dynamo.transacted([record, dynamo.remove(_config, *_summaries.key(*place))])
+    record = dynamo.delete(_config, *_snippets.key(*place), condition="attribute_exists(#pk)")
+    return dynamo.transacted([record, dynamo.delete(_config, *_summaries.key(*place))])
 
 
 def source(account_id: int, subaccount_id: int | None) -> SnippetSource:

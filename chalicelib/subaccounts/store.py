@@ -144,7 +144,7 @@ def _put_entries(subaccount: Subaccount) -> list[Write]:
 
 def _remove_entries(before: Subaccount, after: Subaccount) -> list[Write]:
     gone = _entries(before).keys() - _entries(after).keys()
-    return [dynamo.remove(_config, *key) for key in gone]
+    return [dynamo.delete(_config, *key) for key in gone]
 
 
 def _move_counts(before: Subaccount | None, after: Subaccount) -> list[Write]:
@@ -155,7 +155,7 @@ def _move_counts(before: Subaccount | None, after: Subaccount) -> list[Write]:
     if not changed:
         return []
     change = "ADD " + ", ".join(f"#{name} :{name}" for name in changed)
-    return [dynamo.change(_config, *_counts(after.account_id), change, values=changed)]
+    return [dynamo.update(_config, *_counts(after.account_id), change, values=changed)]
 
 
 def _count_name(which: List) -> str:

@@ -109,7 +109,7 @@ def delete(scope: Scope, domain: str) -> bool:
         found = find(scope, domain)
         if found is None:
             return False
-        gone = dynamo.remove(
+        gone = dynamo.delete(
             _config,
             _pk(found.domain),
             "domain",

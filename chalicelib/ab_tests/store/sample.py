@@ -24,10 +24,8 @@ from dataclasses import replace
 from chalicelib.ab_tests.model import SAMPLE_SIZE, SCHEDULED, AbTest, Share
 from chalicelib.ab_tests.store import versions
 from chalicelib.core import clock, due, dynamo, leases
-from chalicelib.core.dynamo import Item, Table, Write
+from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
 from chalicelib.core.settings import settings
-
-_ATTEMPTS = 50
 
 _config = Table("config")
 _messages = Table("messages")
@@ -54,20 +52,25 @@ def take(test: AbTest, message_id: str, preferred: Sequence[Share]) -> Share | N
     That is the first of those ``preferred`` that has room; a message that took one before gets the
     same again.
     """
-    candidates, last = preferred, False
-    for _ in range(_ATTEMPTS):
-        if _taken(test, message_id, candidates[0], last=last):
-            return candidates[0]
-        if (before := _messages.get(*_message_key(test, message_id))) is not None:
-            return next(
-                share for share in test.shares if share.template_id == before["template_id"]
-            )
-        left = _config.get(*_key(test)) or {"left": 0}
-        if left["left"] < 1 or (last and not _goes_on(test)):
-            return None
-        candidates = [share for share in preferred if _has_room(test, share, left)]
-        last = left["left"] == 1
-    raise RuntimeError(f"the sample of A/B test {test.id} is asked for by too many at once")
+    candidates, last = list(preferred), False
+
+    def attempt() -> Share | None:
+        nonlocal candidates, last
+        try:
+            _take(test, message_id, candidates[0], last=last)
+        except TransactionFailed:
+            if (mark := _messages.get(*_message_key(test, message_id))) is not None:
+                template_id = mark["template_id"]
+                return next(share for share in test.shares if share.template_id == template_id)
+            left = _config.get(*_key(test)) or {"left": 0}
+            if left["left"] < 1 or (last and not _goes_on(test)):
+                return None
+            candidates = [share for share in preferred if _has_room(test, share, left)]
+            last = left["left"] == 1
+            raise
+        return candidates[0]
+
+    return dynamo.retry_conflicts(attempt)
 
 
 def give_back(test: AbTest, message_id: str) -> None:
@@ -77,20 +80,20 @@ def give_back(test: AbTest, message_id: str) -> None:
     """
     if test.sample is None:
         return
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> None:
         mark = _messages.get(*_message_key(test, message_id))
         left = _config.get(*_key(test))
         if mark is None or left is None:
             return
         used_up = left["left"] < 1
-        if used_up and not _goes_on(test):
-            return
-        if _given_back(test, message_id, mark["template_id"], used_up=used_up):
-            return
-    raise RuntimeError(f"the sample of A/B test {test.id} is asked for by too many at once")
+        if not used_up or _goes_on(test):
+            _give_back(test, message_id, mark["template_id"], used_up=used_up)
+
+    dynamo.retry_conflicts(attempt)
 
 
-def _taken(test: AbTest, message_id: str, share: Share, *, last: bool) -> bool:
+def _take(test: AbTest, message_id: str, share: Share, *, last: bool) -> None:
     """Try to take a place; the last one is taken by those only who know that it is."""
     pk, sk = _message_key(test, message_id)
     expires = int(clock.now()) + settings().messages_retention
@@ -101,7 +104,7 @@ def _taken(test: AbTest, message_id: str, share: Share, *, last: bool) -> bool:
     ]
     if last:
         writes += _note_end(test)
-    return dynamo.transacted(writes)
+    dynamo.transact(writes)
 
 
 def _countdown(test: AbTest, share: Share, *, last: bool) -> Write:
@@ -112,19 +115,19 @@ def _countdown(test: AbTest, share: Share, *, last: bool) -> Write:
         condition += f" AND #{place} < :most"
         values["most"] = share.sample_size or 0
     change = f"ADD #left :minus, #{place} :one"
-    return dynamo.change(_config, *_key(test), change, values=values, condition=condition)
+    return dynamo.update(_config, *_key(test), change, values=values, condition=condition)
 
 
-def _given_back(test: AbTest, message_id: str, template_id: str, *, used_up: bool) -> bool:
+def _give_back(test: AbTest, message_id: str, template_id: str, *, used_up: bool) -> None:
     ids = [share.template_id for share in test.shares]
     condition = "#left < :one" if used_up else "#left >= :one"
     change = f"ADD #left :one, #taken_{ids.index(template_id)} :minus"
     values = {"one": 1, "minus": -1}
     pk, sk = _message_key(test, message_id)
-    return dynamo.transacted(
+    dynamo.transact(
         [
-            dynamo.change(_config, *_key(test), change, values=values, condition=condition),
-            dynamo.remove(_messages, pk, sk, condition="attribute_exists(#pk)"),
+            dynamo.update(_config, *_key(test), change, values=values, condition=condition),
+            dynamo.delete(_messages, pk, sk, condition="attribute_exists(#pk)"),
             *(_note_sampled(test, None) if used_up else []),
         ]
     )
@@ -138,7 +141,7 @@ def _note_sampled(test: AbTest, sampled_ms: int | None) -> list[Write]:
     """Return the actions that note when the sample was used up, or that it is not."""
     ended = replace(test, sampled_ms=sampled_ms)
     ended = replace(ended, due_ms=ended.next_look_ms(clock.now_ms()))
-    note = dynamo.change(
+    note = dynamo.update(
         _config,
         *versions.key(test),
         "SET #sampled_ms = :sampled, #due_ms = :due, #stamp = :stamp",

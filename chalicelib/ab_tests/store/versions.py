@@ -77,7 +77,7 @@ def update(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> bool:
 
 def supersede(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> bool:
     """Store the next version of a test; return ``False`` if the old one was changed meanwhile."""
-    step_back = dynamo.change(
+    step_back = dynamo.update(
         _config,
         *key(old),
         "REMOVE #owner, #owner_key SET #stamp = :new",
@@ -97,10 +97,10 @@ def delete(test: AbTest) -> bool:
     older = [sk for sk in _sort_keys(pk, _VERSIONS) if sk != last]
     surplus, older = older[:-_MOST_AT_ONCE], older[-_MOST_AT_ONCE:]
     _config.write_all([], delete=[(pk, sk) for sk in surplus])
-    removals = [dynamo.remove(_config, pk, sk) for sk in older]
+    removals = [dynamo.delete(_config, pk, sk) for sk in older]
     try:
         dynamo.transact(
-            [dynamo.remove(_config, pk, last, **leases.unchanged(test.stamp)), *removals]
+            [dynamo.delete(_config, pk, last, **leases.unchanged(test.stamp)), *removals]
         )
     except TransactionFailed:
         return False
@@ -115,11 +115,11 @@ def withdraw(draft: AbTest) -> bool:
     """
     pk, last = key(draft)
     older = [sk for sk in _sort_keys(pk, _VERSIONS) if sk != last]
-    writes = [dynamo.remove(_config, pk, last, **leases.unchanged(draft.stamp))]
+    writes = [dynamo.delete(_config, pk, last, **leases.unchanged(draft.stamp))]
     if older:
         change = "SET #owner = :owner, #owner_key = :owner_key, #stamp = :stamp"
         values = _owner_keys(draft) | {"stamp": leases.draw_stamp()}
-        writes.append(dynamo.change(_config, pk, older[-1], change, values=values))
+        writes.append(dynamo.update(_config, pk, older[-1], change, values=values))
     return dynamo.transacted(writes)
 
 

@@ -70,7 +70,7 @@ def add(account_id: int, campaign: Campaign, seq: int, added: int, now_ms: int) 
 def starting(account_id: int, campaign: Campaign, seeding: Seeding) -> Write:
     """Return the action that begins a campaign's seeding; it fails if it has begun."""
     state = {name: getattr(seeding, name) for name in _STATE}
-    return dynamo.change(
+    return dynamo.update(
         _metrics,
         partition(account_id),
         _sort_key(campaign),

@@ -72,7 +72,7 @@ def put_in_place(domain: SendingDomain, before: FurtherKey, after: FurtherKey) -
     return dynamo.transacted(
         [
             touching(domain),
-            dynamo.remove(_config, _pk(at), _sk(before.key.selector)),
+            dynamo.delete(_config, _pk(at), _sk(before.key.selector)),
             _put_key(at, after, new=True),
             _put_pointer(at, after, new=False),
         ]
@@ -106,8 +106,8 @@ def remove(domain: SendingDomain, key: FurtherKey) -> bool:
     return dynamo.transacted(
         [
             touching(domain),
-            dynamo.remove(_config, at, _sk(key.key.selector)),
-            dynamo.remove(_config, at, _POINTER + key.id),
+            dynamo.delete(_config, at, _sk(key.key.selector)),
+            dynamo.delete(_config, at, _POINTER + key.id),
         ]
     )
 

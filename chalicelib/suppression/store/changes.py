@@ -75,7 +75,7 @@ class Changes:
 def _write(key: Key, seen: Item | None, new: Item | None) -> Write:
     condition, values = _as_seen(seen)
     if new is None:
-        return dynamo.remove(table, *key, condition=condition, values=values)
+        return dynamo.delete(table, *key, condition=condition, values=values)
     return dynamo.put(table, new, condition=condition, values=values)
 
 

@@ -42,7 +42,7 @@ def moves(account_id: int, parts: Sequence[Part], changed: Tally) -> list[Write]
     expression = "ADD " + ", ".join(f"#{name} :{name}" for name in added)
     shard = random.randrange(SHARDS)
     return [
-        dynamo.change(table, *_key(account_id, part, shard), expression, values=added)
+        dynamo.update(table, *_key(account_id, part, shard), expression, values=added)
         for part in parts
     ]
 

@@ -66,7 +66,7 @@ def prepare(account_id: int, content: Json) -> Body:
 def removals(partition: str, refs: Iterable[str]) -> list[dynamo.Write]:
     """Return what belongs into the transaction after which no template refers to ``refs``."""
     return [
-        dynamo.remove(_config, partition, _item_key(ref)) for ref in refs if ref.startswith("item/")
+        dynamo.delete(_config, partition, _item_key(ref)) for ref in refs if ref.startswith("item/")
     ]
 
 

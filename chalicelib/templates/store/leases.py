@@ -161,7 +161,7 @@ def _is_in_use(template: Template) -> bool:
 def _removed(template: Template, token: str) -> bool:
     """Remove the record and its content, unless either has changed since it was read."""
     pk, sk = records.head(template)
-    head = dynamo.remove(
+    head = dynamo.delete(
         _config,
         pk,
         sk,

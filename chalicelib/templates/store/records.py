@@ -151,7 +151,7 @@ def from_item(item: Item) -> Template:
 
 def _written(old: Template, new: Template, body: bodies.Body | None) -> bool:
     pk = partition(old.account_id, old.id)
-    record = dynamo.change(
+    record = dynamo.update(
         _config,
         *head(old),
         "SET #owner_key = :owner_key, #shared = :shared, #draft = :draft, "

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.core.dynamo import Item, Key, Table, Wanted, read_together
+from chalicelib.core.dynamo import Item, Key, Table, TableKeys, batch_get
 from chalicelib.core.reading import Reads, read_ahead, read_config
 from tests.fake_cloud import AwsRequest, aws_requests
 
@@ -30,14 +30,16 @@ def names(made: list[AwsRequest]) -> list[str]:
 class TestTogether:
     def test_items_of_several_tables_come_in_one_request(self) -> None:
         with aws_requests() as made:
-            config, messages = read_together([Wanted(CONFIG, [A, B, C]), Wanted(MESSAGES, [A, B])])
+            config, messages = batch_get(
+                [TableKeys(CONFIG, [A, B, C]), TableKeys(MESSAGES, [A, B])]
+            )
         assert config == {A: item(A, n=1), B: item(B, n=2)}
         assert messages == {A: item(A, n=3)}
         assert names(made) == ["BatchGetItem"]
 
     def test_each_table_is_read_as_consistently_as_it_is_wanted(self) -> None:
         with aws_requests() as made:
-            read_together([Wanted(CONFIG, [A], consistent=True), Wanted(MESSAGES, [A])])
+            batch_get([TableKeys(CONFIG, [A], consistent=True), TableKeys(MESSAGES, [A])])
         asked = made[0].parameters["RequestItems"]
         assert asked[CONFIG.name]["ConsistentRead"] is True
         assert "ConsistentRead" not in asked[MESSAGES.name]
@@ -45,14 +47,14 @@ class TestTogether:
     def test_a_request_holds_a_hundred_of_them(self) -> None:
         many = [(str(number), "1") for number in range(150)]
         with aws_requests() as made:
-            config, messages = read_together([Wanted(CONFIG, [*many, A]), Wanted(MESSAGES, [A])])
+            config, messages = batch_get([TableKeys(CONFIG, [*many, A]), TableKeys(MESSAGES, [A])])
         assert (set(config), set(messages)) == ({A}, {A})
         assert names(made) == ["BatchGetItem"] * 2
 
     def test_nothing_wanted_is_no_request(self) -> None:
         with aws_requests() as made:
-            assert read_together([Wanted(CONFIG, [])]) == [{}]
-            assert read_together([]) == []
+            assert batch_get([TableKeys(CONFIG, [])]) == [{}]
+            assert batch_get([]) == []
         assert made == []
 
 

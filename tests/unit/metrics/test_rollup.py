@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from chalicelib.core import dynamo
+from chalicelib.core import aws, dynamo
 from chalicelib.core.settings import settings
 from chalicelib.metrics import counters, pending, rollup
 from chalicelib.metrics.delta import Delta
@@ -173,7 +173,7 @@ def test_others_are_told_again_when_they_failed() -> None:
 def test_whatever_is_stored_expires_but_for_what_waits() -> None:
     wait(1, ("spring", "a.test"))
     roll_up_pending()
-    stored = dynamo.aws.dynamodb().scan(TableName=counters.table.name)["Items"]
+    stored = aws.dynamodb().scan(TableName=counters.table.name)["Items"]
     lasting = [item for item in stored if "expires" not in item]
     assert [item["pk"]["S"] for item in lasting] == ["folds"]
     soonest = min(int(item["expires"]["N"]) for item in stored if "expires" in item)

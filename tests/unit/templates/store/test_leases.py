@@ -149,7 +149,7 @@ def test_a_use_that_begins_while_leases_are_looked_for_waits_for_the_outcome(
     pauses = iter([lambda: None, lambda: finish_deletion()])
 
     def finish_deletion() -> None:
-        dynamo.transact([dynamo.remove(Table("config"), *records.head(template))])
+        dynamo.transact([dynamo.delete(Table("config"), *records.head(template))])
 
     def pause(seconds: float) -> None:
         waited.append("waited")

@@ -1,0 +1,50 @@
+"""The toolkit that every store is built from: tables, transactions and optimistic updates.
+
+``codec`` converts items, ``table`` reads and writes them, ``batches`` moves many at a time,
+``transactions`` writes several items or none, and ``conflicts`` repeats an update that another
+writer overtook. Stores import this package; nothing else uses its modules.
+"""
+
+from chalicelib.core.dynamo.batches import READ_BATCH
+from chalicelib.core.dynamo.codec import Item, Key, decode_item, encode_item
+from chalicelib.core.dynamo.conflicts import (
+    ConditionFailed,
+    TransactionFailed,
+    WriteConflict,
+    if_unchanged,
+    retry_conflicts,
+    update_record,
+)
+from chalicelib.core.dynamo.table import Page, Table, TableKeys, batch_get
+from chalicelib.core.dynamo.transactions import (
+    Write,
+    delete,
+    put,
+    transact,
+    transacted,
+    update,
+)
+
+__all__ = [
+    "READ_BATCH",
+    "ConditionFailed",
+    "Item",
+    "Key",
+    "Page",
+    "Table",
+    "TableKeys",
+    "TransactionFailed",
+    "Write",
+    "WriteConflict",
+    "batch_get",
+    "decode_item",
+    "delete",
+    "encode_item",
+    "if_unchanged",
+    "put",
+    "retry_conflicts",
+    "transact",
+    "transacted",
+    "update",
+    "update_record",
+]

@@ -1,0 +1,70 @@
+"""Read and write many items at a time, and repeat what DynamoDB leaves unprocessed."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from chalicelib.core import aws
+from chalicelib.core.dynamo.codec import Item, Key, decode_item, encode_item, encode_key
+
+READ_BATCH: Final = 100
+WRITE_BATCH: Final = 25
+
+
+def write_batches(table: str, items: Sequence[Item], deletions: Sequence[Key]) -> None:
+    """Write and delete items of one table, 25 a request; ``table`` is its full name."""
+    requests: list[Any] = [{"PutRequest": {"Item": encode_item(item)}} for item in items]
+    requests += [{"DeleteRequest": {"Key": encode_key(*key)}} for key in deletions]
+    for start in range(0, len(requests), WRITE_BATCH):
+        _write_batch({table: requests[start : start + WRITE_BATCH]})
+
+
+def read_batches(
+    keys: Sequence[tuple[str, Key]], consistent: Mapping[str, bool]
+) -> Iterator[tuple[str, Item]]:
+    """Yield the items that exist among ``keys``, each with its table's full name, 100 a request.
+
+    The keys are named with their table; ``consistent`` says which tables are read consistently.
+    """
+    for start in range(0, len(keys), READ_BATCH):
+        request: Any = {}
+        for table, key in keys[start : start + READ_BATCH]:
+            part = request.setdefault(table, {"Keys": []})
+            part["Keys"].append(encode_key(*key))
+            if consistent[table]:
+                part["ConsistentRead"] = True
+        yield from _read_batch(request)
+
+
+def backoff() -> Iterator[float]:
+    """Yield growing pauses (seconds) before what DynamoDB left over is sent again: 6 s in all.
+
+    They are random, so that requests that got into each other's way do not meet again.
+    """
+    for power in range(8):
+        yield 0.025 * 2**power * random.uniform(0.5, 1.5)
+
+
+def _write_batch(pending: Any) -> None:
+    tables = ", ".join(pending)
+    for pause in backoff():
+        pending = aws.dynamodb().batch_write_item(RequestItems=pending)["UnprocessedItems"]
+        if not pending:
+            return
+        time.sleep(pause)
+    raise aws.Overloaded(f"{tables}: writes were refused for too long")
+
+
+def _read_batch(pending: Any) -> Iterator[tuple[str, Item]]:
+    for pause in backoff():
+        response: Any = aws.dynamodb().batch_get_item(RequestItems=pending)
+        for table, items in response["Responses"].items():
+            yield from ((table, decode_item(item)) for item in items)
+        pending = response["UnprocessedKeys"]
+        if not pending:
+            return
+        time.sleep(pause)
+    raise aws.Overloaded(f"{', '.join(pending)}: reads were refused for too long")

@@ -1,0 +1,102 @@
+"""Repeat an optimistic update until no other writer comes between its read and its write.
+
+A record carries a *revision* (a counter or a random token). An update reads the record, decides
+what it becomes, and writes that on the condition that the revision is still the one that was read.
+When the condition fails, another writer was faster: the update starts again from the new record.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
+
+from chalicelib.core.dynamo.codec import Item
+from chalicelib.core.errors import Unavailable
+
+Result = TypeVar("Result")
+Record = TypeVar("Record")
+
+MOST_ATTEMPTS: Final = 20
+
+_FIRST_PAUSE: Final = 0.004
+_LONGEST_PAUSE: Final = 0.2
+
+
+class WriteConflict(Exception):
+    """A conditional write found the table in another state than its condition says."""
+
+
+class ConditionFailed(WriteConflict):
+    """The condition of a single write failed; ``item`` is the item that stands there, if any."""
+
+    def __init__(self, item: Item | None) -> None:
+        super().__init__("condition failed")
+        self.item = item
+
+
+class TransactionFailed(WriteConflict):
+    """A transaction was cancelled; ``failed`` holds the positions whose condition failed."""
+
+    def __init__(self, failed: list[int]) -> None:
+        super().__init__(f"conditions failed at {failed}")
+        self.failed = failed
+
+
+def update_record(
+    read: Callable[[], Record | None],
+    edit: Callable[[Record], Record],
+    write: Callable[[Record, Record], object],
+) -> Record | None:
+    """Change a record optimistically and return it; return ``None`` if ``read`` finds none.
+
+    ``read`` returns the present record and ``edit`` what it becomes. Both may be called again, and
+    what they raise passes through. ``write`` gets the record before and after; it raises
+    :class:`WriteConflict` if the record in the table is no longer the one before. Where ``edit``
+    changes nothing, nothing is written. Raises 503 when other writers come first every time.
+    """
+
+    def attempt() -> Record | None:
+        before = read()
+        if before is None:
+            return None
+        after = edit(before)
+        if after != before:
+            write(before, after)
+        return after
+
+    return retry_conflicts(attempt)
+
+
+def retry_conflicts(attempt: Callable[[], Result], on: type[Exception] = WriteConflict) -> Result:
+    """Return what ``attempt`` returns, calling it again each time it raises ``on``.
+
+    ``attempt`` must read anew what it decides from. The pauses between calls grow and are random,
+    so that rivals do not meet again. Any other exception passes through. Raises 503 after
+    ``MOST_ATTEMPTS`` calls.
+    """
+    for pause in _pauses():
+        try:
+            return attempt()
+        except on:
+            time.sleep(pause)
+    raise Unavailable
+
+
+def if_unchanged(attribute: str, revision: int | str | None) -> dict[str, Any]:
+    """Return, as keywords of a write, the condition that a record's revision is the one read.
+
+    ``attribute`` is the attribute that holds the revision. ``None`` stands for a record that has
+    none, which includes a record that does not exist yet.
+    """
+    if revision is None:
+        return {"condition": f"attribute_not_exists(#{attribute})"}
+    return {"condition": f"#{attribute} = :unchanged", "values": {"unchanged": revision}}
+
+
+def _pauses() -> Iterator[float]:
+    """Yield a random pause (seconds) after each attempt but the last: at most 3 s in all."""
+    for power in range(MOST_ATTEMPTS - 1):
+        yield random.uniform(0, min(_FIRST_PAUSE * 2**power, _LONGEST_PAUSE))
+    yield 0

@@ -1,0 +1,119 @@
+"""Write several items in one transaction: all of them or none.
+
+A transaction is a list of :class:`Write`, made with :func:`put`, :func:`update` and
+:func:`delete`, that :func:`transact` applies.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from chalicelib.core import aws
+from chalicelib.core.dynamo.batches import backoff
+from chalicelib.core.dynamo.codec import Item, encode_item, encode_key, expression_arguments
+from chalicelib.core.dynamo.conflicts import TransactionFailed
+from chalicelib.core.dynamo.table import Table
+
+# Reasons for which a transaction is cancelled that succeeds a moment later
+_TEMPORARY = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One action of a transaction; make it with :func:`put`, :func:`update` or :func:`delete`."""
+
+    action: str
+    arguments: dict[str, Any]
+
+
+def put(
+    table: Table, item: Item, *, condition: str = "", values: Mapping[str, Any] | None = None
+) -> Write:
+    """Return the action that writes ``item``."""
+    arguments: dict[str, Any] = {"TableName": table.name, "Item": encode_item(item)}
+    if condition:
+        arguments |= {"ConditionExpression": condition}
+        arguments |= expression_arguments(values or {}, condition)
+    return Write("Put", arguments)
+
+
+def update(
+    table: Table,
+    pk: str,
+    sk: str,
+    expression: str,
+    *,
+    values: Mapping[str, Any] | None = None,
+    condition: str = "",
+) -> Write:
+    """Return the action that updates one item."""
+    arguments: dict[str, Any] = {
+        "TableName": table.name,
+        "Key": encode_key(pk, sk),
+        "UpdateExpression": expression,
+    } | expression_arguments(values or {}, expression, condition)
+    if condition:
+        arguments["ConditionExpression"] = condition
+    return Write("Update", arguments)
+
+
+def delete(
+    table: Table,
+    pk: str,
+    sk: str,
+    *,
+    condition: str = "",
+    values: Mapping[str, Any] | None = None,
+) -> Write:
+    """Return the action that deletes one item."""
+    arguments: dict[str, Any] = {"TableName": table.name, "Key": encode_key(pk, sk)}
+    if condition:
+        arguments |= {"ConditionExpression": condition}
+        arguments |= expression_arguments(values or {}, condition)
+    return Write("Delete", arguments)
+
+
+def transact(writes: Sequence[Write], *, token: str | None = None) -> None:
+    """Apply up to 100 actions, all or none; raises :class:`TransactionFailed`.
+
+    A ``token`` makes a repeat of the same actions within ten minutes succeed without effect.
+    """
+    arguments: dict[str, Any] = {
+        "TransactItems": [{write.action: write.arguments} for write in writes]
+    }
+    if token:
+        arguments["ClientRequestToken"] = token
+    for pause in backoff():
+        try:
+            aws.dynamodb().transact_write_items(**arguments)
+            return
+        except ClientError as error:
+            _check_temporary(error)
+            time.sleep(pause)
+    raise aws.Overloaded("a transaction met conflicts or throttling for too long")
+
+
+def _check_temporary(error: ClientError) -> None:
+    """Raise what a failed transaction means to its caller, unless it is worth repeating."""
+    if error.response["Error"]["Code"] != "TransactionCanceledException":
+        raise error
+    reasons = [reason.get("Code") for reason in error.response.get("CancellationReasons", [])]
+    failed = [i for i, code in enumerate(reasons) if code == "ConditionalCheckFailed"]
+    if failed:
+        raise TransactionFailed(failed) from None
+    if not _TEMPORARY.intersection(reasons):
+        raise error
+
+
+def transacted(writes: Sequence[Write]) -> bool:
+    """Apply up to 100 actions, all or none; return ``False`` if a condition does not hold."""
+    try:
+        transact(writes)
+    except TransactionFailed:
+        return False
+    return True
