@@ -8,7 +8,8 @@ from functools import cache
 import pytest
 
 from chalicelib.core.settings import settings
-from infrastructure.local.dns.server import DnsServer, Records
+from infrastructure.local.dns.resolver import Records
+from infrastructure.local.dns.server import DnsServer
 
 
 class Zone:

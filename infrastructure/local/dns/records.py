@@ -1,14 +1,10 @@
-"""The local DNS: answers what the service's ``.test`` domains should publish.
+"""Know the DNS records that the service's own ``.test`` domains should publish.
 
-``python -m infrastructure.local.dns.records --port N`` answers on loopback:
+- a sending domain: its DKIM TXT records, its CNAME to the service's mail domain, and its MX
+- a tracking domain: its CNAME to the service
+- the service's own names: this machine
 
-- for each sending domain that the service knows, its DKIM TXT records, its CNAME to the service's
-  mail domain, and its MX
-- for each tracking domain its CNAME to the service
-- for the service's own names, this machine
-
-Domains beginning with ``broken-`` get wrong ones, so that failing verification can be tried out as
-well.
+A domain that begins with ``broken-`` gets wrong records, so that failing verification can be tried.
 """
 
 from __future__ import annotations
@@ -24,13 +20,13 @@ from chalicelib.sending_domains.mail_domain import mail_domain
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.tracking_domains.model import target as tracking_target
-from infrastructure.local.dns.server import Records
+from infrastructure.local.dns.resolver import Records
 
-ZONE = ".test"
 BROKEN = "broken-"
 WRONG_HOST = "wrong.invalid"
-_DKIM = "._domainkey."
 _WRONG_KEY = "v=DKIM1; k=rsa; h=sha256; p=wrong"
+_ZONE = ".test"
+_DKIM = "._domainkey."
 
 
 class ServiceRecords:
@@ -39,17 +35,17 @@ class ServiceRecords:
     def lookup(self, name: str) -> Records | None:
         """Return the records at ``name``, ``None`` if the name does not exist."""
         name = name.rstrip(".").lower()
-        if not name.endswith(ZONE):
+        if not name.endswith(_ZONE):
             return None
-        selector, found, signing_domain = name.partition(_DKIM)
-        if found:
+        selector, separator, signing_domain = name.partition(_DKIM)
+        if separator:
             return _dkim_records(signing_domain, selector)
         if name in _own_hosts():
             return [("A", "127.0.0.1"), ("MX", f"10 {name}")]
         if domain := store.get(name):
             return _mail_records(domain)
         if tracking_domains.get(name):
-            return [("CNAME", _right_unless_broken(name, tracking_target()))]
+            return [("CNAME", _host_for(name, tracking_target()))]
         return None
 
 
@@ -60,10 +56,7 @@ def _own_hosts() -> set[str]:
 def _dkim_records(signing_domain: str, selector: str) -> Records | None:
     for key in _keys_under(signing_domain):
         if key.record_name.lower() == f"{selector}{_DKIM}{signing_domain}":
-            broken = signing_domain.startswith(BROKEN)
-            return [
-                ("TXT", "v=DKIM1; k=rsa; h=sha256; p=wrong" if broken else txt_record(key.public))
-            ]
+            return [("TXT", _WRONG_KEY if _is_broken(signing_domain) else txt_record(key.public))]
     return None
 
 
@@ -75,15 +68,15 @@ def _keys_under(signing_domain: str) -> Iterator[DkimKey]:
     for domain in domains:
         if domain.dkim:
             yield domain.dkim
-        yield from (named.key for named in further_keys.of_domain(domain.domain))
+        yield from (further.key for further in further_keys.of_domain(domain.domain))
 
 
 def _mail_records(domain: SendingDomain) -> Records:
-    host = _right_unless_broken(domain.domain, mail_domain(domain.account_id))
+    host = _host_for(domain.domain, mail_domain(domain.account_id))
     return [("CNAME", host), ("MX", f"10 {host}")]
 
 
-def _right_unless_broken(name: str, host: str) -> str:
+def _host_for(name: str, host: str) -> str:
     return WRONG_HOST if _is_broken(name) else host
 
 

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import dns.flags
 import dns.message
@@ -9,9 +10,10 @@ import dns.query
 import dns.rcode
 import dns.resolver
 import pytest
-from dnslib import DNSRecord
+from dnslib import DNSError, DNSRecord
 
-from infrastructure.local.dns.server import DnsServer, Records, answer
+from infrastructure.local.dns.resolver import Records, SourceResolver
+from infrastructure.local.dns.server import DnsServer, QueryHandler
 
 LONG_KEY = "v=DKIM1; k=rsa; p=" + "A" * 800
 
@@ -175,19 +177,30 @@ def test_malformed_packets_are_ignored_and_the_server_goes_on(server: DnsServer)
     assert ask(server, "a.test", "MX").rcode() == dns.rcode.NOERROR
 
 
+def reply_to(packet: bytes, zone: Zone) -> bytes:
+    """The reply of the UDP handler without a socket."""
+    handler = object.__new__(QueryHandler)
+    handler.protocol, handler.server = "udp", SimpleNamespace(resolver=SourceResolver(zone))
+    return handler.get_reply(packet)
+
+
 def test_a_response_is_never_answered(zone: Zone) -> None:
     question = DNSRecord.question("a.test", "MX")
-    assert answer(question.pack(), zone, udp=True)
-    assert answer(question.reply().pack(), zone, udp=True) is None
+    assert reply_to(question.pack(), zone)
+    with pytest.raises(DNSError):
+        reply_to(question.reply().pack(), zone)
 
 
-def test_updates_and_empty_questions_are_refused(zone: Zone) -> None:
+def test_another_server_cannot_take_the_same_port(server: DnsServer, zone: Zone) -> None:
+    with pytest.raises(OSError, match="in use"):
+        DnsServer("127.0.0.1", server.port, zone)
+
+
+def test_updates_and_packets_without_a_question_are_refused(zone: Zone) -> None:
     update, empty = DNSRecord.question("a.test", "MX"), DNSRecord()
     update.header.opcode = 5
     for query, rcode in ((update, dns.rcode.NOTIMP), (empty, dns.rcode.FORMERR)):
-        response = answer(query.pack(), zone, udp=True)
-        assert response is not None
-        assert response[3] & 0xF == rcode
+        assert reply_to(query.pack(), zone)[3] & 0xF == rcode
     assert zone.asked == []
 
 
