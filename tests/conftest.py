@@ -29,7 +29,7 @@ from chalicelib.core.settings import settings
 from chalicelib.events import day_index
 from chalicelib.metrics import registry
 from chalicelib.seeding.store import samples
-from chalicelib.transmissions import store as transmissions
+from chalicelib.transmissions.store import transmissions
 from chalicelib.webhooks import lookup as webhooks
 from chalicelib.webhooks import oauth
 from tests.fake_cloud import create_resources

@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.core import packing
 from chalicelib.core.queues import Received
 from chalicelib.delivery.work_units import WorkUnit
-from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Transmission, unpacked
+from chalicelib.transmissions.store import transmissions
 
 Json = dict[str, Any]
 
@@ -29,7 +29,9 @@ def from_received(message: Received) -> Chunk:
     """Return the chunk of a queue message; raises :class:`store.NotSubmitted`."""
     head = message.head
     _, (text, *inside) = packing.unpack(message.payload())
-    transmission = unpacked(inside[0]) if inside else store.get_submitted(head["transmission"])
+    transmission = (
+        unpacked(inside[0]) if inside else transmissions.get_submitted(head["transmission"])
+    )
     return Chunk(
         WorkUnit(head["transmission"], str(head["chunk"])),
         transmission,

@@ -29,7 +29,7 @@ from chalicelib.openapi.schema import (
     text,
 )
 from chalicelib.recipient_lists.limits import METADATA_BYTES, SUBSTITUTION_BYTES
-from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, SUCCESS
+from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, SUCCESS
 from chalicelib.transmissions.request import (
     CAMPAIGN_BYTES,
     DESCRIPTION_BYTES,
@@ -68,7 +68,7 @@ _SUMMARY: Final[dict[str, Schema]] = {
     "id": text(),
     "campaign_id": text(),
     "description": text(),
-    "state": one_of([SUBMITTED, GENERATING, SUCCESS, CANCELED]),
+    "state": one_of([SUBMITTED, GENERATING, SUCCESS, CANCELLED]),
     "content": record(template_id=text(), use_draft_template=Maybe({"type": "boolean"})),
 }
 _SHOWN: Final = record(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from chalicelib.core.errors import Forbidden
 from chalicelib.core.fields import boolean, integer
 from chalicelib.core.http import Reply, Request, Routes, ok, raw
-from chalicelib.recipient_lists import saving, store
+from chalicelib.recipient_lists import service, store
 from chalicelib.recipient_lists.request import read_changes, read_new
-from chalicelib.recipient_lists.saving import Saved
-from chalicelib.recipient_lists.showing import whole_list
+from chalicelib.recipient_lists.service import Saved
+from chalicelib.recipient_lists.view import whole_list
 
 routes = Routes(__name__)
 
@@ -21,7 +21,7 @@ _MOST_ERRORS = 1_000_000
 def create_list(request: Request) -> Reply:
     """Store a list and say how many of its recipients were taken."""
     account_id, shown = _account(request), _errors_wanted(request)
-    return _reply(saving.create(account_id, read_new(request.json())), shown)
+    return _reply(service.create(account_id, read_new(request.json())), shown)
 
 
 @routes.get("/api/v1/recipient-lists", grant=GRANT)
@@ -38,7 +38,7 @@ def show_list(request: Request, list_id: str) -> Reply:
         return raw(whole_list(account_id, list_id), "application/json")
     found = store.get(account_id, list_id)
     if found is None:
-        raise saving.unknown(list_id)
+        raise service.unknown(list_id)
     return ok(found.summary())
 
 
@@ -47,14 +47,14 @@ def update_list(request: Request, list_id: str) -> Reply:
     """Change what is sent of a list; recipients are replaced as a whole."""
     account_id, shown = _account(request), _errors_wanted(request)
     changes = read_changes(request.json(), list_id)
-    return _reply(saving.update(account_id, list_id, changes), shown)
+    return _reply(service.update(account_id, list_id, changes), shown)
 
 
 @routes.delete("/api/v1/recipient-lists/{list_id}", grant=GRANT)
 def delete_list(request: Request, list_id: str) -> Reply:
     """Delete a list and its recipients."""
     if not store.delete(_account(request), list_id):
-        raise saving.unknown(list_id)
+        raise service.unknown(list_id)
     return Reply(200, {})
 
 

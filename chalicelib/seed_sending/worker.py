@@ -23,9 +23,9 @@ from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.headers import Address, encode_addresses
 from chalicelib.seeding.store import seed_sends
 from chalicelib.seeding.store.seed_sends import Run
-from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import find_sender
+from chalicelib.transmissions.store import transmissions
 
 Json = dict[str, Any]
 
@@ -64,13 +64,13 @@ def _generated(run: Run, number: int, at_ms: int) -> tuple[Json, FinishedMessage
         find_sender(run.account_id, campaign.subaccount_id, campaign.sending_domain)
         generator = Generator(_copy(run, number), at_ms, index)
         return generator.event, generator.generate(index, _recipient(run, number))
-    except (ServiceError, NotGenerated, store.NotSubmitted, BlobMissing) as reason:
+    except (ServiceError, NotGenerated, transmissions.NotSubmitted, BlobMissing) as reason:
         _log.warning("no seed message of campaign %r: %s", campaign, reason)
         return None
 
 
 def _copy(run: Run, number: int) -> Transmission:
-    sent = store.get_submitted(run.sample.transmission_id)
+    sent = transmissions.get_submitted(run.sample.transmission_id)
     raw = _addressed(sent.raw, run.addresses[number]) if sent.raw else b""
     return replace(sent, id=run.id, raw=raw)
 

@@ -14,7 +14,6 @@ from chalicelib.core.request import Caller
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.recipients import Refusals, sort_recipients
-from chalicelib.transmissions import store
 from chalicelib.transmissions.checks import check_options
 from chalicelib.transmissions.leases import noted, release, use_list, use_template
 from chalicelib.transmissions.model import Json, Transmission
@@ -23,6 +22,7 @@ from chalicelib.transmissions.resolve import Found, find_content, resolved, with
 from chalicelib.transmissions.sandbox import allowance, check_sandbox, is_sandbox
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.start_time import read_start_time
+from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import submit
 
 
@@ -90,7 +90,7 @@ def _check_room(sent: Transmission, meter: Allowance, count: int) -> None:
     try:
         meter.check(count)
     except ApiError:
-        if not store.exists(sent.id):
+        if not transmissions.exists(sent.id):
             raise
 
 

@@ -19,7 +19,7 @@ ACCEPTING = "accepting"
 SUBMITTED = "submitted"
 GENERATING = "Generating"
 SUCCESS = "Success"
-CANCELED = "Canceled"
+CANCELLED = "Canceled"
 
 
 @dataclass(frozen=True, slots=True)

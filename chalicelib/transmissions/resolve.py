@@ -23,8 +23,8 @@ from chalicelib.templates.model import Template
 from chalicelib.templates.prebuilt import MessageError, PrebuiltContent
 from chalicelib.templates.store import leases
 from chalicelib.templates.store import records as templates
-from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.store import transmissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _give_back(sent: Transmission, test: AbTest) -> None:
 
     What starts later takes its place only then, long after it was stored.
     """
-    if sent.start_ms or not store.exists(sent.id):
+    if sent.start_ms or not transmissions.exists(sent.id):
         sample.give_back(test, ids.message_id(sent.id, 0))
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from chalicelib.core.errors import ServiceError, missing_parameter
 from chalicelib.core.fields import integer
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
-from chalicelib.transmissions import idempotency, progress, scheduling, store
+from chalicelib.transmissions import scheduling, view
 from chalicelib.transmissions.accept import Accepted, accept
-from chalicelib.transmissions.idempotency import Replay
+from chalicelib.transmissions.store import idempotency, transmissions
+from chalicelib.transmissions.store.idempotency import Replay
 
 routes = Routes(__name__)
 
@@ -32,8 +33,8 @@ def list_transmissions(request: Request) -> Reply:
     """List the account's transmissions to more than one recipient."""
     scope, query = request.caller.scope, request.query
     found = [
-        progress.summary(each)
-        for each in store.in_account(scope.account_id)
+        view.summary(each)
+        for each in transmissions.in_account(scope.account_id)
         if each.recipients > 1
         and scope.covers(each.subaccount_id)
         and query.get("campaign_id") in (None, each.campaign_id)
@@ -46,7 +47,7 @@ def list_transmissions(request: Request) -> Reply:
 def show_transmission(request: Request, transmission_id: str) -> Reply:
     """Show one transmission with its state and counts."""
     record = scheduling.owned(request.caller.scope, transmission_id)
-    return ok({"transmission": progress.show(record)})
+    return ok({"transmission": view.show(record)})
 
 
 @routes.delete("/api/v1/transmissions/{transmission_id}", grant="transmissions/modify")

@@ -12,11 +12,11 @@ from chalicelib.core import clock, due
 from chalicelib.core.errors import ApiError, not_cancellable, resource_not_found, schedule_too_close
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.transmissions import store
 from chalicelib.transmissions.leases import release
 from chalicelib.transmissions.model import GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.resolve import refused
-from chalicelib.transmissions.store import Record
+from chalicelib.transmissions.store import transmissions
+from chalicelib.transmissions.store.transmissions import Record
 from chalicelib.transmissions.submit import CONCERN, due_of, queue_start
 
 _ID = re.compile(r"[0-9]{1,20}")
@@ -51,25 +51,25 @@ def cancel(scope: Scope, transmission_id: str) -> None:
             f"a transmission that starts within {settings().cancel_margin:.0f} s is not cancelled"
         )
         raise schedule_too_close(text)
-    if not store.cancel(sent):
+    if not transmissions.cancel(sent):
         raise _illegal_state(GENERATING)
     _forget(record)
 
 
 def cancel_campaign(scope: Scope, campaign_id: str) -> None:
     """Cancel what is scheduled for a campaign; each recipient gets a bounce event of class 25."""
-    for each in store.scheduled(scope.account_id):
+    for each in transmissions.scheduled(scope.account_id):
         if each.campaign_id != campaign_id or not scope.covers(each.subaccount_id):
             continue
-        record = store.get(each.id)
-        if record and store.cancel(refused(record.transmission, _CANCELLED)):
+        record = transmissions.get(each.id)
+        if record and transmissions.cancel(refused(record.transmission, _CANCELLED)):
             queue_start(each.id)
             _forget(record)
 
 
 def owned(scope: Scope, transmission_id: str) -> Record:
     """Return a transmission in scope; raises 404 with code 1600."""
-    record = store.get(transmission_id) if _ID.fullmatch(transmission_id) else None
+    record = transmissions.get(transmission_id) if _ID.fullmatch(transmission_id) else None
     if record is None or not _is_in(scope, record.transmission):
         raise resource_not_found(f"transmission '{transmission_id[:100]}' does not exist")
     return record

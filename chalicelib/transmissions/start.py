@@ -15,12 +15,12 @@ from itertools import chain
 from chalicelib.core.errors import Forbidden, ServiceError
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
-from chalicelib.transmissions import store
 from chalicelib.transmissions.leases import release, use_list
-from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, Json, Transmission
+from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Json, Transmission
 from chalicelib.transmissions.resolve import find_content, refused, resolved
 from chalicelib.transmissions.sender import find_sender
-from chalicelib.transmissions.store import Record
+from chalicelib.transmissions.store import transmissions
+from chalicelib.transmissions.store.transmissions import Record
 from chalicelib.transmissions.submit import queue_chunks
 
 _log = logging.getLogger(__name__)
@@ -28,20 +28,20 @@ _log = logging.getLogger(__name__)
 
 def start(transmission_id: str) -> None:
     """Resolve a stored transmission and queue its chunks."""
-    record = store.get(transmission_id)
-    if record is None or (record.state == CANCELED and not record.transmission.refusal):
+    record = transmissions.get(transmission_id)
+    if record is None or (record.state == CANCELLED and not record.transmission.refusal):
         _log.info("transmission %s is not started: it was cancelled", transmission_id)
         return
     try:
         named = _list_of(record)
     except ServiceError as refusal:
         _log.warning("transmission %s has nobody to go to: %s", transmission_id, refusal)
-        store.cancel(record.transmission)
+        transmissions.cancel(record.transmission)
         release(record.transmission, record.transmission.uses)
         return
     if record.state == SUBMITTED:
         record = _final(record, named)
-        if not store.start(record):
+        if not transmissions.start(record):
             start(transmission_id)  # it has started or was cancelled: what is stored counts
             return
     elif record.state == GENERATING and named and named.version != record.list_ref["version"]:
@@ -101,11 +101,11 @@ def _only_recipient(record: Record) -> str:
     """Return the address of a single recipient, whom an A/B test chooses content for."""
     if record.recipients > 1 or record.list_ref:
         return ""
-    return store.get_recipients(record.transmission.id)[0]["email"]
+    return transmissions.get_recipients(record.transmission.id)[0]["email"]
 
 
 def _recipients(sent: Transmission, named: RecipientList | None) -> Iterable[Json]:
-    return _of_list(named) if named else store.get_recipients(sent.id)
+    return _of_list(named) if named else transmissions.get_recipients(sent.id)
 
 
 def _of_list(found: RecipientList) -> Iterator[Json]:

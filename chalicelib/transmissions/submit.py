@@ -24,9 +24,9 @@ from chalicelib.core.errors import Unavailable
 from chalicelib.core.queues import Work
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.model import RecipientList
-from chalicelib.transmissions import store
 from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Json, Transmission
-from chalicelib.transmissions.store import New
+from chalicelib.transmissions.store import transmissions
+from chalicelib.transmissions.store.transmissions import New
 
 QUEUE = "generation"
 #: The kinds of work on the queue that are queued here
@@ -49,8 +49,8 @@ def submit(
     if isinstance(recipients, RecipientList):
         _submit_list(sent, recipients, meter)
     elif sent.start_ms:
-        store.put_recipients(sent.id, recipients)
-        store.put(_new(sent, len(recipients)), meter, along=[due.addition(due_of(sent))])
+        transmissions.put_recipients(sent.id, recipients)
+        transmissions.put(_new(sent, len(recipients)), meter, along=[due.addition(due_of(sent))])
     else:
         _submit_now(sent, recipients, meter)
 
@@ -74,7 +74,7 @@ def queue_chunks(sent: Transmission, recipients: Iterable[Json], size: int) -> N
 def _submit_list(sent: Transmission, recipients: RecipientList, meter: Allowance) -> None:
     along = [due.addition(due_of(sent))] if sent.start_ms else []
     ref = {"id": recipients.id, "version": recipients.version}
-    store.put(_new(sent, recipients.count, list_ref=ref), meter, along=along)
+    transmissions.put(_new(sent, recipients.count, list_ref=ref), meter, along=along)
     if not sent.start_ms:
         queue_start(sent.id)
 
@@ -84,13 +84,13 @@ def _submit_now(sent: Transmission, recipients: Sequence[Json], meter: Allowance
     size = _chunk_size(len(packed))
     state = SUBMITTED if len(recipients) <= size else ACCEPTING
     # When this request repeats one that died, its chunks are cut as they were then
-    size = store.put(New(sent, packed, state, len(recipients), size), meter)
+    size = transmissions.put(New(sent, packed, state, len(recipients), size), meter)
     if state == SUBMITTED and len(recipients) <= size:
         queues.send(QUEUE, [_work(sent, 0, size, recipients, [packed])])
         return
     queue_chunks(sent, recipients, size)
     _check_in_time(sent)
-    store.commit(sent.id)
+    transmissions.commit(sent.id)
 
 
 def _new(sent: Transmission, count: int, *, list_ref: Json | None = None) -> New:

@@ -34,10 +34,11 @@ from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recording.worker import record_batch
-from chalicelib.transmissions import progress, store
-from chalicelib.transmissions.idempotency import CLAIM_SECONDS
+from chalicelib.transmissions import view
 from chalicelib.transmissions.routes import create_transmission
 from chalicelib.transmissions.scheduling import start_due
+from chalicelib.transmissions.store import transmissions
+from chalicelib.transmissions.store.idempotency import CLAIM_SECONDS
 from chalicelib.transmissions.submit import CONCERN
 from tests.fake_cloud import queued, sqs_event
 from tests.unit.delivery.examples import DEFERRED, REFUSED
@@ -203,7 +204,7 @@ class World:
     def _attempt(self, work: Callable[[], Any]) -> Any:
         """Let a new process do some work; return what came of it, nothing if it was killed."""
         config_cache.clear()
-        store.get_submitted.cache_clear()
+        transmissions.get_submitted.cache_clear()
         try:
             with self.process.running():
                 return work()
@@ -280,9 +281,9 @@ def test_each_recipient_is_sent_to_once_whatever_comes_twice_and_dies_anywhere(
         expected = {("delivery", first), ("delivery", second), ("bounce", third)}
         expected |= {("injection", each) for each in (first, second, third)}
         assert found - Counter([("delay", second)]) == Counter(expected), killed_at
-        record = store.get(sent)
+        record = transmissions.get(sent)
         assert record is not None
-        assert progress.show(record)["state"] == "Success"
+        assert view.show(record)["state"] == "Success"
         host.messages.clear()
         host.taken.clear()
     if steps == MOST_STEPS:

@@ -7,9 +7,9 @@ import pytest
 from chalicelib.core import queues
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
-from chalicelib.transmissions import store
 from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Transmission
-from chalicelib.transmissions.store import New, NotSubmitted
+from chalicelib.transmissions.store import transmissions
+from chalicelib.transmissions.store.transmissions import New, NotSubmitted
 from chalicelib.transmissions.submit import queue_chunks, submit
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.transmissions.examples import CREATED, meter, recipients, transmission
@@ -22,7 +22,7 @@ def read() -> list[Chunk]:
 
 
 def keep(sent: Transmission, state: str = SUBMITTED) -> None:
-    store.put(New(sent, sent.packed(), state, recipients=3, chunk_size=2), meter())
+    transmissions.put(New(sent, sent.packed(), state, recipients=3, chunk_size=2), meter())
 
 
 @pytest.mark.parametrize("email", ["é@x.test", "\ud800@x.test", "r@x.test\u2028"])

@@ -18,8 +18,8 @@ from chalicelib.generation import worker
 from chalicelib.generation_queue import generate_batch
 from chalicelib.suppression import service as suppression
 from chalicelib.tracking import message_context, tokens
-from chalicelib.transmissions import store
 from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import queue_chunks, submit
 from tests.fake_cloud import aws_requests, queued, sqs_event
 from tests.unit.delivery.mail_host import MailHost
@@ -98,7 +98,7 @@ def test_a_chunk_becomes_one_parcel_and_one_event_for_each_message() -> None:
 
 
 def test_the_indexes_of_a_later_chunk_go_on() -> None:
-    store.put(_new(4), meter())
+    transmissions.put(_new(4), meter())
     queue_chunks(transmission(), recipients(4), 2)
     generate()
     assert sorted(one.index for each in parcels() for one in each.messages) == [0, 1, 2, 3]
@@ -150,7 +150,7 @@ class TestFacts:
         assert message_context.of_message(name) == before
 
     def test_links_name_the_unit_in_which_they_are_found(self) -> None:
-        store.put(_new(4), meter())
+        transmissions.put(_new(4), meter())
         queue_chunks(transmission(), recipients(4), 2)
         generate()
         for message in [message for each in parcels() for message in each.messages]:
@@ -309,6 +309,6 @@ def other() -> Transmission:
     return transmission(id="191930000000000002", campaign_id="spring")
 
 
-def _new(count: int) -> store.New:
+def _new(count: int) -> transmissions.New:
     sent = transmission()
-    return store.New(sent, sent.packed(), "submitted", count, 2)
+    return transmissions.New(sent, sent.packed(), "submitted", count, 2)

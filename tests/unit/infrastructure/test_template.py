@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from chalicelib.core.settings import Settings
-from chalicelib.transmissions.store import Listed
+from chalicelib.transmissions.store.transmissions import Listed
 from infrastructure.provision import TEMPLATE, read_template
 
 RESOURCES: dict[str, Any] = read_template()["Resources"]

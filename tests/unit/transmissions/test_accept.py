@@ -21,8 +21,8 @@ from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.templates.model import Edit, new_template
 from chalicelib.templates.store import leases as template_uses
 from chalicelib.templates.store import records as templates
-from chalicelib.transmissions import store
 from chalicelib.transmissions.accept import accept
+from chalicelib.transmissions.store import transmissions
 from tests.fake_cloud import queued
 from tests.unit.ab_tests.examples import START, by_percent, by_size, stored
 from tests.unit.ip_pools.examples import make_pool
@@ -345,7 +345,7 @@ class TestLists:
         result = accept(CALLER, body(recipients={"list_id": "friends"}))
         (received,) = [queues.read(each) for each in queued("generation")]
         assert received.head == {"kind": "start", "transmission": result.id, "start": True}
-        record = store.get(result.id)
+        record = transmissions.get(result.id)
         assert record is not None
         assert (result.count, record.recipients) == (3, 3)
         assert record.list_ref == {"id": "friends", "version": named.version}
@@ -385,8 +385,8 @@ class TestScheduling:
         assert queued("generation") == []
         assert due.find("transmissions", start - 1) == []
         assert [entry.key for entry in due.find("transmissions", start)] == [result.id]
-        assert store.get_recipients(result.id) == [{"email": "r@example.test"}]
-        record = store.get(result.id)
+        assert transmissions.get_recipients(result.id) == [{"email": "r@example.test"}]
+        record = transmissions.get(result.id)
         assert record is not None
         assert (record.state, record.transmission.start_ms) == ("submitted", start)
         assert usage.used(1)[0].day == 1
@@ -397,7 +397,7 @@ class TestScheduling:
         to = {"list_id": "friends"}
         content = {"template_id": "welcome"}
         result = accept(CALLER, body(content=content, recipients=to, options=self.OPTIONS))
-        record = store.get(result.id)
+        record = transmissions.get(result.id)
         assert record is not None
         sent = record.transmission
         assert (sent.resolved, sent.content, sent.options) == (

@@ -17,9 +17,9 @@ from chalicelib.generation.chunk import Chunk
 from chalicelib.mail_format import rfc822
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
-from chalicelib.transmissions import store
 from chalicelib.transmissions.accept_smtp import SmtpMessage, accept_message
 from chalicelib.transmissions.copies import Copies
+from chalicelib.transmissions.store import transmissions
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.people import limit, make_account, make_domain, make_subaccount
 from tests.unit.sending_domains.examples import domain
@@ -58,7 +58,7 @@ def refusal(message: bytes = MESSAGE, **asked: Any) -> tuple[int, str]:
     with pytest.raises(ServiceError) as refused:
         send(message, **asked)
     assert queued("generation") == []
-    assert list(store.in_account(1)) == []
+    assert list(transmissions.in_account(1)) == []
     return refused.value.status, refused.value.errors[0]["code"]
 
 

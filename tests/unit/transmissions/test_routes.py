@@ -14,9 +14,9 @@ from chalicelib.core.errors import ServiceError, Unavailable
 from chalicelib.core.http import Reply, Request
 from chalicelib.core.scope import Scope
 from chalicelib.sending_domains import store as domains
-from chalicelib.transmissions import idempotency, store
 from chalicelib.transmissions import routes as transmission_routes
 from chalicelib.transmissions.routes import create_transmission
+from chalicelib.transmissions.store import idempotency, transmissions
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import queued
 from tests.unit.calling import Answer, Client
@@ -223,7 +223,7 @@ class TestIdempotency:
                 Caller().post(options=options)
         with clock.use(lambda: now + 1.5 * 86_400):
             Caller().post(options=options)
-        assert len(list(store.scheduled(1))) == 1
+        assert len(list(transmissions.scheduled(1))) == 1
 
     def test_a_fault_of_the_service_keeps_the_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def unavailable(*_: Any) -> Any:

@@ -13,10 +13,11 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists import store as lists
-from chalicelib.transmissions import scheduling, store
+from chalicelib.transmissions import scheduling
 from chalicelib.transmissions.leases import noted, use_list
-from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, Transmission
+from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.scheduling import cancel, cancel_campaign, owned, start_due
+from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.recipient_lists.examples import saved
@@ -55,9 +56,9 @@ def schedule(number: int = 1, seconds: float = HOUR, **fields: Any) -> Transmiss
 
 def start(transmission_id: str = FIRST) -> bool:
     """Let generation start a transmission."""
-    record = store.get(transmission_id)
+    record = transmissions.get(transmission_id)
     assert record is not None
-    return store.start(record)
+    return transmissions.start(record)
 
 
 def starts() -> list[str]:
@@ -68,7 +69,7 @@ def starts() -> list[str]:
 
 
 def state(transmission_id: str = FIRST) -> str:
-    record = store.get(transmission_id)
+    record = transmissions.get(transmission_id)
     assert record is not None
     return record.state
 
@@ -128,7 +129,7 @@ class TestCancelling:
     def test_what_has_not_started_is_cancelled_for_good(self, time: Time) -> None:
         schedule()
         cancel(ACCOUNT, FIRST)
-        assert state() == CANCELED
+        assert state() == CANCELLED
         time.now += 2 * HOUR
         start_due()
         assert starts() == []
@@ -159,20 +160,20 @@ class TestCancelling:
         self, time: Time, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         schedule()
-        real = store.cancel
+        real = transmissions.cancel
 
         def after_a_start(given: Transmission) -> bool:
             assert start()
             return real(given)
 
-        monkeypatch.setattr(store, "cancel", after_a_start)
+        monkeypatch.setattr(transmissions, "cancel", after_a_start)
         assert refusal() == (409, "2006")
         assert state() == GENERATING
         monkeypatch.undo()
         other = schedule(2)
         cancel(ACCOUNT, other.id)
         assert not start(other.id)
-        assert state(other.id) == CANCELED
+        assert state(other.id) == CANCELLED
 
     @pytest.mark.parametrize("name", ["191930000000000009", "abc", "", "²", "1" * 4000, "../x"])
     def test_what_does_not_exist_is_not_found(self, name: str) -> None:
@@ -214,9 +215,9 @@ class TestCancellingACampaign:
         queued("generation")
         cancel_campaign(Scope(1, 0), "spring")
         assert starts() == [FIRST]
-        record = store.get(FIRST)
+        record = transmissions.get(FIRST)
         assert record is not None
-        assert (record.state, record.transmission.resolved) == (CANCELED, True)
+        assert (record.state, record.transmission.resolved) == (CANCELLED, True)
         refusal = record.transmission.refusal
         assert (refusal["type"], refusal["bounce_class"]) == ("bounce", "25")
         time.now += 2 * HOUR
@@ -226,16 +227,16 @@ class TestCancellingACampaign:
     def test_what_starts_soon_is_cancelled_as_well(self) -> None:
         schedule(1, 10.0, campaign_id="spring")
         cancel_campaign(ACCOUNT, "spring")
-        assert state() == CANCELED
+        assert state() == CANCELLED
 
     def test_what_starts_meanwhile_is_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         schedule(1, campaign_id="spring")
-        real = store.get
+        real = transmissions.get
 
         def after_a_start(name: str) -> Any:
             found = real(name)
             assert found is not None
-            store.start(found)
+            transmissions.start(found)
             return found
 
         monkeypatch.setattr(scheduling.store, "get", after_a_start)

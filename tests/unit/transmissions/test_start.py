@@ -24,11 +24,12 @@ from chalicelib.templates.model import Edit, edited, new_template
 from chalicelib.templates.store import leases as template_uses
 from chalicelib.templates.store import records as templates
 from chalicelib.transmissions import start as starting
-from chalicelib.transmissions import store, submit
+from chalicelib.transmissions import submit
 from chalicelib.transmissions.leases import noted, use_list, use_template
-from chalicelib.transmissions.model import CANCELED, GENERATING, Transmission
+from chalicelib.transmissions.model import CANCELLED, GENERATING, Transmission
 from chalicelib.transmissions.resolve import refused
 from chalicelib.transmissions.start import start
+from chalicelib.transmissions.store import transmissions
 from tests.fake_cloud import queued
 from tests.unit.people import make_account, make_subaccount
 from tests.unit.recipient_lists.examples import saved
@@ -86,7 +87,7 @@ def names(found: list[Chunk]) -> list[tuple[str, list[str]]]:
 
 
 def state() -> str:
-    record = store.get(ID)
+    record = transmissions.get(ID)
     assert record is not None
     return record.state
 
@@ -192,7 +193,7 @@ class TestTwice:
         start(ID)
         first = chunks()
         change_template("Second")
-        store.get_submitted.cache_clear()
+        transmissions.get_submitted.cache_clear()
         start(ID)
         assert chunks() == first
 
@@ -233,8 +234,8 @@ class TestTwice:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         keep(scheduled())
-        real = store.start
-        monkeypatch.setattr(store, "start", lambda record: real(record) and real(record))
+        real = transmissions.start
+        monkeypatch.setattr(transmissions, "start", lambda record: real(record) and real(record))
         start(ID)
         assert len(chunks()) == 2
 
@@ -243,25 +244,25 @@ class TestCancelled:
     def test_what_was_cancelled_is_not_started(self) -> None:
         sent = scheduled()
         keep(sent)
-        assert store.cancel(sent)
+        assert transmissions.cancel(sent)
         start(ID)
         start("191930000000000009")  # nobody knows it
         assert chunks() == []
-        assert state() == CANCELED
+        assert state() == CANCELLED
 
     def test_one_that_is_cancelled_meanwhile_is_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
         sent = scheduled()
         keep(sent)
-        real = store.start
+        real = transmissions.start
 
         def too_late(record: Any) -> bool:
-            store.cancel(sent)
+            transmissions.cancel(sent)
             return real(record)
 
-        monkeypatch.setattr(store, "start", too_late)
+        monkeypatch.setattr(transmissions, "start", too_late)
         start(ID)
         assert chunks() == []
-        assert state() == CANCELED
+        assert state() == CANCELLED
 
     @pytest.mark.parametrize("to_list", [True, False])
     def test_a_campaign_that_was_cancelled_tells_each_recipient(self, to_list: bool) -> None:
@@ -269,15 +270,17 @@ class TestCancelled:
             of_list()
         else:
             keep(scheduled())
-        record = store.get(ID)
+        record = transmissions.get(ID)
         assert record is not None
-        assert store.cancel(refused(record.transmission, {"type": "bounce", "reason": "why"}))
+        assert transmissions.cancel(
+            refused(record.transmission, {"type": "bounce", "reason": "why"})
+        )
         for _ in range(2):
             start(ID)
             found = chunks()
             assert [len(each.recipients) for each in found] == [2, 1]
             assert {each.transmission.refusal["reason"] for each in found} == {"why"}
-        assert state() == CANCELED
+        assert state() == CANCELLED
 
 
 class TestTemplates:
@@ -334,7 +337,7 @@ class TestLists:
         change_list(5)
         start(ID)
         assert [len(each.recipients) for each in chunks()] == [2, 2, 1]
-        record = store.get(ID)
+        record = transmissions.get(ID)
         assert record is not None
         assert (record.recipients, record.chunks) == (5, 3)
 
@@ -374,7 +377,7 @@ class TestLists:
         change_list(5)
         start(ID)
         assert chunks() == []
-        record = store.get(ID)
+        record = transmissions.get(ID)
         assert record is not None
         assert record.recipients == 3
 
@@ -398,7 +401,7 @@ class TestLists:
         for _ in range(2):
             start(ID)
         assert chunks() == []
-        assert state() == CANCELED
+        assert state() == CANCELLED
 
 
 def test_a_large_transmission_is_read_by_its_chunks() -> None:

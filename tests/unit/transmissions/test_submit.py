@@ -18,8 +18,8 @@ from chalicelib.core.settings import settings
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
 from chalicelib.recipient_lists.model import RecipientList
-from chalicelib.transmissions import store
-from chalicelib.transmissions.store import NotSubmitted
+from chalicelib.transmissions.store import transmissions
+from chalicelib.transmissions.store.transmissions import NotSubmitted
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued, stored_objects
 from tests.unit.transmissions.examples import CREATED, meter, recipients, transmission
@@ -62,7 +62,7 @@ def test_one_chunk_costs_exactly_two_requests() -> None:
 
 
 def test_the_record_is_stored_before_the_chunk_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "put", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(transmissions, "put", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         submit(transmission(), recipients(1), meter())
     assert queued("generation") == []
@@ -106,7 +106,7 @@ def test_several_chunks_are_not_visible_to_generation_until_all_are_queued(
                 chunk.from_received(message)
             seen.append(hidden.type)
 
-    monkeypatch.setattr(store, "commit", look_first)
+    monkeypatch.setattr(transmissions, "commit", look_first)
     submit(transmission(), recipients(5), meter())
     assert len(seen) == 3
 
@@ -159,7 +159,7 @@ def test_what_took_too_long_is_refused_and_not_sent(
         submit(transmission(), recipients(5), meter())
     assert refusal.value.status == 503
     with pytest.raises(NotSubmitted):
-        store.get_submitted(transmission().id)
+        transmissions.get_submitted(transmission().id)
 
 
 def test_chunks_of_large_messages_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,12 +221,12 @@ class TestRepeating:
                 submit(transmission(), recipients(count), meter())
         submit(transmission(), recipients(count), meter())
         assert self.delivered() == [each["email"] for each in recipients(count)]
-        assert store.get_submitted(transmission().id) == transmission()
+        assert transmissions.get_submitted(transmission().id) == transmission()
 
     @pytest.mark.usefixtures("chunks_of_two")
     def test_a_crash_before_the_commit_is_healed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as broken:
-            broken.setattr(store, "commit", lambda _: 1 / 0)
+            broken.setattr(transmissions, "commit", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 submit(transmission(), recipients(5), meter())
         submit(transmission(), recipients(5), meter())
@@ -262,24 +262,24 @@ class TestLater:
             submit(sent, recipients(3), meter())
         assert queued("generation") == []
         assert [entry.key for entry in due.find("transmissions", CREATED + 1000)] == [sent.id]
-        assert store.get_recipients(sent.id) == recipients(3)
-        record = store.get(sent.id)
+        assert transmissions.get_recipients(sent.id) == recipients(3)
+        record = transmissions.get(sent.id)
         assert record is not None
         assert (record.recipients, record.chunks, record.list_ref) == (3, 1, {})
 
     def test_its_recipients_are_stored_before_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(store, "put_recipients", lambda *_: 1 / 0)
+        monkeypatch.setattr(transmissions, "put_recipients", lambda *_: 1 / 0)
         sent = transmission(start_ms=CREATED + 1000, resolved=False)
         with pytest.raises(ZeroDivisionError):
             submit(sent, recipients(3), meter())
-        assert store.get(sent.id) is None
+        assert transmissions.get(sent.id) is None
         assert due.find("transmissions", CREATED + 1000) == []
 
     @pytest.mark.parametrize("start_ms", [0, CREATED + 1000])
     def test_one_to_a_list_names_it(self, start_ms: int) -> None:
         named = RecipientList(1, "friends", "Friends", "v1", 250, 1)
         submit(transmission(start_ms=start_ms), named, meter())
-        record = store.get(transmission().id)
+        record = transmissions.get(transmission().id)
         assert record is not None
         assert record.list_ref == {"id": "friends", "version": "v1"}
         assert (record.recipients, record.chunks) == (250, 3)

@@ -6,9 +6,9 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.errors import ServiceError
-from chalicelib.recipient_lists import contents, saving, store
+from chalicelib.recipient_lists import contents, service, store
 from chalicelib.recipient_lists.request import read_changes, read_new
-from chalicelib.recipient_lists.saving import Saved
+from chalicelib.recipient_lists.service import Saved
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.recipient_lists.examples import emails, given, saved
 
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def create(**fields: Any) -> Saved:
-    return saving.create(1, read_new({"id": "friends", "recipients": given(2)} | fields))
+    return service.create(1, read_new({"id": "friends", "recipients": given(2)} | fields))
 
 
 def update(list_id: str = "friends", **fields: Any) -> Saved:
-    return saving.update(1, list_id, read_changes(fields, list_id))
+    return service.update(1, list_id, read_changes(fields, list_id))
 
 
 def refusal(call: Any, **fields: Any) -> tuple[int, str]:

@@ -10,9 +10,10 @@ import pytest
 from chalicelib.core import clock
 from chalicelib.delivery import work_units
 from chalicelib.delivery.work_units import WorkUnit
-from chalicelib.transmissions import progress, store
-from chalicelib.transmissions.model import CANCELED, SUBMITTED, Transmission
-from chalicelib.transmissions.store import New, Record
+from chalicelib.transmissions import view
+from chalicelib.transmissions.model import CANCELLED, SUBMITTED, Transmission
+from chalicelib.transmissions.store import transmissions
+from chalicelib.transmissions.store.transmissions import New, Record
 from tests.unit.transmissions.examples import CREATED, OPTIONS, meter, transmission
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -33,7 +34,7 @@ def generate(*numbers: int, messages: int = 2, failed: int = 0) -> None:
 def test_all_that_is_known_of_a_transmission_is_shown() -> None:
     fields = {"campaign_id": "spring", "description": "Spring sale", "return_path": "b@b.test"}
     data = {"metadata": {"m": 1}, "substitution_data": {"s": 2}}
-    assert progress.show(record(**fields, **data)) == {
+    assert view.show(record(**fields, **data)) == {
         "id": transmission().id,
         "state": "submitted",
         "content": {"template_id": "inline"},
@@ -51,18 +52,18 @@ def test_all_that_is_known_of_a_transmission_is_shown() -> None:
 
 
 def test_a_scheduled_transmission_tells_when_it_starts() -> None:
-    shown = progress.show(record(start_ms=CREATED + 3_600_000))
+    shown = view.show(record(start_ms=CREATED + 3_600_000))
     moment = clock.iso_offset(CREATED / 1000 + 3600)
     assert shown["options"] == {**OPTIONS, "start_time": moment}
 
 
 @pytest.mark.spec("3-t8")
 def test_a_transmission_goes_from_submitted_to_generating_to_success() -> None:
-    shown = [progress.show(record())]
+    shown = [view.show(record())]
     generate(0)
-    shown.append(progress.show(record()))
+    shown.append(view.show(record()))
     generate(2, 1, messages=1, failed=1)
-    shown.append(progress.show(record()))
+    shown.append(view.show(record()))
     assert [each["state"] for each in shown] == ["submitted", "Generating", "Success"]
     assert [each["num_generated"] for each in shown] == [0, 2, 4]
     assert [each["num_failed_gen"] for each in shown] == [0, 0, 2]
@@ -72,7 +73,7 @@ def test_a_transmission_goes_from_submitted_to_generating_to_success() -> None:
 
 
 def test_one_that_was_started_is_generating_before_the_first_of_it_is() -> None:
-    assert progress.show(record(state="Generating"))["state"] == "Generating"
+    assert view.show(record(state="Generating"))["state"] == "Generating"
 
 
 def test_what_delivery_goes_on_with_is_not_counted_again() -> None:
@@ -80,13 +81,13 @@ def test_what_delivery_goes_on_with_is_not_counted_again() -> None:
     unit = WorkUnit(transmission().id, "0")
     for following in (unit.deferred, unit.continued, unit.deferred.deferred):
         work_units.claim(following, generated=(1, 0))
-    assert progress.show(record())["num_generated"] == 2
+    assert view.show(record())["num_generated"] == 2
 
 
 @pytest.mark.parametrize("chunks", [1, 3])
 def test_one_that_was_cancelled_stays_so_whatever_was_generated_of_it(chunks: int) -> None:
     generate(0)
-    assert progress.show(record(chunks, CANCELED))["state"] == CANCELED
+    assert view.show(record(chunks, CANCELLED))["state"] == CANCELLED
 
 
 @pytest.mark.parametrize(
@@ -104,16 +105,16 @@ def test_one_that_was_cancelled_stays_so_whatever_was_generated_of_it(chunks: in
     ],
 )
 def test_the_template_is_shown_before_and_after_it_is_resolved(fields: Any, draft: bool) -> None:
-    shown = progress.show(record(**fields))["content"]
+    shown = view.show(record(**fields))["content"]
     assert shown == {"template_id": "welcome", "use_draft_template": draft}
 
 
 def test_a_list_shows_a_summary() -> None:
     sent = transmission(campaign_id="spring", description="Spring sale", template_id="welcome")
     put(sent)
-    (listed,) = store.in_account(1)
+    (listed,) = transmissions.in_account(1)
     generate(0)
-    assert progress.summary(listed) == {
+    assert view.summary(listed) == {
         "id": sent.id,
         "campaign_id": "spring",
         "description": "Spring sale",
@@ -125,9 +126,9 @@ def test_a_list_shows_a_summary() -> None:
 def test_a_summary_of_a_draft_says_so() -> None:
     content = {"template_id": "welcome", "use_draft_template": True}
     put(replace(transmission(), content=content, resolved=False))
-    (listed,) = store.in_account(1)
-    assert progress.summary(listed)["content"] == content
+    (listed,) = transmissions.in_account(1)
+    assert view.summary(listed)["content"] == content
 
 
 def put(sent: Transmission) -> None:
-    store.put(New(sent, sent.packed(), SUBMITTED, recipients=6, chunk_size=2), meter())
+    transmissions.put(New(sent, sent.packed(), SUBMITTED, recipients=6, chunk_size=2), meter())

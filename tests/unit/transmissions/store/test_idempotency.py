@@ -11,8 +11,8 @@ from chalicelib.core import aws, clock
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.transmissions import idempotency
-from chalicelib.transmissions.idempotency import (
+from chalicelib.transmissions.store import idempotency
+from chalicelib.transmissions.store.idempotency import (
     CLAIM_SECONDS,
     RETENTION,
     Claim,

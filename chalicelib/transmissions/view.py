@@ -9,8 +9,8 @@ from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.delivery import work_units
-from chalicelib.transmissions.model import CANCELED, GENERATING, SUBMITTED, SUCCESS
-from chalicelib.transmissions.store import Listed, Record
+from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, SUCCESS
+from chalicelib.transmissions.store.transmissions import Listed, Record
 
 Json = dict[str, Any]
 
@@ -60,8 +60,8 @@ def _content(template_id: str, draft: bool) -> Json:
 
 
 def _state(stored: str, chunks: int, generated: int) -> str:
-    if stored == CANCELED:
-        return CANCELED
+    if stored == CANCELLED:
+        return CANCELLED
     if generated >= chunks:
         return SUCCESS
     return GENERATING if generated or stored == GENERATING else SUBMITTED

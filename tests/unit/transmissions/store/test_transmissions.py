@@ -9,9 +9,9 @@ import pytest
 from chalicelib.core import blobs, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed
 from chalicelib.core.settings import settings
-from chalicelib.transmissions import store
-from chalicelib.transmissions.model import ACCEPTING, CANCELED, GENERATING, SUBMITTED, Transmission
-from chalicelib.transmissions.store import New, Record
+from chalicelib.transmissions.model import ACCEPTING, CANCELLED, GENERATING, SUBMITTED, Transmission
+from chalicelib.transmissions.store import transmissions
+from chalicelib.transmissions.store.transmissions import New, Record
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.transmissions.examples import CREATED, meter, transmission
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def put(sent: Transmission, state: str = SUBMITTED) -> None:
-    store.put(New(sent, sent.packed(), state, recipients=3, chunk_size=2), meter())
+    transmissions.put(New(sent, sent.packed(), state, recipients=3, chunk_size=2), meter())
 
 
 def large() -> Transmission:
@@ -29,14 +29,14 @@ def large() -> Transmission:
 
 def test_a_submitted_transmission_comes_back() -> None:
     put(transmission(metadata={"k": "é"}))
-    assert store.get_submitted(transmission().id) == transmission(metadata={"k": "é"})
+    assert transmissions.get_submitted(transmission().id) == transmission(metadata={"k": "é"})
 
 
 def test_a_small_one_costs_one_request_to_store_and_one_to_get() -> None:
     with aws_requests() as made:
         put(transmission())
         for _ in range(3):
-            store.get_submitted(transmission().id)
+            transmissions.get_submitted(transmission().id)
     assert [request.operation for request in made] == ["TransactWriteItems", "GetItem"]
 
 
@@ -44,7 +44,7 @@ def test_a_large_one_lies_in_the_bucket() -> None:
     put(large())
     (key,) = stored_objects()
     assert key.startswith(f"transmissions/{large().id}/body-")
-    assert store.get_submitted(large().id) == large()
+    assert transmissions.get_submitted(large().id) == large()
 
 
 def test_the_content_of_a_large_one_that_is_lost_is_no_missing_transmission() -> None:
@@ -52,21 +52,21 @@ def test_the_content_of_a_large_one_that_is_lost_is_no_missing_transmission() ->
     (key,) = stored_objects()
     blobs.delete(key)
     with pytest.raises(blobs.BlobMissing):
-        store.get_submitted(large().id)
+        transmissions.get_submitted(large().id)
 
 
 def test_one_that_is_being_accepted_is_not_submitted_until_it_is_committed() -> None:
     put(transmission(), ACCEPTING)
     for _ in range(2):
-        with pytest.raises(store.NotSubmitted):
-            store.get_submitted(transmission().id)
-    store.commit(transmission().id)
-    assert store.get_submitted(transmission().id) == transmission()
+        with pytest.raises(transmissions.NotSubmitted):
+            transmissions.get_submitted(transmission().id)
+    transmissions.commit(transmission().id)
+    assert transmissions.get_submitted(transmission().id) == transmission()
 
 
 def test_one_that_nobody_knows_is_not_submitted() -> None:
-    with pytest.raises(store.NotSubmitted, match="77"):
-        store.get_submitted("77")
+    with pytest.raises(transmissions.NotSubmitted, match="77"):
+        transmissions.get_submitted("77")
 
 
 @pytest.mark.parametrize("state", [SUBMITTED, ACCEPTING])
@@ -88,12 +88,12 @@ def test_what_belongs_to_it_is_stored_with_it_or_neither_is() -> None:
     other.put({"pk": "taken", "sk": "x"})
     along = dynamo.put(other, {"pk": "taken", "sk": "x"}, condition="attribute_not_exists(#pk)")
     with pytest.raises(TransactionFailed):
-        store.put(new, meter(), along=[along])
-    assert store.get(transmission().id) is None
+        transmissions.put(new, meter(), along=[along])
+    assert transmissions.get(transmission().id) is None
     assert other.get(*meter().key) is None
     along = dynamo.put(other, {"pk": "free", "sk": "x"})
-    store.put(new, meter(), along=[along])
-    assert store.get(transmission().id) is not None
+    transmissions.put(new, meter(), along=[along])
+    assert transmissions.get(transmission().id) is not None
     assert other.get("free", "x") is not None
 
 
@@ -108,10 +108,10 @@ class TestStates:
 
     def start(self, sent: Transmission, **changes: Any) -> bool:
         known: dict[str, Any] = {"recipients": 3, "chunks": 2, "chunk_size": 2, "list_ref": {}}
-        return store.start(Record(sent, SUBMITTED, **(known | changes)))
+        return transmissions.start(Record(sent, SUBMITTED, **(known | changes)))
 
     def state(self) -> str:
-        record = store.get(transmission().id)
+        record = transmissions.get(transmission().id)
         assert record is not None
         return record.state
 
@@ -119,29 +119,29 @@ class TestStates:
         final = replace(sent, resolved=True, content={"subject": "final"})
         assert self.start(final)
         assert self.state() == GENERATING
-        assert store.get_submitted(sent.id) == final
+        assert transmissions.get_submitted(sent.id) == final
 
     def test_starting_keeps_the_recipients_that_count(self, sent: Transmission) -> None:
         ref = {"id": "friends", "version": "v2"}
         assert self.start(sent, recipients=7, chunks=4, list_ref=ref)
-        record = store.get(sent.id)
+        record = transmissions.get(sent.id)
         assert record == Record(sent, GENERATING, 7, 4, 2, ref)
-        (listed,) = store.in_account(1)
+        (listed,) = transmissions.in_account(1)
         assert (listed.recipients, listed.chunks) == (7, 4)
 
     def test_only_the_first_start_counts(self, sent: Transmission) -> None:
         assert self.start(replace(sent, resolved=True))
         assert not self.start(replace(sent, resolved=True, campaign_id="other"), recipients=9)
-        assert store.get_submitted(sent.id).campaign_id == ""
+        assert transmissions.get_submitted(sent.id).campaign_id == ""
 
     def test_starting_and_cancelling_exclude_each_other(self, sent: Transmission) -> None:
-        assert store.cancel(sent)
+        assert transmissions.cancel(sent)
         assert not self.start(sent)
-        assert self.state() == CANCELED
+        assert self.state() == CANCELLED
         other = replace(sent, id="191930000000000002")
         put(other)
         assert self.start(other)
-        assert not store.cancel(other)
+        assert not transmissions.cancel(other)
 
     @pytest.mark.parametrize("late", ["start", "cancel", "put"])
     def test_a_large_body_that_comes_too_late_replaces_none(self, late: str) -> None:
@@ -152,42 +152,42 @@ class TestStates:
         if late == "start":
             assert not self.start(other)
         elif late == "cancel":
-            assert not store.cancel(other)
+            assert not transmissions.cancel(other)
         else:
             put(other)
-        assert store.get_submitted(sent.id) == sent
+        assert transmissions.get_submitted(sent.id) == sent
 
     def test_a_write_that_the_client_made_again_is_its_own(
         self, sent: Transmission, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        real = store._transmissions.update
+        real = transmissions._transmissions.update
 
         def twice(*arguments: Any, **options: Any) -> Any:
             real(*arguments, **options)
             return real(*arguments, **options)
 
-        monkeypatch.setattr(store._transmissions, "update", twice)
-        assert store.cancel(sent)
+        monkeypatch.setattr(transmissions._transmissions, "update", twice)
+        assert transmissions.cancel(sent)
 
     def test_what_is_being_accepted_neither_starts_nor_is_cancelled_nor_seen(self) -> None:
         put(transmission(), ACCEPTING)
         assert not self.start(transmission())
-        assert not store.cancel(transmission())
-        assert store.get(transmission().id) is None
-        assert list(store.in_account(1)) == []
+        assert not transmissions.cancel(transmission())
+        assert transmissions.get(transmission().id) is None
+        assert list(transmissions.in_account(1)) == []
 
     def test_a_large_one_is_replaced_as_well(self, sent: Transmission) -> None:
         final = replace(large(), start_ms=CREATED)
         assert self.start(final)
-        assert store.get_submitted(sent.id) == final
+        assert transmissions.get_submitted(sent.id) == final
 
     def test_committing_what_has_started_or_was_cancelled_changes_nothing(
         self, sent: Transmission
     ) -> None:
-        store.cancel(sent)
+        transmissions.cancel(sent)
         with pytest.raises(ConditionFailed):
-            store.commit(sent.id)
-        assert self.state() == CANCELED
+            transmissions.commit(sent.id)
+        assert self.state() == CANCELLED
 
 
 class TestListing:
@@ -195,7 +195,7 @@ class TestListing:
         put(transmission(id=str(191930000000000000 + number), **fields))
 
     def ids(self, account: int = 1) -> list[int]:
-        return [int(each.id) - 191930000000000000 for each in store.in_account(account)]
+        return [int(each.id) - 191930000000000000 for each in transmissions.in_account(account)]
 
     def test_those_that_are_scheduled_come_first_then_the_newest(self) -> None:
         self.put(2, start_ms=CREATED)
@@ -205,7 +205,7 @@ class TestListing:
         self.put(6, start_ms=CREATED)
         assert self.ids() == [6, 2, 5, 3, 1]
         assert self.ids(2) == [4]
-        assert [int(each.id) % 10 for each in store.scheduled(1)] == [6, 2]
+        assert [int(each.id) % 10 for each in transmissions.scheduled(1)] == [6, 2]
 
     @pytest.mark.parametrize("starts_later", [True, False])
     def test_those_to_one_recipient_are_in_no_list_once_they_have_started(
@@ -213,12 +213,12 @@ class TestListing:
     ) -> None:
         sent = transmission(start_ms=CREATED if starts_later else 0)
         new = New(sent, sent.packed(), SUBMITTED, recipients=1, chunk_size=2)
-        store.put(new, meter())
-        assert len(list(store.in_account(1))) == int(starts_later)
+        transmissions.put(new, meter())
+        assert len(list(transmissions.in_account(1))) == int(starts_later)
         if starts_later:
-            assert store.start(Record(sent, SUBMITTED, 1, 1, 2, {}))
-            assert list(store.in_account(1)) == []
-        record = store.get(sent.id)
+            assert transmissions.start(Record(sent, SUBMITTED, 1, 1, 2, {}))
+            assert list(transmissions.in_account(1)) == []
+        record = transmissions.get(sent.id)
         assert record is not None
         assert record.recipients == 1
 
@@ -227,14 +227,14 @@ class TestListing:
         self.put(2, start_ms=CREATED)
         self.put(3)
         sent = transmission(id="191930000000000002", start_ms=CREATED)
-        assert store.cancel(sent) if cancelled else TestStates().start(sent)
-        assert list(store.scheduled(1)) == []
+        assert transmissions.cancel(sent) if cancelled else TestStates().start(sent)
+        assert list(transmissions.scheduled(1)) == []
         assert self.ids() == [3, 2]
 
     def test_a_list_reads_no_bodies(self) -> None:
         put(large())
         with aws_requests() as made:
-            (listed,) = store.in_account(1)
+            (listed,) = transmissions.in_account(1)
         assert {each.operation for each in made} == {"Query"}
         assert (listed.recipients, listed.chunks, listed.state) == (3, 2, SUBMITTED)
         assert not listed.draft
@@ -243,15 +243,15 @@ class TestListing:
 @pytest.mark.parametrize("email", ["é@b.test", "\ud800@b.test", "x" * 100_000])
 def test_recipients_of_one_that_starts_later_come_back(email: str) -> None:
     given = [{"email": email, "metadata": {"k": [1, None]}}, {"email": "r@example.test"}]
-    store.put_recipients("77", given)
-    assert store.get_recipients("77") == given
+    transmissions.put_recipients("77", given)
+    assert transmissions.get_recipients("77") == given
     assert stored_objects() == ["transmissions/77/recipients"]
 
 
 def test_one_whose_content_is_not_final_is_not_generated() -> None:
     put(transmission(resolved=False))
-    with pytest.raises(store.NotSubmitted):
-        store.get_submitted(transmission().id)
+    with pytest.raises(transmissions.NotSubmitted):
+        transmissions.get_submitted(transmission().id)
 
 
 def test_the_record_tells_what_lists_and_clean_up_need() -> None:

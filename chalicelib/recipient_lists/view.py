@@ -13,7 +13,7 @@ from chalicelib.core.settings import settings
 from chalicelib.recipient_lists import store
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.recipients import as_given
-from chalicelib.recipient_lists.saving import unknown
+from chalicelib.recipient_lists.service import unknown
 
 _ATTEMPTS = 5
 

@@ -31,8 +31,8 @@ from chalicelib.core.errors import (
 )
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.transmissions import store
 from chalicelib.transmissions.start_time import LONGEST_AHEAD_MS
+from chalicelib.transmissions.store import transmissions
 
 _transmissions = Table("transmissions")
 
@@ -124,7 +124,7 @@ def release(claimed: Claim) -> None:
 
     It is kept where this repeated a request that was accepted: what was sent is not sent again.
     """
-    if store.get(claimed.transmission_id) is not None:
+    if transmissions.get(claimed.transmission_id) is not None:
         return
     try:
         _transmissions.delete(

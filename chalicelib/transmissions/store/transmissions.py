@@ -31,7 +31,7 @@ from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.model import (
     ACCEPTING,
-    CANCELED,
+    CANCELLED,
     GENERATING,
     SUBMITTED,
     Json,
@@ -141,7 +141,7 @@ def start(record: Record) -> bool:
 
 def cancel(sent: Transmission) -> bool:
     """Note that what has not started is cancelled; ``False`` if it has started."""
-    return _moved(sent, CANCELED, {}, found=(SUBMITTED, CANCELED), listed=True)
+    return _moved(sent, CANCELLED, {}, found=(SUBMITTED, CANCELLED), listed=True)
 
 
 def _moved(

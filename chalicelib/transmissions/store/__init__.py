@@ -1,0 +1,1 @@
+"""Store transmissions and the claims of idempotency keys, one module for each."""
