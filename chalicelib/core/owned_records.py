@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from chalicelib.core.dynamo import Item, Table
-from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
+from chalicelib.core.scope import Scope
 
 LONGEST_ID = 64
 
@@ -51,11 +52,6 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def padded(subaccount_id: int | None) -> str:
-    """Return an owner as it stands in keys, which sort as text."""
-    return f"{subaccount_id or PRIMARY:010d}"
-
-
 @dataclass(frozen=True, slots=True)
 class OwnedRecords(Generic[Record]):
     """The records of one kind, each in an item with the sort key ``<sort>#<owner>``.
@@ -73,7 +69,7 @@ class OwnedRecords(Generic[Record]):
 
     def key(self, account_id: int, subaccount_id: int | None, record_id: str) -> tuple[str, str]:
         """Return the key of the item of one record."""
-        return self.partition(account_id, record_id), f"{self.sort}#{padded(subaccount_id)}"
+        return self.partition(account_id, record_id), f"{self.sort}#{owner_digits(subaccount_id)}"
 
     def keys_of(self, record: Record) -> Item:
         """Return the key attributes of a record's item, those of the index among them."""
@@ -82,8 +78,8 @@ class OwnedRecords(Generic[Record]):
         return {
             "pk": pk,
             "sk": sk,
-            "owner": f"account#{record.account_id}/{self.kind}s",
-            "owner_key": f"{padded(record.subaccount_id)}/{flag}/{record.id}",
+            "owner": account_partition(record.account_id, f"{self.kind}s"),
+            "owner_key": f"{owner_digits(record.subaccount_id)}/{flag}/{record.id}",
         }
 
     def get(self, account_id: int, subaccount_id: int | None, record_id: str) -> Record | None:
@@ -116,15 +112,15 @@ class OwnedRecords(Generic[Record]):
     def in_scope(self, scope: Scope, shared: bool | None) -> Iterator[Record]:
         """Yield the records that a reader in ``scope`` sees; ``shared`` narrows to (un)shared."""
         if shared:
-            yield from self._owned(scope.account_id, f"{padded(None)}/s/")
+            yield from self._owned(scope.account_id, f"{owner_digits(None)}/s/")
             return
         own = set()
-        for record in self._owned(scope.account_id, _prefix(scope)):
+        for record in self._owned(scope.account_id, owner_prefix(scope, "/")):
             own.add(record.id)
             if shared is None or not record.shared:
                 yield record
         if scope.owner is not None and shared is None:
-            for record in self._owned(scope.account_id, f"{padded(None)}/s/"):
+            for record in self._owned(scope.account_id, f"{owner_digits(None)}/s/"):
                 if record.id not in own:
                     yield record
 
@@ -138,12 +134,4 @@ class OwnedRecords(Generic[Record]):
         return self.from_item(page.items[0]) if page.items else None
 
     def _owned(self, account_id: int, prefix: str) -> Iterator[Record]:
-        key, values = "#owner = :owner", {"owner": f"account#{account_id}/{self.kind}s"}
-        if prefix:
-            key += " AND begins_with(#owner_key, :prefix)"
-            values["prefix"] = prefix
-        return map(self.from_item, _config.query_all(key, values, index="by_owner"))
-
-
-def _prefix(scope: Scope) -> str:
-    return "" if scope.spans else f"{padded(scope.owner)}/"
+        return map(self.from_item, owned_items(_config, account_id, f"{self.kind}s", prefix))

@@ -21,6 +21,7 @@ from chalicelib.core import leases
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.errors import Unavailable, resource_conflict
 from chalicelib.core.leases import Record, Use
+from chalicelib.core.owner_keys import account_partition, owned_items
 from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists.model import RecipientList
 
@@ -42,8 +43,7 @@ def get(account_id: int, list_id: str) -> RecipientList | None:
 
 def in_account(account_id: int) -> Iterator[RecipientList]:
     """Yield the lists of an account, by id."""
-    owner = {"owner": _owner(account_id)}
-    return map(_from_item, _config.query_all("#owner = :owner", owner, index="by_owner"))
+    return map(_from_item, owned_items(_config, account_id, "recipient_lists"))
 
 
 def parts(found: RecipientList, start: int = 0) -> Iterator[list[Json]]:
@@ -151,16 +151,12 @@ def _key(account_id: int, list_id: str) -> tuple[str, str]:
     return f"recipient_list#{account_id}#{list_id}", "list"
 
 
-def _owner(account_id: int) -> str:
-    return f"account#{account_id}/recipient_lists"
-
-
 def _to_item(found: RecipientList) -> Item:
     pk, sk = _key(found.account_id, found.id)
     return {
         "pk": pk,
         "sk": sk,
-        "owner": _owner(found.account_id),
+        "owner": account_partition(found.account_id, "recipient_lists"),
         "owner_key": found.id,
         "account_id": found.account_id,
         "id": found.id,

@@ -25,7 +25,8 @@ from chalicelib.core.domain_names import canonical, is_within, parents, spelled
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import Table, Write
 from chalicelib.core.errors import Unavailable
-from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
+from chalicelib.core.scope import Scope
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import claims
 from chalicelib.sending_domains.model import DomainStatus, MailedToken, SendingDomain
@@ -148,11 +149,8 @@ def delete(domain: SendingDomain) -> bool:
 
 def in_scope(scope: Scope) -> Iterator[SendingDomain]:
     """Yield the domains of the scope, those of one owner by name."""
-    key, values = "#owner = :owner", {"owner": _owner(scope.account_id)}
-    if not scope.spans:
-        key += " AND begins_with(#owner_key, :part)"
-        values["part"] = f"{_padded(scope.owner)}#"
-    return map(from_item, _config.query_all(key, values, index="by_owner"))
+    prefix = owner_prefix(scope, "#")
+    return map(from_item, owned_items(_config, scope.account_id, "domains", prefix))
 
 
 def within(name: str) -> Iterator[SendingDomain]:
@@ -213,20 +211,12 @@ def _pk(name: str) -> str:
     return f"domain#{name}"
 
 
-def _owner(account_id: int) -> str:
-    return f"account#{account_id}/domains"
-
-
-def _padded(subaccount_id: int | None) -> str:
-    return f"{subaccount_id or PRIMARY:010d}"
-
-
 def _to_item(domain: SendingDomain) -> dict[str, Any]:
     return asdict(domain) | {
         "pk": _pk(domain.domain),
         "sk": "domain",
-        "owner": _owner(domain.account_id),
-        "owner_key": f"{_padded(domain.subaccount_id)}#{domain.domain}",
+        "owner": account_partition(domain.account_id, "domains"),
+        "owner_key": f"{owner_digits(domain.subaccount_id)}#{domain.domain}",
     }
 
 

@@ -21,8 +21,9 @@ from chalicelib.core import defaults, dynamo
 from chalicelib.core.domain_names import spelled
 from chalicelib.core.dynamo import ConditionFailed, Table, Write
 from chalicelib.core.errors import Unavailable
+from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.reading import Read, read_config
-from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.core.scope import Scope
 from chalicelib.tracking_domains.model import TrackingDomain
 
 KIND = "tracking-domain"
@@ -55,11 +56,8 @@ def find(scope: Scope, domain: str) -> TrackingDomain | None:
 
 def in_scope(scope: Scope) -> Iterator[TrackingDomain]:
     """Yield the domains of the scope, those of one owner by name."""
-    key, values = "#owner = :owner", {"owner": _owner(scope.account_id)}
-    if not scope.spans:
-        key += " AND begins_with(#owner_key, :part)"
-        values["part"] = f"{_padded(scope.owner)}#"
-    return map(_from_item, _config.query_all(key, values, index="by_owner"))
+    prefix = owner_prefix(scope, "#")
+    return map(_from_item, owned_items(_config, scope.account_id, "tracking-domains", prefix))
 
 
 def create(domain: TrackingDomain) -> bool:
@@ -147,20 +145,12 @@ def _pk(name: str) -> str:
     return f"tracking-domain#{name}"
 
 
-def _owner(account_id: int) -> str:
-    return f"account#{account_id}/tracking-domains"
-
-
-def _padded(subaccount_id: int | None) -> str:
-    return f"{subaccount_id or PRIMARY:010d}"
-
-
 def _to_item(domain: TrackingDomain) -> dict[str, Any]:
     return asdict(domain) | {
         "pk": _pk(domain.domain),
         "sk": "domain",
-        "owner": _owner(domain.account_id),
-        "owner_key": f"{_padded(domain.subaccount_id)}#{domain.domain}",
+        "owner": account_partition(domain.account_id, "tracking-domains"),
+        "owner_key": f"{owner_digits(domain.subaccount_id)}#{domain.domain}",
     }
 
 

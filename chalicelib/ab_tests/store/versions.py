@@ -24,7 +24,8 @@ from chalicelib.ab_tests.model import AbTest, Counts, Share
 from chalicelib.core import due, dynamo, leases
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
-from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
+from chalicelib.core.scope import Scope
 
 CONCERN = "ab_tests"
 
@@ -55,11 +56,8 @@ def version(account_id: int, test_id: str, number: int) -> AbTest | None:
 
 def in_scope(scope: Scope) -> Iterator[AbTest]:
     """Yield the latest version of each test in scope, by owner and id."""
-    key, values = "#owner = :owner", {"owner": _owner(scope.account_id)}
-    if not scope.spans:
-        key += " AND begins_with(#owner_key, :prefix)"
-        values["prefix"] = f"{_padded(scope.owner)}/"
-    return map(_from_item, _config.query_all(key, values, index="by_owner"))
+    prefix = owner_prefix(scope, "/")
+    return map(_from_item, owned_items(_config, scope.account_id, "ab_tests", prefix))
 
 
 def create(new: AbTest, also: Sequence[Write] = ()) -> bool:
@@ -173,19 +171,11 @@ def _sort_key(number: int) -> str:
     return f"{_VERSIONS}{number:08d}"
 
 
-def _owner(account_id: int) -> str:
-    return f"account#{account_id}/ab_tests"
-
-
 def _owner_keys(test: AbTest) -> dict[str, str]:
     return {
-        "owner": _owner(test.account_id),
-        "owner_key": f"{_padded(test.subaccount_id)}/{test.id}",
+        "owner": account_partition(test.account_id, "ab_tests"),
+        "owner_key": f"{owner_digits(test.subaccount_id)}/{test.id}",
     }
-
-
-def _padded(subaccount_id: int | None) -> str:
-    return f"{subaccount_id or PRIMARY:010d}"
 
 
 def _to_item(test: AbTest) -> Item:

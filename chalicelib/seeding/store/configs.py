@@ -19,6 +19,7 @@ from chalicelib.core import config_cache, leases
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.errors import Unavailable
+from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import PRIMARY
 from chalicelib.core.settings import settings
 from chalicelib.seeding.model import Config
@@ -146,7 +147,7 @@ def _from_item(item: Item | None) -> Config | None:
 
 
 def _options_key(account_id: int, part: int) -> Key:
-    return (f"inline-seeds#{account_id}", f"options#{part:010d}")
+    return (f"inline-seeds#{account_id}", f"options#{owner_digits(part)}")
 
 
 def _part(sort_key: str) -> int:

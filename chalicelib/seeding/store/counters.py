@@ -18,7 +18,8 @@ from typing import Final
 
 from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
-from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.core.owner_keys import owner_digits
+from chalicelib.core.scope import Scope
 from chalicelib.seeding.model import Campaign, Counter, Seeding
 
 RETENTION: Final = 30 * 86_400
@@ -35,7 +36,7 @@ def partition(account_id: int) -> str:
 def place(campaign: Campaign) -> str:
     """Return the part of a sort key that names a campaign."""
     return "#".join(
-        (_padded(campaign.subaccount_id), campaign.sending_domain, campaign.campaign_id)
+        (owner_digits(campaign.subaccount_id), campaign.sending_domain, campaign.campaign_id)
     )
 
 
@@ -88,7 +89,7 @@ def get(account_id: int, campaign: Campaign) -> Counter | None:
 
 def in_scope(scope: Scope) -> list[Counter]:
     """Return the counters in a scope, by owner, sending domain and campaign."""
-    prefix = "campaign#" if scope.spans else f"campaign#{_padded(scope.owner)}#"
+    prefix = "campaign#" if scope.spans else f"campaign#{owner_digits(scope.owner)}#"
     items = _metrics.query_all(
         "#pk = :pk AND begins_with(#sk, :prefix)",
         {"pk": partition(scope.account_id), "prefix": prefix},
@@ -124,7 +125,3 @@ def _from_item(item: Item) -> Counter:
 
 def _sort_key(campaign: Campaign) -> str:
     return f"campaign#{place(campaign)}"
-
-
-def _padded(subaccount_id: int | None) -> str:
-    return f"{subaccount_id or PRIMARY:010d}"

@@ -32,6 +32,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from chalicelib.core.dynamo import Item, Table
+from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.suppression.model import Entry, Kind, listed_as
 
@@ -78,7 +79,7 @@ def partition(account_id: int, recipient: str) -> str:
 
 def list_prefix(subaccount_id: int | None) -> str:
     """Return what the sort keys of one list's entries begin with."""
-    return f"{subaccount_id or PRIMARY:010d}#"
+    return f"{owner_digits(subaccount_id)}#"
 
 
 def slot_key(account_id: int, subaccount_id: int | None, recipient: str, type: str) -> Key:

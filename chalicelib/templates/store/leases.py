@@ -23,7 +23,7 @@ import time
 from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.errors import ApiError, Unavailable, resource_conflict
-from chalicelib.core.owned_records import padded
+from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import Scope
 from chalicelib.templates.model import Template, no_template
 from chalicelib.templates.store import bodies, records
@@ -181,7 +181,7 @@ def _lease(template: Template, transmission_id: str, until: float) -> Item:
 
 
 def _lease_key(subaccount_id: int | None, transmission_id: str) -> str:
-    return f"use#{padded(subaccount_id)}#{transmission_id}"
+    return f"use#{owner_digits(subaccount_id)}#{transmission_id}"
 
 
 def _in_use() -> ApiError:

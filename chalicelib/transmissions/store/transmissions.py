@@ -28,6 +28,7 @@ from chalicelib.accounts.usage import Allowance
 from chalicelib.core import blobs, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
 from chalicelib.core.errors import ApiError
+from chalicelib.core.owner_keys import account_partition
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.model import (
     ACCEPTING,
@@ -269,7 +270,7 @@ def _record(item: Item) -> Record:
 
 
 def _owner(account_id: int, *, scheduled: bool = False) -> str:
-    return f"account#{account_id}/{'scheduled' if scheduled else 'transmissions'}"
+    return account_partition(account_id, "scheduled" if scheduled else "transmissions")
 
 
 def _pk(transmission_id: str) -> str:
