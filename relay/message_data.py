@@ -19,7 +19,8 @@ _BEGINNINGS_OF_END = tuple(_END[:length] for length in (4, 3, 2, 1))
 class MessageData:
     """One message under way: `feed` until it is complete, then `message`."""
 
-    def __init__(self, max_octets: int, max_line: int) -> None:
+    def __init__(self, max_octets: int, max_line: int | None) -> None:
+        """With `max_line` None, NUL octets and lines of any length pass."""
         self._max_octets = max_octets
         self._max_line = max_line
         # The CRLF of the DATA command opens the message: a lone dot may be its first line.
@@ -72,17 +73,19 @@ class MessageData:
         line_ends = part.count(b"\r\n")
         if part.count(b"\n") != line_ends or part.count(b"\r") != line_ends:
             return replies.BARE_LINE_END
+        if self._max_line is None:
+            return None
         if b"\0" in part:
             return replies.NUL_IN_MESSAGE
-        if self._has_long_line(part):
+        if self._has_long_line(part, self._max_line):
             return replies.line_too_long(self._max_line)
         return None
 
-    def _has_long_line(self, part: bytes) -> bool:
+    def _has_long_line(self, part: bytes, limit: int) -> bool:
         """Whether a line passes the limit, by leaps of that limit; keeps the last line's length."""
         start = -self._open_line
-        while len(part) - start > self._max_line:
-            end = part.rfind(b"\n", max(start, 0), start + self._max_line)
+        while len(part) - start > limit:
+            end = part.rfind(b"\n", max(start, 0), start + limit)
             if end < 0:
                 return True
             start = end + 1

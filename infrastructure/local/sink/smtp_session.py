@@ -1,8 +1,9 @@
-"""The receiving side of one SMTP connection (RFC 5321), speaking to a `Receiver`.
+"""Speak the receiving side of one SMTP connection (RFC 5321) to a `Receiver`.
 
-Offers PIPELINING, SIZE, 8BITMIME, SMTPUTF8 and ENHANCEDSTATUSCODES. Strict, so that faults of
-the sending side show: only CRLF ends a line or a message, and bare CR or LF is refused. Sizes,
-lines, recipients and idle time are bounded.
+Lines and messages are read by the relay's own framing: only CRLF ends a line or a message, and a
+bare CR or LF is refused, so that faults of the sending side show. The session offers PIPELINING,
+SIZE, 8BITMIME, SMTPUTF8 and ENHANCEDSTATUSCODES. Sizes, lines, recipients and idle time are
+bounded.
 """
 
 import asyncio
@@ -10,6 +11,11 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from relay.errors import Refusal
+from relay.input_buffer import InputBuffer
+from relay.message_data import MessageData
+from relay.replies import BARE_LINE_END
 
 HOSTNAME = "sink.postfinch.test"
 CHUNK = 256 * 1024
@@ -52,9 +58,10 @@ class SmtpSession:
         max_size: int,
         idle_seconds: float,
     ) -> None:
-        """`max_size` is in bytes; `reader` must have been made with the limit `CHUNK`."""
+        """`max_size` is in bytes."""
         self._reader = reader
         self._writer = writer
+        self._input = InputBuffer()
         self._receiver = receiver
         self._max_size = max_size
         self._idle_seconds = idle_seconds
@@ -82,9 +89,7 @@ class SmtpSession:
         except asyncio.CancelledError:
             self._reply("421 4.3.2 Shutting down")
             raise
-        except asyncio.LimitOverrunError:
-            self._reply("500 5.5.2 Line too long")
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except ConnectionError:
             pass  # the client left
         finally:
             self._writer.close()
@@ -92,14 +97,15 @@ class SmtpSession:
     async def _converse(self) -> None:
         self._reply(f"220 {HOSTNAME} ESMTP")
         while self._open:
-            await self._writer.drain()
-            self._reply(await self._answer(await self._read_until(b"\r\n")))
+            try:
+                self._reply(await self._answer(await self._next_line()))
+            except Refusal as refusal:
+                self._reply(str(refusal))
+                self._open = refusal.reply.code != 421
 
     async def _answer(self, line: bytes) -> str:
-        if len(line) > MAX_COMMAND:
-            return "500 5.5.2 Line too long"
         try:
-            verb, _, argument = line[:-2].decode().partition(" ")
+            verb, _, argument = line.decode().partition(" ")
         except UnicodeDecodeError:
             return "500 5.5.2 Not UTF-8"
         command = self._commands.get(verb.upper())
@@ -154,13 +160,14 @@ class SmtpSession:
         if not self._envelope.recipients:
             return "554 5.5.1 No valid recipients"
         self._reply("354 End with <CRLF>.<CRLF>")
-        content = await self._read_content()
+        data = await self._read_message()
         envelope, self._envelope = self._envelope, None
-        if content is None:
-            return "552 5.3.4 Message too big"
-        if not content.count(b"\r\n") == content.count(b"\r") == content.count(b"\n"):
-            return "550 5.5.2 Bare CR or LF in message"
-        envelope.message = content
+        try:
+            envelope.message = data.message()
+        except Refusal as refusal:
+            if refusal.reply == BARE_LINE_END:
+                return "550 5.5.2 Bare CR or LF in message"
+            raise
         return await self._receiver.receive(envelope)
 
     async def _rset(self, argument: str) -> str:
@@ -177,29 +184,27 @@ class SmtpSession:
         self._open = False
         return "221 2.0.0 Bye"
 
-    async def _read_content(self) -> bytes | None:
-        """The message, dots unstuffed (RFC 5321 4.5.2); None when it was larger than allowed."""
-        content, too_big = bytearray(), False
-        # Reading up to ".CRLF" rather than "CRLF.CRLF" also finds the end of an empty message.
-        while content != b".\r\n" and not content.endswith(b"\r\n.\r\n"):
-            if len(content) > self._max_size:
-                too_big = True
-                del content[:-4]  # the end may lie across two chunks
-            content += await self._read_chunk()
-        if too_big or len(content) > self._max_size + 3:
-            return None
-        del content[-3:]
-        return bytes(content.removeprefix(b".").replace(b"\r\n.", b"\r\n"))
+    async def _next_line(self) -> bytes:
+        """The next command line without its CRLF; raises Refusal for one that is not acceptable."""
+        while (line := self._input.line(MAX_COMMAND)) is None:
+            self._input.feed(await self._read())
+        return line
 
-    async def _read_chunk(self) -> bytes:
-        try:
-            return await self._read_until(b".\r\n")
-        except asyncio.LimitOverrunError as overrun:
-            return await self._reader.readexactly(overrun.consumed)
+    async def _read_message(self) -> MessageData:
+        data = MessageData(self._max_size, max_line=None)
+        while (rest := data.feed(self._input.take() or await self._read())) is None:
+            pass
+        self._input.put_back(rest)
+        return data
 
-    async def _read_until(self, separator: bytes) -> bytes:
+    async def _read(self) -> bytes:
+        """At least one octet; raises ConnectionError when the client has left."""
+        await self._writer.drain()
         async with asyncio.timeout(self._idle_seconds):
-            return await self._reader.readuntil(separator)
+            octets = await self._reader.read(CHUNK)
+        if not octets:
+            raise ConnectionResetError
+        return octets
 
     def _reply(self, reply: str) -> None:
         self._writer.write(reply.encode() + b"\r\n")
@@ -209,8 +214,8 @@ def _path_after(keyword: str, argument: str) -> tuple[str, dict[str, str]] | Non
     """The address and parameters of MAIL or RCPT; None when they are not well formed."""
     if argument[: len(keyword)].upper() != keyword:
         return None
-    found = _PATH.fullmatch(argument, len(keyword))
-    if found is None:
+    match = _PATH.fullmatch(argument, len(keyword))
+    if match is None:
         return None
-    pairs = (parameter.partition("=") for parameter in found[2].split())
-    return found[1], {name.upper(): value for name, _, value in pairs}
+    pairs = (parameter.partition("=") for parameter in match[2].split())
+    return match[1], {name.upper(): value for name, _, value in pairs}
