@@ -28,7 +28,7 @@ _HANDLERS: dict[str, Callable[[Received], None]] = {
 
 def generate_batch(event: Json) -> Json:
     """Do the work of one SQS batch; return those messages that failed."""
-    return queues.consume(QUEUE, event, _handle)
+    return queues.consume(QUEUE, event, queues.one_by_one(_handle))
 
 
 def kind_of(head: Json) -> str:

@@ -20,11 +20,11 @@ from typing import Any, Final
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write, put
+from chalicelib.core.retry import Backoff
 
 LONGEST_PAUSE_MS: Final = 3_600_000
 
-_FIRST_PAUSE_MS = 1000
-_MOST_DOUBLINGS = 12  # of a second are more than the longest pause
+_BACKOFF = Backoff(base_seconds=1, cap_seconds=LONGEST_PAUSE_MS / 1000)
 
 _config = Table("config")
 _log = logging.getLogger(__name__)
@@ -66,8 +66,9 @@ def postpone(entry: Due, now_ms: int) -> None:
     After some times it is an hour. ``at_ms`` stays. Nothing is raised: if this fails as well, or
     somebody else has done the work or postponed it, the entry stays as it is.
     """
-    pause = min(_FIRST_PAUSE_MS << min(entry.failures, _MOST_DOUBLINGS), LONGEST_PAUSE_MS)
-    later = replace(entry, failures=entry.failures + 1, postponed_ms=now_ms + pause)
+    failures = entry.failures + 1
+    pause_ms = int(_BACKOFF.delay(failures) * 1000)
+    later = replace(entry, failures=failures, postponed_ms=now_ms + pause_ms)
     here = dynamo.delete(_config, _pk(entry.concern), _sk(entry), condition="attribute_exists(#pk)")
     try:
         dynamo.transact([here, addition(later)])

@@ -21,6 +21,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core import aws, logs
+from chalicelib.core.retry import Backoff
 from chalicelib.core.settings import settings
 
 Json = dict[str, Any]
@@ -74,8 +75,9 @@ def redelivery_delay(record: Mapping[str, Any]) -> int:
     tries = int(record["attributes"].get("ApproximateReceiveCount", 1))
     if tries >= TRIES:
         return 0
-    delay = settings().redelivery_base * settings().redelivery_factor ** (tries - 1)
-    return min(_LONGEST, int(delay))
+    current = settings()
+    backoff = Backoff(current.redelivery_base, current.redelivery_factor, _LONGEST)
+    return int(backoff.delay(tries))
 
 
 def _show_again(queue: str, records: Sequence[Json]) -> None:

@@ -17,13 +17,14 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from chalicelib.core import aws, blobs, clock
 from chalicelib.core.settings import settings
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -47,11 +48,12 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One message received. The payload is fetched only when asked for."""
+    """One message received; ``id`` is its SQS message id. :meth:`payload` fetches the payload."""
 
     head: Json
     _inline: str = ""
     _blob: str = ""
+    id: str = ""
 
     def payload(self) -> bytes:
         """Return the payload; raises :class:`blobs.BlobMissing` if its object has expired."""
@@ -142,8 +144,8 @@ def _send_batch(queue: str, batch: Sequence[_Entry]) -> None:
     raise aws.Overloaded(f"{queue}: {len(pending)} messages were not taken: {failed}")
 
 
-def read(body: str) -> Received:
-    """Take a queue message apart; raises :class:`MalformedMessage`."""
+def read(body: str, message_id: str = "") -> Received:
+    """Read a queue message; raises :class:`MalformedMessage`."""
     try:
         message = json.loads(body)
     except ValueError as error:
@@ -153,59 +155,65 @@ def read(body: str) -> Received:
     inline, blob = message.get("payload", ""), message.get("blob", "")
     if not isinstance(inline, str) or not isinstance(blob, str):
         raise MalformedMessage("the payload is not text")
-    return Received(message["head"], inline, blob)
+    return Received(message["head"], inline, blob, message_id)
 
 
-def consume(queue: str, event: Json, handle: Callable[[Received], None]) -> Json:
-    """Handle each record of an SQS event; return those that failed, for SQS to show again.
+Handler = Callable[[Sequence[Received]], Sequence[Received]]
+"""Handles messages and returns those that failed, for SQS to show again."""
 
-    The answer is Lambda's partial batch response. A message whose ``not_before`` has not come is
-    sent on. A message that keeps failing ends in the queue's dead-letter queue.
+
+def consume(queue: str, event: Json, handle: Handler) -> Json:
+    """Hand the messages of an SQS event to ``handle``; return Lambda's partial batch response.
+
+    A message that cannot be read fails alone, and one whose ``not_before`` has not come is sent on.
+    A message that keeps failing ends in the queue's dead-letter queue.
     """
-    from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType
-
-    def handle_record(record: Any) -> None:
-        message = read(record.body)
-        wait = message.head.get("not_before", 0) - clock.now()
-        if wait > 0:
-            send_again(queue, message, wait)
-        else:
-            handle(message)
-
-    processor = BatchProcessor(
-        event_type=EventType.SQS, raise_on_entire_batch_failure=False, logger=_log
-    )
-    with processor(records=event["Records"], handler=handle_record):
-        processor.process()
-    return dict(processor.response())
-
-
-def consume_together(event: Json, handle: Callable[[list[Received]], None]) -> Json:
-    """Handle all records of an SQS event in one call, for work that is cheaper in bulk.
-
-    If the call fails, each record is tried alone, so that one bad message fails alone.
-    """
-    readable: list[tuple[str, Received]] = []
     failed: list[str] = []
+    messages: list[Received] = []
     for record in event["Records"]:
         try:
-            readable.append((record["messageId"], read(record["body"])))
-        except MalformedMessage:
-            _log.exception("malformed message %s", record["messageId"])
+            message = read(record["body"], record["messageId"])
+            if not _postponed(queue, message):
+                messages.append(message)
+        except Exception:
+            _log.exception("message %s was not read", record["messageId"])
             failed.append(record["messageId"])
-    try:
-        if readable:
-            handle([message for _, message in readable])
-    except Exception:
-        _log.exception("a batch of %d messages failed; trying each alone", len(readable))
-        failed += [name for name, message in readable if not _succeeds(handle, message)]
+    if messages:
+        failed += [message.id for message in handle(messages)]
     return {"batchItemFailures": [{"itemIdentifier": name} for name in failed]}
 
 
-def _succeeds(handle: Callable[[list[Received]], None], message: Received) -> bool:
+def one_by_one(handle: Callable[[Received], None]) -> Handler:
+    """Return a handler that calls ``handle`` with each message; one fails if its call raises."""
+    return lambda messages: [each for each in messages if not _succeeds(handle, each, each.id)]
+
+
+def all_together(handle: Callable[[list[Received]], None]) -> Handler:
+    """Return a handler that makes one call for all messages, for work that is cheaper in bulk.
+
+    If the call fails, each message is tried alone, so that one bad message fails alone.
+    """
+
+    def handle_all(messages: Sequence[Received]) -> Sequence[Received]:
+        if _succeeds(handle, list(messages), f"one of {len(messages)}"):
+            return []
+        return [each for each in messages if not _succeeds(handle, [each], each.id)]
+
+    return handle_all
+
+
+def _postponed(queue: str, message: Received) -> bool:
+    """Send a message on whose time has not come."""
+    wait = message.head.get("not_before", 0) - clock.now()
+    if wait > 0:
+        send_again(queue, message, wait)
+    return bool(wait > 0)
+
+
+def _succeeds(handle: Callable[[T], None], work: T, name: str) -> bool:
     try:
-        handle([message])
+        handle(work)
     except Exception:
-        _log.exception("a message failed")
+        _log.exception("message %s failed", name)
         return False
     return True

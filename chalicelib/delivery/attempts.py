@@ -9,11 +9,11 @@ from functools import cache, partial
 
 from chalicelib.core import clock
 from chalicelib.core.addresses import domain_of
+from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.settings import settings
 from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.delivery_batch import FinishedMessage
 from chalicelib.delivery.journal import Entry, Journal
-from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.outcome import Outcome, to_dict
 from chalicelib.delivery.route import transport
 from chalicelib.delivery.transports import OutboundMessage
@@ -44,7 +44,7 @@ def attempt_all(
         return message.index, _attempt(message, route, journal)
 
     running = [
-        _lanes().submit(domain_of(message.recipient), partial(attempt, message, route))
+        _executor().submit(domain_of(message.recipient), partial(attempt, message, route))
         for message, route in zip(messages, routes, strict=True)
     ]
     # All come to their end before a failure of one is told: the journal must outlive them
@@ -81,6 +81,7 @@ def _attempt(message: FinishedMessage, route: Route, journal: Journal) -> Entry:
 
 
 @cache
-def _lanes() -> Lanes:
-    given = settings()
-    return Lanes(given.delivery_connections, given.delivery_domain_connections)
+def _executor() -> PerKeyExecutor:
+    """Return the threads of this process: a slow domain leaves some to the others."""
+    current = settings()
+    return PerKeyExecutor(current.delivery_connections, current.delivery_domain_connections)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chalicelib.core.bounce_classes import TIMEOUT
+from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
-from chalicelib.delivery import schedule
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.journal import Entry
-from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, from_dict
-from chalicelib.delivery.schedule import RetryPolicy
+from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, from_dict, internal
 from chalicelib.events.model import Event, make
 
 _KINDS = {Delivered: "delivery", Retry: "delay", Failed: "bounce"}
@@ -53,14 +53,25 @@ def account(parcel: DeliveryBatch, entries: dict[int, Entry]) -> DeliveryResults
 
 
 def policy() -> RetryPolicy:
-    """Return the retry policy of the settings."""
-    given = settings()
-    return RetryPolicy(
-        base_seconds=given.retry_base,
-        factor=given.retry_factor,
-        cap_seconds=given.retry_cap,
-        expiry_seconds=given.retry_expiry,
+    """Return when a deferred message is tried again: after 20, 40, 80, ... minutes by default.
+
+    Each delay moves by up to ten per cent, so that messages refused together do not come back
+    together.
+    """
+    current = settings()
+    backoff = Backoff(
+        base_seconds=current.retry_base,
+        factor=current.retry_factor,
+        cap_seconds=current.retry_cap,
+        jitter=0.1,
     )
+    return RetryPolicy(backoff, current.retry_expiry)
+
+
+def expired(last: Retry) -> Failed:
+    """Return the outcome of a message whose time ran out; ``last`` is that of its last attempt."""
+    text = internal("5.4.7", f"message timeout, last reply: {last.code} {last.reply}")
+    return Failed(554, text, TIMEOUT, last.ip_address, last.tls, last.sending_ip)
 
 
 def _decided(parcel: DeliveryBatch, entry: Entry) -> tuple[Outcome, float]:
@@ -69,8 +80,8 @@ def _decided(parcel: DeliveryBatch, entry: Entry) -> tuple[Outcome, float]:
     if not isinstance(outcome, Retry):
         return outcome, 0.0
     age = (entry["at"] - parcel.injected_ms) / 1000
-    wait = schedule.next_delay(parcel.attempt, age, policy(), str(parcel.unit))
-    return (schedule.expired(outcome), 0.0) if wait is None else (outcome, wait)
+    wait = policy().next_delay(parcel.attempt, age, str(parcel.unit))
+    return (expired(outcome), 0.0) if wait is None else (outcome, wait)
 
 
 def _event(

@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 def deliver_batch(event: dict[str, Any]) -> dict[str, Any]:
     """Deliver the parcels of one SQS batch; return those messages that failed."""
-    return queues.consume(delivery_batch.QUEUE, event, deliver)
+    return queues.consume(delivery_batch.QUEUE, event, queues.one_by_one(deliver))
 
 
 def deliver(message: Received) -> None:

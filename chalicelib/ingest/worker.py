@@ -35,7 +35,7 @@ class Outcome:
 
 def ingest_batch(event: dict[str, Any]) -> dict[str, Any]:
     """Work off the batches of one SQS event; return those messages that failed."""
-    return queues.consume(batches.QUEUE, event, _ingest)
+    return queues.consume(batches.QUEUE, event, queues.one_by_one(_ingest))
 
 
 def _ingest(message: Received) -> None:

@@ -32,7 +32,7 @@ from chalicelib.webhook_dispatch.collect import collect
 
 def record_batch(event: dict[str, Any]) -> dict[str, Any]:
     """Record the events of one SQS batch; return those messages that failed."""
-    return queues.consume_together(event, _record)
+    return queues.consume(stream.QUEUE, event, queues.all_together(_record))
 
 
 def _record(messages: list[Received]) -> None:

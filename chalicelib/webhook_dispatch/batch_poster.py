@@ -16,11 +16,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.core import clock
+from chalicelib.core.concurrency import PerKeyLimit
+from chalicelib.core.queues import Received
+from chalicelib.core.retry import Backoff
 from chalicelib.core.settings import settings
-from chalicelib.webhook_dispatch import room, schedule
+from chalicelib.webhook_dispatch import schedule
 from chalicelib.webhook_dispatch.batch import Head
 from chalicelib.webhook_dispatch.known import Known
 from chalicelib.webhook_dispatch.task import Task
@@ -31,9 +34,16 @@ from chalicelib.webhooks.posting import Answer
 
 _log = logging.getLogger(__name__)
 
+#: Batches of one webhook that a call posts side by side
+ABREAST: Final = 4
+#: Seconds for which a call starts new posts
+PATIENCE: Final = 5.0
+#: Calls in this process that may post to the same webhook at a time: locally a process has several
+#: threads for the queue, on Lambda it has one. A slow target must leave some to others.
+_calls = PerKeyLimit(2)
+
 #: A failure that takes longer than this (seconds) holds up others, so it earns its target a pause
 _SLOW = 1.0
-_MOST_DOUBLINGS = 30
 #: What is recorded of a batch whose time ended while its target was left alone
 _UNTRIED = Answer(None, failure_code="ETIMEDOUT")
 
@@ -47,17 +57,17 @@ class BatchPoster:
         self._state = told.states[self._webhook_id]
         self._batches = told.batches
         self._tasks = tasks
-        self._stop_at = time.monotonic() + room.PATIENCE
+        self._stop_at = time.monotonic() + PATIENCE
         self._taken = self._refused = False
         self._paused_until = 0.0
 
-    def run(self) -> list[str]:
-        """Post, put off or drop each batch; return the records of those for which that failed."""
+    def run(self) -> list[Received]:
+        """Post, put off or drop each batch; return the messages of those for which that failed."""
         if self._webhook is None:
             _log.error("webhook %s is gone: its batches are dropped", self._webhook_id)
             return []
-        with room.lane(self._webhook_id) as is_free:
-            if not is_free:
+        with _calls.place(self._webhook_id) as has_place:
+            if not has_place:
                 return self._put_off_all(self._tasks)
             failed = (
                 self._post_after_pause(self._webhook)
@@ -67,7 +77,7 @@ class BatchPoster:
             self._note()
             return failed
 
-    def _post_after_pause(self, webhook: Webhook) -> list[str]:
+    def _post_after_pause(self, webhook: Webhook) -> list[Received]:
         """Try one batch when the pause is over, and the others only if the target answers again."""
         now = clock.now()
         until = self._state.paused_until_ms / 1000
@@ -79,15 +89,15 @@ class BatchPoster:
         first, *others = self._tasks
         return _unfinished(first, self._post, webhook) + self._post_abreast(webhook, others)
 
-    def _post_abreast(self, webhook: Webhook, tasks: Sequence[Task]) -> list[str]:
-        def post(task: Task) -> list[str]:
+    def _post_abreast(self, webhook: Webhook, tasks: Sequence[Task]) -> list[Received]:
+        def post(task: Task) -> list[Received]:
             if self._paused_until or time.monotonic() > self._stop_at:
                 return self._put_off_all([task], self._paused_until)
             return _unfinished(task, self._post, webhook)
 
         if len(tasks) < 2:  # the usual case needs no threads
             return [name for task in tasks for name in post(task)]
-        with ThreadPoolExecutor(room.ABREAST) as pool:
+        with ThreadPoolExecutor(ABREAST) as pool:
             return [name for failed in pool.map(post, tasks) for name in failed]
 
     def _post(self, task: Task, webhook: Webhook) -> None:
@@ -107,8 +117,8 @@ class BatchPoster:
     def _refuse(self, took: float) -> None:
         self._refused = True
         if took >= _SLOW:
-            growth = 2.0 ** min(self._state.unanswered + 1, _MOST_DOUBLINGS)
-            self._paused_until = clock.now() + min(settings().webhook_pause, took * growth)
+            backoff = Backoff(2 * took, cap_seconds=settings().webhook_pause)
+            self._paused_until = clock.now() + backoff.delay(self._state.unanswered + 1)
 
     def _note(self) -> None:
         """Note once for all batches of the lane how the target answered.
@@ -129,7 +139,7 @@ class BatchPoster:
         elif self._refused:
             circuit_breaker.note_failure(webhook_id, known, now_ms)
 
-    def _put_off_all(self, tasks: Sequence[Task], until: float = 0.0) -> list[str]:
+    def _put_off_all(self, tasks: Sequence[Task], until: float = 0.0) -> list[Received]:
         """Queue batches again without an attempt, to be seen at a time or a little later."""
         return [name for task in tasks for name in _unfinished(task, self._put_off, until)]
 
@@ -142,8 +152,8 @@ class BatchPoster:
             body = None if head.batch_id in self._batches else task.message.payload()
             batches.record(untried, body)
             return
-        growing = 2.0 ** min(head.waits, _MOST_DOUBLINGS)
-        wait = max(until - now, min(settings().webhook_pause, growing))
+        backoff = Backoff(1.0, cap_seconds=settings().webhook_pause)
+        wait = max(until - now, backoff.delay(head.waits + 1))
         task.send_again(replace(head, waits=head.waits + 1), min(wait, end - now))
 
 
@@ -160,13 +170,13 @@ def _overtime() -> float:
     return settings().webhook_pause + 2 * _lease()
 
 
-def _unfinished(task: Task, step: Callable[[Task, Any], None], argument: Any) -> list[str]:
-    """Do a step of a task; return its record if that fails, to be shown again."""
+def _unfinished(task: Task, step: Callable[[Task, Any], None], argument: Any) -> list[Received]:
+    """Do a step of a task; return its message if that fails, to be shown again."""
     try:
         step(task, argument)
     except Exception:
         _log.exception("batch %s failed", task.head.batch_id)
-        return [task.record_id]
+        return [task.message]
     return []
 
 

@@ -22,7 +22,7 @@ _MOST_BYTES_HELD = 64_000_000
 
 def merge_events(event: dict[str, Any]) -> dict[str, Any]:
     """Cut the events of one SQS batch into webhooks' batches; return those that failed."""
-    return queues.consume_together(event, _merge)
+    return queues.consume(collect.QUEUE, event, queues.all_together(_merge))
 
 
 def _merge(messages: list[Received]) -> None:

@@ -14,8 +14,8 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Final
 
+from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
-from chalicelib.delivery.schedule import RetryPolicy, next_delay
 
 LONGEST_RETRY_AFTER: Final = 3600.0
 
@@ -33,7 +33,7 @@ def next_wait(failed: int, elapsed: float, seed: str, retry_after: float = 0.0) 
     if failed == attempts - 1:
         return left
     policy = _policy(settings().webhook_retry_base, expiry, attempts)
-    wait = next_delay(failed, elapsed, policy, seed)
+    wait = policy.next_delay(failed, elapsed, seed)
     return min(max(wait or 0.0, min(retry_after, LONGEST_RETRY_AFTER)), left)
 
 
@@ -53,7 +53,7 @@ def asked_wait(headers: Mapping[str, str], now: float) -> float:
 @cache
 def _policy(base: float, expiry: float, attempts: int) -> RetryPolicy:
     factor = _factor(base, expiry, attempts)
-    return RetryPolicy(base, factor, cap_seconds=expiry, expiry_seconds=expiry)
+    return RetryPolicy(Backoff(base, factor, cap_seconds=expiry, jitter=0.1), expiry)
 
 
 def _factor(base: float, expiry: float, attempts: int) -> float:

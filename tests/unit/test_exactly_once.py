@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 
 from chalicelib.core import aws, clock, config_cache, due, queues
+from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.http import Request
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
 from chalicelib.delivery.journal import FileJournal
-from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.worker import deliver_batch
 from chalicelib.events import store as events
 from chalicelib.events.store import Window
@@ -219,8 +219,8 @@ def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     settings.cache_clear()
     # A waiting message is seen at once: the worker sends it on until its time has come
     monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
-    one = Lanes(1, 1)
-    monkeypatch.setattr(attempts, "_lanes", lambda: one)
+    one = PerKeyExecutor(1, 1)
+    monkeypatch.setattr(attempts, "_executor", lambda: one)
     process, host, time = Process(), MailHost().install(monkeypatch), Time()
     with clock.use(time):
         make_sender()

@@ -8,13 +8,12 @@ too old is not used again; one that the host has ended meanwhile shows it when i
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
 from chalicelib.core.bounce_classes import TRANSIENT_FAILURE
+from chalicelib.core.concurrency import PerKeyLimit
 from chalicelib.delivery.outcome import Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
@@ -54,8 +53,8 @@ class SessionPool:
 
     def __init__(self, limits: PoolLimits) -> None:
         self._limits = limits
-        self._changed = threading.Condition()
-        self._in_use: Counter[str] = Counter()
+        self._connections = PerKeyLimit(limits.connections)
+        self._lock = threading.Lock()
         self._idle: list[tuple[Route, SmtpSession]] = []  # the longest unused first
         self._is_closed = False
 
@@ -66,8 +65,9 @@ class SessionPool:
 
         A session that turns out to be worn out is replaced by a new one, once.
         """
-        with self._turn(route.destination) as is_mine:
-            if not is_mine:
+        seconds = self._limits.wait_seconds
+        with self._connections.place(route.destination, seconds) as has_place:
+            if not has_place:
                 text = internal("4.4.5", f"too many connections to {route.destination}")
                 return Retry(451, text, TRANSIENT_FAILURE)
             try:
@@ -77,7 +77,7 @@ class SessionPool:
 
     def close(self) -> None:
         """Take leave of every idle session; those in use follow when their message is done."""
-        with self._changed:
+        with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
         for _, session in idle:
@@ -102,28 +102,10 @@ class SessionPool:
         self._give_back(route, session)
         return outcome
 
-    @contextmanager
-    def _turn(self, destination: str) -> Iterator[bool]:
-        """Hold one of the destination's connections; False when none came free in time."""
-        with self._changed:
-            is_mine = self._changed.wait_for(
-                lambda: self._in_use[destination] < self._limits.connections,
-                self._limits.wait_seconds,
-            )
-            self._in_use[destination] += is_mine
-        try:
-            yield is_mine
-        finally:
-            with self._changed:
-                self._in_use[destination] -= is_mine
-                if not self._in_use[destination]:
-                    del self._in_use[destination]  # there are as many domains as recipients
-                self._changed.notify_all()
-
     def _take(self, route: Route) -> SmtpSession | None:
         """Return the idle session of the route that was used last, if there is a good one."""
         while True:
-            with self._changed:
+            with self._lock:
                 at = next((i for i, kept in _backwards(self._idle) if kept[0] == route), None)
                 session = None if at is None else self._idle.pop(at)[1]
             if session is None or not self._is_old(session):
@@ -133,7 +115,7 @@ class SessionPool:
     def _give_back(self, route: Route, session: SmtpSession) -> None:
         if not session.is_open:
             return
-        with self._changed:
+        with self._lock:
             if self._is_closed or session.messages >= self._limits.messages:
                 leaving = [session]
             else:
@@ -153,9 +135,10 @@ class SessionPool:
 
     def _make_room(self, destination: str) -> None:
         """End an idle session of another route if a new one would be one too many."""
-        with self._changed:
+        with self._lock:
             here = [i for i, kept in enumerate(self._idle) if kept[0].destination == destination]
-            too_many = len(here) + self._in_use[destination] > self._limits.connections
+            connections = len(here) + self._connections.in_use(destination)
+            too_many = connections > self._limits.connections
             session = self._idle.pop(here[0])[1] if too_many and here else None
         if session:
             session.close()

@@ -29,12 +29,12 @@ def sent(queue: str = "events") -> list[Received]:
 
 
 def consume(bodies: list[str], handle: Any) -> list[str]:
-    answer = queues.consume("events", sqs_event(bodies), handle)
+    answer = queues.consume("events", sqs_event(bodies), queues.one_by_one(handle))
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 
 def consume_together(bodies: list[str], handle: Any) -> list[str]:
-    answer = queues.consume_together(sqs_event(bodies), handle)
+    answer = queues.consume("events", sqs_event(bodies), queues.all_together(handle))
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 

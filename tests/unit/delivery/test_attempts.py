@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
+from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.journal import Entry
-from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.outcome import Outcome, Retry, to_dict
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.ip_pools.routing import Route
@@ -161,8 +161,8 @@ def test_what_was_decided_at_the_end_counts_whatever_comes_after(
 def test_nothing_is_begun_when_the_time_is_over(
     host: MailHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = Lanes(1, 1)
-    monkeypatch.setattr(attempts, "_lanes", lambda: one)
+    one = PerKeyExecutor(1, 1)
+    monkeypatch.setattr(attempts, "_executor", lambda: one)
     now = [1000.0]
 
     def passes(_: OutboundMessage) -> None:

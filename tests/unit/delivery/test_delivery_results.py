@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
-from chalicelib.delivery.delivery_results import account, policy
-from chalicelib.delivery.outcome import Outcome
+from chalicelib.delivery.delivery_results import account, expired, policy
+from chalicelib.delivery.outcome import Outcome, Retry
 from tests.unit.delivery.examples import (
     DEFERRED,
     DELIVERED,
@@ -204,13 +205,20 @@ def test_the_policy_is_that_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> 
     for value, name in enumerate(names, start=1):
         monkeypatch.setenv(name, str(value))
     settings.cache_clear()
-    given_policy = policy()
+    configured = policy()
     monkeypatch.undo()
     settings.cache_clear()
-    assert given_policy.base_seconds == 1
-    assert given_policy.factor == 2
-    assert given_policy.cap_seconds == 3
-    assert given_policy.expiry_seconds == 4
+    assert configured == RetryPolicy(Backoff(1, 2, 3, jitter=0.1), 4)
+    default = RetryPolicy(Backoff(1200, 2, 43_200, jitter=0.1), 259_200)
+    assert policy() == default
+
+
+def test_an_expired_message_fails_as_a_message_timeout() -> None:
+    failed = expired(Retry(451, "4.7.1 later", 70, "192.0.2.1", "TLSv1.3"))
+    assert failed.code == 554
+    assert failed.bounce_class == 24
+    assert failed.reply == "5.4.7 [internal] message timeout, last reply: 451 4.7.1 later"
+    assert (failed.ip_address, failed.tls) == ("192.0.2.1", "TLSv1.3")
 
 
 def test_a_message_that_was_sent_before_it_was_generated_anew_waited_for_nothing() -> None:

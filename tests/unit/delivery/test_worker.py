@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock, queues
+from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts, delivery_batch, delivery_results, work_units, worker
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.journal import FileJournal, TableJournal
-from chalicelib.delivery.lanes import Lanes
 from chalicelib.delivery.outcome import to_dict
 from chalicelib.delivery.transports import OutboundMessage
 from chalicelib.delivery.work_units import Claim, Generated, LeaseLost, Standing, WorkUnit
@@ -54,8 +54,8 @@ def host(monkeypatch: pytest.MonkeyPatch) -> MailHost:
 @pytest.fixture
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let one connection attempt the messages in their order."""
-    one = Lanes(1, 1)
-    monkeypatch.setattr(attempts, "_lanes", lambda: one)
+    one = PerKeyExecutor(1, 1)
+    monkeypatch.setattr(attempts, "_executor", lambda: one)
 
 
 @pytest.fixture(params=["file", "table"])

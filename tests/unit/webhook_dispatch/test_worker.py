@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock, queues
+from chalicelib.core.concurrency import PerKeyLimit
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.webhook_dispatch import batch_poster, room, worker
+from chalicelib.webhook_dispatch import batch_poster, worker
 from chalicelib.webhook_dispatch.redelivery import redeliver
 from chalicelib.webhooks import batches, circuit_breaker, store
 from chalicelib.webhooks.batches import Batch
@@ -335,14 +336,14 @@ def test_what_goes_wrong_with_one_webhook_does_not_repeat_the_others(
 ) -> None:
     make_webhook(target.url, "good")
     make_webhook(target.url, "bad")
-    real = room.lane
+    place = PerKeyLimit.place
 
-    def lane_of(webhook_id: str) -> Any:
-        if webhook_id == "bad":
+    def break_for_bad(limit: PerKeyLimit, key: str, timeout: float = 0.0) -> Any:
+        if key == "bad":
             raise RuntimeError("broken")
-        return real(webhook_id)
+        return place(limit, key, timeout)
 
-    monkeypatch.setattr(room, "lane", lane_of)
+    monkeypatch.setattr(PerKeyLimit, "place", break_for_bad)
     record(world, 1)
     world.run_together()
     world.now += 60
@@ -464,10 +465,13 @@ class TestSlowTargets:
         assert target.event_ids() == happened
         assert world.now < until + 5
 
-    def test_a_busy_lane_puts_its_batches_off(self, world: Simulation, target: Target) -> None:
+    def test_batches_are_put_off_while_enough_calls_post_to_their_webhook(
+        self, world: Simulation, target: Target
+    ) -> None:
         make_webhook(target.url)
         happened = record(world, 1)
-        with room.lane("w") as first, room.lane("w") as second, room.lane("w") as third:
+        place = batch_poster._calls.place
+        with place("w") as first, place("w") as second, place("w") as third:
             assert (first, second, third) == (True, True, False)
             world.run(until=NINE + 0.5)
             assert target.posts == []
@@ -478,12 +482,12 @@ class TestSlowTargets:
         self, world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         make_webhook(target.url)
-        patience = room.PATIENCE
-        monkeypatch.setattr(room, "PATIENCE", -1.0)
+        patience = batch_poster.PATIENCE
+        monkeypatch.setattr(batch_poster, "PATIENCE", -1.0)
         happened = record(world, 1)
         world.run(until=NINE + 0.5)
         assert target.posts == []
-        monkeypatch.setattr(room, "PATIENCE", patience)
+        monkeypatch.setattr(batch_poster, "PATIENCE", patience)
         world.run(until=NINE + 5)
         assert target.event_ids() == happened
 

@@ -255,5 +255,5 @@ def test_domains_that_are_done_leave_nothing_behind(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits(idle_sessions=2))
     for n in range(50):
         send(pool, sessions, Route(f"d{n}.example", None, "client.test"))
-    assert not pool._in_use
+    assert not pool._connections._in_use
     assert len(pool._idle) == 2

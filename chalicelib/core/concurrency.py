@@ -1,0 +1,101 @@
+"""Limit how many calls at a time one key (a destination, a webhook) may hold in this process.
+
+Work for several destinations shares threads and connections. Without a limit per key, one slow
+destination would hold all of them.
+
+- :class:`PerKeyLimit` counts the places that are in use for each key.
+- :class:`PerKeyExecutor` runs calls in threads within such a limit; calls beyond it wait without
+  holding a thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class PerKeyLimit:
+    """At most ``limit`` places for each key. A key without places in use takes no memory."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._changed = threading.Condition()
+        self._in_use: Counter[str] = Counter()
+
+    @contextmanager
+    def place(self, key: str, timeout: float = 0.0) -> Iterator[bool]:
+        """Hold a place of ``key`` in the block; ``False`` if none is free within ``timeout``."""
+        acquired = self.acquire(key, timeout)
+        try:
+            yield acquired
+        finally:
+            if acquired:
+                self.release(key)
+
+    def acquire(self, key: str, timeout: float = 0.0) -> bool:
+        """Take a place of ``key``; return ``False`` if none is free within ``timeout`` seconds."""
+        with self._changed:
+            acquired = self._changed.wait_for(lambda: self._in_use[key] < self._limit, timeout)
+            if acquired:
+                self._in_use[key] += 1
+            return acquired
+
+    def release(self, key: str) -> None:
+        """Give back a place that :meth:`acquire` took."""
+        with self._changed:
+            self._in_use[key] -= 1
+            if not self._in_use[key]:
+                del self._in_use[key]
+            self._changed.notify_all()
+
+    def in_use(self, key: str) -> int:
+        """Return how many places of ``key`` are in use."""
+        with self._changed:
+            return self._in_use.get(key, 0)
+
+
+class PerKeyExecutor:
+    """Runs at most ``threads`` calls at a time, at most ``limit`` of them for one key."""
+
+    def __init__(self, threads: int, limit: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="per-key")
+        self._limit = PerKeyLimit(limit)
+        self._lock = threading.Lock()
+        self._queues: dict[str, deque[Callable[[], Any]]] = {}
+
+    def submit(self, key: str, call: Callable[[], T]) -> Future[T]:
+        """Run ``call`` as soon as ``key`` has a free place; calls of one key start in order."""
+        future: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                result = call()
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+            finally:
+                self._run_next(key)
+
+        with self._lock:
+            if self._limit.acquire(key):
+                self._pool.submit(run)
+            else:
+                self._queues.setdefault(key, deque()).append(run)
+        return future
+
+    def _run_next(self, key: str) -> None:
+        """Pass a place on to the next call of its key, or give it back."""
+        with self._lock:
+            queue = self._queues.get(key)
+            if queue:
+                self._pool.submit(queue.popleft())
+                return
+            self._queues.pop(key, None)
+            self._limit.release(key)

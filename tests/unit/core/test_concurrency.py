@@ -1,0 +1,135 @@
+"""A limit of calls for each key."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, wait
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chalicelib.core.concurrency import PerKeyExecutor, PerKeyLimit
+
+SECONDS = 20.0
+
+
+class BlockingCall:
+    """A call that lasts until it is released; counts how many run at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._released = threading.Event()
+        self.running = self.most = 0
+        self.started = threading.Semaphore(0)
+
+    def __call__(self) -> None:
+        with self._lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        self.started.release()
+        assert self._released.wait(SECONDS)
+        with self._lock:
+            self.running -= 1
+
+    def release(self) -> None:
+        self._released.set()
+
+
+@pytest.fixture
+def slow() -> BlockingCall:
+    return BlockingCall()
+
+
+def test_a_key_has_no_more_places_than_the_limit() -> None:
+    limit = PerKeyLimit(2)
+    with limit.place("a") as first, limit.place("a") as second, limit.place("a") as third:
+        assert (first, second, third) == (True, True, False)
+        assert limit.in_use("a") == 2
+    assert limit.in_use("a") == 0
+
+
+def test_each_key_has_places_of_its_own() -> None:
+    limit = PerKeyLimit(1)
+    with limit.place("a") as first, limit.place("b") as second:
+        assert (first, second) == (True, True)
+
+
+def test_a_place_is_given_back_when_the_block_fails() -> None:
+    limit = PerKeyLimit(1)
+    with pytest.raises(OSError, match="broken"), limit.place("a"):
+        raise OSError("broken")
+    assert limit.acquire("a")
+
+
+def test_a_caller_that_waits_gets_the_place_that_is_given_back() -> None:
+    limit = PerKeyLimit(1)
+    assert limit.acquire("a")
+    threading.Timer(0.05, limit.release, ("a",)).start()
+    assert limit.acquire("a", timeout=SECONDS)
+
+
+def test_a_caller_waits_no_longer_than_its_timeout() -> None:
+    limit = PerKeyLimit(1)
+    assert limit.acquire("a")
+    assert not limit.acquire("a", timeout=0.01)
+
+
+def test_a_key_without_places_in_use_takes_no_memory() -> None:
+    limit = PerKeyLimit(1)
+    with limit.place("a"), limit.place("a"):
+        pass
+    assert not limit._in_use
+
+
+def test_an_executor_runs_no_more_calls_of_a_key_than_the_limit(slow: BlockingCall) -> None:
+    executor = PerKeyExecutor(8, 3)
+    futures = [executor.submit("slow.test", slow) for _ in range(10)]
+    for _ in range(3):
+        assert slow.started.acquire(timeout=SECONDS)
+    slow.release()
+    for future in futures:
+        future.result(SECONDS)
+    assert slow.most == 3
+
+
+def test_a_call_of_another_key_does_not_wait(slow: BlockingCall) -> None:
+    executor = PerKeyExecutor(4, 3)
+    futures = [executor.submit("slow.test", slow) for _ in range(50)]
+    assert executor.submit("fast.test", lambda: "done").result(SECONDS) == "done"
+    assert not any(future.done() for future in futures)
+    slow.release()
+    wait(futures, SECONDS)
+
+
+def test_calls_of_a_key_start_in_their_order() -> None:
+    executor, order = PerKeyExecutor(4, 1), list[int]()
+    futures = [executor.submit("a.test", lambda n=n: order.append(n)) for n in range(100)]
+    wait(futures, SECONDS)
+    assert order == list(range(100))
+
+
+def test_a_call_that_fails_reports_it_and_gives_its_place_back() -> None:
+    def fail() -> None:
+        raise OSError("broken")
+
+    executor = PerKeyExecutor(1, 1)
+    futures: list[Future[None]] = [executor.submit("a.test", fail) for _ in range(3)]
+    assert executor.submit("a.test", lambda: 1).result(SECONDS) == 1
+    for future in futures:
+        with pytest.raises(OSError, match="broken"):
+            future.result(SECONDS)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=40), st.integers(1, 4), st.integers(1, 4))
+@settings(max_examples=30)
+def test_every_call_runs_once_and_no_place_stays_in_use(
+    keys: list[str], threads: int, limit: int
+) -> None:
+    executor, numbers = PerKeyExecutor(threads, limit), list[int]()
+    futures = [executor.submit(key, lambda n=n: numbers.append(n)) for n, key in enumerate(keys)]
+    assert not wait(futures, SECONDS).not_done
+    executor._pool.shutdown()
+    assert sorted(numbers) == list(range(len(keys)))
+    assert not executor._limit._in_use
+    assert not executor._queues
