@@ -15,7 +15,7 @@ from __future__ import annotations
 from chalicelib.core.scope import Scope
 from chalicelib.events import store as events
 from chalicelib.seeding.erasure import forget_recipient
-from chalicelib.suppression import service as suppression
+from chalicelib.suppression import removal
 from chalicelib.suppression.model import listed_as
 from chalicelib.tracking import message_context
 
@@ -26,7 +26,7 @@ def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
     An erasure that is interrupted can be done again: the events, which tell of the messages, go
     last. Entries of compliance go if ``compliance`` is true.
     """
-    gone = suppression.erase(scope, recipient, compliance=compliance)
+    gone = removal.erase(scope, recipient, compliance=compliance)
     for spelling in dict.fromkeys((recipient.lower(), listed_as(recipient))):
         forget_recipient(scope, spelling)
         message_context.forget(scope.account_id, spelling, events.messages_to(scope, spelling))

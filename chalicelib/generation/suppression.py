@@ -17,9 +17,8 @@ from chalicelib.core.reading import Read
 from chalicelib.events.model import Event, make
 from chalicelib.generation.chunk import Chunk
 from chalicelib.mail_format import rfc822
-from chalicelib.suppression import service
-from chalicelib.suppression.model import COMPLIANCE
-from chalicelib.suppression.service import Hold
+from chalicelib.suppression.model import COMPLIANCE, Hold
+from chalicelib.suppression.store import lookup_items
 from chalicelib.transmissions.model import Transmission
 
 _REASON = "554 5.7.1 [internal] recipient address suppressed due to customer policy"
@@ -30,7 +29,7 @@ def keys_of_chunk(found: Chunk) -> list[Key]:
     sent = found.transmission
     if not _is_asked(sent):
         return []
-    return service.blocking_keys(
+    return lookup_items.blocking_keys(
         sent.account_id,
         sent.subaccount_id,
         _recipients(found),
@@ -46,7 +45,7 @@ def of_chunk(found: Chunk, read: Read) -> Mapping[str, Hold]:
     sent = found.transmission
     if not _is_asked(sent):
         return {}
-    holds = service.blocking(
+    holds = lookup_items.blocking(
         sent.account_id,
         sent.subaccount_id,
         _recipients(found),

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from chalicelib.core.reading import Read
 from chalicelib.events.model import Event
-from chalicelib.suppression import service
-from chalicelib.suppression.service import Recipient
+from chalicelib.suppression.model import Recipient
+from chalicelib.suppression.store import lookup_items
 from chalicelib.tracking.engagement import OPENS
 
 
@@ -16,9 +16,11 @@ def openers(events: Iterable[Event]) -> set[Recipient]:
     return {_recipient(event) for event in events if event["type"] in OPENS}
 
 
-def without_unwanted(events: Sequence[Event], read: Read = service.read_eventually) -> list[Event]:
+def without_unwanted(
+    events: Sequence[Event], read: Read = lookup_items.read_eventually
+) -> list[Event]:
     """Return the events that may be recorded; a hundred recipients of opens take one request."""
-    objecting = service.suppressing_opens(openers(events), read)
+    objecting = lookup_items.suppressing_opens(openers(events), read)
     return [e for e in events if e["type"] not in OPENS or _recipient(e) not in objecting]
 
 

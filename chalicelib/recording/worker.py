@@ -24,8 +24,7 @@ from chalicelib.recording.deduplication import DeduplicationRecord
 from chalicelib.recording.suppress import suppress
 from chalicelib.recording.unwanted import openers, without_unwanted
 from chalicelib.seeding.store.seed_sends import is_seed
-from chalicelib.suppression import service as suppression
-from chalicelib.suppression.store import items
+from chalicelib.suppression.store import items, lookup_items
 from chalicelib.tracking import engagement, message_context
 from chalicelib.webhook_dispatch.collect import collect
 
@@ -68,7 +67,7 @@ def _read_ahead(events: Sequence[Event]) -> tuple[Reads, Reads]:
     kept = Reads(deduplication.table, consistent=True)
     suppressed = Reads(items.table, consistent=False)
     facts_keys = message_context.keys_of(engagement.places_of(events))
-    openers_keys = [suppression.opens_key(each) for each in openers(events)]
+    openers_keys = [lookup_items.opens_key(each) for each in openers(events)]
     read_ahead({kept: [*_old_blocks(events), *facts_keys], suppressed: openers_keys})
     return kept, suppressed
 

@@ -1,13 +1,14 @@
-"""A suppression entry, its vocabulary and what the API shows of it (spec 2.9).
+"""Define a suppression entry, its vocabulary and what it holds back (spec 2.9).
 
 An entry is account-wide, or holds for one mailing list (``list_id``, RFC 2919, whose case does not
-matter). Its source is who created it; a later update leaves it as it is.
+matter). Its source says who created it; a later update does not change the source.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -45,7 +46,10 @@ _LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
 
 class Kind(NamedTuple):
-    """What entries are counted and kept apart by: the type, and whether it is for one list."""
+    """The type of an entry, and whether it is for one mailing list.
+
+    Entries of different kinds are counted and indexed apart.
+    """
 
     type: str
     specific: bool
@@ -59,12 +63,15 @@ KINDS: Final = (
     Kind(OPEN_TRACKING, False),
 )
 
+#: the number of entries of each kind and source
+Tally = Counter[tuple[Kind, str]]
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One entry. Times are milliseconds; ``list_id`` is empty for an account-wide entry.
 
-    In an update, a ``description`` of ``None`` leaves the one there is.
+    In an update, a ``description`` of ``None`` keeps the present one.
     """
 
     recipient: str
@@ -86,22 +93,28 @@ class Entry:
         """Return the recipient's domain, in A-labels."""
         return domain_of(listed_as(self.recipient))
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the entry as the API shows it."""
-        optional = {
-            "description": self.description,
-            "list_id": self.list_id,
-            "subaccount_id": self.subaccount_id,
-        }
-        return {
-            "recipient": self.recipient,
-            "type": self.type,
-            "source": self.source,
-            "created": clock.iso_offset(self.created_ms // 1000),
-            "updated": clock.iso_offset(self.updated_ms // 1000),
-            "transactional": self.type == TRANSACTIONAL,
-            "non_transactional": self.type == NON_TRANSACTIONAL,
-        } | {name: value for name, value in optional.items() if value}
+
+class Recipient(NamedTuple):
+    """A recipient of one sender; ``subaccount_id`` is ``None`` for the primary account."""
+
+    account_id: int
+    subaccount_id: int | None
+    address: str
+
+
+class Hold(NamedTuple):
+    """Which messages of one type to one recipient a list holds back.
+
+    ``source`` is that of the account-wide entry, empty if there is none; ``lists`` are the mailing
+    lists, in lower case, that have an entry of their own.
+    """
+
+    source: str
+    lists: frozenset[str]
+
+    def holds_back(self, list_id: str) -> bool:
+        """Tell whether a message of this mailing list (empty: of none) is held back."""
+        return bool(self.source) or list_id.lower() in self.lists
 
 
 def new_entry(
@@ -112,9 +125,9 @@ def new_entry(
     description: str | None = None,
     list_id: str | None = None,
 ) -> Entry:
-    """Return an entry made now, for whatever list it is written to; the recipient is lower-cased.
+    """Return an entry created now, of the primary account's list; the recipient is lower-cased.
 
-    Raises ``ValueError``, with a text for whoever wants the entry, if it cannot be one.
+    Raises ``ValueError``, with a text for the caller of the API, if a field is not valid.
     """
     if not is_address(recipient):
         raise ValueError("Recipient must be a valid email address")
@@ -129,9 +142,10 @@ def entry_about(
     description: str | None = None,
     list_id: str | None = None,
 ) -> Entry:
-    """Return an entry as :func:`new_entry` does, about a recipient known to be an address.
+    """Return an entry as :func:`new_entry` does, without checking the address again.
 
-    In lower case some characters take more bytes, so that an address may seem too long for one.
+    Some characters take more bytes in lower case, so an address that was accepted may look too long
+    here.
     """
     check_type(type)
     if source not in SOURCES:
@@ -155,10 +169,10 @@ def entry_about(
 
 
 def listed_as(recipient: str) -> str:
-    """Return the one spelling under which a recipient is found, whichever of them was given.
+    """Return the one spelling under which entries about a recipient are stored.
 
-    Mail to ``a@Bücher.example`` is mail to ``a@xn--bcher-kva.example``: it leaves as such. Quotes
-    that a local part does not need are no part of it (RFC 5321 4.1.2).
+    Mail to ``a@Bücher.example`` leaves as mail to ``a@xn--bcher-kva.example``, so both are one
+    recipient. Quotes that a local part does not need are not part of it (RFC 5321 4.1.2).
     """
     lowered = _unquoted(recipient.lower())
     if lowered.isascii():

@@ -1,4 +1,4 @@
-"""The query parameters of searches, and the links from page to page (spec 4.8)."""
+"""Read the query parameters of searches, and build the links from page to page (spec 4.8)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from chalicelib.core import clock, domain_names, signing
 from chalicelib.core.errors import bad_request
 from chalicelib.core.fields import boolean, comma_list, integer
 from chalicelib.suppression.model import BLOCKING, check_type, is_list_id
-from chalicelib.suppression.search import Filters, Found, Search
-from chalicelib.suppression.store.ordered import Span, between
+from chalicelib.suppression.search import Filters, Page, Search
+from chalicelib.suppression.store.by_time import Span, between
 
 DEFAULT_PER_PAGE = 1000
 MOST_PER_PAGE = 10_000
@@ -30,7 +30,7 @@ Query = Mapping[str, str]
 
 
 class Paging(NamedTuple):
-    """Which page: behind ``skip`` results or, where ``cursor`` is not ``None``, behind it.
+    """Where a page begins: after ``skip`` results or, where ``cursor`` is not ``None``, after it.
 
     An empty cursor is the first page.
     """
@@ -53,46 +53,46 @@ def read_paging(query: Query) -> Paging:
 
 
 def read_search(query: Query) -> tuple[Search, Paging]:
-    """Read what is searched for, and which page of it; raises 400."""
+    """Read a search and the page of it; raises 400."""
     filters, paging = _read_filters(query), read_paging(query)
     newest_first = _sort(query) == "desc"
-    since, until = _moment(query, "from"), _moment(query, "to")
-    if since is not None and until is not None and since > until:
+    from_ms, to_ms = _time_ms(query, "from"), _time_ms(query, "to")
+    if from_ms is not None and to_ms is not None and from_ms > to_ms:
         raise bad_request("from must be before to")
-    # Times are shown and given in seconds, so both bounds include the whole of theirs
-    latest = (clock.now_ms() if until is None else until) // _SECOND_MS * _SECOND_MS + 999
-    span, after, total = between(since or 0, latest, newest_first=newest_first), "", None
+    # The API's times are in seconds, so both bounds include the whole second
+    last_ms = (clock.now_ms() if to_ms is None else to_ms) // _SECOND_MS * _SECOND_MS + 999
+    span, after, total = between(from_ms or 0, last_ms, newest_first=newest_first), "", None
     if paging.cursor:
         low, high, after, total = _open(paging.cursor, _SEARCH)
         span = Span(low, high, newest_first)
-    bounded = since is not None or until is not None
+    bounded = from_ms is not None or to_ms is not None
     by_cursor = paging.cursor is not None
     search = Search(filters, span, bounded, paging.per_page, paging.skip, after, total, by_cursor)
     return search, paging
 
 
-def search_links(path: str, query: Query, search: Search, found: Found) -> list[dict[str, str]]:
-    """Return the links of a page of a search: none without a cursor in the query."""
+def search_links(path: str, query: Query, search: Search, page: Page) -> list[dict[str, str]]:
+    """Return the links of a page of a search; there are none without a cursor in the query."""
     if "cursor" not in query:
         return []
-    following = [search.span.low, search.span.high, found.last, found.total]
-    return _links(path, query, _SEARCH, following if found.last else None)
+    cursor = [search.span.low, search.span.high, page.last, page.total]
+    return _links(path, query, _SEARCH, cursor if page.last else None)
 
 
 def read_offset(paging: Paging) -> int:
-    """Return how many entries of a recipient are before the page; raises 400."""
+    """Read how many entries of a recipient are before the page; raises 400."""
     return _open(paging.cursor, _RECIPIENT) if paging.cursor else paging.skip
 
 
 def recipient_links(path: str, query: Query, end: int, total: int) -> list[dict[str, str]]:
-    """Return the links of a page of a recipient's entries that ends behind ``end`` of them."""
+    """Return the links of a page of a recipient's entries; ``end`` of them have been shown."""
     return (
         _links(path, query, _RECIPIENT, end if end < total else None) if "cursor" in query else []
     )
 
 
 def read_types(query: Query) -> tuple[str, ...]:
-    """Read ``types``; without it, those that hold messages back (spec 4.8 rule 3)."""
+    """Read ``types``; the default is those that hold messages back (spec 4.8 rule 3)."""
     types = tuple(dict.fromkeys(comma_list(query, "types")))
     try:
         for each in types:
@@ -135,16 +135,16 @@ def _sort(query: Query) -> str:
     return order
 
 
-def _moment(query: Query, name: str) -> int | None:
-    """Read an ISO 8601 date in milliseconds; without an offset it is in UTC."""
+def _time_ms(query: Query, name: str) -> int | None:
+    """Read an ISO 8601 date; without an offset it is in UTC."""
     text = query.get(name)
     if not text:
         return None
     try:
-        moment = datetime.fromisoformat(_DECODED_PLUS.sub("+", text) if "T" in text else text)
+        time = datetime.fromisoformat(_DECODED_PLUS.sub("+", text) if "T" in text else text)
     except ValueError:
         raise bad_request(f"{name} must be a valid date") from None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
     return (aware - _EPOCH) // timedelta(milliseconds=1)
 
 
@@ -155,11 +155,11 @@ def _open(cursor: str, purpose: str) -> Any:
         raise bad_request("cursor must be one of this service") from None
 
 
-def _links(path: str, query: Query, purpose: str, following: Any) -> list[dict[str, str]]:
-    found = [_link(path, query, "first", _INITIAL)]
-    if following is not None:
-        found.append(_link(path, query, "next", signing.to_token(following, purpose)))
-    return found
+def _links(path: str, query: Query, purpose: str, cursor: Any) -> list[dict[str, str]]:
+    links = [_link(path, query, "first", _INITIAL)]
+    if cursor is not None:
+        links.append(_link(path, query, "next", signing.to_token(cursor, purpose)))
+    return links
 
 
 def _link(path: str, query: Query, rel: str, cursor: str) -> dict[str, str]:

@@ -1,57 +1,94 @@
-"""Removing a recipient's entries: chosen from what is there, in transactions."""
+"""Remove a recipient's entries from suppression lists."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from chalicelib.core.dynamo import Item
-from chalicelib.core.errors import Unavailable, not_permitted
-from chalicelib.core.scope import Scope
+from chalicelib.core.errors import NotFound, Unavailable, not_permitted
+from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.suppression.model import COMPLIANCE, Entry
 from chalicelib.suppression.store.changes import Changes
 from chalicelib.suppression.store.items import Key, read_recipient, to_entry
-from chalicelib.suppression.store.lookup_items import slot_of, without_entry, without_list
+from chalicelib.suppression.store.lookup_items import lookup_key_for, without_entry, without_list
 
 _ATTEMPTS = 20
 
 
 def remove(
-    scope: Scope, recipient: str, chosen: Callable[[Entry], bool], *, by_customer: bool
-) -> int:
-    """Remove the chosen entries from the lists in ``scope``; return how many there were.
+    account_id: int,
+    subaccount_id: int | None,
+    recipient: str,
+    types: Collection[str],
+    list_id: str | None = None,
+) -> None:
+    """Remove a recipient's entries of these types from one list (spec 4.8 rules 4 to 6).
 
-    Raises 403, and removes nothing, if a customer's choice has an entry of compliance.
+    ``list_id`` narrows to the entry for a mailing list, or if empty to the account-wide ones.
+    Raises 404 if there are none, and 403, and removes nothing, if one was added by compliance.
+    """
+    only_list = None if list_id is None else list_id.lower()
+
+    def matches(entry: Entry) -> bool:
+        return entry.type in types and only_list in (None, entry.list_id.lower())
+
+    scope = Scope(account_id, subaccount_id or PRIMARY)
+    if not _remove(scope, recipient.lower(), matches, by_customer=True):
+        raise NotFound("Recipient could not be found")
+
+
+def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
+    """Remove a recipient's entries from all lists in a scope; return how many there were.
+
+    Those added by compliance stay, unless ``compliance`` is true.
+    """
+
+    def matches(entry: Entry) -> bool:
+        return compliance or entry.source != COMPLIANCE
+
+    return _remove(scope, recipient.lower(), matches, by_customer=False)
+
+
+def _remove(
+    scope: Scope, recipient: str, matches: Callable[[Entry], bool], *, by_customer: bool
+) -> int:
+    """Remove the matching entries from the lists in ``scope``; return how many there were.
+
+    Raises 403, and removes nothing, if a customer would remove an entry of compliance.
     """
     removed = 0
     for _ in range(_ATTEMPTS):
-        state = read_recipient(scope, recipient)
-        entries = {key: entry for key, item in state.items() if (entry := to_entry(item))}
-        going = {key: entry for key, entry in entries.items() if chosen(entry)}
-        if by_customer and any(entry.source == COMPLIANCE for entry in going.values()):
+        items = read_recipient(scope, recipient)
+        entries = {
+            key: entry
+            for key, item in items.items()
+            if (entry := to_entry(item)) and matches(entry)
+        }
+        if by_customer and any(entry.source == COMPLIANCE for entry in entries.values()):
             raise not_permitted("Recipient could not be removed - Compliance")
-        by_list: dict[int | None, list[Key]] = defaultdict(list)
-        for key, entry in going.items():
-            by_list[entry.subaccount_id].append(key)
-        failed = sum(
-            _take_away(Changes(scope.account_id, subaccount_id), state, keys)
-            for subaccount_id, keys in by_list.items()
+        keys_by_owner: dict[int | None, list[Key]] = defaultdict(list)
+        for key, entry in entries.items():
+            keys_by_owner[entry.subaccount_id].append(key)
+        failures = sum(
+            _apply(Changes(scope.account_id, subaccount_id), items, keys)
+            for subaccount_id, keys in keys_by_owner.items()
         )
-        removed += len(going) - failed
-        if not failed:
+        removed += len(entries) - failures
+        if not failures:
             return removed
     raise Unavailable
 
 
-def _take_away(changes: Changes, state: dict[Key, Item], keys: Iterable[Key]) -> int:
-    """Remove the entries at ``keys``; return how many met another writer's change."""
+def _apply(changes: Changes, items: dict[Key, Item], keys: Iterable[Key]) -> int:
+    """Remove the entries at ``keys``; return how many of them others changed in between."""
     for key in keys:
-        slot = slot_of(key)
-        changes.begin(key, {key, slot})
-        if slot == key:
-            changes.set(key, state, without_entry(state[key]))
+        lookup_key = lookup_key_for(key)
+        changes.begin(key, {key, lookup_key})
+        if lookup_key == key:
+            changes.set(key, items, without_entry(items[key]))
         else:
-            changes.set(key, state, None)
-            if slot in state:
-                changes.set(slot, state, without_list(state[slot], key))
+            changes.set(key, items, None)
+            if lookup_key in items:
+                changes.set(lookup_key, items, without_list(items[lookup_key], key))
     return len(changes.finish())

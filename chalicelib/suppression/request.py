@@ -1,4 +1,7 @@
-"""The bodies that write and remove entries (spec 4.8). Refusals are 400 with a message alone."""
+"""Read the bodies that write and remove suppression entries (spec 4.8); raises 400.
+
+The errors carry a message and no code.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,19 @@ _LONGEST_NAME = 254
 
 
 def read_bulk(body: Any) -> list[Entry]:
-    """Read the entries of a bulk load; raises 400 that names every malformed one (up to 100)."""
-    given = body.get("recipients") if isinstance(body, dict) else None
-    if not isinstance(given, list) or not given:
+    """Read the entries of a bulk load; raises 400, which names the malformed ones (up to 100)."""
+    recipients = body.get("recipients") if isinstance(body, dict) else None
+    if not isinstance(recipients, list) or not recipients:
         raise bad_request("recipients must be an array of recipient objects")
-    if len(given) > MOST_IN_BULK:
+    if len(recipients) > MOST_IN_BULK:
         raise bad_request(f"recipients can hold at most {MOST_IN_BULK} entries")
     entries: list[Entry] = []
     faults: list[tuple[str, str]] = []
-    for place, each in enumerate(given):
+    for index, each in enumerate(recipients):
         try:
             entries += _entries(_recipient(each), each)
         except ValueError as fault:
-            faults.append((_name(each, place), str(fault)))
+            faults.append((_name(each, index), str(fault)))
     if faults:
         names = ", ".join(name for name, _ in faults[:_MOST_NAMED])
         reasons = "; ".join(dict.fromkeys(reason for _, reason in faults))
@@ -37,7 +40,7 @@ def read_bulk(body: Any) -> list[Entry]:
 
 
 def read_entries(recipient: str, body: Any) -> list[Entry]:
-    """Read the entries that an object describes: one, or two by the deprecated flags; or 400."""
+    """Read the entry that an object describes, or two by the deprecated flags; raises 400."""
     try:
         return _entries(recipient, body)
     except ValueError as fault:
@@ -48,14 +51,14 @@ def read_removal(body: Any) -> tuple[str, ...]:
     """Return the types to remove (spec 4.8 rule 4); ``body`` is ``None`` when there is none."""
     if body is not None and not isinstance(body, dict):
         raise bad_request("The request body must be an object")
-    given = body.get("type") if body else None
-    if given is None:
+    type = body.get("type") if body else None
+    if type is None:
         return BLOCKING
     try:
-        check_type(given)
+        check_type(type)
     except ValueError as fault:
         raise bad_request(str(fault)) from None
-    return (given,)
+    return (type,)
 
 
 def _entries(recipient: Any, body: Any) -> list[Entry]:
@@ -77,13 +80,13 @@ def _entries(recipient: Any, body: Any) -> list[Entry]:
 
 
 def _types(body: dict[str, Any]) -> list[Any]:
-    given = body.get("type")
-    if given is not None and given != "":
-        return [given]
-    flagged = [each for each in BLOCKING if body.get(each) is True]
-    if not flagged:
+    type = body.get("type")
+    if type is not None and type != "":
+        return [type]
+    types = [each for each in BLOCKING if body.get(each) is True]
+    if not types:
         raise ValueError("Must supply a suppression type")
-    return flagged
+    return types
 
 
 def _text(body: dict[str, Any], name: str) -> str | None:
@@ -94,11 +97,11 @@ def _text(body: dict[str, Any], name: str) -> str | None:
 
 
 def _recipient(each: Any) -> Any:
-    """Return whom an element of a bulk load names; ``email`` is its name in older clients."""
+    """Return the recipient in an element of a bulk load; older clients call it ``email``."""
     return each.get("recipient", each.get("email")) if isinstance(each, dict) else None
 
 
-def _name(each: Any, place: int) -> str:
+def _name(each: Any, index: int) -> str:
     recipient = _recipient(each) if isinstance(each, dict) else each
     text = recipient if isinstance(recipient, str) else json.dumps(recipient)
-    return text[:_LONGEST_NAME] if recipient else f"#{place + 1}"
+    return text[:_LONGEST_NAME] if recipient else f"#{index + 1}"

@@ -1,4 +1,4 @@
-"""``/suppression-list`` (spec 4.8). Errors carry a message, and no code."""
+"""Serve ``/suppression-list`` (spec 4.8). Errors carry a message and no code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from chalicelib.core.errors import NotFound, TooLarge, bare_errors
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
-from chalicelib.suppression import search, service
+from chalicelib.suppression import service
 from chalicelib.suppression.query import (
     read_list_id,
     read_offset,
@@ -16,14 +16,17 @@ from chalicelib.suppression.query import (
     recipient_links,
     search_links,
 )
+from chalicelib.suppression.removal import remove
 from chalicelib.suppression.request import (
     LARGEST_BULK,
     read_bulk,
     read_entries,
     read_removal,
 )
+from chalicelib.suppression.search import find_page
 from chalicelib.suppression.store import counts
-from chalicelib.suppression.store.items import parts_in
+from chalicelib.suppression.store.items import entries_of, parts_in
+from chalicelib.suppression.view import entry_view, summary_view
 
 routes = Routes(__name__)
 
@@ -46,13 +49,13 @@ def load(request: Request) -> Reply:
 @routes.get(_PATH, grant=_GRANT)
 @bare_errors(coded_only=True)
 def find(request: Request) -> Reply:
-    """Return one page of a search, by time of update."""
-    wanted, _ = read_search(request.query)
-    found = search.run(request.caller.scope, wanted)
+    """Return one page of a search, ordered by time of update."""
+    search, _ = read_search(request.query)
+    page = find_page(request.caller.scope, search)
     return ok(
-        [entry.as_json() for entry in found.entries],
-        links=search_links(_PATH, request.query, wanted, found),
-        total_count=found.total,
+        [entry_view(entry) for entry in page.entries],
+        links=search_links(_PATH, request.query, search, page),
+        total_count=page.total,
     )
 
 
@@ -60,7 +63,7 @@ def find(request: Request) -> Reply:
 def show_summary(request: Request) -> Reply:
     """Return how many entries there are, in all and by source."""
     scope = request.caller.scope
-    return ok(counts.summary(scope, parts_in(scope)))
+    return ok(summary_view(counts.read(scope.account_id, parts_in(scope)).values()))
 
 
 @routes.put(f"{_PATH}/{{recipient}}", grant=_GRANT)
@@ -76,15 +79,15 @@ def put_entry(request: Request, recipient: str) -> Reply:
 @routes.get(f"{_PATH}/{{recipient}}", grant=_GRANT)
 @bare_errors(coded_only=True)
 def show_recipient(request: Request, recipient: str) -> Reply:
-    """Return the entries of a recipient, those updated last first; 404 if there are none."""
+    """Return the entries of a recipient, the one updated last first; 404 if there are none."""
     types, paging = read_types(request.query), read_paging(request.query)
     start = read_offset(paging)
-    entries = [e for e in service.of_recipient(request.caller.scope, recipient) if e.type in types]
+    entries = [e for e in entries_of(request.caller.scope, recipient) if e.type in types]
     if not entries:
         raise NotFound("Recipient could not be found")
     end, path = start + paging.per_page, f"{_PATH}/{quote(recipient, safe='@')}"
     return ok(
-        [entry.as_json() for entry in entries[start:end]],
+        [entry_view(entry) for entry in entries[start:end]],
         links=recipient_links(path, request.query, end, len(entries)),
         total_count=len(entries),
     )
@@ -97,5 +100,5 @@ def remove_recipient(request: Request, recipient: str) -> Reply:
     scope = request.caller.scope
     types = read_removal(request.json() if request.raw_body.strip() else None)
     list_id = read_list_id(request.query)
-    service.remove(scope.account_id, scope.owner, recipient, types, list_id)
+    remove(scope.account_id, scope.owner, recipient, types, list_id)
     return empty(204)

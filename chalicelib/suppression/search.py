@@ -1,14 +1,14 @@
-"""Searching suppression lists: queries, pages and cursors (spec 4.8).
+"""Search suppression lists page by page, along the index of the narrowest filter (spec 4.8).
 
 A search reads the index of its narrowest filter: a mailing list, else a few entries of some
-sources, else domains, else sources, else time alone; the other filters are applied to what that
-lets pass. The number of entries comes from the counts where no other filter is set, and else is
-counted once, on the first page. Every page costs one request for the counts, which say which
-partitions hold anything, and then what it shows.
+sources, else domains, else sources, else time alone; the other filters are applied to the entries
+that it yields. The total comes from the counts where no other filter is set; otherwise the first
+page counts the entries. Every page takes one request for the counts, which say which partitions
+hold anything, and then as much as it shows.
 
-A cursor is the position of the last entry shown, with the span and the number of entries as they
-were on the first page, signed. A page that would be larger than a reply may be
-(``MAX_REPLY_BYTES``) ends before, and its cursor leads on; without a cursor there is no such page.
+A cursor holds the position of the last entry shown, and the span and the total of the first page,
+signed. A page that would be larger than a reply may be (``MAX_REPLY_BYTES``) ends early, and its
+cursor leads on; without a cursor such a page is refused.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from itertools import islice
 from chalicelib.core.errors import bad_request
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.suppression.model import KINDS, SOURCES, TYPES, Entry, Kind
-from chalicelib.suppression.store import counts, ordered
-from chalicelib.suppression.store.counts import Tally
+from chalicelib.suppression.model import KINDS, SOURCES, TYPES, Entry, Kind, Tally
+from chalicelib.suppression.store import by_time, counts
+from chalicelib.suppression.store.by_time import Partition, Span
 from chalicelib.suppression.store.items import LATEST_MS, Part, part_of, parts_in
-from chalicelib.suppression.store.ordered import Partition, Span
+from chalicelib.suppression.view import entry_view
 
-#: as many entries are read rather to narrow a search by source than by domain
+#: up to so many entries, a search reads along sources rather than along domains
 _FEW = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What entries are searched for. An empty tuple is no filter; ``domains`` are lower-case.
+    """The filters of a search. An empty tuple is no filter; ``domains`` are lower-case.
 
     ``list_id`` is ``None`` for all entries and empty for account-wide ones; ``words`` must all be
-    in the description, in any case, unless ``exact`` is given, which must be all of it.
+    in the description, in any case, unless ``exact`` is set, which must be the whole description.
     """
 
     types: tuple[str, ...]
@@ -58,19 +58,19 @@ class Filters:
         return [source for source in SOURCES if source in self.sources or not self.sources]
 
     def describe(self, entry: Entry) -> bool:
-        """Tell whether the description is as searched for."""
+        """Tell whether the description of an entry matches."""
         text = entry.description or ""
         if self.exact is not None:
             return text == self.exact
-        folded = text.lower()
-        return all(word in folded for word in self.words)
+        lowered = text.lower()
+        return all(word in lowered for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One page of a search: behind ``skip`` entries, or behind the position ``after``.
+    """One page of a search, after ``skip`` entries or after the position ``after``.
 
-    ``bounded`` says whether the span leaves anything out; ``total`` is known from page to page.
+    ``bounded`` says whether the span leaves anything out; ``total`` is handed on from page to page.
     ``by_cursor`` says that a cursor can lead on from wherever the page ends.
     """
 
@@ -85,7 +85,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Page:
     """The entries of one page; ``last`` is the position of its last one if there are more."""
 
     entries: list[Entry]
@@ -94,74 +94,79 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """The partitions to read, and the filters that are left to apply to each entry."""
+class _QueryPlan:
+    """The partitions to read, and the filters that remain to be applied to each entry.
+
+    ``total`` is the number of matching entries, where the counts alone say it.
+    """
 
     partitions: list[Partition]
-    rest: list[Callable[[Entry], bool]]
-    whole: int | None
+    filters: list[Callable[[Entry], bool]]
+    total: int | None
+
+    def matches(self, entry: Entry) -> bool:
+        """Tell whether an entry of the partitions passes the remaining filters."""
+        return all(matches(entry) for matches in self.filters)
 
 
-def run(scope: Scope, search: Search) -> Found:
-    """Find one page; raises 400 for one that is too large and cannot end before."""
+def find_page(scope: Scope, search: Search) -> Page:
+    """Return one page; raises 400 for one that is too large and cannot end early."""
     tallies = counts.read(scope.account_id, parts_in(scope))
     plan = _plan(search.filters, tallies)
-    taken = search.skip + search.per_page + 1
-    matching = _matching(scope.account_id, plan, search, taken)
-    page = list(islice(matching, search.skip, taken))
-    shown = page[: _fitting(page[: search.per_page], search)]
-    entries = [entry for _, entry in shown]
-    last = shown[-1][0] if len(page) > len(shown) else ""
+    end = search.skip + search.per_page + 1
+    rows = list(islice(_rows(scope.account_id, plan, search, end), search.skip, end))
+    page_rows = rows[: _fitting(rows[: search.per_page], search)]
+    entries = [entry for _, entry in page_rows]
+    last = page_rows[-1][0] if len(rows) > len(page_rows) else ""
     if search.total is not None:
-        return Found(entries, search.total, last)
-    if plan.whole is not None and not search.bounded:
-        return Found(entries, plan.whole, last)
-    if page and not last:
-        return Found(entries, search.skip + len(page), last)
-    if plan.rest:
-        return Found(entries, _counted(scope.account_id, plan, search), last)
-    return Found(entries, ordered.count(scope.account_id, plan.partitions, search.span), last)
+        return Page(entries, search.total, last)
+    if plan.total is not None and not search.bounded:
+        return Page(entries, plan.total, last)
+    if rows and not last:
+        return Page(entries, search.skip + len(rows), last)
+    return Page(entries, _count(scope.account_id, plan, search), last)
 
 
 def everything(account_id: int, subaccount_id: int | None) -> Iterator[Entry]:
-    """Yield all entries of one list, those updated longest ago first, a few pages in memory."""
+    """Yield all entries of one list, the one updated first first, a few pages in memory."""
     tallies = counts.read(account_id, [part_of(subaccount_id)])
-    plan, span = _plan(Filters(TYPES), tallies), ordered.between(0, LATEST_MS, newest_first=False)
-    return (entry for _, entry in ordered.read(account_id, plan.partitions, span, _FEW))
+    plan, span = _plan(Filters(TYPES), tallies), by_time.between(0, LATEST_MS, newest_first=False)
+    return (entry for _, entry in by_time.read(account_id, plan.partitions, span, _FEW))
 
 
-def _fitting(page: Sequence[tuple[str, Entry]], search: Search) -> int:
-    """Return how many entries of a page fit a reply; one does in any case."""
-    room = settings().max_reply_bytes
-    for number, (_, entry) in enumerate(page):
-        room -= _size(entry)
-        if room < 0 and number:
+def _fitting(rows: Sequence[tuple[str, Entry]], search: Search) -> int:
+    """Return how many entries of a page fit a reply; the first one always does."""
+    remaining_bytes = settings().max_reply_bytes
+    for number, (_, entry) in enumerate(rows):
+        remaining_bytes -= _size(entry)
+        if remaining_bytes < 0 and number:
             if search.by_cursor:
                 return number
             text = f"The page has more than {settings().max_reply_bytes} bytes"
             raise bad_request(f"{text}; use cursor, or a smaller per_page")
-    return len(page)
+    return len(rows)
 
 
 def _size(entry: Entry) -> int:
-    """Return what an entry takes in the reply, which is JSON as a text within JSON."""
-    text = json.dumps(entry.as_json())
+    """Return the bytes of an entry in the reply, which is JSON as a text within JSON."""
+    text = json.dumps(entry_view(entry))
     return len(text) + text.count('"') + text.count("\\") + 2
 
 
-def _matching(
-    account_id: int, plan: _Plan, search: Search, expected: int
+def _rows(
+    account_id: int, plan: _QueryPlan, search: Search, expected: int
 ) -> Iterator[tuple[str, Entry]]:
-    span = ordered.behind(search.span, search.after) if search.after else search.span
-    found = ordered.read(account_id, plan.partitions, span, _FEW if plan.rest else expected)
+    """Yield ``(position, entry)`` of the matching entries, from where the page begins."""
+    span = by_time.rest_of(search.span, search.after) if search.after else search.span
+    rows = by_time.read(account_id, plan.partitions, span, _FEW if plan.filters else expected)
     return (
         (position, entry)
-        for position, entry in found
-        if position != search.after and all(holds(entry) for holds in plan.rest)
+        for position, entry in rows
+        if position != search.after and plan.matches(entry)
     )
 
 
-def _plan(filters: Filters, tallies: Mapping[Part, Tally]) -> _Plan:
+def _plan(filters: Filters, tallies: Mapping[Part, Tally]) -> _QueryPlan:
     dimension, values = _narrowest(filters, tallies)
     partitions = [
         Partition(part, kind, dimension, value, size)
@@ -177,8 +182,10 @@ def _plan(filters: Filters, tallies: Mapping[Part, Tally]) -> _Plan:
         rest.append(lambda entry: entry.domain in filters.domains)
     if filters.sources and dimension != "source":
         rest.append(lambda entry: entry.source in filters.sources)
-    counted = dimension in ("time", "source") and not rest
-    return _Plan(partitions, rest, sum(each.size for each in partitions) if counted else None)
+    is_counted = dimension in ("time", "source") and not rest
+    return _QueryPlan(
+        partitions, rest, sum(each.size for each in partitions) if is_counted else None
+    )
 
 
 def _narrowest(filters: Filters, tallies: Mapping[Part, Tally]) -> tuple[str, Sequence[str]]:
@@ -197,6 +204,8 @@ def _of_sources(filters: Filters, tallies: Mapping[Part, Tally]) -> int:
     return sum(counts.total(tally, kinds, sources) for tally in tallies.values())
 
 
-def _counted(account_id: int, plan: _Plan, search: Search) -> int:
-    found = ordered.read(account_id, plan.partitions, search.span, _FEW)
-    return sum(all(holds(entry) for holds in plan.rest) for _, entry in found)
+def _count(account_id: int, plan: _QueryPlan, search: Search) -> int:
+    if not plan.filters:
+        return by_time.count(account_id, plan.partitions, search.span)
+    rows = by_time.read(account_id, plan.partitions, search.span, _FEW)
+    return sum(plan.matches(entry) for _, entry in rows)

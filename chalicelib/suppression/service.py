@@ -1,113 +1,45 @@
-"""What the service asks and tells the suppression list, by recipient.
+"""Write entries of a suppression list: what the service found out, and what callers ask for.
 
-The access patterns are listed in ``store/items.py``, which builds the keys. Recipients may be given
-in any case.
+A write reads the present items, decides by a rule, and writes in transactions; it is repeated for
+the entries that others changed in between. A bulk load of n account-wide entries takes n/100 reads
+and about n/99 transactions. An entry for a mailing list may be two items (its own and its lookup
+item), which takes twice as many. A load that fails half-way can be repeated from its start (spec
+4.8 rule 2). Recipients may be in any case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from chalicelib.core.dynamo import Item
-from chalicelib.core.errors import NotFound
-from chalicelib.core.reading import Read
-from chalicelib.core.scope import PRIMARY, Scope
-from chalicelib.suppression import removal, writing
+from chalicelib.core.errors import Unavailable, bad_request, not_permitted
 from chalicelib.suppression.model import (
     COMPLIANCE,
     LONGEST_DESCRIPTION,
-    NON_TRANSACTIONAL,
-    OPEN_TRACKING,
-    TRANSACTIONAL,
+    MOST_ENTRIES,
     Entry,
     entry_about,
     is_list_id,
 )
-from chalicelib.suppression.store import items
-from chalicelib.suppression.store.items import Key, read_recipient, slot_key, to_entry
-from chalicelib.suppression.store.lookup_items import lists_of
+from chalicelib.suppression.store import counts
+from chalicelib.suppression.store.changes import Changes
+from chalicelib.suppression.store.items import Key, key_of, read, to_entry, to_item
+from chalicelib.suppression.store.lookup_items import list_at, lists_of, lookup_key_for, with_list
 
+#: the mailing lists that one recipient may have entries of one type for
+MOST_LISTS = 1000
 _LONGEST_OWN = LONGEST_DESCRIPTION // 4  # characters, none of which has more than four bytes
+_ATTEMPTS = 20
+_MOST_NAMED = 100
 
-
-class Recipient(NamedTuple):
-    """Somebody whom one sender writes to: ``subaccount_id`` is ``None`` for the primary account."""
-
-    account_id: int
-    subaccount_id: int | None
-    address: str
-
-
-class Hold(NamedTuple):
-    """What a list has of one recipient and one type: which messages it holds back.
-
-    ``source`` is that of the account-wide entry, empty if there is none; ``lists`` are the mailing
-    lists, in lower case, that have an entry of their own.
-    """
-
-    source: str
-    lists: frozenset[str]
-
-    def holds_back(self, list_id: str) -> bool:
-        """Tell whether it holds back a message of this mailing list (empty: of none)."""
-        return bool(self.source) or list_id.lower() in self.lists
-
-
-def blocking_keys(
-    account_id: int, subaccount_id: int | None, recipients: Iterable[str], *, transactional: bool
-) -> list[Key]:
-    """Return the keys that :func:`blocking` asks about each of the recipients."""
-    kind = TRANSACTIONAL if transactional else NON_TRANSACTIONAL
-    return [slot_key(account_id, subaccount_id, each.lower(), kind) for each in recipients]
-
-
-def read_eventually(keys: Iterable[Key]) -> Mapping[Key, Item]:
-    """Read items as they were a moment ago: half as dear, and early enough to hold mail back."""
-    return items.read(set(keys), consistent=False)
-
-
-def blocking(
-    account_id: int,
-    subaccount_id: int | None,
-    recipients: Sequence[str],
-    *,
-    transactional: bool,
-    read: Read = read_eventually,
-) -> dict[str, Hold]:
-    """Return what may hold back a message of this kind, for each recipient who has such entries.
-
-    Takes one request for 100 recipients.
-    """
-    slots = blocking_keys(account_id, subaccount_id, recipients, transactional=transactional)
-    answers = read(slots)
-    return {
-        recipient: Hold(answers[slot].get("source", ""), lists_of(answers[slot]))
-        for recipient, slot in zip(recipients, slots, strict=True)
-        if slot in answers
-    }
-
-
-def opens_key(recipient: Recipient) -> Key:
-    """Return the key that :func:`suppressing_opens` asks about."""
-    account_id, subaccount_id, address = recipient
-    return slot_key(account_id, subaccount_id, address.lower(), OPEN_TRACKING)
-
-
-def suppressing_opens(
-    recipients: Iterable[Recipient], read: Read = read_eventually
-) -> set[Recipient]:
-    """Return those of whose opens no events may be made: a request for 100 of any accounts."""
-    slots = {each: opens_key(each) for each in recipients}
-    found = read(slots.values()) if slots else {}
-    return {each for each, slot in slots.items() if slot in found}
-
-
-def of_recipient(scope: Scope, recipient: str) -> list[Entry]:
-    """Return the entries of a recipient in a scope, those updated last first."""
-    found = read_recipient(scope, recipient.lower()).values()
-    ordered = sorted((each for each in found if "source" in each), key=lambda each: each["at"])
-    return [entry for item in reversed(ordered) if (entry := to_entry(item))]
+Items = Mapping[Key, Item]
+Entries = Mapping[Key, Entry]
+#: returns the entry to write, from the present one (if any) and the new one; ``None`` for no write
+Rule = Callable[[Entry | None, Entry], Entry | None]
+#: looks at the present items and the new entries before anything is written, and may raise
+Check = Callable[[int, Items, Entries], None]
 
 
 def add(
@@ -119,11 +51,11 @@ def add(
     description: str,
     list_id: str | None = None,
 ) -> None:
-    """Note what the service itself found out; an entry that is there already stays as it is.
+    """Add an entry that follows from mail; one that exists already stays as it is.
 
-    So adding again changes nothing. No limit keeps it out, a long description is cut, and a
-    ``list_id`` that cannot be one makes the entry account-wide: someone asked not to be written to.
-    ``recipient`` is an address. Raises ``ValueError`` for anything else that an entry cannot have.
+    So adding it again changes nothing. The limits do not apply, a long description is cut, and a
+    ``list_id`` that is not valid makes the entry account-wide, because somebody asked not to get
+    mail. ``recipient`` is an address. Raises ``ValueError`` for any other field that is not valid.
     """
     entry = entry_about(
         recipient,
@@ -137,7 +69,7 @@ def add(
 
 def add_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
     """Add many entries of one list, as :func:`add` does: about one request for 50."""
-    writing.write(account_id, subaccount_id, entries, writing.if_absent)
+    _write(account_id, subaccount_id, entries, _keep_present, _no_check)
 
 
 def put_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
@@ -146,48 +78,96 @@ def put_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]
     Raises 403, and writes nothing, if one of them was added by compliance, and 400 where a limit
     would be exceeded.
     """
-    rule, check = writing.updated, writing.as_customer
-    writing.write(account_id, subaccount_id, entries, rule, check)
+    _write(account_id, subaccount_id, entries, _update, _check_customer_may)
 
 
 def impose_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
-    """Write entries of one list over what is there, as the operator may.
+    """Write entries of one list over the present ones, as the operator may.
 
     Raises 400 where a limit would be exceeded.
     """
-    rule, check = writing.imposed, writing.within_limits
-    writing.write(account_id, subaccount_id, entries, rule, check)
+    _write(account_id, subaccount_id, entries, _replace, _check_limits)
 
 
-def remove(
+def _keep_present(old: Entry | None, new: Entry) -> Entry | None:
+    return None if old else new
+
+
+def _update(old: Entry | None, new: Entry) -> Entry:
+    """Change only the description, if the new entry has one."""
+    if old is None:
+        return new
+    description = old.description if new.description is None else new.description
+    return replace(new, source=old.source, created_ms=old.created_ms, description=description)
+
+
+def _replace(old: Entry | None, new: Entry) -> Entry:
+    """Replace the present entry, its source included."""
+    return replace(new, created_ms=old.created_ms) if old else new
+
+
+def _no_check(account_id: int, items: Items, entries: Entries) -> None:
+    pass
+
+
+def _check_limits(account_id: int, items: Items, entries: Entries) -> None:
+    """Raise 400 if there would be more entries than an account can have (spec 8)."""
+    new = [key for key in entries if to_entry(items.get(key)) is None]
+    list_counts = Counter(lookup_key_for(key) for key in new if list_at(key))
+    for lookup_key, number in list_counts.items():
+        if len(lists_of(items.get(lookup_key))) + number > MOST_LISTS:
+            raise bad_request(f"A recipient can have entries for at most {MOST_LISTS} list_ids")
+    if new and counts.of_account(account_id) + len(new) > MOST_ENTRIES:
+        raise bad_request(f"A suppression list can hold at most {MOST_ENTRIES} entries")
+
+
+def _check_customer_may(account_id: int, items: Items, entries: Entries) -> None:
+    """Raise 403 for entries of compliance (spec 4.8 rule 1), and 400 over a limit."""
+    present = [entry for key in entries if (entry := to_entry(items.get(key)))]
+    recipients = dict.fromkeys(entry.recipient for entry in present if entry.source == COMPLIANCE)
+    if recipients:
+        names = ", ".join(list(recipients)[:_MOST_NAMED])
+        raise not_permitted("Recipient could not be updated - Compliance", description=names)
+    _check_limits(account_id, items, entries)
+
+
+def _write(
     account_id: int,
     subaccount_id: int | None,
-    recipient: str,
-    types: Collection[str],
-    list_id: str | None = None,
+    entries: Iterable[Entry],
+    rule: Rule,
+    check: Check,
 ) -> None:
-    """Remove a recipient's entries of these types from one list (spec 4.8 rules 4 to 6).
+    """Write entries of one list by a rule; of several for one key the last counts.
 
-    ``list_id`` narrows to the entry for a mailing list, or if empty to the account-wide ones.
-    Raises 404 if there are none, and 403, and removes nothing, if one was added by compliance.
+    Raises what ``check`` does before anything is written, and 503 if others keep changing the same
+    entries.
     """
-    wanted = None if list_id is None else list_id.lower()
+    own = (replace(entry, subaccount_id=subaccount_id or None) for entry in entries)
+    remaining = {key_of(account_id, entry): entry for entry in own}
+    for _ in range(_ATTEMPTS):
+        items = read({*remaining, *(lookup_key_for(key) for key in remaining)})
+        check(account_id, items, remaining)
+        remaining = _apply(Changes(account_id, subaccount_id), items, remaining, rule)
+        if not remaining:
+            return
+    raise Unavailable
 
-    def chosen(entry: Entry) -> bool:
-        return entry.type in types and wanted in (None, entry.list_id.lower())
 
-    scope = Scope(account_id, subaccount_id or PRIMARY)
-    if not removal.remove(scope, recipient.lower(), chosen, by_customer=True):
-        raise NotFound("Recipient could not be found")
-
-
-def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
-    """Remove all that the lists in a scope hold about a recipient; return how many entries.
-
-    Those added by compliance stay, unless ``compliance`` is true.
-    """
-
-    def chosen(entry: Entry) -> bool:
-        return compliance or entry.source != COMPLIANCE
-
-    return removal.remove(scope, recipient.lower(), chosen, by_customer=False)
+def _apply(
+    changes: Changes, items: dict[Key, Item], entries: Entries, rule: Rule
+) -> dict[Key, Entry]:
+    """Write entries on top of ``items``; return those that others changed in between."""
+    for key, new in entries.items():
+        entry = rule(to_entry(items.get(key)), new)
+        if entry is None:
+            continue
+        lookup_key = lookup_key_for(key)
+        lookup_item = items.get(lookup_key)
+        is_list_new = list_at(key) != "" and list_at(key) not in lists_of(lookup_item)
+        changes.begin(key, [key, lookup_key] if is_list_new else [key])
+        if is_list_new:
+            changes.set(lookup_key, items, with_list(lookup_item, key))
+        item = to_item(changes.account_id, entry, lists_of(items.get(key)))
+        changes.set(key, items, item)
+    return {key: entries[key] for key in changes.finish()}

@@ -26,8 +26,7 @@ from chalicelib.core.settings import settings
 from chalicelib.suppression import search, service
 from chalicelib.suppression.model import MANUALLY_ADDED, NON_TRANSACTIONAL, new_entry
 from chalicelib.suppression.query import read_search
-from chalicelib.suppression.store import counts
-from chalicelib.suppression.store.items import parts_in
+from chalicelib.suppression.store import counts, lookup_items
 from tests.fake_cloud import aws_requests, create_resources
 from tests.unit.infrastructure.clouds import ROOT, LocalCloud
 
@@ -124,7 +123,7 @@ def _operate(command: str, path: Path, account: int, rows: int) -> None:
 
 def _check_recipients() -> None:
     everyone = [f"user{n}@large.test" for n in range(100)]
-    found = _timed(lambda: service.blocking(ACCOUNT, None, everyone, transactional=False))
+    found = _timed(lambda: lookup_items.blocking(ACCOUNT, None, everyone, transactional=False))
     text = f"check of 100 recipients, {len(found.answer)} suppressed"
     _print(f"{text}: {found.requests} request, {_ms(found)}", found.requests == 1, "1")
 
@@ -176,12 +175,12 @@ def _bulk(cloud: LocalCloud) -> None:
             _print(text, found.requests <= MOST_BULK_REQUESTS, f"at most {MOST_BULK_REQUESTS}")
 
 
-def _search(scope: Scope, query: dict[str, str]) -> search.Found:
-    return search.run(scope, read_search(query)[0])
+def _search(scope: Scope, query: dict[str, str]) -> search.Page:
+    return search.find_page(scope, read_search(query)[0])
 
 
 def _total() -> int:
-    return counts.summary(SCOPE, parts_in(SCOPE))["total"]
+    return counts.of_account(ACCOUNT)
 
 
 def _timed(action: Callable[[], Any], times: int = 5) -> Measured:

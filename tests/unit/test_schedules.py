@@ -41,6 +41,7 @@ from chalicelib.sending_domains import recheck
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.suppression import service as suppression
+from chalicelib.suppression.store import items
 from chalicelib.tracking import message_context
 from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.submit import submit
@@ -145,7 +146,7 @@ def entries_of(number: int, _: Queued) -> list[Any]:
     """Return a person's entries, and the tags that are known of the message to that person."""
     known = message_context.of_message(ids.message_id(_sent_to(number), 0))
     assert known
-    return [*suppression.of_recipient(Scope(1, None), _person(number)), *known["rcpt_tags"]]
+    return [*items.entries_of(Scope(1, None), _person(number)), *known["rcpt_tags"]]
 
 
 def register_domains(number: int, at_ms: int) -> None:

@@ -1,8 +1,8 @@
-"""Changes of one list's items, cut into transactions, with the counts that they move.
+"""Apply changes of one list's entries in transactions, each with the counts that it moves.
 
-Each write is conditional on what was seen of its item as far as anything follows from it: whether
-it is an entry, from which source, and which mailing lists it answers for. So counts stay exact
-whoever else writes and however often something is repeated.
+Each write is conditional on what was read of its item, as far as anything follows from it: whether
+it is an entry, from which source, and for which mailing lists it is a lookup item. So the counts
+stay exact, whatever others write at the same time and however often a change is repeated.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, TransactionFailed, Write
+from chalicelib.suppression.model import Tally
 from chalicelib.suppression.store import counts
-from chalicelib.suppression.store.counts import Tally
 from chalicelib.suppression.store.items import Key, parts_with, table, to_entry
 
 MOST_ACTIONS = 100  # of one transaction
 
 
 class Changes:
-    """Takes changes entry by entry, and applies as many at a time as one transaction holds.
+    """Collects changes entry by entry, and applies them as soon as a transaction is full.
 
-    ``begin`` an entry, ``set`` its items, and so on; ``finish`` tells which entries failed.
+    ``begin`` an entry, ``set`` its items, and so on; ``finish`` returns the entries that failed.
     """
 
     def __init__(self, account_id: int, subaccount_id: int | None) -> None:
@@ -30,19 +30,22 @@ class Changes:
         self._parts = parts_with(subaccount_id)
         self._items: dict[Key, tuple[Item | None, Item | None]] = {}
         self._entries: list[Key] = []
-        self._failed: list[Key] = []
+        self._failures: list[Key] = []
 
-    def begin(self, entry: Key, touched: Collection[Key]) -> None:
-        """Begin the changes for the entry at ``entry``, which are to the items ``touched``."""
-        room = MOST_ACTIONS - len(self._parts)
-        if len(self._items.keys() | set(touched)) > room:
+    def begin(self, entry: Key, keys: Collection[Key]) -> None:
+        """Begin the changes for the entry at ``entry``, which are to the items at ``keys``."""
+        capacity = MOST_ACTIONS - len(self._parts)
+        if len(self._items.keys() | set(keys)) > capacity:
             self._commit()
         self._entries.append(entry)
 
     def set(self, key: Key, state: dict[Key, Item], new: Item | None) -> None:
-        """Change an item from what ``state`` has of it, and ``state`` with it, for what follows."""
-        first_seen, _ = self._items.get(key, (state.get(key), None))
-        self._items[key] = (first_seen, new)
+        """Replace an item of ``state`` by ``new``, in the table and in ``state`` itself.
+
+        ``None`` removes it. Later changes start from what ``state`` then holds.
+        """
+        old, _ = self._items.get(key, (state.get(key), None))
+        self._items[key] = (old, new)
         if new is None:
             state.pop(key, None)
         else:
@@ -51,35 +54,36 @@ class Changes:
     def finish(self) -> list[Key]:
         """Apply the rest; return the entries whose items others changed in between."""
         self._commit()
-        return self._failed
+        return self._failures
 
     def _commit(self) -> None:
-        writes = [_write(key, seen, new) for key, (seen, new) in self._items.items()]
+        writes = [_write(key, old, new) for key, (old, new) in self._items.items()]
         if writes:
+            additions = counts.additions(self.account_id, self._parts, self._count_changes())
             try:
-                dynamo.transact(writes + counts.moves(self.account_id, self._parts, self._moved()))
+                dynamo.transact(writes + additions)
             except TransactionFailed:
-                self._failed += self._entries
+                self._failures += self._entries
         self._items, self._entries = {}, []
 
-    def _moved(self) -> Tally:
-        moved = Tally()
-        for seen, new in self._items.values():
-            if before := to_entry(seen):
-                moved[before.kind, before.source] -= 1
-            if after := to_entry(new):
-                moved[after.kind, after.source] += 1
-        return moved
+    def _count_changes(self) -> Tally:
+        changes = Tally()
+        for old, new in self._items.values():
+            if entry := to_entry(old):
+                changes[entry.kind, entry.source] -= 1
+            if entry := to_entry(new):
+                changes[entry.kind, entry.source] += 1
+        return changes
 
 
-def _write(key: Key, seen: Item | None, new: Item | None) -> Write:
-    condition, values = _as_seen(seen)
+def _write(key: Key, old: Item | None, new: Item | None) -> Write:
+    condition, values = _unchanged(old)
     if new is None:
         return dynamo.delete(table, *key, condition=condition, values=values)
     return dynamo.put(table, new, condition=condition, values=values)
 
 
-def _as_seen(item: Item | None) -> tuple[str, dict[str, Any]]:
+def _unchanged(item: Item | None) -> tuple[str, dict[str, Any]]:
     if item is None:
         return "attribute_not_exists(#pk)", {}
     values: dict[str, Any] = {name: item[name] for name in ("source", "lists") if name in item}

@@ -1,28 +1,27 @@
-"""How an entry is an item: its key, and the keys of the orders it is read in.
+"""Read and write suppression entries as items of the table, which also orders them by time.
 
 Access patterns (table ``suppression``; ``<list>`` is the number of the subaccount whose list it is,
 0 for the primary account; ``<kind>`` is a type, with ``_list`` for entries of one mailing list;
 ``<recipient>`` is in the spelling of ``model.listed_as``):
 
-- does this list hold back this type of message to this recipient, for any mailing list → the
-  item ``pk = <account>#<recipient>``, ``sk = <list>#<type>#``: the account-wide entry, and in
-  ``lists`` the ids of the mailing lists that have an entry of their own; 100 recipients a request
-- an entry for one mailing list → the same ``pk``, ``sk = <list>#<type>#<list id>``
+- one entry → ``pk = <account>#<recipient>``, ``sk = <list>#<type>#<list id>``; the list id is empty
+  for an account-wide entry
 - the entries of a recipient, in one list or all → the ``pk``, and ``sk`` begins with ``<list>#``
 - entries of a list and kind by time of update → index ``by_time``:
   ``time_key = <account>/<list>/<kind>``, ``at = <milliseconds>#<tie-break>``
 - those of one domain, one source, one mailing list → the indexes ``by_domain``, ``by_source`` and
-  ``by_list``, whose keys end in the value; so a filter reads what it lets pass, in order of time
+  ``by_list``, whose keys end in the value; so a filter reads only what it lets pass, ordered by
+  time
 - the same over all subaccounts → indexes ``by_sub_time`` and so on, with ``subaccounts`` in place
-  of the list. Entries of the primary account are not in them: what spans the whole account reads
-  two partitions, whatever the number of lists.
-- how many entries → ``pk = <account>#counts`` (:mod:`chalicelib.suppression.store.counts`)
+  of the list. Entries of the primary account are not in them, so a search of the whole account
+  reads two partitions, however many lists there are.
 
-An item without ``source`` is no entry: it only holds ``lists``.
+An item without ``source`` is no entry: it is a lookup item that only holds ``lists`` (see
+``lookup_items.py``).
 
-Entries of one list and kind stand in one partition of an index, which takes 1,000 writes a second;
-a load that is faster is slowed down by DynamoDB and goes on (``core.dynamo`` repeats what was
-refused). Partitions cut by time or by shards would make every page of a quiet list dearer.
+Entries of one list and kind stand in one partition of an index, which takes 1,000 writes a second.
+DynamoDB slows down a faster load, which goes on because ``core.dynamo`` repeats throttled writes.
+Partitions cut by time or by shards would make every page of a quiet list more expensive.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ table = Table("suppression")
 Key = tuple[str, str]
 
 _DIGITS = 13  # of the milliseconds in a position, which sort as text
-#: the latest moment that has a position
+#: the latest time that has a position
 LATEST_MS = 10**_DIGITS - 1
 
 
@@ -73,28 +72,28 @@ def parts_with(subaccount_id: int | None) -> list[Part]:
 
 
 def partition(account_id: int, recipient: str) -> str:
-    """Return where everything about a recipient is kept, however the address is spelled."""
+    """Return the partition of everything about a recipient, however the address is spelled."""
     return f"{account_id}#{listed_as(recipient)}"
 
 
 def list_prefix(subaccount_id: int | None) -> str:
-    """Return what the sort keys of one list's entries begin with."""
+    """Return the prefix of the sort keys of one list's entries."""
     return f"{owner_digits(subaccount_id)}#"
 
 
-def slot_key(account_id: int, subaccount_id: int | None, recipient: str, type: str) -> Key:
-    """Return the key of the item that answers for all of a type's entries of a recipient."""
+def lookup_key(account_id: int, subaccount_id: int | None, recipient: str, type: str) -> Key:
+    """Return the key of the lookup item for a recipient and a type."""
     return (partition(account_id, recipient), f"{list_prefix(subaccount_id)}{type}#")
 
 
 def key_of(account_id: int, entry: Entry) -> Key:
     """Return the key of an entry."""
-    pk, sk = slot_key(account_id, entry.subaccount_id, entry.recipient, entry.type)
+    pk, sk = lookup_key(account_id, entry.subaccount_id, entry.recipient, entry.type)
     return (pk, sk + entry.list_id.lower())
 
 
 def to_item(account_id: int, entry: Entry, lists: frozenset[str] = frozenset()) -> Item:
-    """Return the item of an entry; ``lists`` are those whose own entries it answers for."""
+    """Return the item of an entry; ``lists`` are the mailing lists that it is a lookup item for."""
     pk, sk = key_of(account_id, entry)
     item: Item = {
         "pk": pk,
@@ -116,10 +115,10 @@ def to_entry(item: Item | None) -> Entry | None:
     """Return the entry in an item, or ``None`` if it holds none."""
     if not item or "source" not in item:
         return None
-    owner, kind, _ = item["sk"].split("#", 2)
+    owner, type, _ = item["sk"].split("#", 2)
     return Entry(
         recipient=item.get("recipient") or _recipient_in(item["pk"]),
-        type=kind,
+        type=type,
         source=item["source"],
         created_ms=item["created"],
         updated_ms=int(item["at"][:_DIGITS]),
@@ -131,8 +130,7 @@ def to_entry(item: Item | None) -> Entry | None:
 
 def read(keys: Iterable[Key], *, consistent: bool = True) -> dict[Key, Item]:
     """Return the items that exist among ``keys``."""
-    found = table.get_all(keys, consistent=consistent)
-    return {(item["pk"], item["sk"]): item for item in found}
+    return _by_key(table.get_all(keys, consistent=consistent))
 
 
 def read_recipient(scope: Scope, recipient: str) -> dict[Key, Item]:
@@ -141,13 +139,21 @@ def read_recipient(scope: Scope, recipient: str) -> dict[Key, Item]:
     if not scope.spans:
         condition += " AND begins_with(#sk, :list)"
         values["list"] = list_prefix(scope.part)
-    found = table.query_all(condition, values, consistent=True)
-    return {(item["pk"], item["sk"]): item for item in found}
+    return _by_key(table.query_all(condition, values, consistent=True))
 
 
-def position(moment_ms: int) -> str:
-    """Return where entries of this moment begin, for any moment that a caller may name."""
-    return f"{min(max(moment_ms, 0), LATEST_MS):0{_DIGITS}d}"
+def entries_of(scope: Scope, recipient: str) -> list[Entry]:
+    """Return the entries of a recipient in a scope, the one updated last first."""
+    items = read_recipient(scope, recipient.lower()).values()
+    newest_first = sorted(
+        (item for item in items if "source" in item), key=lambda item: item["at"], reverse=True
+    )
+    return [entry for item in newest_first if (entry := to_entry(item))]
+
+
+def position(time_ms: int) -> str:
+    """Return the first position of a time, which may be any number that a caller names."""
+    return f"{min(max(time_ms, 0), LATEST_MS):0{_DIGITS}d}"
 
 
 def index_name(part: Part, dimension: str) -> str:
@@ -166,6 +172,10 @@ def index_key(account_id: int, part: Part, kind: Kind, value: str) -> str:
     return f"{key}/{value}" if value else key
 
 
+def _by_key(items: Iterable[Item]) -> dict[Key, Item]:
+    return {(item["pk"], item["sk"]): item for item in items}
+
+
 def _recipient_in(pk: str) -> str:
     return pk.partition("#")[2]
 
@@ -181,5 +191,6 @@ def _index_keys(account_id: int, entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def _tie_break(pk: str, sk: str) -> str:
-    # Thousands of entries are updated at one moment: their order must be the same on every page.
+    # Thousands of entries may be updated in one millisecond: their order must not change from
+    # page to page.
     return hashlib.sha256(f"{pk}\0{sk}".encode()).hexdigest()[:16]

@@ -1,28 +1,94 @@
-"""Slots: the items that answer for all of a type's entries of one recipient in one list.
+"""Look up which messages a list holds back, with one item for each recipient and type.
 
-A slot is the account-wide entry, if there is one, and names in ``lists`` the mailing lists that
-have an entry of their own. So one item says whether a message is held back, whatever mailing list
-it belongs to. A slot that holds neither does not exist.
+Access patterns (table ``suppression``):
+
+- does this list hold back this type of message to this recipient, for any mailing list → the
+  lookup item ``pk = <account>#<recipient>``, ``sk = <list>#<type>#``; 100 recipients a request
+
+A lookup item is the account-wide entry, if there is one, and names in ``lists`` the ids of the
+mailing lists that have an entry of their own. So one item answers for a message of any mailing
+list. A lookup item that holds neither is removed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chalicelib.core.dynamo import Item
-from chalicelib.suppression.store.items import Key
+from chalicelib.core.reading import Read
+from chalicelib.suppression.model import (
+    NON_TRANSACTIONAL,
+    OPEN_TRACKING,
+    TRANSACTIONAL,
+    Hold,
+    Recipient,
+)
+from chalicelib.suppression.store import items
+from chalicelib.suppression.store.items import Key, lookup_key
 
 
-def slot_of(key: Key) -> Key:
-    """Return the slot that answers for the entry at ``key``: itself if it is account-wide."""
-    owner, kind, _ = key[1].split("#", 2)
-    return (key[0], f"{owner}#{kind}#")
+def blocking_keys(
+    account_id: int, subaccount_id: int | None, recipients: Iterable[str], *, transactional: bool
+) -> list[Key]:
+    """Return the keys that :func:`blocking` reads, one for each recipient."""
+    type = TRANSACTIONAL if transactional else NON_TRANSACTIONAL
+    return [lookup_key(account_id, subaccount_id, each.lower(), type) for each in recipients]
 
 
-def lists_of(slot: Mapping[str, Any] | None) -> frozenset[str]:
+def read_eventually(keys: Iterable[Key]) -> Mapping[Key, Item]:
+    """Read items eventually consistently: for half the price, and soon enough to hold mail back."""
+    return items.read(set(keys), consistent=False)
+
+
+def blocking(
+    account_id: int,
+    subaccount_id: int | None,
+    recipients: Sequence[str],
+    *,
+    transactional: bool,
+    read: Read = read_eventually,
+) -> dict[str, Hold]:
+    """Return what may hold back a message of this type, for each recipient who has such entries.
+
+    Takes one request for 100 recipients.
+    """
+    keys = blocking_keys(account_id, subaccount_id, recipients, transactional=transactional)
+    lookup_items = read(keys)
+    return {
+        recipient: Hold(lookup_items[key].get("source", ""), lists_of(lookup_items[key]))
+        for recipient, key in zip(recipients, keys, strict=True)
+        if key in lookup_items
+    }
+
+
+def opens_key(recipient: Recipient) -> Key:
+    """Return the key that :func:`suppressing_opens` reads for a recipient."""
+    account_id, subaccount_id, address = recipient
+    return lookup_key(account_id, subaccount_id, address.lower(), OPEN_TRACKING)
+
+
+def suppressing_opens(
+    recipients: Iterable[Recipient], read: Read = read_eventually
+) -> set[Recipient]:
+    """Return the recipients whose opens are not recorded.
+
+    Takes one request for 100 recipients, of any accounts.
+    """
+    keys = {recipient: opens_key(recipient) for recipient in recipients}
+    lookup_items = read(keys.values()) if keys else {}
+    return {recipient for recipient, key in keys.items() if key in lookup_items}
+
+
+def lookup_key_for(key: Key) -> Key:
+    """Return the key of an entry's lookup item: the entry's own key if it is account-wide."""
+    owner, type, _ = key[1].split("#", 2)
+    return (key[0], f"{owner}#{type}#")
+
+
+def lists_of(lookup_item: Mapping[str, Any] | None) -> frozenset[str]:
     """Return the mailing lists that have an entry of their own."""
-    return frozenset(slot.get("lists", ())) if slot else frozenset()
+    return frozenset(lookup_item.get("lists", ())) if lookup_item else frozenset()
 
 
 def list_at(key: Key) -> str:
@@ -30,24 +96,27 @@ def list_at(key: Key) -> str:
     return key[1].split("#", 2)[2]
 
 
-def without_entry(slot: Item) -> Item | None:
-    """Return a slot as it is after its account-wide entry; ``None`` if nothing is left."""
-    lists = lists_of(slot)
-    return {"pk": slot["pk"], "sk": slot["sk"], "lists": lists} if lists else None
-
-
-def with_list(slot: Item | None, row: Key) -> Item:
-    """Return a slot that also names the mailing list of the entry at ``row``."""
-    pk, sk = slot_of(row)
-    return {**(slot or {"pk": pk, "sk": sk}), "lists": lists_of(slot) | {list_at(row)}}
-
-
-def without_list(slot: Item | None, row: Key) -> Item | None:
-    """Return a slot that does not name the mailing list of ``row`` any more."""
-    if slot is None:
+def without_entry(lookup_item: Item) -> Item | None:
+    """Return a lookup item without its account-wide entry; ``None`` if no list remains."""
+    lists = lists_of(lookup_item)
+    if not lists:
         return None
-    rest = {name: value for name, value in slot.items() if name != "lists"}
-    lists = lists_of(slot) - {list_at(row)}
+    return {"pk": lookup_item["pk"], "sk": lookup_item["sk"], "lists": lists}
+
+
+def with_list(lookup_item: Item | None, key: Key) -> Item:
+    """Return a lookup item that also names the mailing list of the entry at ``key``."""
+    pk, sk = lookup_key_for(key)
+    lists = lists_of(lookup_item) | {list_at(key)}
+    return {**(lookup_item or {"pk": pk, "sk": sk}), "lists": lists}
+
+
+def without_list(lookup_item: Item | None, key: Key) -> Item | None:
+    """Return a lookup item that no longer names the mailing list of the entry at ``key``."""
+    if lookup_item is None:
+        return None
+    rest = {name: value for name, value in lookup_item.items() if name != "lists"}
+    lists = lists_of(lookup_item) - {list_at(key)}
     if lists:
         return rest | {"lists": lists}
-    return rest if "source" in slot else None
+    return rest if "source" in lookup_item else None

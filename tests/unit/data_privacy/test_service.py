@@ -17,6 +17,7 @@ from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.model import Subaccount
 from chalicelib.suppression import service as suppression
 from chalicelib.suppression.model import TYPES
+from chalicelib.suppression.store.items import entries_of
 from tests.unit.events.examples import NINE, event_at
 from tests.unit.people import make_account
 from tests.unit.seeding.examples import seeded
@@ -46,9 +47,7 @@ def place(account: int) -> None:
 
 
 def lists_with(account: int, recipient: str) -> set[int | None]:
-    return {
-        each.subaccount_id for each in suppression.of_recipient(Scope(account, None), recipient)
-    }
+    return {each.subaccount_id for each in entries_of(Scope(account, None), recipient)}
 
 
 def outstanding() -> list[due.Due]:
@@ -130,7 +129,7 @@ def test_who_opts_out_is_left_alone_but_for_transactional_messages(account: int)
     body = {"recipients": ["Ann@X.test", BOB, ANN]}
     assert routes.request_to_opt_out(request(account, body, part=0)).body == SAVED
     for recipient in (ANN, BOB):
-        found = suppression.of_recipient(Scope(account, None), recipient)
+        found = entries_of(Scope(account, None), recipient)
         assert sorted((each.type, each.source, each.description) for each in found) == [
             ("non_transactional", "Manually Added", "Opt-out request"),
             ("open_tracking", "Tracking Consent Revoked", "Opt-out request"),

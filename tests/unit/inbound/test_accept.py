@@ -23,8 +23,8 @@ from chalicelib.inbound.accept import (
 )
 from chalicelib.recording.suppress import suppress
 from chalicelib.sending_domains import store as domains
-from chalicelib.suppression import service as suppression
 from chalicelib.suppression.model import Entry
+from chalicelib.suppression.store.items import entries_of
 from tests.fake_cloud import aws_requests
 from tests.unit.inbound.conftest import Time
 from tests.unit.inbound.examples import (
@@ -67,7 +67,7 @@ def send(message: str, *recipients: str, mail_from: str = "") -> str:
 
 
 def suppressed() -> list[Entry]:
-    return suppression.of_recipient(Scope(1, 7), RCPT)
+    return entries_of(Scope(1, 7), RCPT)
 
 
 class TestRecipients:

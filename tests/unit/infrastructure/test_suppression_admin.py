@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.core.scope import Scope
 from chalicelib.suppression import search, service
 from chalicelib.suppression.store import counts
-from chalicelib.suppression.store.items import parts_in
 from infrastructure import suppression_admin
 from infrastructure.suppression_admin import main, rows
 from tests.fake_cloud import aws_requests
 from tests.unit.infrastructure.clouds import LocalCloud
+from tests.unit.suppression.examples import summary
 from tests.unit.suppression.running import new_account, running_cloud
 
 ANN = "ann@x.test"
@@ -61,7 +60,7 @@ def test_rows_become_entries_with_the_sources_they_name(account: int, tmp_path: 
         ("eve@x.test", "open_tracking", "", "", "Tracking Consent Revoked"),
     ]
     assert run(account, "import", str(file)) == 0
-    assert counts.summary(Scope(account, 0), parts_in(Scope(account, 0)))["total"] == 3
+    assert summary(account, 0)["total"] == 3
 
 
 def test_a_column_may_be_called_email_and_stand_anywhere(account: int, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.core.scope import Scope
 from chalicelib.events.model import make
 from chalicelib.recording.suppress import suppress
-from chalicelib.suppression import service
+from chalicelib.suppression.store.items import entries_of
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -19,5 +19,5 @@ def test_an_address_that_is_too_long_in_lower_case_stops_nothing() -> None:
         for n, each in enumerate(recipients)
     )
     for each in recipients:
-        (entry,) = service.of_recipient(Scope(1, 0), each)
+        (entry,) = entries_of(Scope(1, 0), each)
         assert (entry.type, entry.source) == ("non_transactional", "Spam Complaint")

@@ -8,6 +8,9 @@ from typing import Any
 from chalicelib.core.request import Caller, Request
 from chalicelib.core.scope import Scope
 from chalicelib.suppression.model import MANUALLY_ADDED, NON_TRANSACTIONAL, Entry, new_entry
+from chalicelib.suppression.store import counts
+from chalicelib.suppression.store.items import parts_in
+from chalicelib.suppression.view import summary_view
 
 GRANT = frozenset({"suppression_lists/manage"})
 
@@ -33,3 +36,8 @@ def request(
         raw_body=b"" if body is None else json.dumps(body).encode(),
         authenticated=Caller(Scope(account, part), "key", GRANT),
     )
+
+
+def summary(account: int, part: int | None = None) -> dict[str, int]:
+    """Return the summary of an account's list, or of all its lists."""
+    return summary_view(counts.read(account, parts_in(Scope(account, part))).values())

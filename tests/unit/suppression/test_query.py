@@ -14,7 +14,7 @@ from chalicelib.suppression.query import (
     recipient_links,
     search_links,
 )
-from chalicelib.suppression.search import Found
+from chalicelib.suppression.search import Page
 from chalicelib.suppression.store.items import position
 
 PATH = "/api/v1/suppression-list"
@@ -55,7 +55,7 @@ def test_both_bounds_hold_the_whole_of_their_second() -> None:
 
 
 @pytest.mark.spec("4.8-t5")
-def test_a_search_goes_to_now_unless_told_otherwise() -> None:
+def test_a_search_ends_now_by_default() -> None:
     with clock.use(lambda: 1_769_850_300.0):
         search, _ = read_search({})
     assert search.span.high > position(1_769_850_300_000) + "#tie"
@@ -65,11 +65,11 @@ def test_a_search_goes_to_now_unless_told_otherwise() -> None:
 
 @pytest.mark.parametrize("name", ["from", "to"])
 @pytest.mark.parametrize("text", ["yesterday", "2026-13-01", "2026-01-31T25:00:00Z", "1769850300x"])
-def test_what_is_no_date_is_refused_by_name(name: str, text: str) -> None:
-    with pytest.raises(ApiError) as caught:
+def test_an_invalid_date_is_refused_by_the_name_of_its_parameter(name: str, text: str) -> None:
+    with pytest.raises(ApiError) as error_info:
         read_search({name: text})
-    assert caught.value.status == 400
-    assert caught.value.errors == [{"message": f"{name} must be a valid date"}]
+    assert error_info.value.status == 400
+    assert error_info.value.errors == [{"message": f"{name} must be a valid date"}]
 
 
 def test_a_search_cannot_end_before_it_begins() -> None:
@@ -110,9 +110,9 @@ def test_list_id_may_be_absent_empty_or_valid() -> None:
     assert read_list_id({}) is None
     assert read_list_id({"list_id": ""}) == ""
     assert read_list_id({"list_id": "news.example"}) == "news.example"
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(ApiError) as error_info:
         read_list_id({"list_id": "news..example"})
-    assert caught.value.status == 400
+    assert error_info.value.status == 400
 
 
 @pytest.mark.spec("8-t10")
@@ -121,9 +121,9 @@ def test_per_page_goes_from_one_to_ten_thousand_and_is_else_a_thousand() -> None
     assert read_paging({"per_page": "1"}).per_page == 1
     assert read_paging({"per_page": "10000"}).per_page == 10_000
     for bad in ("0", "10001", "-1", "x", "1.5", ""):
-        with pytest.raises(ApiError) as caught:
+        with pytest.raises(ApiError) as error_info:
             read_paging({"per_page": bad})
-        assert caught.value.status == 400
+        assert error_info.value.status == 400
 
 
 @pytest.mark.spec("8-t10")
@@ -133,9 +133,9 @@ def test_page_reaches_ten_thousand_results_and_is_ignored_beside_a_cursor() -> N
     assert read_paging({"page": "1", "per_page": "10000"}).skip == 0
     assert read_paging({"page": "3", "per_page": "5", "cursor": "initial"}) == (5, 0, "")
     for page, per_page in (("11", "1000"), ("2", "10000"), ("0", "10"), ("x", "10")):
-        with pytest.raises(ApiError) as caught:
+        with pytest.raises(ApiError) as error_info:
             read_paging({"page": page, "per_page": per_page})
-        assert caught.value.status == 400
+        assert error_info.value.status == 400
 
 
 def test_sort_is_asc_or_desc() -> None:
@@ -146,16 +146,16 @@ def test_sort_is_asc_or_desc() -> None:
 
 
 @pytest.mark.spec("4.8-t5")
-def test_links_are_there_with_a_cursor_and_lead_on_while_there_is_more() -> None:
+def test_links_come_with_a_cursor_and_have_a_next_one_while_there_is_more() -> None:
     query = {"cursor": "initial", "domain": "a.test", "per_page": "2"}
     search, _ = read_search(query)
-    assert search_links(PATH, {"per_page": "2"}, search, Found([], 3, "position")) == []
+    assert search_links(PATH, {"per_page": "2"}, search, Page([], 3, "position")) == []
     first = f"{PATH}?cursor=initial&domain=a.test&per_page=2"
-    assert search_links(PATH, query, search, Found([], 3)) == [{"href": first, "rel": "first"}]
-    _, following = search_links(PATH, query, search, Found([], 3, "position"))
-    assert following["rel"] == "next"
-    assert following["href"].startswith(f"{PATH}?cursor=")
-    token = following["href"].partition("cursor=")[2].partition("&")[0]
+    assert search_links(PATH, query, search, Page([], 3)) == [{"href": first, "rel": "first"}]
+    _, next_link = search_links(PATH, query, search, Page([], 3, "position"))
+    assert next_link["rel"] == "next"
+    assert next_link["href"].startswith(f"{PATH}?cursor=")
+    token = next_link["href"].partition("cursor=")[2].partition("&")[0]
     again, paging = read_search({**query, "cursor": token})
     assert (again.after, again.total, again.span) == ("position", 3, search.span)
     assert paging.skip == 0

@@ -8,9 +8,9 @@ from chalicelib.core.errors import ApiError
 from chalicelib.suppression.request import MOST_IN_BULK, read_bulk, read_entries, read_removal
 
 
-def refusal(caught: pytest.ExceptionInfo[ApiError]) -> str:
-    assert caught.value.status == 400
-    (error,) = caught.value.errors
+def refusal(error_info: pytest.ExceptionInfo[ApiError]) -> str:
+    assert error_info.value.status == 400
+    (error,) = error_info.value.errors
     assert "code" not in error
     return str(error["message"])
 
@@ -21,22 +21,22 @@ def bulk(*recipients: Any) -> dict[str, Any]:
 
 @pytest.mark.spec("4.8-t1")
 def test_a_bulk_load_holds_entries_with_type_description_and_list_id() -> None:
-    made = read_bulk(
+    entries = read_bulk(
         bulk(
             {"recipient": "Ann@X.test", "type": "transactional", "description": "why"},
             {"recipient": "bob@x.test", "type": "non_transactional", "list_id": "News"},
         )
     )
-    assert [(e.recipient, e.type, e.description, e.list_id) for e in made] == [
+    assert [(e.recipient, e.type, e.description, e.list_id) for e in entries] == [
         ("ann@x.test", "transactional", "why", ""),
         ("bob@x.test", "non_transactional", None, "News"),
     ]
-    assert {e.source for e in made} == {"Manually Added"}
+    assert {e.source for e in entries} == {"Manually Added"}
 
 
 @pytest.mark.spec("4.8-t1")
 def test_malformed_entries_are_named_all_at_once() -> None:
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(ApiError) as error_info:
         read_bulk(
             bulk(
                 {"recipient": "good@x.test", "type": "transactional"},
@@ -52,18 +52,18 @@ def test_malformed_entries_are_named_all_at_once() -> None:
                 None,
             )
         )
-    assert refusal(caught) == (
+    assert refusal(error_info) == (
         "PUT body contains 10 invalid or malformed recipient(s): no address, no-type@x.test, "
         "bad-type@x.test, bad-list@x.test, clash@x.test, number@x.test, 5, #9, text, #11"
     )
-    assert "Must supply a suppression type" in caught.value.errors[0]["description"]
+    assert "Must supply a suppression type" in error_info.value.errors[0]["description"]
 
 
 def test_of_many_malformed_entries_a_hundred_are_named() -> None:
     many = [{"recipient": f"bad {n}" + "x" * 1000} for n in range(5000)]
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(ApiError) as error_info:
         read_bulk(bulk(*many))
-    text = refusal(caught)
+    text = refusal(error_info)
     assert "contains 5000 invalid" in text
     assert text.count(", ") == 99
     assert len(text) < 30_000
@@ -73,16 +73,16 @@ def test_of_many_malformed_entries_a_hundred_are_named() -> None:
 def test_a_bulk_load_has_at_most_ten_thousand_entries() -> None:
     one = {"recipient": "a@x.test", "type": "transactional"}
     assert len(read_bulk(bulk(*[one] * MOST_IN_BULK))) == MOST_IN_BULK == 10_000
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(ApiError) as error_info:
         read_bulk(bulk(*[one] * (MOST_IN_BULK + 1)))
-    assert "at most 10000 entries" in refusal(caught)
+    assert "at most 10000 entries" in refusal(error_info)
 
 
 @pytest.mark.parametrize("body", [None, [], {}, {"recipients": {}}, {"recipients": []}, "x"])
 def test_a_bulk_load_without_recipients_is_refused(body: Any) -> None:
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(ApiError) as error_info:
         read_bulk(body)
-    assert "recipients must be an array" in refusal(caught)
+    assert "recipients must be an array" in refusal(error_info)
 
 
 @pytest.mark.spec("4.8-t2")
@@ -100,9 +100,9 @@ def test_a_bulk_load_without_recipients_is_refused(body: Any) -> None:
     ],
 )
 def test_a_single_entry_needs_a_type_that_goes_with_its_list_id(body: Any, text: str) -> None:
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(ApiError) as error_info:
         read_entries("a@x.test", body)
-    assert text in refusal(caught)
+    assert text in refusal(error_info)
 
 
 @pytest.mark.spec("9-r2")
@@ -118,14 +118,14 @@ def test_a_single_entry_needs_a_type_that_goes_with_its_list_id(body: Any, text:
         ({"type": "open_tracking", "transactional": True}, ["open_tracking"]),
     ],
 )
-def test_the_deprecated_flags_are_taken_where_there_is_no_type(
+def test_the_deprecated_flags_count_where_there_is_no_type(
     flags: dict[str, Any], types: list[str]
 ) -> None:
     assert [each.type for each in read_entries("a@x.test", flags)] == types
 
 
 @pytest.mark.spec("4.8-r4")
-def test_a_removal_without_a_type_is_of_both_that_hold_messages_back() -> None:
+def test_a_removal_without_a_type_removes_both_types_that_hold_messages_back() -> None:
     assert read_removal(None) == ("transactional", "non_transactional")
     assert read_removal({}) == ("transactional", "non_transactional")
     assert read_removal({"type": "open_tracking"}) == ("open_tracking",)

@@ -11,15 +11,16 @@ from chalicelib.core.reply import Reply
 from chalicelib.core.scope import Scope
 from chalicelib.suppression import routes, service
 from chalicelib.suppression.request import LARGEST_BULK
+from chalicelib.suppression.store.items import entries_of
 from tests.unit.suppression.examples import entry, request
 
 ANN = "ann@x.test"
 
 
-def refused(view: Callable[..., Reply], *arguments: Any) -> tuple[int, list[Any]]:
-    with pytest.raises(ServiceError) as caught:
+def refusal(view: Callable[..., Reply], *arguments: Any) -> tuple[int, list[Any]]:
+    with pytest.raises(ServiceError) as error_info:
         view(*arguments)
-    return caught.value.status, caught.value.errors
+    return error_info.value.status, error_info.value.errors
 
 
 @pytest.mark.spec("4.8-t1")
@@ -31,9 +32,9 @@ def test_a_bulk_load_is_stored_and_acknowledged(account: int) -> None:
     reply = routes.load(request(account, {"recipients": recipients}, part=0))
     assert reply.status == 200
     assert reply.body == {"results": {"message": "Suppression List successfully updated"}}
-    found = routes.find(request(account)).body
-    assert found["total_count"] == 2
-    assert {each["recipient"]: each["type"] for each in found["results"]} == {
+    body = routes.find(request(account)).body
+    assert body["total_count"] == 2
+    assert {each["recipient"]: each["type"] for each in body["results"]} == {
         ANN: "transactional",
         "bob@x.test": "non_transactional",
     }
@@ -42,7 +43,7 @@ def test_a_bulk_load_is_stored_and_acknowledged(account: int) -> None:
 @pytest.mark.spec("4.8-t1")
 def test_a_bulk_load_with_a_malformed_entry_writes_nothing(account: int) -> None:
     recipients = [{"recipient": ANN, "type": "transactional"}, {"recipient": "bad", "type": "x"}]
-    status, (error,) = refused(routes.load, request(account, {"recipients": recipients}, part=0))
+    status, (error,) = refusal(routes.load, request(account, {"recipients": recipients}, part=0))
     assert status == 400
     assert error["message"].endswith("contains 1 invalid or malformed recipient(s): bad")
     assert routes.find(request(account)).body["total_count"] == 0
@@ -52,7 +53,7 @@ def test_a_bulk_load_with_a_malformed_entry_writes_nothing(account: int) -> None
 def test_a_bulk_load_has_at_most_fifty_megabytes(account: int) -> None:
     large = request(account, part=0)
     large.raw_body = b" " * (LARGEST_BULK + 1)
-    assert refused(routes.load, large)[0] == 413
+    assert refusal(routes.load, large)[0] == 413
 
 
 @pytest.mark.spec("4.8-t2")
@@ -60,10 +61,10 @@ def test_an_entry_is_put_under_its_recipient(account: int) -> None:
     body = {"type": "non_transactional", "description": "why", "list_id": "News.1"}
     reply = routes.put_entry(request(account, body, part=7), "Ann@X.test")
     assert reply.body == {"results": {"message": "Suppression list successfully updated"}}
-    shown = routes.show_recipient(request(account, part=7), ANN).body
-    (found,) = shown["results"]
-    assert found.pop("created") == found.pop("updated")
-    assert found == {
+    page = routes.show_recipient(request(account, part=7), ANN).body
+    (view,) = page["results"]
+    assert view.pop("created") == view.pop("updated")
+    assert view == {
         "recipient": ANN,
         "type": "non_transactional",
         "source": "Manually Added",
@@ -73,7 +74,7 @@ def test_an_entry_is_put_under_its_recipient(account: int) -> None:
         "transactional": False,
         "non_transactional": True,
     }
-    assert (shown["links"], shown["total_count"]) == ([], 1)
+    assert (page["links"], page["total_count"]) == ([], 1)
 
 
 @pytest.mark.spec("4.8-t2")
@@ -85,19 +86,19 @@ def test_an_entry_is_put_under_its_recipient(account: int) -> None:
         (ANN, {"type": "open_tracking", "list_id": "a"}, "list_id is not allowed for type"),
     ],
 )
-def test_a_refusal_is_a_message_alone(
+def test_a_refusal_carries_a_message_and_no_code(
     account: int, recipient: str, body: Any, message: str
 ) -> None:
-    status, (error,) = refused(routes.put_entry, request(account, body, part=0), recipient)
+    status, (error,) = refusal(routes.put_entry, request(account, body, part=0), recipient)
     assert status == 400
     assert set(error) == {"message"}
     assert error["message"].startswith(message)
 
 
-def test_what_common_readers_refuse_is_a_message_alone_too(account: int) -> None:
-    status, errors = refused(routes.find, request(account, per_page="0"))
+def test_a_refusal_of_the_common_readers_carries_no_code_either(account: int) -> None:
+    status, errors = refusal(routes.find, request(account, per_page="0"))
     assert (status, errors) == (400, [{"message": "per_page must be an integer from 1 to 10000"}])
-    status, (error,) = refused(routes.load, request(account, part=0))
+    status, (error,) = refusal(routes.load, request(account, part=0))
     assert status == 422
     assert set(error) == {"message"}
     assert "json" in error["message"]
@@ -105,42 +106,42 @@ def test_what_common_readers_refuse_is_a_message_alone_too(account: int) -> None
 
 @pytest.mark.spec("4.8-r3")
 @pytest.mark.spec("4.8-t3")
-def test_a_recipient_is_shown_with_the_types_asked_for_or_not_found(account: int) -> None:
+def test_a_recipient_is_shown_with_the_requested_types_or_is_not_found(account: int) -> None:
     service.put_all(account, None, [entry(ANN, "open_tracking")])
     missing = (404, [{"message": "Recipient could not be found"}])
-    assert refused(routes.show_recipient, request(account), ANN) == missing
-    assert refused(routes.show_recipient, request(account), "bob@x.test") == missing
-    assert refused(routes.show_recipient, request(account), "nonsense") == missing
-    shown = routes.show_recipient(request(account, types="open_tracking"), ANN).body
-    assert shown["total_count"] == 1
+    assert refusal(routes.show_recipient, request(account), ANN) == missing
+    assert refusal(routes.show_recipient, request(account), "bob@x.test") == missing
+    assert refusal(routes.show_recipient, request(account), "nonsense") == missing
+    page = routes.show_recipient(request(account, types="open_tracking"), ANN).body
+    assert page["total_count"] == 1
     service.put_all(account, None, [entry(ANN), entry(ANN, "transactional")])
-    shown = routes.show_recipient(request(account), ANN).body
-    assert {each["type"] for each in shown["results"]} == {"transactional", "non_transactional"}
+    page = routes.show_recipient(request(account), ANN).body
+    assert {each["type"] for each in page["results"]} == {"transactional", "non_transactional"}
 
 
 @pytest.mark.spec("4.8-t3")
 def test_the_entries_of_a_recipient_come_in_pages(account: int) -> None:
     for owner in (None, 7, 77):
         service.put_all(account, owner, [entry(ANN)])
-    whole = routes.show_recipient(request(account), ANN).body["results"]
-    numbered = [
+    entries = routes.show_recipient(request(account), ANN).body["results"]
+    pages = [
         routes.show_recipient(request(account, per_page="2", page=page), ANN).body
         for page in ("1", "2", "3")
     ]
-    assert [page["results"] for page in numbered] == [whole[:2], whole[2:], []]
+    assert [page["results"] for page in pages] == [entries[:2], entries[2:], []]
     query = {"cursor": "initial", "per_page": "2"}
     first = routes.show_recipient(request(account, **query), ANN).body
     assert [each["rel"] for each in first["links"]] == ["first", "next"]
     url = urlsplit(first["links"][1]["href"])
     assert url.path == "/api/v1/suppression-list/ann@x.test"
     second = routes.show_recipient(request(account, **dict(parse_qsl(url.query))), ANN).body
-    assert second["results"] == whole[2:]
+    assert second["results"] == entries[2:]
     assert [each["rel"] for each in second["links"]] == ["first"]
     assert first["total_count"] == second["total_count"] == 3
 
 
 @pytest.mark.spec("4.8-t5")
-def test_a_search_leads_from_page_to_page_by_its_links(account: int) -> None:
+def test_the_links_of_a_search_lead_from_page_to_page(account: int) -> None:
     service.put_all(account, None, [entry(f"u{n}@x.test") for n in range(5)])
     query = {"cursor": "initial", "per_page": "2", "domain": "x.test"}
     seen = []
@@ -159,39 +160,39 @@ def test_a_search_leads_from_page_to_page_by_its_links(account: int) -> None:
 
 @pytest.mark.spec("4.8-t4")
 @pytest.mark.spec("4.8-r4")
-def test_a_removal_has_an_empty_answer_and_may_have_a_body(account: int) -> None:
+def test_a_removal_may_have_a_body_and_has_an_empty_reply(account: int) -> None:
     service.put_all(account, None, [entry(ANN), entry(ANN, "transactional"), entry("bob@x.test")])
     reply = routes.remove_recipient(request(account, {"type": "transactional"}, part=0), ANN)
     assert (reply.status, reply.body) == (204, b"")
-    (left,) = routes.show_recipient(request(account), ANN).body["results"]
-    assert left["type"] == "non_transactional"
+    (remaining,) = routes.show_recipient(request(account), ANN).body["results"]
+    assert remaining["type"] == "non_transactional"
     assert routes.remove_recipient(request(account, part=0), "Bob@x.test").status == 204
     missing = (404, [{"message": "Recipient could not be found"}])
-    assert refused(routes.remove_recipient, request(account, part=0), "bob@x.test") == missing
+    assert refusal(routes.remove_recipient, request(account, part=0), "bob@x.test") == missing
 
 
 @pytest.mark.spec("4.8-r5")
 def test_a_removal_reads_its_list_id_from_the_query(account: int) -> None:
     service.put_all(account, None, [entry(ANN), entry(ANN, list_id="news")])
     routes.remove_recipient(request(account, part=0, list_id=""), ANN)
-    (left,) = service.of_recipient(Scope(account, 0), ANN)
-    assert left.list_id == "news"
+    (remaining,) = entries_of(Scope(account, 0), ANN)
+    assert remaining.list_id == "news"
     bad = request(account, part=0, list_id="a b")
-    assert refused(routes.remove_recipient, bad, ANN)[0] == 400
+    assert refusal(routes.remove_recipient, bad, ANN)[0] == 400
 
 
 @pytest.mark.spec("4.8-r1")
 def test_compliance_is_refused_in_the_words_of_the_api(account: int) -> None:
     service.impose_all(account, None, [entry(ANN, source="Compliance")])
-    status, errors = refused(routes.remove_recipient, request(account, part=0), ANN)
+    status, errors = refusal(routes.remove_recipient, request(account, part=0), ANN)
     assert (status, errors) == (403, [{"message": "Recipient could not be removed - Compliance"}])
     update = request(account, {"type": "non_transactional"}, part=0)
-    status, (error,) = refused(routes.put_entry, update, ANN)
+    status, (error,) = refusal(routes.put_entry, update, ANN)
     assert (status, error["message"]) == (403, "Recipient could not be updated - Compliance")
 
 
 @pytest.mark.spec("4.8-r6")
-def test_the_scope_says_which_list(account: int) -> None:
+def test_the_scope_decides_which_list_is_read(account: int) -> None:
     for owner in (None, 7):
         service.put_all(account, owner, [entry(ANN)])
     assert routes.find(request(account)).body["total_count"] == 2
@@ -199,11 +200,11 @@ def test_the_scope_says_which_list(account: int) -> None:
     assert routes.show_summary(request(account, part=7)).body["results"]["total"] == 1
     routes.remove_recipient(request(account, part=0), ANN)
     assert routes.find(request(account, part=0)).body["total_count"] == 0
-    (left,) = routes.find(request(account)).body["results"]
-    assert left["subaccount_id"] == 7
+    (remaining,) = routes.find(request(account)).body["results"]
+    assert remaining["subaccount_id"] == 7
 
 
-def test_a_fault_of_ours_is_not_dressed_up_as_a_refusal(
+def test_a_fault_of_the_service_is_not_turned_into_a_refusal(
     account: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*arguments: Any) -> None:

@@ -12,10 +12,10 @@ from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.suppression import search, service
+from chalicelib.suppression import service
 from chalicelib.suppression.model import SOURCES, TYPES, Entry
 from chalicelib.suppression.query import read_search, search_links
-from chalicelib.suppression.search import Found
+from chalicelib.suppression.search import Page, everything, find_page
 from tests.fake_cloud import aws_requests
 from tests.unit.suppression.examples import entry
 
@@ -23,11 +23,11 @@ NINE = 1_769_850_000  # 2026-01-31T09:00:00Z
 Query = dict[str, str]
 
 
-def find(account: int, query: Query, part: int | None = None) -> Found:
-    return search.run(Scope(account, part), read_search(query)[0])
+def find(account: int, query: Query, part: int | None = None) -> Page:
+    return find_page(Scope(account, part), read_search(query)[0])
 
 
-def found(account: int, query: Query, part: int | None = None) -> list[str]:
+def recipients(account: int, query: Query, part: int | None = None) -> list[str]:
     return [each.recipient for each in find(account, query, part).entries]
 
 
@@ -36,11 +36,11 @@ def by_cursor(account: int, query: Query, part: int | None = None) -> list[list[
     pages = []
     query = query | {"cursor": "initial"}
     while True:
-        wanted, _ = read_search(query)
-        page = search.run(Scope(account, part), wanted)
+        search, _ = read_search(query)
+        page = find_page(Scope(account, part), search)
         pages.append(page.entries)
         following = [
-            each for each in search_links("/", query, wanted, page) if each["rel"] == "next"
+            each for each in search_links("/", query, search, page) if each["rel"] == "next"
         ]
         if not following:
             return pages
@@ -63,8 +63,8 @@ def test_a_search_without_filters_has_the_latest_update_first(account: int) -> N
     for second in range(5):
         store_at(account, second, entry(f"u{second}@x.test"))
     store_at(account, 9, entry("u1@x.test"))
-    assert found(account, {}) == [f"u{n}@x.test" for n in (1, 4, 3, 2, 0)]
-    assert found(account, {"sort": "asc"}) == [f"u{n}@x.test" for n in (0, 2, 3, 4, 1)]
+    assert recipients(account, {}) == [f"u{n}@x.test" for n in (1, 4, 3, 2, 0)]
+    assert recipients(account, {"sort": "asc"}) == [f"u{n}@x.test" for n in (0, 2, 3, 4, 1)]
     assert find(account, {}).total == 5
 
 
@@ -72,41 +72,41 @@ def test_a_search_without_filters_has_the_latest_update_first(account: int) -> N
 def test_open_tracking_is_found_only_when_asked_for(account: int) -> None:
     for second, type in enumerate(TYPES):
         store_at(account, second, entry(f"{type}@x.test", type))
-    assert found(account, {}) == ["non_transactional@x.test", "transactional@x.test"]
-    assert found(account, {"types": "open_tracking"}) == ["open_tracking@x.test"]
-    assert found(account, {"types": "transactional"}) == ["transactional@x.test"]
+    assert recipients(account, {}) == ["non_transactional@x.test", "transactional@x.test"]
+    assert recipients(account, {"types": "open_tracking"}) == ["open_tracking@x.test"]
+    assert recipients(account, {"types": "transactional"}) == ["transactional@x.test"]
     assert find(account, {"types": ",".join(TYPES)}).total == 3
 
 
 @pytest.mark.spec("4.8-t5")
-def test_the_window_is_of_updates_and_holds_both_its_seconds(account: int) -> None:
+def test_the_window_is_of_updates_and_includes_both_its_seconds(account: int) -> None:
     for second in range(5):
         store_at(account, second + 0.5, entry(f"u{second}@x.test"))
     window = {"from": iso(1), "to": iso(3)}
-    assert found(account, window) == ["u3@x.test", "u2@x.test", "u1@x.test"]
+    assert recipients(account, window) == ["u3@x.test", "u2@x.test", "u1@x.test"]
     assert find(account, window | {"per_page": "1"}).total == 3
     assert find(account, {"from": iso(4)}).total == 1
     assert find(account, {"to": iso(0), "per_page": "1"}).total == 1
     assert find(account, {"to": iso(-1)}).total == 0
-    assert found(account, {"from": iso(9)}) == []
+    assert recipients(account, {"from": iso(9)}) == []
     with clock.use(lambda: NINE + 2.0):
-        assert found(account, {}) == ["u2@x.test", "u1@x.test", "u0@x.test"]
+        assert recipients(account, {}) == ["u2@x.test", "u1@x.test", "u0@x.test"]
 
 
 @pytest.mark.spec("4.8-t5")
 def test_domains_are_whole_and_sources_keep_their_case(account: int) -> None:
     store_at(account, 1, entry("a@one.test"), entry("b@sub.one.test"))
     store_at(account, 2, entry("c@TWO.test", source="Bounce Rule"))
-    assert found(account, {"domain": "one.test"}) == ["a@one.test"]
-    assert found(account, {"domain": "ONE.test,two.TEST"}) == ["c@two.test", "a@one.test"]
-    assert found(account, {"domain": "test"}) == []
-    assert found(account, {"sources": "Bounce Rule"}) == ["c@two.test"]
-    assert found(account, {"sources": "Bounce Rule,Manually Added", "per_page": "1"}) == [
+    assert recipients(account, {"domain": "one.test"}) == ["a@one.test"]
+    assert recipients(account, {"domain": "ONE.test,two.TEST"}) == ["c@two.test", "a@one.test"]
+    assert recipients(account, {"domain": "test"}) == []
+    assert recipients(account, {"sources": "Bounce Rule"}) == ["c@two.test"]
+    assert recipients(account, {"sources": "Bounce Rule,Manually Added", "per_page": "1"}) == [
         "c@two.test"
     ]
     assert find(account, {"sources": "bounce rule"}).total == 0
     assert find(account, {"sources": "Compliance"}).total == 0
-    assert found(account, {"domain": "one.test", "sources": "Bounce Rule"}) == []
+    assert recipients(account, {"domain": "one.test", "sources": "Bounce Rule"}) == []
 
 
 @pytest.mark.spec("4.8-t5")
@@ -114,13 +114,13 @@ def test_a_description_matches_by_its_words_or_strictly_as_a_whole(account: int)
     store_at(account, 1, entry("a@x.test", description="550 Mailbox Full"))
     store_at(account, 2, entry("b@x.test", description="mailbox unknown"))
     store_at(account, 3, entry("c@x.test"))
-    assert found(account, {"description": "MAILBOX"}) == ["b@x.test", "a@x.test"]
-    assert found(account, {"description": "full mailbox"}) == ["a@x.test"]
+    assert recipients(account, {"description": "MAILBOX"}) == ["b@x.test", "a@x.test"]
+    assert recipients(account, {"description": "full mailbox"}) == ["a@x.test"]
     assert find(account, {"description": "mail", "per_page": "1"}).total == 2
     strict = {"description_strict": "true"}
-    assert found(account, strict | {"description": "mailbox unknown"}) == ["b@x.test"]
-    assert found(account, strict | {"description": "mailbox"}) == []
-    assert len(found(account, strict)) == 3
+    assert recipients(account, strict | {"description": "mailbox unknown"}) == ["b@x.test"]
+    assert recipients(account, strict | {"description": "mailbox"}) == []
+    assert len(recipients(account, strict)) == 3
 
 
 @pytest.mark.spec("4.8-t5")
@@ -129,18 +129,18 @@ def test_list_id_narrows_to_one_list_or_if_empty_to_account_wide_entries(account
     store_at(account, 2, entry("b@x.test", "transactional", list_id="news.1"))
     store_at(account, 3, entry("c@x.test", list_id="sports"))
     assert find(account, {}).total == 4
-    assert found(account, {"list_id": ""}) == ["a@x.test"]
-    assert found(account, {"list_id": "news.1"}) == ["b@x.test", "a@x.test"]
+    assert recipients(account, {"list_id": ""}) == ["a@x.test"]
+    assert recipients(account, {"list_id": "news.1"}) == ["b@x.test", "a@x.test"]
     assert find(account, {"list_id": "NEWS.1", "per_page": "1"}).total == 2
-    assert found(account, {"list_id": "news.1", "types": "transactional"}) == ["b@x.test"]
+    assert recipients(account, {"list_id": "news.1", "types": "transactional"}) == ["b@x.test"]
     assert find(account, {"list_id": "news.1", "types": "open_tracking"}).total == 0
     assert find(account, {"list_id": "nobody"}).total == 0
-    (shown,) = find(account, {"list_id": "sports"}).entries
-    assert shown.list_id == "sports"
+    (sports,) = find(account, {"list_id": "sports"}).entries
+    assert sports.list_id == "sports"
 
 
 @pytest.mark.spec("4.8-r6")
-def test_a_search_is_of_one_list_or_of_all(account: int) -> None:
+def test_a_search_reads_one_list_or_all_lists(account: int) -> None:
     for second, owner in enumerate((None, 7, 77)):
         store_at(account, second, entry("ann@x.test"), owner=owner)
     store_at(account + 1, 0, entry("other@x.test"))
@@ -157,31 +157,31 @@ def test_a_search_is_of_one_list_or_of_all(account: int) -> None:
 
 @pytest.mark.spec("4.8-t5")
 @pytest.mark.parametrize("sort", ["asc", "desc"])
-def test_pages_neither_repeat_nor_skip_entries_of_one_moment(account: int, sort: str) -> None:
+def test_pages_neither_repeat_nor_skip_entries_of_one_millisecond(account: int, sort: str) -> None:
     store_at(account, 1, *(entry(f"u{n}@x.test") for n in range(25)))
     store_at(account, 1, *(entry(f"u{n}@x.test", "transactional") for n in range(25)))
-    whole = find(account, {"sort": sort}).entries
-    assert len(whole) == 50
+    entries = find(account, {"sort": sort}).entries
+    assert len(entries) == 50
     pages = by_cursor(account, {"per_page": "7", "sort": sort})
     assert [len(page) for page in pages] == [7] * 7 + [1]
-    assert [each for page in pages for each in page] == whole
+    assert [each for page in pages for each in page] == entries
     numbered = [
         find(account, {"per_page": "7", "sort": sort, "page": str(n)}) for n in range(1, 17)
     ]
-    assert [each for page in numbered for each in page.entries] == whole
+    assert [each for page in numbered for each in page.entries] == entries
     assert {page.total for page in numbered} == {50}
 
 
 @pytest.mark.spec("4.8-t5")
-def test_what_changes_while_a_cursor_goes_on_neither_shifts_pages_nor_the_total(
+def test_changes_between_pages_of_a_cursor_shift_neither_pages_nor_the_total(
     account: int,
 ) -> None:
     for second in range(6):
         store_at(account, second, entry(f"u{second}@x.test"))
     query = {"cursor": "initial", "per_page": "2"}
-    wanted, _ = read_search(query)
-    first = search.run(Scope(account, None), wanted)
-    token = search_links("/", query, wanted, first)[1]["href"].partition("cursor=")[2]
+    search, _ = read_search(query)
+    first = find_page(Scope(account, None), search)
+    token = search_links("/", query, search, first)[1]["href"].partition("cursor=")[2]
     service.put_all(account, None, [entry("new@x.test"), entry("u1@x.test")])
     second = find(account, {"cursor": token.partition("&")[0], "per_page": "3"})
     assert [each.recipient for each in second.entries] == ["u3@x.test", "u2@x.test", "u0@x.test"]
@@ -190,19 +190,19 @@ def test_what_changes_while_a_cursor_goes_on_neither_shifts_pages_nor_the_total(
 
 
 def brute(entries: Iterable[Entry], query: Query, part: int | None) -> list[Entry]:
-    """Return what a search should find, by looking at everything there is."""
-    wanted = read_search(query)[0].filters
+    """Return the entries that a search should find, by looking at all of them."""
+    filters = read_search(query)[0].filters
     low, high = query.get("from", ""), query.get("to", "9")
     return sorted(
         (
             each
             for each in entries
-            if each.type in wanted.types
+            if each.type in filters.types
             and part in (None, each.subaccount_id or 0)
-            and (not wanted.domains or each.domain in wanted.domains)
-            and (not wanted.sources or each.source in wanted.sources)
-            and wanted.list_id in (None, each.list_id)
-            and wanted.describe(each)
+            and (not filters.domains or each.domain in filters.domains)
+            and (not filters.sources or each.source in filters.sources)
+            and filters.list_id in (None, each.list_id)
+            and filters.describe(each)
             and low <= clock.iso_offset(each.updated_ms // 1000) <= high
         ),
         key=lambda each: each.updated_ms,
@@ -211,11 +211,11 @@ def brute(entries: Iterable[Entry], query: Query, part: int | None) -> list[Entr
 
 
 def random_entries(rng: random.Random) -> list[tuple[int | None, Entry]]:
-    kept = {}
+    rows = {}
     for number in range(250):
         type = rng.choice(TYPES)
         list_id = rng.choice([None, None, "news", "a.b"]) if type != "open_tracking" else None
-        made = entry(
+        new = entry(
             f"u{rng.randrange(40)}@{rng.choice(['one', 'two', 'six'])}.test",
             type,
             rng.choice(list(SOURCES)),
@@ -224,9 +224,9 @@ def random_entries(rng: random.Random) -> list[tuple[int | None, Entry]]:
         )
         moment = (NINE + number) * 1000
         owner = rng.choice([None, None, 7, 77])
-        dated = replace(made, created_ms=moment, updated_ms=moment)
-        kept[owner, made.recipient, made.type, made.list_id] = (owner, dated)
-    return list(kept.values())
+        dated = replace(new, created_ms=moment, updated_ms=moment)
+        rows[owner, new.recipient, new.type, new.list_id] = (owner, dated)
+    return list(rows.values())
 
 
 def random_query(rng: random.Random) -> Query:
@@ -241,15 +241,15 @@ def random_query(rng: random.Random) -> Query:
         "sort": ["asc", "desc"],
         "per_page": ["1000", "5", "33"],
     }
-    chosen = rng.sample(list(options), rng.randrange(4))
-    return {name: rng.choice(options[name]) for name in chosen}
+    names = rng.sample(list(options), rng.randrange(4))
+    return {name: rng.choice(options[name]) for name in names}
 
 
-def same(left: Iterable[Entry], right: Iterable[Entry]) -> bool:
+def same(entries: Iterable[Entry], others: Iterable[Entry]) -> bool:
     def key(each: Entry) -> tuple[Any, ...]:
         return (each.updated_ms, each.recipient, each.type, each.list_id, each.subaccount_id or 0)
 
-    return [key(each) for each in left] == [key(each) for each in right]
+    return [key(each) for each in entries] == [key(each) for each in others]
 
 
 def test_every_combination_of_filters_finds_what_there_is(account: int) -> None:
@@ -257,10 +257,10 @@ def test_every_combination_of_filters_finds_what_there_is(account: int) -> None:
     entries = random_entries(rng)
     for owner in (None, 7, 77):
         service.impose_all(account, owner, [each for owned, each in entries if owned == owner])
-    everything = [replace(each, subaccount_id=owner) for owner, each in entries]
+    all_entries = [replace(each, subaccount_id=owner) for owner, each in entries]
     for number in range(60):
         query, part = random_query(rng), rng.choice([None, None, 0, 7])
-        expected = brute(everything, query, part)
+        expected = brute(all_entries, query, part)
         per_page = int(query.get("per_page", "1000"))
         page = find(account, query, part)
         assert page.total == len(expected), query
@@ -296,23 +296,23 @@ def test_a_page_costs_what_it_shows_and_a_count_what_the_filter_lets_pass(accoun
     store_at(account, 3, entry("u@x.test", "open_tracking"))
     store_at(account, 3, entry("u@x.test", "transactional", list_id="news"))
     for query, expected in COSTS:
-        with aws_requests() as made:
+        with aws_requests() as requests:
             find(account, {"types": "non_transactional", "per_page": "10"} | query)
-        asked = [made.parameters.get("Select", made.operation) for made in made]
-        assert asked == ["BatchGetItem", *expected], query
-        assert sum(request.parameters.get("Limit", 0) for request in made) <= 100
+        operations = [request.parameters.get("Select", request.operation) for request in requests]
+        assert operations == ["BatchGetItem", *expected], query
+        assert sum(request.parameters.get("Limit", 0) for request in requests) <= 100
 
 
-def test_a_whole_list_is_read_oldest_first(account: int) -> None:
+def test_everything_yields_a_list_oldest_first(account: int) -> None:
     for second, type in enumerate(TYPES):
         store_at(account, second, entry(f"{type}@x.test", type), owner=7)
-    assert [each.recipient for each in search.everything(account, 7)] == [
+    assert [each.recipient for each in everything(account, 7)] == [
         f"{type}@x.test" for type in TYPES
     ]
-    assert list(search.everything(account, None)) == []
+    assert list(everything(account, None)) == []
 
 
-def test_a_page_ends_where_the_reply_would_be_too_large_and_leads_on(
+def test_a_page_ends_early_where_the_reply_would_be_too_large_and_its_cursor_leads_on(
     account: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for second in range(5):

@@ -8,16 +8,11 @@ from chalicelib.suppression.model import SOURCES, Kind
 from chalicelib.suppression.store import counts
 from chalicelib.suppression.store.items import parts_in, table
 from tests.fake_cloud import aws_requests
-from tests.unit.suppression.examples import entry
-
-
-def summary(account: int, part: int | None) -> dict[str, int]:
-    scope = Scope(account, part)
-    return counts.summary(scope, parts_in(scope))
+from tests.unit.suppression.examples import entry, summary
 
 
 @pytest.mark.spec("4.8-t6")
-def test_the_summary_counts_by_source_and_in_all(account: int) -> None:
+def test_the_summary_counts_by_source_and_in_total(account: int) -> None:
     for number, source in enumerate(SOURCES, start=1):
         many = [entry(f"u{n}@{number}.test", source=source) for n in range(number)]
         service.impose_all(account, None, many)
@@ -39,12 +34,12 @@ def test_the_summary_counts_by_source_and_in_all(account: int) -> None:
 def test_the_whole_account_is_counted_in_one_request(account: int) -> None:
     for owner in range(2, 12):
         service.put_all(account, owner, [entry("u@x.test")])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert summary(account, None)["total"] == 10
-    assert [request.operation for request in made] == ["BatchGetItem"]
+    assert [request.operation for request in requests] == ["BatchGetItem"]
 
 
-def test_counts_are_spread_so_that_writers_seldom_meet(account: int) -> None:
+def test_counts_are_spread_over_shards(account: int) -> None:
     for number in range(40):
         service.put_all(account, None, [entry(f"u{number}@x.test")])
     shards = list(table.query_all("#pk = :pk", {"pk": f"{account}#counts"}))

@@ -1,9 +1,8 @@
-"""Reading many entries in order of their last update.
+"""Read and count many entries in order of their last update.
 
-What is asked for is one or more partitions of an index (``items.py``), each
-in order; they are merged as far as they are read. A page costs what it shows, whatever else exists:
-each partition is asked for its share of the page, and for twice as much each time where it turns
-out to hold more of it.
+A read merges one or more partitions of an index (see ``items.py``), each of which is in order. A
+page costs what it shows, whatever else exists: each partition is first read for its share of the
+page, and each further request to it asks for twice as many entries.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Partition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From where to where: positions that both belong to it, and in which direction."""
+    """The positions from ``low`` to ``high``, both included, and the direction of reading."""
 
     low: str
     high: str
@@ -47,13 +46,13 @@ class Span:
 
 
 def between(from_ms: int, to_ms: int, *, newest_first: bool = True) -> Span:
-    """Return the span of two moments (milliseconds), both included."""
-    # "~" sorts behind "#", so the high end is behind every position of its moment
+    """Return the span between two times, both included."""
+    # "~" sorts behind "#", so the high end is behind every position of its time
     return Span(items.position(from_ms), items.position(to_ms) + "~", newest_first)
 
 
-def behind(span: Span, position: str) -> Span:
-    """Return the rest of ``span`` from ``position`` on, which is its first."""
+def rest_of(span: Span, position: str) -> Span:
+    """Return the rest of ``span`` that begins with ``position``."""
     if span.newest_first:
         return Span(span.low, min(span.high, position), True)
     return Span(max(span.low, position), span.high, False)
@@ -62,12 +61,12 @@ def behind(span: Span, position: str) -> Span:
 def read(
     account_id: int, partitions: Sequence[Partition], span: Span, expected: int
 ) -> Iterator[tuple[str, Entry]]:
-    """Yield ``(position, entry)`` in order; about ``expected`` of them are going to be taken."""
+    """Yield ``(position, entry)`` in order; the caller takes about ``expected`` of them."""
     if span.low > span.high:
         return
-    whole = sum(partition.size for partition in partitions) or 1
+    size = sum(partition.size for partition in partitions) or 1
     streams = [
-        _stream(account_id, each, span, min(each.size, expected * each.size // whole) + _MARGIN)
+        _stream(account_id, each, span, min(each.size, expected * each.size // size) + _MARGIN)
         for each in partitions
     ]
     for item in heapq.merge(*streams, key=lambda item: item["at"], reverse=span.newest_first):
@@ -76,7 +75,7 @@ def read(
 
 
 def count(account_id: int, partitions: Sequence[Partition], span: Span) -> int:
-    """Count the entries, by requests that return only counts: one for some 5,000."""
+    """Count the entries, with requests that return only counts: one for some 5,000 entries."""
     if span.low > span.high:
         return 0
     return sum(_count(account_id, partition, span) for partition in partitions)
@@ -102,12 +101,12 @@ def _stream(account_id: int, partition: Partition, span: Span, limit: int) -> It
 
 def _count(account_id: int, partition: Partition, span: Span) -> int:
     condition, values, index = _query(account_id, partition, span)
-    found, start = 0, None
+    total, start = 0, None
     while True:
         page = table.query(condition, values, index=index, start=start, only_count=True)
-        found, start = found + page.count, page.next_key
+        total, start = total + page.count, page.next_key
         if start is None:
-            return found
+            return total
 
 
 def _query(account_id: int, partition: Partition, span: Span) -> tuple[str, dict[str, Any], str]:
