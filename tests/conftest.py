@@ -26,7 +26,7 @@ from moto import mock_aws
 from chalicelib.api_keys import rate_limit
 from chalicelib.core import config_cache, queues, sealing, signing
 from chalicelib.core.settings import settings
-from chalicelib.events import day_index
+from chalicelib.events.store import day_index
 from chalicelib.metrics import registry
 from chalicelib.seeding.store import samples
 from chalicelib.transmissions.store import transmissions
@@ -57,7 +57,7 @@ def forget_everything() -> None:
     queues.reset()
     config_cache.clear()
     rate_limit.clear()
-    day_index.forget()
+    day_index.clear_cache()
     samples.forget()
     registry.forget_noted()
     transmissions.get_submitted.cache_clear()

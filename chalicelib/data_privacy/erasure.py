@@ -13,7 +13,7 @@ a day) comes to its end; of messages whose events have expired, what is kept exp
 from __future__ import annotations
 
 from chalicelib.core.scope import Scope
-from chalicelib.events import store as events
+from chalicelib.events import service as events
 from chalicelib.seeding.erasure import forget_recipient
 from chalicelib.suppression import removal
 from chalicelib.suppression.model import listed_as

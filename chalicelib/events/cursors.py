@@ -1,8 +1,8 @@
-"""The cursor of an events search: where to go on, signed, and good for that one search only.
+"""Sign and read the cursor of an events search, which says where the next page begins.
 
-It holds the position behind the last event that was shown, with the window and the count as they
-were on the first page, so that pages neither repeat nor skip when new events arrive in between. It
-is bound to the account and to the filters: with others it gets a 400.
+A cursor holds the position behind which to go on, and the window and the count as they were on the
+first page: pages neither repeat nor skip events when new ones arrive in between. It is bound to the
+account and the filters. With others it gets a 400.
 """
 
 from __future__ import annotations
@@ -15,51 +15,51 @@ from urllib.parse import quote_plus
 
 from chalicelib.core import signing
 from chalicelib.core.errors import invalid_params, uri_too_large
-from chalicelib.events.reading import Window
+from chalicelib.events.positions import Window
 
 FIRST: Final = "initial"
 LONGEST_URI: Final = 4096
 
 _PURPOSE = "events cursor"
-# Characters that stand for themselves in a query (RFC 3986 3.4)
+# Characters that a query may hold as they are (RFC 3986 3.4)
 _PLAIN = "!$'()*,/:;?@~"
 
 
-class Place(NamedTuple):
-    """Where a search goes on: its window, the position to go on behind, and its count."""
+class Cursor(NamedTuple):
+    """Where a search goes on: its window, the position behind which to go on, and its count."""
 
     window: Window
     before: str
     total: int
 
 
-def write(place: Place, about: Any) -> str:
-    """Return the cursor of a place; ``about`` (JSON) is what it is bound to."""
-    window, before, total = place
-    return signing.to_token([_digest(about), window.start, window.end, before, total], _PURPOSE)
+def encode(cursor: Cursor, binding: Any) -> str:
+    """Return the signed text of a cursor; ``binding`` (JSON) is what it is bound to."""
+    window, before, total = cursor
+    return signing.to_token([_digest(binding), window.start, window.end, before, total], _PURPOSE)
 
 
-def read(cursor: str, about: Any) -> Place:
-    """Return the place that a cursor names; raises 400."""
+def decode(text: str, binding: Any) -> Cursor:
+    """Return the cursor of a signed text; raises 400."""
     try:
-        bound, start, end, before, total = signing.from_token(cursor, _PURPOSE)
+        digest, start, end, before, total = signing.from_token(text, _PURPOSE)
     except signing.BadSignature:
         raise invalid_params("cursor is not one of this service") from None
-    if bound != _digest(about):
+    if digest != _digest(binding):
         raise invalid_params("cursor belongs to a search with other filters")
-    return Place(Window(start, end), before, total)
+    return Cursor(Window(start, end), before, total)
 
 
 def link(path: str, query: Mapping[str, str], cursor: str) -> str:
-    """Return the relative URL of the next page: the query as it was, with the cursor."""
+    """Return the relative URL of the next page: the same query with the cursor."""
     return f"{path}?{_encoded(_without_cursor(query) | {'cursor': cursor})}"
 
 
 def check_length(path: str, query: Mapping[str, str]) -> None:
-    """Refuse a URI over 4,096 characters (spec 8) with 413.
+    """Refuse a URI of more than 4,096 characters (spec 8) with 413.
 
-    It is measured as the shortest that says the same, without the cursor: the gateway passes on
-    neither more nor less, and the links that a search gives can be followed.
+    The gateway passes on the decoded query only, so this measures the shortest encoding of it. The
+    cursor does not count, so that the links of a search can always be followed.
     """
     length = len(f"{path}?{_encoded(_without_cursor(query))}")
     if length > LONGEST_URI:
@@ -75,6 +75,6 @@ def _encoded(query: Mapping[str, str]) -> str:
     return "&".join(f"{quote_plus(n, _PLAIN)}={quote_plus(v, _PLAIN)}" for n, v in query.items())
 
 
-def _digest(about: Any) -> str:
-    text = json.dumps(about, sort_keys=True, separators=(",", ":"))
+def _digest(binding: Any) -> str:
+    text = json.dumps(binding, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=9).hexdigest()

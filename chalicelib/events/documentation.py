@@ -330,6 +330,7 @@ _WRAPPER_OF: Final = {each.name: wrapper.key for wrapper in WRAPPERS for each in
 #: The wrappers whose events the search of message events finds (spec 4.10)
 _SEARCHED = ("message_event", "track_event", "gen_event", "unsubscribe_event")
 SEARCHED: Final = tuple(name for name, key in _WRAPPER_OF.items() if key in _SEARCHED)
+SEARCHED_TYPES: Final = frozenset(SEARCHED)
 
 
 def wrapper_of(kind: str) -> str:

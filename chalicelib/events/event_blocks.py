@@ -1,13 +1,14 @@
-"""Runs: events that happened within a few seconds, kept as one compressed value.
+"""Encode events that happened within a few seconds as one compressed block, and read blocks.
 
-Most fields are equal in all events of a bulk send, and most others are alike. A hundred events in
-one run take 6 KB where they would take 70 KB apart, and are one item to write and to read. A run
-is searched by columns: only the fields that a filter names are looked at, and an event is put
-together only when it is shown.
+Most fields are equal in all events of a bulk send, and most others are alike: a hundred events take
+6 KB in one block and 70 KB apart, and the block is one item to write and to read. A block is
+searched by columns: only the fields that a filter names are decoded, and an event is put together
+only when it is shown.
 
-The form is a deflated text of lines, each of them JSON: ``[count, derived fields, {field: value
-that all events have}]``, then ``[field, value of each event, ...]``, with ``null`` where an event
-has no such field. Fields that follow from others in every event of the run are left out.
+A block is deflated text (zlib with a preset dictionary). Each line is JSON: first ``[count, derived
+fields, {field: value that all events have}]``, then ``[field, value of each event, ...]``, with
+``null`` where an event has no such field. A field that follows from another one in every event of
+the block is left out and named among the derived fields.
 """
 
 from __future__ import annotations
@@ -19,19 +20,17 @@ from typing import Any, Final, NamedTuple
 
 from chalicelib.core import ids
 from chalicelib.events.model import Event
+from chalicelib.events.positions import position_at
 
-#: Time between the first and the last event of a run, at most
+#: Most time between the first and the last event of a block
 SPAN_MS: Final = 5_000
-#: Events in a run, at most
+#: Most events in a block
 MOST_EVENTS: Final = 100
-#: Compressed bytes of a run of more than one event, at most (an item holds 400 KB)
+#: Most compressed bytes of a block of more than one event (an item holds 400 KB)
 MOST_BYTES: Final = 64_000
 
-#: A filter: field → whether a value, ``None`` where an event has no such field, passes
+#: Tests by field: whether a value passes, ``None`` where an event has no such field
 Conditions = Mapping[str, Callable[[Any], bool]]
-
-_POSITION_DIGITS = 13
-_LATEST_MS = 10**_POSITION_DIGITS - 1
 
 _DERIVED: Final[dict[str, tuple[str, Callable[[str], str]]]] = {
     "rcpt_hash": ("rcpt_to", ids.recipient_hash),
@@ -41,7 +40,7 @@ _DERIVED: Final[dict[str, tuple[str, Callable[[str], str]]]] = {
 }
 
 # What most events have in common, so that even a single one compresses well (RFC 1950 dictionary).
-# Part of the stored format: changing it makes stored runs unreadable.
+# Part of the stored format: changing it makes stored blocks unreadable.
 _DICTIONARY = (
     b'["bounce_class","10","22","25"]["device_token"]"remote_addr":"","mailfrom":"","rcpt_subs":{},'
     b'"user_agent":"Mozilla/5.0 (","user_agent_parsed":{"agent_family":"","device_brand":"",'
@@ -67,31 +66,16 @@ _DICTIONARY = (
 )
 
 
-class Written(NamedTuple):
-    """A run to be stored: the time of its newest event, how many there are, and the bytes."""
+class EncodedBlock(NamedTuple):
+    """A block to store: the time of its newest event, the number of events, and the bytes."""
 
     newest_ms: int
     size: int
     data: bytes
 
 
-def position(event: Mapping[str, Any]) -> str:
-    """Return where an event stands among those of its account: by time, then by id."""
-    return f"{position_at(event['timestamp'])}#{event['event_id']}"
-
-
-def position_at(moment_ms: int) -> str:
-    """Return where events of this moment begin, for any moment that a caller may name."""
-    return f"{min(max(moment_ms, 0), _LATEST_MS):0{_POSITION_DIGITS}d}"
-
-
-def moment_of(position: str) -> int:
-    """Return the milliseconds of a position."""
-    return int(position[:_POSITION_DIGITS])
-
-
 def cut(events: Sequence[Event]) -> Iterator[list[Event]]:
-    """Cut events, sorted by position, into those that make one run each."""
+    """Cut events, which must be sorted by position, into the groups that make a block each."""
     start = 0
     for end in range(1, len(events) + 1):
         if (
@@ -103,84 +87,84 @@ def cut(events: Sequence[Event]) -> Iterator[list[Event]]:
             start = end
 
 
-def write(events: Sequence[Event]) -> Iterator[tuple[Sequence[Event], Written]]:
-    """Make a run of events, or several if they take more than ``MOST_BYTES``."""
+def encode_parts(events: Sequence[Event]) -> Iterator[tuple[Sequence[Event], EncodedBlock]]:
+    """Encode events as one block, or as several if one would take more than ``MOST_BYTES``."""
     data = encode(events)
     if len(data) > MOST_BYTES and len(events) > 1:
         half = len(events) // 2
-        yield from write(events[:half])
-        yield from write(events[half:])
+        yield from encode_parts(events[:half])
+        yield from encode_parts(events[half:])
     else:
-        yield events, Written(events[-1]["timestamp"], len(events), data)
+        yield events, EncodedBlock(events[-1]["timestamp"], len(events), data)
 
 
 def encode(events: Sequence[Event]) -> bytes:
-    """Return events as one value."""
+    """Return the bytes of a block."""
     derived = [name for name in _DERIVED if all(_is_derived(event, name) for event in events)]
     names = dict.fromkeys(n for event in events for n, value in event.items() if value is not None)
     columns = {n: [event.get(n) for event in events] for n in names if n not in derived}
-    shared = {name: column[0] for name, column in columns.items() if _is_constant(column)}
-    lines = [[len(events), derived, shared]]
-    lines += [[name, *column] for name, column in columns.items() if name not in shared]
-    packer = zlib.compressobj(level=6, zdict=_DICTIONARY)
+    constants = {name: column[0] for name, column in columns.items() if _is_constant(column)}
+    lines = [[len(events), derived, constants]]
+    lines += [[name, *column] for name, column in columns.items() if name not in constants]
+    compressor = zlib.compressobj(level=6, zdict=_DICTIONARY)
     text = "\n".join(_to_json(line) for line in lines)
-    return packer.compress(text.encode("utf-8", "surrogatepass")) + packer.flush()
+    return compressor.compress(text.encode("utf-8", "surrogatepass")) + compressor.flush()
 
 
-class Run:
-    """A stored run. Its columns are read as they are asked for."""
+class EventBlock:
+    """A block that is read. Its columns are decoded when they are needed."""
 
-    __slots__ = ("_columns", "_derived", "_lines", "_shared", "count")
+    __slots__ = ("_columns", "_constants", "_derived", "_lines", "count")
 
     def __init__(self, data: bytes) -> None:
         text = zlib.decompressobj(zdict=_DICTIONARY).decompress(data)
         head, *lines = text.decode("utf-8", "surrogatepass").split("\n")
         self.count: int
-        self.count, derived, self._shared = json.loads(head)
+        self.count, derived, self._constants = json.loads(head)
         self._derived = frozenset(derived)
         self._lines = {line[2 : line.index('"', 2)]: line for line in lines}
         self._columns: dict[str, list[Any]] = {}
 
     def positions(self) -> list[str]:
-        """Return the events' positions, in their order."""
+        """Return the positions of the events, in their order."""
         moments, names = self.column("timestamp"), self.column("event_id")
         return [f"{position_at(at)}#{name}" for at, name in zip(moments, names, strict=True)]
 
     def column(self, name: str) -> list[Any]:
-        """Return the value that each event has in a field, ``None`` where it has none."""
+        """Return each event's value in a field, ``None`` where it has none."""
         if name not in self._columns:
-            self._columns[name] = self._read(name)
+            self._columns[name] = self._decode(name)
         return self._columns[name]
 
     def rows(self, conditions: Conditions) -> Sequence[int]:
-        """Return which events pass all conditions."""
-        found: Sequence[int] = range(self.count)
+        """Return the rows of the events that pass all conditions."""
+        rows: Sequence[int] = range(self.count)
         for name, holds in conditions.items():
-            if self._is_shared(name):
-                if not holds(self._shared.get(name)):
+            if self._is_constant(name):
+                if not holds(self._constants.get(name)):
                     return ()
                 continue
             column = self.column(name)
-            found = [row for row in found if holds(column[row])]
-            if not found:
+            rows = [row for row in rows if holds(column[row])]
+            if not rows:
                 break
-        return found
+        return rows
 
     def event(self, row: int) -> Event:
         """Return an event with all its fields."""
-        own = {name: self.column(name)[row] for name in (*self._lines, *self._derived)}
-        return self._shared | {name: value for name, value in own.items() if value is not None}
+        values = {name: self.column(name)[row] for name in (*self._lines, *self._derived)}
+        return self._constants | {n: value for n, value in values.items() if value is not None}
 
-    def _is_shared(self, name: str) -> bool:
+    def _is_constant(self, name: str) -> bool:
         return name not in self._lines and name not in self._derived
 
-    def _read(self, name: str) -> list[Any]:
+    def _decode(self, name: str) -> list[Any]:
         if name in self._derived:
             source, derive = _DERIVED[name]
             return [derive(value) for value in self.column(source)]
         if name in self._lines:
             return json.loads(self._lines[name])[1:]
-        return [self._shared.get(name)] * self.count
+        return [self._constants.get(name)] * self.count
 
 
 def _is_derived(event: Event, name: str) -> bool:
@@ -193,7 +177,7 @@ def _is_constant(column: list[Any]) -> bool:
     first = column[0]
     if not all(value == first for value in column):
         return False
-    # Python takes 1, 1.0 and true for equal
+    # 1, 1.0 and True are equal in Python and differ in JSON
     return isinstance(first, str) or len({_to_json(value) for value in column}) == 1
 
 

@@ -1,7 +1,7 @@
-"""The filters of the message events search, as a request names them (spec 4.10).
+"""Read the filters of the message events search (spec 4.10).
 
-Each takes a list; an event passes a filter if it has one of its values, and a search if it passes
-all filters. A value that cannot be one of its filter's gets a 400 with code 1200.
+Each filter is a list. An event passes a filter if it has one of the values, and a search if it
+passes all filters. A value that its filter cannot have gets a 400 with code 1200.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from chalicelib.events.event_blocks import Conditions
 
 Values = tuple[str, ...]
 
-#: A name that spec 6 gives a type beside its own
+#: The second name that spec 6 gives a type
 _SPELLINGS = {"rejection": "policy_rejection"}
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 PRIMARY: Final = "0"
@@ -28,17 +28,16 @@ PRIMARY: Final = "0"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One filter: the field it is about, how its values are read, and how they are compared."""
+    """One filter: its field, how its values are read, and how they are compared."""
 
     field: str
     read: Callable[[str, str], str]
     compare: Callable[[Values], Callable[[Any], bool]]
-    domain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a search asks for. ``values`` holds, by parameter, what was given.
+    """The filters of one search: their ``values`` by parameter, and ``conditions`` by field.
 
     ``confined_to`` is the one subaccount whose events may be found, ``None`` for all.
     """
@@ -47,8 +46,8 @@ class Filters:
     conditions: Conditions = field(default_factory=dict)
     confined_to: int | None = None
 
-    def named(self, name: str) -> Values:
-        """Return the values of one filter, none if it was not given."""
+    def values_of(self, name: str) -> Values:
+        """Return the values of one filter, none if the request does not have it."""
         return self.values.get(name, ())
 
 
@@ -58,21 +57,20 @@ def read(query: Query, confined_to: int | None = None) -> Filters:
     values: dict[str, Values] = {}
     for name, each in FILTERS.items():
         texts = split(query.get(name, ""), delimiter)
-        given = dict.fromkeys(each.read(name, text) for text in texts)
-        if given:
-            values[name] = tuple(given)
+        if texts:
+            values[name] = tuple(dict.fromkeys(each.read(name, text) for text in texts))
     if "ab_test_versions" in values and "ab_tests" not in values:
         raise invalid_params("ab_test_versions needs ab_tests")
     conditions = {FILTERS[name].field: FILTERS[name].compare(v) for name, v in values.items()}
     if confined_to is not None:
         own = _equal_or_primary((str(confined_to),))
-        asked = conditions.get("subaccount_id", own)
-        conditions["subaccount_id"] = lambda value: own(value) and asked(value)
+        filtered = conditions.get("subaccount_id", own)
+        conditions["subaccount_id"] = lambda value: own(value) and filtered(value)
     return Filters(values, conditions, confined_to)
 
 
 def split(text: str, delimiter: str) -> list[str]:
-    """Return the values of a list without the blanks around them."""
+    """Return the values of a list, without surrounding blanks and without empty values."""
     return [value for each in text.split(delimiter) if (value := each.strip())]
 
 
@@ -84,7 +82,7 @@ def number(name: str, text: str) -> str:
 
 
 def event_type(name: str, text: str) -> str:
-    """Return the event type that is named; raises 400."""
+    """Return the event type of this name; raises 400."""
     kind = _SPELLINGS.get(text, text)
     if kind not in TYPES:
         raise invalid_params(f"{name}: there is no event type {text[:100]!r}")
@@ -111,13 +109,13 @@ def _equal(values: Values) -> Callable[[Any], bool]:
 
 
 def _equal_lower(values: Values) -> Callable[[Any], bool]:
-    wanted = frozenset(values)
-    return lambda value: value is not None and value.lower() in wanted
+    texts = frozenset(values)
+    return lambda value: value is not None and value.lower() in texts
 
 
 def _equal_or_primary(values: Values) -> Callable[[Any], bool]:
-    wanted = frozenset(values)
-    return lambda value: (value or PRIMARY) in wanted
+    texts = frozenset(values)
+    return lambda value: (value or PRIMARY) in texts
 
 
 def _keywords(values: Values) -> Callable[[Any], bool]:

@@ -1,7 +1,7 @@
-"""Keywords: whole words of a text (spec 4.10).
+"""Find keywords, which are whole words, in texts (spec 4.10).
 
-Words end at spaces, dashes and underscores, in domains at dots as well. A keyword of several words
-matches where these words follow one another; upper and lower case are alike.
+Words end at spaces, dashes and underscores, in domains also at dots. A keyword of several words
+matches where these words follow one another. Case does not matter.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ _MOST_REMEMBERED = 10_000
 
 
 def matcher(keywords: Iterable[str], *, domain: bool = False) -> Callable[[Any], bool]:
-    """Return what tells whether one of ``keywords`` is among the words of a text.
+    """Return a function that tells whether a text contains one of ``keywords``.
 
-    No keyword is found where there is no text (``None``), and one without a word nowhere.
+    A missing text (``None``) contains no keyword. A keyword without a word is in no text.
     """
-    wanted = [words for keyword in keywords if (words := _words(keyword, domain)) != "\n"]
+    patterns = [words for keyword in keywords if (words := _words(keyword, domain)) != "\n"]
 
     @lru_cache(_MOST_REMEMBERED)
-    def is_found(text: str | None) -> bool:
+    def contains(text: str | None) -> bool:
         if not text:
             return False
         words = _words(text, domain)
-        return any(each in words for each in wanted)
+        return any(pattern in words for pattern in patterns)
 
-    return is_found
+    return contains
 
 
 def _words(text: str, domain: bool) -> str:
     """Return the words of a text, each between two line ends."""
-    between = _BETWEEN_LABELS if domain else _BETWEEN_WORDS
-    found = (word for word in between.split(text.casefold()) if word)
-    return "\n" + "".join(f"{word}\n" for word in found)
+    separators = _BETWEEN_LABELS if domain else _BETWEEN_WORDS
+    words = (word for word in separators.split(text.casefold()) if word)
+    return "\n" + "".join(f"{word}\n" for word in words)

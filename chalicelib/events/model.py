@@ -1,8 +1,8 @@
-"""The shape of a message event (spec 2.11).
+"""Describe message events (spec 2.11) and make them.
 
-Inside the service an event is a flat dictionary of the fields of spec 2.11, without those that
-do not apply, and with ``timestamp`` as whole milliseconds. It takes its public form where it
-leaves: :func:`as_search_result` for the search, the webhooks' own form for theirs.
+Inside the service an event is a flat dictionary of the fields of spec 2.11, without those that do
+not apply, and with ``timestamp`` as whole milliseconds. Searches (``view``) and webhooks give it
+their public forms.
 """
 
 from __future__ import annotations
@@ -11,18 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.core import clock, ids
-from chalicelib.events.documentation import TYPES
-from chalicelib.events.fields import FIELDS
+from chalicelib.core import ids
 
 Event = dict[str, Any]
-
-_TIMES = ("timestamp", "expiration_timestamp")
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """What all messages of one transmission share, as far as events tell of it."""
+    """The event fields that all messages of one transmission share."""
 
     account_id: int
     subaccount_id: int | None
@@ -40,7 +36,7 @@ class Sender:
 
     def fields(self) -> Event:
         """Return the event fields."""
-        found: Event = {
+        fields: Event = {
             "customer_id": str(self.account_id),
             "transmission_id": self.transmission_id,
             "recv_method": self.recv_method,
@@ -58,16 +54,16 @@ class Sender:
             "transactional": "1" if self.transactional else "",
             "scheduled_time": self.scheduled_time,
         }
-        return found | {name: value for name, value in optional.items() if value}
+        return fields | {name: value for name, value in optional.items() if value}
 
 
 def recipient_fields(
     email: str, *, metadata: Mapping[str, Any], tags: list[str], rcpt_type: str = ""
 ) -> Event:
-    """Return the event fields that tell of the recipient; ``metadata`` is already merged."""
+    """Return the event fields about the recipient; ``metadata`` is already merged."""
     address = email.lower()
     domain = address.rpartition("@")[2]
-    found: Event = {
+    fields: Event = {
         "rcpt_to": address,
         "raw_rcpt_to": email,
         "rcpt_hash": ids.recipient_hash(address),
@@ -76,7 +72,7 @@ def recipient_fields(
         "recipient_domain": domain,
         "routing_domain": domain,
     }
-    return found | ({"rcpt_type": rcpt_type} if rcpt_type else {})
+    return fields | ({"rcpt_type": rcpt_type} if rcpt_type else {})
 
 
 def make(
@@ -90,9 +86,9 @@ def make(
 ) -> Event:
     """Return an event of type ``kind`` at ``at_ms`` on top of its message's ``base`` fields.
 
-    Its id follows from message (or transmission and recipient, where no message came to be), type
-    and attempt: making it again makes the same event. What may happen to a message any number of
-    times, such as an open, is told apart by a ``nonce``.
+    Its id derives from the message (or from transmission and recipient if no message was
+    generated), the type and the attempt: making it again makes the same event. A ``nonce`` tells
+    apart events that can happen to a message any number of times, such as opens.
     """
     subject = base.get("message_id") or f"{base['transmission_id']}/{base['rcpt_to']}"
     return {
@@ -102,24 +98,3 @@ def make(
         "timestamp": at_ms,
         "event_id": ids.event_id(subject, f"{kind}/{nonce}" if nonce else kind, attempt),
     }
-
-
-def as_search_result(event: Mapping[str, Any]) -> Event:
-    """Return the event as searches show it: the fields of spec 2.11 in their types, and no others.
-
-    With its type's label and description, and times as ISO 8601.
-    """
-    about = TYPES[event["type"]]
-    shown = {
-        name: _public(name, value)
-        for name, value in event.items()
-        if name in FIELDS and value is not None
-    }
-    return shown | {"display_name": about.label, "event_description": about.description}
-
-
-def _public(name: str, value: Any) -> Any:
-    if name in _TIMES:
-        return clock.iso_ms(value)
-    kind = type(FIELDS[name].sample)
-    return value if isinstance(value, kind) or kind is not str else str(value)

@@ -1,7 +1,7 @@
-"""One page of a search: as many events as were asked for and fit, the link to the rest, the count.
+"""Make one page of a search: its events, the link to the next page, and the count of all events.
 
-A reply of Lambda has at most 6 MB, so a page ends before ``MAX_REPLY_BYTES`` as well; its link then
-leads on as ever.
+A reply of Lambda holds at most 6 MB. A page therefore ends at ``MAX_REPLY_BYTES`` even if it has
+fewer events than the request asks for.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from itertools import chain
 
 from chalicelib.core.settings import settings
 from chalicelib.events import cursors
-from chalicelib.events.cursors import Place
-from chalicelib.events.model import Event, as_search_result
-from chalicelib.events.page_request import PageRequest
-from chalicelib.events.reading import Match
+from chalicelib.events.cursors import Cursor
+from chalicelib.events.model import Event
+from chalicelib.events.request import PageRequest
+from chalicelib.events.search import Match
+from chalicelib.events.view import event_view
 
-#: Tells how many events there are in all, given the positions of all of them, newest first
+#: Returns the number of all events of a search, given their positions, newest first
 Count = Callable[[Iterator[str]], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Page:
     """One page of a search; ``next_link`` is empty on the last page."""
 
     events: list[Event]
@@ -31,37 +32,37 @@ class Found:
     next_link: str
 
 
-def how_many(positions: Iterator[str]) -> int:
-    """Count by going through all that is found."""
+def count_each(positions: Iterator[str]) -> int:
+    """Count by going through all events."""
     return sum(1 for _ in positions)
 
 
-def page(asked: PageRequest, found: Iterator[Match], count: Count = how_many) -> Found:
-    """Return the page that ``found`` begins with.
+def page_of(request: PageRequest, matches: Iterator[Match], count: Count = count_each) -> Page:
+    """Return the page that ``matches`` begins with.
 
-    How much there is in all is known if the page holds all of it. Else ``count`` is asked.
+    ``count`` is called if the page does not hold all matches and the cursor does not hold a count.
     """
-    shown: list[Event] = []
-    places: list[str] = []
+    views: list[Event] = []
+    positions: list[str] = []
     room = settings().max_reply_bytes
-    for match in found:
-        event = as_search_result(match.event())
-        room -= _size(event)
-        if shown and (len(shown) == asked.per_page or room < 0):
+    for match in matches:
+        view = event_view(match.event())
+        room -= _size(view)
+        if views and (len(views) == request.per_page or room < 0):
             break
-        shown.append(event)
-        places.append(match.position)
+        views.append(view)
+        positions.append(match.position)
     else:
-        return Found(shown, len(shown) if asked.total is None else asked.total, "")
-    total = asked.total
+        return Page(views, len(views) if request.total is None else request.total, "")
+    total = request.total
     if total is None:
-        rest = (each.position for each in found)
-        total = max(count(chain(places, [match.position], rest)), len(shown) + 1)
-    cursor = cursors.write(Place(asked.window, places[-1], total), asked.about)
-    return Found(shown, total, cursors.link(asked.path, asked.query, cursor))
+        rest = (each.position for each in matches)
+        total = max(count(chain(positions, [match.position], rest)), len(views) + 1)
+    cursor = cursors.encode(Cursor(request.window, positions[-1], total), request.binding)
+    return Page(views, total, cursors.link(request.path, request.query, cursor))
 
 
-def _size(event: Event) -> int:
-    """Return what an event takes in the reply, which is JSON as a text within JSON."""
-    text = json.dumps(event, separators=(",", ":"))
+def _size(view: Event) -> int:
+    """Return the bytes of an event in the reply of Lambda: JSON as a string within JSON."""
+    text = json.dumps(view, separators=(",", ":"))
     return len(text) + text.count('"') + text.count("\\") + 1

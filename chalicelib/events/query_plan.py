@@ -1,4 +1,8 @@
-"""Where the events that a search wants are looked for: in the fewest partitions that hold them."""
+"""Plan a search for message events: choose the fewest partitions that hold what it looks for.
+
+A search that names messages, recipients, transmissions or (few) campaigns reads the partitions of
+these. Any other one goes through all of the account's events in the window.
+"""
 
 from __future__ import annotations
 
@@ -7,76 +11,70 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from chalicelib.events import day_index, places, reading
-from chalicelib.events.day_index import Day
-from chalicelib.events.event_blocks import moment_of
+from chalicelib.events import search
 from chalicelib.events.filters import Filters
-from chalicelib.events.reading import Match, Window
+from chalicelib.events.positions import Window, moment_of
+from chalicelib.events.search import Match
+from chalicelib.events.store import day_index, partitions
+from chalicelib.events.store.day_index import Day
 
-#: A keyword that more campaigns have is looked for among all events
+#: With more campaigns that match a keyword, all events are gone through
 MOST_CAMPAIGNS: Final = 40
 
 
-class Source:
-    """The events of an account in a window that pass filters. What is noted of them is read once.
+class QueryPlan:
+    """How the events of an account in a window that pass filters are found.
 
-    ``campaigns`` are those that the filters name, ``None`` if they name none.
+    ``campaigns`` are those that the filters name, ``None`` if they name none. ``partitions`` are
+    the ones to read, ``None`` if all of the account's events are gone through.
     """
 
-    def __init__(self, account_id: int, wanted: Filters, window: Window) -> None:
+    def __init__(self, account_id: int, filters: Filters, window: Window) -> None:
         self.account_id = account_id
-        self.wanted = wanted
+        self.filters = filters
         self.window = window
-        self.campaigns: list[str] | None = None
-        keys = self._partitions()
-        self._keys = keys if keys is None else [each for each in keys if _can_be(each)]
-
-    @property
-    def is_by_time(self) -> bool:
-        """Tell whether all of the account's events in the window are gone through."""
-        return self._keys is None
+        self.campaigns = self._campaigns()
+        self.partitions = self._partitions()
 
     @cached_property
     def days(self) -> Sequence[Day]:
-        """What is noted of the window's days."""
-        first, last = reading.bounds(self.window)
+        """The day index of the window, which is read once."""
+        low, high = self.window.positions()
         return (
-            day_index.days(self.account_id, moment_of(first), moment_of(last))
-            if first < last
-            else []
+            day_index.days(self.account_id, moment_of(low), moment_of(high)) if low < high else []
         )
 
     def find(self, window: Window, before: str = "") -> Iterator[Match]:
         """Yield the events in a part of the window, newest first, from behind ``before`` on."""
-        conditions = self.wanted.conditions
-        if self._keys is not None:
-            found = reading.in_partitions(self._keys, window, conditions, before=before)
+        conditions = self.filters.conditions
+        if self.partitions is not None:
+            matches = search.in_partitions(self.partitions, window, conditions, before=before)
         else:
-            found = reading.by_time(
+            matches = search.by_time(
                 self.account_id, window, conditions, before=before, days=self.days
             )
-        # No two events have the same id: when all are found, nothing is left to look for
-        names = self.wanted.named("event_ids")
-        return islice(found, len(names)) if names else found
+        # Event ids are unique: when all of them are found, nothing is left to look for
+        event_ids = self.filters.values_of("event_ids")
+        return islice(matches, len(event_ids)) if event_ids else matches
+
+    def _campaigns(self) -> list[str] | None:
+        values_of = self.filters.values_of
+        if any(map(values_of, ("messages", "recipients", "transmissions"))):
+            return None
+        if not values_of("campaigns"):
+            return None
+        passes = self.filters.conditions["campaign_id"]
+        return [name for name in day_index.campaigns(self.account_id) if passes(name)]
 
     def _partitions(self) -> list[str] | None:
-        account, wanted = self.account_id, self.wanted
-        if names := wanted.named("messages"):
-            keys = (key for name in names for key in places.partitions_of_message(account, name))
+        account, values_of = self.account_id, self.filters.values_of
+        if ids := values_of("messages"):
+            keys = (key for each in ids for key in partitions.of_message(account, each))
             return list(dict.fromkeys(keys))
-        if names := wanted.named("recipients"):
-            return [places.recipient(account, each) for each in names]
-        if names := wanted.named("transmissions"):
-            return [places.transmission(account, each) for each in names]
-        if not wanted.named("campaigns"):
+        if addresses := values_of("recipients"):
+            return [partitions.recipient(account, address) for address in addresses]
+        if ids := values_of("transmissions"):
+            return [partitions.transmission(account, each) for each in ids]
+        if self.campaigns is None or len(self.campaigns) > MOST_CAMPAIGNS:
             return None
-        is_wanted = wanted.conditions["campaign_id"]
-        self.campaigns = [each for each in day_index.campaigns(account) if is_wanted(each)]
-        if len(self.campaigns) > MOST_CAMPAIGNS:
-            return None
-        return [places.campaign(account, each) for each in self.campaigns]
-
-
-def _can_be(partition: str) -> bool:
-    """Tell whether there can be a partition of this name: values are as long as a URI may be."""
-    return len(partition.encode("utf-8", "surrogatepass")) <= places.LONGEST
+        return [partitions.campaign(account, name) for name in self.campaigns]

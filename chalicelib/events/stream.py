@@ -1,4 +1,4 @@
-"""The way of an event from where it happens to the ``events`` queue, and off it again."""
+"""Put events on the ``events`` queue, and read them off it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from chalicelib.core.queues import Received, Work
 from chalicelib.events.model import Event
 
 QUEUE = "events"
-_MOST_IN_ONE = 400
+_MOST_IN_MESSAGE = 400
 
 
 def emit(events: Sequence[Event]) -> None:
-    """Put events on the queue, many to a message; returns when the queue holds them all."""
-    groups = [events[i : i + _MOST_IN_ONE] for i in range(0, len(events), _MOST_IN_ONE)]
+    """Put events on the queue, up to 400 in a message; return when the queue holds all of them."""
+    groups = [events[i : i + _MOST_IN_MESSAGE] for i in range(0, len(events), _MOST_IN_MESSAGE)]
     queues.send(QUEUE, [Work({"count": len(group)}, _encode(group)) for group in groups])
 
 

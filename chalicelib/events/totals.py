@@ -1,13 +1,13 @@
-"""How many events a search finds in all.
+"""Count all the events that a search finds, without going through them where counters can tell.
 
-Events are counted as they are recorded (``metrics``), by the minute, so a long window costs a few
-requests. That answers for all events, and for those of some campaigns, subaccounts or sending IPs.
-What a window has at its ends beside whole minutes is gone through, and so is the last minute:
-events are counted a moment after they can be found. Any other search is gone through from end to
-end, by columns, and up to 20,000 events of a bulk send to a request.
+Recording counts events by the minute (``metrics``), so the count of a long window costs a few
+requests. Counters can tell the number of all events, and of those of some campaigns, subaccounts or
+sending IPs. What a window has beside whole minutes is counted by going through it, and so is its
+last minute, because events are counted a moment after they can be found. All other searches are
+counted by going through them, which reads up to 20,000 events of a bulk send in one request.
 
-What is counted and not found is taken off: events that were erased since, and those of campaigns
-that searches do not find.
+Subtracted from the counters is what they counted and a search does not find: events that were
+erased since, and events of hidden campaigns.
 """
 
 from __future__ import annotations
@@ -17,77 +17,78 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from chalicelib.core import clock
-from chalicelib.events import documentation, store
-from chalicelib.events.event_blocks import position_at
-from chalicelib.events.query_plan import Source
-from chalicelib.events.reading import Window
+from chalicelib.events import documentation
+from chalicelib.events.positions import Window, position_at
+from chalicelib.events.query_plan import QueryPlan
+from chalicelib.events.store import erasures
 from chalicelib.metrics.totals import MINUTE_MS, Unsettled, totals
 
-#: Events older than this are counted, unless they were late
+#: Events older than this are counted, unless they were recorded late
 SETTLED_MS: Final = 60_000
 
 _COUNTED = ("campaigns", "subaccounts", "sending_ips")
 
 
-class Narrowed(NamedTuple):
-    """The values of the one dimension that counters are read for."""
+class Narrowing(NamedTuple):
+    """The dimension that a search filters by, empty for none, and its values."""
 
     dimension: str
     values: list[str]
 
 
-def count(source: Source, positions: Iterator[str]) -> int:
-    """Return how many events a source finds; ``positions`` are all of theirs, newest first."""
-    window = source.window
+def count(plan: QueryPlan, positions: Iterator[str]) -> int:
+    """Return how many events a plan finds; ``positions`` are those of all of them, newest first."""
+    window = plan.window
     settled = min(window.end, clock.now_ms() - SETTLED_MS)
-    whole = Window(-(-window.start // MINUTE_MS) * MINUTE_MS, settled // MINUTE_MS * MINUTE_MS)
-    if whole.start < whole.end and (source.is_by_time or source.campaigns is not None):
-        counted = _counted(source, whole)
+    minutes = Window(-(-window.start // MINUTE_MS) * MINUTE_MS, settled // MINUTE_MS * MINUTE_MS)
+    if minutes.start < minutes.end and (plan.partitions is None or plan.campaigns is not None):
+        counted = _count_minutes(plan, minutes)
         if counted is not None:
-            newer = sum(1 for _ in takewhile(position_at(whole.end).__le__, positions))
-            older = sum(1 for _ in source.find(Window(window.start, whole.start)))
+            newer = sum(1 for _ in takewhile(position_at(minutes.end).__le__, positions))
+            older = sum(1 for _ in plan.find(Window(window.start, minutes.start)))
             return newer + counted + older
     return sum(1 for _ in positions)
 
 
-def _counted(source: Source, window: Window) -> int | None:
+def _count_minutes(plan: QueryPlan, window: Window) -> int | None:
     """Return the number of events in whole minutes, ``None`` if counters cannot tell."""
-    narrowed = _narrowed(source)
-    hidden = sorted({name for day in source.days for name in day.hidden})
-    if narrowed is None or (hidden and narrowed.dimension not in ("", "campaigns")):
+    narrowing = _narrowing(plan)
+    hidden = sorted({name for day in plan.days for name in day.hidden})
+    if narrowing is None or (hidden and narrowing.dimension not in ("", "campaigns")):
         return None
-    types = _types(source)
+    types = _types(plan)
     try:
-        found = _of(source, narrowed, window, types)
-        if hidden and not narrowed.dimension:
-            found -= _of(source, Narrowed("campaigns", hidden), window, types)
+        total = _read_counters(plan, narrowing, window, types)
+        if hidden and not narrowing.dimension:
+            total -= _read_counters(plan, Narrowing("campaigns", hidden), window, types)
     except Unsettled:
         return None
-    return found - _erased(source, window)
+    return total - _count_erased(plan, window)
 
 
-def _narrowed(source: Source) -> Narrowed | None:
-    wanted = source.wanted
-    names = [name for name in wanted.values if name != "events"]
-    if wanted.confined_to is not None:
-        return None if names else Narrowed("subaccounts", [str(wanted.confined_to)])
+def _narrowing(plan: QueryPlan) -> Narrowing | None:
+    """Return what the counters must be narrowed to, ``None`` if no counters are so narrow."""
+    filters = plan.filters
+    names = [name for name in filters.values if name != "events"]
+    if filters.confined_to is not None:
+        return None if names else Narrowing("subaccounts", [str(filters.confined_to)])
     if not names:
-        return Narrowed("", [])
+        return Narrowing("", [])
     if len(names) > 1 or names[0] not in _COUNTED:
         return None
-    values = source.campaigns if source.campaigns is not None else wanted.named(names[0])
-    return Narrowed(names[0], list(values))
+    values = plan.campaigns if plan.campaigns is not None else filters.values_of(names[0])
+    return Narrowing(names[0], list(values))
 
 
-def _types(source: Source) -> list[str]:
-    asked = source.wanted.named("events")
-    return [kind for kind in documentation.SEARCHED if not asked or kind in asked]
+def _types(plan: QueryPlan) -> list[str]:
+    types = plan.filters.values_of("events")
+    return [kind for kind in documentation.SEARCHED if not types or kind in types]
 
 
-def _of(source: Source, narrowed: Narrowed, window: Window, types: list[str]) -> int:
-    dimension, values = narrowed
+def _read_counters(plan: QueryPlan, narrowing: Narrowing, window: Window, types: list[str]) -> int:
+    dimension, values = narrowing
     return totals(
-        source.account_id,
+        plan.account_id,
         dimension or None,
         values if dimension else None,
         window.start,
@@ -96,11 +97,11 @@ def _of(source: Source, narrowed: Narrowed, window: Window, types: list[str]) ->
     )
 
 
-def _erased(source: Source, window: Window) -> int:
-    if not any(day.erased for day in source.days):
+def _count_erased(plan: QueryPlan, window: Window) -> int:
+    if not any(day.erased for day in plan.days):
         return 0
-    conditions = source.wanted.conditions
+    conditions = plan.filters.conditions
     return sum(
         all(holds(item.get(name)) for name, holds in conditions.items())
-        for item in store.erased(source.account_id, window)
+        for item in erasures.erased_events(plan.account_id, window)
     )

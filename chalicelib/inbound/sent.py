@@ -7,9 +7,9 @@ from datetime import datetime
 from itertools import islice
 
 from chalicelib.core import clock
-from chalicelib.events import store
+from chalicelib.events import service
 from chalicelib.events.model import Event
-from chalicelib.events.store import Window
+from chalicelib.events.positions import Window
 from chalicelib.tracking import message_context
 
 _OF_ROUTE = ("sending_ip", "ip_pool")
@@ -55,7 +55,7 @@ def find(message_id: str) -> Sent | None:
 def _delivery(known: Event, window: Window) -> Event:
     """Return the event of the message's delivery, empty if it is not found."""
     account, recipient = int(known["customer_id"]), known["rcpt_to"]
-    found = store.newest_first(account, window, recipients=[recipient])
+    found = service.newest_first(account, window, recipients=[recipient])
     for _, event in islice(found, _LOOKED_THROUGH):
         if event["type"] == "delivery" and event["message_id"] == known["message_id"]:
             return event

@@ -17,7 +17,7 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.core.queues import Received
 from chalicelib.events import stream
 from chalicelib.events.model import Event
-from chalicelib.ingest import batches, failures, known, model
+from chalicelib.ingest import batches, failures, model, store
 from chalicelib.ingest.batches import Batch
 from chalicelib.ingest.failures import Failure, Failures
 from chalicelib.tracking.mailbox_providers import mailbox_provider
@@ -47,7 +47,7 @@ def _ingest(message: Received) -> None:
         return
     outcome = Outcome()
     found = _events(batch, body, outcome)
-    while some := list(islice(found, known.MOST_TOGETHER)):
+    while some := list(islice(found, store.MOST_TOGETHER)):
         _take(batch, some, outcome)
     if outcome.failures.count:
         outcome.failures.store(batch)
@@ -73,7 +73,7 @@ def _take(batch: Batch, found: list[Event], outcome: Outcome) -> None:
     distinct = {int(event["event_id"]): event for event in reversed(found)}
     fresh = [event for name, event in distinct.items() if name not in outcome.seen]
     outcome.seen.update(distinct)
-    new = known.new_ones(batch, fresh[::-1])
+    new = store.mark_new(batch, fresh[::-1])
     stream.emit(new)
     outcome.succeeded += len(new)
     outcome.duplicates += len(found) - len(new)

@@ -8,7 +8,7 @@ from typing import Final
 from chalicelib.events.documentation import TYPES
 from chalicelib.events.fields import FIELDS
 from chalicelib.events.filters import FILTERS
-from chalicelib.events.outcomes import TYPES as OUTCOMES
+from chalicelib.events.ingest_search import TYPES as OUTCOMES
 from chalicelib.openapi.operation import (
     Operation,
     Operations,

@@ -15,7 +15,7 @@ from chalicelib.core import queues
 from chalicelib.core.dynamo import Key
 from chalicelib.core.queues import Received
 from chalicelib.core.reading import Read, Reads, read_ahead
-from chalicelib.events import store, stream
+from chalicelib.events import service, stream
 from chalicelib.events.model import Event
 from chalicelib.metrics.model import PLACEMENTS
 from chalicelib.recording import deduplication
@@ -45,7 +45,7 @@ def _record(messages: list[Received]) -> None:
         new, kept, lambda event: ledgers[deduplication.key_of(event)].route_of(event)
     )
     events = without_unwanted(completed, suppressed)
-    store.put_all([event for event in events if not event["type"].startswith("ab_test_")])
+    service.put_all([event for event in events if not event["type"].startswith("ab_test_")])
     ab_tests.count_events(events)
     suppress(events)
     collect(events)

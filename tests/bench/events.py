@@ -12,9 +12,10 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from chalicelib.core import clock, dynamo
-from chalicelib.events import day_index, store
-from chalicelib.events.pages import Found
-from chalicelib.events.search import search
+from chalicelib.events import service
+from chalicelib.events.message_search import search_messages
+from chalicelib.events.pages import Page
+from chalicelib.events.store import day_index
 from chalicelib.metrics import counters
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.rollup import MOST_ACTIONS
@@ -35,7 +36,7 @@ MOST_REQUESTS = 20
 class Measured(NamedTuple):
     """A first page, the requests that it took and its seconds."""
 
-    found: Found
+    found: Page
     requests: int
     seconds: float
 
@@ -43,7 +44,7 @@ class Measured(NamedTuple):
 def main() -> None:
     """Run and print."""
     with local_cloud():
-        day_index.forget()
+        day_index.clear_cache()
         now = clock.now_ms()
         _fill(1, SMALL, now)
         _fill(2, LARGE, now)
@@ -58,7 +59,7 @@ def _fill(account: int, size: int, now: int) -> None:
     with counted() as made:
         for chunk in chunks(account, size, now):
             events = chunk.events()
-            store.put_all(events)
+            service.put_all(events)
             for event in events:
                 delta.add(event)
     seconds, each = time.monotonic() - began, len(made.operations) / size
@@ -88,10 +89,10 @@ def _measure(now: int) -> None:
         text = f"  on paper: {same} requests of {LARGE:,} events, {more} of {ON_PAPER:,}"
         holds = same == large.requests and more <= MOST_REQUESTS
         _print(text, holds, f"as measured, at most {MOST_REQUESTS}")
-    page = search(2, {"per_page": str(PAGE), **ever})
+    page = search_messages(2, {"per_page": str(PAGE), **ever})
     for _ in range(20):
         with counted() as made:
-            page = search(2, dict(parse_qsl(urlsplit(page.next_link).query)))
+            page = search_messages(2, dict(parse_qsl(urlsplit(page.next_link).query)))
     requests = len(made.operations)
     _print(f"page 21 by time: {requests} requests", requests <= MOST_REQUESTS, f"{MOST_REQUESTS}")
     for query in ({"subjects": "reader 77"} | ever, {"from_addresses": "a@b.c"} | ever):
@@ -106,19 +107,19 @@ def _on_paper(account: int, size: int, query: dict[str, str], now: int) -> int:
     A counter that does not exist takes the same request as one that does.
     """
     with on_paper(account, size, now) as paper, counted() as made:
-        search(account, {"per_page": str(PAGE), **query})
+        search_messages(account, {"per_page": str(PAGE), **query})
     return paper.requests + len(made.operations)
 
 
 def _first_pages(query: dict[str, str], rounds: int = ROUNDS) -> list[Measured]:
     """Return the first page of both accounts, asked for in turns."""
     seconds: dict[int, list[float]] = {1: [], 2: []}
-    answers: dict[int, tuple[Found, int]] = {}
+    answers: dict[int, tuple[Page, int]] = {}
     for _ in range(rounds):
         for account, each in seconds.items():
             with counted() as made:
                 began = time.perf_counter()
-                found = search(account, {"per_page": str(PAGE), **query})
+                found = search_messages(account, {"per_page": str(PAGE), **query})
                 each.append(time.perf_counter() - began)
             answers[account] = found, len(made.operations)
     # The quickest: what a busy machine adds says nothing about the search

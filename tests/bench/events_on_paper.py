@@ -16,8 +16,9 @@ from typing import Any
 
 from chalicelib.core.dynamo import Item, Page
 from chalicelib.core.settings import settings
-from chalicelib.events import event_blocks, places
-from chalicelib.events.table import events
+from chalicelib.events import event_blocks
+from chalicelib.events.positions import position, position_at
+from chalicelib.events.store import day_index, partitions, table
 from tests.bench import sample_events
 from tests.bench.sample_events import Chunk
 
@@ -49,7 +50,7 @@ class Paper:
     ) -> Page:
         """Answer as ``Table.query`` does."""
         self.requests += 1
-        partition = values["key"] if "key" in values else values["pk"]
+        partition = values["pk"]
         keys = self._keys.get(partition, [])
         if "low" in values:
             keys = keys[bisect_left(keys, values["low"]) : bisect_right(keys, values["high"])]
@@ -67,18 +68,18 @@ class Paper:
 
     def _place(self, chunk: Chunk, number: int) -> None:
         """Place a chunk, which is one run, in each partition that is asked for it."""
-        account, day = chunk.account, places.day_of(chunk.at)
+        account, day = chunk.account, day_index.day_of(chunk.at)
         shard = number % settings().events_shards
-        sk = f"{event_blocks.position_at(chunk.at)}#{number:016x}"
+        sk = f"{position_at(chunk.at)}#{number:016x}"
         for partition in (
-            places.day(account, day, shard),
-            places.transmission(account, chunk.transmission),
-            places.campaign(account, chunk.campaign),
-            places.recipient(account, chunk.recipient),
+            partitions.day(account, day, shard),
+            partitions.transmission(account, chunk.transmission),
+            partitions.campaign(account, chunk.campaign),
+            partitions.recipient(account, chunk.recipient),
         ):
             self._items[partition][sk] = chunk
-        self._items[places.days(account)][f"{day}#{shard}"] = None
-        self._items[places.campaigns(account)][chunk.campaign] = None
+        self._items[f"{account}#days"][f"{day}#{shard}"] = None
+        self._items[f"{account}#campaigns"][chunk.campaign] = None
 
     def _item(self, partition: str, sk: str) -> Item:
         chunk = self._items[partition][sk]
@@ -87,15 +88,15 @@ class Paper:
 
 @cache
 def _run(chunk: Chunk) -> bytes:
-    return event_blocks.encode(sorted(chunk.events(), key=event_blocks.position))
+    return event_blocks.encode(sorted(chunk.events(), key=position))
 
 
 @contextmanager
 def on_paper(account: int, size: int, now: int) -> Iterator[Paper]:
     """Let searches of the block ask for the events of an account that exists on paper only."""
     paper = Paper(account, size, now)
-    events.query = paper.query  # type: ignore[method-assign]
+    table.query = paper.query  # type: ignore[method-assign]
     try:
         yield paper
     finally:
-        vars(events).pop("query")
+        vars(table).pop("query")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from chalicelib.core import clock, dynamo
-from chalicelib.events import store as events
+from chalicelib.events import service as events
 from chalicelib.events.model import Sender, make, recipient_fields
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta

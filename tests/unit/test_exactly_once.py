@@ -27,8 +27,8 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
 from chalicelib.delivery.journal import FileJournal
 from chalicelib.delivery.worker import deliver_batch
-from chalicelib.events import store as events
-from chalicelib.events.store import Window
+from chalicelib.events import service as events
+from chalicelib.events.positions import Window
 from chalicelib.generation_queue import generate_batch
 from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists import store as lists

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.data_privacy.erasure import erase
-from chalicelib.events import store as events
+from chalicelib.events import service as events
 from chalicelib.events.model import Event, Sender, make, recipient_fields
 from chalicelib.tracking import message_context
 from tests.fake_cloud import stored_objects

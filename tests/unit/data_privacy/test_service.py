@@ -9,8 +9,8 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.data_privacy import routes, service
 from chalicelib.data_privacy.erasure import erase
-from chalicelib.events import store as events
-from chalicelib.events.store import Window
+from chalicelib.events import service as events
+from chalicelib.events.positions import Window
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import samples
 from chalicelib.subaccounts import store as subaccounts

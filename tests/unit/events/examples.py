@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.core import dynamo, ids
-from chalicelib.events import store
+from chalicelib.events import service
 from chalicelib.events.model import Event, Sender, make, recipient_fields
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
@@ -36,7 +36,7 @@ def event_at(
 
 def record(events: Sequence[Event]) -> None:
     """Store events and count them, as recording does with events it has not met before."""
-    store.put_all(events)
+    service.put_all(events)
     deltas: dict[int, Delta] = defaultdict(Delta)
     for event in events:
         deltas[int(event["customer_id"])].add(event)

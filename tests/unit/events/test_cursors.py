@@ -11,33 +11,33 @@ from hypothesis import strategies as st
 from chalicelib.core import signing
 from chalicelib.core.errors import ApiError
 from chalicelib.events import cursors
-from chalicelib.events.cursors import Place
-from chalicelib.events.reading import Window
+from chalicelib.events.cursors import Cursor
+from chalicelib.events.positions import Window
 
 PATH = "/api/v1/events/message"
-PLACE = Place(Window(5, 17), "1769850000000#1", 5)
-ABOUT = [1, None, {"events": ["open"]}]
-GENUINE = cursors.write(PLACE, ABOUT)
+CURSOR = Cursor(Window(5, 17), "1769850000000#1", 5)
+BINDING = [1, None, {"events": ["open"]}]
+GENUINE = cursors.encode(CURSOR, BINDING)
 
 
-def refusal(cursor: str, about: Any = ABOUT) -> str:
+def refusal(cursor: str, binding: Any = BINDING) -> str:
     with pytest.raises(ApiError) as refused:
-        cursors.read(cursor, about)
+        cursors.decode(cursor, binding)
     assert (refused.value.status, refused.value.code) == (400, "1200")
     return str(refused.value)
 
 
 @given(
     st.builds(
-        Place,
+        Cursor,
         st.builds(Window, st.integers(-(2**40), 2**40), st.integers(-(2**40), 2**40)),
         st.text(max_size=30),
         st.integers(0, 2**40),
     )
 )
 @hypothesis_settings(max_examples=50)
-def test_a_place_comes_back(place: Place) -> None:
-    assert cursors.read(cursors.write(place, ABOUT), ABOUT) == place
+def test_a_place_comes_back(place: Cursor) -> None:
+    assert cursors.decode(cursors.encode(place, BINDING), BINDING) == place
 
 
 @given(cut=st.integers(0, 200), junk=st.text(max_size=8), appended=st.booleans())
@@ -62,10 +62,10 @@ def test_what_was_signed_for_another_purpose_is_no_cursor(purpose: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "about", [[2, None, {"events": ["open"]}], [1, 7, {"events": ["open"]}], [1, None, {}]]
+    "binding", [[2, None, {"events": ["open"]}], [1, 7, {"events": ["open"]}], [1, None, {}]]
 )
-def test_a_cursor_is_good_for_its_account_and_filters_only(about: Any) -> None:
-    assert "other filters" in refusal(GENUINE, about)
+def test_a_cursor_is_good_for_its_account_and_filters_only(binding: Any) -> None:
+    assert "other filters" in refusal(GENUINE, binding)
 
 
 @given(st.dictionaries(st.text(max_size=10), st.text(max_size=20), max_size=5))

@@ -9,8 +9,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chalicelib.events import event_blocks
-from chalicelib.events.event_blocks import MOST_BYTES, MOST_EVENTS, SPAN_MS, Run, position
+from chalicelib.events.event_blocks import MOST_BYTES, MOST_EVENTS, SPAN_MS, EventBlock
 from chalicelib.events.model import Event
+from chalicelib.events.positions import position
 from tests.unit.events.examples import NINE, event_at
 
 VALUES = st.recursive(
@@ -39,8 +40,8 @@ def some_events(draw: st.DrawFn) -> list[Event]:
 
 
 def read(events: list[Event]) -> list[Event]:
-    run = Run(event_blocks.encode(events))
-    return [run.event(row) for row in range(run.count)]
+    block = EventBlock(event_blocks.encode(events))
+    return [block.event(row) for row in range(block.count)]
 
 
 def identical(one: Any, other: Any) -> bool:
@@ -88,26 +89,28 @@ def test_fields_that_follow_from_others_take_no_room() -> None:
 def test_a_run_is_searched_by_its_columns() -> None:
     kinds = ["open", "click", "open", "bounce"]
     events = [event_at(NINE + n, n, kind) for n, kind in enumerate(kinds)]
-    run = Run(event_blocks.encode(events))
-    assert list(run.rows({})) == [0, 1, 2, 3]
-    assert list(run.rows({"type": {"open"}.__contains__})) == [0, 2]
-    assert list(run.rows({"customer_id": "1".__eq__, "type": "click".__eq__})) == [1]
-    assert list(run.rows({"customer_id": "2".__eq__})) == []
-    assert list(run.rows({"recipient_domain": "example.test".__eq__})) == [0, 1, 2, 3]
-    assert list(run.rows({"no_such_field": lambda value: value is None})) == [0, 1, 2, 3]
-    assert run.positions() == [position(event) for event in events]
+    block = EventBlock(event_blocks.encode(events))
+    assert list(block.rows({})) == [0, 1, 2, 3]
+    assert list(block.rows({"type": {"open"}.__contains__})) == [0, 2]
+    assert list(block.rows({"customer_id": "1".__eq__, "type": "click".__eq__})) == [1]
+    assert list(block.rows({"customer_id": "2".__eq__})) == []
+    assert list(block.rows({"recipient_domain": "example.test".__eq__})) == [0, 1, 2, 3]
+    assert list(block.rows({"no_such_field": lambda value: value is None})) == [0, 1, 2, 3]
+    assert block.positions() == [position(event) for event in events]
 
 
 def test_only_the_fields_that_are_asked_for_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     events = [event_at(NINE + n, n, subject=f"s{n}") for n in range(5)]
-    run = Run(event_blocks.encode(events))
-    read_names: list[str] = []
-    original = Run._read
-    monkeypatch.setattr(Run, "_read", lambda s, name: read_names.append(name) or original(s, name))
-    run.rows({"customer_id": "2".__eq__, "subject": "s1".__eq__})
-    assert read_names == []
-    run.rows({"subject": "s1".__eq__})
-    assert read_names == ["subject"]
+    block = EventBlock(event_blocks.encode(events))
+    decoded: list[str] = []
+    decode = EventBlock._decode
+    monkeypatch.setattr(
+        EventBlock, "_decode", lambda block, name: decoded.append(name) or decode(block, name)
+    )
+    block.rows({"customer_id": "2".__eq__, "subject": "s1".__eq__})
+    assert decoded == []
+    block.rows({"subject": "s1".__eq__})
+    assert decoded == ["subject"]
 
 
 def test_a_run_holds_a_few_seconds_and_a_hundred_events() -> None:
@@ -122,11 +125,13 @@ def test_a_run_holds_a_few_seconds_and_a_hundred_events() -> None:
 def test_events_with_much_metadata_make_smaller_runs() -> None:
     rng = random.Random(1)
     events = [event_at(NINE, n, rcpt_meta={"x": rng.randbytes(9000).hex()}) for n in range(20)]
-    written = list(event_blocks.write(events))
+    written = list(event_blocks.encode_parts(events))
     assert [event for some, _ in written for event in some] == events
-    assert all(len(run.data) <= MOST_BYTES for _, run in written)
+    assert all(len(block.data) <= MOST_BYTES for _, block in written)
     assert len(written) > 1
-    (alone,) = event_blocks.write([event_at(NINE, 0, rcpt_meta={"x": rng.randbytes(90_000).hex()})])
+    (alone,) = event_blocks.encode_parts(
+        [event_at(NINE, 0, rcpt_meta={"x": rng.randbytes(90_000).hex()})]
+    )
     assert len(alone[1].data) > MOST_BYTES
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chalicelib.core.errors import ApiError
 from chalicelib.events import event_blocks, filters
 from chalicelib.events.documentation import TYPES
-from chalicelib.events.event_blocks import Run
+from chalicelib.events.event_blocks import EventBlock
 from chalicelib.events.filters import FILTERS
 from chalicelib.events.model import Event
 from tests.unit.events.examples import NINE, event_at
@@ -42,8 +42,8 @@ EXAMPLES: dict[str, tuple[list[Any], list[str]]] = {
 
 
 def rows(query: dict[str, str], events: list[Event], confined_to: int | None = None) -> list[Event]:
-    run = Run(event_blocks.encode(events))
-    return [run.event(row) for row in run.rows(filters.read(query, confined_to).conditions)]
+    block = EventBlock(event_blocks.encode(events))
+    return [block.event(row) for row in block.rows(filters.read(query, confined_to).conditions)]
 
 
 def refusal(**query: str) -> str:

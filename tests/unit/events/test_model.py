@@ -6,7 +6,8 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.events.documentation import SEARCHED, TYPES, sample
-from chalicelib.events.model import Sender, as_search_result, make, recipient_fields
+from chalicelib.events.model import Sender, make, recipient_fields
+from chalicelib.events.view import event_view
 from tests.unit.events.examples import NINE, event_at
 
 SENDER = Sender(
@@ -83,12 +84,12 @@ def test_the_recipient_hash_does_not_depend_on_case() -> None:
 def test_flags_are_booleans_metadata_an_object_tags_a_list_and_all_else_strings(kind: str) -> None:
     base = SENDER.fields() | recipient_fields("a@b.c", metadata={"n": 1}, tags=["t"])
     for event in (make(kind, base, NINE, attempt=1, num_retries="0"), sample(kind)):
-        for name, value in as_search_result(event).items():
+        for name, value in event_view(event).items():
             assert isinstance(value, NOT_STRINGS.get(name, str)), name
 
 
 def test_ingest_events_have_numbers_and_a_flag() -> None:
-    shown = as_search_result(sample("error"))
+    shown = event_view(sample("error"))
     numbers = ("number_succeeded", "number_failed", "number_duplicates")
     assert all(type(shown[name]) is int for name in numbers)
     assert shown["retryable"] is False
@@ -98,11 +99,11 @@ def test_ingest_events_have_numbers_and_a_flag() -> None:
 
 def test_fields_of_the_service_itself_are_not_shown() -> None:
     event = event_at(NINE) | {"observed": {"unit": 0}, "some_field_of_ours": 1}
-    assert as_search_result(event) == as_search_result(event_at(NINE))
+    assert event_view(event) == event_view(event_at(NINE))
 
 
 def test_a_number_in_a_field_of_text_is_shown_as_text() -> None:
-    shown = as_search_result(event_at(NINE) | {"msg_size": 17, "subject": None})
+    shown = event_view(event_at(NINE) | {"msg_size": 17, "subject": None})
     assert shown["msg_size"] == "17"
     assert "subject" not in shown
 
@@ -142,7 +143,7 @@ def test_fields_of_the_event_go_over_those_of_the_message_which_stay_as_they_wer
 @pytest.mark.spec("4.10-t1")
 def test_the_search_shows_a_date_in_utc_with_milliseconds_a_label_and_a_description() -> None:
     event = event_at(NINE + 7)
-    shown = as_search_result(event)
+    shown = event_view(event)
     assert shown["timestamp"] == "2026-01-31T09:00:00.007Z"
     assert shown["display_name"] == "Delivery"
     assert shown["event_description"] == TYPES["delivery"].description

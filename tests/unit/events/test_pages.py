@@ -9,11 +9,12 @@ import pytest
 from chalicelib.core.http import ok
 from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks, pages
-from chalicelib.events.event_blocks import Run, position
+from chalicelib.events.event_blocks import EventBlock
 from chalicelib.events.model import Event
-from chalicelib.events.page_request import PageRequest
-from chalicelib.events.pages import Found
-from chalicelib.events.reading import Match, Window
+from chalicelib.events.pages import Page
+from chalicelib.events.positions import Window, position
+from chalicelib.events.request import PageRequest
+from chalicelib.events.search import Match
 from tests.unit.events.examples import NINE, event_at
 
 PATH = "/api/v1/events/message"
@@ -28,12 +29,12 @@ def _fresh_settings() -> Iterator[None]:
 
 def matches(events: list[Event]) -> Iterator[Match]:
     for event in reversed(events):
-        yield Match(position(event), Run(event_blocks.encode([event])), 0)
+        yield Match(position(event), EventBlock(event_blocks.encode([event])), 0)
 
 
-def page(events: list[Event], per_page: int, total: int | None = None, **options: Any) -> Found:
-    about = PageRequest(PATH, {}, [], Window(NINE, NINE + 1000), per_page, total=total)
-    return pages.page(about, matches(events), **options)
+def page(events: list[Event], per_page: int, total: int | None = None, **options: Any) -> Page:
+    request = PageRequest(PATH, {}, [], Window(NINE, NINE + 1000), per_page, total=total)
+    return pages.page_of(request, matches(events), **options)
 
 
 EVENTS = [event_at(NINE + n, n, subject=f'"{n}" \\ é' * 50) for n in range(20)]
@@ -59,7 +60,7 @@ def test_a_count_is_never_less_than_what_is_shown() -> None:
     assert page(EVENTS, 7, count=lambda _: 3).total == 8
 
 
-def in_lambda(found: Found) -> int:
+def in_lambda(found: Page) -> int:
     """Return the bytes of the answer of a function."""
     links = {"next": found.next_link}
     return len(json.dumps(ok(found.events, total_count=1, links=links).to_gateway("-")))

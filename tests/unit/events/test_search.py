@@ -1,299 +1,148 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from chalicelib.core import clock, ids
-from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
-from chalicelib.events import query_plan
-from chalicelib.events.event_blocks import position
+from chalicelib.events import search, service
+from chalicelib.events.event_blocks import SPAN_MS
 from chalicelib.events.model import Event
-from chalicelib.events.pages import Found
-from chalicelib.events.search import search
+from chalicelib.events.positions import Window, position
+from chalicelib.events.store import blocks, day_index, partitions
 from tests.fake_cloud import aws_requests
-from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at, record
+from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at
+
+pytestmark = pytest.mark.usefixtures("cloud")
 
 DAY = 24 * HOUR
-NOW = NINE + HOUR // 2
+EVER = Window(0, 10**14)
+OURS = partitions.transmission(1, TRANSMISSION)
 
 
-@pytest.fixture(autouse=True)
-def _at_half_past_nine(cloud: None) -> Iterator[None]:
-    with clock.use(lambda: NOW / 1000):
-        yield
+def by_time(window: Window = EVER, before: str = "") -> list[Event]:
+    return [match.event() for match in search.by_time(1, window, before=before)]
 
 
-def find(account: int = 1, **query: str) -> Found:
-    return search(account, query)
+def newest(events: list[Event]) -> list[Event]:
+    return sorted(events, key=position, reverse=True)
 
 
-def ids_of(found: Found) -> list[str]:
-    return [event["message_id"] for event in found.events]
+@pytest.mark.parametrize("seed", range(6))
+def test_runs_that_overlap_are_read_in_order_and_from_any_position(seed: int) -> None:
+    rng = random.Random(seed)
+    events = [event_at(NINE + rng.randrange(30_000), n) for n in range(120)]
+    rest = events[:]
+    rng.shuffle(rest)
+    while rest:  # as several workers store what they come by
+        size = rng.randint(1, 25)
+        service.put_all(rest[:size])
+        rest = rest[size:]
+    assert by_time() == newest(events)
+    assert [m.event() for m in search.in_partitions([OURS], EVER)] == newest(events)
+    for event in rng.sample(events, 5):
+        place = position(event)
+        older = [each for each in newest(events) if position(each) < place]
+        assert by_time(before=place) == older
+        begin, end = event["timestamp"] - 7000, event["timestamp"]
+        inside = [each for each in newest(events) if begin <= each["timestamp"] < end]
+        assert by_time(Window(begin, end)) == inside
 
 
-def followed(found: Found, **changed: str) -> Found:
-    """Follow the link as a client does."""
-    parts = urlsplit(found.next_link)
-    assert parts.path == "/api/v1/events/message"
-    return find(**{**dict(parse_qsl(parts.query)), **changed})
+def test_an_event_in_runs_that_were_put_together_differently_is_read_once() -> None:
+    events = [event_at(NINE + n // 4, n) for n in range(30)]
+    for size in (30, 7, 1):
+        for start in range(0, 30, size):
+            service.put_all(events[start : start + size])
+    assert by_time() == newest(events)
+    matches = search.in_partitions([OURS], EVER, {"type": "delivery".__eq__})
+    assert [match.event() for match in matches] == newest(events)
 
 
-@pytest.mark.spec("4.10-t1")
-def test_events_are_shown_newest_first_with_their_count() -> None:
-    record([event_at(NINE + n, n) for n in range(3)])
-    found = find()
-    stamps = [event["timestamp"] for event in found.events]
-    assert stamps == [f"2026-01-31T09:00:00.00{n}Z" for n in (2, 1, 0)]
-    assert (found.total, found.next_link) == (3, "")
+def test_a_run_reaches_over_the_bounds_of_a_window() -> None:
+    events = [event_at(NINE + offset, n) for n, offset in enumerate((0, 2500, SPAN_MS))]
+    service.put_all(events)
+    assert by_time(Window(NINE, NINE + 1)) == events[:1]
+    assert by_time(Window(NINE + 1, NINE + SPAN_MS)) == events[1:2]
+    assert by_time(Window(NINE + SPAN_MS, NINE + 2 * SPAN_MS)) == events[2:]
 
 
-def test_a_search_that_finds_nothing_has_no_next_page() -> None:
-    assert find() == Found([], 0, "")
-    record([event_at(NINE)])
-    for query in (
-        {"campaigns": "none"},
-        {"recipients": "nobody@a.test"},
-        {"transmissions": "17"},
-        {"messages": "m"},
-        {"event_ids": "1"},
-        {"events": "relay_injection,ab_test_completed,success"},
-    ):
-        assert find(**query) == Found([], 0, ""), query
+def test_days_without_events_are_not_looked_into() -> None:
+    service.put_all([event_at(NINE)])
+    service.put_all([event_at(NINE + 7 * DAY, 1)])
+    with aws_requests() as made:
+        assert len(by_time(Window(NINE - 20 * DAY, NINE + 20 * DAY))) == 2
+    assert len(made) == 1 + 2
 
 
-@pytest.mark.spec("4.10-t1")
-def test_the_default_window_runs_from_a_day_ago_to_a_minute_ago(
+def test_nothing_is_read_before_it_is_asked_for() -> None:
+    for n in range(40):
+        service.put_all([event_at(NINE + n * 10_000, n)])
+    with aws_requests() as made:
+        matches = search.in_partitions([OURS], EVER)
+        assert made == []
+        next(matches)
+        assert [each.parameters["Limit"] for each in made] == [16]
+        assert len(list(matches)) == 39
+    assert [each.parameters["Limit"] for each in made] == [16, 64]
+
+
+def test_a_walk_over_days_reads_more_at_a_time_the_longer_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("EVENTS_LAG", "60")
+    monkeypatch.setattr(blocks, "FIRST_PAGE", 2)
+    for day in range(3):
+        for n in range(6):
+            service.put_all([event_at(NINE - day * DAY - n * 10_000, day * 6 + n)])
+    with aws_requests() as made:
+        assert len(by_time(Window(NINE - 5 * DAY, NINE + 1))) == 18
+    limits = [each.parameters["Limit"] for each in made[1:]]
+    assert set(limits) == {2, 8, 32}
+    assert limits[-settings().events_shards :] == [32] * settings().events_shards
+
+
+def test_fewer_shards_than_before_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENTS_SHARDS", "8")
     settings.cache_clear()
-    offsets = [-DAY - 1, -DAY, -60_001, -60_000, -1]
-    record([event_at(NOW + offset, n) for n, offset in enumerate(offsets)])
-    assert [event["message_id"][-1] for event in find().events] == ["2", "1"]
-
-
-@pytest.mark.spec("4.10-t1")
-def test_from_is_inclusive_and_to_is_exclusive() -> None:
-    record([event_at(NINE + n * 1000, n) for n in range(4)])
-    found = find(**{"from": "2026-01-31T09:00:01Z", "to": "2026-01-31T09:00:03Z"})
-    assert [event["message_id"][-1] for event in found.events] == ["2", "1"]
-    assert found.total == 2
-
-
-@pytest.mark.spec("8-t12")
-def test_events_older_than_ten_days_are_hidden_though_they_are_still_stored() -> None:
-    record([event_at(NOW - 10 * DAY, 0), event_at(NOW - 10 * DAY - 1, 1)])
-    found = find(**{"from": "2000-01-01T00:00:00Z"})
-    assert [event["message_id"][-1] for event in found.events] == ["0"]
-    assert find(recipients="ann@example.test", **{"from": "2000-01-01T00:00:00Z"}) == found
+    events = [event_at(NINE + n * 6000, n) for n in range(40)]
+    for event in events:
+        service.put_all([event])
+    (day,) = day_index.days(1, NINE, NINE)
+    assert (day.name, len(day.shards) > 4) == ("20260131", True)
+    monkeypatch.setenv("EVENTS_SHARDS", "1")
+    settings.cache_clear()
+    service.put_all([event_at(NINE + HOUR, 40)])
+    assert len(by_time()) == 41
 
 
 @pytest.mark.parametrize(
-    ("begin", "end"),
+    "window",
     [
-        ("2020-01-01T00:00:00Z", "2020-01-02T00:00:00Z"),
-        ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"),
-        ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"),
-        ("2026-01-31T09:00:00Z", "2400-01-01T00:00:00Z"),
+        Window(NINE + 1, NINE),
+        Window(NINE, NINE),
+        Window(10**13, 10**14),
+        Window(-5, -1),
+        Window(10**15, 0),
     ],
 )
-def test_no_window_makes_a_search_fail(begin: str, end: str) -> None:
-    record([event_at(NINE)])
-    found = find(**{"from": begin, "to": end})
-    assert len(found.events) == (0 if end.startswith("2020") else 1)
-
-
-@pytest.mark.spec("1-r5")
-def test_unexpected_parameters_are_ignored() -> None:
-    record([event_at(NINE)])
-    assert find(colour="red").total == 1
-
-
-@pytest.mark.spec("4.10-t1")
-def test_a_page_that_holds_everything_exactly_is_the_last() -> None:
-    record([event_at(NINE + n, n) for n in range(2)])
-    assert find(per_page="2").next_link == ""
-    assert find(per_page="1").next_link != ""
-
-
-QUERIES = [{}, {"recipients": "ann@example.test"}, {"transmissions": TRANSMISSION}]
-
-
-@pytest.mark.spec("4.10-t1")
-@pytest.mark.parametrize("query", [*QUERIES, {"campaigns": "spring"}, {"subjects": "hello"}])
-def test_pages_neither_repeat_nor_skip_while_events_arrive(query: dict[str, str]) -> None:
-    fields = {"campaign_id": "spring-sale", "subject": "Hello Ann"}
-    events = [event_at(NINE + n // 3, n, **fields) for n in range(11)]  # several at one moment
-    record(events)
-    page = find(per_page="3", cursor="initial", **query)
-    shown = ids_of(page)
-    late = 100
-    while page.next_link and late < 150:
-        with clock.use(lambda: NOW / 1000 + 60):
-            new = [event_at(NOW + late, late), event_at(NINE - late, late + 1, **fields)]
-            record(new)
-            late += 2
-            page = followed(page)
-        assert page.total == 11
-        shown += ids_of(page)
-    assert len(shown) == len(set(shown))
-    assert {event["message_id"] for event in events} <= set(shown)
-    extra = set(shown) - {event["message_id"] for event in events}
-    assert all(int(each[-8:], 16) % 2 for each in extra)  # none from beyond the window
-
-
-@pytest.mark.spec("4.10-t1")
-def test_the_link_carries_the_filters_and_the_cursor() -> None:
-    record([event_at(NINE + n, n, kind) for n in range(2) for kind in ("delay", "bounce")])
-    query = {"events": "bounce,open", "recipients": "a+b@example.test,ann@example.test"}
-    found = find(per_page="1", cursor="initial", **query)
-    carried = dict(parse_qsl(urlsplit(found.next_link).query))
-    assert carried.pop("cursor") not in ("", "initial")
-    assert carried == query | {"per_page": "1"}
-    second = followed(found)
-    assert [event["type"] for event in second.events] == ["bounce"]
-    assert (second.total, second.next_link) == (2, "")
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [{"events": "delivery"}, {"recipients": "bob@example.test"}, {"delimiter": ";"}, {"to": ""}],
-)
-def test_a_cursor_is_good_for_its_filters_only(changed: dict[str, str]) -> None:
-    record([event_at(NINE + n, n) for n in range(3)])
-    query = {"recipients": "ann@example.test,bob@example.test", "to": "2026-01-31T09:20:00Z"}
-    first = find(per_page="1", **query)
-    with pytest.raises(ApiError, match="other filters"):
-        followed(first, **changed)
-    assert len(followed(first, per_page="2", colour="red").events) == 2
-
-
-def test_a_cursor_is_good_for_its_account_and_subaccount_only() -> None:
-    record([event_at(NINE + n, n) for n in range(3)])
-    query = dict(parse_qsl(urlsplit(find(per_page="1").next_link).query))
-    for account, confined_to in ((2, None), (1, 7)):
-        with pytest.raises(ApiError, match="other filters"):
-            search(account, query, confined_to)
-
-
-@pytest.mark.parametrize("query", QUERIES)
-def test_a_later_page_reads_no_further_than_it_shows(query: dict[str, str]) -> None:
-    for n in range(50):
-        record([event_at(NINE - n * 60_000, n)])
-    first = find(per_page="2", **query)
+def test_a_window_that_holds_nothing_asks_nothing_of_the_table(window: Window) -> None:
+    # DynamoDB refuses a range whose bounds are the wrong way round
+    service.put_all([event_at(NINE)])
     with aws_requests() as made:
-        followed(first)
-    shards = 0 if query else settings().events_shards
-    assert len(made) == 1 + shards
-    assert {each.parameters.get("Limit") for each in made} == {16} | ({None} if shards else set())
+        assert by_time(window) == []
+        assert list(search.in_partitions([OURS], window)) == []
+    assert made == []
 
 
-def test_events_are_found_by_their_ids_without_going_further() -> None:
-    events = [event_at(NINE - n * DAY, n) for n in range(5)]
-    for event in events:
-        record([event])
-    query = {"event_ids": events[1]["event_id"], "from": "2026-01-22T00:00:00Z"}
-    with aws_requests() as made:
-        found = find(**query)
-    assert (ids_of(found), found.total) == ([events[1]["message_id"]], 1)
-    assert len(made) <= 1 + 2
+def test_a_window_may_reach_as_far_as_a_date_can_tell() -> None:
+    service.put_all([event_at(NINE)])
+    assert len(by_time(Window(NINE, 16_725_225_600_000))) == 1  # the year 2500
+    assert len(by_time(Window(-62_135_596_800_000, NINE + 1))) == 1  # the year 1
 
 
-@pytest.mark.parametrize("name", ["recipients", "transmissions", "messages"])
-def test_a_value_that_is_longer_than_any_key_finds_nothing(name: str) -> None:
-    with aws_requests() as made:
-        assert find(**{name: "x" * 3000}) == Found([], 0, "")
-    assert made == []  # the table would refuse the question
-
-
-def test_messages_are_found_by_their_ids_wherever_they_were_made() -> None:
-    foreign = event_at(NINE, 9) | {"message_id": "made-elsewhere"}
-    record([event_at(NINE, n) for n in range(3)] + [foreign])
-    wanted = [ids.message_id(TRANSMISSION, 1), "made-elsewhere"]
-    assert sorted(ids_of(find(messages=",".join(wanted)))) == sorted(wanted)
-
-
-def test_a_keyword_finds_every_campaign_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ["spring-sale", "spring_news", "springtime", "autumn sale"]
-    record([event_at(NINE + n, n, campaign_id=name) for n, name in enumerate(names)])
-    expected = {"spring": 2, "sale": 2, "spring sale": 1, "springtime,autumn": 2, "sprin": 0}
-    assert {word: find(campaigns=word).total for word in expected} == expected
-    monkeypatch.setattr(query_plan, "MOST_CAMPAIGNS", 1)
-    assert {word: find(campaigns=word).total for word in expected} == expected
-
-
-def test_hidden_campaigns_are_not_found() -> None:
-    record([event_at(NINE, campaign_id="svc-performance-test-1"), event_at(NINE, 1)])
-    assert find().total == find(recipients="ann@example.test").total == 1
-    assert find(campaigns="performance").total == 0
-
-
-def test_who_is_confined_to_a_subaccount_finds_no_others() -> None:
-    record([event_at(NINE + n, n, subaccount_id=o) for n, o in enumerate(("7", "8"))])
-    record([event_at(NINE + 5, 5)])
-    assert search(1, {}, 7).total == 1
-    assert search(1, {"subaccounts": "8"}, 7).total == 0
-    assert find(subaccounts="0").total == 1
-    assert find(subaccounts="0,8").total == 2
-
-
-def test_a_search_result_has_the_fields_of_the_event() -> None:
-    event = event_at(NINE, subject="Hello")
-    record([event])
-    (shown,) = find().events
-    assert shown["display_name"] == "Delivery"
-    assert {name: shown[name] for name in event if name != "timestamp"} == {
-        name: value for name, value in event.items() if name != "timestamp"
-    }
-
-
-def some_event(rng: random.Random, index: int) -> Event:
-    who = rng.choice(["ann", "bob", "eve"])
-    fields = {
-        "campaign_id": rng.choice(["", "spring-sale", "spring news", "autumn"]),
-        "subject": rng.choice(["Hello Ann", "Hello Bob", "Bye"]),
-        "subaccount_id": rng.choice(["", "7"]),
-    }
-    return event_at(
-        NINE + rng.randrange(20_000),
-        index,
-        rng.choice(["injection", "delivery", "bounce"]),
-        f"{who}@{rng.choice('ab')}.test",
-        **{name: value for name, value in fields.items() if value},
-    )
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_what_is_found_is_what_passes_the_filters(seed: int) -> None:
-    rng = random.Random(seed)
-    events = [some_event(rng, index) for index in range(150)]
-    for start in range(0, 150, 30):
-        record(events[start : start + 30])
-    filters = {
-        "events": ("bounce,injection", lambda e: e["type"] != "delivery"),
-        "recipients": (
-            "ann@a.test,bob@b.test",
-            lambda e: e["rcpt_to"] in ("ann@a.test", "bob@b.test"),
-        ),
-        "recipient_domains": ("b", lambda e: e["rcpt_to"].endswith("@b.test")),
-        "campaigns": ("spring", lambda e: e.get("campaign_id", "").startswith("spring")),
-        "subjects": ("hello", lambda e: e["subject"].startswith("Hello")),
-        "subaccounts": ("0", lambda e: "subaccount_id" not in e),
-        "transmissions": (TRANSMISSION, lambda e: True),
-    }
-    for _ in range(12):
-        names = rng.sample(sorted(filters), rng.randint(0, 3))
-        query = {name: filters[name][0] for name in names} | {"per_page": "20"}
-        passing = (e for e in events if all(filters[name][1](e) for name in names))
-        expected = [e["event_id"] for e in sorted(passing, key=position, reverse=True)]
-        page = find(**query)
-        assert page.total == len(expected)
-        shown = [event["event_id"] for event in page.events]
-        while page.next_link:
-            page = followed(page)
-            shown += [event["event_id"] for event in page.events]
-        assert shown == expected
+def test_a_range_that_crosses_midnight_is_read_whole() -> None:
+    midnight = NINE - 9 * HOUR
+    events = [event_at(midnight + offset, n) for n, offset in enumerate((-2, -1, 0, 1))]
+    service.put_all(events)
+    assert by_time() == newest(events)
+    assert by_time(Window(midnight - 1, midnight + 1)) == [events[2], events[1]]

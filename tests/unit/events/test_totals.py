@@ -8,11 +8,11 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.scope import Scope
-from chalicelib.events import filters, store, totals
+from chalicelib.events import filters, service, totals
+from chalicelib.events.message_search import search_messages
 from chalicelib.events.model import Event
-from chalicelib.events.query_plan import Source
-from chalicelib.events.reading import Window
-from chalicelib.events.search import search
+from chalicelib.events.positions import Window
+from chalicelib.events.query_plan import QueryPlan
 from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.totals import Unsettled
 from tests.fake_cloud import aws_requests
@@ -52,13 +52,13 @@ def some_events(rng: random.Random, count: int, first: int = 0) -> list[Event]:
     return events
 
 
-def source(query: dict[str, str], window: Window, confined_to: int | None = None) -> Source:
-    return Source(1, filters.read(query, confined_to), window)
+def plan(query: dict[str, str], window: Window, confined_to: int | None = None) -> QueryPlan:
+    return QueryPlan(1, filters.read(query, confined_to), window)
 
 
 def counted(query: dict[str, str], window: Window, confined_to: int | None = None) -> int:
     """Return the count that counters give, which must not be that of a walk."""
-    about = source(query, window, confined_to)
+    about = plan(query, window, confined_to)
     found = (match.position for match in about.find(window))
     total = totals.count(about, found)
     assert next(found, None) is not None, "everything was gone through"
@@ -66,7 +66,7 @@ def counted(query: dict[str, str], window: Window, confined_to: int | None = Non
 
 
 def walked(query: dict[str, str], window: Window, confined_to: int | None = None) -> int:
-    return sum(1 for _ in source(query, window, confined_to).find(window))
+    return sum(1 for _ in plan(query, window, confined_to).find(window))
 
 
 @pytest.mark.spec("4.10-t1")
@@ -93,7 +93,7 @@ def test_erased_events_are_taken_off(query: dict[str, str]) -> None:
     window = Window(NINE + 20_500, NINE + 19 * 60_000 + 1)
     before = counted(query, window)
     for _ in range(2):
-        store.erase_recipient(Scope(1, None), "ann@a.test")
+        service.erase_recipient(Scope(1, None), "ann@a.test")
     assert counted(query, window) == walked(query, window) < before
 
 
@@ -108,7 +108,7 @@ def test_hidden_campaigns_are_taken_off(query: dict[str, str]) -> None:
 
 
 def is_walked(query: dict[str, str], window: Window, confined_to: int | None = None) -> bool:
-    about = source(query, window, confined_to)
+    about = plan(query, window, confined_to)
     found = (match.position for match in about.find(window))
     total = totals.count(about, found)
     assert total == walked(query, window, confined_to)
@@ -146,16 +146,16 @@ def test_counting_that_does_not_settle_is_replaced_by_a_walk(
 
 def test_the_last_minute_is_gone_through_since_its_events_may_not_be_counted_yet() -> None:
     record(some_events(random.Random(2), 20))
-    store.put_all([event_at(NOW - 60_000 + n * 1000, 100 + n) for n in range(30)])
-    assert search(1, {"per_page": "10"}).total == 50
-    assert search(1, {"per_page": "10", "campaigns": "spring"}).total == sum(
+    service.put_all([event_at(NOW - 60_000 + n * 1000, 100 + n) for n in range(30)])
+    assert search_messages(1, {"per_page": "10"}).total == 50
+    assert search_messages(1, {"per_page": "10", "campaigns": "spring"}).total == sum(
         "spring" in event.get("campaign_id", "") for event in some_events(random.Random(2), 20)
     )
 
 
 def test_events_that_are_stored_and_not_counted_yet_are_at_least_shown() -> None:
-    store.put_all(some_events(random.Random(1), 20))
-    found = search(1, {"per_page": "10"})
+    service.put_all(some_events(random.Random(1), 20))
+    found = search_messages(1, {"per_page": "10"})
     assert len(found.events) == 10
     assert found.total >= 11
 
@@ -165,6 +165,6 @@ def test_counters_and_what_waits_to_be_added_to_them_are_counted() -> None:
     roll_up_pending()
     record(some_events(random.Random(3), 12, 2))
     with aws_requests() as made:
-        found = search(1, {"per_page": "10"})
+        found = search_messages(1, {"per_page": "10"})
     assert found.total == 14
     assert len(made) <= 1 + 2 + 12

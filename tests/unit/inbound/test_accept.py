@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from chalicelib.core import aws, ids
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.events import store as events
+from chalicelib.events import service as events
 from chalicelib.events import stream
 from chalicelib.events.model import Event, make
 from chalicelib.inbound.accept import (

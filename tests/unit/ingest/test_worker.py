@@ -10,10 +10,11 @@ import pytest
 from chalicelib.core import aws, blobs, clock
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.events import outcomes, stream
+from chalicelib.events import stream
+from chalicelib.events.ingest_search import search_ingests
+from chalicelib.events.message_search import search_messages
 from chalicelib.events.model import Event
-from chalicelib.events.search import search
-from chalicelib.ingest import batches, failures, known
+from chalicelib.ingest import batches, failures, store
 from chalicelib.ingest.worker import ingest_batch
 from chalicelib.recording.worker import record_batch
 from tests.fake_cloud import aws_requests, queued, sqs_event, stored_objects
@@ -44,9 +45,9 @@ def test_the_events_of_a_batch_go_the_way_of_all_events() -> None:
     assert told(outcome) == ("success", 2, 0, 0)
     stream.emit([*events, outcome])
     recorded(queued("events"))
-    assert search(1, {}).total == 2
-    assert search(1, {"recipients": "ann1@inbox.test"}).events[0]["type"] == "bounce"
-    (shown,) = outcomes.search(1, {}).events
+    assert search_messages(1, {}).total == 2
+    assert search_messages(1, {"recipients": "ann1@inbox.test"}).events[0]["type"] == "bounce"
+    (shown,) = search_ingests(1, {}).events
     assert shown["batch_id"] == outcome["batch_id"]
 
 
@@ -90,8 +91,8 @@ def test_a_batch_of_a_subaccount_is_told_to_it() -> None:
     assert event["subaccount_id"] == outcome["subaccount_id"] == "7"
     stream.emit([event, outcome])
     recorded(queued("events"))
-    assert outcomes.search(1, {}, 7).total == 1
-    assert outcomes.search(1, {}, 8).total == 0
+    assert search_ingests(1, {}, 7).total == 1
+    assert search_ingests(1, {}, 8).total == 0
 
 
 def test_working_a_batch_off_again_tells_and_records_the_same() -> None:
@@ -103,16 +104,16 @@ def test_working_a_batch_off_again_tells_and_records_the_same() -> None:
         for _ in range(2):
             stream.emit(first)
             recorded(queued("events"))
-        found = search(1, {"per_page": "50"})
+        found = search_messages(1, {"per_page": "50"})
         assert (found.total, len(found.events)) == (130, 50)
-        assert outcomes.search(1, {}).total == 1
+        assert search_ingests(1, {}).total == 1
 
 
 def test_a_worker_that_dies_anywhere_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     class Killed(BaseException):
         pass
 
-    monkeypatch.setattr(known, "MOST_TOGETHER", 10)
+    monkeypatch.setattr(store, "MOST_TOGETHER", 10)
     body = take(*(given(n) for n in range(21)), "junk")
     deaths, steps = 0, iter(range(1, 100))
     while True:
@@ -135,8 +136,8 @@ def test_a_worker_that_dies_anywhere_loses_nothing(monkeypatch: pytest.MonkeyPat
                 client.meta.events.unregister("after-call", unique_id="step")
     assert deaths > 5
     recorded(queued("events"))
-    assert search(1, {"per_page": "1"}).total == 21
-    (outcome,) = outcomes.search(1, {}).events
+    assert search_messages(1, {"per_page": "1"}).total == 21
+    (outcome,) = search_ingests(1, {}).events
     assert told(outcome) == ("error", 21, 1, 0)
 
 
@@ -157,7 +158,7 @@ def test_a_hundred_events_cost_two_requests() -> None:
         ingest_batch(sqs_event([body]))
     counted = Counter(each.operation for each in made)
     assert counted == {"TransactWriteItems": 3, "SendMessage": 4}
-    assert known.MOST_TOGETHER == 100
+    assert store.MOST_TOGETHER == 100
 
 
 def test_an_event_is_known_for_as_long_as_it_could_come_again() -> None:

@@ -8,7 +8,7 @@ from chalicelib.core import dynamo, ids
 from chalicelib.core.request import Request
 from chalicelib.events import store, stream
 from chalicelib.events.model import Event, recipient_fields
-from chalicelib.events.store import Window
+from chalicelib.events.positions import Window
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.model import PLACEMENTS

@@ -18,9 +18,9 @@ from chalicelib.accounts import store as accounts
 from chalicelib.core import due
 from chalicelib.core.request import Request
 from chalicelib.core.scope import Scope
-from chalicelib.events import store as events
+from chalicelib.events import service as events
 from chalicelib.events import stream
-from chalicelib.events.store import Window
+from chalicelib.events.positions import Window
 from chalicelib.recording.worker import record_batch
 from chalicelib.seeding import seed_batches
 from chalicelib.seeding.counting import count

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.core.dynamo import Table
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.events import day_index, event_blocks, places, reading, store
+from chalicelib.events import event_blocks, search, service
 from chalicelib.events.documentation import SEARCHED, TYPES
-from chalicelib.events.event_blocks import Run
+from chalicelib.events.event_blocks import EventBlock
 from chalicelib.events.model import Event
-from chalicelib.events.store import Window
+from chalicelib.events.positions import Window
+from chalicelib.events.store import blocks, day_index, erasures, partitions, table
 from tests.fake_cloud import aws_requests
 from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at
 
@@ -22,15 +22,14 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 EVER = Window(0, 10**14)
 OTHER = "191930000000000002"
-table = Table("events")
 
 
 def found(window: Window = EVER, account: int = 1, **options: Any) -> list[Event]:
-    return [event for _, event in store.newest_first(account, window, **options)]
+    return [event for _, event in service.newest_first(account, window, **options)]
 
 
 def under(*keys: str) -> list[Event]:
-    return [match.event() for match in reading.in_partitions(keys, EVER)]
+    return [match.event() for match in search.in_partitions(keys, EVER)]
 
 
 def raw_items() -> list[dict[str, Any]]:
@@ -44,32 +43,32 @@ def raw_items() -> list[dict[str, Any]]:
 
 def test_an_event_comes_back_with_all_its_fields() -> None:
     event = event_at(NINE, subject="é \ud83d", rcpt_meta={"deep": [1, {"a": None}]})
-    store.put_all([event])
+    service.put_all([event])
     assert found() == [event]
 
 
 def test_an_event_is_found_by_time_recipient_transmission_and_campaign() -> None:
     event = event_at(NINE, campaign_id="spring")
-    store.put_all([event, event_at(NINE, 1, recipient="bob@example.test")])
+    service.put_all([event, event_at(NINE, 1, recipient="bob@example.test")])
     assert event in found()
-    assert under(places.recipient(1, "ann@example.test")) == [event]
-    assert len(under(places.transmission(1, TRANSMISSION))) == 2
-    assert under(places.campaign(1, "spring")) == [event]
-    assert under(*places.partitions_of_message(1, event["message_id"]))[0] in found()
+    assert under(partitions.recipient(1, "ann@example.test")) == [event]
+    assert len(under(partitions.transmission(1, TRANSMISSION))) == 2
+    assert under(partitions.campaign(1, "spring")) == [event]
+    assert under(*partitions.of_message(1, event["message_id"]))[0] in found()
 
 
 def test_a_message_whose_id_tells_nothing_is_found_by_it() -> None:
     foreign = event_at(NINE) | {"message_id": "made elsewhere", "event_id": "1"}
     moved = event_at(NINE, 5) | {"transmission_id": OTHER}
-    store.put_all([foreign, moved])
-    assert under(*places.partitions_of_message(1, "made elsewhere")) == [foreign]
-    assert under(*places.partitions_of_message(1, moved["message_id"]))[0] == moved
+    service.put_all([foreign, moved])
+    assert under(*partitions.of_message(1, "made elsewhere")) == [foreign]
+    assert under(*partitions.of_message(1, moved["message_id"]))[0] == moved
 
 
 @pytest.mark.spec("4.10-t1")
 def test_the_lower_bound_belongs_to_a_window_and_the_upper_does_not() -> None:
     events = [event_at(NINE + offset, offset) for offset in range(4)]
-    store.put_all(events)
+    service.put_all(events)
     assert found(Window(NINE + 1, NINE + 3)) == [events[2], events[1]]
     assert found(Window(NINE + 1, NINE + 1)) == []
 
@@ -77,7 +76,7 @@ def test_the_lower_bound_belongs_to_a_window_and_the_upper_does_not() -> None:
 def test_an_account_sees_its_own_events_only() -> None:
     mine, other = event_at(NINE, 1), event_at(NINE, 2, account=11)
     same_id = event_at(NINE, 1, account=11) | {"event_id": mine["event_id"], "subject": "theirs"}
-    store.put_all([mine, other, same_id])
+    service.put_all([mine, other, same_id])
     assert found(account=1) == [mine]
     assert len(found(account=11)) == 2
     assert {event["customer_id"] for event in found(account=11)} == {"11"}
@@ -88,7 +87,7 @@ def test_an_account_sees_its_own_events_only() -> None:
 def test_events_of_named_recipients_are_found_newest_first() -> None:
     ann = [event_at(NINE + n, n, recipient="Ann@example.test") for n in (1, 4)]
     bob = [event_at(NINE + n, n, recipient="bob@example.test") for n in (2, 5)]
-    store.put_all([*ann, *bob, event_at(NINE + 3, 3, recipient="eve@example.test")])
+    service.put_all([*ann, *bob, event_at(NINE + 3, 3, recipient="eve@example.test")])
     both = ["ann@example.test", "bob@example.test"]
     assert found(recipients=both) == [bob[1], ann[1], bob[0], ann[0]]
     assert found(recipients=["ann@example.test"]) == ann[::-1]
@@ -98,15 +97,15 @@ def test_events_of_named_recipients_are_found_newest_first() -> None:
 def test_what_is_not_for_searches_is_not_kept() -> None:
     others = [kind for kind in TYPES if kind not in SEARCHED]
     assert {"relay_injection", "ab_test_completed", "success"} < set(others)
-    store.put_all([event_at(NINE + n, n, kind) for n, kind in enumerate(TYPES)])
+    service.put_all([event_at(NINE + n, n, kind) for n, kind in enumerate(TYPES)])
     assert Counter(event["type"] for event in found()) == dict.fromkeys(SEARCHED, 1)
-    outcomes = under(places.outcomes(1))
+    outcomes = under(partitions.ingest(1))
     assert sorted(event["type"] for event in outcomes) == ["error", "success"]
 
 
 def test_hidden_campaigns_are_noted_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = event_at(NINE, campaign_id="svc-performance-test-7")
-    store.put_all([hidden, event_at(NINE, 1, campaign_id="spring")])
+    service.put_all([hidden, event_at(NINE, 1, campaign_id="spring")])
     assert [event["campaign_id"] for event in found()] == ["spring"]
     assert found(recipients=["ann@example.test"]) == found()
     (day,) = day_index.days(1, NINE, NINE)
@@ -114,25 +113,25 @@ def test_hidden_campaigns_are_noted_and_not_kept(monkeypatch: pytest.MonkeyPatch
     assert day_index.campaigns(1) == ["spring"]
     monkeypatch.setenv("HIDDEN_CAMPAIGNS", "")
     settings.cache_clear()
-    store.put_all([hidden])
+    service.put_all([hidden])
     assert hidden in found()
 
 
 def test_storing_an_event_again_later_changes_nothing() -> None:
     events = [event_at(NINE + n, n) for n in range(3)]
     with clock.use(lambda: NINE / 1000):
-        store.put_all(events)
+        service.put_all(events)
     before = raw_items()
-    day_index.forget()  # as another process would store them
+    day_index.clear_cache()  # as another process would store them
     with clock.use(lambda: NINE / 1000 + 7200):
-        store.put_all([*events[1:], events[0], events[0]])
+        service.put_all([*events[1:], events[0], events[0]])
     assert raw_items() == before
 
 
 @pytest.mark.spec("8-t12")
 def test_events_go_away_ten_days_after_they_happened_and_notes_not_before_them() -> None:
     with clock.use(lambda: NINE / 1000 + 3600):
-        store.put_all([event_at(NINE + HOUR - 1, campaign_id="spring")])
+        service.put_all([event_at(NINE + HOUR - 1, campaign_id="spring")])
     expires = {item["pk"].split("#")[1]: item["expires"] for item in raw_items()}
     runs_of = {expires.pop(kind) for kind in ("day", "recipient", "transmission", "campaign")}
     assert runs_of == {(NINE + HOUR - 1) // 1000 + 864_000}
@@ -143,17 +142,17 @@ def test_events_go_away_ten_days_after_they_happened_and_notes_not_before_them()
 def test_a_late_event_does_not_let_the_note_of_its_campaign_expire() -> None:
     late = event_at(NINE - 5 * 24 * HOUR, 1, campaign_id="spring")
     with clock.use(lambda: NINE / 1000):
-        store.put_all([event_at(NINE, campaign_id="spring")])
-        day_index.forget()
-        store.put_all([late])
-    (note,) = (item for item in raw_items() if item["pk"] == places.campaigns(1))
+        service.put_all([event_at(NINE, campaign_id="spring")])
+        day_index.clear_cache()
+        service.put_all([late])
+    (note,) = (item for item in raw_items() if item["pk"] == "1#campaigns")
     assert note["expires"] > NINE // 1000 + 864_000
 
 
 def test_a_note_is_written_once_by_a_process_with_the_events() -> None:
-    store.put_all([event_at(NINE, campaign_id="spring")])
+    service.put_all([event_at(NINE, campaign_id="spring")])
     with aws_requests() as made:
-        store.put_all([event_at(NINE, campaign_id="spring")])
+        service.put_all([event_at(NINE, campaign_id="spring")])
     (request,) = made
     (writes,) = request.parameters["RequestItems"].values()
     assert len(writes) == 4
@@ -163,10 +162,10 @@ def test_a_note_that_could_not_be_written_is_written_by_the_repetition(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr(store.events, "write_all", lambda *_: 1 / 0)
+        broken.setattr(table, "write_all", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            store.put_all([event_at(NINE)])
-    store.put_all([event_at(NINE)])
+            service.put_all([event_at(NINE)])
+    service.put_all([event_at(NINE)])
     assert len(found()) == 1
 
 
@@ -175,9 +174,9 @@ def test_a_bulk_send_takes_five_requests_and_little_more_than_a_write_unit_an_ev
         event_at(NINE + n, n, recipient=f"r{n}@a.test", campaign_id="spring", subject=f"No {n}")
         for n in range(100)
     ]
-    store.put_all([event_at(NINE - 1, 1000, campaign_id="spring")])
+    service.put_all([event_at(NINE - 1, 1000, campaign_id="spring")])
     with aws_requests() as made:
-        store.put_all(events)
+        service.put_all(events)
     assert [each.operation for each in made] == ["BatchWriteItem"] * 5
     sizes = [
         sum(
@@ -191,8 +190,8 @@ def test_a_bulk_send_takes_five_requests_and_little_more_than_a_write_unit_an_ev
 
 def test_no_events_take_no_request() -> None:
     with aws_requests() as made:
-        store.put_all([])
-        store.put_all([event_at(NINE, 0, "relay_injection")])
+        service.put_all([])
+        service.put_all([event_at(NINE, 0, "relay_injection")])
     assert made == []
 
 
@@ -201,9 +200,9 @@ def everything() -> set[str]:
     stored: set[str] = set()
     for item in raw_items():
         if "data" in item:
-            run = Run(item["data"])
-            assert run.count == item["count"]
-            stored |= {event["event_id"] for event in map(run.event, range(run.count))}
+            block = EventBlock(item["data"])
+            assert block.count == item["count"]
+            stored |= {event["event_id"] for event in map(block.event, range(block.count))}
     return stored
 
 
@@ -211,34 +210,34 @@ def test_a_recipients_events_are_erased_in_the_scope_that_is_named() -> None:
     ann = [event_at(NINE + n, n, recipient="Ann@example.test") for n in range(60)]
     hers_at_7 = event_at(NINE, 100, subaccount_id="7", campaign_id="spring")
     rest = [event_at(NINE, 101, recipient="bob@example.test"), event_at(NINE, 102, account=11)]
-    store.put_all([*ann, hers_at_7, *rest])
-    assert store.erase_recipient(Scope(1, 77), "ann@example.test") == 0
-    assert store.erase_recipient(Scope(1, 0), "ANN@example.test") == 60
+    service.put_all([*ann, hers_at_7, *rest])
+    assert service.erase_recipient(Scope(1, 77), "ann@example.test") == 0
+    assert service.erase_recipient(Scope(1, 0), "ANN@example.test") == 60
     assert found(recipients=["ann@example.test"]) == [hers_at_7]
     assert everything() == {event["event_id"] for event in (hers_at_7, *rest)}
-    assert store.erase_recipient(Scope(1, None), "ann@example.test") == 1
+    assert service.erase_recipient(Scope(1, None), "ann@example.test") == 1
     assert found() == [rest[0]]
-    assert under(places.transmission(1, TRANSMISSION)) == [rest[0]]
+    assert under(partitions.transmission(1, TRANSMISSION)) == [rest[0]]
     assert found(account=11) == [rest[1]]
 
 
 def test_an_erased_event_leaves_nothing_of_a_person() -> None:
-    store.put_all([event_at(NINE, campaign_id="spring", subject="Dear Ann")])
-    store.erase_recipient(Scope(1, None), "ann@example.test")
-    (left,) = store.erased(1, Window(NINE, NINE + 1))
+    service.put_all([event_at(NINE, campaign_id="spring", subject="Dear Ann")])
+    service.erase_recipient(Scope(1, None), "ann@example.test")
+    (left,) = erasures.erased_events(1, Window(NINE, NINE + 1))
     assert (left["type"], left["campaign_id"], left["ip_pool"]) == ("delivery", "spring", "default")
     assert "ann" not in str(raw_items()).lower()
     assert [day.erased for day in day_index.days(1, NINE, NINE)] == [True]
-    assert store.erased(1, Window(NINE + 1, NINE + 2)) == []
-    assert store.erased(1, Window(NINE, NINE)) == []
-    assert store.erased(2, EVER) == []
+    assert erasures.erased_events(1, Window(NINE + 1, NINE + 2)) == []
+    assert erasures.erased_events(1, Window(NINE, NINE)) == []
+    assert erasures.erased_events(2, EVER) == []
 
 
 def test_an_erasure_that_was_interrupted_is_completed_by_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     both = [event_at(NINE, n, recipient=who) for n, who in enumerate(["ann@a.test", "bob@a.test"])]
-    remove = store._remove
+    remove = blocks.remove
     for after in range(8):
         steps = iter(range(after))
 
@@ -247,38 +246,38 @@ def test_an_erasure_that_was_interrupted_is_completed_by_the_next(
                 raise InterruptedError
             remove(partition, gone)
 
-        store.put_all(both)
-        monkeypatch.setattr(store, "_remove", interrupted)
+        service.put_all(both)
+        monkeypatch.setattr(blocks, "remove", interrupted)
         try:
-            store.erase_recipient(Scope(1, None), "ann@a.test")
+            service.erase_recipient(Scope(1, None), "ann@a.test")
         except InterruptedError:
             assert len(found(recipients=["ann@a.test"])) == 1
-        monkeypatch.setattr(store, "_remove", remove)
-        store.erase_recipient(Scope(1, None), "ann@a.test")
+        monkeypatch.setattr(blocks, "remove", remove)
+        service.erase_recipient(Scope(1, None), "ann@a.test")
         assert found() == both[1:]
-        assert len(store.erased(1, EVER)) == 1
+        assert len(erasures.erased_events(1, EVER)) == 1
 
 
 def test_two_erasures_of_one_run_both_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
     people = ["ann@a.test", "bob@a.test", "eve@a.test"]
-    store.put_all([event_at(NINE, n, recipient=who) for n, who in enumerate(people)])
+    service.put_all([event_at(NINE, n, recipient=who) for n, who in enumerate(people)])
     original = event_blocks.encode
-    meanwhile = iter([lambda: store.erase_recipient(Scope(1, None), "bob@a.test")])
+    meanwhile = iter([lambda: service.erase_recipient(Scope(1, None), "bob@a.test")])
 
     def encode(events: list[Event]) -> bytes:
         next(meanwhile, lambda: 0)()
         return original(events)
 
     monkeypatch.setattr(event_blocks, "encode", encode)
-    store.erase_recipient(Scope(1, None), "ann@a.test")
+    service.erase_recipient(Scope(1, None), "ann@a.test")
     assert [event["rcpt_to"] for event in found()] == ["eve@a.test"]
     assert everything() == {found()[0]["event_id"]}
 
 
 def test_a_run_of_another_time_is_not_rewritten() -> None:
     event = event_at(NINE)
-    store.put_all([event, event_at(NINE + HOUR, 1, recipient="bob@example.test")])
+    service.put_all([event, event_at(NINE + HOUR, 1, recipient="bob@example.test")])
     with aws_requests() as made:
-        store.erase_recipient(Scope(1, None), "ann@example.test")
+        service.erase_recipient(Scope(1, None), "ann@example.test")
     assert {each.operation for each in made} == {"Query", "BatchWriteItem", "DeleteItem"}
     assert len(made) < 14

@@ -1,4 +1,4 @@
-"""The search of ingest events (spec 4.10): what became of batches of events from outside."""
+"""Search ingest events (spec 4.10): the results of ingested batches."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from chalicelib.core.errors import invalid_params
 from chalicelib.core.fields import Query, boolean
-from chalicelib.events import filters, page_request, pages, places, reading
+from chalicelib.events import filters, pages, request, search
 from chalicelib.events.event_blocks import Conditions
 from chalicelib.events.filters import PRIMARY
-from chalicelib.events.pages import Found
+from chalicelib.events.pages import Page
+from chalicelib.events.store import partitions
 
 PATH: Final = "/api/v1/events/ingest"
 TYPES: Final = ("success", "error")
@@ -23,18 +24,18 @@ _LISTS = {
 }
 
 
-def search(account_id: int, query: Query, confined_to: int | None = None) -> Found:
+def search_ingests(account_id: int, query: Query, confined_to: int | None = None) -> Page:
     """Return one page of an account's ingest events, newest first; raises 400 and 413."""
     values = _read(query, confined_to)
-    page = page_request.read(PATH, query, [account_id, confined_to, values])
-    found = reading.in_partitions(
-        [places.outcomes(account_id)], page.window, _conditions(values), before=page.before
+    page = request.read(PATH, query, [account_id, confined_to, values])
+    matches = search.in_partitions(
+        [partitions.ingest(account_id)], page.window, _conditions(values), before=page.before
     )
-    return pages.page(page, found)
+    return pages.page_of(page, matches)
 
 
 def _read(query: Query, confined_to: int | None) -> dict[str, list[str]]:
-    """Return the values that each field may have, in order."""
+    """Return the sorted values that each field may have; raises 400."""
     delimiter = query.get("delimiter") or ","
     values = {
         field: sorted(text.lower() for text in filters.split(query.get(name, ""), delimiter))
@@ -50,13 +51,13 @@ def _read(query: Query, confined_to: int | None) -> dict[str, list[str]]:
         values["subaccount_id"] = [own] if own in (values["subaccount_id"] or [own]) else ["-"]
     retryable = boolean(query, "retryable")
     values["retryable"] = [] if retryable is None else [str(retryable).lower()]
-    return {name: given for name, given in values.items() if given}
+    return {name: texts for name, texts in values.items() if texts}
 
 
 def _conditions(values: dict[str, list[str]]) -> Conditions:
-    return {name: _is_one_of(name, frozenset(given)) for name, given in values.items()}
+    return {name: _is_one_of(name, frozenset(texts)) for name, texts in values.items()}
 
 
-def _is_one_of(name: str, wanted: frozenset[str]) -> Callable[[Any], bool]:
+def _is_one_of(name: str, texts: frozenset[str]) -> Callable[[Any], bool]:
     absent = PRIMARY if name == "subaccount_id" else ""
-    return lambda value: str(absent if value is None else value).lower() in wanted
+    return lambda value: str(absent if value is None else value).lower() in texts

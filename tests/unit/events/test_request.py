@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
-from chalicelib.events import cursors, page_request
-from chalicelib.events.cursors import Place
-from chalicelib.events.page_request import PageRequest
-from chalicelib.events.reading import Window
+from chalicelib.events import cursors, request
+from chalicelib.events.cursors import Cursor
+from chalicelib.events.positions import Window
+from chalicelib.events.request import PageRequest
 from tests.unit.events.examples import HOUR, NINE
 
 DAY = 24 * HOUR
 NOW = NINE + HOUR // 2
 PATH = "/api/v1/events/message"
-ABOUT = [1, {"events": ["open"]}]
+BINDING = [1, {"events": ["open"]}]
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def lag_of_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(**query: str) -> PageRequest:
-    return page_request.read(PATH, query, ABOUT)
+    return request.read(PATH, query, BINDING)
 
 
 def refusal(status: int = 400, **query: str) -> str:
@@ -124,12 +124,12 @@ def test_a_page_has_1000_events_unless_asked_for_1_to_10000() -> None:
     assert read(per_page="10000").per_page == 10_000
 
 
-def written(place: Place, **bounds: str) -> str:
-    return cursors.write(place, [PATH, ABOUT, [bounds.get("from", ""), bounds.get("to", "")]])
+def written(place: Cursor, **bounds: str) -> str:
+    return cursors.encode(place, [PATH, BINDING, [bounds.get("from", ""), bounds.get("to", "")]])
 
 
 def test_a_cursor_goes_on_in_its_window() -> None:
-    place = Place(Window(NOW - 500, NOW - 100), "0017#9", 77)
+    place = Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77)
     found = read(cursor=written(place))
     assert (found.window, found.before, found.total) == place
     assert read(cursor="initial").before == ""
@@ -137,21 +137,21 @@ def test_a_cursor_goes_on_in_its_window() -> None:
 
 @pytest.mark.spec("8-t12")
 def test_what_became_too_old_meanwhile_is_not_shown_on_later_pages() -> None:
-    cursor = written(Place(Window(NOW - 10 * DAY, NOW), "0017#9", 77))
+    cursor = written(Cursor(Window(NOW - 10 * DAY, NOW), "0017#9", 77))
     with clock.use(lambda: (NOW + DAY) / 1000):
         assert read(cursor=cursor).window == Window(NOW - 9 * DAY, NOW)
 
 
 def test_a_cursor_with_other_bounds_is_refused() -> None:
     begin = {"from": "2026-01-31T00:00:00Z"}
-    cursor = written(Place(Window(NOW - 500, NOW - 100), "0017#9", 77), **begin)
+    cursor = written(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77), **begin)
     assert read(cursor=cursor, **begin).total == 77
     assert "other filters" in refusal(cursor=cursor)
     assert "other filters" in refusal(cursor=cursor, **{"from": "2026-01-31T00:00:01Z"})
 
 
 def test_the_page_size_may_change_from_page_to_page() -> None:
-    cursor = written(Place(Window(NOW - 500, NOW - 100), "0017#9", 77))
+    cursor = written(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
     assert read(cursor=cursor, per_page="3").per_page == 3
 
 
@@ -161,5 +161,5 @@ def test_a_uri_over_4096_characters_is_refused() -> None:
     assert read(subjects="x" * room)
     assert "4097 characters" in refusal(413, subjects="x" * (room + 1))
     # what the link of the page before had added does not count
-    cursor = written(Place(Window(NOW - 500, NOW - 100), "0017#9", 77))
+    cursor = written(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
     assert read(subjects="x" * room, cursor=cursor)

@@ -8,10 +8,11 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
-from chalicelib.events import outcomes, store
-from chalicelib.events import search as messages
+from chalicelib.events import service
+from chalicelib.events.ingest_search import search_ingests
+from chalicelib.events.message_search import search_messages
 from chalicelib.events.model import Event
-from chalicelib.events.pages import Found
+from chalicelib.events.pages import Page
 from tests.unit.events.examples import HOUR, NINE, event_at
 
 NOW = NINE + HOUR
@@ -39,17 +40,17 @@ def outcome(number: int, kind: str = "success", account: int = 1, **fields: Any)
     }
 
 
-def find(**query: str) -> Found:
-    return outcomes.search(1, query)
+def find(**query: str) -> Page:
+    return search_ingests(1, query)
 
 
-def batches(found: Found) -> list[str]:
+def batches(found: Page) -> list[str]:
     return [event["batch_id"] for event in found.events]
 
 
 @pytest.mark.spec("4.10-t2")
 def test_outcomes_of_batches_are_found_newest_first_with_numbers_and_flags() -> None:
-    store.put_all([outcome(1), outcome(2, "error"), outcome(3, account=2), event_at(NINE)])
+    service.put_all([outcome(1), outcome(2, "error"), outcome(3, account=2), event_at(NINE)])
     found = find()
     assert batches(found) == ["batch-2", "batch-1"]
     assert (found.total, found.next_link) == (2, "")
@@ -81,7 +82,7 @@ def test_outcomes_of_batches_are_found_newest_first_with_numbers_and_flags() -> 
     ],
 )
 def test_outcomes_are_filtered(query: dict[str, str], expected: str) -> None:
-    store.put_all(
+    service.put_all(
         [
             outcome(1),
             outcome(2, "error", error_type="validation", subaccount_id="7"),
@@ -103,15 +104,15 @@ def test_values_that_cannot_be_are_refused(name: str, text: str) -> None:
 
 
 def test_who_is_confined_to_a_subaccount_finds_no_others() -> None:
-    store.put_all([outcome(1), outcome(2, subaccount_id="7"), outcome(3, subaccount_id="8")])
-    assert batches(outcomes.search(1, {}, 7)) == ["batch-2"]
-    assert batches(outcomes.search(1, {"subaccounts": "7,8"}, 7)) == ["batch-2"]
-    assert batches(outcomes.search(1, {"subaccounts": "8"}, 7)) == []
+    service.put_all([outcome(1), outcome(2, subaccount_id="7"), outcome(3, subaccount_id="8")])
+    assert batches(search_ingests(1, {}, 7)) == ["batch-2"]
+    assert batches(search_ingests(1, {"subaccounts": "7,8"}, 7)) == ["batch-2"]
+    assert batches(search_ingests(1, {"subaccounts": "8"}, 7)) == []
 
 
 @pytest.mark.spec("4.10-t2")
 def test_pages_are_linked() -> None:
-    store.put_all([outcome(n) for n in range(5)])
+    service.put_all([outcome(n) for n in range(5)])
     page = find(per_page="2", events="success")
     shown = batches(page)
     while page.next_link:
@@ -124,7 +125,7 @@ def test_pages_are_linked() -> None:
 
 
 def test_a_cursor_of_the_message_search_is_refused() -> None:
-    store.put_all([outcome(n) for n in range(3)])
+    service.put_all([outcome(n) for n in range(3)])
     query = dict(parse_qsl(urlsplit(find(per_page="1").next_link).query))
     with pytest.raises(ApiError, match="other filters"):
-        messages.search(1, query)
+        search_messages(1, query)

@@ -1,12 +1,12 @@
-"""Which events were ingested before: each event of an account is taken once.
+"""Mark events as ingested, so that each event of an account is taken once.
 
 Access patterns (table ``events``):
 
 - the batch that an event came with → ``pk = <account>#ingested#<event id>``, ``sk = batch``, until
-  the event is too old to come again
+  the event is too old to be ingested again
 
-Marking again for the same batch succeeds, so a batch that is worked off again finds its own events
-new; two batches at the same time cannot both find an event new.
+Marking an event again for the same batch succeeds, so a batch that is processed again finds its own
+events new. Of two batches at the same time only one finds an event new.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import TransactionFailed, Write
+from chalicelib.core.dynamo import Table, TransactionFailed, Write
 from chalicelib.events.model import Event
-from chalicelib.events.table import events
 from chalicelib.ingest.batches import Batch
 from chalicelib.ingest.model import OLDEST_MS
 
@@ -26,23 +25,25 @@ MOST_TOGETHER: Final = 100
 
 _HOUR_MS = 3_600_000
 
+table = Table("events")
 
-def new_ones(batch: Batch, found: Sequence[Event]) -> list[Event]:
-    """Mark events (at most ``MOST_TOGETHER``, no two alike); return those not known before."""
-    new = list(found)
+
+def mark_new(batch: Batch, events: Sequence[Event]) -> list[Event]:
+    """Mark events (at most ``MOST_TOGETHER``, ids unique); return those not ingested before."""
+    new = list(events)
     while new:
         try:
             dynamo.transact([_mark(batch, event) for event in new])
             break
         except TransactionFailed as failure:
-            known = set(failure.failed)
-            new = [event for place, event in enumerate(new) if place not in known]
+            duplicates = set(failure.failed)
+            new = [event for i, event in enumerate(new) if i not in duplicates]
     return new
 
 
 def _mark(batch: Batch, event: Event) -> Write:
     return dynamo.put(
-        events,
+        table,
         {
             "pk": f"{batch.account_id}#ingested#{event['event_id']}",
             "sk": "batch",

@@ -1,0 +1,91 @@
+"""Store events where searches find them, read them back and erase those of a recipient.
+
+Storing events again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from chalicelib.core.dynamo import Item
+from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
+from chalicelib.events import search
+from chalicelib.events.model import Event
+from chalicelib.events.positions import Window, position
+from chalicelib.events.store import blocks, day_index, erasures, partitions, table
+
+
+def put_all(events: Sequence[Event]) -> None:
+    """Store events (of any accounts) of the types that searches find; ignore the others.
+
+    A hundred events of one transmission take 103 items in 5 requests.
+    """
+    unique = {(event["customer_id"], event["event_id"]): event for event in events}.values()
+    visible = sorted((event for event in unique if not _is_hidden(event)), key=position)
+    entries = list(day_index.campaign_entries(visible))
+    entries += [day_index.hidden_campaign_entry(event) for event in unique if _is_hidden(event)]
+    items: list[Item] = []
+    for item, entry in blocks.place(visible):
+        items.append(item)
+        entries += [entry] if entry else []
+    new = day_index.unwritten(entries)
+    table.write_all([*items, *(entry.item() for entry in new)])
+    day_index.remember(new)
+
+
+def newest_first(
+    account_id: int, window: Window, *, before: str = "", recipients: Sequence[str] = ()
+) -> Iterator[tuple[str, Event]]:
+    """Yield ``(position, event)`` of an account's events, newest first; read as the caller goes on.
+
+    ``before`` is the position behind which to go on; ``recipients`` narrows to these addresses.
+    """
+    keys = [partitions.recipient(account_id, address) for address in recipients]
+    matches = (
+        search.in_partitions(keys, window, before=before)
+        if keys
+        else search.by_time(account_id, window, before=before)
+    )
+    return ((match.position, match.event()) for match in matches)
+
+
+def messages_to(scope: Scope, address: str) -> set[str]:
+    """Return the ids of a scope's messages to a recipient of which there are events."""
+    events = _recipient_events(scope, partitions.recipient(scope.account_id, address.lower()))
+    return {event["message_id"] for event in events if "message_id" in event}
+
+
+def erase_recipient(scope: Scope, address: str) -> int:
+    """Delete a recipient's events in a scope for good; return how many there were.
+
+    An interrupted erasure can be repeated: the recipient's own partition, from which the events in
+    the other partitions are known, is changed last.
+    """
+    own = partitions.recipient(scope.account_id, address.lower())
+    erased = {position(event): event for event in _recipient_events(scope, own)}
+    entries = dict.fromkeys(day_index.erasure_entry(event) for event in erased.values())
+    table.write_all([*(entry.item() for entry in entries), *map(erasures.item, erased.values())])
+    by_partition: dict[str, list[Event]] = defaultdict(list)
+    for event in erased.values():
+        for partition in partitions.of_stored_event(event):
+            by_partition[partition].append(event)
+    last = by_partition.pop(own, [])
+    for partition, events in [*by_partition.items(), (own, last)]:
+        blocks.remove(partition, events)
+    return len(erased)
+
+
+def _is_hidden(event: Event) -> bool:
+    """Tell whether the event is one of the service's own measurements: searches do not find it."""
+    prefix = settings().hidden_campaigns
+    return bool(prefix) and event.get("campaign_id", "").startswith(prefix)
+
+
+def _recipient_events(scope: Scope, partition: str) -> Iterator[Event]:
+    """Yield the events of a recipient's partition that belong to a scope."""
+    for stored in blocks.read(partition, consistent=True):
+        for event in map(stored.block.event, range(stored.block.count)):
+            if scope.covers(int(event.get("subaccount_id") or 0) or None):
+                yield event

@@ -1,0 +1,18 @@
+"""Keep message events in the table ``events``.
+
+Each module holds one entity, its keys and its access patterns: ``blocks`` the events themselves,
+``day_index`` where there are any, ``erasures`` what is left of erased ones. The marks of ingested
+events are in ``ingest/store.py``.
+"""
+
+from __future__ import annotations
+
+from chalicelib.core.dynamo import Table
+from chalicelib.core.settings import settings
+
+table = Table("events")
+
+
+def expiry(moment_ms: int) -> int:
+    """Return when an item about this moment expires, in Unix seconds."""
+    return moment_ms // 1000 + settings().events_retention

@@ -1,0 +1,179 @@
+"""Keep events in blocks: one item for up to a hundred events that happened within five seconds.
+
+A search reads one partition (``partitions``), and an event is in a block of each partition that may
+be searched for it. Access patterns (table ``events``):
+
+- the blocks of a partition that may have events of a span of time, newest first →
+  ``sk = <milliseconds of the newest event>#<digest of the event ids>``
+
+Storing the same events again writes the same items. An event that was stored again in other blocks
+is read once (``search``). An item holds ``count``, the number of events, and ``data``, the block as
+``event_blocks`` encodes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from chalicelib.core.dynamo import ConditionFailed, Item
+from chalicelib.core.settings import settings
+from chalicelib.events import event_blocks
+from chalicelib.events.event_blocks import SPAN_MS, EncodedBlock, EventBlock
+from chalicelib.events.model import Event
+from chalicelib.events.positions import moment_of, position, position_at
+from chalicelib.events.store import day_index, expiry, partitions, table
+
+#: Blocks that the first request of a query asks for, and the growth of later ones: a page of a few
+#: events reads little, and a long search reads the megabyte that one request can return
+FIRST_PAGE: Final = 16
+GROWTH: Final = 4
+_LARGEST_PAGE: Final = 1024
+
+# Sorts after every sort key that begins with the text before it
+_LAST: Final = "~"
+# Erased events that are at most this far apart are looked for with one query
+_NEAR_MS: Final = 60_000
+
+
+class StoredBlock(NamedTuple):
+    """A block with its keys."""
+
+    pk: str
+    sk: str
+    block: EventBlock
+
+
+class PlacedBlock(NamedTuple):
+    """A block to store: its item, and the day index entry that it needs, if any."""
+
+    item: Item
+    entry: day_index.Entry | None
+
+
+def place(events: Iterable[Event]) -> Iterator[PlacedBlock]:
+    """Yield the blocks of events, which must be sorted by position, for every partition."""
+    groups: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        for partition in partitions.of_event(event):
+            groups[partition].append(event)
+    # The blocks of a bulk send are the same for its day, its transmission and its campaign
+    encoded: dict[tuple[int, ...], list[tuple[Sequence[Event], EncodedBlock]]] = {}
+    for partition, members in groups.items():
+        for group in event_blocks.cut(members):
+            identity = tuple(map(id, group))
+            if identity not in encoded:
+                encoded[identity] = list(event_blocks.encode_parts(group))
+            for part, block in encoded[identity]:
+                yield _placed(partition, part, block)
+
+
+def read(
+    partition: str,
+    low: str = "",
+    high: str = "",
+    *,
+    limit: int = FIRST_PAGE,
+    consistent: bool = False,
+) -> Iterator[StoredBlock]:
+    """Yield the blocks, newest first, that may have events from ``low`` to before ``high``.
+
+    Without bounds these are all blocks of the partition. ``limit`` is the number of blocks that the
+    first request asks for; requests are made as the caller goes on.
+    """
+    first, last = _block_range(low or position_at(0), high or position_at(2**62))
+    start: Item | None = None
+    while True:
+        page = table.query(
+            "#pk = :pk AND #sk BETWEEN :low AND :high",
+            {"pk": partition, "low": first, "high": last},
+            newest_first=True,
+            limit=min(limit, _LARGEST_PAGE),
+            start=start,
+            consistent=consistent,
+        )
+        for item in page.items:
+            yield StoredBlock(item["pk"], item["sk"], EventBlock(item["data"]))
+        start, limit = page.next_key, limit * GROWTH
+        if start is None:
+            return
+
+
+def remove(partition: str, events: Iterable[Event]) -> None:
+    """Take events out of the blocks of a partition."""
+    for near in _near_positions(sorted(map(position, events))):
+        for stored in read(partition, near[0], near[-1], consistent=True):
+            while not _rewrite(stored, frozenset(near)):
+                item = table.get(stored.pk, stored.sk)
+                if item is None:
+                    break
+                stored = StoredBlock(stored.pk, stored.sk, EventBlock(item["data"]))
+
+
+def _block_key(newest_ms: int, events: Iterable[Mapping[str, Any]]) -> str:
+    names = "\n".join(sorted(event["event_id"] for event in events)).encode()
+    return f"{position_at(newest_ms)}#{hashlib.blake2b(names, digest_size=8).hexdigest()}"
+
+
+def _block_range(low: str, high: str) -> tuple[str, str]:
+    """Return the sort keys between which blocks may have events from ``low`` to ``high``."""
+    newest = int(high.partition("#")[0]) + SPAN_MS
+    return low.partition("#")[0], f"{position_at(newest)}{_LAST}"
+
+
+def _shard_of(block_key: str) -> int:
+    return int(block_key.rpartition("#")[2], 16) % max(1, settings().events_shards)
+
+
+def _placed(partition: str, events: Sequence[Event], block: EncodedBlock) -> PlacedBlock:
+    sk = _block_key(block.newest_ms, events)
+    entry = None
+    if partitions.is_day(partition):
+        shard = _shard_of(sk)
+        partition = f"{partition}{shard}"
+        entry = day_index.shard_entry(events[0], shard)
+    return PlacedBlock(_item(partition, sk, block), entry)
+
+
+def _item(pk: str, sk: str, block: EncodedBlock) -> Item:
+    return {
+        "pk": pk,
+        "sk": sk,
+        "count": block.size,
+        "data": block.data,
+        "expires": expiry(block.newest_ms),
+    }
+
+
+def _near_positions(positions: Sequence[str]) -> Iterator[list[str]]:
+    """Yield groups of positions, which must be sorted, that are few blocks apart."""
+    near: list[str] = []
+    for each in positions:
+        if near and moment_of(each) - moment_of(near[-1]) > _NEAR_MS:
+            yield near
+            near = []
+        near.append(each)
+    if near:
+        yield near
+
+
+def _rewrite(stored: StoredBlock, removed: frozenset[str]) -> bool:
+    """Write a block without some positions; ``False`` if another process has changed it."""
+    block = stored.block
+    positions = block.positions()
+    if removed.isdisjoint(positions):
+        return True
+    rest = [block.event(row) for row in range(block.count) if positions[row] not in removed]
+    unchanged, count = "#count = :count", {"count": block.count}
+    try:
+        if not rest:
+            table.delete(stored.pk, stored.sk, condition=unchanged, values=count)
+        else:
+            data = event_blocks.encode(rest)
+            item = _item(stored.pk, stored.sk, EncodedBlock(moment_of(stored.sk), len(rest), data))
+            table.put(item, condition=unchanged, values=count)
+    except ConditionFailed:
+        return False
+    return True

@@ -1,0 +1,49 @@
+"""Show events and event types as the search of message events does (spec 2.11 and 4.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.core import clock
+from chalicelib.events import documentation
+from chalicelib.events.documentation import TYPES
+from chalicelib.events.fields import FIELDS
+from chalicelib.events.model import Event
+
+_TIMES = ("timestamp", "expiration_timestamp")
+
+
+def event_view(event: Mapping[str, Any]) -> Event:
+    """Return an event as searches show it: the fields of spec 2.11 in their types, and no others.
+
+    With its type's label and description, and times as ISO 8601.
+    """
+    event_type = TYPES[event["type"]]
+    fields = {
+        name: _value_view(name, value)
+        for name, value in event.items()
+        if name in FIELDS and value is not None
+    }
+    return fields | {
+        "display_name": event_type.label,
+        "event_description": event_type.description,
+    }
+
+
+def event_type_view(kind: str) -> dict[str, Any]:
+    """Return a type's fields, each with a description and a sample value, and its label."""
+    example = event_view(documentation.sample(kind))
+    fields = {
+        name: {"description": field.description, "sampleValue": example[name]}
+        for name, field in documentation.described(kind)
+    }
+    labels = {name: example[name] for name in ("display_name", "event_description")}
+    return {**fields, **labels}
+
+
+def _value_view(name: str, value: Any) -> Any:
+    if name in _TIMES:
+        return clock.iso_ms(value)
+    kind = type(FIELDS[name].sample)
+    return value if isinstance(value, kind) or kind is not str else str(value)
