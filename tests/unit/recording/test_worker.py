@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.core import dynamo, ids
 from chalicelib.core.request import Request
-from chalicelib.events import store, stream
+from chalicelib.events import service, stream
 from chalicelib.events.model import Event, recipient_fields
 from chalicelib.events.positions import Window
 from chalicelib.metrics import pending
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def stored() -> list[Event]:
-    return [event for _, event in store.newest_first(1, Window(0, NINE * 2))]
+    return [event for _, event in service.newest_first(1, Window(0, NINE * 2))]
 
 
 def emitted(events: list[Event]) -> list[str]:
