@@ -15,6 +15,7 @@ import pytest
 from chalicelib.api_keys.grants import PRIMARY_GRANTS
 from chalicelib.core.http import AUTHENTICATED, PUBLIC
 from chalicelib.core.settings import Settings, table
+from infrastructure.access_patterns import patterns_of
 from tests.fake_cloud import declared
 from tests.spec_coverage import citations, statements
 
@@ -282,6 +283,108 @@ def test_every_setting_is_explained() -> None:
 def test_the_documentation_has_the_table_of_settings() -> None:
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     assert table() in page, "docs/settings.md is not up to date: run `make docs`"
+
+
+# Modules that still build keys outside a store, or list access patterns in another form
+UNTIDY_STORES = {
+    "ab_tests.engagement",
+    "ab_tests.store.sample",
+    "ab_tests.store.versions",
+    "accounts.store",
+    "accounts.usage",
+    "api_keys.store",
+    "core.defaults",
+    "core.due",
+    "core.leases",
+    "delivery.journal",
+    "delivery.work_units",
+    "events.store",
+    "events.store.blocks",
+    "events.store.day_index",
+    "events.store.erasures",
+    "events.store.partitions",
+    "generation.lookups",
+    "inbound.store",
+    "ingest.store",
+    "ip_pools.store",
+    "ip_pools.warmup",
+    "metrics.counters",
+    "metrics.pending",
+    "metrics.reading",
+    "metrics.registry",
+    "recipient_lists.contents",
+    "recipient_lists.store",
+    "recording.deduplication",
+    "seeding.erasure",
+    "seeding.store.configs",
+    "seeding.store.counters",
+    "seeding.store.samples",
+    "seeding.store.seed_sends",
+    "sending_domains.claims",
+    "sending_domains.further_keys.store",
+    "sending_domains.store",
+    "snippets.store",
+    "subaccounts.store",
+    "suppression.store.counts",
+    "suppression.store.items",
+    "suppression.store.lookup_items",
+    "templates.store.bodies",
+    "templates.store.leases",
+    "templates.store.records",
+    "tracking.message_context",
+    "tracking_domains.store",
+    "transmissions.store.idempotency",
+    "transmissions.store.transmissions",
+    "webhook_dispatch.known",
+    "webhooks.batches",
+    "webhooks.circuit_breaker",
+    "webhooks.oauth",
+    "webhooks.store",
+}
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether keys may be built in a module: a store, or the toolkit of stores."""
+    return path.name == "store.py" or path.parent.name == "store" or "core" in path.parts
+
+
+def uses_table(path: Path) -> bool:
+    return any(
+        isinstance(node, ast.Call) and ast.unparse(node.func) == "Table"
+        for node in ast.walk(parsed(path))
+    )
+
+
+def builds_keys(path: Path) -> bool:
+    """Tell whether a module makes an item with a key, or names the key in an expression."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Dict):
+            if any(isinstance(key, ast.Constant) and key.value == "pk" for key in node.keys):
+                return True
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "#pk" in node.value:
+            return True
+    return False
+
+
+def lists_patterns(path: Path) -> bool:
+    """Tell whether a module lists access patterns, in the form that is read, if it has a table."""
+    patterns = list(patterns_of(path))
+    headings = re.findall(r"Access patterns.*", ast.get_docstring(parsed(path)) or "")
+    readable = all(re.fullmatch(r"Access patterns of ``\w+``:", text) for text in headings)
+    return readable and bool(patterns or "core" in path.parts or not uses_table(path))
+
+
+def untidy_stores() -> set[str]:
+    return {
+        name_of(path).removeprefix("chalicelib.")
+        for path in sources("chalicelib")
+        if (not is_store(path) and (uses_table(path) or builds_keys(path)))
+        or not lists_patterns(path)
+    }
+
+
+def test_keys_are_built_in_stores_that_list_their_access_patterns() -> None:
+    assert sorted(untidy_stores() - UNTIDY_STORES) == []
 
 
 def test_every_setting_is_used() -> None:
