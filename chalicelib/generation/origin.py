@@ -15,7 +15,7 @@ from chalicelib.dkim.signing import Signer, load_signer
 from chalicelib.ip_pools.signing import fbl_key, pool_key
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.lookup import bounce_domain_for, check_found, signing_key
+from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.sandbox import owner_of_domain
@@ -58,7 +58,7 @@ class Origin:
     def _find_domain(self, name: str) -> SendingDomain:
         item = self._read([place := domains.key_of(name)]).get(place)
         found = domains.from_item(item) if item else None
-        return check_found(found, name, *owner_of_domain(self._sent))
+        return check_usable(found, name, *owner_of_domain(self._sent))
 
     def envelope(self, message_id: str, domain: SendingDomain, recipient: Json) -> Envelope:
         """Return the envelope sender: ours, at the domain that takes this sender's bounces.

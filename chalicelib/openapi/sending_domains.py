@@ -28,12 +28,10 @@ from chalicelib.openapi.schema import (
     text,
 )
 from chalicelib.sending_domains.dkim_request import DEFAULT_KEY_LENGTH, KEY_LENGTHS, DkimBody
-from chalicelib.sending_domains.further_keys.service import NewKey
+from chalicelib.sending_domains.further_keys.request import NewKey
 from chalicelib.sending_domains.mailboxes import PAGE_PATH
 from chalicelib.sending_domains.model import CHECK_STATUSES, COMPLIANCE_STATUSES
-from chalicelib.sending_domains.registration import NewDomain
-from chalicelib.sending_domains.update import DomainUpdate
-from chalicelib.sending_domains.verification import VerifyRequest
+from chalicelib.sending_domains.request import DomainUpdate, NewDomain, VerifyRequest
 
 _PATH: Final = "/api/v1/sending-domains"
 _KEYS: Final = f"{_PATH}/{{domain}}/dkim-keys"

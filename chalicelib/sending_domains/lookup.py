@@ -1,5 +1,6 @@
-"""What acceptance and generation ask: may this sender use this domain, which key signs its mail,
-where its bounces go.
+"""Choose the sending domain, signing key and bounce domain that a sender may use.
+
+Acceptance and generation call this module; it raises the API errors of a choice that is not valid.
 """
 
 from __future__ import annotations
@@ -19,15 +20,13 @@ from chalicelib.sending_domains.model import VALID, SendingDomain
 _LONGEST_SELECTOR = 253
 
 
-def check_sending_domain(name: str, account_id: int, subaccount_id: int | None) -> SendingDomain:
-    """Return the domain; raises 7001 if it is not set up for this sender or not verified."""
-    return check_found(store.get(name), name, account_id, subaccount_id)
-
-
-def check_found(
+def check_usable(
     domain: SendingDomain | None, name: str, account_id: int, subaccount_id: int | None
 ) -> SendingDomain:
-    """Judge what was found under ``name`` as :func:`check_sending_domain` does."""
+    """Return ``domain``, which was stored under ``name``, if this sender may send from it.
+
+    Raises 400 with code 7001 if it is not set up for the sender, or not verified.
+    """
     if domain is None or not domain.usable_by(account_id, subaccount_id):
         raise invalid_domain(f"Unconfigured Sending Domain <{name}>")
     if not domain.may_send:
@@ -38,23 +37,23 @@ def check_found(
 def signing_key(domain: SendingDomain, selector: str | None = None) -> DkimKey | None:
     """Return the key that signs the domain's mail: its own, or that with the selector.
 
-    A further key may be named by its id as well. Without a selector the answer is ``None`` when
-    the domain's own key is not verified; with one, an unknown or unverified key raises 400 with
-    code 1100 (spec 4.1).
+    ``selector`` may also be the id of a further key. Without it the result is ``None`` when the
+    domain's own key is not verified; with it, an unknown or unverified key raises 400 with code
+    1100 (spec 4.1).
     """
     if not selector:
         return domain.signing_key
     if domain.dkim and domain.dkim.selector.lower() == selector.lower():
-        found = domain.signing_key
+        key = domain.signing_key
     elif len(selector) <= _LONGEST_SELECTOR and selector.isascii():
-        named = further_keys.named(domain.domain, selector)
-        found = named.key if named and named.status == VALID else None
+        further = further_keys.find(domain.domain, selector)
+        key = further.key if further and further.status == VALID else None
     else:
-        found = None
-    if found is None:
+        key = None
+    if key is None:
         text = f"'{selector[:300]}' is no verified DKIM key of {domain.domain}"
         raise invalid_dkim_key(text)
-    return found
+    return key
 
 
 def bounce_domain_for(
@@ -67,43 +66,43 @@ def bounce_domain_for(
 ) -> str:
     """Return the domain of the envelope sender (spec 2.1 ``return_path``, 2.5 rule 5).
 
-    It is that of ``return_path``, else the sender's default bounce domain, else the primary
-    account's if that is shared, else the service's own. A ``return_path`` whose domain the sender
-    may not use or that takes no bounces raises 7001; an enterprise account may name any. Nothing
-    is read when ``sending``, the sending domain at hand, is the one named or the sender's default.
+    In this order: the domain of ``return_path``, the sender's default bounce domain, the primary
+    account's default if it is shared, the service's own. A ``return_path`` whose domain the sender
+    may not use, or that takes no bounces, raises 7001; an enterprise account may name any domain.
+    Nothing is read when ``sending``, the message's sending domain, is the right one.
     """
     if return_path:
         name = domain_of(return_path)
-        found = sending if sending and sending.domain == name else _found(name, read)
-        return _named_bounce_domain(account_id, subaccount_id, name, found)
+        domain = sending if sending and sending.domain == name else _read_domain(name, read)
+        return _requested_bounce_domain(account_id, subaccount_id, name, domain)
     owner = subaccount_id or None
     if sending and sending.is_default_bounce_domain and sending.subaccount_id == owner:
         return sending.domain
     for name in defaults.of_sender(store.BOUNCE, account_id, subaccount_id, read):
-        found = _found(name, read)
-        if found and found.usable_by(account_id, subaccount_id) and found.may_bounce:
-            return found.domain
+        domain = _read_domain(name, read)
+        if domain and domain.usable_by(account_id, subaccount_id) and domain.may_bounce:
+            return domain.domain
     return settings().system_domain
 
 
-def _found(name: str, read: Read) -> SendingDomain | None:
-    item = read([place := store.key_of(name)]).get(place)
+def _read_domain(name: str, read: Read) -> SendingDomain | None:
+    item = read([key := store.key_of(name)]).get(key)
     return store.from_item(item) if item else None
 
 
-def _named_bounce_domain(
-    account_id: int, subaccount_id: int | None, name: str, found: SendingDomain | None
+def _requested_bounce_domain(
+    account_id: int, subaccount_id: int | None, name: str, domain: SendingDomain | None
 ) -> str:
-    if found and found.usable_by(account_id, subaccount_id) and found.may_bounce:
-        return found.domain
+    if domain and domain.usable_by(account_id, subaccount_id) and domain.may_bounce:
+        return domain.domain
     if is_enterprise(account_id):
         return name
     raise invalid_domain(f"Unverified Bounce Domain <{name}>")
 
 
-def owned(scope: Scope, name: str) -> SendingDomain:
+def get_owned(scope: Scope, name: str) -> SendingDomain:
     """Return a domain that belongs to the scope; raises 404 with code 1600."""
-    found = store.find(scope, name)
-    if found is None:
+    domain = store.find(scope, name)
+    if domain is None:
         raise resource_not_found(f"Domain '{name[:300]}' does not exist")
-    return found
+    return domain

@@ -18,7 +18,7 @@ from chalicelib.ip_pools import store as ip_pools
 from chalicelib.ip_pools.model import Fleet
 from chalicelib.ip_pools.usable import usable_pool
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.lookup import check_found
+from chalicelib.sending_domains.lookup import check_usable
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.model import Subaccount
@@ -86,6 +86,6 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
     if domain and domain_at:
         item = found.get(domain_at)
         known = domains.from_item(item) if item else None
-        usable = check_found(known, domain, account_id, subaccount_id)
+        usable = check_usable(known, domain, account_id, subaccount_id)
     fleet = ip_pools.from_item(account_id, found.get(fleet_at))
     return Sender(account, subaccount, usable, fleet, usage.meter(account, counters, found))

@@ -1,4 +1,7 @@
-"""The further DKIM keys of a domain: added, changed, verified and deleted."""
+"""Add, change, verify and delete the further DKIM keys of a domain (spec 4.4).
+
+A change that another request overtakes is tried again with the domain as it then is.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from chalicelib.core.errors import (
     resource_not_found,
 )
 from chalicelib.core.scope import Scope
+from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains.dkim_request import (
     DkimBody,
     changed_key,
@@ -22,84 +26,89 @@ from chalicelib.sending_domains.dkim_request import (
     imported_key,
 )
 from chalicelib.sending_domains.dns_checks import Outcome, check_dkim
-from chalicelib.sending_domains.further_keys import store as further_keys
-from chalicelib.sending_domains.further_keys.model import MOST_KEYS, FurtherKey, check_id, is_id
-from chalicelib.sending_domains.lookup import owned
+from chalicelib.sending_domains.further_keys import store
+from chalicelib.sending_domains.further_keys.model import MOST_KEYS, FurtherKey, is_id
+from chalicelib.sending_domains.further_keys.request import NewKey
+from chalicelib.sending_domains.lookup import get_owned
 from chalicelib.sending_domains.model import UNVERIFIED, SendingDomain
 
 _ATTEMPTS = 50
 _T = TypeVar("_T")
 
 
-class NewKey(DkimBody):
-    """The body of ``POST /sending-domains/{domain}/dkim-keys``; a key is made if none is given."""
+def list_all(scope: Scope, domain: str) -> list[FurtherKey]:
+    """Return the keys of a domain by id; raises 404."""
+    return store.of_domain(get_owned(scope, domain).domain)
 
-    id: str | None = None
-    dkim_key_length: int | None = None
+
+def get(scope: Scope, domain: str, key_id: str) -> FurtherKey:
+    """Return a key of a domain; raises 404."""
+    return _find(get_owned(scope, domain), key_id)
 
 
 def add(scope: Scope, domain: str, body: NewKey) -> FurtherKey:
     """Add a key to a domain of the scope; raises 1300, 1400, 1600, and 409 for a taken name."""
-    key_id = check_id(body.id)
-    name = owned(scope, domain).domain
-    key = (
-        imported_key(body, name)
-        if body.has_key
-        else generated_key(body, name, body.dkim_key_length)
-    )
-    named = FurtherKey(key_id, key, clock.now())
+    key_id = body.checked_id()
+    name = get_owned(scope, domain).domain
+    further = FurtherKey(key_id, _new_key(body, name), clock.now())
 
-    def attempt(found: SendingDomain) -> FurtherKey | None:
-        others = further_keys.of_domain(name)
+    def attempt(owner: SendingDomain) -> FurtherKey | None:
+        others = store.of_domain(name)
         if len(others) >= MOST_KEYS:
             raise bad_format(f"a sending domain has at most {MOST_KEYS} DKIM keys")
-        _check_names(found, others, named)
-        return named if further_keys.add(found, named) else None
+        _check_names(owner, others, further)
+        return further if store.add(owner, further) else None
 
-    return _until_undisturbed(scope, domain, attempt)
+    return _retried(scope, domain, attempt)
 
 
 def change(scope: Scope, domain: str, key_id: str, body: DkimBody) -> FurtherKey:
     """Replace the key pair, selector, signing domain or headers of a key.
 
-    Its record is to be verified again, except when only the headers have changed.
+    The key has to be verified again, unless only the headers have changed.
     """
 
-    def attempt(found: SendingDomain) -> FurtherKey | None:
-        before = get(found, key_id)
-        after = _changed(before, body, found.domain)
-        others = [each for each in further_keys.of_domain(found.domain) if each.id != key_id]
-        _check_names(found, others, after)
-        return after if further_keys.put_in_place(found, before, after) else None
+    def attempt(owner: SendingDomain) -> FurtherKey | None:
+        before = _find(owner, key_id)
+        after = _changed(before, body, owner.domain)
+        others = [other for other in store.of_domain(owner.domain) if other.id != key_id]
+        _check_names(owner, others, after)
+        return after if store.replace_key(owner, before, after) else None
 
-    return _until_undisturbed(scope, domain, attempt)
+    return _retried(scope, domain, attempt)
 
 
 def delete(scope: Scope, domain: str, key_id: str) -> None:
     """Delete a key."""
 
-    def attempt(found: SendingDomain) -> bool | None:
-        return further_keys.remove(found, get(found, key_id)) or None
+    def attempt(owner: SendingDomain) -> bool | None:
+        return store.remove(owner, _find(owner, key_id)) or None
 
-    _until_undisturbed(scope, domain, attempt)
+    _retried(scope, domain, attempt)
 
 
-def verify(domain: SendingDomain, key_id: str) -> tuple[FurtherKey, Outcome]:
+def verify(scope: Scope, domain: str, key_id: str) -> tuple[FurtherKey, Outcome]:
     """Look for the key's record in the DNS; return the key with its new status."""
-    named = get(domain, key_id)
-    outcome = check_dkim(named.key)
-    after = further_keys.set_status(domain.domain, named, outcome.status_after(named.status))
+    owner = get_owned(scope, domain)
+    further = _find(owner, key_id)
+    outcome = check_dkim(further.key)
+    after = store.set_status(owner.domain, further, outcome.status_after(further.status))
     if after is None:
-        raise _not_found(domain, key_id)
+        raise _not_found(owner, key_id)
     return after, outcome
 
 
-def get(domain: SendingDomain, key_id: str) -> FurtherKey:
-    """Return a key of the domain; raises 404."""
-    found = further_keys.get(domain.domain, key_id) if is_id(key_id) else None
-    if found is None:
+def _new_key(body: NewKey, domain: str) -> DkimKey:
+    if body.has_key:
+        return imported_key(body, domain)
+    return generated_key(body, domain, body.dkim_key_length)
+
+
+def _find(domain: SendingDomain, key_id: str) -> FurtherKey:
+    further = store.get(domain.domain, key_id) if is_id(key_id) else None
+    if further is None:
         raise _not_found(domain, key_id)
-    return found
+    return further
 
 
 def _changed(before: FurtherKey, body: DkimBody, domain: str) -> FurtherKey:
@@ -108,20 +117,19 @@ def _changed(before: FurtherKey, body: DkimBody, domain: str) -> FurtherKey:
     return replace(before, key=key, status=before.status if same else UNVERIFIED)
 
 
-def _check_names(domain: SendingDomain, others: list[FurtherKey], named: FurtherKey) -> None:
+def _check_names(domain: SendingDomain, others: list[FurtherKey], further: FurtherKey) -> None:
     """Refuse an id or a selector that another key of the domain has."""
-    if any(other.id == named.id for other in others):
-        raise resource_conflict(f"'{domain.domain}' already has a DKIM key '{named.id}'")
+    if any(other.id == further.id for other in others):
+        raise resource_conflict(f"'{domain.domain}' already has a DKIM key '{further.id}'")
     keys = [other.key for other in others] + ([domain.dkim] if domain.dkim else [])
-    if any(key.selector.lower() == named.key.selector.lower() for key in keys):
+    if any(key.selector.lower() == further.key.selector.lower() for key in keys):
         raise resource_conflict(f"'{domain.domain}' already has a key with this selector")
 
 
-def _until_undisturbed(
-    scope: Scope, domain: str, attempt: Callable[[SendingDomain], _T | None]
-) -> _T:
+def _retried(scope: Scope, domain: str, attempt: Callable[[SendingDomain], _T | None]) -> _T:
+    """Repeat ``attempt`` on the present domain until no other request overtakes it."""
     for _ in range(_ATTEMPTS):
-        result = attempt(owned(scope, domain))
+        result = attempt(get_owned(scope, domain))
         if result is not None:
             return result
     raise Unavailable

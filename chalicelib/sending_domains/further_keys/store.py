@@ -1,4 +1,4 @@
-"""Where the further DKIM keys of sending domains are kept.
+"""Store the further DKIM keys of sending domains.
 
 Access patterns (table ``config``):
 
@@ -6,9 +6,9 @@ Access patterns (table ``config``):
 - the selector of the key with an id → the same ``pk``, ``sk = dkim-id#<id>``
 - all keys of a domain → ``sk`` begins with ``dkim#``
 
-Selectors are told apart as the DNS does, whatever their case. What adds a key or changes its
-selector is conditional on the domain's revision, so that neither the limit nor the domain's own
-selector can be overtaken. Keys go before their domain does.
+Selectors are compared without regard to case, as in the DNS. Adding a key or changing its selector
+is conditional on the domain's revision, so that concurrent requests can neither pass the limit nor
+take the domain's own selector. Keys are deleted before their domain.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _KEY, _POINTER = "dkim#", "dkim-id#"
 
 def of_domain(domain: str) -> list[FurtherKey]:
     """Return the keys of a domain by id."""
-    found = _config.query_all(
+    items = _config.query_all(
         "#pk = :pk AND begins_with(#sk, :kind)",
         {"pk": _pk(domain), "kind": _KEY},
         consistent=True,
     )
-    return sorted(map(_from_item, found), key=lambda named: named.id)
+    return sorted(map(_from_item, items), key=lambda further: further.id)
 
 
 def get(domain: str, key_id: str) -> FurtherKey | None:
@@ -44,43 +44,43 @@ def get(domain: str, key_id: str) -> FurtherKey | None:
     return _from_item(item) if item else None
 
 
-def named(domain: str, name: str) -> FurtherKey | None:
+def find(domain: str, name: str) -> FurtherKey | None:
     """Return the key whose selector, or else whose id, is ``name``."""
     keys = [(_pk(domain), _sk(name)), (_pk(domain), _POINTER + name)]
-    found = {item["sk"]: item for item in _config.get_all(keys)}
-    if _sk(name) in found:
-        return _from_item(found[_sk(name)])
-    return get(domain, name) if found else None
+    items = {item["sk"]: item for item in _config.get_all(keys)}
+    if _sk(name) in items:
+        return _from_item(items[_sk(name)])
+    return get(domain, name) if items else None
 
 
 def add(domain: SendingDomain, key: FurtherKey) -> bool:
     """Store a new key; ``False`` if its id or selector is taken or the domain has changed."""
-    at = domain.domain
+    name = domain.domain
     return dynamo.transacted(
-        [touching(domain), _put_key(at, key, new=True), _put_pointer(at, key, new=True)]
+        [touching(domain), _put_key(name, key, new=True), _put_pointer(name, key, new=True)]
     )
 
 
-def put_in_place(domain: SendingDomain, before: FurtherKey, after: FurtherKey) -> bool:
-    """Write ``after`` in place of ``before``, which has the same id; ``False`` as for :func:`add`.
+def replace_key(domain: SendingDomain, before: FurtherKey, after: FurtherKey) -> bool:
+    """Replace a key by ``after``, which has the same id; ``False`` as for :func:`add`.
 
     A key whose selector has changed is moved.
     """
-    at = domain.domain
+    name = domain.domain
     if _sk(before.key.selector) == _sk(after.key.selector):
-        return dynamo.transacted([touching(domain), _put_key(at, after, new=False)])
+        return dynamo.transacted([touching(domain), _put_key(name, after, new=False)])
     return dynamo.transacted(
         [
             touching(domain),
-            dynamo.delete(_config, _pk(at), _sk(before.key.selector)),
-            _put_key(at, after, new=True),
-            _put_pointer(at, after, new=False),
+            dynamo.delete(_config, _pk(name), _sk(before.key.selector)),
+            _put_key(name, after, new=True),
+            _put_pointer(name, after, new=False),
         ]
     )
 
 
 def set_status(domain: str, checked: FurtherKey, status: str) -> FurtherKey | None:
-    """Note what the DNS said of a key; ``None`` if it is another key by now."""
+    """Store what the DNS said about a key; ``None`` if the key has been replaced since."""
     try:
         item = _config.update(
             _pk(domain),
@@ -102,25 +102,25 @@ def set_status(domain: str, checked: FurtherKey, status: str) -> FurtherKey | No
 
 def remove(domain: SendingDomain, key: FurtherKey) -> bool:
     """Delete a key; ``False`` if the domain has changed."""
-    at = _pk(domain.domain)
+    pk = _pk(domain.domain)
     return dynamo.transacted(
         [
             touching(domain),
-            dynamo.delete(_config, at, _sk(key.key.selector)),
-            dynamo.delete(_config, at, _POINTER + key.id),
+            dynamo.delete(_config, pk, _sk(key.key.selector)),
+            dynamo.delete(_config, pk, _POINTER + key.id),
         ]
     )
 
 
 def clear(domain: str) -> None:
     """Delete all keys of a domain that is about to be deleted."""
-    gone = [
+    keys = [
         (_pk(domain), sk)
-        for key in of_domain(domain)
-        for sk in (_sk(key.key.selector), _POINTER + key.id)
+        for further in of_domain(domain)
+        for sk in (_sk(further.key.selector), _POINTER + further.id)
     ]
-    if gone:
-        _config.write_all([], delete=gone)
+    if keys:
+        _config.write_all([], delete=keys)
 
 
 def _put_key(domain: str, key: FurtherKey, *, new: bool) -> Write:

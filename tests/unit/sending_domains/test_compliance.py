@@ -6,7 +6,7 @@ from chalicelib.core.domain_names import BadName
 from chalicelib.core.errors import ApiError
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.compliance import block, unblock
-from chalicelib.sending_domains.lookup import check_sending_domain
+from chalicelib.sending_domains.lookup import check_usable
 from tests.unit.sending_domains.examples import domain
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 def may_send(name: str, account: int) -> bool:
     try:
-        check_sending_domain(name, account, None)
+        check_usable(store.get(name), name, account, None)
     except ApiError:
         return False
     return True

@@ -8,7 +8,7 @@ from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import lookup, store
 from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.further_keys.model import FurtherKey
-from chalicelib.sending_domains.lookup import bounce_domain_for, check_sending_domain, signing_key
+from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from tests.fake_cloud import aws_requests
 from tests.unit.sending_domains.accounts import create_account
@@ -21,7 +21,7 @@ NAME = "mail.example.test"
 
 def refusal(name: str, account: int, subaccount: int | None) -> str:
     with pytest.raises(ApiError) as refused:
-        check_sending_domain(name, account, subaccount)
+        check_usable(store.get(name), name, account, subaccount)
     assert (refused.value.status, refused.value.code) == (400, "7001")
     (error,) = refused.value.errors
     assert error["message"] == "Invalid domain"
@@ -31,14 +31,16 @@ def refusal(name: str, account: int, subaccount: int | None) -> str:
 def test_a_verified_domain_of_the_sender_is_returned() -> None:
     store.create(domain())
     with aws_requests() as made:
-        assert check_sending_domain("MAIL.example.test", 1, None) == domain()
+        assert (
+            check_usable(store.get("MAIL.example.test"), "MAIL.example.test", 1, None) == domain()
+        )
     assert len(made) == 1
 
 
 def test_an_international_domain_is_found_in_both_spellings() -> None:
     store.create(domain("bücher.test"))
     for name in ("bücher.test", "xn--bcher-kva.test"):
-        assert check_sending_domain(name, 1, None).domain == "xn--bcher-kva.test"
+        assert check_usable(store.get(name), name, 1, None).domain == "xn--bcher-kva.test"
 
 
 @pytest.mark.spec("4.1-r6")
@@ -161,6 +163,6 @@ def test_an_enterprise_account_may_name_any_return_path() -> None:
 
 
 def test_what_was_found_in_a_batch_is_judged_the_same() -> None:
-    assert lookup.check_found(domain(), NAME, 1, None) == domain()
+    assert lookup.check_usable(domain(), NAME, 1, None) == domain()
     with pytest.raises(ApiError):
-        lookup.check_found(None, NAME, 1, None)
+        lookup.check_usable(None, NAME, 1, None)

@@ -160,7 +160,7 @@ def test_a_verified_key_is_found_by_its_selector_in_one_request(zone: Zone) -> N
     assert verified["dkim_status"] == "valid"
     assert verified["dns"] == {"dkim_record": txt_record(PAIR.public_b64)}
     with aws_requests() as made:
-        found = further_keys.named(NAME, "SEL-k1")
+        found = further_keys.find(NAME, "SEL-k1")
     assert found is not None
     assert (found.id, found.status, len(made)) == ("k1", "valid", 1)
     private = private_half(found.key)
@@ -190,8 +190,8 @@ def test_a_key_with_another_selector_moves() -> None:
     add("k2")
     moved = change("k1", selector="moved")
     assert moved["selector"] == "moved"
-    assert further_keys.named(NAME, "sel-k1") is None
-    found = further_keys.named(NAME, "moved")
+    assert further_keys.find(NAME, "sel-k1") is None
+    found = further_keys.find(NAME, "moved")
     assert found is not None
     assert found.id == "k1"
     assert results(show_key(request(), NAME, "k1")) == moved
@@ -205,12 +205,12 @@ def test_a_key_with_another_selector_moves() -> None:
 def test_a_key_can_be_named_by_its_id_as_well() -> None:
     add("k1", selector="one")
     add("k2", selector="k1")
-    by_selector = further_keys.named(NAME, "k1")
-    by_id = further_keys.named(NAME, "k2")
+    by_selector = further_keys.find(NAME, "k1")
+    by_id = further_keys.find(NAME, "k2")
     assert by_selector is not None
     assert by_id is not None
     assert (by_selector.id, by_id.id) == ("k2", "k2")
-    assert further_keys.named(NAME, "none") is None
+    assert further_keys.find(NAME, "none") is None
 
 
 def test_a_deleted_key_is_gone_and_its_names_are_free() -> None:
@@ -218,7 +218,7 @@ def test_a_deleted_key_is_gone_and_its_names_are_free() -> None:
     reply = delete_key(request(), NAME, "k1")
     assert (reply.status, reply.body) == (204, b"")
     assert listed() == []
-    assert further_keys.named(NAME, "sel-k1") is None
+    assert further_keys.find(NAME, "sel-k1") is None
     add()
 
 

@@ -11,7 +11,7 @@ from chalicelib.core import clock, defaults
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.key_pair import generate_key
-from chalicelib.sending_domains import store, update
+from chalicelib.sending_domains import service, store
 from chalicelib.sending_domains.dkim_request import DkimBody, imported_key
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import update_domain
@@ -206,7 +206,7 @@ def test_everything_in_one_request_is_changed_together(zone: Zone) -> None:
 
 def test_a_change_by_somebody_else_in_between_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     store.create(domain())
-    real: Callable[..., bool] = update._saved
+    real: Callable[..., bool] = service._save
     others = iter([lambda: put(shared_with_subaccounts=True)])
 
     def interrupted(before: SendingDomain, after: SendingDomain) -> bool:
@@ -214,7 +214,7 @@ def test_a_change_by_somebody_else_in_between_is_kept(monkeypatch: pytest.Monkey
             other()
         return real(before, after)
 
-    monkeypatch.setattr(update, "_saved", interrupted)
+    monkeypatch.setattr(service, "_save", interrupted)
     put(is_default_bounce_domain=True)
     assert stored().is_default_bounce_domain
     assert stored().shared_with_subaccounts
