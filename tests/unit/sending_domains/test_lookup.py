@@ -31,9 +31,8 @@ def refusal(name: str, account: int, subaccount: int | None) -> str:
 def test_a_verified_domain_of_the_sender_is_returned() -> None:
     store.create(domain())
     with aws_requests() as made:
-        assert (
-            check_usable(store.get("MAIL.example.test"), "MAIL.example.test", 1, None) == domain()
-        )
+        mine = store.get("MAIL.example.test")
+    assert check_usable(mine, "MAIL.example.test", 1, None) == domain()
     assert len(made) == 1
 
 
