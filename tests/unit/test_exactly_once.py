@@ -44,6 +44,7 @@ from tests.fake_cloud import queued, sqs_event
 from tests.unit.delivery.examples import DEFERRED, REFUSED
 from tests.unit.delivery.mail_host import MailHost
 from tests.unit.generation.examples import make_sender
+from tests.unit.moving_clock import Clock
 from tests.unit.transmissions.examples import CREATED, body
 
 HANDLERS: dict[str, Callable[[Any], Any]] = {
@@ -129,18 +130,10 @@ class Process:
             hooks.unregister("after-call", unique_id="watch-after")
 
 
-class Time:
-    now = CREATED / 1000
-
-    def __call__(self) -> float:
-        self.now += 1e-4
-        return self.now
-
-
 class World:
     """The service with its client, its queues and the host that it sends to."""
 
-    def __init__(self, process: Process, host: MailHost, time: Time) -> None:
+    def __init__(self, process: Process, host: MailHost, time: Clock) -> None:
         self.process = process
         self.host = host
         self.time = time
@@ -221,7 +214,8 @@ def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
     one = PerKeyExecutor(1, 1)
     monkeypatch.setattr(attempts, "_executor", lambda: one)
-    process, host, time = Process(), MailHost().install(monkeypatch), Time()
+    process, host = Process(), MailHost().install(monkeypatch)
+    time = Clock(CREATED / 1000, step=1e-4)
     with clock.use(time):
         make_sender()
         for queue in HANDLERS:

@@ -52,8 +52,9 @@ from tests.unit.data_privacy.examples import send
 from tests.unit.events.examples import event_at
 from tests.unit.generation.examples import key_pair, make_sender
 from tests.unit.ip_pools.examples import an_ip
+from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import make_account
-from tests.unit.seeding.examples import HOUR, SEEDS, SPRING, START, Time
+from tests.unit.seeding.examples import HOUR, SEEDS, SPRING, START
 from tests.unit.seeding.simulation import World
 from tests.unit.sending_domains.examples import domain
 from tests.unit.suppression.examples import entry
@@ -232,7 +233,7 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Zone]:
 @pytest.fixture
 def time(
     cloud: None, zone: Zone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Time]:
+) -> Iterator[Clock]:
     """A noon, with an account and with domains that have their records."""
     monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
     settings.cache_clear()
@@ -241,8 +242,7 @@ def time(
     for number in range(MOST_REQUESTS):
         record = txt_record(key_pair().public_b64)
         zone.set(f"s1._domainkey.kept{number}.test", ("TXT", record))
-    moving = Time(NOON)
-    with clock.use(moving):
+    with moving_clock(NOON / 1000) as moving:
         make_account()
         yield moving
     warmup.forget()
@@ -291,7 +291,7 @@ def test_every_scheduled_function_is_called_and_is_looked_at_here() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_two_calls_at_once_do_the_work_once(name: str, time: Time) -> None:
+def test_two_calls_at_once_do_the_work_once(name: str, time: Clock) -> None:
     work = WORK[name]
     for step in range(1, MOST_REQUESTS):
         work.arrange(step, time.now_ms)
@@ -305,7 +305,7 @@ def test_two_calls_at_once_do_the_work_once(name: str, time: Time) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_was_missed_for_an_hour_is_done_by_the_next_call(name: str, time: Time) -> None:
+def test_what_was_missed_for_an_hour_is_done_by_the_next_call(name: str, time: Clock) -> None:
     work, numbers = WORK[name], range(1, 6)
     for number in numbers:
         work.arrange(number, time.now_ms + number)
@@ -318,7 +318,7 @@ def test_what_was_missed_for_an_hour_is_done_by_the_next_call(name: str, time: T
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_with_nothing_due_a_call_is_one_request(name: str, time: Time) -> None:
+def test_with_nothing_due_a_call_is_one_request(name: str, time: Clock) -> None:
     if WORK[name].concern:
         for number in range(1, 6):
             WORK[name].arrange(number, time.now_ms + HOUR)
@@ -328,7 +328,7 @@ def test_with_nothing_due_a_call_is_one_request(name: str, time: Time) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_work_grows_with_what_is_due_and_not_with_what_exists(name: str, time: Time) -> None:
+def test_the_work_grows_with_what_is_due_and_not_with_what_exists(name: str, time: Clock) -> None:
     work, requests = WORK[name], []
     for number in (1, 2):
         work.arrange(number, time.now_ms)

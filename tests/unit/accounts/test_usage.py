@@ -10,10 +10,11 @@ import pytest
 from chalicelib.accounts import store, usage
 from chalicelib.accounts.plan import Plan
 from chalicelib.accounts.usage import Meter
-from chalicelib.core import clock, config_cache, dynamo
+from chalicelib.core import config_cache, dynamo
 from chalicelib.core.dynamo import Table, TransactionFailed
 from chalicelib.core.errors import ApiError
 from tests.fake_cloud import aws_requests
+from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import limit, make_account
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -21,17 +22,9 @@ pytestmark = pytest.mark.usefixtures("cloud")
 CONFIG = Table("config")
 
 
-class Time:
-    now = datetime(2026, 1, 31, 21, 30, tzinfo=UTC).timestamp()
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture(autouse=True)
-def time(cloud: None) -> Iterator[Time]:
-    moving = Time()
-    with clock.use(moving):
+def time(cloud: None) -> Iterator[Clock]:
+    with moving_clock(datetime(2026, 1, 31, 21, 30, tzinfo=UTC).timestamp()) as moving:
         make_account()
         yield moving
 
@@ -78,7 +71,7 @@ def test_what_exceeds_a_limit_is_refused_whole_and_writes_nothing() -> None:
 
 
 @pytest.mark.parametrize("hours_since", [0, 1, 30])
-def test_two_at_once_do_not_both_slip_under_a_limit(time: Time, hours_since: int) -> None:
+def test_two_at_once_do_not_both_slip_under_a_limit(time: Clock, hours_since: int) -> None:
     limit(daily=10)
     meter().reserve(4, [])
     time.now += hours_since * 3600
@@ -97,7 +90,7 @@ def test_two_first_ones_at_once_do_not_both_slip_under_a_limit() -> None:
     assert exceeded(lambda: other.reserve(1, [])) == "hourly"
 
 
-def test_two_at_once_that_both_fit_are_both_counted(time: Time) -> None:
+def test_two_at_once_that_both_fit_are_both_counted(time: Clock) -> None:
     limit(monthly=10)
     for hours in (0, 1, 0):
         time.now += hours * 3600
@@ -107,7 +100,7 @@ def test_two_at_once_that_both_fit_are_both_counted(time: Time) -> None:
     assert usage.used(1)[0].month == 6
 
 
-def test_what_others_count_while_an_hour_ends_is_not_lost(time: Time) -> None:
+def test_what_others_count_while_an_hour_ends_is_not_lost(time: Clock) -> None:
     limit(daily=100)
     meter().reserve(1, [])
     one, other = meter(), meter()
@@ -126,7 +119,7 @@ def test_a_condition_of_what_is_written_fails_as_such_and_counts_nothing() -> No
 
 
 @pytest.mark.spec("8-t2")
-def test_limits_open_again_as_their_windows_move_on(time: Time) -> None:
+def test_limits_open_again_as_their_windows_move_on(time: Clock) -> None:
     limit(hourly=2, daily=3, monthly=5)
     meter().reserve(2, [])
     assert exceeded(lambda: meter().check(1)) == "hourly"
@@ -159,7 +152,7 @@ def test_counters_are_read_in_one_request_however_many() -> None:
     assert [request.operation for request in made] == ["BatchGetItem"]
 
 
-def test_an_account_that_gets_limits_is_held_to_what_it_had_sent(time: Time) -> None:
+def test_an_account_that_gets_limits_is_held_to_what_it_had_sent(time: Clock) -> None:
     for _ in range(30):
         meter().reserve(1, [])
     time.now += 3600
@@ -174,7 +167,7 @@ def test_an_account_that_gets_limits_is_held_to_what_it_had_sent(time: Time) -> 
     assert usage.used(1)[0].day == 32
 
 
-def test_an_account_with_limits_to_come_counts_in_one_place(time: Time) -> None:
+def test_an_account_with_limits_to_come_counts_in_one_place(time: Clock) -> None:
     plan = Plan("next", "Next", time.now + 3600, daily=20)
     store.change(1, lambda account: replace(account, pending_subscription=plan))
     for _ in range(20):
@@ -191,7 +184,7 @@ def test_accounts_are_counted_apart() -> None:
 
 @pytest.mark.spec("8-t1")
 @pytest.mark.spec("7-t9")
-def test_the_sandbox_holds_five_messages_for_life(time: Time) -> None:
+def test_the_sandbox_holds_five_messages_for_life(time: Clock) -> None:
     usage.reserve_sandbox(1, 4, [record("first")])
     time.now += 10 * 365 * 86_400
     assert exceeded(lambda: usage.reserve_sandbox(1, 2, [record("second")])) == "sandbox"

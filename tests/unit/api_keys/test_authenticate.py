@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from chalicelib.api_keys import model, store
 from chalicelib.api_keys.authenticate import authenticate, presented_key
 from chalicelib.api_keys.model import ApiKey
-from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import Unauthorized
 from chalicelib.core.request import Caller, Request
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests
+from tests.unit.moving_clock import Clock, moving_clock
 
 SECRET = "0123456789abcdef0123456789abcdef01234567"
 KEY = ApiKey(
@@ -31,18 +31,10 @@ KEY = ApiKey(
 )
 
 
-class Time:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def time(cloud: None) -> Iterator[Time]:
+def time(cloud: None) -> Iterator[Clock]:
     store.put(KEY)
-    moving = Time()
-    with clock.use(moving):
+    with moving_clock(1000.0) as moving:
         yield moving
 
 
@@ -57,7 +49,7 @@ def request_with(header: str) -> Request:
 @pytest.mark.spec("5-r1")
 @pytest.mark.parametrize("header", [SECRET, f"  {SECRET} ", basic(f"{SECRET}:"), basic(SECRET)])
 def test_a_caller_is_known_by_the_key_or_by_basic_with_an_empty_password(
-    header: str, time: Time
+    header: str, time: Clock
 ) -> None:
     assert authenticate(request_with(header)) == Caller(Scope(1, 7), KEY.key_id, KEY.grants, 7)
 
@@ -68,7 +60,7 @@ def test_a_caller_is_known_by_the_key_or_by_basic_with_an_empty_password(
     [("GET", None), ("HEAD", None), ("POST", 0), ("PUT", 0), ("DELETE", 0)],
 )
 def test_a_primary_key_reads_the_whole_account_and_changes_the_primary_account_only(
-    method: str, part: int | None, time: Time
+    method: str, part: int | None, time: Clock
 ) -> None:
     store.put(replace(KEY, subaccount_id=None))
     request = Request(method=method, headers={"authorization": SECRET})
@@ -76,7 +68,7 @@ def test_a_primary_key_reads_the_whole_account_and_changes_the_primary_account_o
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_a_subaccounts_key_is_confined_to_its_subaccount(method: str, time: Time) -> None:
+def test_a_subaccounts_key_is_confined_to_its_subaccount(method: str, time: Clock) -> None:
     request = Request(method=method, headers={"authorization": SECRET})
     assert authenticate(request).scope == Scope(1, 7)
 
@@ -104,7 +96,7 @@ def test_a_subaccounts_key_is_confined_to_its_subaccount(method: str, time: Time
         "\ud800",
     ],
 )
-def test_anything_else_is_not_authorized(header: str, time: Time) -> None:
+def test_anything_else_is_not_authorized(header: str, time: Clock) -> None:
     with pytest.raises(Unauthorized):
         authenticate(request_with(header))
 
@@ -132,7 +124,7 @@ def test_a_key_that_is_too_long_to_be_one_is_not_looked_up(cloud: None) -> None:
     assert made == []
 
 
-def test_a_key_that_was_found_is_trusted_for_a_while(time: Time) -> None:
+def test_a_key_that_was_found_is_trusted_for_a_while(time: Clock) -> None:
     with aws_requests() as made:
         for _ in range(3):
             authenticate(request_with(SECRET))
@@ -141,7 +133,7 @@ def test_a_key_that_was_found_is_trusted_for_a_while(time: Time) -> None:
     assert [request.operation for request in made] == ["GetItem"]
 
 
-def test_a_revoked_key_is_refused_when_that_while_is_over(time: Time) -> None:
+def test_a_revoked_key_is_refused_when_that_while_is_over(time: Clock) -> None:
     authenticate(request_with(SECRET))
     Table("config").delete(f"key#{KEY.key_id}", "key")
     time.now += settings().key_cache_seconds - 0.1
@@ -151,7 +143,7 @@ def test_a_revoked_key_is_refused_when_that_while_is_over(time: Time) -> None:
         authenticate(request_with(SECRET))
 
 
-def test_a_key_that_was_not_found_is_looked_up_each_time(time: Time) -> None:
+def test_a_key_that_was_not_found_is_looked_up_each_time(time: Clock) -> None:
     with pytest.raises(Unauthorized):
         authenticate(request_with("new"))
     store.put(ApiKey(model.key_id("new"), 9, "new", "new", grants=frozenset(), created=2.0))

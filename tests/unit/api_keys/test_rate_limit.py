@@ -5,28 +5,20 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.api_keys import rate_limit
-from chalicelib.core import clock
 from chalicelib.core.errors import TooManyRequests
 from chalicelib.core.settings import settings
+from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import make_account, make_key, transmission
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-class Time:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture(autouse=True)
-def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
+def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     monkeypatch.setenv("RATE_LIMIT_PER_SECOND", "2")
     monkeypatch.setenv("RATE_LIMIT_BURST", "3")
     settings.cache_clear()
-    moving = Time()
-    with clock.use(moving):
+    with moving_clock(1000.0) as moving:
         yield moving
 
 
@@ -40,7 +32,7 @@ def taken(account: int = 1) -> int:
     raise AssertionError("there is no limit")
 
 
-def test_a_budget_holds_a_burst_and_fills_at_its_rate(time: Time) -> None:
+def test_a_budget_holds_a_burst_and_fills_at_its_rate(time: Clock) -> None:
     assert taken() == 3
     time.now += 0.4
     assert taken() == 0
@@ -52,12 +44,12 @@ def test_a_budget_holds_a_burst_and_fills_at_its_rate(time: Time) -> None:
     assert taken() == 3
 
 
-def test_each_account_has_its_own(time: Time) -> None:
+def test_each_account_has_its_own(time: Clock) -> None:
     assert taken(1) == 3
     assert taken(2) == 3
 
 
-def test_a_clock_that_goes_back_takes_nothing_away(time: Time) -> None:
+def test_a_clock_that_goes_back_takes_nothing_away(time: Clock) -> None:
     rate_limit.take(1)
     time.now -= 100
     assert taken() == 2

@@ -4,27 +4,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.core import clock, config_cache
+from chalicelib.core import config_cache
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests
+from tests.unit.moving_clock import Clock, moving_clock
 
 A, B, C = ("a", "1"), ("b", "1"), ("c", "1")
 
 
-class Time:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def time(cloud: None) -> Iterator[Time]:
+def time(cloud: None) -> Iterator[Clock]:
     for pk, sk in (A, B, C):
         Table("config").put({"pk": pk, "sk": sk, "n": 1})
-    moving = Time()
-    with clock.use(moving):
+    with moving_clock(1000.0) as moving:
         yield moving
 
 
@@ -35,7 +28,7 @@ def operations(*reads: object) -> list[str]:
     return [request.operation for request in made]
 
 
-def test_what_was_read_elsewhere_can_be_learnt(time: Time) -> None:
+def test_what_was_read_elsewhere_can_be_learnt(time: Clock) -> None:
     missing = ("nothing", "1")
     assert config_cache.not_remembered([A, missing]) == [A, missing]
     config_cache.learn([A, missing], {A: {"pk": "a", "sk": "1", "n": 7}})
@@ -48,7 +41,7 @@ def test_what_was_read_elsewhere_can_be_learnt(time: Time) -> None:
     assert config_cache.not_remembered([A, missing]) == [A, missing]
 
 
-def test_what_is_not_known_is_read_in_one_request(time: Time) -> None:
+def test_what_is_not_known_is_read_in_one_request(time: Clock) -> None:
     assert operations([A]) == ["GetItem"]
     assert operations([A, B, C]) == ["BatchGetItem"]
     assert config_cache.read([A, B]) == {
@@ -57,7 +50,7 @@ def test_what_is_not_known_is_read_in_one_request(time: Time) -> None:
     }
 
 
-def test_what_is_known_costs_nothing_until_its_time_is_over(time: Time) -> None:
+def test_what_is_known_costs_nothing_until_its_time_is_over(time: Clock) -> None:
     config_cache.read([A, B])
     time.now += settings().key_cache_seconds - 0.1
     assert operations([A, B], [B]) == []
@@ -65,7 +58,9 @@ def test_what_is_known_costs_nothing_until_its_time_is_over(time: Time) -> None:
     assert operations([A, B]) == ["BatchGetItem"]
 
 
-def test_a_change_is_seen_when_the_time_is_over_and_at_once_where_it_was_made(time: Time) -> None:
+def test_a_change_is_seen_when_the_time_is_over_and_at_once_where_it_was_made(
+    time: Clock,
+) -> None:
     config_cache.read([A])
     Table("config").put({"pk": "a", "sk": "1", "n": 2})
     assert config_cache.read([A])[A]["n"] == 1
@@ -73,13 +68,13 @@ def test_a_change_is_seen_when_the_time_is_over_and_at_once_where_it_was_made(ti
     assert config_cache.read([A])[A]["n"] == 2
 
 
-def test_what_does_not_exist_is_looked_for_each_time(time: Time) -> None:
+def test_what_does_not_exist_is_looked_for_each_time(time: Clock) -> None:
     missing = ("nothing", "1")
     assert operations([missing], [missing]) == ["GetItem", "GetItem"]
     assert config_cache.read([missing, A]).keys() == {A}
 
 
-def test_one_item_is_remembered_and_so_is_that_there_is_none(time: Time) -> None:
+def test_one_item_is_remembered_and_so_is_that_there_is_none(time: Clock) -> None:
     missing = ("nothing", "1")
     with aws_requests() as made:
         assert (
@@ -94,7 +89,9 @@ def test_one_item_is_remembered_and_so_is_that_there_is_none(time: Time) -> None
     assert config_cache.read_one(missing) == {"pk": "nothing", "sk": "1"}
 
 
-def test_what_is_wanted_anew_is_read_consistently_beside_what_is_not_known(time: Time) -> None:
+def test_what_is_wanted_anew_is_read_consistently_beside_what_is_not_known(
+    time: Clock,
+) -> None:
     config_cache.read([A])
     with aws_requests() as made:
         found = config_cache.read([A, B], anew=[C])
@@ -106,7 +103,7 @@ def test_what_is_wanted_anew_is_read_consistently_beside_what_is_not_known(time:
     assert batch["ConsistentRead"] is True
 
 
-def test_the_memory_is_bounded(time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_is_bounded(time: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config_cache, "_MOST_REMEMBERED", 2)
     config_cache.read([A, B])
     config_cache.read([C])

@@ -9,22 +9,14 @@ import pytest
 
 from chalicelib.delivery import commit_lock
 from chalicelib.delivery.commit_lock import CommitLock
+from tests.unit.moving_clock import Clock
 
 SECONDS = 5.0
 
 
-class Time:
-    """A clock that is moved."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def time(monkeypatch: pytest.MonkeyPatch) -> Time:
-    moved = Time()
+def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    moved = Clock(100.0)
     monkeypatch.setattr(commit_lock, "monotonic", moved)
     return moved
 
@@ -42,7 +34,7 @@ def goes_at_once(one: CommitLock, destination: str) -> bool:
     return begun.wait(0.05)
 
 
-def late_answer(one: CommitLock, destination: str, time: Time) -> None:
+def late_answer(one: CommitLock, destination: str, time: Clock) -> None:
     with one.take(destination):
         time.now += 1.0
 
@@ -99,7 +91,7 @@ def test_a_turn_that_was_lost_is_not_given_back_by_its_former_holder() -> None:
 
 
 def test_a_destination_whose_answers_come_late_waits_for_nobody_and_holds_up_nobody(
-    time: Time,
+    time: Clock,
 ) -> None:
     one = CommitLock(0.25)
     late_answer(one, "slow.test", time)
@@ -110,7 +102,7 @@ def test_a_destination_whose_answers_come_late_waits_for_nobody_and_holds_up_nob
         assert goes_at_once(one, "fast.test")
 
 
-def test_a_destination_that_answers_in_time_again_takes_turns_again(time: Time) -> None:
+def test_a_destination_that_answers_in_time_again_takes_turns_again(time: Clock) -> None:
     one = CommitLock(0.25)
     late_answer(one, "slow.test", time)
     with one.take("slow.test"):
@@ -127,7 +119,7 @@ def test_a_failure_gives_the_turn_back() -> None:
 
 
 def test_no_more_slow_destinations_are_remembered_than_a_few(
-    time: Time, monkeypatch: pytest.MonkeyPatch
+    time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_lock, "_MOST_REMEMBERED", 3)
     one = CommitLock(0.25)

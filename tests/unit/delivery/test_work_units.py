@@ -5,32 +5,22 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import aws, clock, dynamo
+from chalicelib.core import aws, dynamo
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery import work_units
 from chalicelib.delivery.work_units import Begun, Claim, Generated, LeaseLost, Standing, WorkUnit
 from tests.fake_cloud import aws_requests
+from tests.unit.moving_clock import Clock, moving_clock
 
 UNIT = WorkUnit("191930000000000001", "0")
 SECOND = WorkUnit(UNIT.transmission_id, "1")
 LEASE = settings().delivery_lease
 
 
-class Time:
-    """A clock that is moved, and besides never tells the same time twice."""
-
-    now = 1_769_850_000.25
-
-    def __call__(self) -> float:
-        self.now += 1e-5
-        return self.now
-
-
 @pytest.fixture
-def time(cloud: None) -> Iterator[Time]:
-    moving = Time()
-    with clock.use(moving):
+def time(cloud: None) -> Iterator[Clock]:
+    with moving_clock(1_769_850_000.25, step=1e-5) as moving:
         yield moving
 
 
@@ -68,23 +58,23 @@ def test_units_that_follow_from_one_have_its_origin_in_common() -> None:
 
 
 class TestBeginning:
-    def test_the_first_gives_the_time_and_a_later_one_gets_it(self, time: Time) -> None:
+    def test_the_first_gives_the_time_and_a_later_one_gets_it(self, time: Clock) -> None:
         assert work_units.begin(UNIT, 1000) == Begun(1000)
         assert work_units.begin(UNIT, 2000) == Begun(1000)
         assert work_units.begin(SECOND, 2000) == Begun(2000)
 
-    def test_during_delivery_it_gets_the_time_of_the_first(self, time: Time) -> None:
+    def test_during_delivery_it_gets_the_time_of_the_first(self, time: Clock) -> None:
         work_units.begin(UNIT, 1000)
         claim()
         assert work_units.begin(UNIT, 2000) == Begun(1000)
 
-    def test_a_unit_that_is_finished_is_not_begun_again(self, time: Time) -> None:
+    def test_a_unit_that_is_finished_is_not_begun_again(self, time: Clock) -> None:
         work_units.begin(UNIT, 1000)
         claim()
         finish()
         assert work_units.begin(UNIT, 2000) is None
 
-    def test_what_belongs_to_it_is_written_with_it_or_not_at_all(self, time: Time) -> None:
+    def test_what_belongs_to_it_is_written_with_it_or_not_at_all(self, time: Clock) -> None:
         table = Table("messages")
         first, second = ({"pk": "along", "sk": "1", "n": n} for n in (1, 2))
         with aws_requests() as made:
@@ -95,7 +85,7 @@ class TestBeginning:
         finish()
         assert work_units.begin(UNIT, 3000, along=[dynamo.put(table, second)]) is None
 
-    def test_the_first_may_claim_the_unit_in_the_same_request(self, time: Time) -> None:
+    def test_the_first_may_claim_the_unit_in_the_same_request(self, time: Clock) -> None:
         with aws_requests() as made:
             begun = work_units.begin(UNIT, 1000, to_deliver=True)
         assert len(made) == 1
@@ -109,7 +99,7 @@ class TestBeginning:
         assert standing() is Standing.TAKEN_OVER
 
     @pytest.mark.parametrize("to_deliver", [True, False])
-    def test_who_begins_again_has_no_claim(self, time: Time, to_deliver: bool) -> None:
+    def test_who_begins_again_has_no_claim(self, time: Clock, to_deliver: bool) -> None:
         work_units.begin(UNIT, 1000, to_deliver=to_deliver)
         time.now += 2 * LEASE
         assert work_units.begin(UNIT, 2000, to_deliver=True) == Begun(1000)
@@ -119,7 +109,7 @@ class TestBeginning:
 class TestClaiming:
     @pytest.mark.parametrize("begun", [True, False])
     def test_the_first_is_the_first_whether_the_unit_was_generated_or_deferred(
-        self, begun: bool, time: Time
+        self, begun: bool, time: Clock
     ) -> None:
         if begun:
             work_units.begin(UNIT, 1000)
@@ -128,7 +118,7 @@ class TestClaiming:
         assert mine.lease == record()["lease"]
         assert mine.lease == pytest.approx(time.now + LEASE, abs=0.001)
 
-    def test_a_claimed_unit_is_busy_until_the_lease_ends(self, time: Time) -> None:
+    def test_a_claimed_unit_is_busy_until_the_lease_ends(self, time: Clock) -> None:
         claim()
         assert standing() is Standing.BUSY
         time.now += LEASE - 0.01
@@ -136,7 +126,7 @@ class TestClaiming:
         time.now += 0.01
         assert standing() is Standing.TAKEN_OVER
 
-    def test_one_who_takes_over_has_the_unit_for_a_lease(self, time: Time) -> None:
+    def test_one_who_takes_over_has_the_unit_for_a_lease(self, time: Clock) -> None:
         claim()
         time.now += LEASE
         mine = claim()
@@ -146,7 +136,7 @@ class TestClaiming:
         time.now += LEASE
         assert standing() is Standing.TAKEN_OVER
 
-    def test_of_two_who_would_take_over_at_once_one_does(self, time: Time) -> None:
+    def test_of_two_who_would_take_over_at_once_one_does(self, time: Clock) -> None:
         claim()
         time.now += LEASE
         answers: list[Standing] = []
@@ -168,7 +158,7 @@ class TestClaiming:
 
     @pytest.mark.parametrize("taken_over", [True, False])
     def test_a_write_that_the_client_made_again_as_its_answer_was_lost_is_its_own(
-        self, time: Time, taken_over: bool, monkeypatch: pytest.MonkeyPatch
+        self, time: Clock, taken_over: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         if taken_over:
             claim()
@@ -185,41 +175,41 @@ class TestClaiming:
         assert mine.lease == record()["lease"]
 
     @pytest.mark.parametrize("later", [0.0, LEASE, 1e6])
-    def test_a_finished_unit_is_done_for_good(self, later: float, time: Time) -> None:
+    def test_a_finished_unit_is_done_for_good(self, later: float, time: Clock) -> None:
         claim()
         finish()
         time.now += later
         assert standing() is Standing.DONE
 
-    def test_units_are_claimed_apart(self, time: Time) -> None:
+    def test_units_are_claimed_apart(self, time: Clock) -> None:
         claim()
         assert standing(UNIT.deferred) is Standing.FIRST
         assert standing(WorkUnit("191930000000000002", "0")) is Standing.FIRST
 
 
 class TestHolding:
-    def test_a_claim_that_is_young_is_sure_without_a_request(self, time: Time) -> None:
+    def test_a_claim_that_is_young_is_sure_without_a_request(self, time: Clock) -> None:
         mine = claim()
         time.now += LEASE / 2 - 0.01
         with aws_requests() as made:
             work_units.hold(UNIT, mine)
         assert made == []
 
-    def test_an_older_one_is_lengthened(self, time: Time) -> None:
+    def test_an_older_one_is_lengthened(self, time: Clock) -> None:
         mine = claim()
         time.now += LEASE - 0.01
         work_units.hold(UNIT, mine)
         time.now += LEASE - 0.01
         assert standing() is Standing.BUSY
 
-    def test_one_that_ended_and_that_nobody_took_over_is_held(self, time: Time) -> None:
+    def test_one_that_ended_and_that_nobody_took_over_is_held(self, time: Clock) -> None:
         mine = claim()
         time.now += 5 * LEASE
         work_units.hold(UNIT, mine)
         assert standing() is Standing.BUSY
 
     @pytest.mark.parametrize("finished", [True, False])
-    def test_one_that_was_taken_over_is_lost(self, time: Time, finished: bool) -> None:
+    def test_one_that_was_taken_over_is_lost(self, time: Clock, finished: bool) -> None:
         mine = claim()
         time.now += LEASE
         claim()
@@ -229,7 +219,7 @@ class TestHolding:
             work_units.hold(UNIT, mine)
 
 
-def test_a_claim_and_its_end_cost_two_requests(time: Time) -> None:
+def test_a_claim_and_its_end_cost_two_requests(time: Clock) -> None:
     with aws_requests() as made:
         mine = claim()
         work_units.hold(UNIT, mine)
@@ -237,7 +227,7 @@ def test_a_claim_and_its_end_cost_two_requests(time: Time) -> None:
     assert [request.operation for request in made] == ["UpdateItem"] * 2
 
 
-def test_the_record_goes_away_after_the_time_that_messages_are_kept(time: Time) -> None:
+def test_the_record_goes_away_after_the_time_that_messages_are_kept(time: Clock) -> None:
     work_units.begin(UNIT, 1000)
     kept = int(time.now) + settings().messages_retention
     assert record()["expires"] == kept
@@ -248,7 +238,7 @@ def test_the_record_goes_away_after_the_time_that_messages_are_kept(time: Time) 
     assert record(UNIT.deferred)["expires"] == kept + 5000
 
 
-def test_what_was_generated_is_known_of_the_chunks_that_delivery_has_met(time: Time) -> None:
+def test_what_was_generated_is_known_of_the_chunks_that_delivery_has_met(time: Clock) -> None:
     for number, unit in enumerate((UNIT, SECOND, WorkUnit(UNIT.transmission_id, "2"))):
         work_units.begin(unit, 1000 + number)
     claim()
@@ -259,7 +249,7 @@ def test_what_was_generated_is_known_of_the_chunks_that_delivery_has_met(time: T
     assert standing(SECOND) is Standing.DONE
 
 
-def test_what_was_delivered_where_it_was_generated_is_known_at_its_end(time: Time) -> None:
+def test_what_was_delivered_where_it_was_generated_is_known_at_its_end(time: Clock) -> None:
     work_units.begin(UNIT, 1000, to_deliver=True)
     assert work_units.generated(UNIT.transmission_id) == []
     work_units.finish(UNIT, generated=(1, 0))

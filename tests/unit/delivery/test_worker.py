@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import clock, queues
+from chalicelib.core import queues
 from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
@@ -25,24 +25,14 @@ from chalicelib.events.model import Event
 from tests.fake_cloud import aws_requests, queued, sqs_event
 from tests.unit.delivery.examples import DEFERRED, INJECTED, REFUSED, TRANSMISSION, UNIT, parcel_of
 from tests.unit.delivery.mail_host import OK, MailHost
+from tests.unit.moving_clock import Clock, moving_clock
 
 LEASE = settings().delivery_lease
 
 
-class Time:
-    """A clock that is moved, and besides never tells the same time twice."""
-
-    now = INJECTED / 1000
-
-    def __call__(self) -> float:
-        self.now += 1e-5
-        return self.now
-
-
 @pytest.fixture(autouse=True)
-def time(cloud: None) -> Iterator[Time]:
-    moving = Time()
-    with clock.use(moving):
+def time(cloud: None) -> Iterator[Clock]:
+    with moving_clock(INJECTED / 1000, step=1e-5) as moving:
         yield moving
 
 
@@ -108,7 +98,7 @@ class TestDelivering:
         assert work_units.generated(TRANSMISSION) == [Generated(INJECTED, 3, 1)]
 
     def test_what_was_deferred_goes_on_later_in_a_unit_of_its_own(
-        self, host: MailHost, time: Time
+        self, host: MailHost, time: Clock
     ) -> None:
         host.answers = {"R1@example.test": [DEFERRED], "R2@example.test": [REFUSED]}
         message = received()
@@ -133,7 +123,7 @@ class TestDelivering:
         assert host.counts["R1@example.test"] == 1
 
     def test_what_is_deferred_for_72_hours_bounces(
-        self, host: MailHost, time: Time, monkeypatch: pytest.MonkeyPatch
+        self, host: MailHost, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
         host.answers = {"R0@example.test": [DEFERRED] * 99}
@@ -159,7 +149,7 @@ class TestDelivering:
         assert not host.taken
 
     def test_what_was_not_reached_in_time_goes_on_at_once(
-        self, host: MailHost, time: Time, one_at_a_time: None
+        self, host: MailHost, time: Clock, one_at_a_time: None
     ) -> None:
         def takes_long(_: OutboundMessage) -> None:
             time.now += LEASE / 8 + 1
@@ -258,7 +248,7 @@ class TestTakingOver:
 
     @pytest.mark.parametrize("attempted", [0, 1, 3])
     def test_the_attempts_are_told_and_the_rest_goes_on_under_the_derived_name(
-        self, attempted: int, journal: str, host: MailHost, time: Time
+        self, attempted: int, journal: str, host: MailHost, time: Clock
     ) -> None:
         self.died(attempted, journal)
         time.now += LEASE
@@ -275,7 +265,7 @@ class TestTakingOver:
         self,
         journal: str,
         host: MailHost,
-        time: Time,
+        time: Clock,
         one_at_a_time: None,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
@@ -315,7 +305,7 @@ class TestTakingOver:
 
 class TestLosingTheLease:
     def test_the_message_fails_and_nothing_is_accounted(
-        self, host: MailHost, time: Time, journal: str
+        self, host: MailHost, time: Clock, journal: str
     ) -> None:
         standings: list[Claim] = []
 
@@ -335,7 +325,7 @@ class TestLosingTheLease:
         assert host.taken == ["R0@example.test"]
 
     def test_a_batch_reports_it_so_that_the_message_is_shown_again(
-        self, time: Time, monkeypatch: pytest.MonkeyPatch
+        self, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def lost(unit: WorkUnit, _: Claim) -> None:
             raise LeaseLost(str(unit))
@@ -345,7 +335,7 @@ class TestLosingTheLease:
         assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
 
     def test_a_worker_that_was_slow_and_not_overtaken_finishes(
-        self, host: MailHost, time: Time, journal: str
+        self, host: MailHost, time: Clock, journal: str
     ) -> None:
         def slow(_: OutboundMessage) -> None:
             time.now += 3 * LEASE

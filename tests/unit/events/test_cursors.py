@@ -9,10 +9,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chalicelib.core import signing
-from chalicelib.core.errors import ApiError
 from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
 from chalicelib.events.positions import Window
+from tests.unit.refusals import refusal
 
 PATH = "/api/v1/events/message"
 CURSOR = Cursor(Window(5, 17), "1769850000000#1", 5)
@@ -20,11 +20,10 @@ BINDING = [1, None, {"events": ["open"]}]
 GENUINE = cursors.encode(CURSOR, BINDING)
 
 
-def refusal(cursor: str, binding: Any = BINDING) -> str:
-    with pytest.raises(ApiError) as refused:
-        cursors.decode(cursor, binding)
-    assert (refused.value.status, refused.value.code) == (400, "1200")
-    return str(refused.value)
+def refused_cursor(cursor: str, binding: Any = BINDING) -> str:
+    error = refusal(cursors.decode, cursor, binding)
+    assert (error.status, error.errors[0]["code"]) == (400, "1200")
+    return str(error)
 
 
 @given(
@@ -45,7 +44,7 @@ def test_a_place_comes_back(place: Cursor) -> None:
 def test_a_cursor_that_was_forged_or_cut_is_refused(cut: int, junk: str, appended: bool) -> None:
     forged = GENUINE[: cut % len(GENUINE)] + junk if not appended else GENUINE + "A" + junk
     if forged != GENUINE:
-        assert "cursor" in refusal(forged)
+        assert "cursor" in refused_cursor(forged)
 
 
 @given(st.integers(0, len(GENUINE) - 1), st.sampled_from("ABab01-_=.é"))
@@ -53,19 +52,19 @@ def test_a_cursor_that_was_forged_or_cut_is_refused(cut: int, junk: str, appende
 def test_a_cursor_with_another_character_is_refused(place: int, character: str) -> None:
     # bits that the last character has to spare stand for nothing
     if GENUINE[place] != character and place < len(GENUINE) - 1:
-        assert "cursor" in refusal(GENUINE[:place] + character + GENUINE[place + 1 :])
+        assert "cursor" in refused_cursor(GENUINE[:place] + character + GENUINE[place + 1 :])
 
 
 @pytest.mark.parametrize("purpose", ["link", "return path"])
 def test_what_was_signed_for_another_purpose_is_no_cursor(purpose: str) -> None:
-    assert "cursor" in refusal(signing.to_token(["", 0, 1, "", 5], purpose))
+    assert "cursor" in refused_cursor(signing.to_token(["", 0, 1, "", 5], purpose))
 
 
 @pytest.mark.parametrize(
     "binding", [[2, None, {"events": ["open"]}], [1, 7, {"events": ["open"]}], [1, None, {}]]
 )
 def test_a_cursor_is_good_for_its_account_and_filters_only(binding: Any) -> None:
-    assert "other filters" in refusal(GENUINE, binding)
+    assert "other filters" in refused_cursor(GENUINE, binding)
 
 
 @given(st.dictionaries(st.text(max_size=10), st.text(max_size=20), max_size=5))

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from chalicelib.core.errors import ApiError
 from chalicelib.events import event_blocks, filters
 from chalicelib.events.documentation import TYPES
 from chalicelib.events.event_blocks import EventBlock
 from chalicelib.events.filters import FILTERS
 from chalicelib.events.model import Event
 from tests.unit.events.examples import NINE, event_at
+from tests.unit.refusals import refusal
 
 #: filter → values of its field that events have, and values that are asked for
 EXAMPLES: dict[str, tuple[list[Any], list[str]]] = {
@@ -46,11 +46,10 @@ def rows(query: dict[str, str], events: list[Event], confined_to: int | None = N
     return [block.event(row) for row in block.rows(filters.read(query, confined_to).conditions)]
 
 
-def refusal(**query: str) -> str:
-    with pytest.raises(ApiError) as refused:
-        filters.read(query)
-    assert (refused.value.status, refused.value.code) == (400, "1200")
-    return str(refused.value)
+def refused_filter(**query: str) -> str:
+    error = refusal(filters.read, query)
+    assert (error.status, error.errors[0]["code"]) == (400, "1200")
+    return str(error)
 
 
 def passes(name: str, value: Any, wanted: str) -> bool:
@@ -146,7 +145,7 @@ def test_a_filter_without_a_value_is_none() -> None:
 
 
 def test_what_is_no_event_type_is_refused_and_those_of_other_searches_find_nothing() -> None:
-    assert "'opened'" in refusal(events="open,opened")
+    assert "'opened'" in refused_filter(events="open,opened")
     for kind in TYPES:
         filters.read({"events": kind})
 
@@ -154,16 +153,16 @@ def test_what_is_no_event_type_is_refused_and_those_of_other_searches_find_nothi
 @pytest.mark.parametrize("name", ["bounce_classes", "subaccounts", "ab_test_versions"])
 @pytest.mark.parametrize("text", ["x", "-1", "1.5", "1" * 11, "١"])
 def test_what_is_no_number_is_refused_by_its_name(name: str, text: str) -> None:
-    assert name in refusal(**{name: text, "ab_tests": "a"})
+    assert name in refused_filter(**{name: text, "ab_tests": "a"})
 
 
 def test_what_is_no_address_of_a_host_is_refused() -> None:
-    assert "sending_ips" in refusal(sending_ips="192.0.2.1,host.test")
+    assert "sending_ips" in refused_filter(sending_ips="192.0.2.1,host.test")
 
 
 @pytest.mark.spec("4.10-t1")
 def test_versions_of_tests_need_the_tests() -> None:
-    assert "ab_test_versions needs ab_tests" in refusal(ab_test_versions="1")
+    assert "ab_test_versions needs ab_tests" in refused_filter(ab_test_versions="1")
     assert "ab_test_version" in filters.read({"ab_test_versions": "1", "ab_tests": "x"}).conditions
 
 

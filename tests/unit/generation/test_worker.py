@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import clock, ids, queues
+from chalicelib.core import ids, queues
 from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_batch, work_units
 from chalicelib.delivery.delivery_batch import DeliveryBatch
@@ -24,6 +24,7 @@ from chalicelib.transmissions.submit import queue_chunks, submit
 from tests.fake_cloud import aws_requests, queued, sqs_event
 from tests.unit.delivery.mail_host import MailHost
 from tests.unit.generation.examples import make_sender
+from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.suppression.examples import entry
 from tests.unit.transmissions.examples import (
     CREATED,
@@ -36,17 +37,9 @@ from tests.unit.transmissions.examples import (
 UNIT = WorkUnit(transmission().id, "0")
 
 
-class Time:
-    now = CREATED / 1000 + 5
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture(autouse=True)
-def time(cloud: None) -> Iterator[Time]:
-    moving = Time()
-    with clock.use(moving):
+def time(cloud: None) -> Iterator[Clock]:
+    with moving_clock(CREATED / 1000 + 5) as moving:
         make_sender()
         yield moving
 
@@ -139,7 +132,7 @@ class TestFacts:
         assert (parcels(), events(), host.taken) == ([], [], [])
         assert generate(bodies) == []
 
-    def test_those_of_the_first_generation_stay(self, time: Time) -> None:
+    def test_those_of_the_first_generation_stay(self, time: Clock) -> None:
         submit(transmission(), recipients(2), meter())
         bodies = queued("generation")
         generate(bodies)
@@ -163,7 +156,7 @@ class TestFacts:
 
 
 class TestRepeating:
-    def test_a_chunk_that_comes_again_makes_the_same_messages_and_events(self, time: Time) -> None:
+    def test_a_chunk_that_comes_again_makes_the_same_messages_and_events(self, time: Clock) -> None:
         content = body()["content"] | {"text": "{{if n > 1}}x{{end}}"}
         to = recipients(3)
         to[0]["substitution_data"] = to[2]["substitution_data"] = {"n": 2}
@@ -273,7 +266,7 @@ class TestHolding:
         queue_chunks(transmission(), recipients(1), 2)
         return queued("generation")
 
-    def test_it_is_sent_on_until_the_request_is_stored(self, time: Time) -> None:
+    def test_it_is_sent_on_until_the_request_is_stored(self, time: Clock) -> None:
         bodies = self.bodies()
         with aws_requests() as made:
             assert generate(bodies) == []
@@ -281,7 +274,7 @@ class TestHolding:
         assert again.parameters["DelaySeconds"] == 1
         assert again.parameters["MessageBody"] == bodies[0]
 
-    def test_it_is_dropped_when_that_never_came_to_an_end(self, time: Time) -> None:
+    def test_it_is_dropped_when_that_never_came_to_an_end(self, time: Clock) -> None:
         bodies = self.bodies()
         time.now = CREATED / 1000 + settings().accept_window
         assert generate(bodies) == []

@@ -6,23 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.core import clock
 from tests.unit.inbound.examples import MADE
-
-
-class Time:
-    """The clock of one test."""
-
-    def __init__(self) -> None:
-        self.now_ms = MADE + 60_000
-
-    def passes(self, seconds: float) -> None:
-        self.now_ms += int(seconds * 1000)
+from tests.unit.moving_clock import Clock, moving_clock
 
 
 @pytest.fixture
-def time() -> Iterator[Time]:
+def time() -> Iterator[Clock]:
     """Let it be a minute after the message was made."""
-    given = Time()
-    with clock.use(lambda: given.now_ms / 1000):
-        yield given
+    with moving_clock(MADE / 1000 + 60) as moving:
+        yield moving

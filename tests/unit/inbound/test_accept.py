@@ -26,7 +26,6 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.suppression.model import Entry
 from chalicelib.suppression.store.items import entries_of
 from tests.fake_cloud import aws_requests
-from tests.unit.inbound.conftest import Time
 from tests.unit.inbound.examples import (
     DOMAIN,
     MADE,
@@ -51,6 +50,7 @@ from tests.unit.inbound.samples import (
     group,
     mail,
 )
+from tests.unit.moving_clock import Clock
 from tests.unit.sending_domains.examples import domain
 
 pytestmark = pytest.mark.usefixtures("cloud", "time")
@@ -86,7 +86,7 @@ class TestRecipients:
             check_recipient(bounce_address().replace(".", "a"))
         assert made == []
 
-    def test_an_address_whose_time_is_over_is_refused(self, time: Time) -> None:
+    def test_an_address_whose_time_is_over_is_refused(self, time: Clock) -> None:
         domains.create(domain(DOMAIN))
         time.passes(settings().messages_retention + 86_400)
         with pytest.raises(NoSuchAddress):
@@ -94,7 +94,7 @@ class TestRecipients:
 
 
 class TestBounces:
-    def test_a_late_bounce_is_told_with_all_that_is_known_of_its_message(self, time: Time) -> None:
+    def test_a_late_bounce_is_told_with_all_that_is_known_of_its_message(self, time: Clock) -> None:
         keep()
         given_id = send(HARD)
         (event,) = emitted()
@@ -114,7 +114,7 @@ class TestBounces:
             "queue_time": "60000",
         }
 
-    def test_how_it_was_delivered_is_told_where_that_is_recorded(self, time: Time) -> None:
+    def test_how_it_was_delivered_is_told_where_that_is_recorded(self, time: Clock) -> None:
         keep()
         told: Event = {
             "num_retries": "2",
@@ -174,7 +174,7 @@ class TestBounces:
 
 
 class TestComplaints:
-    def test_a_complaint_is_told_with_who_reports_it(self, time: Time) -> None:
+    def test_a_complaint_is_told_with_who_reports_it(self, time: Clock) -> None:
         keep()
         given_id = send(ABUSE)
         (event,) = emitted()
@@ -228,7 +228,7 @@ class TestComplaints:
 
 
 class TestUnsubscriptions:
-    def test_mail_to_the_address_unsubscribes(self, time: Time) -> None:
+    def test_mail_to_the_address_unsubscribes(self, time: Clock) -> None:
         keep()
         send(mail("", sender="Ann"), unsubscribe_address(), mail_from="ann@home.test")
         (event,) = emitted()
@@ -258,7 +258,7 @@ class TestUnsubscriptions:
 
 
 class TestAgain:
-    def test_a_report_that_comes_again_tells_nothing_more(self, time: Time) -> None:
+    def test_a_report_that_comes_again_tells_nothing_more(self, time: Clock) -> None:
         keep()
         first = send(HARD)
         time.passes(3600)
@@ -266,7 +266,7 @@ class TestAgain:
         assert len(emitted()) == 1
 
     def test_a_report_whose_event_was_not_queued_has_the_time_of_the_first(
-        self, time: Time, monkeypatch: pytest.MonkeyPatch
+        self, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         keep()
         began = time.now_ms

@@ -11,8 +11,8 @@ from chalicelib.inbound.addresses import Purpose, Target, is_served, message_nam
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.model import DomainStatus
 from tests.fake_cloud import aws_requests
-from tests.unit.inbound.conftest import Time
 from tests.unit.inbound.examples import DOMAIN, MESSAGE, bounce_address, unsubscribe_address
+from tests.unit.moving_clock import Clock
 from tests.unit.sending_domains.examples import domain
 
 pytestmark = pytest.mark.usefixtures("time")
@@ -40,7 +40,7 @@ def test_an_address_that_was_not_given_out_stands_for_nothing() -> None:
         assert target_of(other) is None
 
 
-def test_an_address_whose_time_is_over_stands_for_nothing(time: Time) -> None:
+def test_an_address_whose_time_is_over_stands_for_nothing(time: Clock) -> None:
     time.passes(settings().messages_retention + DAY)
     assert target_of(bounce_address()) is None
 

@@ -50,8 +50,8 @@ from tests.unit.infrastructure.observing import (
     forget_processes_memory,
 )
 from tests.unit.ingest.examples import given, packed
+from tests.unit.moving_clock import Clock
 from tests.unit.people import make_account, make_key
-from tests.unit.seeding.examples import Time
 from tests.unit.zones import Zone, served_zone
 
 RESOURCES: dict[str, Any] = read(HERE / "template.yaml")["Resources"]
@@ -344,7 +344,7 @@ def work_on_the_clock(service: Service, patch: pytest.MonkeyPatch) -> None:
     for zone in served_zone(patch):
         record = ("TXT", txt_record(key_pair().public_b64))
         zone.set("s1._domainkey.kept1.test", record)
-        time = Time(schedules.NOON)
+        time = Clock(schedules.NOON / 1000)
         with clock.use(time):
             make_account()
             for name in SCHEDULES:

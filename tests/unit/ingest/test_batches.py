@@ -12,21 +12,20 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chalicelib.core import clock, queues
-from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.ingest import batches
 from chalicelib.ingest.batches import LONGEST_LINE, MOST_BYTES, MOST_UNPACKED, Batch, lines
 from tests.fake_cloud import queued, stored_objects
 from tests.unit.ingest.examples import NOW, given, large_events, packed
+from tests.unit.refusals import refusal
 
 SCOPE = Scope(1, 0)
 
 
-def refusal(status: int, body: bytes) -> str:
-    with pytest.raises(ServiceError) as refused:
-        batches.take(SCOPE, body)
-    assert refused.value.status == status
-    return str(refused.value)
+def refused_batch(status: int, body: bytes) -> str:
+    error = refusal(batches.take, SCOPE, body)
+    assert error.status == status
+    return str(error)
 
 
 @pytest.mark.parametrize("scope", [SCOPE, Scope(1, 7)])
@@ -77,7 +76,7 @@ def test_lines_are_found_across_the_steps_of_unpacking(monkeypatch: pytest.Monke
     ids=["nothing", "blank", "packed-nothing", "packed-blank"],
 )
 def test_a_batch_without_events_is_refused(body: bytes) -> None:
-    assert "no events" in refusal(400, body)
+    assert "no events" in refused_batch(400, body)
 
 
 @pytest.mark.parametrize(
@@ -93,25 +92,25 @@ def test_a_batch_without_events_is_refused(body: bytes) -> None:
     ids=["cut", "cut-early", "magic-alone", "zeros", "bad-second-member", "wrong-length"],
 )
 def test_a_damaged_batch_is_refused(body: bytes) -> None:
-    assert "cannot be unpacked" in refusal(400, body)
+    assert "cannot be unpacked" in refused_batch(400, body)
 
 
 @pytest.mark.spec("7-t7")
 def test_a_batch_that_is_too_large_is_refused() -> None:
-    assert str(MOST_BYTES) in refusal(413, b"x" * (MOST_BYTES + 1))
+    assert str(MOST_BYTES) in refused_batch(413, b"x" * (MOST_BYTES + 1))
     bomb = gzip.compress(b"\n" * (MOST_UNPACKED + 1))
     assert len(bomb) < 100_000
-    assert str(MOST_UNPACKED) in refusal(413, bomb)
+    assert str(MOST_UNPACKED) in refused_batch(413, bomb)
 
 
 @pytest.mark.parametrize("start", [b"", b"{}\n", b"x" * 300_000])
 def test_an_event_that_is_too_large_is_refused(start: bytes) -> None:
-    assert str(LONGEST_LINE) in refusal(413, start + b"x" * (LONGEST_LINE + 1))
+    assert str(LONGEST_LINE) in refused_batch(413, start + b"x" * (LONGEST_LINE + 1))
 
 
 def test_what_is_no_deflated_text_is_no_bomb_either() -> None:
     twice = zlib.compress(b"x", 9)
-    assert refusal(400, b"\x1f\x8b\x08\x00" + twice)
+    assert refused_batch(400, b"\x1f\x8b\x08\x00" + twice)
 
 
 def test_a_file_of_many_members_is_read_in_linear_time() -> None:

@@ -2,20 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.core.errors import ApiError
 from chalicelib.ip_pools.model import Fleet
 from chalicelib.ip_pools.usable import usable_pool
 from tests.unit.ip_pools.examples import an_ip, fleet_of
+from tests.unit.refusals import refusal
 
 FLEET = fleet_of(an_ip(1, "fast"), fast="", slow="", empty="")
 UNFILLED = fleet_of(fast="", slow="")
 
 
-def refusal(fleet: Fleet, assigned: str, named: str) -> str:
-    with pytest.raises(ApiError) as refused:
-        usable_pool(fleet, assigned, named)
-    assert (refused.value.status, refused.value.code) == (422, "1300")
-    return refused.value.errors[0]["description"]
+def refused_pool(fleet: Fleet, assigned: str, named: str) -> str:
+    error = refusal(usable_pool, fleet, assigned, named)
+    assert (error.status, error.errors[0]["code"]) == (422, "1300")
+    return str(error.errors[0]["description"])
 
 
 @pytest.mark.parametrize(
@@ -40,15 +39,15 @@ def test_a_pool_is_the_one_named_or_the_subaccounts_or_the_default(
 @pytest.mark.spec("2.1-t15")
 @pytest.mark.parametrize("named", ["missing", "", "fast "])
 def test_a_pool_that_the_account_has_not_is_refused(named: str) -> None:
-    assert "does not exist" in refusal(FLEET, "", named)
+    assert "does not exist" in refused_pool(FLEET, "", named)
 
 
 def test_the_shared_pool_cannot_be_named() -> None:
-    assert "reserved" in refusal(FLEET, "", "Shared pool")
+    assert "reserved" in refused_pool(FLEET, "", "Shared pool")
 
 
 def test_a_pool_without_an_ip_is_refused_while_others_have_one() -> None:
-    assert "no sending IP" in refusal(FLEET, "", "empty")
+    assert "no sending IP" in refused_pool(FLEET, "", "empty")
 
 
 def test_an_account_without_sending_ips_may_use_its_pools_all_the_same() -> None:
@@ -58,4 +57,4 @@ def test_an_account_without_sending_ips_may_use_its_pools_all_the_same() -> None
 @pytest.mark.spec("2.6-t5")
 @pytest.mark.parametrize("named", ["slow", "default"])
 def test_a_subaccount_is_limited_to_its_pool(named: str) -> None:
-    assert "'fast' only" in refusal(UNFILLED, "fast", named)
+    assert "'fast' only" in refused_pool(UNFILLED, "fast", named)

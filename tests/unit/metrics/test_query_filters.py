@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core.errors import ServiceError
 from chalicelib.metrics.model import BY_FILTER_KEY
 from chalicelib.metrics.query_filters import SCHEMA, parse
 from chalicelib.metrics.schema_check import violations
+from tests.unit.refusals import refusal
 
 GOOD: list[Any] = [
     {"groupings": []},
@@ -71,11 +71,10 @@ BAD: list[tuple[Any, str, str]] = [
 ]
 
 
-def refusal(text: str) -> dict[str, Any]:
-    with pytest.raises(ServiceError) as refused:
-        parse(text)
-    assert refused.value.status == 400
-    return refused.value.body()
+def refused_filters(text: str) -> dict[str, Any]:
+    error = refusal(parse, text)
+    assert error.status == 400
+    return error.body()
 
 
 @pytest.mark.parametrize("data", GOOD, ids=json.dumps)
@@ -95,7 +94,7 @@ def test_what_keeps_the_rules_is_read(data: Any) -> None:
 def test_what_breaks_a_rule_is_refused_with_the_violation(
     data: Any, keyword: str, path: str
 ) -> None:
-    body = refusal(json.dumps(data))
+    body = refused_filters(json.dumps(data))
     (told,) = body["validationErrors"]
     assert (told["keyword"], told["dataPath"]) == (keyword, path)
     assert told["message"]
@@ -105,20 +104,20 @@ def test_what_breaks_a_rule_is_refused_with_the_violation(
 @pytest.mark.spec("4.11-r7")
 def test_every_violation_is_told() -> None:
     data = {"groupings": [{"AND": {"domains": {"like": ["a", "b"]}}}, {}], "x": 1}
-    assert len(refusal(json.dumps(data))["validationErrors"]) == 4
+    assert len(refused_filters(json.dumps(data))["validationErrors"]) == 4
 
 
 @pytest.mark.spec("4.11-r5")
 def test_a_filter_key_occurs_once_in_a_group() -> None:
     filters = '"domains":{"eq":["x"]},"domains":{"eq":["y"]}'
-    body = refusal('{"groupings":[{"AND":{%s}}]}' % filters)  # noqa: UP031
+    body = refused_filters('{"groupings":[{"AND":{%s}}]}' % filters)  # noqa: UP031
     assert body["validationErrors"][0]["keyword"] == "uniqueKeys"
 
 
 @pytest.mark.parametrize("text", ["{", "null", "7", '"x"', "[" * 100_000, "{\x00}"])
 @pytest.mark.spec("4.11-r1")
 def test_what_is_no_object_is_refused(text: str) -> None:
-    assert refusal(text)["validationErrors"][0]["keyword"] == "type"
+    assert refused_filters(text)["validationErrors"][0]["keyword"] == "type"
 
 
 json_values = st.recursive(

@@ -7,23 +7,17 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.core.errors import ServiceError
 from chalicelib.core.http import Reply, Request
 from chalicelib.recipient_lists import routes, store
 from tests.fake_cloud import stored_objects
 from tests.unit.recipient_lists.examples import given, request, saved
+from tests.unit.refusals import refusal_code
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def body(**fields: Any) -> bytes:
     return json.dumps({"id": "friends", "recipients": given(2)} | fields).encode()
-
-
-def refusal(view: Callable[..., Reply], *arguments: Any) -> tuple[int, str | None]:
-    with pytest.raises(ServiceError) as refused:
-        view(*arguments)
-    return refused.value.status, refused.value.errors[0].get("code")
 
 
 def shown(list_id: str = "friends", **query: str) -> Any:
@@ -65,8 +59,8 @@ def test_how_many_errors_are_told_may_be_limited(wanted: str, told: int) -> None
 
 
 def test_a_limit_that_is_no_number_is_refused() -> None:
-    assert refusal(routes.create_list, request(body(), num_rcpt_errors="x")) == (400, "1200")
-    assert refusal(routes.update_list, request(body(), num_rcpt_errors="-1"), "friends") == (
+    assert refusal_code(routes.create_list, request(body(), num_rcpt_errors="x")) == (400, "1200")
+    assert refusal_code(routes.update_list, request(body(), num_rcpt_errors="-1"), "friends") == (
         400,
         "1200",
     )
@@ -83,7 +77,7 @@ def test_a_list_is_shown_without_recipients_unless_they_are_asked_for() -> None:
     }
     assert shown() == shown(show_recipients="false") == {"results": summary}
     assert shown(show_recipients="true")["results"].keys() - summary.keys() == {"recipients"}
-    assert refusal(routes.show_list, request(show_recipients="1"), "friends") == (400, "1200")
+    assert refusal_code(routes.show_list, request(show_recipients="1"), "friends") == (400, "1200")
 
 
 def test_recipients_are_shown_as_they_were_given() -> None:
@@ -116,7 +110,7 @@ def test_a_list_that_no_reply_could_hold_is_refused_whole(monkeypatch: Any) -> N
     from chalicelib.core.settings import settings
 
     settings.cache_clear()
-    assert refusal(routes.show_list, request(show_recipients="true"), "long") == (400, "1200")
+    assert refusal_code(routes.show_list, request(show_recipients="true"), "long") == (400, "1200")
 
 
 def test_lists_are_listed_without_recipients() -> None:
@@ -132,7 +126,7 @@ def test_a_list_is_replaced_by_what_is_sent() -> None:
     reply = routes.update_list(request(body(name="New", recipients=given(1))), "friends")
     assert reply.body["results"]["total_accepted_recipients"] == 1
     assert shown()["results"]["name"] == "New"
-    assert refusal(routes.update_list, request(body(id="other")), "friends") == (422, "1300")
+    assert refusal_code(routes.update_list, request(body(id="other")), "friends") == (422, "1300")
 
 
 def test_a_deleted_list_is_gone() -> None:
@@ -141,16 +135,19 @@ def test_a_deleted_list_is_gone() -> None:
     assert (reply.status, reply.body) == (200, {})
     assert stored_objects() == []
     for view in (routes.show_list, routes.delete_list):
-        assert refusal(view, request(), "friends") == (404, "1600")
-    assert refusal(routes.show_list, request(show_recipients="true"), "friends") == (404, "1600")
+        assert refusal_code(view, request(), "friends") == (404, "1600")
+    assert refusal_code(routes.show_list, request(show_recipients="true"), "friends") == (
+        404,
+        "1600",
+    )
 
 
 def test_a_list_in_use_is_neither_replaced_nor_deleted() -> None:
     saved("friends")
     now = clock.now()
     store.begin_use(1, "friends", "t1", starts=now, until=now + 60)
-    assert refusal(routes.update_list, request(body()), "friends") == (409, "1602")
-    assert refusal(routes.delete_list, request(), "friends") == (409, "1602")
+    assert refusal_code(routes.update_list, request(body()), "friends") == (409, "1602")
+    assert refusal_code(routes.delete_list, request(), "friends") == (409, "1602")
     assert shown()["results"]["id"] == "friends"
 
 
@@ -167,7 +164,7 @@ def test_a_list_in_use_is_neither_replaced_nor_deleted() -> None:
 )
 def test_a_subaccount_has_no_lists(view: Callable[[Request], Reply]) -> None:
     saved("friends")
-    assert refusal(view, request(body(), part=7)) == (403, None)
+    assert refusal_code(view, request(body(), part=7)) == (403, None)
     assert store.get(1, "friends") is not None
 
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.core.errors import ServiceError
 from chalicelib.recipient_lists import contents, service, store
 from chalicelib.recipient_lists.request import read_changes, read_new
 from chalicelib.recipient_lists.service import Saved
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.recipient_lists.examples import emails, given, saved
+from tests.unit.refusals import refusal_code
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -21,12 +21,6 @@ def create(**fields: Any) -> Saved:
 
 def update(list_id: str = "friends", **fields: Any) -> Saved:
     return service.update(1, list_id, read_changes(fields, list_id))
-
-
-def refusal(call: Any, **fields: Any) -> tuple[int, str]:
-    with pytest.raises(ServiceError) as refused:
-        call(**fields)
-    return refused.value.status, refused.value.errors[0]["code"]
 
 
 def test_a_list_is_stored_with_its_recipients() -> None:
@@ -54,7 +48,7 @@ def test_bad_recipients_stop_only_themselves() -> None:
 
 def test_an_id_that_is_taken_is_refused_and_leaves_the_list_as_it_is() -> None:
     create()
-    assert refusal(create, recipients=given(5)) == (400, "5001")
+    assert refusal_code(create, recipients=given(5)) == (400, "5001")
     found = store.get(1, "friends")
     assert found is not None
     assert len(emails(found)) == 2
@@ -64,13 +58,13 @@ def test_an_id_that_is_taken_is_refused_and_leaves_the_list_as_it_is() -> None:
 def test_of_two_that_create_a_list_at_once_one_is_refused(monkeypatch: Any) -> None:
     create()
     monkeypatch.setattr(store, "get", lambda *_: None)
-    assert refusal(create) == (400, "5001")
+    assert refusal_code(create) == (400, "5001")
     assert len(stored_objects("lists/")) == 1
 
 
 @pytest.mark.parametrize("recipients", [[], [{}], [{"address": "nobody"}]])
 def test_without_a_good_recipient_nothing_is_stored(recipients: list[Any]) -> None:
-    assert refusal(create, recipients=recipients) == (400, "5002")
+    assert refusal_code(create, recipients=recipients) == (400, "5002")
     assert store.get(1, "friends") is None
     assert stored_objects() == []
 
@@ -100,15 +94,15 @@ def test_recipients_are_replaced_as_a_whole_and_the_old_ones_removed() -> None:
 
 def test_a_replacement_without_a_good_recipient_changes_nothing() -> None:
     create()
-    assert refusal(update, name="New", recipients=[{}]) == (400, "5002")
+    assert refusal_code(update, name="New", recipients=[{}]) == (400, "5002")
     found = store.get(1, "friends")
     assert found is not None
     assert (found.name, len(emails(found))) == ("friends", 2)
 
 
 def test_an_unknown_list_is_not_found() -> None:
-    assert refusal(update, name="x") == (404, "1600")
-    assert refusal(update, recipients=given(1)) == (404, "1600")
+    assert refusal_code(update, name="x") == (404, "1600")
+    assert refusal_code(update, recipients=given(1)) == (404, "1600")
     assert stored_objects() == []
 
 
@@ -121,8 +115,8 @@ def test_a_list_in_use_is_not_changed_and_costs_no_writing() -> None:
     create()
     begin_use()
     with aws_requests() as made:
-        assert refusal(update, recipients=given(5)) == (409, "1602")
-        assert refusal(update, name="x") == (409, "1602")
+        assert refusal_code(update, recipients=given(5)) == (409, "1602")
+        assert refusal_code(update, name="x") == (409, "1602")
     assert {each.operation for each in made} == {"GetItem", "Query"}
 
 
@@ -137,7 +131,7 @@ def test_a_use_that_begins_while_recipients_are_written_keeps_the_old_ones(
         return write(*arguments)
 
     monkeypatch.setattr(contents, "write", used_meanwhile)
-    assert refusal(update, recipients=given(5)) == (409, "1602")
+    assert refusal_code(update, recipients=given(5)) == (409, "1602")
     found = store.get(1, "friends")
     assert found is not None
     assert len(emails(found)) == 2
@@ -153,7 +147,7 @@ def test_a_list_that_vanishes_while_recipients_are_written_is_not_found(monkeypa
         return write(*arguments)
 
     monkeypatch.setattr(contents, "write", deleted_meanwhile)
-    assert refusal(update, recipients=given(5)) == (404, "1600")
+    assert refusal_code(update, recipients=given(5)) == (404, "1600")
     assert stored_objects() == []
 
 
@@ -181,4 +175,4 @@ def test_a_crash_leaves_a_whole_list_and_objects_that_nothing_reads(
 
 def test_an_unused_list_of_another_account_is_not_touched() -> None:
     saved("friends", 3, account_id=2)
-    assert refusal(update, name="x") == (404, "1600")
+    assert refusal_code(update, name="x") == (404, "1600")

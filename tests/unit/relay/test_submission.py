@@ -14,7 +14,7 @@ from botocore.exceptions import EndpointConnectionError
 from chalicelib.accounts import store as accounts
 from chalicelib.accounts import usage
 from chalicelib.api_keys import model, store
-from chalicelib.core import clock, queues
+from chalicelib.core import queues
 from chalicelib.core.settings import settings
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
@@ -23,6 +23,7 @@ from relay.backend import Envelope, Identity
 from relay.errors import LoginRefused, Refusal
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from tests.fake_cloud import aws_requests, queued
+from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import limit, make_account, make_domain, make_key, make_subaccount
 
 PEER = "192.0.2.1"
@@ -140,21 +141,13 @@ def test_a_limit_is_a_reason_to_try_again_later() -> None:
     assert usage.used(1)[0].day == 1
 
 
-class Time:
-    now = 2_000_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def time() -> Iterator[Time]:
-    moving = Time()
-    with clock.use(moving):
+def time() -> Iterator[Clock]:
+    with moving_clock(2_000_000_000.0) as moving:
         yield moving
 
 
-def test_a_key_that_is_revoked_stops_a_connection_that_is_open(time: Time) -> None:
+def test_a_key_that_is_revoked_stops_a_connection_that_is_open(time: Clock) -> None:
     key = make_key().key
     identity = log_in(key)
     found = store.get(identity.key_id)

@@ -4,17 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.core import clock
 from chalicelib.seeding.store import configs
+from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import make_account
-from tests.unit.seeding.examples import SEEDS, Time
+from tests.unit.seeding.examples import SEEDS, START
 
 
 @pytest.fixture
-def time(cloud: None) -> Iterator[Time]:
+def time(cloud: None) -> Iterator[Clock]:
     """An account with seed addresses, at a time that the test moves."""
-    moving = Time()
-    with clock.use(moving):
+    with moving_clock(START / 1000) as moving:
         make_account()
         configs.put_addresses(1, SEEDS)
         yield moving

@@ -15,16 +15,6 @@ SPRING = Campaign(None, "spring", DOMAIN)
 SEEDS = ["a@seeds.test", "b@seeds.test", "c@seeds.test", "d@seeds.test"]
 
 
-class Time:
-    """A clock that a test moves."""
-
-    def __init__(self, now_ms: int = START) -> None:
-        self.now_ms = now_ms
-
-    def __call__(self) -> float:
-        return self.now_ms / 1000
-
-
 def seeded(account: int = 1, *owners: int | None, **config: Any) -> Config:
     """Let the campaigns of an account's owners be seeded, at the least threshold unless told."""
     known: dict[str, Any] = {"threshold": 1000, "duration": 20, "match": ("spr*",)}

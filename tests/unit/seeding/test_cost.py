@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.core import clock, config_cache
+from chalicelib.core import config_cache
 from chalicelib.generation_queue import generate_batch
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued, sqs_event
 from tests.unit.delivery.mail_host import MailHost
 from tests.unit.generation.examples import make_sender
-from tests.unit.seeding.examples import START, Time, seeded
+from tests.unit.moving_clock import Clock, moving_clock
+from tests.unit.seeding.examples import START, seeded
 from tests.unit.transmissions.examples import meter, recipients, transmission
 
 
 @pytest.fixture(autouse=True)
-def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
+def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     MailHost().install(monkeypatch)
-    moving = Time()
-    with clock.use(moving):
+    with moving_clock(START / 1000) as moving:
         make_sender()
         yield moving
 
@@ -41,7 +41,7 @@ def test_nothing_where_nothing_is_seeded() -> None:
     assert generated(2, "spring") == plain
 
 
-def test_two_requests_and_then_none_for_a_minute_where_a_campaign_is(time: Time) -> None:
+def test_two_requests_and_then_none_for_a_minute_where_a_campaign_is(time: Clock) -> None:
     plain = generated(1, "")
     config_cache.clear()
     seeded()

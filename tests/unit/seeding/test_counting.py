@@ -15,17 +15,8 @@ from chalicelib.seeding.model import Campaign, Counter
 from chalicelib.seeding.store import configs, counters, seed_sends
 from chalicelib.seeding.store.seed_sends import CONCERN, Run
 from tests.fake_cloud import aws_requests, queued
-from tests.unit.seeding.examples import (
-    DOMAIN,
-    HOUR,
-    MINUTE,
-    SEEDS,
-    SPRING,
-    START,
-    Time,
-    sample,
-    seeded,
-)
+from tests.unit.moving_clock import Clock
+from tests.unit.seeding.examples import DOMAIN, HOUR, MINUTE, SEEDS, SPRING, START, sample, seeded
 
 
 def counter(campaign: Campaign = SPRING) -> Counter:
@@ -42,7 +33,7 @@ def begun() -> list[Run]:
 
 
 @pytest.mark.spec("3-t19")
-def test_at_the_threshold_seeding_begins_once(time: Time) -> None:
+def test_at_the_threshold_seeding_begins_once(time: Clock) -> None:
     seeded()
     sample()
     count(1, 1, {SPRING: 999})
@@ -69,7 +60,9 @@ def test_at_the_threshold_seeding_begins_once(time: Time) -> None:
 
 
 @pytest.mark.spec("3-t20")
-def test_behind_the_reset_hours_counting_begins_again_and_so_does_seeding(time: Time) -> None:
+def test_behind_the_reset_hours_counting_begins_again_and_so_does_seeding(
+    time: Clock,
+) -> None:
     seeded(reset=22)
     sample()
     count(1, 1, {SPRING: 1000})
@@ -85,7 +78,7 @@ def test_behind_the_reset_hours_counting_begins_again_and_so_does_seeding(time: 
     assert counter().count == 1000
 
 
-def test_one_step_may_meet_the_threshold_again_at_once(time: Time) -> None:
+def test_one_step_may_meet_the_threshold_again_at_once(time: Clock) -> None:
     seeded(reset=22)
     sample()
     count(1, 1, {SPRING: 1000})
@@ -96,7 +89,7 @@ def test_one_step_may_meet_the_threshold_again_at_once(time: Time) -> None:
 
 
 def test_a_step_that_died_before_seeding_began_begins_it_when_it_is_repeated(
-    time: Time, monkeypatch: pytest.MonkeyPatch
+    time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeded()
     sample()
@@ -111,7 +104,7 @@ def test_a_step_that_died_before_seeding_began_begins_it_when_it_is_repeated(
 
 
 def test_what_was_begun_is_due_even_if_the_queue_was_not_told(
-    time: Time, monkeypatch: pytest.MonkeyPatch
+    time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeded()
     sample()
@@ -124,7 +117,7 @@ def test_what_was_begun_is_due_even_if_the_queue_was_not_told(
     assert due.find(CONCERN, START) == [run.due(0)]
 
 
-def test_campaigns_are_counted_by_owner_and_domain(time: Time) -> None:
+def test_campaigns_are_counted_by_owner_and_domain(time: Clock) -> None:
     seeded(1, None, 7)
     counts = {
         (None, "spring", DOMAIN): 600,
@@ -136,7 +129,7 @@ def test_campaigns_are_counted_by_owner_and_domain(time: Time) -> None:
     assert found == {Campaign(*key): number for key, number in counts.items()}
 
 
-def test_only_what_the_config_covers_and_the_options_allow_is_counted(time: Time) -> None:
+def test_only_what_the_config_covers_and_the_options_allow_is_counted(time: Clock) -> None:
     seeded(1, 7, match=("spring", "win*"))
     names = ("spring", "springs", "winter", "")
     count(1, 1, {(owner, name, DOMAIN): 5 for owner in (None, 7, 8) for name in names})
@@ -144,7 +137,7 @@ def test_only_what_the_config_covers_and_the_options_allow_is_counted(time: Time
     assert found == {(7, "spring"), (7, "winter")}
 
 
-def test_nothing_is_counted_without_a_config(time: Time) -> None:
+def test_nothing_is_counted_without_a_config(time: Clock) -> None:
     configs.set_enabled(1, 0, enabled=True)
     with aws_requests() as made:
         count(1, 1, {SPRING: 5})
@@ -153,7 +146,7 @@ def test_nothing_is_counted_without_a_config(time: Time) -> None:
     assert counters.in_scope(Scope(1, None)) == []
 
 
-def test_the_accounts_option_disables_seeding_for_all(time: Time) -> None:
+def test_the_accounts_option_disables_seeding_for_all(time: Clock) -> None:
     seeded(1, None, 7)
     accounts.change(1, lambda account: replace(account, options={"inline_seeds": False}))
     count(1, 1, {SPRING: 5, SPRING._replace(subaccount_id=7): 5})
@@ -161,7 +154,7 @@ def test_the_accounts_option_disables_seeding_for_all(time: Time) -> None:
 
 
 @pytest.mark.spec("3-t21")
-def test_a_pause_stops_the_count_and_a_resumed_campaign_goes_on(time: Time) -> None:
+def test_a_pause_stops_the_count_and_a_resumed_campaign_goes_on(time: Clock) -> None:
     seeded()
     sample()
     count(1, 1, {SPRING: 600})
@@ -175,7 +168,7 @@ def test_a_pause_stops_the_count_and_a_resumed_campaign_goes_on(time: Time) -> N
 
 
 @pytest.mark.spec("3-t21")
-def test_a_pause_within_the_reset_hours_leaves_the_seeding_as_it_is(time: Time) -> None:
+def test_a_pause_within_the_reset_hours_leaves_the_seeding_as_it_is(time: Clock) -> None:
     seeded(reset=22)
     sample()
     count(1, 1, {SPRING: 1000})
@@ -187,7 +180,7 @@ def test_a_pause_within_the_reset_hours_leaves_the_seeding_as_it_is(time: Time) 
 
 
 @pytest.mark.spec("3-t21")
-def test_a_campaign_that_is_resumed_behind_the_reset_hours_counts_anew(time: Time) -> None:
+def test_a_campaign_that_is_resumed_behind_the_reset_hours_counts_anew(time: Clock) -> None:
     seeded(reset=22)
     sample()
     count(1, 1, {SPRING: 1000})
@@ -198,7 +191,7 @@ def test_a_campaign_that_is_resumed_behind_the_reset_hours_counts_anew(time: Tim
     assert counter() == Counter(SPRING, 10, 2)
 
 
-def test_a_threshold_that_was_lowered_is_met_by_the_next_message(time: Time) -> None:
+def test_a_threshold_that_was_lowered_is_met_by_the_next_message(time: Clock) -> None:
     seeded(threshold=5000)
     sample()
     count(1, 1, {SPRING: 3000})
@@ -210,7 +203,7 @@ def test_a_threshold_that_was_lowered_is_met_by_the_next_message(time: Time) -> 
 
 @pytest.mark.parametrize("missing", ["addresses", "sample"])
 def test_without_addresses_or_a_message_seeding_waits_for_them(
-    time: Time, missing: str, caplog: pytest.LogCaptureFixture
+    time: Clock, missing: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     seeded()
     configs.put_addresses(1, [] if missing == "addresses" else SEEDS)
@@ -226,7 +219,7 @@ def test_without_addresses_or_a_message_seeding_waits_for_them(
     assert len(begun()) == 1
 
 
-def test_a_step_costs_a_request_for_each_campaign(time: Time) -> None:
+def test_a_step_costs_a_request_for_each_campaign(time: Clock) -> None:
     seeded()
     count(1, 1, {SPRING: 1})
     with aws_requests() as made:

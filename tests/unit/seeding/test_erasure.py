@@ -14,7 +14,8 @@ from chalicelib.seeding.store import counters, samples, seed_sends
 from chalicelib.seeding.store.samples import Sample
 from chalicelib.seeding.store.seed_sends import Run
 from tests.fake_cloud import aws_requests, stored_objects
-from tests.unit.seeding.examples import DOMAIN, MINUTE, SEEDS, SPRING, START, Time, seeded
+from tests.unit.moving_clock import Clock
+from tests.unit.seeding.examples import DOMAIN, MINUTE, SEEDS, SPRING, START, seeded
 
 ANN = {"email": "Ann@Inbox.test", "name": "Ann", "substitution_data": {"n": 1}}
 BOB = {"email": "bob@inbox.test", "name": "Bob"}
@@ -22,7 +23,7 @@ OTHERS = Campaign(7, "spring", DOMAIN)
 
 
 @pytest.fixture(autouse=True)
-def campaigns(time: Time) -> None:
+def campaigns(time: Clock) -> None:
     seeded(1, None, 7)
 
 
@@ -80,7 +81,7 @@ def test_what_is_in_the_bucket_goes_too() -> None:
 
 
 def test_a_sample_that_took_its_place_meanwhile_stays(
-    time: Time, monkeypatch: pytest.MonkeyPatch
+    time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note(ANN)
     query_all = dynamo.Table.query_all

@@ -9,8 +9,9 @@ import pytest
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.store import configs
 from tests.unit.calling import Answer, Client
+from tests.unit.moving_clock import Clock
 from tests.unit.people import make_account, make_key, make_subaccount
-from tests.unit.seeding.examples import DOMAIN, HOUR, SPRING, START, Time, sample
+from tests.unit.seeding.examples import DOMAIN, HOUR, SPRING, START, sample
 
 CONFIG = "/api/v1/inline-seeds/config"
 STATUS = "/api/v1/inline-seeds/status"
@@ -20,7 +21,7 @@ SHOWN = BODY | {"exclude": []}
 
 
 @pytest.fixture
-def owner(time: Time) -> Client:
+def owner(time: Clock) -> Client:
     return make_key()
 
 
@@ -135,7 +136,7 @@ def test_options_take_a_boolean(owner: Client, body: Any) -> None:
 
 @pytest.mark.spec("4.12-t4")
 @pytest.mark.spec("3-t19")
-def test_status_shows_the_campaigns_in_scope(owner: Client, time: Time) -> None:
+def test_status_shows_the_campaigns_in_scope(owner: Client, time: Clock) -> None:
     seven = make_subaccount().id
     assert owner.get(STATUS).results == []
     owner.post(CONFIG, BODY)

@@ -6,12 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from chalicelib.core.errors import ServiceError
 from chalicelib.core.reply import Reply
 from chalicelib.core.request import Caller, Request
 from chalicelib.core.scope import Scope
+from tests.unit.refusals import refusal_errors
 
 
 def request(
@@ -34,7 +32,5 @@ def results(reply: Reply) -> Any:
 
 def refused(view: Callable[[], object]) -> dict[str, Any]:
     """Return the one error that a view raises, with its HTTP status."""
-    with pytest.raises(ServiceError) as error:
-        view()
-    (only,) = error.value.errors
-    return {"status": error.value.status, **only}
+    status, (error,) = refusal_errors(view)
+    return {"status": status, **error}

@@ -11,6 +11,7 @@ from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from tests.fake_cloud import aws_requests
+from tests.unit.refusals import refusal
 from tests.unit.sending_domains.accounts import create_account
 from tests.unit.sending_domains.examples import KEY, domain
 
@@ -19,13 +20,11 @@ pytestmark = pytest.mark.usefixtures("cloud")
 NAME = "mail.example.test"
 
 
-def refusal(name: str, account: int, subaccount: int | None) -> str:
-    with pytest.raises(ApiError) as refused:
-        check_usable(store.get(name), name, account, subaccount)
-    assert (refused.value.status, refused.value.code) == (400, "7001")
-    (error,) = refused.value.errors
-    assert error["message"] == "Invalid domain"
-    return str(error["description"])
+def refused_domain(name: str, account: int, subaccount: int | None) -> str:
+    error = refusal(check_usable, store.get(name), name, account, subaccount)
+    (only,) = error.errors
+    assert (error.status, only["code"], only["message"]) == (400, "7001", "Invalid domain")
+    return str(only["description"])
 
 
 def test_a_verified_domain_of_the_sender_is_returned() -> None:
@@ -45,14 +44,14 @@ def test_an_international_domain_is_found_in_both_spellings() -> None:
 @pytest.mark.spec("4.1-r6")
 @pytest.mark.spec("7-t26")
 def test_a_domain_that_nobody_set_up_is_unconfigured() -> None:
-    assert refusal(NAME, 1, None) == f"Unconfigured Sending Domain <{NAME}>"
+    assert refused_domain(NAME, 1, None) == f"Unconfigured Sending Domain <{NAME}>"
 
 
 def test_a_domain_of_somebody_else_is_told_apart_from_none_by_nobody() -> None:
     store.create(domain())
     told = f"Unconfigured Sending Domain <{NAME}>"
-    assert refusal(NAME, 2, None) == told
-    assert refusal(NAME, 1, 7) == told
+    assert refused_domain(NAME, 2, None) == told
+    assert refused_domain(NAME, 1, 7) == told
 
 
 @pytest.mark.spec("4.1-r6")
@@ -61,7 +60,7 @@ def test_a_domain_of_somebody_else_is_told_apart_from_none_by_nobody() -> None:
 )
 def test_a_domain_that_is_unverified_or_blocked_is_refused(status: DomainStatus) -> None:
     store.create(domain(status=status))
-    assert refusal(NAME, 1, None).startswith("Unverified Sending Domain")
+    assert refused_domain(NAME, 1, None).startswith("Unverified Sending Domain")
 
 
 def with_keys(**statuses: str) -> SendingDomain:

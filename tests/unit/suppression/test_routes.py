@@ -1,26 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from chalicelib.core.errors import ServiceError
-from chalicelib.core.reply import Reply
 from chalicelib.core.scope import Scope
 from chalicelib.suppression import routes, service
 from chalicelib.suppression.request import LARGEST_BULK
 from chalicelib.suppression.store.items import entries_of
+from tests.unit.refusals import refusal_errors
 from tests.unit.suppression.examples import entry, request
 
 ANN = "ann@x.test"
-
-
-def refusal(view: Callable[..., Reply], *arguments: Any) -> tuple[int, list[Any]]:
-    with pytest.raises(ServiceError) as error_info:
-        view(*arguments)
-    return error_info.value.status, error_info.value.errors
 
 
 @pytest.mark.spec("4.8-t1")
@@ -43,7 +35,9 @@ def test_a_bulk_load_is_stored_and_acknowledged(account: int) -> None:
 @pytest.mark.spec("4.8-t1")
 def test_a_bulk_load_with_a_malformed_entry_writes_nothing(account: int) -> None:
     recipients = [{"recipient": ANN, "type": "transactional"}, {"recipient": "bad", "type": "x"}]
-    status, (error,) = refusal(routes.load, request(account, {"recipients": recipients}, part=0))
+    status, (error,) = refusal_errors(
+        routes.load, request(account, {"recipients": recipients}, part=0)
+    )
     assert status == 400
     assert error["message"].endswith("contains 1 invalid or malformed recipient(s): bad")
     assert routes.find(request(account)).body["total_count"] == 0
@@ -53,7 +47,7 @@ def test_a_bulk_load_with_a_malformed_entry_writes_nothing(account: int) -> None
 def test_a_bulk_load_has_at_most_fifty_megabytes(account: int) -> None:
     large = request(account, part=0)
     large.raw_body = b" " * (LARGEST_BULK + 1)
-    assert refusal(routes.load, large)[0] == 413
+    assert refusal_errors(routes.load, large)[0] == 413
 
 
 @pytest.mark.spec("4.8-t2")
@@ -89,16 +83,16 @@ def test_an_entry_is_put_under_its_recipient(account: int) -> None:
 def test_a_refusal_carries_a_message_and_no_code(
     account: int, recipient: str, body: Any, message: str
 ) -> None:
-    status, (error,) = refusal(routes.put_entry, request(account, body, part=0), recipient)
+    status, (error,) = refusal_errors(routes.put_entry, request(account, body, part=0), recipient)
     assert status == 400
     assert set(error) == {"message"}
     assert error["message"].startswith(message)
 
 
 def test_a_refusal_of_the_common_readers_carries_no_code_either(account: int) -> None:
-    status, errors = refusal(routes.find, request(account, per_page="0"))
+    status, errors = refusal_errors(routes.find, request(account, per_page="0"))
     assert (status, errors) == (400, [{"message": "per_page must be an integer from 1 to 10000"}])
-    status, (error,) = refusal(routes.load, request(account, part=0))
+    status, (error,) = refusal_errors(routes.load, request(account, part=0))
     assert status == 422
     assert set(error) == {"message"}
     assert "json" in error["message"]
@@ -109,9 +103,9 @@ def test_a_refusal_of_the_common_readers_carries_no_code_either(account: int) ->
 def test_a_recipient_is_shown_with_the_requested_types_or_is_not_found(account: int) -> None:
     service.put_all(account, None, [entry(ANN, "open_tracking")])
     missing = (404, [{"message": "Recipient could not be found"}])
-    assert refusal(routes.show_recipient, request(account), ANN) == missing
-    assert refusal(routes.show_recipient, request(account), "bob@x.test") == missing
-    assert refusal(routes.show_recipient, request(account), "nonsense") == missing
+    assert refusal_errors(routes.show_recipient, request(account), ANN) == missing
+    assert refusal_errors(routes.show_recipient, request(account), "bob@x.test") == missing
+    assert refusal_errors(routes.show_recipient, request(account), "nonsense") == missing
     page = routes.show_recipient(request(account, types="open_tracking"), ANN).body
     assert page["total_count"] == 1
     service.put_all(account, None, [entry(ANN), entry(ANN, "transactional")])
@@ -168,7 +162,9 @@ def test_a_removal_may_have_a_body_and_has_an_empty_reply(account: int) -> None:
     assert remaining["type"] == "non_transactional"
     assert routes.remove_recipient(request(account, part=0), "Bob@x.test").status == 204
     missing = (404, [{"message": "Recipient could not be found"}])
-    assert refusal(routes.remove_recipient, request(account, part=0), "bob@x.test") == missing
+    assert (
+        refusal_errors(routes.remove_recipient, request(account, part=0), "bob@x.test") == missing
+    )
 
 
 @pytest.mark.spec("4.8-r5")
@@ -178,16 +174,16 @@ def test_a_removal_reads_its_list_id_from_the_query(account: int) -> None:
     (remaining,) = entries_of(Scope(account, 0), ANN)
     assert remaining.list_id == "news"
     bad = request(account, part=0, list_id="a b")
-    assert refusal(routes.remove_recipient, bad, ANN)[0] == 400
+    assert refusal_errors(routes.remove_recipient, bad, ANN)[0] == 400
 
 
 @pytest.mark.spec("4.8-r1")
 def test_compliance_is_refused_in_the_words_of_the_api(account: int) -> None:
     service.impose_all(account, None, [entry(ANN, source="Compliance")])
-    status, errors = refusal(routes.remove_recipient, request(account, part=0), ANN)
+    status, errors = refusal_errors(routes.remove_recipient, request(account, part=0), ANN)
     assert (status, errors) == (403, [{"message": "Recipient could not be removed - Compliance"}])
     update = request(account, {"type": "non_transactional"}, part=0)
-    status, (error,) = refusal(routes.put_entry, update, ANN)
+    status, (error,) = refusal_errors(routes.put_entry, update, ANN)
     assert (status, error["message"]) == (403, "Recipient could not be updated - Compliance")
 
 

@@ -12,6 +12,7 @@ from chalicelib.templates.content import (
     read_content,
     read_preview_content,
 )
+from tests.unit.refusals import refusal_errors
 from tests.unit.templates.api import CONTENT
 
 RAW = "From: a@example.test\nSubject: Hi {{name}}\n\nHello {{name}}\n"
@@ -22,15 +23,14 @@ def read(**changes: Any) -> dict[str, Any]:
     return read_content(StorableContent.parse(given))
 
 
-def refused(**changes: Any) -> list[dict[str, Any]]:
-    with pytest.raises(ServiceError) as error:
-        read(**changes)
-    assert error.value.status == 422
-    return error.value.errors
+def content_errors(**changes: Any) -> list[dict[str, Any]]:
+    status, errors = refusal_errors(read, **changes)
+    assert status == 422
+    return errors
 
 
 def codes(**changes: Any) -> list[str]:
-    return [error["code"] for error in refused(**changes)]
+    return [error["code"] for error in content_errors(**changes)]
 
 
 @pytest.mark.spec("2.3-t4")
@@ -134,7 +134,7 @@ def test_a_header_that_could_never_be_sent_is_refused(changes: dict[str, Any]) -
 @pytest.mark.spec("7-t24")
 @pytest.mark.spec("2.3-t4")
 def test_every_part_with_a_syntax_error_is_named_with_its_line() -> None:
-    errors = refused(
+    errors = content_errors(
         subject="{{if}}",
         text="one\ntwo\n{{if a b}}x{{end}}",
         html="{{ n",

@@ -22,6 +22,7 @@ from chalicelib.transmissions.copies import Copies
 from chalicelib.transmissions.store import transmissions
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.people import limit, make_account, make_domain, make_subaccount
+from tests.unit.refusals import refusal_code
 from tests.unit.sending_domains.examples import domain
 from tests.unit.transmissions.examples import CREATED, OPTIONS
 
@@ -54,12 +55,11 @@ def only_chunk() -> Chunk:
     return found
 
 
-def refusal(message: bytes = MESSAGE, **asked: Any) -> tuple[int, str]:
-    with pytest.raises(ServiceError) as refused:
-        send(message, **asked)
+def refused_message(message: bytes = MESSAGE, **options: Any) -> tuple[int, str | None]:
+    code = refusal_code(send, message, **options)
     assert queued("generation") == []
     assert list(transmissions.in_account(1)) == []
-    return refused.value.status, refused.value.errors[0]["code"]
+    return code
 
 
 def test_a_message_is_queued_as_it_is_behind_its_trace() -> None:
@@ -153,7 +153,7 @@ def test_the_account_s_ban_on_click_tracking_beats_the_message() -> None:
     ],
 )
 def test_what_cannot_be_met_is_refused(asked: dict[str, Any], expected: tuple[int, str]) -> None:
-    assert refusal(**asked) == expected
+    assert refused_message(**asked) == expected
 
 
 def test_every_copy_is_a_recipient_of_the_same_transmission() -> None:
@@ -243,7 +243,7 @@ def test_a_sender_at_the_from_domain_costs_no_request() -> None:
     ],
 )
 def test_what_is_refused_leaves_nothing_behind(message: bytes, expected: tuple[int, str]) -> None:
-    assert refusal(message) == expected
+    assert refused_message(message) == expected
 
 
 def test_a_from_domain_that_is_not_the_sender_s_is_told_of_each_recipient() -> None:
@@ -282,7 +282,7 @@ def test_a_from_domain_that_is_not_the_sender_s_is_told_of_each_recipient() -> N
 
 
 def test_other_refusals_are_no_policy_rejections() -> None:
-    refusal(options={"ip_pool": "nope"})
+    refused_message(options={"ip_pool": "nope"})
     assert queued("events") == []
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.core import clock
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.recipient_lists import store as lists
@@ -25,6 +24,7 @@ from chalicelib.transmissions.leases import (
 )
 from chalicelib.transmissions.model import Transmission
 from tests.fake_cloud import aws_requests
+from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.recipient_lists.examples import saved
 from tests.unit.transmissions.examples import CREATED, body, transmission
 
@@ -32,17 +32,9 @@ NOW = CREATED / 1000
 HOUR = 3600.0
 
 
-class Time:
-    now = NOW
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture(autouse=True)
-def time(cloud: None) -> Iterator[Time]:
-    moving = Time()
-    with clock.use(moving):
+def time(cloud: None) -> Iterator[Clock]:
+    with moving_clock(NOW) as moving:
         yield moving
 
 
@@ -59,14 +51,14 @@ def list_is_in_use() -> bool:
 
 
 class TestLists:
-    def test_one_that_is_sent_to_at_once_is_in_use_until_some_time_after(self, time: Time) -> None:
+    def test_one_that_is_sent_to_at_once_is_in_use_until_some_time_after(self, time: Clock) -> None:
         found = saved()
         assert use_list(transmission(), "friends").version == found.version
         assert list_is_in_use()
         time.now += AFTER_START_SECONDS
         assert not list_is_in_use()
 
-    def test_one_that_is_scheduled_may_change_until_ten_minutes_before(self, time: Time) -> None:
+    def test_one_that_is_scheduled_may_change_until_ten_minutes_before(self, time: Clock) -> None:
         saved()
         use_list(scheduled(), "friends")
         time.now += HOUR - PROTECTED_SECONDS - 1
@@ -76,7 +68,7 @@ class TestLists:
         time.now += PROTECTED_SECONDS + AFTER_START_SECONDS - 1
         assert list_is_in_use()
 
-    def test_a_start_that_comes_late_has_its_time_as_well(self, time: Time) -> None:
+    def test_a_start_that_comes_late_has_its_time_as_well(self, time: Clock) -> None:
         saved()
         use_list(scheduled(), "friends")
         time.now += 5 * HOUR  # the service was down
@@ -113,7 +105,9 @@ class TestTemplates:
         return found
 
     @pytest.mark.spec("3-t5")
-    def test_one_that_is_scheduled_cannot_be_deleted_until_it_has_started(self, time: Time) -> None:
+    def test_one_that_is_scheduled_cannot_be_deleted_until_it_has_started(
+        self, time: Clock
+    ) -> None:
         use_template(scheduled(), self.make(), 100_000)
         time.now += HOUR + AFTER_START_SECONDS - 1
         with pytest.raises(ServiceError) as refused:
@@ -123,7 +117,7 @@ class TestTemplates:
         assert template_uses.delete(Scope(1, 0), "welcome")
 
     def test_one_that_is_sent_at_once_cannot_be_while_its_messages_are_generated(
-        self, time: Time
+        self, time: Clock
     ) -> None:
         use_template(transmission(), self.make(), 1000)
         time.now += 1000 / GENERATED_PER_SECOND - 1

@@ -5,22 +5,21 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.errors import ServiceError
 from chalicelib.core.settings import settings
 from chalicelib.templates.content import CONTENT_BYTES
 from chalicelib.transmissions.request import StoredList, read_request
+from tests.unit.refusals import refusal_errors
 from tests.unit.transmissions.examples import body, content
 
 
-def refusal(data: Any) -> list[dict[str, Any]]:
-    with pytest.raises(ServiceError) as refused:
-        read_request(data)
-    assert refused.value.status == 422
-    return refused.value.errors
+def request_errors(data: Any) -> list[dict[str, Any]]:
+    status, errors = refusal_errors(read_request, data)
+    assert status == 422
+    return errors
 
 
 def codes(data: Any) -> list[str]:
-    return [error["code"] for error in refusal(data)]
+    return [error["code"] for error in request_errors(data)]
 
 
 def sized(name: str, size: int, filling: str = "x") -> dict[str, Any]:
@@ -222,7 +221,9 @@ def test_files_have_a_name_a_type_and_data(name: str) -> None:
     file = {"name": "a", "type": "image/png", "data": "AAAA"}
     read_request(content(**{name: [file]}))
     for missing in file:
-        (error,) = refusal(content(**{name: [{k: v for k, v in file.items() if k != missing}]}))
+        (error,) = request_errors(
+            content(**{name: [{k: v for k, v in file.items() if k != missing}]})
+        )
         assert error["code"] == "1400"
         assert error["description"] == f"content.{name}[0].{missing} is a required field"
         assert codes(content(**{name: [file | {missing: 7}]})) == ["1300"]
@@ -244,14 +245,14 @@ def test_a_body_that_is_no_object_is_refused(data: Any) -> None:
 @pytest.mark.spec("2.1-t3")
 @pytest.mark.spec("7-t16")
 def test_recipients_are_required() -> None:
-    (error,) = refusal(body(recipients=None))
+    (error,) = request_errors(body(recipients=None))
     assert error["code"] == "1400"
     assert error["description"] == "recipients or list_id required"
 
 
 @pytest.mark.spec("7-t16")
 def test_content_is_required() -> None:
-    (error,) = refusal(body(content=None))
+    (error,) = request_errors(body(content=None))
     assert error["code"] == "1400"
     assert error["description"] == "content object or template_id required"
 
@@ -268,7 +269,7 @@ def test_content_is_required() -> None:
     ],
 )
 def test_from_and_subject_are_required(data: Any, told: str) -> None:
-    (error,) = refusal(data)
+    (error,) = request_errors(data)
     assert error["code"] == "1400"
     assert told in error["description"]
 
@@ -285,7 +286,7 @@ def test_from_and_subject_are_required(data: Any, told: str) -> None:
     ],
 )
 def test_at_least_one_of_html_and_text_is_required(fields: dict[str, Any]) -> None:
-    (error,) = refusal(content(**fields))
+    (error,) = request_errors(content(**fields))
     assert error["code"] == "1400"
     assert "At least one of 'text' or 'html'" in error["description"]
 
@@ -386,7 +387,7 @@ def test_other_headers_are_taken() -> None:
 def test_texts_that_the_template_language_does_not_take_are_refused_at_once(name: str) -> None:
     longest = "x" * CONTENT_BYTES
     assert read_request(content(**{name: longest}))
-    (error,) = refusal(content(**{name: longest + "x"}))
+    (error,) = request_errors(content(**{name: longest + "x"}))
     assert error["code"] == "1300"
     assert f"'content.{name}' has length '{CONTENT_BYTES + 1}'" in error["description"]
 

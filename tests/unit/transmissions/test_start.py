@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.accounts import store as accounts
-from chalicelib.core import clock, queues
+from chalicelib.core import queues
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -31,6 +31,7 @@ from chalicelib.transmissions.resolve import refused
 from chalicelib.transmissions.start import start
 from chalicelib.transmissions.store import transmissions
 from tests.fake_cloud import queued
+from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import make_account, make_subaccount
 from tests.unit.recipient_lists.examples import saved
 from tests.unit.transmissions.examples import (
@@ -48,19 +49,11 @@ OWNER = Scope(1, 0)
 ID = transmission().id
 
 
-class Time:
-    now = CREATED / 1000
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture(autouse=True)
-def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
+def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     monkeypatch.setenv("CHUNK_RECIPIENTS", "2")
     settings.cache_clear()
-    moving = Time()
-    with clock.use(moving):
+    with moving_clock(CREATED / 1000) as moving:
         make_account()
         yield moving
 
@@ -301,7 +294,7 @@ class TestTemplates:
         start(ID)
         assert template_uses.delete(OWNER, "welcome")
 
-    def test_without_it_each_recipient_gets_a_failure(self, time: Time) -> None:
+    def test_without_it_each_recipient_gets_a_failure(self, time: Clock) -> None:
         make_template()
         of_template()
         time.now += 6 * 3600  # the service was down, and the lease ran out
@@ -355,7 +348,7 @@ class TestLists:
         assert only.recipients == [{"email": "r@example.test", "tags": ["t"]}]
 
     def test_it_is_kept_until_all_chunks_are_queued(
-        self, time: Time, monkeypatch: pytest.MonkeyPatch
+        self, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         of_list()
         time.now += 3600
@@ -382,7 +375,7 @@ class TestLists:
         assert record.recipients == 3
 
     def test_a_start_that_died_is_done_again_with_the_same_recipients(
-        self, time: Time, monkeypatch: pytest.MonkeyPatch
+        self, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         of_list(count=3)
         time.now += 3600

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.accounts.plan import Limits
 from chalicelib.accounts.usage import Meter
 from chalicelib.accounts.usage_window import Window, hour_of
-from chalicelib.core import aws, clock, due, queues
+from chalicelib.core import aws, due, queues
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.queues import Received
@@ -22,20 +22,13 @@ from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NotSubmitted
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued, stored_objects
+from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.transmissions.examples import CREATED, meter, recipients, transmission
 
 
-class Time:
-    now = CREATED / 1000
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture(autouse=True)
-def time(cloud: None) -> Iterator[Time]:
-    moving = Time()
-    with clock.use(moving):
+def time(cloud: None) -> Iterator[Clock]:
+    with moving_clock(CREATED / 1000) as moving:
         yield moving
 
 
@@ -145,7 +138,7 @@ def test_several_chunks_cost_a_record_a_request_for_ten_and_a_commit() -> None:
 
 @pytest.mark.usefixtures("chunks_of_two")
 def test_what_took_too_long_is_refused_and_not_sent(
-    time: Time, monkeypatch: pytest.MonkeyPatch
+    time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # generation drops chunks that have waited for ACCEPT_WINDOW
     real = queues.send

@@ -10,11 +10,12 @@ from chalicelib.core.settings import settings
 from chalicelib.seeding.model import Config
 from chalicelib.seeding.store import configs
 from tests.fake_cloud import aws_requests
+from tests.unit.moving_clock import Clock
 from tests.unit.people import make_account
-from tests.unit.seeding.examples import SEEDS, Time
+from tests.unit.seeding.examples import SEEDS
 
 
-def test_a_config_is_an_accounts(time: Time) -> None:
+def test_a_config_is_an_accounts(time: Clock) -> None:
     config = Config(2000, 40, 48, exclude=("a", "b*"))
     assert configs.config(1) is None
     assert configs.acting_config(1) is None
@@ -23,7 +24,7 @@ def test_a_config_is_an_accounts(time: Time) -> None:
     assert configs.config(2) is None
 
 
-def test_of_two_changes_at_once_none_is_lost(time: Time) -> None:
+def test_of_two_changes_at_once_none_is_lost(time: Clock) -> None:
     for known in (None, Config(match=("a",))):
         came_between = []
 
@@ -44,7 +45,7 @@ def test_of_two_changes_at_once_none_is_lost(time: Time) -> None:
 
 
 def test_a_config_that_replaces_another_while_that_is_changed_is_not_overwritten(
-    time: Time,
+    time: Clock,
 ) -> None:
     configs.put_config(1, Config(match=("a",)))
     other = Config(match=("b",))
@@ -57,7 +58,7 @@ def test_a_config_that_replaces_another_while_that_is_changed_is_not_overwritten
     assert configs.change_config(1, change) == replace(other, duration=40)
 
 
-def test_a_change_that_others_overtake_again_and_again_is_refused(time: Time) -> None:
+def test_a_change_that_others_overtake_again_and_again_is_refused(time: Clock) -> None:
     def change(old: Config | None) -> Config:
         configs.put_config(1, Config())
         return Config()
@@ -66,7 +67,7 @@ def test_a_change_that_others_overtake_again_and_again_is_refused(time: Time) ->
         configs.change_config(1, change)
 
 
-def test_options_are_an_owners_and_off_at_first(time: Time) -> None:
+def test_options_are_an_owners_and_off_at_first(time: Clock) -> None:
     assert configs.enabled(1) == set()
     assert not configs.is_enabled(1, 7)
     configs.set_enabled(1, 7, enabled=True)
@@ -78,7 +79,7 @@ def test_options_are_an_owners_and_off_at_first(time: Time) -> None:
     assert configs.acting_owners(1, [None, 7, 8, 9]) == {None, 7}
 
 
-def test_the_accounts_option_wins(time: Time) -> None:
+def test_the_accounts_option_wins(time: Clock) -> None:
     configs.set_enabled(1, 0, enabled=True)
     accounts.change(1, lambda account: replace(account, options={"inline_seeds": False}))
     assert configs.acting_owners(1, [None]) == set()
@@ -86,7 +87,7 @@ def test_the_accounts_option_wins(time: Time) -> None:
     assert configs.acting_owners(1, [None]) == {None}
 
 
-def test_what_counting_asks_for_is_remembered(time: Time) -> None:
+def test_what_counting_asks_for_is_remembered(time: Clock) -> None:
     with aws_requests() as made:
         for _ in range(3):
             configs.acting_config(1)
@@ -95,7 +96,7 @@ def test_what_counting_asks_for_is_remembered(time: Time) -> None:
 
 
 def test_an_accounts_own_addresses_win_over_those_of_all(
-    time: Time, monkeypatch: pytest.MonkeyPatch
+    time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SEED_ADDRESSES", "x@seeds.test, y@seeds.test")
     settings.cache_clear()

@@ -7,7 +7,8 @@ from chalicelib.core.dynamo import TransactionFailed
 from chalicelib.core.scope import Scope
 from chalicelib.seeding.model import Campaign, Counter, Seeding
 from chalicelib.seeding.store import counters
-from tests.unit.seeding.examples import DOMAIN, HOUR, SPRING, START, Time
+from tests.unit.moving_clock import Clock
+from tests.unit.seeding.examples import DOMAIN, HOUR, SPRING, START
 
 SEEDING = Seeding(START, 1000, 20, START + 22 * HOUR)
 
@@ -20,7 +21,7 @@ def begin() -> None:
     dynamo.transact([counters.starting(1, SPRING, SEEDING)])
 
 
-def test_a_step_counts_once_however_often_it_is_made(time: Time) -> None:
+def test_a_step_counts_once_however_often_it_is_made(time: Clock) -> None:
     assert add(1, 400) == Counter(SPRING, 400, 1)
     assert add(1, 400) == Counter(SPRING, 400, 1)
     assert add(4, 300) == Counter(SPRING, 700, 4)
@@ -28,7 +29,7 @@ def test_a_step_counts_once_however_often_it_is_made(time: Time) -> None:
     assert counters.get(1, SPRING) == Counter(SPRING, 700, 4)
 
 
-def test_seeding_begins_once(time: Time) -> None:
+def test_seeding_begins_once(time: Clock) -> None:
     add(1, 1000)
     begin()
     assert counters.get(1, SPRING) == Counter(SPRING, 1000, 1, SEEDING)
@@ -36,12 +37,14 @@ def test_seeding_begins_once(time: Time) -> None:
         begin()
 
 
-def test_what_was_never_counted_does_not_begin(time: Time) -> None:
+def test_what_was_never_counted_does_not_begin(time: Clock) -> None:
     with pytest.raises(TransactionFailed):
         begin()
 
 
-def test_counting_goes_on_within_the_reset_hours_and_begins_again_behind_them(time: Time) -> None:
+def test_counting_goes_on_within_the_reset_hours_and_begins_again_behind_them(
+    time: Clock,
+) -> None:
     add(1, 1000)
     begin()
     assert add(2, 5, now=SEEDING.eligible_ms - 1) == Counter(SPRING, 1005, 2, SEEDING)
@@ -51,7 +54,7 @@ def test_counting_goes_on_within_the_reset_hours_and_begins_again_behind_them(ti
     begin()
 
 
-def test_campaigns_are_apart_by_owner_domain_and_id(time: Time) -> None:
+def test_campaigns_are_apart_by_owner_domain_and_id(time: Clock) -> None:
     several = [
         Campaign(None, "a", "x.test"),
         Campaign(None, "b", "x.test"),
@@ -69,7 +72,7 @@ def test_campaigns_are_apart_by_owner_domain_and_id(time: Time) -> None:
     assert counters.in_scope(Scope(1, 8)) == []
 
 
-def test_a_campaign_that_nothing_was_added_to_for_a_month_is_not_shown(time: Time) -> None:
+def test_a_campaign_that_nothing_was_added_to_for_a_month_is_not_shown(time: Clock) -> None:
     add(1, 400)
     time.now_ms += counters.RETENTION * 1000 - 1000
     assert len(counters.in_scope(Scope(1, None))) == 1
@@ -79,7 +82,7 @@ def test_a_campaign_that_nothing_was_added_to_for_a_month_is_not_shown(time: Tim
 
 
 def test_what_comes_after_a_month_is_not_added_to_what_the_table_has_not_removed_yet(
-    time: Time,
+    time: Clock,
 ) -> None:
     add(1, 900)
     later = START + counters.RETENTION * 1000

@@ -8,7 +8,8 @@ from chalicelib.core.dynamo import Table
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import configs, samples
 from tests.fake_cloud import aws_requests, stored_objects
-from tests.unit.seeding.examples import DOMAIN, SPRING, Time, sample, seeded
+from tests.unit.moving_clock import Clock
+from tests.unit.seeding.examples import DOMAIN, SPRING, sample, seeded
 
 ANN = {"email": "ann@inbox.test", "substitution_data": {"name": "Ånn \ud83d"}}
 
@@ -17,7 +18,7 @@ def note(*messages: tuple[str, int, dict[str, object]], campaign: str = "spring"
     samples.note(1, None, campaign, "1919", messages or [(DOMAIN, 3, ANN)])
 
 
-def test_a_message_of_a_seeded_campaign_is_noted(time: Time) -> None:
+def test_a_message_of_a_seeded_campaign_is_noted(time: Clock) -> None:
     seeded()
     note((DOMAIN, 3, ANN), ("other.test", 4, {"email": "bob@inbox.test"}))
     found = samples.newest(1, SPRING)
@@ -30,7 +31,7 @@ def test_a_message_of_a_seeded_campaign_is_noted(time: Time) -> None:
     assert samples.newest(1, SPRING._replace(subaccount_id=7)) is None
 
 
-def test_nothing_is_noted_where_nothing_is_seeded(time: Time) -> None:
+def test_nothing_is_noted_where_nothing_is_seeded(time: Clock) -> None:
     with aws_requests() as made:
         note(campaign="")
     assert made == []
@@ -45,7 +46,7 @@ def test_nothing_is_noted_where_nothing_is_seeded(time: Time) -> None:
     assert samples.newest(1, SPRING) is None
 
 
-def test_a_campaign_is_noted_once_a_minute(time: Time) -> None:
+def test_a_campaign_is_noted_once_a_minute(time: Clock) -> None:
     seeded()
     note()
     sample(transmission="2000")
@@ -59,7 +60,7 @@ def test_a_campaign_is_noted_once_a_minute(time: Time) -> None:
     assert found.transmission_id == "2000"
 
 
-def test_much_data_goes_into_the_bucket(time: Time) -> None:
+def test_much_data_goes_into_the_bucket(time: Clock) -> None:
     seeded()
     noise = random.Random(1).randbytes(20_000).hex()
     note((DOMAIN, 3, ANN | {"metadata": {"noise": noise}}))
@@ -69,7 +70,7 @@ def test_much_data_goes_into_the_bucket(time: Time) -> None:
     assert stored_objects() == ["transmissions/1919/sample-3"]
 
 
-def test_a_sample_ends_after_three_days(time: Time) -> None:
+def test_a_sample_ends_after_three_days(time: Clock) -> None:
     seeded()
     note()
     time.now_ms += samples.RETENTION * 1000
@@ -77,7 +78,7 @@ def test_a_sample_ends_after_three_days(time: Time) -> None:
 
 
 def test_a_message_that_could_not_be_noted_is_noted_when_it_comes_again(
-    time: Time, monkeypatch: pytest.MonkeyPatch
+    time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeded()
     with monkeypatch.context() as dying:

@@ -10,7 +10,8 @@ from chalicelib.core import dynamo, ids
 from chalicelib.seeding.store import seed_sends
 from chalicelib.seeding.store.samples import Sample
 from chalicelib.seeding.store.seed_sends import AHEAD_MS, STRETCH_MS, Run
-from tests.unit.seeding.examples import MINUTE, SPRING, START, Time
+from tests.unit.moving_clock import Clock
+from tests.unit.seeding.examples import MINUTE, SPRING, START
 
 
 def run_of(count: int, minutes: int = 30) -> Run:
@@ -42,7 +43,7 @@ def test_stretches_hold_every_message_once_and_none_longer_than_a_minute(
     assert seen == list(range(count))
 
 
-def test_a_run_is_kept_as_it_was_begun(time: Time) -> None:
+def test_a_run_is_kept_as_it_was_begun(time: Clock) -> None:
     run = run_of(3)
     dynamo.transact([seed_sends.addition(run)])
     assert seed_sends.get(1, "1919") == run

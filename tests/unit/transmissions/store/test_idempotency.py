@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import aws, clock
+from chalicelib.core import aws
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -23,6 +23,8 @@ from chalicelib.transmissions.store.idempotency import (
     release,
 )
 from tests.fake_cloud import aws_requests, stored_objects
+from tests.unit.moving_clock import Clock, moving_clock
+from tests.unit.refusals import refusal_code
 from tests.unit.transmissions.examples import CREATED, body
 
 OWNER = Scope(1, 0)
@@ -30,17 +32,9 @@ BODY = body()
 ANSWER = Replay(200, {"results": {"id": "é", "total_accepted_recipients": 1}})
 
 
-class Time:
-    now = CREATED / 1000
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def time(cloud: None) -> Iterator[Time]:
-    moving = Time()
-    with clock.use(moving):
+def time(cloud: None) -> Iterator[Clock]:
+    with moving_clock(CREATED / 1000) as moving:
         yield moving
 
 
@@ -50,10 +44,8 @@ def claimed(key: str = "k", scope: Scope = OWNER, data: Any = BODY) -> Claim:
     return found
 
 
-def refusal(key: str = "k", data: Any = BODY) -> tuple[int, str]:
-    with pytest.raises(ServiceError) as refused:
-        claim(OWNER, key, data)
-    return refused.value.status, refused.value.errors[0]["code"]
+def refused_claim(key: str = "k", data: Any = BODY) -> tuple[int, str | None]:
+    return refusal_code(claim, OWNER, key, data)
 
 
 def is_free(data: Any) -> bool:
@@ -77,32 +69,32 @@ class TestKeys:
 
 @pytest.mark.spec("4.1-r3")
 class TestRepeating:
-    def test_a_request_that_was_answered_is_answered_again(self, time: Time) -> None:
+    def test_a_request_that_was_answered_is_answered_again(self, time: Clock) -> None:
         complete(claimed(), ANSWER, 0.0)
         assert claim(OWNER, "k", BODY) == ANSWER
 
-    def test_the_order_of_its_fields_makes_no_other_body(self, time: Time) -> None:
+    def test_the_order_of_its_fields_makes_no_other_body(self, time: Clock) -> None:
         complete(claimed(data={"a": 1, "b": {"c": 2, "d": [3]}}), ANSWER, 0.0)
         assert claim(OWNER, "k", {"b": {"d": [3], "c": 2}, "a": 1}) == ANSWER
 
     @pytest.mark.spec("4.1-r5")
     @pytest.mark.spec("7-t18")
     @pytest.mark.parametrize("finished", [True, False])
-    def test_another_body_under_the_key_is_refused(self, time: Time, finished: bool) -> None:
+    def test_another_body_under_the_key_is_refused(self, time: Clock, finished: bool) -> None:
         mine = claimed()
         if finished:
             complete(mine, ANSWER, 0.0)
         for other in (body(campaign_id="x"), body(metadata={}), {}, None, [BODY]):
-            assert refusal(data=other) == (409, "1600")
+            assert refused_claim(data=other) == (409, "1600")
 
     @pytest.mark.spec("4.1-r4")
     @pytest.mark.spec("7-t19")
-    def test_a_request_whose_first_is_in_progress_is_refused(self, time: Time) -> None:
+    def test_a_request_whose_first_is_in_progress_is_refused(self, time: Clock) -> None:
         claimed()
         time.now += CLAIM_SECONDS - 0.001
-        assert refusal() == (409, "1601")
+        assert refused_claim() == (409, "1601")
 
-    def test_an_answer_of_any_size_is_kept(self, time: Time) -> None:
+    def test_an_answer_of_any_size_is_kept(self, time: Clock) -> None:
         noise = [f"{number * 7919 % 1_000_003:x}" for number in range(60_000)]
         large = Replay(200, {"results": {"rcpt_to_errors": noise}})
         mine = claimed()
@@ -110,7 +102,7 @@ class TestRepeating:
         assert claim(OWNER, "k", BODY) == large
         assert stored_objects() == [f"transmissions/{mine.transmission_id}/answer"]
 
-    def test_a_claim_and_its_answer_cost_two_requests_and_a_repeat_one(self, time: Time) -> None:
+    def test_a_claim_and_its_answer_cost_two_requests_and_a_repeat_one(self, time: Clock) -> None:
         with aws_requests() as made:
             complete(claimed(), ANSWER, 0.0)
             claim(OWNER, "k", BODY)
@@ -118,7 +110,7 @@ class TestRepeating:
 
 
 @pytest.mark.spec("4.1-r2")
-def test_keys_belong_to_an_account_and_a_subaccount(time: Time) -> None:
+def test_keys_belong_to_an_account_and_a_subaccount(time: Clock) -> None:
     scopes = [OWNER, Scope(1, 7), Scope(1, 8), Scope(2, 0), Scope(2, 7)]
     ids = {claimed(scope=scope, data={"of": str(scope)}).transmission_id for scope in scopes}
     assert len(ids) == len(scopes)
@@ -128,7 +120,7 @@ def test_keys_belong_to_an_account_and_a_subaccount(time: Time) -> None:
 class TestRetention:
     @pytest.mark.parametrize("ahead", [0.0, -100.0, 86_400.0])
     def test_an_answer_is_kept_for_a_day_after_it_was_given_or_the_send_time(
-        self, time: Time, ahead: float
+        self, time: Clock, ahead: float
     ) -> None:
         mine = claimed()
         time.now += 5
@@ -138,7 +130,7 @@ class TestRetention:
         time.now += 1
         assert claimed().transmission_id != mine.transmission_id
 
-    def test_a_key_that_has_expired_may_be_used_for_another_body(self, time: Time) -> None:
+    def test_a_key_that_has_expired_may_be_used_for_another_body(self, time: Clock) -> None:
         complete(claimed(), ANSWER, 0.0)
         time.now += RETENTION
         assert is_free(body(campaign_id="x"))
@@ -146,22 +138,22 @@ class TestRetention:
 
 class TestTakingOver:
     def test_the_claim_of_a_process_that_died_goes_on_as_the_same_transmission(
-        self, time: Time
+        self, time: Clock
     ) -> None:
         first = claimed()
         time.now += CLAIM_SECONDS
         second = claimed()
         assert second.transmission_id == first.transmission_id
-        assert refusal() == (409, "1601")
+        assert refused_claim() == (409, "1601")
         complete(second, ANSWER, 0.0)
         assert claim(OWNER, "k", BODY) == ANSWER
 
-    def test_another_body_does_not_take_it_over(self, time: Time) -> None:
+    def test_another_body_does_not_take_it_over(self, time: Clock) -> None:
         claimed()
         time.now += CLAIM_SECONDS
-        assert refusal(data=body(campaign_id="x")) == (409, "1600")
+        assert refused_claim(data=body(campaign_id="x")) == (409, "1600")
 
-    def test_of_two_who_would_take_it_over_one_does(self, time: Time) -> None:
+    def test_of_two_who_would_take_it_over_one_does(self, time: Clock) -> None:
         claimed()
         time.now += CLAIM_SECONDS
         answers: list[Claim | Replay] = []
@@ -175,12 +167,12 @@ class TestTakingOver:
         events: Any = aws.dynamodb().meta.events
         events.register("before-call.dynamodb.UpdateItem", compete)
         try:
-            assert refusal() == (409, "1601")
+            assert refused_claim() == (409, "1601")
         finally:
             events.unregister("before-call.dynamodb.UpdateItem", compete)
         assert isinstance(answers[0], Claim)
 
-    def test_an_answer_that_comes_after_all_counts(self, time: Time) -> None:
+    def test_an_answer_that_comes_after_all_counts(self, time: Clock) -> None:
         slow = claimed()
         time.now += CLAIM_SECONDS
         release(claimed())  # who took it over was refused
@@ -189,13 +181,13 @@ class TestTakingOver:
 
 
 class TestReleasing:
-    def test_the_key_of_a_request_that_was_refused_is_free(self, time: Time) -> None:
+    def test_the_key_of_a_request_that_was_refused_is_free(self, time: Clock) -> None:
         release(claimed())
         assert is_free(body(campaign_id="x"))
 
     @pytest.mark.parametrize("answered", [True, False])
     def test_a_claim_that_another_took_over_is_not_given_back(
-        self, time: Time, answered: bool
+        self, time: Clock, answered: bool
     ) -> None:
         slow = claimed()
         time.now += CLAIM_SECONDS
@@ -206,11 +198,11 @@ class TestReleasing:
         if answered:
             assert claim(OWNER, "k", BODY) == ANSWER
         else:
-            assert refusal() == (409, "1601")
+            assert refused_claim() == (409, "1601")
 
 
 def test_a_claim_whose_answer_was_lost_is_one_when_the_client_makes_it_again(
-    time: Time, monkeypatch: pytest.MonkeyPatch
+    time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = idempotency._transmissions.put
 
@@ -222,7 +214,7 @@ def test_a_claim_whose_answer_was_lost_is_one_when_the_client_makes_it_again(
     assert claimed().lease == time.now + CLAIM_SECONDS
 
 
-def test_the_record_goes_away_when_it_does_not_count_any_more(time: Time) -> None:
+def test_the_record_goes_away_when_it_does_not_count_any_more(time: Clock) -> None:
     def expires(mine: Claim) -> int:
         found = aws.dynamodb().get_item(
             TableName=settings().table("transmissions"),
