@@ -3,7 +3,7 @@
 ``make deploy STAGE=dev`` or ``python -m infrastructure.deploy --stage dev``:
 
 1. package (:mod:`infrastructure.package`);
-2. upload (:mod:`infrastructure.artifacts`);
+2. upload (:mod:`infrastructure.deployment.artifacts`);
 3. create the stack ``postfinch-<stage>`` or update it in place, and wait;
 4. once the API has an address, tell the functions (``PUBLIC_URL``), unless one was chosen;
 5. store what a first start needs, and print the first key, unless the account exists;
@@ -30,12 +30,12 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core.settings import Settings
-from infrastructure import first_key
-from infrastructure.artifacts import upload
+from infrastructure.deployment import first_key
+from infrastructure.deployment.artifacts import upload
+from infrastructure.deployment.setting_parameters import is_secret, parameter_of, parameter_settings
+from infrastructure.deployment.stack import ProvisionFailed, Stack
 from infrastructure.package import ARCHITECTURES, Package, PackagingFailed, build
 from infrastructure.provision import complete_tables
-from infrastructure.setting_parameters import is_secret, parameter_of, parameter_settings
-from infrastructure.stack import ProvisionFailed, Stack
 
 Clients = Callable[[str], Any]
 Outputs = Mapping[str, str]

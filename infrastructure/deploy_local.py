@@ -21,9 +21,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.core.settings import local_values
 from infrastructure.deploy import chosen_parameters, deploy
+from infrastructure.deployment.stack import ProvisionFailed
 from infrastructure.local.supervisor.environment import InternalPorts, NotRunning
 from infrastructure.package import PackagingFailed, build, host_architecture
-from infrastructure.stack import ProvisionFailed
 
 REGION = "us-east-1"
 # The stage would be the running service's own: its workers consume the queues of that.

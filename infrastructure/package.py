@@ -1,7 +1,7 @@
 """Package the application for CloudFormation: one template and one archive for all functions.
 
 ``python -m infrastructure.package OUT`` has Chalice package a copy of the application together with
-:mod:`infrastructure.merge_template`, then compiles the archive. ``OUT`` holds afterwards
+:mod:`infrastructure.deployment.merge_template`, then compiles the archive. ``OUT`` holds afterwards
 
 - ``template.json``, whose functions take their code from ``./deployment.zip``;
 - ``deployment.zip``, at most :data:`MOST_BYTES` large.
@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from infrastructure.bytecode import compile_archive
-from infrastructure.functions import functions
-from infrastructure.merge_template import merge_template
+from infrastructure.deployment.bytecode import compile_archive
+from infrastructure.deployment.functions import functions
+from infrastructure.deployment.merge_template import merge_template
 
 ROOT = Path(__file__).resolve().parents[1]
 ARCHITECTURES = ("arm64", "x86_64")
@@ -83,7 +83,7 @@ def _copy_application(project: Path, architecture: str, *, installed: bool) -> N
     (project / ".chalice" / "config.json").write_text(json.dumps(config))
     (project / "merge.json").write_text(json.dumps(merge_template(functions())))
     if installed:
-        from infrastructure.installed import copy_installed
+        from infrastructure.deployment.installed_packages import copy_installed
 
         copy_installed(ROOT / "requirements.txt", project / "vendor")
     else:

@@ -20,7 +20,7 @@ import boto3
 import yaml
 
 from chalicelib.core.settings import settings
-from infrastructure.stack import ProvisionFailed, Stack
+from infrastructure.deployment.stack import ProvisionFailed, Stack
 
 __all__ = ["TEMPLATE", "ProvisionFailed", "provision", "read_template"]
 

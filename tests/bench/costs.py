@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from infrastructure.functions import functions
+from infrastructure.deployment.functions import functions
 from tests.journey.service import CloudCounts, Service, eventually
 
 BULK = 2_000

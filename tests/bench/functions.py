@@ -4,8 +4,8 @@ Three requests, each as large as API Gateway passes on, go the whole way: one wi
 recipients, one with an attachment of 3 MB, and a batch of 100,000 events from outside; besides, the
 largest message that the relay takes. A webhook gets all that is recorded. Each function works on
 its share in a fresh process, as a cold Lambda would. Memory is the process's peak; the bar is four
-fifths of what ``infrastructure/functions.py`` gives the function. Schedules are called once, with
-what the requests left.
+fifths of what ``infrastructure/deployment/functions.py`` gives the function. Schedules are called
+once, with what the requests left.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from chalicelib.core import aws
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.accept_smtp import SmtpMessage, accept_message
 from infrastructure.bootstrap import first_start
-from infrastructure.functions import Kind, functions
+from infrastructure.deployment.functions import Kind, functions
 from infrastructure.package import build, host_architecture
 from tests.bench.local_cloud import local_cloud
 from tests.bench.start import linked_runtime

@@ -108,7 +108,7 @@ def _operate(command: str, path: Path, account: int, rows: int) -> None:
     arguments = ["--account", str(account), command, str(path)]
     began = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-m", "infrastructure.suppression_admin", *arguments],
+        [sys.executable, "-m", "infrastructure.admin.suppression", *arguments],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -15,8 +15,8 @@ from email import message_from_bytes
 import pytest
 
 from chalicelib.core import clock
-from infrastructure.functions import Kind, functions
-from infrastructure.stack import Stack
+from infrastructure.deployment.functions import Kind, functions
+from infrastructure.deployment.stack import Stack
 from tests.deployment.deployed import STAGE, Deployment, eventually
 from tests.deployment.test_upgrade import EARLIER
 

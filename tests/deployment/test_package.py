@@ -17,7 +17,7 @@ from unittest.mock import patch
 import pytest
 from samtranslator.translator.transform import transform
 
-from infrastructure.functions import functions
+from infrastructure.deployment.functions import functions
 from infrastructure.package import (
     ARCHITECTURES,
     MOST_BYTES,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from infrastructure.merge_template import HERE, read
+from infrastructure.deployment.merge_template import TEMPLATES, read
 
 EARLIER = Path(__file__).with_name("earlier_template.yaml")
 NAMES = {
@@ -23,7 +23,7 @@ NAMES = {
 Json = dict[str, Any]
 
 earlier: Json = read(EARLIER)["Resources"]
-now: Json = read(HERE / "template.yaml")["Resources"]
+now: Json = read(TEMPLATES / "template.yaml")["Resources"]
 
 
 def indexes(resource: Json) -> dict[str, Json]:
@@ -68,7 +68,7 @@ def test_the_keys_that_seal_and_sign_stay_what_they_are() -> None:
 
     CloudFormation also draws another secret when it is told to draw it in another way.
     """
-    resources = read(HERE / "deployment.yaml")["Resources"]
+    resources = read(TEMPLATES / "deployment.yaml")["Resources"]
     kinds = {name: resources[name]["Type"] for name in ("SealingKey", "SecretKey")}
     assert kinds == {"SealingKey": "AWS::KMS::Key", "SecretKey": "AWS::SecretsManager::Secret"}
     assert {resources[name]["UpdateReplacePolicy"] for name in kinds} == {"Retain"}

@@ -36,7 +36,7 @@ def load(service: Service, *recipients: dict[str, Any], **options: Any) -> Answe
 def admin(service: Service, *arguments: str, given: str = "") -> str:
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "infrastructure.suppression_admin"),
+            *(sys.executable, "-m", "infrastructure.admin.suppression"),
             *("--local", str(service.data_dir), *arguments),
         ],
         cwd=ROOT,

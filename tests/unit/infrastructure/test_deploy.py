@@ -7,9 +7,9 @@ import pytest
 from infrastructure import deploy_local
 from infrastructure.deploy import Deployed, api_url, chosen_parameters, missing_choices
 from infrastructure.deploy_local import local_environment
-from infrastructure.functions import functions
+from infrastructure.deployment.functions import functions
+from infrastructure.deployment.merge_template import merge_template
 from infrastructure.local.supervisor.environment import InternalPorts
-from infrastructure.merge_template import merge_template
 from infrastructure.package import Package
 
 PACKAGE = Package(merge_template(functions()), Path("deployment.zip"))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core.settings import Settings
-from infrastructure.functions import Kind, functions
-from infrastructure.merge_template import merge_template
+from infrastructure.deployment.functions import Kind, functions
+from infrastructure.deployment.merge_template import merge_template
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "settings.md")

@@ -24,10 +24,10 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts, route
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.sending_domains import recheck
-from infrastructure.functions import Kind, functions
+from infrastructure.deployment.functions import Kind, functions
+from infrastructure.deployment.merge_template import TEMPLATES, read
+from infrastructure.deployment.permissions import relay_statements, statements
 from infrastructure.local.worker.events import scheduled_event, sqs_event
-from infrastructure.merge_template import HERE, read
-from infrastructure.permissions import relay_statements, statements
 from relay.backend import Envelope
 from relay.inbound import ReportAcceptor
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
@@ -54,7 +54,7 @@ from tests.unit.moving_clock import Clock
 from tests.unit.people import make_account, make_key
 from tests.unit.zones import Zone, served_zone
 
-RESOURCES: dict[str, Any] = read(HERE / "template.yaml")["Resources"]
+RESOURCES: dict[str, Any] = read(TEMPLATES / "template.yaml")["Resources"]
 FUNCTIONS = {function.name: function for function in functions()}
 OF_QUEUE = {each.queue: each for each in FUNCTIONS.values() if each.kind is Kind.QUEUE}
 SCHEDULES = sorted(name for name, each in FUNCTIONS.items() if each.kind is Kind.SCHEDULE)

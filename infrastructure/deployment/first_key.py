@@ -1,7 +1,7 @@
-"""What a deployment stores before its first request, done in a process with its settings.
+"""Store what a deployment needs before its first request, in a process with its settings.
 
-``python -m infrastructure.first_key`` makes what is missing of the first account. It stores the key
-``API_KEY`` if that is set, else a new one if there was no account, and prints what it stored.
+``python -m infrastructure.deployment.first_key`` creates the first account and its key where they
+are missing, and prints what it stored. The key is ``API_KEY`` if that is set, else a new one.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.model import key_id
 from infrastructure.bootstrap import ACCOUNT_ID, first_start
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def ensure(environment: Mapping[str, str], api_key: str) -> str | None:
     """Make a first start under the settings ``environment``; return the key that it stored."""
     done = subprocess.run(
-        [sys.executable, "-m", "infrastructure.first_key"],
+        [sys.executable, "-m", "infrastructure.deployment.first_key"],
         cwd=ROOT,
         env={**os.environ, **environment, "API_KEY": api_key},
         stdout=subprocess.PIPE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from infrastructure import permissions
-from infrastructure.functions import Function, Kind
+from infrastructure.deployment import permissions
+from infrastructure.deployment.functions import Function, Kind
 
 Json = dict[str, Any]
 

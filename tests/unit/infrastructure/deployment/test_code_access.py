@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from infrastructure import code_access
-from infrastructure.code_access import UnreadableAccess, access_of
-from infrastructure.functions import Function, Kind
+from infrastructure.deployment import code_access
+from infrastructure.deployment.code_access import UnreadableAccess, access_of
+from infrastructure.deployment.functions import Function, Kind
 
 
 @pytest.fixture

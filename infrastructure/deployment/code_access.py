@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from infrastructure.functions import Function, Kind
+from infrastructure.deployment.functions import Function, Kind
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 # module.function of chalicelib.core → the permission that a call of it takes
 _CALLS = {

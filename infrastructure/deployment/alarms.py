@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from infrastructure.functions import Function, Kind
+from infrastructure.deployment.functions import Function, Kind
 
 Json = dict[str, Any]
 

@@ -11,7 +11,7 @@ from chalicelib.accounts.store import UnknownAccount
 from chalicelib.core.addresses import is_address
 from chalicelib.seeding.store import configs
 from chalicelib.seeding.store.configs import MOST_ADDRESSES
-from infrastructure.admin_commands import Refused
+from infrastructure.admin.accounts import Refused
 
 #: Adds a command: its name and what runs it
 Adding = Callable[..., argparse.ArgumentParser]

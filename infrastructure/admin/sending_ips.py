@@ -11,7 +11,7 @@ from chalicelib.ip_pools import sending_ips
 from chalicelib.ip_pools.model import DEFAULT, SendingIp
 from chalicelib.ip_pools.sending_ips import Unsuitable
 from chalicelib.ip_pools.store import IpTaken
-from infrastructure.admin_commands import Refused
+from infrastructure.admin.accounts import Refused
 
 #: Adds a command of an account: its name and what runs it
 Adding = Callable[..., argparse.ArgumentParser]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.ip_pools import store
-from infrastructure import admin
+from infrastructure.admin import cli
 from tests.unit.ip_pools.examples import make_pool
 from tests.unit.people import make_account
 
@@ -20,7 +20,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
 
     def command(*arguments: str, status: int = 0) -> str:
         capsys.readouterr()
-        assert admin.main(arguments) == status
+        assert cli.main(arguments) == status
         told = capsys.readouterr()
         return told.err if status else told.out
 

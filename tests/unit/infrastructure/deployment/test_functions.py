@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import app
-from infrastructure.functions import Kind, functions
+from infrastructure.deployment.functions import Kind, functions
 
 FUNCTIONS = {function.name: function for function in functions()}
 

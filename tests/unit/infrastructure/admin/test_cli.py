@@ -12,7 +12,7 @@ from botocore.exceptions import NoCredentialsError
 from chalicelib.accounts import store
 from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
 from chalicelib.core import settings
-from infrastructure import admin
+from infrastructure.admin import cli
 from tests.unit.calling import Client
 from tests.unit.infrastructure.clouds import free_port
 from tests.unit.people import make_account, make_domain, make_subaccount, transmission
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 def run(capsys: pytest.CaptureFixture[str]) -> Any:
     def command(*arguments: str) -> str:
         capsys.readouterr()
-        status = admin.main(arguments)
+        status = cli.main(arguments)
         told = capsys.readouterr()
         assert status == 0, told.err
         return told.out
@@ -35,7 +35,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
 @pytest.fixture
 def refusal(capsys: pytest.CaptureFixture[str]) -> Any:
     def command(*arguments: str) -> str:
-        assert admin.main(arguments) == 1
+        assert cli.main(arguments) == 1
         return capsys.readouterr().err.strip()
 
     return command
@@ -195,19 +195,19 @@ def test_a_wrong_command_line_is_refused(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        admin.main(arguments)
+        cli.main(arguments)
     assert ended.value.code == 2
     assert "usage:" in capsys.readouterr().err
 
 
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        admin.main(["--help"])
+        cli.main(["--help"])
     told = capsys.readouterr().out
     for command in ("create-account", "set-plan", "set-status", "list-accounts", "revoke-key"):
         assert command in told
         with pytest.raises(SystemExit) as ended:
-            admin.main([command, "--help"])
+            cli.main([command, "--help"])
         assert ended.value.code == 0
 
 
@@ -221,7 +221,7 @@ def test_the_local_service_is_found_by_its_directory(
     with socket.create_server(("127.0.0.1", 0)) as cloud:
         port = cloud.getsockname()[1]
         store_ports(tmp_path, port)
-        admin.use_local(tmp_path)
+        cli.use_local(tmp_path)
     assert os.environ["AWS_ENDPOINT_URL"] == f"http://127.0.0.1:{port}"
     assert settings.settings().stage == "local"
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from chalicelib.core.settings import Settings
-from infrastructure.functions import Function, Kind, functions
-from infrastructure.merge_template import HERE, merge_template, read
-from infrastructure.setting_parameters import is_secret, parameter_of
+from infrastructure.deployment.functions import Function, Kind, functions
+from infrastructure.deployment.merge_template import TEMPLATES, merge_template, read
+from infrastructure.deployment.setting_parameters import is_secret, parameter_of
 
 FUNCTIONS = functions()
 MERGED = merge_template(FUNCTIONS)
@@ -33,13 +33,13 @@ def event_source(function: Function) -> dict[str, Any]:
 
 
 def test_the_tables_queues_and_bucket_are_those_of_the_other_template() -> None:
-    for logical_id, resource in read(HERE / "template.yaml")["Resources"].items():
+    for logical_id, resource in read(TEMPLATES / "template.yaml")["Resources"].items():
         if logical_id != "Bucket":
             assert RESOURCES[logical_id] == resource
 
 
 def test_what_is_removed_from_the_bucket_can_be_restored_as_long_as_the_tables_can() -> None:
-    before = read(HERE / "template.yaml")["Resources"]["Bucket"]["Properties"]
+    before = read(TEMPLATES / "template.yaml")["Resources"]["Bucket"]["Properties"]
     bucket = RESOURCES["Bucket"]["Properties"]
     assert bucket["BucketName"] == before["BucketName"]
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}

@@ -1,4 +1,4 @@
-"""The operator's hand on suppression lists: ``python -m infrastructure.suppression_admin``.
+"""The operator's hand on suppression lists: ``python -m infrastructure.admin.suppression``.
 
 ``import FILE`` and ``export FILE`` read and write CSV with the columns ``recipient`` (or
 ``email``), ``type``, ``description``, ``list_id`` and ``source``; a file ``-`` is standard input or

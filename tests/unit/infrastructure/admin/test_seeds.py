@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.seeding.store import configs
-from infrastructure import admin
+from infrastructure.admin import cli
 from tests.unit.people import make_account
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 def run(capsys: pytest.CaptureFixture[str]) -> Any:
     def command(*arguments: str) -> tuple[int, str]:
         capsys.readouterr()
-        status = admin.main(arguments)
+        status = cli.main(arguments)
         told = capsys.readouterr()
         return status, (told.err if status else told.out).strip()
 

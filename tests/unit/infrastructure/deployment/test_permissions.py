@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from infrastructure.functions import Function, functions
-from infrastructure.merge_template import HERE, read
-from infrastructure.permissions import relay_statements, statements
+from infrastructure.deployment.functions import Function, functions
+from infrastructure.deployment.merge_template import TEMPLATES, read
+from infrastructure.deployment.permissions import relay_statements, statements
 
-RESOURCES: dict[str, Any] = read(HERE / "template.yaml")["Resources"]
+RESOURCES: dict[str, Any] = read(TEMPLATES / "template.yaml")["Resources"]
 FUNCTIONS = {function.name: function for function in functions()}
 
 

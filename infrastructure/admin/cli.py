@@ -19,8 +19,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalicelib.accounts.model import SERVICE_LEVELS, STATUSES
 from chalicelib.accounts.store import UnknownAccount
 from chalicelib.core import settings
-from infrastructure import admin_commands as commands
-from infrastructure import admin_ips, admin_seeds
+from infrastructure.admin import accounts as commands
+from infrastructure.admin import seeds, sending_ips
 from infrastructure.local.supervisor.environment import InternalPorts, NotRunning
 
 Command = Callable[[argparse.Namespace], None]
@@ -79,8 +79,8 @@ def parser() -> argparse.ArgumentParser:
 
     revoked = command("revoke-key", commands.revoke_key)
     revoked.add_argument("key", help="id of the key, as list-keys shows it")
-    admin_ips.add_commands(command)
-    admin_seeds.add_commands(command)
+    sending_ips.add_commands(command)
+    seeds.add_commands(command)
     return top
 
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import yaml
 
-from infrastructure import alarms, function_resources, permissions, setting_parameters
-from infrastructure.functions import Function, Kind
+from infrastructure.deployment import alarms, function_resources, permissions, setting_parameters
+from infrastructure.deployment.functions import Function, Kind
 
-HERE = Path(__file__).parent
+TEMPLATES = Path(__file__).resolve().parents[1]
 
 Json = dict[str, Any]
 
@@ -33,8 +33,8 @@ _RECOVERY_DAYS = 35
 def merge_template(application: Iterable[Function]) -> Json:
     """Return the template to merge with Chalice's for the functions of ``application``."""
     functions = list(application)
-    merged = read(HERE / "template.yaml")
-    _merge(merged, read(HERE / "deployment.yaml"))
+    merged = read(TEMPLATES / "template.yaml")
+    _merge(merged, read(TEMPLATES / "deployment.yaml"))
     for written in (
         setting_parameters.written(),
         *(function_resources.written(each, merged["Resources"]) for each in functions),

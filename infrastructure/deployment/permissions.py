@@ -1,14 +1,15 @@
-"""What each function and the relay may do: what their code uses (`infrastructure.code_access`).
+"""Write the IAM policy of each function and of the relay from what their code uses.
 
-Nothing may scan, make or remove a table or a queue.
+`infrastructure.deployment.code_access` reads that from the code. Nothing may scan, make or remove a
+table or a queue.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from infrastructure.code_access import Access, access_of, access_of_relay
-from infrastructure.functions import Function
+from infrastructure.deployment.code_access import Access, access_of, access_of_relay
+from infrastructure.deployment.functions import Function
 
 Json = dict[str, Any]
 

@@ -11,8 +11,8 @@ import pytest
 
 from chalicelib.suppression import search, service
 from chalicelib.suppression.store import counts
-from infrastructure import suppression_admin
-from infrastructure.suppression_admin import main, rows
+from infrastructure.admin import suppression
+from infrastructure.admin.suppression import main, rows
 from tests.fake_cloud import aws_requests
 from tests.unit.infrastructure.clouds import LocalCloud
 from tests.unit.suppression.examples import summary
@@ -136,7 +136,7 @@ def test_a_large_file_is_neither_held_nor_sent_whole(account: int) -> None:
     next(reader)
     assert seen < 10
     with aws_requests() as made:
-        written, _ = suppression_admin.import_csv(
+        written, _ = suppression.import_csv(
             (f"u{n}@x.test,transactional\n" if n else "email,type\n" for n in range(2001)),
             account,
             None,
@@ -186,6 +186,6 @@ def test_the_local_runtime_is_found_by_its_directory(
     (tmp_path / "ports.json").write_text(json.dumps(ports))
     for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "before")
-    suppression_admin._use_local(tmp_path)
+    suppression._use_local(tmp_path)
     assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4711"
     assert os.environ["STAGE"] == "local"

@@ -6,7 +6,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from infrastructure.bytecode import compile_archive
+from infrastructure.deployment.bytecode import compile_archive
 
 FILES = {
     "chalicelib/__init__.py": "",
