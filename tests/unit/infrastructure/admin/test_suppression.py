@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from chalicelib.suppression import search, service
-from chalicelib.suppression.store import counts
 from infrastructure.admin import suppression
 from infrastructure.admin.suppression import main, rows
 from tests.fake_cloud import aws_requests
@@ -170,7 +169,7 @@ def test_the_limit_of_an_account_stops_an_import(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(counts, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(service, "MOST_ENTRIES", 1)
     file = tmp_path / "list.csv"
     file.write_text("email,type\na@x.test,transactional\nb@x.test,transactional\n")
     assert run(account, "import", str(file)) == 1
