@@ -1,12 +1,12 @@
 """Mark events as ingested, so that each event of an account is taken once.
 
-Access patterns (table ``events``):
+Access patterns of ``events``:
 
-- the batch that an event came with → ``pk = <account>#ingested#<event id>``, ``sk = batch``, until
-  the event is too old to be ingested again
+- the batch that an event came with → ``<account>#ingested#<event id>`` / ``batch``
 
-Marking an event again for the same batch succeeds, so a batch that is processed again finds its own
-events new. Of two batches at the same time only one finds an event new.
+A mark expires when the event is too old to be ingested again. Marking an event again for the same
+batch succeeds, so a batch that is processed again finds its own events new. Of two batches at the
+same time only one finds an event new.
 """
 
 from __future__ import annotations

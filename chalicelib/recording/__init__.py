@@ -1,5 +1,5 @@
-"""Recording: every event that happened is stored, has its effects, and is counted once.
+"""Record events: store each one, apply its effects, and count it once.
 
-This is the consumer of the ``events`` queue. Its steps may be repeated, but for the last one, which
-counts the events and notes in their ledgers that they are recorded.
+This is the consumer of the ``events`` queue. All its steps may be repeated except the last one,
+which counts the events and notes in their deduplication records that they are recorded.
 """

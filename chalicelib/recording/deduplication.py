@@ -1,155 +1,104 @@
-"""Ledgers: which events have been recorded, what they were the first of, how messages left.
+"""Remember which events were recorded, which were the first of their kind, and how messages left.
 
-Queue messages come twice, and in other company, so it is not queue messages but events that are
-told apart. A ledger is kept for each block of a hundred recipients of a transmission. It is written
-in the transaction that counts the events, on the condition that it is still as it was read, after
-everything else was done with them: what a ledger knows has been recorded wholly, and what it does
-not know has not been counted.
+SQS redelivers events, and then in different batches. So recording recognises events, not queue
+messages. One deduplication record is kept for each block of a hundred recipients of a transmission,
+and for each message from outside. It is written in the transaction that counts the events, after
+all other steps: an event that a record knows is recorded completely, and an event that it does not
+know has not been counted.
 
-Access patterns (table ``messages``):
-
-- the ledgers of some blocks → ``pk = transmission#<id>``, ``sk = ledger#<block, 8 digits>``;
-  a hundred in one request
-- those of messages that were not made here, one each →
-  ``pk = messages#<account>#<digest of the message id>``, ``sk = ledger``
-
-An event is known by six bytes of the digest of its id: even of a full ledger, not one event in ten
-milliards is taken for a known one. A ledger that is full forgets the oldest events. Only opens and
-clicks can be so many, and the oldest are long off the queue. The marks of a message are bounded as
-well, so that a ledger always fits an item.
-
-What a recipient does with a message is told long after, by a link that was made before the message
-had a way out. So the ledger also keeps by which address and pool each message was delivered.
+- A record knows an event by six bytes of the digest of its id. Even a full record takes fewer than
+  one new event in ten billion for a recorded one.
+- A full record forgets the oldest events. Only opens and clicks can be so many, and SQS has long
+  stopped redelivering the oldest of them.
+- The marks of a message are bounded as well, so a record always fits an item.
+- A recipient's opens and clicks come from a link that was made before the message was sent. So a
+  record also remembers by which address and IP pool each message was delivered.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from chalicelib.core import clock, dynamo, ids
-from chalicelib.core.dynamo import Item, Key, Table, Write
-from chalicelib.core.reading import Read
-from chalicelib.core.settings import settings
+from chalicelib.core import ids
+from chalicelib.core.dynamo import Key
 from chalicelib.metrics.model import RAW_CLICK
 
 Event = Mapping[str, Any]
 
+#: Recipients of a transmission that share a record
 BLOCK: Final = 100
-MOST_KNOWN: Final = 5_000
+MOST_EVENTS: Final = 5_000
+#: Marks of a message. No more links are noted beyond that: scanners follow all there are.
 MOST_MARKS: Final = 200
-"""Marks of a message, beyond which no more links are noted: scanners follow all there are."""
+DIGEST_BYTES: Final = 6
 
-_DIGEST = 6
 _ROUTE = ("sending_ip", "ip_pool")
 
 _FIRST_TYPES = frozenset(
     ("injection", "policy_rejection", "generation_failure", "generation_rejection")
 )
 
-table = Table("messages")
-
 
 @dataclass(slots=True)
 class DeduplicationRecord:
-    """What is known of one block; ``version`` is 0 when nothing is stored yet."""
+    """The recorded events of one block; ``revision`` is 0 while nothing is stored."""
 
     key: Key
-    version: int = 0
-    known: dict[bytes, None] = field(default_factory=dict)
+    revision: int = 0
+    digests: dict[bytes, None] = field(default_factory=dict)
     marks: dict[str, list[str]] = field(default_factory=dict)
     routes: dict[str, int] = field(default_factory=dict)
-    """By address and pool as JSON: one bit for each message of the block that left so."""
+    """By address and pool as JSON: one bit for each message of the block that left by them."""
 
     def knows(self, event: Event) -> bool:
         """Tell whether the event has been recorded."""
-        return _digest(event["event_id"]) in self.known
+        return digest(event["event_id"]) in self.digests
 
-    def note(self, event: Event, marks: Sequence[str]) -> list[str]:
-        """Take the event for recorded; return those of ``marks`` that its message did not have."""
-        self.known[_digest(event["event_id"])] = None
-        self.note_route(event)
+    def add(self, event: Event, marks: Sequence[str]) -> list[str]:
+        """Note that the event is recorded; return those ``marks`` that are new for its message."""
+        self.digests[digest(event["event_id"])] = None
+        self.add_route(event)
         if not marks:
             return []
-        before = self.marks.setdefault(_subject(event), [])
-        new = [mark for mark in marks if mark not in before]
-        if len(before) + len(new) > MOST_MARKS:
+        message_marks = self.marks.setdefault(subject(event), [])
+        new = [mark for mark in marks if mark not in message_marks]
+        if len(message_marks) + len(new) > MOST_MARKS:
             new = [mark for mark in new if not mark.startswith(RAW_CLICK)]
-        before.extend(new)
+        message_marks.extend(new)
         return new
 
-    def note_route(self, event: Event) -> None:
-        """Keep how the message of a delivery left."""
-        index = _index(event)
+    def add_route(self, event: Event) -> None:
+        """Note how the message of a delivery left."""
+        index = recipient_index(event)
         if event["type"] == "delivery" and index is not None:
             route = json.dumps({name: event[name] for name in _ROUTE if name in event})
             self.routes[route] = self.routes.get(route, 0) | 1 << index % BLOCK
 
     def route_of(self, event: Event) -> dict[str, str]:
-        """Return ``sending_ip`` and ``ip_pool`` of the message's delivery, if it is known."""
-        index = _index(event)
+        """Return ``sending_ip`` and ``ip_pool`` of the message's delivery, if it is recorded."""
+        index = recipient_index(event)
         if index is None:
             return {}
         bit = 1 << index % BLOCK
-        found = (route for route, messages in self.routes.items() if messages & bit)
-        return json.loads(next(found, "{}"))
-
-    def write(self) -> Write:
-        """Return the action that stores the ledger if it is still as it was read."""
-        pk, sk = self.key
-        item: Item = {
-            "pk": pk,
-            "sk": sk,
-            "version": self.version + 1,
-            "known": b"".join(list(self.known)[-MOST_KNOWN:]),
-            "expires": int(clock.now()) + settings().messages_retention,
-        }
-        for name in ("marks", "routes"):
-            if noted := getattr(self, name):
-                text = json.dumps(noted, separators=(",", ":"))
-                item[name] = zlib.compress(text.encode(), 6)
-        if self.version:
-            condition, values = "#version = :seen", {"seen": self.version}
-            return dynamo.put(table, item, condition=condition, values=values)
-        return dynamo.put(table, item, condition="attribute_not_exists(#pk)")
-
-
-def read_now(keys: Iterable[Key]) -> dict[Key, Item]:
-    """Read items of the table as they are now, a hundred in one request."""
-    found = table.get_all(dict.fromkeys(keys), consistent=True)
-    return {(item["pk"], item["sk"]): item for item in found}
-
-
-def read(keys: Iterable[Key], read: Read = read_now) -> dict[Key, DeduplicationRecord]:
-    """Return the ledgers of these blocks, empty ones where there are none."""
-    wanted = list(dict.fromkeys(keys))
-    stored = {key: _from_item(item) for key, item in read(wanted).items()}
-    return {key: stored.get(key) or DeduplicationRecord(key) for key in wanted}
-
-
-def key_of(event: Event) -> Key:
-    """Return the block that an event belongs to."""
-    index = _index(event)
-    if index is not None:
-        return f"transmission#{event['transmission_id']}", f"ledger#{index // BLOCK:08d}"
-    return f"messages#{event['customer_id']}#{_digest(_subject(event)).hex()}", "ledger"
+        routes = (route for route, messages in self.routes.items() if messages & bit)
+        return json.loads(next(routes, "{}"))
 
 
 def begins_block(event: Event) -> bool:
-    """Tell whether no event of the same block can be expected to come before this one.
+    """Tell whether the event is the first one of a block's first recipient.
 
-    It is the first of the block's first recipient.
+    No event of the block is normally recorded before it.
     """
-    index = _index(event)
+    index = recipient_index(event)
     return index is not None and index % BLOCK == 0 and event["type"] in _FIRST_TYPES
 
 
-def _index(event: Event) -> int | None:
-    """Return the index of the recipient, ``None`` if the message was not made here."""
+def recipient_index(event: Event) -> int | None:
+    """Return the index of the recipient, ``None`` for a message from outside."""
     if "rcpt_index" in event:
         return int(event["rcpt_index"])
     try:
@@ -159,27 +108,13 @@ def _index(event: Event) -> int | None:
     return index if transmission == event.get("transmission_id") else None
 
 
-def _subject(event: Event) -> str:
-    """Return what the event's marks belong to: its message, which has a short name in its block."""
-    index = _index(event)
+def subject(event: Event) -> str:
+    """Return what marks belong to: the message, which has a short name within its block."""
+    index = recipient_index(event)
     return str(index % BLOCK) if index is not None else event.get("message_id") or event["event_id"]
 
 
-def _digest(text: str) -> bytes:
+def digest(text: str) -> bytes:
+    """Return the digest by which a record knows an event."""
     octets = text.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(octets, digest_size=_DIGEST).digest()
-
-
-def _unpacked(packed: bytes | None) -> Any:
-    return json.loads(zlib.decompress(packed)) if packed else {}
-
-
-def _from_item(item: Item) -> DeduplicationRecord:
-    known = item["known"]
-    return DeduplicationRecord(
-        (item["pk"], item["sk"]),
-        item["version"],
-        {known[i : i + _DIGEST]: None for i in range(0, len(known), _DIGEST)},
-        _unpacked(item.get("marks")),
-        _unpacked(item.get("routes")),
-    )
+    return hashlib.blake2b(octets, digest_size=DIGEST_BYTES).digest()

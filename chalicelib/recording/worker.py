@@ -1,13 +1,14 @@
-"""The consumer of the ``events`` queue.
+"""Consume the ``events`` queue.
 
-The order of steps is what makes recording happen once, although messages come twice and processes
-die: steps that may be repeated come first, the one that may not comes last (``commit``), and what
-has been through all of them is known to its ledger and passed over.
+The order of the steps makes sure that an event is recorded once, although SQS redelivers events and
+processes die: the steps that may be repeated come first, the one that may not comes last
+(``commit``), and an event that went through all of them is known to its deduplication record and
+ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chalicelib.ab_tests import engagement as ab_tests
@@ -18,11 +19,10 @@ from chalicelib.core.reading import Read, Reads, read_ahead
 from chalicelib.events import service, stream
 from chalicelib.events.model import Event
 from chalicelib.metrics.model import PLACEMENTS
-from chalicelib.recording import deduplication
-from chalicelib.recording.commit import commit
-from chalicelib.recording.deduplication import DeduplicationRecord
-from chalicelib.recording.suppress import suppress
-from chalicelib.recording.unwanted import openers, without_unwanted
+from chalicelib.recording import store
+from chalicelib.recording.commit import Records, commit
+from chalicelib.recording.deduplication import DeduplicationRecord, begins_block
+from chalicelib.recording.suppression import openers, suppress, without_suppressed_opens
 from chalicelib.seeding.store.seed_sends import is_seed
 from chalicelib.suppression.store import items, lookup_items
 from chalicelib.tracking import engagement, message_context
@@ -35,27 +35,23 @@ def record_batch(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record(messages: list[Received]) -> None:
-    told = _distinct(event for message in messages for event in stream.decode(message))
-    kept, suppressed = _read_ahead(told)
-    ledgers = _ledgers(told, kept)
-    new = [event for event in told if not ledgers[deduplication.key_of(event)].knows(event)]
-    for event in new:
-        ledgers[deduplication.key_of(event)].note_route(event)
-    completed = engagement.complete(
-        new, kept, lambda event: ledgers[deduplication.key_of(event)].route_of(event)
-    )
-    events = without_unwanted(completed, suppressed)
+    events = _distinct(event for message in messages for event in stream.decode(message))
+    contexts, suppressions = _read_ahead(events)
+    records = _records(events, contexts)
+    events = _unrecorded(events, records)
+    events = _complete(events, contexts, records)
+    events = without_suppressed_opens(events, suppressions)
     service.put_all([event for event in events if not event["type"].startswith("ab_test_")])
     ab_tests.count_events(events)
     suppress(events)
     collect(events)
-    commit(events, ledgers)
+    commit(events, records)
 
 
-def _distinct(events: Iterator[Event]) -> list[Event]:
-    """Return each event once, without those of seeds, which are nobody's mail."""
-    found = {event["event_id"]: event for event in events if not _is_of_seed(event)}
-    return list(found.values())
+def _distinct(events: Iterable[Event]) -> list[Event]:
+    """Return each event once, without the events of seed messages, which count in nothing."""
+    unique = {event["event_id"]: event for event in events if not _is_of_seed(event)}
+    return list(unique.values())
 
 
 def _is_of_seed(event: Event) -> bool:
@@ -63,27 +59,43 @@ def _is_of_seed(event: Event) -> bool:
 
 
 def _read_ahead(events: Sequence[Event]) -> tuple[Reads, Reads]:
-    """Read what is kept of the messages, and who suppresses opens, in one request."""
-    kept = Reads(deduplication.table, consistent=True)
-    suppressed = Reads(items.table, consistent=False)
-    facts_keys = message_context.keys_of(engagement.places_of(events))
-    openers_keys = [lookup_items.opens_key(each) for each in openers(events)]
-    read_ahead({kept: [*_old_blocks(events), *facts_keys], suppressed: openers_keys})
-    return kept, suppressed
+    """Read deduplication records, message contexts and suppressed opens in one request."""
+    contexts = Reads(store.table, consistent=True)
+    suppressions = Reads(items.table, consistent=False)
+    context_keys = message_context.keys_of(engagement.places_of(events))
+    read_ahead(
+        {
+            contexts: [*_old_blocks(events), *context_keys],
+            suppressions: [lookup_items.opens_key(recipient) for recipient in openers(events)],
+        }
+    )
+    return contexts, suppressions
 
 
-def _ledgers(events: Sequence[Event], read: Read) -> Mapping[Key, DeduplicationRecord]:
-    """Return the ledgers of events; of blocks that are new in all likelihood, without a look.
+def _records(events: Sequence[Event], read: Read) -> Mapping[Key, DeduplicationRecord]:
+    """Return the deduplication records of events.
 
-    If somebody did record events of such a block, committing finds that out.
+    Records that are probably not stored yet are not read. If one is stored, the commit fails and
+    reads it.
     """
-    new = {key: DeduplicationRecord(key) for key in map(deduplication.key_of, events)}
-    return new | deduplication.read(_old_blocks(events), read)
+    empty = {key: DeduplicationRecord(key) for key in map(store.key_of, events)}
+    return empty | store.read(_old_blocks(events), read)
 
 
 def _old_blocks(events: Sequence[Event]) -> list[Key]:
-    keys = dict.fromkeys(map(deduplication.key_of, events))
-    likely_new = {
-        deduplication.key_of(event) for event in events if deduplication.begins_block(event)
-    }
+    keys = dict.fromkeys(map(store.key_of, events))
+    likely_new = {store.key_of(event) for event in events if begins_block(event)}
     return [key for key in keys if key not in likely_new]
+
+
+def _unrecorded(events: Sequence[Event], records: Records) -> list[Event]:
+    return [event for event in events if not records[store.key_of(event)].knows(event)]
+
+
+def _complete(events: Sequence[Event], contexts: Read, records: Records) -> list[Event]:
+    """Complete the events of opens and clicks with what is known of their messages."""
+    for event in events:  # a delivery may be in the same batch as the open of its message
+        records[store.key_of(event)].add_route(event)
+    return engagement.complete(
+        events, contexts, lambda event: records[store.key_of(event)].route_of(event)
+    )

@@ -27,7 +27,7 @@ from chalicelib.metrics.precision import SERIES
 from chalicelib.metrics.request import PageRequest, read
 from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.totals import totals
-from chalicelib.recording import deduplication
+from chalicelib.recording import store
 from chalicelib.recording.commit import commit
 from tests.bench.local_cloud import counted, local_cloud
 
@@ -62,7 +62,7 @@ def _measure_counting() -> None:
         with counted() as made:
             for start in range(0, len(events), 1000):
                 batch = events[start : start + 1000]
-                commit(batch, deduplication.read(map(deduplication.key_of, batch)))
+                commit(batch, store.read(map(store.key_of, batch)))
             recording = len(made.operations)
             roll_up_pending()
         each = len(made.operations) / len(events)

@@ -1,10 +1,8 @@
 """Keep events in blocks: one item for up to a hundred events that happened within five seconds.
 
-A search reads one partition (``partitions``), and an event is in a block of each partition that may
-be searched for it. Access patterns (table ``events``):
-
-- the blocks of a partition that may have events of a span of time, newest first →
-  ``sk = <milliseconds of the newest event>#<digest of the event ids>``
+A search reads one partition, and an event is in a block of each partition that may be searched for
+it: ``partitions`` lists the access patterns. The sort key of a block is ``<ms>#<digest>``: the time
+of its newest event and a digest of its event ids.
 
 Storing the same events again writes the same items. An event that was stored again in other blocks
 is read once (``search``). An item holds ``count``, the number of events, and ``data``, the block as
@@ -18,7 +16,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from chalicelib.core.dynamo import ConditionFailed, Item
+from chalicelib.core import dynamo
+from chalicelib.core.dynamo import Item
 from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks
 from chalicelib.events.event_blocks import SPAN_MS, EncodedBlock, EventBlock
@@ -105,11 +104,21 @@ def remove(partition: str, events: Iterable[Event]) -> None:
     """Take events out of the blocks of a partition."""
     for near in _near_positions(sorted(map(position, events))):
         for stored in read(partition, near[0], near[-1], consistent=True):
-            while not _rewrite(stored, frozenset(near)):
-                item = table.get(stored.pk, stored.sk)
-                if item is None:
-                    break
-                stored = StoredBlock(stored.pk, stored.sk, EventBlock(item["data"]))
+            _remove_from(stored, frozenset(near))
+
+
+def _remove_from(stored: StoredBlock, positions: frozenset[str]) -> None:
+    """Take positions out of a block, which another process may change at the same time."""
+    present: EventBlock | None = stored.block
+
+    def attempt() -> None:
+        nonlocal present
+        block = present or _read_block(stored)
+        present = None
+        if block is not None:
+            _rewrite(stored, block, positions)
+
+    dynamo.retry_conflicts(attempt)
 
 
 def _block_key(newest_ms: int, events: Iterable[Mapping[str, Any]]) -> str:
@@ -159,21 +168,20 @@ def _near_positions(positions: Sequence[str]) -> Iterator[list[str]]:
         yield near
 
 
-def _rewrite(stored: StoredBlock, removed: frozenset[str]) -> bool:
-    """Write a block without some positions; ``False`` if another process has changed it."""
-    block = stored.block
+def _read_block(stored: StoredBlock) -> EventBlock | None:
+    item = table.get(stored.pk, stored.sk)
+    return EventBlock(item["data"]) if item else None
+
+
+def _rewrite(stored: StoredBlock, block: EventBlock, removed: frozenset[str]) -> None:
+    """Write a block without some positions; raises ``ConditionFailed`` if it was changed."""
     positions = block.positions()
     if removed.isdisjoint(positions):
-        return True
+        return
     rest = [block.event(row) for row in range(block.count) if positions[row] not in removed]
-    unchanged, count = "#count = :count", {"count": block.count}
-    try:
-        if not rest:
-            table.delete(stored.pk, stored.sk, condition=unchanged, values=count)
-        else:
-            data = event_blocks.encode(rest)
-            item = _item(stored.pk, stored.sk, EncodedBlock(moment_of(stored.sk), len(rest), data))
-            table.put(item, condition=unchanged, values=count)
-    except ConditionFailed:
-        return False
-    return True
+    unchanged = dynamo.if_unchanged("count", block.count)
+    if not rest:
+        table.delete(stored.pk, stored.sk, **unchanged)
+        return
+    encoded = EncodedBlock(moment_of(stored.sk), len(rest), event_blocks.encode(rest))
+    table.put(_item(stored.pk, stored.sk, encoded), **unchanged)

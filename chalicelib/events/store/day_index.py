@@ -1,13 +1,12 @@
 """Keep the day index: where an account has events, so that searches read no partition in vain.
 
-Access patterns (table ``events``):
+Access patterns of ``events``:
 
-- the parts (shards) of some days that hold events → ``pk = <account>#days``,
-  ``sk = <yyyymmdd>#<shard>``
-- the campaigns of these days whose events are counted but not stored → the same ``pk``,
-  ``sk = <yyyymmdd>#hidden#<campaign>``
-- which of these days had events erased → the same ``pk``, ``sk = <yyyymmdd>#erased``
-- the campaigns of an account → ``pk = <account>#campaigns``, ``sk = <campaign>``
+- the shards of some days that hold events → ``<account>#days`` / ``<yyyymmdd>#<shard>``
+- the campaigns of some days whose events are counted but not stored → ``<account>#days`` /
+  ``<yyyymmdd>#hidden#<campaign>``
+- the days of which events were erased → ``<account>#days`` / ``<yyyymmdd>#erased``
+- the campaigns of an account → ``<account>#campaigns`` / ``<campaign>``
 
 An entry is written together with the events that it is about. A process writes each entry once a
 day. Entries expire a day after the events do.

@@ -1,8 +1,8 @@
 """Keep what counting needs of erased events: nothing about a person.
 
-Access patterns (table ``events``):
+Access patterns of ``events``:
 
-- the erased events of a span of time → ``pk = <account>#erased``, ``sk = <position of the event>``
+- the erased events of a span of time → ``<account>#erased`` / ``<ms>#<event id>``
 """
 
 from __future__ import annotations

@@ -1,15 +1,18 @@
 """Name the partitions that hold an event's blocks: one for each way to search for the event.
 
-Access patterns (table ``events``):
+Access patterns of ``events``:
 
-- an account's events of a day (UTC), newest first → ``pk = <account>#day#<yyyymmdd>#<shard>``; the
-  blocks of a day are spread over ``EVENTS_SHARDS`` partitions
-- the events of a recipient → ``pk = <account>#recipient#<address>``
-- the events of a transmission, and of a message in it → ``pk = <account>#transmission#<id>``
+- an account's events of a day (UTC), newest first → ``<account>#day#<yyyymmdd>#<shard>`` /
+  ``<ms>#<digest>``
+- the events of a recipient → ``<account>#recipient#<address>`` / ``<ms>#<digest>``
+- the events of a transmission, and of a message in it →
+  ``<account>#transmission#<transmission id>`` / ``<ms>#<digest>``
 - the events of a message whose id does not contain its transmission →
-  ``pk = <account>#message#<id>``
-- the events of a campaign → ``pk = <account>#campaign#<id>``
-- the results of ingested batches → ``pk = <account>#ingest``
+  ``<account>#message#<message id>`` / ``<ms>#<digest>``
+- the events of a campaign → ``<account>#campaign#<campaign>`` / ``<ms>#<digest>``
+- the results of ingested batches → ``<account>#ingest`` / ``<ms>#<digest>``
+
+The blocks of a day are spread over ``EVENTS_SHARDS`` partitions. ``blocks`` makes the sort keys.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from chalicelib.inbound.accept import (
     accept,
     check_recipient,
 )
-from chalicelib.recording.suppress import suppress
+from chalicelib.recording.suppression import suppress
 from chalicelib.sending_domains import store as domains
 from chalicelib.suppression.model import Entry
 from chalicelib.suppression.store.items import entries_of

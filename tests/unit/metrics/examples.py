@@ -9,7 +9,7 @@ from typing import Any
 
 from chalicelib.core import ids
 from chalicelib.events.model import Event, Sender, make, recipient_fields
-from chalicelib.recording import deduplication
+from chalicelib.recording import store
 from chalicelib.recording.commit import commit
 
 CAMPAIGNS = ("", "spring", "spring-sale", "autumn")
@@ -115,4 +115,4 @@ def _random_event(letter: Mail, number: int, draw: random.Random, at_ms: int) ->
 
 def record(events: Sequence[Event]) -> None:
     """Count events, as recording does."""
-    commit(events, deduplication.read(map(deduplication.key_of, events)))
+    commit(events, store.read(map(store.key_of, events)))

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from chalicelib.core import dynamo
+from chalicelib.core.errors import Unavailable
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
 from chalicelib.recording import commit as committing
-from chalicelib.recording import deduplication
+from chalicelib.recording import deduplication, store
 from chalicelib.recording.commit import commit
 from chalicelib.recording.deduplication import DeduplicationRecord
 from tests.fake_cloud import aws_requests
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def record(events: list[dict[str, Any]]) -> None:
-    commit(events, deduplication.read(map(deduplication.key_of, events)))
+    commit(events, store.read(map(store.key_of, events)))
 
 
 def waiting() -> dict[int, dict[str, int]]:
@@ -107,7 +108,7 @@ def test_a_delta_in_parts_takes_no_more_actions_than_a_transaction_holds(
 
 def test_who_finds_a_ledger_changed_counts_what_is_left() -> None:
     events = [mail(1, n).event("injection", 0) for n in range(4)]
-    stale = deduplication.read(map(deduplication.key_of, events))
+    stale = store.read(map(store.key_of, events))
     record(events[1:3])
     commit(events, stale)
     assert waiting() == {1: {"i": 4}}
@@ -117,9 +118,7 @@ def test_who_took_a_block_for_new_finds_out_that_it_is_not() -> None:
     event = mail(1).event("injection", 0)
     record([event])
     with aws_requests() as made:
-        commit(
-            [event], {deduplication.key_of(event): DeduplicationRecord(deduplication.key_of(event))}
-        )
+        commit([event], {store.key_of(event): DeduplicationRecord(store.key_of(event))})
     assert [each.operation for each in made] == ["TransactWriteItems", "BatchGetItem"]
     assert waiting() == {1: {"i": 1}}
 
@@ -143,9 +142,7 @@ def test_an_event_that_nothing_counts_is_known_all_the_same() -> None:
     event = mail(1).event("ab_test_completed", 0)
     record([event])
     assert waiting() == {}
-    assert deduplication.read([deduplication.key_of(event)])[deduplication.key_of(event)].knows(
-        event
-    )
+    assert store.read([store.key_of(event)])[store.key_of(event)].knows(event)
 
 
 def test_giving_up_after_many_conflicts_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,5 +150,5 @@ def test_giving_up_after_many_conflicts_is_an_error(monkeypatch: pytest.MonkeyPa
         raise dynamo.TransactionFailed([0])
 
     monkeypatch.setattr(dynamo, "transact", always)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(Unavailable):
         record([mail(1).event("injection", 0)])

@@ -8,15 +8,15 @@ from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import Key, TransactionFailed
 from chalicelib.core.settings import settings
 from chalicelib.metrics.model import RAW_CLICK, UNIQUE_CLICK, UNIQUE_OPEN
-from chalicelib.recording import deduplication
+from chalicelib.recording import store
 from chalicelib.recording.deduplication import (
     BLOCK,
-    MOST_KNOWN,
+    MOST_EVENTS,
     MOST_MARKS,
     DeduplicationRecord,
     begins_block,
-    key_of,
 )
+from chalicelib.recording.store import key_of
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
 
@@ -24,11 +24,11 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def stored(key: Key) -> DeduplicationRecord:
-    return deduplication.read([key])[key]
+    return store.read([key])[key]
 
 
 def write(found: DeduplicationRecord) -> None:
-    dynamo.transact([found.write()])
+    dynamo.transact([store.write(found)])
 
 
 def test_a_hundred_recipients_of_a_transmission_share_a_ledger() -> None:
@@ -68,7 +68,7 @@ def test_what_was_noted_is_known_after_it_was_stored() -> None:
     event, other = mail(1).event("open", 0, "a"), mail(1).event("open", 0, "b")
     found = stored(key_of(event))
     assert not found.knows(event)
-    found.note(event, [])
+    found.add(event, [])
     write(found)
     again = stored(key_of(event))
     assert again.knows(event)
@@ -78,20 +78,20 @@ def test_what_was_noted_is_known_after_it_was_stored() -> None:
 def test_each_mark_is_new_once_for_each_message() -> None:
     first, second = mail(1, 0), mail(1, 1)
     found = stored(key_of(first.event("open", 0)))
-    assert found.note(first.event("open", 0, "a"), ["uo", "uc"]) == ["uo", "uc"]
-    assert found.note(second.event("open", 0), ["uo"]) == ["uo"]
+    assert found.add(first.event("open", 0, "a"), ["uo", "uc"]) == ["uo", "uc"]
+    assert found.add(second.event("open", 0), ["uo"]) == ["uo"]
     write(found)
     again = stored(found.key)
-    assert again.note(first.event("open", 0, "b"), ["uo", "uc", "uk"]) == ["uk"]
-    assert again.note(second.event("open", 0, "b"), ["uo"]) == []
+    assert again.add(first.event("open", 0, "b"), ["uo", "uc", "uk"]) == ["uk"]
+    assert again.add(second.event("open", 0, "b"), ["uo"]) == []
 
 
 def test_a_ledger_keeps_how_each_message_left() -> None:
     found = stored(key_of(mail(1).event("open", 0)))
     routes = [{"sending_ip": "192.0.2.1", "ip_pool": "a"}, {"ip_pool": "a"}, {}]
     for index, route in enumerate(routes * 33):
-        found.note({**mail(1, index).event("delivery", 0), "ip_pool": "", **route}, [])
-    found.note(mail(1, 99).event("bounce", 0), [])
+        found.add({**mail(1, index).event("delivery", 0), "ip_pool": "", **route}, [])
+    found.add(mail(1, 99).event("bounce", 0), [])
     write(found)
     again = stored(found.key)
     seen = [mail(1, index).event("open", 0) for index in range(100)]
@@ -111,9 +111,9 @@ def test_a_ledger_that_changed_meanwhile_is_not_overwritten() -> None:
 def test_a_full_ledger_forgets_the_oldest() -> None:
     letter = mail(1)
     found = stored(key_of(letter.event("open", 0)))
-    events = [letter.event("open", 0, str(n)) for n in range(MOST_KNOWN + 10)]
+    events = [letter.event("open", 0, str(n)) for n in range(MOST_EVENTS + 10)]
     for event in events:
-        found.note(event, [])
+        found.add(event, [])
     write(found)
     again = stored(found.key)
     assert [again.knows(event) for event in events[:11]] == [False] * 10 + [True]
@@ -126,9 +126,9 @@ def test_a_ledger_fits_an_item_whatever_was_followed() -> None:
         click = mail(1, index).event("click", 0)
         for number in range(1_000):
             link = hashlib.sha256(f"{index} {number}".encode()).hexdigest()[:8]
-            found.note(click, [UNIQUE_CLICK, RAW_CLICK + link])
-    dynamo.transact([found.write()])
-    packed = stored(found.key).write().arguments["Item"]["marks"]["B"]
+            found.add(click, [UNIQUE_CLICK, RAW_CLICK + link])
+    dynamo.transact([store.write(found)])
+    packed = store.write(stored(found.key)).arguments["Item"]["marks"]["B"]
     assert len(packed) < 150_000
 
 
@@ -136,34 +136,34 @@ def test_of_very_many_links_the_first_ones_are_told_apart() -> None:
     letter = mail(1)
     found = stored(key_of(letter.event("open", 0)))
     new = [
-        found.note(letter.event("click", 0, str(number)), [UNIQUE_CLICK, f"{RAW_CLICK}{number}"])
+        found.add(letter.event("click", 0, str(number)), [UNIQUE_CLICK, f"{RAW_CLICK}{number}"])
         for number in range(MOST_MARKS + 5)
     ]
     links = [f"{RAW_CLICK}{number}" for number in range(MOST_MARKS - 1)]
     assert new == [[UNIQUE_CLICK, links[0]], *([link] for link in links[1:]), *[[]] * 6]
-    assert found.note(letter.event("open", 0), [UNIQUE_OPEN]) == [UNIQUE_OPEN]
+    assert found.add(letter.event("open", 0), [UNIQUE_OPEN]) == [UNIQUE_OPEN]
 
 
 def test_a_ledger_of_a_hundred_delivered_messages_is_small() -> None:
     found = stored(key_of(mail(1).event("open", 0)))
     for index in range(BLOCK):
         for kind in ("injection", "delivery"):
-            found.note(mail(1, index).event(kind, 0), [])
-    item = found.write().arguments["Item"]
+            found.add(mail(1, index).event(kind, 0), [])
+    item = store.write(found).arguments["Item"]
     assert len(item["known"]["B"]) == 2 * BLOCK * 6
     assert len(item["routes"]["B"]) < 300
 
 
 def test_a_ledger_lasts_as_long_as_what_is_kept_of_messages() -> None:
     with clock.use(lambda: 1000.0):
-        item = stored(key_of(mail(1).event("open", 0))).write().arguments["Item"]
+        item = store.write(stored(key_of(mail(1).event("open", 0)))).arguments["Item"]
     assert int(item["expires"]["N"]) == 1000 + settings().messages_retention
 
 
 def test_a_hundred_ledgers_are_one_request() -> None:
     keys = [key_of(mail(1, index * BLOCK).event("open", 0)) for index in range(100)]
     with aws_requests() as made:
-        assert len(deduplication.read([*keys, *keys])) == 100
+        assert len(store.read([*keys, *keys])) == 100
     assert [each.operation for each in made] == ["BatchGetItem"]
 
 

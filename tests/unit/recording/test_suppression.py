@@ -2,13 +2,27 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.recording.unwanted import without_unwanted
+from chalicelib.core.scope import Scope
+from chalicelib.events.model import make
+from chalicelib.recording.suppression import suppress, without_suppressed_opens
 from chalicelib.suppression import service as suppression
+from chalicelib.suppression.store.items import entries_of
 from chalicelib.tracking.engagement import OPENS
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
 
 pytestmark = pytest.mark.usefixtures("cloud")
+
+
+def test_an_address_that_is_too_long_in_lower_case_stops_nothing() -> None:
+    recipients = [("\u023a" * 32 + "@x.test").lower(), "ann@x.test"]
+    suppress(
+        make("spam_complaint", {"customer_id": "1", "message_id": str(n), "rcpt_to": each}, 1)
+        for n, each in enumerate(recipients)
+    )
+    for each in recipients:
+        (entry,) = entries_of(Scope(1, 0), each)
+        assert (entry.type, entry.source) == ("non_transactional", "Spam Complaint")
 
 
 def object_to_opens(recipient: str, subaccount: int | None = None) -> None:
@@ -20,7 +34,7 @@ def test_opens_of_who_objects_are_dropped_and_nothing_else() -> None:
     objecting, other = mail(1, 0), mail(1, 1)
     kinds = [*OPENS, "click", "delivery"]
     events = [each.event(kind, 0) for each in (objecting, other) for kind in kinds]
-    kept = without_unwanted(events)
+    kept = without_suppressed_opens(events)
     assert kept == [objecting.event("click", 0), objecting.event("delivery", 0)] + [
         other.event(kind, 0) for kind in kinds
     ]
@@ -29,14 +43,14 @@ def test_opens_of_who_objects_are_dropped_and_nothing_else() -> None:
 def test_it_is_the_list_of_the_sender_that_says_so() -> None:
     object_to_opens("r0@x.test", subaccount=7)
     opened = [mail(1, 0).event("open", 0), mail(1, 0, subaccount=7).event("open", 0)]
-    assert without_unwanted(opened) == opened[:1]
+    assert without_suppressed_opens(opened) == opened[:1]
 
 
 def test_a_hundred_recipients_take_one_request_and_none_none() -> None:
     opens = [mail(1, n).event("open", 0) for n in range(100)]
     with aws_requests() as made:
-        assert len(without_unwanted(opens)) == 100
+        assert len(without_suppressed_opens(opens)) == 100
     assert [each.operation for each in made] == ["BatchGetItem"]
     with aws_requests() as made:
-        without_unwanted([mail(1).event("delivery", 0)])
+        without_suppressed_opens([mail(1).event("delivery", 0)])
     assert made == []

@@ -1,0 +1,88 @@
+"""Keep deduplication records.
+
+Access patterns of ``messages``:
+
+- the record of a hundred recipients of a transmission → ``transmission#<transmission id>`` /
+  ``ledger#<block, 8 digits>`` (100 records a request)
+- the record of a message from outside → ``messages#<account>#<digest of the message id>`` /
+  ``ledger``
+
+A record is written on the condition that it is still as it was read (``version``). It expires with
+the context of its messages.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+from chalicelib.core import clock, dynamo
+from chalicelib.core.dynamo import Item, Key, Table, Write
+from chalicelib.core.reading import Read
+from chalicelib.core.settings import settings
+from chalicelib.recording.deduplication import (
+    BLOCK,
+    DIGEST_BYTES,
+    MOST_EVENTS,
+    DeduplicationRecord,
+    Event,
+    digest,
+    recipient_index,
+    subject,
+)
+
+table = Table("messages")
+
+
+def key_of(event: Event) -> Key:
+    """Return the key of the record that an event belongs to."""
+    index = recipient_index(event)
+    if index is not None:
+        return f"transmission#{event['transmission_id']}", f"ledger#{index // BLOCK:08d}"
+    return f"messages#{event['customer_id']}#{digest(subject(event)).hex()}", "ledger"
+
+
+def read_now(keys: Iterable[Key]) -> dict[Key, Item]:
+    """Read items of the table consistently."""
+    items = table.get_all(dict.fromkeys(keys), consistent=True)
+    return {(item["pk"], item["sk"]): item for item in items}
+
+
+def read(keys: Iterable[Key], read: Read = read_now) -> dict[Key, DeduplicationRecord]:
+    """Return the records at these keys, empty ones where none is stored."""
+    keys = list(dict.fromkeys(keys))
+    records = {key: _from_item(item) for key, item in read(keys).items()}
+    return {key: records.get(key) or DeduplicationRecord(key) for key in keys}
+
+
+def write(record: DeduplicationRecord) -> Write:
+    """Return the action that stores a record if it is still as it was read."""
+    pk, sk = record.key
+    item: Item = {
+        "pk": pk,
+        "sk": sk,
+        "version": record.revision + 1,
+        "known": b"".join(list(record.digests)[-MOST_EVENTS:]),
+        "expires": int(clock.now()) + settings().messages_retention,
+    }
+    for name, value in (("marks", record.marks), ("routes", record.routes)):
+        if value:
+            item[name] = zlib.compress(json.dumps(value, separators=(",", ":")).encode(), 6)
+    return dynamo.put(table, item, **dynamo.if_unchanged("version", record.revision or None))
+
+
+def _from_item(item: Item) -> DeduplicationRecord:
+    digests = item["known"]
+    return DeduplicationRecord(
+        (item["pk"], item["sk"]),
+        item["version"],
+        {digests[i : i + DIGEST_BYTES]: None for i in range(0, len(digests), DIGEST_BYTES)},
+        _decompressed(item.get("marks")),
+        _decompressed(item.get("routes")),
+    )
+
+
+def _decompressed(data: bytes | None) -> Any:
+    return json.loads(zlib.decompress(data)) if data else {}

@@ -1,0 +1,84 @@
+"""Apply events to suppression lists, and suppression lists to events (spec 2.9).
+
+- Recipients of hard bounces and senders of complaints get no more mail. Adding an entry again
+  changes nothing, so a redelivered event does no harm.
+- Opens of recipients who objected to open tracking are not recorded.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from chalicelib.core.bounce_classes import HARD
+from chalicelib.core.reading import Read
+from chalicelib.events.model import Event
+from chalicelib.suppression import service
+from chalicelib.suppression.model import (
+    BLOCKING,
+    NON_TRANSACTIONAL,
+    Entry,
+    Recipient,
+    entry_about,
+)
+from chalicelib.suppression.store import lookup_items
+from chalicelib.tracking.engagement import OPENS
+
+_BOUNCE_RULE = "Bounce Rule"
+_SOURCES = {
+    "spam_complaint": "Spam Complaint",
+    "list_unsubscribe": "List Unsubscribe",
+    "link_unsubscribe": "Unsubscribe Link",
+}
+_BOUNCES = ("bounce", "out_of_band")
+_LONGEST_DESCRIPTION = 250
+
+Owner = tuple[int, int | None]
+
+
+def suppress(events: Iterable[Event]) -> None:
+    """Add the entries that ``events`` cause to the lists of the messages' senders."""
+    lists: dict[Owner, dict[tuple[str, str], Entry]] = defaultdict(dict)
+    for event in events:
+        for entry in _entries(event):
+            lists[_owner(event)][entry.recipient, entry.type] = entry
+    for (account_id, subaccount_id), entries in lists.items():
+        service.add_all(account_id, subaccount_id, entries.values())
+
+
+def openers(events: Iterable[Event]) -> set[Recipient]:
+    """Return the recipients of the events that are opens."""
+    return {_recipient(event) for event in events if event["type"] in OPENS}
+
+
+def without_suppressed_opens(
+    events: Sequence[Event], read: Read = lookup_items.read_eventually
+) -> list[Event]:
+    """Return the events that may be recorded; takes one request for a hundred recipients."""
+    objectors = lookup_items.suppressing_opens(openers(events), read)
+    return [e for e in events if e["type"] not in OPENS or _recipient(e) not in objectors]
+
+
+def _owner(event: Event) -> Owner:
+    subaccount = event.get("subaccount_id")
+    return int(event["customer_id"]), int(subaccount) if subaccount else None
+
+
+def _recipient(event: Event) -> Recipient:
+    return Recipient(*_owner(event), event["rcpt_to"])
+
+
+def _entries(event: Event) -> Iterator[Entry]:
+    source = _source(event)
+    if not source:
+        return
+    description = event.get("reason", "")[:_LONGEST_DESCRIPTION]
+    for kind in BLOCKING if source == _BOUNCE_RULE else (NON_TRANSACTIONAL,):
+        yield entry_about(event["rcpt_to"], kind, source, description=description)
+
+
+def _source(event: Event) -> str:
+    """Return the source of the entries that an event causes; empty if it causes none."""
+    if event["type"] in _BOUNCES:
+        return _BOUNCE_RULE if int(event["bounce_class"]) in HARD else ""
+    return _SOURCES.get(event["type"], "")
