@@ -210,7 +210,7 @@ def fold_metrics(event: Any) -> None:
 def clean_up(event: Any) -> None:
     """Remove what is over, or was left by a crash, and no table or bucket lets expire."""
     from chalicelib.core import clock
-    from chalicelib.delivery.journal import remove_stale
+    from chalicelib.delivery.store.journal import remove_stale
 
     remove_stale(clock.now())
 

@@ -13,9 +13,9 @@ from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.settings import settings
 from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.delivery_batch import FinishedMessage
-from chalicelib.delivery.journal import Entry, Journal
 from chalicelib.delivery.outcome import Outcome, to_dict
 from chalicelib.delivery.route import transport
+from chalicelib.delivery.store.journal import Entry, Journal
 from chalicelib.delivery.transports import OutboundMessage
 from chalicelib.ip_pools.routing import Route
 

@@ -1,4 +1,4 @@
-"""A parcel: the finished messages of a unit on their way through the ``delivery`` queue."""
+"""Pack the finished messages of a work unit into a message of the ``delivery`` queue, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.core import packing
 from chalicelib.core.queues import Received, Work
-from chalicelib.delivery.work_units import WorkUnit
+from chalicelib.delivery.store.work_units import Counts, WorkUnit
 
 Json = dict[str, Any]
 
@@ -20,7 +20,7 @@ class FinishedMessage:
     """One message, ready to be sent.
 
     ``index`` is the recipient's place in the transmission, ``sender`` the envelope sender,
-    ``event`` the fields that every event of this message carries besides the parcel's own.
+    ``event`` the fields of this message's events besides those of its batch.
     """
 
     index: int
@@ -46,7 +46,7 @@ class DeliveryBatch:
     failed: int = 0
 
     @property
-    def generated(self) -> tuple[int, int]:
+    def counts(self) -> Counts:
         """Return how many messages there are, and how many recipients without one."""
         return len(self.messages), self.failed
 
@@ -55,47 +55,47 @@ class DeliveryBatch:
         return self.event | message.event
 
 
-def to_work(parcel: DeliveryBatch, *, not_before: float = 0.0, delay: float = 0.0) -> Work:
-    """Return the queue message of ``parcel``, to be seen after ``delay`` seconds."""
+def to_work(batch: DeliveryBatch, *, not_before: float = 0.0, delay: float = 0.0) -> Work:
+    """Return the queue message of ``batch``, to be seen after ``delay`` seconds."""
     head: Json = {
-        "transmission": parcel.unit.transmission_id,
-        "unit": parcel.unit.name,
-        "attempt": parcel.attempt,
-        "injected_ms": parcel.injected_ms,
-        "generated": list(parcel.generated),
+        "transmission": batch.unit.transmission_id,
+        "unit": batch.unit.name,
+        "attempt": batch.attempt,
+        "injected_ms": batch.injected_ms,
+        "generated": list(batch.counts),
     }
     if not_before:
         head["not_before"] = not_before
-    about = [[m.index, m.sender, m.recipient, m.event] for m in parcel.messages]
+    envelopes = [[m.index, m.sender, m.recipient, m.event] for m in batch.messages]
     payload = packing.pack(
-        {"event": parcel.event, "messages": about}, [message.data for message in parcel.messages]
+        {"event": batch.event, "messages": envelopes}, [message.data for message in batch.messages]
     )
     return Work(head, payload, delay)
 
 
 def unit_of(message: Received) -> WorkUnit:
-    """Return the unit that a queue message is about (without fetching its payload)."""
+    """Return the unit of a queue message, without fetching the payload."""
     return WorkUnit(message.head["transmission"], message.head["unit"])
 
 
-def generated_of(message: Received) -> tuple[int, int]:
-    """Return how many messages the unit has, and for how many recipients it has none."""
+def counts_of(message: Received) -> Counts:
+    """Return the counts of a queue message's unit, without fetching the payload."""
     messages, failed = message.head["generated"]
     return messages, failed
 
 
 def from_received(message: Received) -> DeliveryBatch:
-    """Return the parcel of a queue message."""
-    about, bodies = packing.unpack(message.payload())
+    """Return the batch of a queue message."""
+    content, bodies = packing.unpack(message.payload())
     messages = [
         FinishedMessage(index, sender, recipient, event, data)
-        for (index, sender, recipient, event), data in zip(about["messages"], bodies, strict=True)
+        for (index, sender, recipient, event), data in zip(content["messages"], bodies, strict=True)
     ]
     return DeliveryBatch(
         unit_of(message),
         message.head["attempt"],
         message.head["injected_ms"],
-        about["event"],
+        content["event"],
         messages,
-        generated_of(message)[1],
+        counts_of(message)[1],
     )

@@ -25,10 +25,10 @@ from chalicelib.ip_pools.routing import Route
 SMTP_PORT = 25
 
 
-def routes_of(parcel: DeliveryBatch, count: int) -> list[Route]:
-    """Return the routes of ``count`` messages of a parcel, one for each."""
-    account_id, pool_id = int(parcel.event["customer_id"]), parcel.event["ip_pool"]
-    return routing.choose(account_id, pool_id, clock.now(), count, key=parcel.unit.origin)
+def routes_of(batch: DeliveryBatch, count: int) -> list[Route]:
+    """Return the routes of ``count`` messages of a batch, one for each."""
+    account_id, pool_id = int(batch.event["customer_id"]), batch.event["ip_pool"]
+    return routing.choose(account_id, pool_id, clock.now(), count, key=batch.unit.origin)
 
 
 def transport(route: Route) -> Transport:

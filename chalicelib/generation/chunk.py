@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.core import packing
 from chalicelib.core.queues import Received
-from chalicelib.delivery.work_units import WorkUnit
+from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.transmissions.model import Transmission, unpacked
 from chalicelib.transmissions.store import transmissions
 

@@ -18,7 +18,7 @@ from chalicelib.generation.message import Generator
 
 @dataclass(frozen=True, slots=True)
 class GeneratedChunk:
-    """The outcome of one chunk; ``parcel`` holds the messages that are to be delivered."""
+    """The outcome of one chunk; ``delivery_batch`` holds the messages that are to be delivered."""
 
     delivery_batch: DeliveryBatch
     events: list[Event]

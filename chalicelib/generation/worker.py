@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from chalicelib.core import clock, queues
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
-from chalicelib.delivery import delivery_batch, work_units
+from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import FinishedMessage
-from chalicelib.delivery.work_units import Begun
+from chalicelib.delivery.store import work_units
+from chalicelib.delivery.store.work_units import Generation
 from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
 from chalicelib.generation import chunk
@@ -41,9 +42,9 @@ def generate(message: Received) -> None:
     begun = _begin(found, made)
     if begun is None:
         return  # it has been delivered
-    if begun.at_ms != made.delivery_batch.injected_ms:
+    if begun.injected_ms != made.delivery_batch.injected_ms:
         # It was made before, by who did not come to the end: that time counts
-        made = generate_chunk(found, begun.at_ms)
+        made = generate_chunk(found, begun.injected_ms)
     _hand_on(found, made, begun)
 
 
@@ -56,7 +57,7 @@ def _hold_or_drop(message: Received) -> None:
     _log.warning("dropped a chunk of transmission %s", message.head["transmission"])
 
 
-def _begin(found: Chunk, made: GeneratedChunk) -> Begun | None:
+def _begin(found: Chunk, made: GeneratedChunk) -> Generation | None:
     """Note that the unit is made, and in the same request what events must know of its messages.
 
     Nothing was handed on before this, so nobody hears of a message that nothing is known of.
@@ -65,21 +66,23 @@ def _begin(found: Chunk, made: GeneratedChunk) -> Begun | None:
     known = [(message.index, message.event) for message in whole.messages]
     along = message_context.writes(found.transmission.id, found.first_index, whole.event, known)
     single = len(found.recipients) == 1
-    return work_units.begin(found.unit, whole.injected_ms, to_deliver=single, along=along)
+    return work_units.record_generation(
+        found.unit, whole.injected_ms, to_deliver=single, along=along
+    )
 
 
-def _hand_on(found: Chunk, made: GeneratedChunk, begun: Begun) -> None:
+def _hand_on(found: Chunk, made: GeneratedChunk, begun: Generation) -> None:
     """Hand the messages to delivery and the events to recording."""
     whole, events = made.delivery_batch, made.events
     _note_sample(found, whole.messages)
-    if whole.messages and begun.claim:
-        deliver_at_once(whole, begun.claim, events)
+    if whole.messages and begun.lease:
+        deliver_at_once(whole, begun.lease, events)
         return
     stream.emit(events)
     if whole.messages:
         queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(whole)])
     else:
-        work_units.finish(found.unit, generated=whole.generated)
+        work_units.complete(found.unit, counts=whole.counts)
 
 
 def _note_sample(found: Chunk, messages: Sequence[FinishedMessage]) -> None:

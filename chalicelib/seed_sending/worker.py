@@ -14,9 +14,10 @@ from typing import Any
 from chalicelib.core import clock, queues
 from chalicelib.core.blobs import BlobMissing
 from chalicelib.core.errors import ServiceError
-from chalicelib.delivery import delivery_batch, work_units
+from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
-from chalicelib.delivery.work_units import WorkUnit
+from chalicelib.delivery.store import work_units
+from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.generation.message import Generator, NotGenerated
 from chalicelib.mail_format import rfc822
@@ -42,17 +43,17 @@ def send_seed(named: Json) -> None:
         _log.warning("run %s is over", named["run"])
         return
     unit = WorkUnit(run.id, str(number))
-    begun = work_units.begin(unit, clock.now_ms(), to_deliver=True)
+    begun = work_units.record_generation(unit, clock.now_ms(), to_deliver=True)
     if begun is None:
         return
-    made = _generated(run, number, begun.at_ms)
+    made = _generated(run, number, begun.injected_ms)
     if made is None:
-        work_units.finish(unit, generated=(0, 1))
+        work_units.complete(unit, counts=(0, 1))
         return
     event, message = made
-    whole = DeliveryBatch(unit, 1, begun.at_ms, event, [message])
-    if begun.claim:
-        deliver_at_once(whole, begun.claim, [])
+    whole = DeliveryBatch(unit, 1, begun.injected_ms, event, [message])
+    if begun.lease:
+        deliver_at_once(whole, begun.lease, [])
     else:
         queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(whole)])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.core import clock
-from chalicelib.delivery import work_units
+from chalicelib.delivery.store import work_units
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, SUCCESS
 from chalicelib.transmissions.store.transmissions import Listed, Record
 
@@ -18,9 +18,9 @@ Json = dict[str, Any]
 def show(record: Record) -> Json:
     """Return a transmission as ``GET /transmissions/{id}`` shows it, with real counts."""
     sent = record.transmission
-    generated = work_units.generated(sent.id)
+    generated = work_units.generated_chunks(sent.id)
     done = len(generated) >= record.chunks
-    times = [unit.at_ms for unit in generated]
+    times = [chunk.injected_ms for chunk in generated]
     draft = bool(sent.content.get("use_draft_template"))
     return {
         "id": sent.id,
@@ -48,7 +48,7 @@ def summary(listed: Listed) -> Json:
         "id": listed.id,
         "campaign_id": listed.campaign_id,
         "description": listed.description,
-        "state": _state(listed.state, listed.chunks, len(work_units.generated(listed.id))),
+        "state": _state(listed.state, listed.chunks, len(work_units.generated_chunks(listed.id))),
         "content": _content(listed.template_id, listed.draft),
     }
 

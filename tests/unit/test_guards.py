@@ -296,8 +296,6 @@ UNTIDY_STORES = {
     "core.defaults",
     "core.due",
     "core.leases",
-    "delivery.journal",
-    "delivery.work_units",
     "events.store",
     "events.store.blocks",
     "events.store.day_index",

@@ -1,12 +1,12 @@
-"""Parcels and journal entries for the tests of what is made of them."""
+"""Delivery batches and journal entries for the tests of what is made of them."""
 
 from __future__ import annotations
 
 from chalicelib.core import ids
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
-from chalicelib.delivery.journal import Entry
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, to_dict
-from chalicelib.delivery.work_units import WorkUnit
+from chalicelib.delivery.store.journal import Entry
+from chalicelib.delivery.store.work_units import WorkUnit
 
 TRANSMISSION = "191930000000000001"
 UNIT = WorkUnit(TRANSMISSION, "0")
@@ -25,8 +25,8 @@ def message(index: int, data: bytes = b"From: a@b.c\r\n\r\nhi\r\n") -> FinishedM
     return FinishedMessage(index, f"b.{name}@b.test", f"R{index}@example.test", about, data)
 
 
-def parcel_of(count: int, attempt: int = 1, unit: WorkUnit = UNIT) -> DeliveryBatch:
-    """Return a parcel of ``count`` messages."""
+def batch_of(count: int, attempt: int = 1, unit: WorkUnit = UNIT) -> DeliveryBatch:
+    """Return a batch of ``count`` messages."""
     shared = {"customer_id": "1", "transmission_id": TRANSMISSION}
     return DeliveryBatch(
         unit, attempt, INJECTED, shared, [message(index) for index in range(count)]

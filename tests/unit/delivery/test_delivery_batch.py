@@ -9,8 +9,8 @@ from chalicelib.core import queues
 from chalicelib.core.queues import Received
 from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
-from chalicelib.delivery.work_units import WorkUnit
-from tests.unit.delivery.examples import UNIT, parcel_of
+from chalicelib.delivery.store.work_units import WorkUnit
+from tests.unit.delivery.examples import UNIT, batch_of
 
 FIELDS = st.dictionaries(st.text(max_size=5), st.text(st.characters(), max_size=5), max_size=3)
 MESSAGES = st.builds(
@@ -38,24 +38,24 @@ def received(work: queues.Work) -> Received:
 
 
 @given(PARCELS)
-def test_a_parcel_comes_off_the_queue_as_it_went_on(given_parcel: DeliveryBatch) -> None:
-    message = received(delivery_batch.to_work(given_parcel))
-    assert delivery_batch.from_received(message) == given_parcel
-    assert delivery_batch.unit_of(message) == given_parcel.unit
-    assert delivery_batch.generated_of(message) == given_parcel.generated
+def test_a_batch_comes_off_the_queue_as_it_went_on(batch: DeliveryBatch) -> None:
+    message = received(delivery_batch.to_work(batch))
+    assert delivery_batch.from_received(message) == batch
+    assert delivery_batch.unit_of(message) == batch.unit
+    assert delivery_batch.counts_of(message) == batch.counts
 
 
 def test_the_unit_and_what_was_generated_of_it_are_told_without_the_payload() -> None:
-    whole = received(delivery_batch.to_work(replace(parcel_of(2), failed=3)))
+    whole = received(delivery_batch.to_work(replace(batch_of(2), failed=3)))
     message = Received(whole.head, "not base64")
     assert delivery_batch.unit_of(message) == UNIT
-    assert delivery_batch.generated_of(message) == (2, 3)
+    assert delivery_batch.counts_of(message) == (2, 3)
 
 
-def test_a_parcel_waits_for_its_time() -> None:
-    work = delivery_batch.to_work(parcel_of(1), not_before=5000.5, delay=30.0)
+def test_a_batch_waits_for_its_time() -> None:
+    work = delivery_batch.to_work(batch_of(1), not_before=5000.5, delay=30.0)
     assert (work.head["not_before"], work.delay) == (5000.5, 30.0)
-    at_once = delivery_batch.to_work(parcel_of(1))
+    at_once = delivery_batch.to_work(batch_of(1))
     assert "not_before" not in at_once.head
     assert at_once.delay == 0.0
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
-from chalicelib.delivery.delivery_results import account, expired, policy
+from chalicelib.delivery.delivery_results import expired, policy, results_of
 from chalicelib.delivery.outcome import Outcome, Retry
 from tests.unit.delivery.examples import (
     DEFERRED,
@@ -18,8 +18,8 @@ from tests.unit.delivery.examples import (
     REFUSED,
     UNIT,
     UNREACHED,
+    batch_of,
     entry,
-    parcel_of,
 )
 
 EXPIRY = settings().retry_expiry
@@ -32,27 +32,27 @@ ENTRIES = st.dictionaries(
 
 
 def only_event(outcome: Outcome, seconds: float = 2.0, attempt: int = 1) -> dict[str, Any]:
-    (event,) = account(parcel_of(1, attempt), {0: entry(outcome, seconds)}).events
+    (event,) = results_of(batch_of(1, attempt), {0: entry(outcome, seconds)}).events
     return event
 
 
 @given(ENTRIES, st.integers(1, 20))
 def test_the_same_parcel_and_entries_give_the_same(entries: Any, attempt: int) -> None:
-    assert account(parcel_of(6, attempt), entries) == account(parcel_of(6, attempt), entries)
+    assert results_of(batch_of(6, attempt), entries) == results_of(batch_of(6, attempt), entries)
 
 
 @given(ENTRIES, st.integers(1, 20))
 def test_each_message_has_one_event_or_goes_on_and_a_deferred_one_both(
     entries: Any, attempt: int
 ) -> None:
-    parcel = parcel_of(6, attempt)
-    accounted = account(parcel, entries)
-    assert [event["message_id"] for event in accounted.events] == [
-        message.event["message_id"] for message in parcel.messages if message.index in entries
+    batch = batch_of(6, attempt)
+    results = results_of(batch, entries)
+    assert [event["message_id"] for event in results.events] == [
+        message.event["message_id"] for message in batch.messages if message.index in entries
     ]
-    assert len({event["event_id"] for event in accounted.events}) == len(entries)
-    going = {rest.unit: [m.index for m in rest.messages] for rest, _ in accounted.rest}
-    delayed = [e["message_id"] for e in accounted.events if e["type"] == "delay"]
+    assert len({event["event_id"] for event in results.events}) == len(entries)
+    going = {rest.unit: [m.index for m in rest.messages] for rest, _ in results.rest}
+    delayed = [e["message_id"] for e in results.events if e["type"] == "delay"]
     assert [int(name[-8:], 16) for name in delayed] == going.get(UNIT.deferred, [])
     assert [n for n in range(6) if n not in entries] == going.get(UNIT.continued, [])
     assert set(going) <= {UNIT.deferred, UNIT.continued}
@@ -61,7 +61,7 @@ def test_each_message_has_one_event_or_goes_on_and_a_deferred_one_both(
 @given(ENTRIES)
 def test_entries_of_recipients_that_are_not_in_the_parcel_change_nothing(entries: Any) -> None:
     foreign = entries | {77: entry(DELIVERED)}
-    assert account(parcel_of(6), foreign) == account(parcel_of(6), entries)
+    assert results_of(batch_of(6), foreign) == results_of(batch_of(6), entries)
 
 
 def test_a_delivery_is_told_with_all_that_is_known_of_it() -> None:
@@ -72,7 +72,7 @@ def test_a_delivery_is_told_with_all_that_is_known_of_it() -> None:
         "timestamp": INJECTED + 2500,
         "customer_id": "1",
         "transmission_id": UNIT.transmission_id,
-        "message_id": parcel_of(1).messages[0].event["message_id"],
+        "message_id": batch_of(1).messages[0].event["message_id"],
         "rcpt_to": "r0@example.test",
         "subject": "Hi",
         "delv_method": "esmtp",
@@ -86,12 +86,12 @@ def test_a_delivery_is_told_with_all_that_is_known_of_it() -> None:
 
 @pytest.mark.parametrize("outcome", [DELIVERED, DEFERRED, REFUSED])
 def test_the_pool_and_ip_that_a_message_left_by_are_told(outcome: Outcome) -> None:
-    parcel = parcel_of(1)
-    parcel = replace(parcel, event=parcel.event | {"ip_pool": "new"})
+    batch = batch_of(1)
+    batch = replace(batch, event=batch.event | {"ip_pool": "new"})
     route = {"ip_pool": "spare", "sending_ip": "192.0.2.7"}
-    (event,) = account(parcel, {0: entry(outcome) | {"route": route}}).events
+    (event,) = results_of(batch, {0: entry(outcome) | {"route": route}}).events
     assert (event["ip_pool"], event["sending_ip"]) == ("spare", "192.0.2.7")
-    (event,) = account(parcel, {0: entry(outcome)}).events
+    (event,) = results_of(batch, {0: entry(outcome)}).events
     assert event["ip_pool"] == "new"
     assert "sending_ip" not in event
 
@@ -101,7 +101,7 @@ def test_without_an_ip_of_its_own_a_message_left_by_the_connections(outcome: Out
     sent = replace(outcome, sending_ip="10.0.0.1")
     assert only_event(sent)["sending_ip"] == "10.0.0.1"
     route = {"ip_pool": "spare", "sending_ip": "192.0.2.7"}
-    (event,) = account(parcel_of(1), {0: entry(sent) | {"route": route}}).events
+    (event,) = results_of(batch_of(1), {0: entry(sent) | {"route": route}}).events
     assert event["sending_ip"] == "192.0.2.7"
 
 
@@ -138,29 +138,29 @@ def test_all_fields_of_an_attempt_are_strings_but_the_internal_time() -> None:
 
 def test_a_deferred_message_goes_on_in_a_unit_of_its_own_at_the_next_attempt() -> None:
     entries = {0: entry(DELIVERED), 1: entry(DEFERRED), 2: entry(REFUSED), 3: entry(DEFERRED)}
-    ((rest, delay),) = account(parcel_of(4, attempt=2), entries).rest
+    ((rest, delay),) = results_of(batch_of(4, attempt=2), entries).rest
     assert (rest.unit, rest.attempt) == (UNIT.deferred, 3)
     assert [message.index for message in rest.messages] == [1, 3]
-    assert rest.messages[0] == parcel_of(4).messages[1]
-    assert (rest.injected_ms, rest.event) == (INJECTED, parcel_of(1).event)
+    assert rest.messages[0] == batch_of(4).messages[1]
+    assert (rest.injected_ms, rest.event) == (INJECTED, batch_of(1).event)
     assert delay == pytest.approx(2400, rel=0.11)
 
 
 def test_what_was_not_reached_goes_on_at_once_at_the_same_attempt() -> None:
-    ((rest, delay),) = account(parcel_of(3, attempt=2), {1: entry(DELIVERED)}).rest
+    ((rest, delay),) = results_of(batch_of(3, attempt=2), {1: entry(DELIVERED)}).rest
     assert (rest.unit, rest.attempt, delay) == (UNIT.continued, 2, 0.0)
     assert [message.index for message in rest.messages] == [0, 2]
 
 
 def test_a_unit_of_which_all_came_to_an_end_sends_nothing_on() -> None:
-    assert account(parcel_of(2), {0: entry(DELIVERED), 1: entry(REFUSED)}).rest == []
+    assert results_of(batch_of(2), {0: entry(DELIVERED), 1: entry(REFUSED)}).rest == []
 
 
 @pytest.mark.parametrize("attempt", [1, 2, 9])
 def test_a_retry_past_its_expiry_becomes_a_bounce(attempt: int) -> None:
-    accounted = account(parcel_of(1, attempt), {0: entry(DEFERRED, EXPIRY)})
-    (event,) = accounted.events
-    assert accounted.rest == []
+    results = results_of(batch_of(1, attempt), {0: entry(DEFERRED, EXPIRY)})
+    (event,) = results.events
+    assert results.rest == []
     assert event["type"] == "bounce"
     assert (event["bounce_class"], event["error_code"]) == ("24", "554")
     assert "message timeout" in event["reason"]
@@ -169,14 +169,14 @@ def test_a_retry_past_its_expiry_becomes_a_bounce(attempt: int) -> None:
 
 
 def test_a_retry_just_before_its_expiry_is_made_at_it() -> None:
-    accounted = account(parcel_of(1, 9), {0: entry(DEFERRED, EXPIRY - 5)})
-    assert accounted.events[0]["type"] == "delay"
-    assert accounted.rest[0][1] == pytest.approx(5)
+    results = results_of(batch_of(1, 9), {0: entry(DEFERRED, EXPIRY - 5)})
+    assert results.events[0]["type"] == "delay"
+    assert results.rest[0][1] == pytest.approx(5)
 
 
 def test_messages_deferred_together_wait_for_the_longest_of_their_delays() -> None:
     entries = {0: entry(DEFERRED, EXPIRY - 200), 1: entry(DEFERRED, EXPIRY - 100)}
-    ((rest, delay),) = account(parcel_of(2, 9), entries).rest
+    ((rest, delay),) = results_of(batch_of(2, 9), entries).rest
     assert len(rest.messages) == 2
     assert delay == pytest.approx(200)
 
@@ -195,9 +195,9 @@ def test_another_attempt_has_events_of_its_own() -> None:
 
 def test_messages_of_one_unit_expire_each_at_their_own_time() -> None:
     entries = {0: entry(DEFERRED, EXPIRY - 3), 1: entry(DEFERRED, EXPIRY + 3)}
-    accounted = account(replace(parcel_of(2), attempt=9), entries)
-    assert [event["type"] for event in accounted.events] == ["delay", "bounce"]
-    assert [message.index for message in accounted.rest[0][0].messages] == [0]
+    results = results_of(replace(batch_of(2), attempt=9), entries)
+    assert [event["type"] for event in results.events] == ["delay", "bounce"]
+    assert [message.index for message in results.rest[0][0].messages] == [0]
 
 
 def test_the_policy_is_that_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

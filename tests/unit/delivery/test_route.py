@@ -14,9 +14,9 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery import route
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.delivery_batch import DeliveryBatch
-from chalicelib.delivery.journal import FileJournal
 from chalicelib.delivery.outcome import Failed
 from chalicelib.delivery.route import routes_of, transport
+from chalicelib.delivery.store.journal import FileJournal
 from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.mx import MxTransport
 from chalicelib.delivery.transports.ses import SesTransport
@@ -24,7 +24,7 @@ from chalicelib.delivery.transports.smarthost import SmarthostTransport
 from chalicelib.ip_pools import warmup
 from chalicelib.ip_pools.routing import Route
 from tests.fake_cloud import aws_requests
-from tests.unit.delivery.examples import UNIT, message, parcel_of
+from tests.unit.delivery.examples import UNIT, batch_of, message
 from tests.unit.delivery.scripted_server import ScriptedServer
 from tests.unit.ip_pools.examples import add, an_ip, make_pool, warming
 from tests.unit.zones import served_zone
@@ -48,9 +48,9 @@ def _forget() -> None:
     warmup.forget()
 
 
-def parcel_by(pool: str, count: int) -> DeliveryBatch:
-    parcel = parcel_of(count)
-    return replace(parcel, event=parcel.event | {"ip_pool": pool})
+def batchby(pool: str, count: int) -> DeliveryBatch:
+    batch = batch_of(count)
+    return replace(batch, event=batch.event | {"ip_pool": pool})
 
 
 @pytest.mark.parametrize(
@@ -145,32 +145,32 @@ def test_each_message_leaves_by_its_own_route_and_the_journal_tells_which(tmp_pa
     assert two.conversations[0].client == "127.0.0.1"
     assert "EHLO mta1.test" in one.conversations[0].commands
     assert "EHLO mta2.test" in two.conversations[0].commands
-    assert entries == journal.recorded(first=True)
+    assert entries == journal.entries(first=True)
     told = [entries[index]["route"] for index in range(3)]
     assert told == [each.event_fields() for each in routes]
 
 
 @pytest.mark.usefixtures("cloud")
-def test_the_pool_of_a_parcel_says_which_ips_its_messages_leave_by() -> None:
+def test_the_pool_of_a_batch_says_which_ips_its_messages_leave_by() -> None:
     make_pool("Spare")
     make_pool("New", auto_warmup_overflow_pool="spare")
     add(an_ip(2, "spare"), warming(1, "new"))
-    routes = routes_of(parcel_by("NEW", 3), 250)
+    routes = routes_of(batchby("NEW", 3), 250)
     assert [each.sending_ip for each in routes] == ["192.0.2.1"] * 200 + ["192.0.2.2"] * 50
 
 
 @pytest.mark.usefixtures("cloud")
 def test_messages_that_are_tried_again_leave_by_the_same_ip() -> None:
     add(*(an_ip(last) for last in range(1, 9)))
-    parcel = parcel_by("default", 1)
-    (first,) = routes_of(parcel, 1)
+    batch = batchby("default", 1)
+    (first,) = routes_of(batch, 1)
     for unit in (UNIT.deferred, UNIT.continued.deferred.deferred):
-        assert routes_of(replace(parcel, unit=unit), 1) == [first]
+        assert routes_of(replace(batch, unit=unit), 1) == [first]
 
 
 @pytest.mark.usefixtures("cloud")
 def test_routing_asks_once_for_an_account_without_sending_ips() -> None:
     with aws_requests() as made:
         for _ in range(3):
-            routes_of(parcel_by("default", 100), 100)
+            routes_of(batchby("default", 100), 100)
     assert [each.operation for each in made] == ["GetItem"]

@@ -13,17 +13,24 @@ from chalicelib.core import queues
 from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
-from chalicelib.delivery import attempts, delivery_batch, delivery_results, work_units, worker
+from chalicelib.delivery import attempts, delivery_batch, delivery_results, worker
 from chalicelib.delivery.delivery_batch import DeliveryBatch
-from chalicelib.delivery.journal import FileJournal, TableJournal
 from chalicelib.delivery.outcome import to_dict
+from chalicelib.delivery.store import work_units
+from chalicelib.delivery.store.journal import FileJournal, TableJournal
+from chalicelib.delivery.store.work_units import (
+    ChunkRecord,
+    Lease,
+    LeaseLost,
+    LeaseStatus,
+    WorkUnit,
+)
 from chalicelib.delivery.transports import OutboundMessage
-from chalicelib.delivery.work_units import Claim, Generated, LeaseLost, Standing, WorkUnit
 from chalicelib.delivery.worker import deliver, deliver_at_once, deliver_batch
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from tests.fake_cloud import aws_requests, queued, sqs_event
-from tests.unit.delivery.examples import DEFERRED, INJECTED, REFUSED, TRANSMISSION, UNIT, parcel_of
+from tests.unit.delivery.examples import DEFERRED, INJECTED, REFUSED, TRANSMISSION, UNIT, batch_of
 from tests.unit.delivery.mail_host import OK, MailHost
 from tests.unit.moving_clock import Clock, moving_clock
 
@@ -58,19 +65,19 @@ def journal(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 def whole(count: int = 3, unit: WorkUnit = UNIT, attempt: int = 1) -> DeliveryBatch:
-    made = parcel_of(count, attempt, unit)
+    made = batch_of(count, attempt, unit)
     return replace(made, event=made.event | {"ip_pool": "default"}, failed=1)
 
 
-def body(parcel_: DeliveryBatch | None = None) -> str:
-    """Return the queue message of a parcel."""
-    queues.send("delivery", [delivery_batch.to_work(parcel_ or whole())])
+def body(batch: DeliveryBatch | None = None) -> str:
+    """Return the queue message of a batch."""
+    queues.send("delivery", [delivery_batch.to_work(batch or whole())])
     (text,) = queued("delivery")
     return text
 
 
-def received(parcel_: DeliveryBatch | None = None) -> Received:
-    return queues.read(body(parcel_))
+def received(batch: DeliveryBatch | None = None) -> Received:
+    return queues.read(body(batch))
 
 
 def events() -> list[tuple[str, str]]:
@@ -89,13 +96,13 @@ class TestDelivering:
         assert sorted(host.taken) == [f"R{number}@example.test" for number in range(3)]
         assert events() == delivered(0, 1, 2)
         assert queued("delivery") == []
-        work_units.begin(UNIT, INJECTED)
-        assert work_units.claim(UNIT, generated=(0, 0)).standing is Standing.DONE
+        work_units.record_generation(UNIT, INJECTED)
+        assert work_units.acquire(UNIT, counts=(0, 0)).status is LeaseStatus.COMPLETED
 
     def test_the_record_knows_what_was_generated(self) -> None:
-        work_units.begin(UNIT, INJECTED)
+        work_units.record_generation(UNIT, INJECTED)
         deliver(received())
-        assert work_units.generated(TRANSMISSION) == [Generated(INJECTED, 3, 1)]
+        assert work_units.generated_chunks(TRANSMISSION) == [ChunkRecord(INJECTED, 3, 1)]
 
     def test_what_was_deferred_goes_on_later_in_a_unit_of_its_own(
         self, host: MailHost, time: Clock
@@ -172,7 +179,7 @@ class TestDelivering:
         assert (events(), queued("delivery")) == ([], [])
 
     def test_a_unit_that_another_works_on_is_looked_at_again_later(self, host: MailHost) -> None:
-        work_units.claim(UNIT, generated=(3, 0))
+        work_units.acquire(UNIT, counts=(3, 0))
         text = body()
         with aws_requests() as made:
             deliver(queues.read(text))
@@ -196,20 +203,20 @@ class TestDelivering:
         assert [each["itemIdentifier"] for each in failed] == ["m-0", "m-1"]
         assert events() == delivered(0, 1)
 
-    def test_a_parcel_that_was_just_generated_is_delivered_with_its_events(
+    def test_a_batch_that_was_just_generated_is_delivered_with_its_events(
         self, host: MailHost
     ) -> None:
-        begun = work_units.begin(UNIT, INJECTED, to_deliver=True)
+        begun = work_units.record_generation(UNIT, INJECTED, to_deliver=True)
         assert begun is not None
-        assert begun.claim is not None
+        assert begun.lease is not None
         injection = {"type": "injection", "rcpt_to": "r0@example.test"}
         with aws_requests() as made:
-            deliver_at_once(whole(1), begun.claim, [injection])
+            deliver_at_once(whole(1), begun.lease, [injection])
         assert [each.operation for each in made].count("SendMessage") == 1
         assert events() == [*delivered(0), ("injection", "r0@example.test")]
         assert host.taken == ["R0@example.test"]
 
-    def test_a_parcel_costs_four_requests_and_one_for_each_entry(self) -> None:
+    def test_a_batch_costs_four_requests_and_one_for_each_entry(self) -> None:
         message = received(whole(10))
         queues._url("events")
         with aws_requests() as made:
@@ -236,7 +243,7 @@ class TestTakingOver:
 
     def died(self, attempted: int, journal: str) -> None:
         """Leave a unit as a worker does that died after some attempts."""
-        work_units.claim(UNIT, generated=(3, 0))
+        work_units.acquire(UNIT, counts=(3, 0))
         kept = (
             FileJournal(Path(settings().delivery_journal), UNIT)
             if journal == "file"
@@ -244,7 +251,7 @@ class TestTakingOver:
         )
         for index in range(attempted):
             kept.record(index, {"at": INJECTED + index, "outcome": to_dict(OK), "route": {}})
-        kept.close(finished=False)
+        kept.close(completed=False)
 
     @pytest.mark.parametrize("attempted", [0, 1, 3])
     def test_the_attempts_are_told_and_the_rest_goes_on_under_the_derived_name(
@@ -259,7 +266,7 @@ class TestTakingOver:
         expected = [] if attempted == 3 else [list(range(attempted, 3))]
         assert [[each.index for each in one.messages] for one in rest] == expected
         assert [one.unit for one in rest] == [UNIT.continued][: len(rest)]
-        assert work_units.claim(UNIT, generated=(3, 0)).standing is Standing.DONE
+        assert work_units.acquire(UNIT, counts=(3, 0)).status is LeaseStatus.COMPLETED
 
     def test_a_rest_that_had_been_sent_on_before_is_sent_once(
         self,
@@ -275,7 +282,7 @@ class TestTakingOver:
         host.after = takes_long
         text = body(whole(4))
         with monkeypatch.context() as broken:
-            broken.setattr(work_units, "finish", lambda *_, **__: 1 / 0)
+            broken.setattr(work_units, "complete", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 deliver(queues.read(text))
         assert len(host.taken) == 1
@@ -307,18 +314,18 @@ class TestLosingTheLease:
     def test_the_message_fails_and_nothing_is_accounted(
         self, host: MailHost, time: Clock, journal: str
     ) -> None:
-        standings: list[Claim] = []
+        standings: list[Lease] = []
 
         def overtaken(_: OutboundMessage) -> None:
             if not standings:
                 time.now += LEASE
-                standings.append(work_units.claim(UNIT, generated=(1, 0)))
+                standings.append(work_units.acquire(UNIT, counts=(1, 0)))
 
         host.after = overtaken
         text = body(whole(1))
         with pytest.raises(LeaseLost):
             deliver(queues.read(text))
-        assert standings[0].standing is Standing.TAKEN_OVER
+        assert standings[0].status is LeaseStatus.TAKEN_OVER
         assert (events(), queued("delivery")) == ([], [])
         failed = deliver_batch(sqs_event([text]))  # shown again: the other is at it
         assert failed == {"batchItemFailures": []}
@@ -327,10 +334,10 @@ class TestLosingTheLease:
     def test_a_batch_reports_it_so_that_the_message_is_shown_again(
         self, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def lost(unit: WorkUnit, _: Claim) -> None:
+        def lost(unit: WorkUnit, _: Lease) -> None:
             raise LeaseLost(str(unit))
 
-        monkeypatch.setattr(work_units, "hold", lost)
+        monkeypatch.setattr(work_units, "renew", lost)
         answer = deliver_batch(sqs_event([body()]))
         assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
 
@@ -352,7 +359,7 @@ def test_the_journal_outlives_a_failure_and_not_the_end(
     settings.cache_clear()
     message = received()
     with monkeypatch.context() as broken:
-        broken.setattr(delivery_results, "account", lambda *_: 1 / 0)
+        broken.setattr(delivery_results, "results_of", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             deliver(message)
     (path,) = tmp_path.iterdir()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.core import config_cache
-from chalicelib.delivery.work_units import WorkUnit
+from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.faults import NotGenerated
 from chalicelib.generation.generated_chunk import generate_chunk

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.work_units import WorkUnit
+from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.generation import suppression
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.generated_chunk import generate_chunk

@@ -10,9 +10,10 @@ import pytest
 
 from chalicelib.core import ids, queues
 from chalicelib.core.settings import settings
-from chalicelib.delivery import delivery_batch, work_units
+from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import DeliveryBatch
-from chalicelib.delivery.work_units import Generated, WorkUnit
+from chalicelib.delivery.store import work_units
+from chalicelib.delivery.store.work_units import ChunkRecord, WorkUnit
 from chalicelib.events import stream
 from chalicelib.generation import worker
 from chalicelib.generation_queue import generate_batch
@@ -55,7 +56,7 @@ def generate(bodies: list[str] | None = None) -> list[str]:
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 
-def parcels() -> list[DeliveryBatch]:
+def batches() -> list[DeliveryBatch]:
     return [delivery_batch.from_received(queues.read(each)) for each in queued("delivery")]
 
 
@@ -67,10 +68,10 @@ def kinds(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(event["type"], event["rcpt_to"]) for event in found]
 
 
-def test_a_chunk_becomes_one_parcel_and_one_event_for_each_message() -> None:
+def test_a_chunk_becomes_one_batch_and_one_event_for_each_message() -> None:
     submit(transmission(campaign_id="spring"), recipients(3), meter())
     assert generate() == []
-    (whole,) = parcels()
+    (whole,) = batches()
     assert (whole.unit, whole.attempt, whole.injected_ms, whole.failed) == (
         UNIT,
         1,
@@ -94,14 +95,14 @@ def test_the_indexes_of_a_later_chunk_go_on() -> None:
     transmissions.put(_new(4), meter())
     queue_chunks(transmission(), recipients(4), 2)
     generate()
-    assert sorted(one.index for each in parcels() for one in each.messages) == [0, 1, 2, 3]
+    assert sorted(one.index for each in batches() for one in each.messages) == [0, 1, 2, 3]
 
 
 def test_the_events_are_queued_before_the_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     submit(transmission(), recipients(2), meter())
     monkeypatch.setattr(stream, "emit", lambda _: 1 / 0)
     assert generate() == ["m-0"]
-    assert parcels() == []
+    assert batches() == []
 
 
 class TestFacts:
@@ -112,7 +113,7 @@ class TestFacts:
         for sent, count in ((transmission(campaign_id="spring"), 3), (other(), 1)):
             submit(sent, recipients(count), meter())
             generate()
-            for message in [message for each in parcels() for message in each.messages]:
+            for message in [message for each in batches() for message in each.messages]:
                 known = message_context.of_message(message.event["message_id"])
                 assert known is not None
                 assert known.items() >= message.event.items()
@@ -129,7 +130,7 @@ class TestFacts:
         with monkeypatch.context() as broken:
             broken.setattr(message_context, "writes", lambda *_: 1 / 0)
             assert generate(bodies) == ["m-0"]
-        assert (parcels(), events(), host.taken) == ([], [], [])
+        assert (batches(), events(), host.taken) == ([], [], [])
         assert generate(bodies) == []
 
     def test_those_of_the_first_generation_stay(self, time: Clock) -> None:
@@ -146,7 +147,7 @@ class TestFacts:
         transmissions.put(_new(4), meter())
         queue_chunks(transmission(), recipients(4), 2)
         generate()
-        for message in [message for each in parcels() for message in each.messages]:
+        for message in [message for each in batches() for message in each.messages]:
             header = email.message_from_bytes(message.data)["List-Unsubscribe"]
             token = "".join(header.split(">")[0].split()).rpartition("/")[2]
             about, _ = tokens.read("t/u", token)
@@ -162,9 +163,9 @@ class TestRepeating:
         to[0]["substitution_data"] = to[2]["substitution_data"] = {"n": 2}
         submit(transmission(content=content), to, meter())
         bodies = queued("generation")
-        first = (generate(bodies), parcels(), events())
+        first = (generate(bodies), batches(), events())
         time.now += 1000
-        second = (generate(bodies), parcels(), events())
+        second = (generate(bodies), batches(), events())
         assert second == first
         assert len(first[2]) == 3
 
@@ -172,10 +173,10 @@ class TestRepeating:
         submit(transmission(), recipients(3), meter())
         bodies = queued("generation")
         generate(bodies)
-        work_units.finish(UNIT, generated=(3, 0))
-        parcels(), events()
+        work_units.complete(UNIT, counts=(3, 0))
+        batches(), events()
         assert generate(bodies) == []
-        assert (parcels(), events()) == ([], [])
+        assert (batches(), events()) == ([], [])
 
     def test_a_chunk_without_a_message_is_known_to_be_done(self) -> None:
         submit(transmission(content=body()["content"] | {"text": "{{"}), recipients(2), meter())
@@ -186,8 +187,10 @@ class TestRepeating:
             ("generation_failure", "r1@example.test"),
         ]
         assert generate(bodies) == []
-        assert (parcels(), events()) == ([], [])
-        assert work_units.generated(UNIT.transmission_id) == [Generated(CREATED + 5000, 0, 2)]
+        assert (batches(), events()) == ([], [])
+        assert work_units.generated_chunks(UNIT.transmission_id) == [
+            ChunkRecord(CREATED + 5000, 0, 2)
+        ]
 
 
 class TestOneRecipient:
@@ -197,12 +200,14 @@ class TestOneRecipient:
         submit(transmission(), recipients(1), meter())
         assert generate() == []
         assert host.taken == ["r0@example.test"]
-        assert parcels() == []
+        assert batches() == []
         assert kinds(events()) == [
             ("injection", "r0@example.test"),
             ("delivery", "r0@example.test"),
         ]
-        assert work_units.generated(UNIT.transmission_id) == [Generated(CREATED + 5000, 1, 0)]
+        assert work_units.generated_chunks(UNIT.transmission_id) == [
+            ChunkRecord(CREATED + 5000, 1, 0)
+        ]
 
     def test_coming_again_it_is_not_delivered_again(self, host: MailHost) -> None:
         submit(transmission(), recipients(1), meter())
@@ -210,7 +215,7 @@ class TestOneRecipient:
         generate(bodies)
         events()
         assert generate(bodies) == []
-        assert (host.taken, parcels(), events()) == (["r0@example.test"], [], [])
+        assert (host.taken, batches(), events()) == (["r0@example.test"], [], [])
 
     def test_one_that_died_is_handed_to_delivery(
         self, host: MailHost, monkeypatch: pytest.MonkeyPatch
@@ -222,7 +227,7 @@ class TestOneRecipient:
             assert generate(bodies) == ["m-0"]
         assert generate(bodies) == []
         assert host.taken == []
-        (whole,) = parcels()
+        (whole,) = batches()
         assert whole.unit == UNIT
         assert kinds(events()) == [("injection", "r0@example.test")]
 
@@ -254,7 +259,7 @@ class TestSuppressed:
         found = events()
         assert kinds(found)[:2] == [("injection", "r0@example.test"), ("bounce", "r0@example.test")]
         assert found[1]["bounce_class"] == "25"
-        sent = [message.recipient for each in parcels() for message in each.messages]
+        sent = [message.recipient for each in batches() for message in each.messages]
         assert sent == ["r1@example.test", "r2@example.test"][: count - 1]
         assert host.taken == []
 
@@ -279,7 +284,7 @@ class TestHolding:
         time.now = CREATED / 1000 + settings().accept_window
         assert generate(bodies) == []
         assert queued("generation") == []
-        assert (parcels(), events()) == ([], [])
+        assert (batches(), events()) == ([], [])
 
 
 def test_a_message_that_asks_for_a_start_has_the_chunks_queued() -> None:
@@ -287,15 +292,15 @@ def test_a_message_that_asks_for_a_start_has_the_chunks_queued() -> None:
     submit(sent, recipients(2), meter())
     queues.send("generation", [queues.Work({"kind": "start", "transmission": sent.id})])
     assert generate() == []
-    assert parcels() == []
+    assert batches() == []
     assert generate() == []
-    assert len(parcels()) == 1
+    assert len(batches()) == 1
 
 
 def test_a_bad_message_fails_alone() -> None:
     submit(transmission(), recipients(2), meter())
     assert generate(["nonsense", *queued("generation"), '{"head":{}}']) == ["m-0", "m-2"]
-    assert len(parcels()) == 1
+    assert len(batches()) == 1
 
 
 def other() -> Transmission:

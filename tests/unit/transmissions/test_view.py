@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.delivery import work_units
-from chalicelib.delivery.work_units import WorkUnit
+from chalicelib.delivery.store import work_units
+from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.transmissions import view
 from chalicelib.transmissions.model import CANCELLED, SUBMITTED, Transmission
 from chalicelib.transmissions.store import transmissions
@@ -27,8 +27,8 @@ def generate(*numbers: int, messages: int = 2, failed: int = 0) -> None:
     """Let chunks be generated and met by delivery, one a second."""
     for number in numbers:
         unit = WorkUnit(transmission().id, str(number))
-        work_units.begin(unit, CREATED + number * 1000)
-        work_units.claim(unit, generated=(messages, failed))
+        work_units.record_generation(unit, CREATED + number * 1000)
+        work_units.acquire(unit, counts=(messages, failed))
 
 
 def test_all_that_is_known_of_a_transmission_is_shown() -> None:
@@ -80,7 +80,7 @@ def test_what_delivery_goes_on_with_is_not_counted_again() -> None:
     generate(0)
     unit = WorkUnit(transmission().id, "0")
     for following in (unit.deferred, unit.continued, unit.deferred.deferred):
-        work_units.claim(following, generated=(1, 0))
+        work_units.acquire(following, counts=(1, 0))
     assert view.show(record())["num_generated"] == 2
 
 

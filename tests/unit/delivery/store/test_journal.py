@@ -11,8 +11,8 @@ import pytest
 from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
-from chalicelib.delivery.journal import (
-    KEPT,
+from chalicelib.delivery.store.journal import (
+    KEEP_SECONDS,
     Entry,
     FileJournal,
     Journal,
@@ -20,7 +20,7 @@ from chalicelib.delivery.journal import (
     open_journal,
     remove_stale,
 )
-from chalicelib.delivery.work_units import WorkUnit
+from chalicelib.delivery.store.work_units import WorkUnit
 from tests.fake_cloud import aws_requests
 
 UNIT = WorkUnit("191930000000000001", "0")
@@ -42,12 +42,12 @@ def reopen(request: pytest.FixtureRequest, cloud: None, tmp_path: Path) -> Open:
 
 def recorded(journal: Journal) -> dict[int, Entry]:
     """Return what somebody who takes the unit over finds."""
-    return journal.recorded(first=False)
+    return journal.entries(first=False)
 
 
 @pytest.mark.parametrize("first", [True, False])
 def test_a_new_journal_is_empty(reopen: Open, first: bool) -> None:
-    assert reopen(UNIT).recorded(first=first) == {}
+    assert reopen(UNIT).entries(first=first) == {}
 
 
 def test_what_was_recorded_is_there_after_a_crash(reopen: Open) -> None:
@@ -95,7 +95,7 @@ def test_units_do_not_see_each_others_entries(reopen: Open) -> None:
 def test_a_journal_that_was_let_go_unfinished_keeps_its_entries(reopen: Open) -> None:
     journal = reopen(UNIT)
     journal.record(1, ENTRY)
-    journal.close(finished=False)
+    journal.close(completed=False)
     assert recorded(reopen(UNIT)) == {1: ENTRY}
 
 
@@ -175,20 +175,20 @@ class TestFileJournal:
         for _ in range(2):
             journal = FileJournal(path.parent, UNIT)
             journal.record(1, ENTRY)
-            journal.close(finished=True)
-            assert FileJournal(path.parent, UNIT).recorded(first=True) == {1: ENTRY}
-        FileJournal(path.parent, UNIT).close(finished=True)
+            journal.close(completed=True)
+            assert FileJournal(path.parent, UNIT).entries(first=True) == {1: ENTRY}
+        FileJournal(path.parent, UNIT).close(completed=True)
         (kept,) = path.parent.iterdir()
         os.utime(kept, (1e9, 1e9))
-        assert remove_stale(1e9 + KEPT - 1) == 0
-        assert remove_stale(1e9 + KEPT + 1) == 1
+        assert remove_stale(1e9 + KEEP_SECONDS - 1) == 0
+        assert remove_stale(1e9 + KEEP_SECONDS + 1) == 1
         assert list(path.parent.iterdir()) == []
         settings.cache_clear()
 
     def test_it_is_read_even_by_one_who_is_told_to_be_the_first(self, path: Path) -> None:
         # the table may have lost its last seconds, and with them that somebody worked on the unit
         FileJournal(path.parent, UNIT).record(1, ENTRY)
-        assert FileJournal(path.parent, UNIT).recorded(first=True) == {1: ENTRY}
+        assert FileJournal(path.parent, UNIT).entries(first=True) == {1: ENTRY}
 
     def test_only_its_owner_may_read_the_file(self, path: Path) -> None:
         FileJournal(path.parent, UNIT)
@@ -199,7 +199,7 @@ class TestTableJournal:
     def test_only_one_who_takes_over_asks_the_table(self, cloud: None) -> None:
         TableJournal(UNIT).record(1, ENTRY)
         with aws_requests() as made:
-            assert TableJournal(UNIT).recorded(first=True) == {}
+            assert TableJournal(UNIT).entries(first=True) == {}
         assert made == []
 
     def test_an_entry_costs_one_request(self, cloud: None) -> None:

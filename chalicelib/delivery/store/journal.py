@@ -1,17 +1,19 @@
-"""The record of each message that was sent, made before the next one is.
+"""Record the outcome of each message before the next one is sent.
 
-A worker can die between any two lines, and the remote host cannot be asked what it has accepted.
-So between two messages of a process there is a durable record of the first: after a crash at most
-the one message in between is sent twice. Two records are equally good:
+A worker can die between any two lines, and nobody can ask the remote host what it has accepted. So
+a worker records one message durably before it sends the next: after a crash at most the one message
+in between is sent twice. There are two kinds of journal, equally safe:
 
 - a file, where the workers of a machine share a disk (``DELIVERY_JOURNAL``): a line that was
-  written survives the death of every process. The file of a finished unit stays for ``KEPT``
-  seconds: a local cloud that is killed forgets the last of them, and asks for the unit once more;
+  written survives the death of every process. The file of a completed unit stays for
+  ``KEEP_SECONDS``: a local cloud that is killed forgets its last writes, and its queue then shows
+  the unit once more;
 - an item in the ``messages`` table, where they do not (Lambda): one request a message.
 
-Access patterns (table ``messages``):
+Access patterns of ``messages``:
 
-- what was sent of a unit → ``pk = transmission#<id>``, ``sk = sent#<unit name>#<index>``
+- the journal entry of a message → ``transmission#<id>`` / ``sent#<unit name>#<index>``
+- the journal entries of a work unit → ``transmission#<id>`` / ``sent#<unit name>#*``
 """
 
 from __future__ import annotations
@@ -27,14 +29,15 @@ from typing import Any, Protocol
 from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
-from chalicelib.delivery.work_units import WorkUnit
+from chalicelib.delivery.store.work_units import WorkUnit
 
 Entry = dict[str, Any]
+"""``at`` (epoch milliseconds), ``outcome`` and ``route`` of one attempt."""
 
-KEPT = 60.0
+KEEP_SECONDS = 60.0
 
 _DAY = 86_400
-_OPEN, _FINISHED = ".jsonl", ".finished"
+_OPEN, _COMPLETED = ".jsonl", ".finished"
 
 _log = logging.getLogger(__name__)
 
@@ -44,10 +47,10 @@ _messages = Table("messages")
 class Journal(Protocol):
     """The record of one unit."""
 
-    def recorded(self, *, first: bool) -> dict[int, Entry]:
-        """Return what was recorded of the unit, by recipient index.
+    def entries(self, *, first: bool) -> dict[int, Entry]:
+        """Return the entries of the unit by recipient index.
 
-        ``first``: the unit's record says that nobody has worked on it.
+        ``first``: the unit's record says that no worker had a lease on it before.
         """
         ...
 
@@ -55,8 +58,8 @@ class Journal(Protocol):
         """Record ``entry`` durably for the recipient ``index``."""
         ...
 
-    def close(self, *, finished: bool) -> None:
-        """Let go; if ``finished``, the record is not needed any more."""
+    def close(self, *, completed: bool) -> None:
+        """Release the journal; if the unit is ``completed``, its entries may go away."""
         ...
 
 
@@ -67,51 +70,52 @@ def open_journal(unit: WorkUnit) -> Journal:
 
 
 def remove_stale(now: float) -> int:
-    """Remove the files of units that no message is on its way in any more; return how many.
+    """Remove the files of units whose messages are all finished; return how many.
 
-    A worker that dies as it finishes a unit leaves its file as one of a unit in work.
+    A worker that dies as it completes a unit leaves its file behind as if the unit were in work.
     """
     directory = settings().delivery_journal
     if not directory:
         return 0
-    oldest = {_OPEN: now - settings().retry_expiry - _DAY, _FINISHED: now - KEPT}
+    oldest = {_OPEN: now - settings().retry_expiry - _DAY, _COMPLETED: now - KEEP_SECONDS}
     stale = [
         path
         for path in Path(directory).glob("*")
-        if path.suffix in oldest and _changed(path) < oldest[path.suffix]
+        if path.suffix in oldest and _changed_at(path) < oldest[path.suffix]
     ]
     for path in stale:
         path.unlink(missing_ok=True)
     return len(stale)
 
 
-def _changed(path: Path) -> float:
+def _changed_at(path: Path) -> float:
     try:
         return path.stat().st_mtime
-    except FileNotFoundError:  # its worker has just finished the unit, or begins it anew
+    except FileNotFoundError:  # its worker has just completed the unit, or opens it anew
         return inf
 
 
 class FileJournal:
-    """One file a unit, one JSON line a message, appended with a single write each."""
+    """One file a unit, one JSON line a message, each appended by a single write."""
 
     def __init__(self, directory: Path, unit: WorkUnit) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._path = directory / f"{unit}{_OPEN}"
-        self._finished = directory / f"{unit}{_FINISHED}"
+        self._completed_path = directory / f"{unit}{_COMPLETED}"
         with suppress(FileNotFoundError):
-            self._finished.rename(self._path)
+            self._completed_path.rename(self._path)
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
 
-    def recorded(self, *, first: bool) -> dict[int, Entry]:
-        """Read the file, whatever the table says: the table may have lost its last seconds.
+    def entries(self, *, first: bool) -> dict[int, Entry]:
+        """Read the file even if ``first``: the table may have lost its last seconds.
 
-        A last line that is cut short was never recorded."""
+        A last line that is cut short was never recorded.
+        """
         text = self._path.read_bytes()
-        whole, _, torn = text.rpartition(b"\n")
+        lines, _, torn = text.rpartition(b"\n")
         if torn:
             os.ftruncate(self._file, len(text) - len(torn))
-        return dict(filter(None, map(_read_line, whole.splitlines())))
+        return dict(filter(None, map(_read_line, lines.splitlines())))
 
     def record(self, index: int, entry: Entry) -> None:
         """Append one line."""
@@ -119,12 +123,12 @@ class FileJournal:
         if os.write(self._file, line) != len(line):
             raise OSError("the delivery journal's disk is full")
 
-    def close(self, *, finished: bool) -> None:
-        """Close the file; if ``finished``, it goes away after a while."""
+    def close(self, *, completed: bool) -> None:
+        """Close the file; that of a completed unit is removed after a while."""
         os.close(self._file)
-        if finished:
+        if completed:
             with suppress(FileNotFoundError):
-                self._path.rename(self._finished)
+                self._path.rename(self._completed_path)
 
 
 def _read_line(line: bytes) -> tuple[int, Entry] | None:
@@ -144,8 +148,8 @@ class TableJournal:
         self._pk = f"transmission#{unit.transmission_id}"
         self._prefix = f"sent#{unit.name}#"
 
-    def recorded(self, *, first: bool) -> dict[int, Entry]:
-        """Query the items of the unit; they are in the table that says it is the first."""
+    def entries(self, *, first: bool) -> dict[int, Entry]:
+        """Query the items of the unit. A unit without an earlier lease has none."""
         if first:
             return {}
         items = _messages.query_all(
@@ -156,7 +160,7 @@ class TableJournal:
         return {int(item["sk"].rpartition("#")[2]): json.loads(item["entry"]) for item in items}
 
     def record(self, index: int, entry: Entry) -> None:
-        """Put one item; it goes away on its own after a message's longest life."""
+        """Put one item, which expires after a message's longest life."""
         _messages.put(
             {
                 "pk": self._pk,
@@ -166,5 +170,5 @@ class TableJournal:
             }
         )
 
-    def close(self, *, finished: bool) -> None:
+    def close(self, *, completed: bool) -> None:
         """Do nothing: the items expire."""

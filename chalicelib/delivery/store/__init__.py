@@ -1,0 +1,1 @@
+"""What delivery stores: work units with their leases, and the journal of attempts."""
