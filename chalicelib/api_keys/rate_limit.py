@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 
-from chalicelib.core import clock
+from chalicelib.core import caches, clock
 from chalicelib.core.errors import TooManyRequests
 from chalicelib.core.settings import settings
 
@@ -38,7 +38,8 @@ def take(account_id: int) -> None:
     raise TooManyRequests
 
 
-def clear() -> None:
+@caches.register
+def clear_cache() -> None:
     """Forget all budgets: each is full again."""
     with _lock:
         _budgets.clear()

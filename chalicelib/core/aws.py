@@ -84,6 +84,10 @@ def kms() -> KMSClient:
     return _client("kms")
 
 
-def reset() -> None:
-    """Forget the clients (tests switch endpoints)."""
+def clear_cache() -> None:
+    """Forget the clients, for tests that switch endpoints.
+
+    It is not registered with the other caches: making four clients costs ten times as much as
+    making the tables, and one cloud in a test's own process is as good as the next.
+    """
     _client.cache_clear()

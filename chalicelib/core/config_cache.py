@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 
-from chalicelib.core import clock
+from chalicelib.core import caches, clock
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.dynamo import Key as Key
 from chalicelib.core.settings import settings
@@ -66,7 +66,8 @@ def forget(*keys: Key) -> None:
             _remembered.pop(key, None)
 
 
-def clear() -> None:
+@caches.register
+def clear_cache() -> None:
     """Forget everything."""
     with _lock:
         _remembered.clear()

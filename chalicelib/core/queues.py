@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from chalicelib.core import aws, blobs, clock
+from chalicelib.core import aws, blobs, caches, clock
 from chalicelib.core.settings import settings
 
 Json = dict[str, Any]
@@ -97,7 +97,8 @@ def _url(queue: str) -> str:
     return aws.sqs().get_queue_url(QueueName=settings().queue(queue))["QueueUrl"]
 
 
-def reset() -> None:
+@caches.register
+def clear_cache() -> None:
     """Forget the queue addresses (tests switch endpoints)."""
     _url.cache_clear()
 

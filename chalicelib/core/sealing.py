@@ -11,7 +11,7 @@ import base64
 import os
 from functools import cache
 
-from chalicelib.core import aws
+from chalicelib.core import aws, caches
 from chalicelib.core.settings import settings
 
 _NONCE_BYTES = 12
@@ -32,6 +32,9 @@ def master_key() -> bytes:
     if len(key) != 32:
         raise ValueError("SECRET_KEY must be the base64 form of 32 bytes")
     return key
+
+
+caches.register(master_key.cache_clear)
 
 
 def seal(secret: bytes, context: str) -> bytes:

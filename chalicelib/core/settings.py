@@ -17,6 +17,8 @@ from functools import cache
 from math import isfinite
 from typing import Any
 
+from chalicelib.core import caches
+
 MIB = 1024 * 1024
 
 
@@ -388,6 +390,9 @@ def load(environ: Mapping[str, str]) -> Settings:
 def settings() -> Settings:
     """Return this process's settings (read once)."""
     return load(os.environ)
+
+
+caches.register(settings.cache_clear)
 
 
 def local_values() -> dict[str, str]:

@@ -13,6 +13,7 @@ import json
 from functools import cache
 from typing import Any
 
+from chalicelib.core import caches
 from chalicelib.core.sealing import master_key
 
 _TAG_BYTES = 10
@@ -25,6 +26,9 @@ class BadSignature(ValueError):
 @cache
 def _key(purpose: str) -> bytes:
     return hmac.digest(master_key(), b"postfinch/" + purpose.encode(), hashlib.sha256)
+
+
+caches.register(_key.cache_clear)
 
 
 def tag(data: bytes, purpose: str) -> bytes:

@@ -213,6 +213,6 @@ def _tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def forget_certificates() -> None:
+def clear_cache() -> None:
     """Read the trusted certificates again (tests bring their own)."""
     _tls.cache_clear()

@@ -27,7 +27,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Final
 
-from chalicelib.core import due
+from chalicelib.core import caches, due
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import ConditionFailed, Table
 from chalicelib.ip_pools import store
@@ -82,7 +82,8 @@ def reserve(ip: SendingIp, now: float, count: int) -> int:
     return count - max(0, counted["given"] - volume)
 
 
-def forget() -> None:
+@caches.register
+def clear_cache() -> None:
     """Forget which volumes are spent (tests change clouds)."""
     _spent.clear()
 

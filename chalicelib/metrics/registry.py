@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from chalicelib.core import dynamo
+from chalicelib.core import caches, dynamo
 from chalicelib.core.dynamo import Write
 from chalicelib.core.settings import settings
 from chalicelib.metrics import counters
@@ -61,7 +61,8 @@ def values(account_id: int, dimension: Dimension, start: int, end: int) -> list[
     return sorted(found)
 
 
-def forget_noted() -> None:
+@caches.register
+def clear_cache() -> None:
     """Forget what this process has noted (tests start with empty tables)."""
     _noted.clear()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from chalicelib.core import clock
+from chalicelib.core import caches, clock
 from chalicelib.core.settings import settings
 
 _WINDOW = 60.0
@@ -36,7 +36,8 @@ def is_too_many(token: str) -> bool:
         return _visits[tag] > most
 
 
-def clear() -> None:
+@caches.register
+def clear_cache() -> None:
     """Forget all visits."""
     with _lock:
         _visits.clear()

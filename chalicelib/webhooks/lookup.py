@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from chalicelib.core import clock
+from chalicelib.core import caches, clock
 from chalicelib.core.settings import settings
 from chalicelib.webhooks import store
 from chalicelib.webhooks.model import Webhook
@@ -26,7 +26,8 @@ def collecting(account_id: int) -> list[Webhook]:
     return [each for each in _of_account(account_id) if each.collects(now_ms)]
 
 
-def clear() -> None:
+@caches.register
+def clear_cache() -> None:
     """Forget everything."""
     with _lock:
         _remembered.clear()

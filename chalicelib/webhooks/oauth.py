@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.core import clock, sealing
+from chalicelib.core import caches, clock, sealing
 from chalicelib.core.dynamo import Item, Key, Table
 from chalicelib.webhooks import token_request
 from chalicelib.webhooks.credentials import Credentials
@@ -90,7 +90,8 @@ def shown(webhook_ids: Iterable[str]) -> dict[str, Token]:
     return {keys[item["pk"], item["sk"]]: _from_item(item) for item in items}
 
 
-def forget_all() -> None:
+@caches.register
+def clear_cache() -> None:
     """Forget the tokens that this process remembers."""
     with _lock:
         _remembered.clear()

@@ -71,7 +71,7 @@ def main() -> None:
 
 def _one_recipient(application: Any) -> None:
     small = _encode({"recipients": [{"address": "a@inbox.test"}], "content": _content()})
-    config_cache.clear()
+    config_cache.clear_cache()
     _, operations = _accepted(application, small)
     _line(f"one recipient, nothing cached: {operations}", len(operations), 4, "requests")
 

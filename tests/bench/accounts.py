@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _authentication() -> None:
-    config_cache.clear()
+    config_cache.clear_cache()
     for text, most in (("not seen before", 1), ("seen lately", 0)):
         with counted() as found:
             authenticate(_request("/api/v1/account"))

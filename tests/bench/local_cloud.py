@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chalicelib.core import aws, config_cache, queues
-from chalicelib.core.settings import settings
+from chalicelib.core import aws
+from chalicelib.core.caches import clear_caches
 from tests.unit.infrastructure.clouds import LocalCloud
 
 
@@ -39,8 +39,8 @@ def local_cloud() -> Iterator[None]:
             "STAGE": "bench",
             "SECRET_KEY": base64.b64encode(bytes(range(32))).decode(),
         }
-        for forget in (settings.cache_clear, aws.reset, queues.reset, config_cache.clear):
-            forget()
+        clear_caches()
+        aws.clear_cache()
         try:
             from infrastructure.provision import provision
 

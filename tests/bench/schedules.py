@@ -19,6 +19,7 @@ from moto import mock_aws
 import app
 from chalicelib.accounts.model import Account
 from chalicelib.core import aws, clock
+from chalicelib.core.caches import clear_caches
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.settings import settings
 from chalicelib.seeding.counting import count
@@ -27,7 +28,6 @@ from chalicelib.seeding.store import configs
 from chalicelib.transmissions.submit import submit
 from infrastructure.local.worker.events import scheduled_event
 from tests.bench.local_cloud import counted, local_cloud
-from tests.conftest import forget_everything
 from tests.fake_cloud import create_resources
 from tests.unit.generation.examples import make_sender
 from tests.unit.seeding.examples import SPRING, START, seeded
@@ -105,18 +105,18 @@ def _gaps(times: Sequence[float]) -> list[float]:
 
 @contextmanager
 def _world() -> Iterator[World]:
-    forget_everything()
+    clear_caches()
     with mock_aws():
         create_resources()
         with World(START / 1000, [send_due]).running() as world:
             make_sender()
             yield world
-    forget_everything()
+    clear_caches()
 
 
 def _forget() -> None:
     settings.cache_clear()
-    aws.reset()
+    aws.clear_cache()
 
 
 def _print(text: str, holds: bool, bar: str) -> None:

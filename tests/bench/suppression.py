@@ -74,7 +74,7 @@ def main() -> None:
 
 def _forget() -> None:
     settings.cache_clear()
-    aws.reset()
+    aws.clear_cache()
 
 
 def _measure(cloud: LocalCloud, directory: Path) -> None:

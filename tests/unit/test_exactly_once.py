@@ -196,7 +196,7 @@ class World:
 
     def _attempt(self, work: Callable[[], Any]) -> Any:
         """Let a new process do some work; return what came of it, nothing if it was killed."""
-        config_cache.clear()
+        config_cache.clear_cache()
         transmissions.get_submitted.cache_clear()
         try:
             with self.process.running():

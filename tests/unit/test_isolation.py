@@ -16,9 +16,9 @@ import pytest
 from moto import mock_aws
 
 from app import app
+from chalicelib.core.caches import clear_caches
 from chalicelib.core.http import PUBLIC, DeclaredRoute
 from chalicelib.core.settings import settings
-from tests.conftest import forget_everything
 from tests.fake_cloud import create_resources
 from tests.unit.calling import Answer, Client
 from tests.unit.core.gateway_events import event
@@ -119,11 +119,11 @@ def build() -> World:
 def world() -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RATE_LIMIT_PER_SECOND", "0")
-        forget_everything()
+        clear_caches()
         with mock_aws():
             create_resources()
             yield build()
-    forget_everything()
+    clear_caches()
 
 
 def call(client: Client, route: DeclaredRoute, case: Case, owner: Owner) -> Answer | None:

@@ -245,7 +245,7 @@ def time(
     with moving_clock(NOON / 1000) as moving:
         make_account()
         yield moving
-    warmup.forget()
+    warmup.clear_cache()
 
 
 def call(name: str) -> None:

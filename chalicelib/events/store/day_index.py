@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from chalicelib.core import clock
+from chalicelib.core import caches, clock
 from chalicelib.core.dynamo import Item
 from chalicelib.events.documentation import SEARCHED_TYPES
 from chalicelib.events.model import Event
@@ -104,6 +104,7 @@ def remember(entries: Iterable[Entry]) -> None:
         _written.update(entries)
 
 
+@caches.register
 def clear_cache() -> None:
     """Forget which entries this process wrote (tests start with empty tables)."""
     with _lock:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chalicelib.core import blobs, clock
+from chalicelib.core import blobs, caches, clock
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.settings import settings
 from chalicelib.seeding.model import Campaign
@@ -109,7 +109,8 @@ def to_fields(sample: Sample) -> Item:
     }
 
 
-def forget() -> None:
+@caches.register
+def clear_cache() -> None:
     """Forget what this process has noted (tests change clouds)."""
     with _lock:
         _noted.clear()

@@ -25,7 +25,7 @@ from functools import lru_cache
 from hashlib import sha256
 
 from chalicelib.accounts.usage import Allowance
-from chalicelib.core import blobs, clock, dynamo
+from chalicelib.core import blobs, caches, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
 from chalicelib.core.errors import ApiError
 from chalicelib.core.owner_keys import account_partition
@@ -183,6 +183,9 @@ def get_submitted(transmission_id: str) -> Transmission:
     if record is None or not record.transmission.resolved:
         raise NotSubmitted(transmission_id)
     return record.transmission
+
+
+caches.register(get_submitted.cache_clear)
 
 
 def in_account(account_id: int) -> Iterator[Listed]:

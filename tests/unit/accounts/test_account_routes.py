@@ -176,5 +176,5 @@ def test_ids_of_accounts_are_drawn_in_order_and_accounts_are_listed_by_them() ->
 
 def test_a_key_of_an_account_that_is_gone_is_a_fault_and_shows_nothing(owner: Client) -> None:
     Table("config").delete(*store.key_of(1))
-    config_cache.clear()
+    config_cache.clear_cache()
     assert owner.get(ACCOUNT).status == 500

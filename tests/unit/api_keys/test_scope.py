@@ -98,7 +98,7 @@ def test_authentication_costs_one_read_and_none_for_what_was_seen_lately() -> No
         (own, None),
         (own, number),
     ):
-        config_cache.clear()
+        config_cache.clear_cache()
         with aws_requests() as made:
             called(key, "GET", named)
         assert len(made) == 1, made

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from chalicelib.core import aws
 from chalicelib.core import settings as configuration
+from chalicelib.core.caches import clear_caches
 from chalicelib.core.sealing import SealBroken, master_key, open_sealed, seal
-from tests.conftest import forget_everything
 
 
 @given(st.binary(max_size=200), st.text(max_size=30))
@@ -49,11 +49,11 @@ def test_a_sealed_secret_cut_short_does_not_open(length: int) -> None:
 def test_a_secret_sealed_under_another_key_does_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
     sealed = seal(b"secret", "x")
     monkeypatch.setenv("SECRET_KEY", base64.b64encode(b"k" * 32).decode())
-    forget_everything()
+    clear_caches()
     with pytest.raises(SealBroken):
         open_sealed(sealed, "x")
     monkeypatch.undo()
-    forget_everything()
+    clear_caches()
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ def test_a_secret_key_that_is_not_32_bytes_is_refused(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_KEY", text)
-    forget_everything()
+    clear_caches()
     with pytest.raises(ValueError, match="SECRET_KEY must be"):
         master_key()
     monkeypatch.undo()
-    forget_everything()
+    clear_caches()
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.core.caches import clear_caches
 from chalicelib.core.signing import BadSignature, from_token, is_valid, tag, to_token
-from tests.conftest import forget_everything
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
@@ -63,11 +63,11 @@ def test_a_token_means_nothing_for_another_purpose() -> None:
 def test_a_token_of_another_service_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     token = to_token([1], "cursor")
     monkeypatch.setenv("SECRET_KEY", base64.b64encode(b"k" * 32).decode())
-    forget_everything()
+    clear_caches()
     with pytest.raises(BadSignature):
         from_token(token, "cursor")
     monkeypatch.undo()
-    forget_everything()
+    clear_caches()
 
 
 def test_a_tag_belongs_to_its_data_and_purpose() -> None:

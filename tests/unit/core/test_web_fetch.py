@@ -317,7 +317,7 @@ def test_tls_is_for_the_name_although_the_address_is_connected_to(
 ) -> None:
     authority = Authority(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
-    web_fetch.forget_certificates()
+    web_fetch.clear_cache()
     zone.set("a.test", ("A", "127.0.0.1"))
     zone.set("b.test", ("A", "127.0.0.1"))
     asked_for: list[str | None] = []
@@ -331,7 +331,7 @@ def test_tls_is_for_the_name_although_the_address_is_connected_to(
             with pytest.raises(FetchFailed):
                 web_fetch.post(f"https://127.0.0.1:{target.port}/", b"body")
     finally:
-        web_fetch.forget_certificates()
+        web_fetch.clear_cache()
     assert found.status == 200
     assert asked_for[:2] == ["a.test", "b.test"]
     assert failure.value.code == "EPROTO"

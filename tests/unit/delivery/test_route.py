@@ -45,7 +45,7 @@ def new_transports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def _forget() -> None:
     settings.cache_clear()
     route._made.cache_clear()
-    warmup.forget()
+    warmup.clear_cache()
 
 
 def batchby(pool: str, count: int) -> DeliveryBatch:

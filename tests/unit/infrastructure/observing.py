@@ -17,8 +17,8 @@ import pytest
 from botocore.client import BaseClient
 
 from chalicelib.core import aws
+from chalicelib.core.caches import clear_caches
 from chalicelib.core.settings import settings
-from tests.conftest import forget_everything
 
 Json = dict[str, Any]
 
@@ -153,7 +153,7 @@ class Observer:
 
 def forget_processes_memory() -> None:
     """Forget all that the modules of the service remember, their clients aside."""
-    forget_everything()
+    clear_caches()
     for name, module in list(sys.modules.items()):
         if name.startswith("chalicelib.") and module is not aws:
             for remembering in _caches_of(module):

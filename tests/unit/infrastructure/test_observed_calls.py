@@ -19,6 +19,7 @@ from moto import mock_aws
 
 import app
 from chalicelib.core import aws, clock
+from chalicelib.core.caches import clear_caches
 from chalicelib.core.http import App
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts, route
@@ -31,7 +32,6 @@ from infrastructure.local.worker.events import scheduled_event, sqs_event
 from relay.backend import Envelope
 from relay.inbound import ReportAcceptor
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
-from tests.conftest import forget_everything
 from tests.fake_cloud import create_resources
 from tests.http_target import Post, Reply, Target, serving
 from tests.unit import test_isolation as isolation
@@ -365,7 +365,7 @@ def observed() -> Iterator[dict[str, set[Permission]]]:
                 patch.setenv(name, value)
             patch.setenv("KMS_KEY_ID", aws.kms().create_key()["KeyMetadata"]["KeyId"])
             service = Service(patch)
-            forget_everything()
+            clear_caches()
             create_resources()
             scene(service, patch)
             for name, seen in service.observer.seen.items():

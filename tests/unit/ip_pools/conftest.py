@@ -10,4 +10,4 @@ from chalicelib.ip_pools import warmup
 @pytest.fixture(autouse=True)
 def nothing_is_spent() -> None:
     """Forget what this process found out about another test's IPs."""
-    warmup.forget()
+    warmup.clear_cache()

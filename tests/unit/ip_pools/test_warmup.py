@@ -63,7 +63,7 @@ def test_units_take_what_is_left_of_the_day_and_never_more() -> None:
 @settings(max_examples=20)
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=8), st.integers(1, 10_000))
 def test_what_is_granted_adds_up_to_the_volume(counts: list[int], day: int) -> None:
-    warmup.forget()
+    warmup.clear_cache()
     now = day * DAY + 1.0
     Table("config").delete("warmup#192.0.2.1", str(day))
     granted = [reserve(warming(1), now, count) for count in counts]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core import aws
-from tests.conftest import forget_everything
+from chalicelib.core.caches import clear_caches
 from tests.fake_cloud import create_resources
 from tests.unit.infrastructure.clouds import LocalCloud
 
@@ -25,11 +25,11 @@ def local_cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.setenv("RATE_LIMIT_PER_SECOND", "0")
             # It goes by the real time when it expires items, whatever time tests are about
             patch.setenv("METRICS_RETENTION", str(10**10))
-            aws.reset()
-            forget_everything()
+            aws.clear_cache()
+            clear_caches()
             create_resources()
             yield
     finally:
         cloud.close()
-        aws.reset()
-        forget_everything()
+        aws.clear_cache()
+        clear_caches()

@@ -61,7 +61,7 @@ def test_what_a_process_noted_it_does_not_write_again() -> None:
     with aws_requests() as made:
         note(1, "2026-01-30T13:00", "a")
     assert made == []
-    registry.forget_noted()
+    registry.clear_cache()
     note(1, "2026-01-30T13:00", "a")
     assert listed("2026-01-01T00:00", "2026-03-01T00:00") == ["a"]
 

@@ -10,8 +10,8 @@ from moto import mock_aws
 from openapi_schema_validator import OAS31Validator
 
 from app import app
+from chalicelib.core.caches import clear_caches
 from chalicelib.openapi.document import document
-from tests.conftest import forget_everything
 from tests.fake_cloud import create_resources
 from tests.unit.calling import Answer
 from tests.unit.test_isolation import _LAST, ROUTES, World, build, call, case_of
@@ -25,11 +25,11 @@ DOCUMENT = document(app)
 def world() -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RATE_LIMIT_PER_SECOND", "0")
-        forget_everything()
+        clear_caches()
         with mock_aws():
             create_resources()
             yield build()
-    forget_everything()
+    clear_caches()
 
 
 def closed(schema: Any) -> Any:

@@ -64,7 +64,7 @@ class Process:
 
     def do(self, work: Callable[[], Any]) -> bool:
         """Do some work in a process that remembers nothing; tell whether it lived to the end."""
-        registry.forget_noted()
+        registry.clear_cache()
         try:
             with self.running():
                 return work() in (None, {"batchItemFailures": []})

@@ -99,7 +99,7 @@ def test_a_message_costs_four_requests_when_nothing_is_known() -> None:
 
     queues.send("generation", [queues.Work({})])  # finds the queue's address
     identity = log_in(make_key().key)
-    config_cache.clear()
+    config_cache.clear_cache()
     with aws_requests() as made:
         send(identity)
     assert [request.operation for request in made] == [

@@ -66,12 +66,12 @@ class World:
     @contextmanager
     def running(self) -> Iterator[World]:
         """Let this process work in the world within the block."""
-        queues.reset()
+        queues.clear_cache()
         with pytest.MonkeyPatch.context() as patch, clock.use(lambda: self.now):
             patch.setattr(aws, "sqs", lambda: self.queues)
             self.host.install(patch)
             yield self
-        queues.reset()
+        queues.clear_cache()
 
     def run(self, seconds: float, *, ticking: bool = True) -> None:
         """Let time pass; without ``ticking`` no schedule is called meanwhile."""

@@ -37,13 +37,13 @@ def generated(number: int, campaign: str) -> list[str]:
 
 def test_nothing_where_nothing_is_seeded() -> None:
     plain = generated(1, "")
-    config_cache.clear()
+    config_cache.clear_cache()
     assert generated(2, "spring") == plain
 
 
 def test_two_requests_and_then_none_for_a_minute_where_a_campaign_is(time: Clock) -> None:
     plain = generated(1, "")
-    config_cache.clear()
+    config_cache.clear_cache()
     seeded()
     assert len(generated(2, "spring")) == len(plain) + 2
     assert len(generated(3, "spring")) == len(plain)

@@ -11,9 +11,9 @@ from threading import Barrier
 import pytest
 
 from chalicelib.core import aws
+from chalicelib.core.caches import clear_caches
 from chalicelib.core.domain_names import is_within
 from chalicelib.sending_domains import store
-from tests.conftest import forget_everything
 from tests.fake_cloud import create_resources
 from tests.unit.infrastructure.clouds import LocalCloud
 from tests.unit.sending_domains.examples import domain
@@ -26,16 +26,16 @@ def cloud_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     cloud = LocalCloud(tmp_path / "cloud")
     cloud.start()
     monkeypatch.setenv("AWS_ENDPOINT_URL", cloud.url)
-    forget_everything()
-    aws.reset()
+    clear_caches()
+    aws.clear_cache()
     try:
         create_resources()
         yield
     finally:
         cloud.close()
         monkeypatch.undo()
-        forget_everything()
-        aws.reset()
+        clear_caches()
+        aws.clear_cache()
 
 
 @pytest.mark.usefixtures("cloud_of_its_own")

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from moto import mock_aws
 
 from chalicelib.core import clock, dynamo
+from chalicelib.core.caches import clear_caches
 from chalicelib.core.dynamo import Table, TransactionFailed
 from chalicelib.subaccounts import store
 from chalicelib.subaccounts.entries import ALL, ORDERS, List, lists_of, of_pool, position
 from chalicelib.subaccounts.model import Subaccount
-from tests.conftest import forget_everything
 from tests.fake_cloud import aws_requests, create_resources
 from tests.unit.people import make_subaccount
 
@@ -132,7 +132,7 @@ FIELDS = st.fixed_dictionaries(
 def test_lists_and_counts_are_what_a_look_at_every_subaccount_says(
     changes: list[tuple[int, dict[str, Any]]],
 ) -> None:
-    forget_everything()
+    clear_caches()
     with mock_aws():
         create_resources()
         make_subaccount(2, status="suspended", ip_pool="fast")

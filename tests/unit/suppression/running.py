@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core import aws
-from tests.conftest import forget_everything
+from chalicelib.core.caches import clear_caches
 from tests.fake_cloud import create_resources
 from tests.unit.infrastructure.clouds import LocalCloud
 
@@ -41,8 +41,8 @@ def new_account(cloud: LocalCloud) -> Iterator[int]:
 def _clients_of(cloud: LocalCloud) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", cloud.url)
-        forget_everything()
-        aws.reset()
+        clear_caches()
+        aws.clear_cache()
         yield
-    aws.reset()
-    forget_everything()
+    aws.clear_cache()
+    clear_caches()

@@ -322,9 +322,9 @@ class TestFlood:
     def _three_a_minute(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv("TRACKING_VISITS_PER_MINUTE", "3")
         settings.cache_clear()
-        flood.clear()
+        flood.clear_cache()
         yield
-        flood.clear()
+        flood.clear_cache()
 
     def statuses(self, browser: Browser, path: str, count: int = 5) -> list[int]:
         return [browser.get(path)["statusCode"] for _ in range(count)]

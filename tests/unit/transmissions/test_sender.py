@@ -51,7 +51,7 @@ def test_one_recipient_costs_four_requests_when_nothing_is_known(owner: Client) 
     number = make_subaccount().id
     queues.send("generation", [queues.Work({})])  # finds the queue's address
     for client in (owner, owner.on_behalf_of(number), make_key(subaccount=number)):
-        config_cache.clear()
+        config_cache.clear_cache()
         with aws_requests() as made:
             assert client.post(PATH, transmission()).status == 200
         assert [request.operation for request in made][1:] == [
@@ -68,7 +68,7 @@ def test_limits_cost_nothing_more(owner: Client) -> None:
     limit(hourly=100, daily=100, monthly=100)
     queues.send("generation", [queues.Work({})])
     for _ in range(3):
-        config_cache.clear()
+        config_cache.clear_cache()
         with aws_requests() as made:
             assert owner.post(PATH, transmission()).status == 200
         assert len(made) == 4
@@ -182,5 +182,5 @@ def test_a_status_that_changed_elsewhere_takes_effect_within_the_time(owner: Cli
     assert found is not None
     Table("config").put(subaccounts._to_item(replace(found, status="terminated")))
     assert client.post(PATH, transmission()).status == 200
-    config_cache.clear()  # as after KEY_CACHE_SECONDS
+    config_cache.clear_cache()  # as after KEY_CACHE_SECONDS
     assert client.post(PATH, transmission()).status == 403

@@ -107,7 +107,7 @@ def test_an_account_without_webhooks_costs_nothing_either(world: Simulation) -> 
         for n in range(5):
             collect([event_at(NOW, n)])
     assert operations(made) == ["Query"]
-    lookup.clear()
+    lookup.clear_cache()
 
 
 def test_many_events_share_a_message_and_two_webhooks_share_an_event(world: Simulation) -> None:

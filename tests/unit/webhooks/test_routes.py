@@ -629,7 +629,7 @@ def test_a_token_is_fetched_with_the_given_body_kept_and_used(
         "access_token": "token-1",
         "expires_in": 3600,
     }
-    oauth.forget_all()  # as another process does not know it
+    oauth.clear_cache()  # as another process does not know it
     for _ in range(2):
         assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
     assert server.given == 1
