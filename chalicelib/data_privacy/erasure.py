@@ -17,7 +17,7 @@ from chalicelib.events import service as events
 from chalicelib.seeding.erasure import forget_recipient
 from chalicelib.suppression import removal
 from chalicelib.suppression.model import listed_as
-from chalicelib.tracking import message_context
+from chalicelib.tracking.store import message_context
 
 
 def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:

@@ -17,7 +17,7 @@ from chalicelib.generation.origin import Envelope, Origin
 from chalicelib.generation.render import RenderFault
 from chalicelib.generation.tracking_decorator import TrackingDecorator
 from chalicelib.tracking.mailbox_providers import mailbox_provider
-from chalicelib.tracking.rewrite import Tracked
+from chalicelib.tracking.rewrite import TrackingOptions
 from chalicelib.transmissions.model import Json, Transmission
 
 __all__ = ["Generator", "NotGenerated"]
@@ -56,7 +56,7 @@ class Generator:
             event = make(fault.kind, base, self._made_ms, nonce=str(index), **fields)
             raise NotGenerated(event) from None
 
-    def _generate(self, index: int, recipient: Json, tracked: Tracked) -> FinishedMessage:
+    def _generate(self, index: int, recipient: Json, tracked: TrackingOptions) -> FinishedMessage:
         if refusal := self._sent.refusal:
             raise Ungenerated(refusal["type"], refusal)
         message_id = ids.message_id(self._sent.id, index)
@@ -152,7 +152,7 @@ def _shared_fields(sent: Transmission) -> Event:
     }
 
 
-def _tracking_fields(tracked: Tracked) -> Event:
+def _tracking_fields(tracked: TrackingOptions) -> Event:
     """Return what is tracked, as events tell it."""
     return {
         "open_tracking": tracked.opens,
@@ -161,7 +161,7 @@ def _tracking_fields(tracked: Tracked) -> Event:
     }
 
 
-def _message_fields(tracked: Tracked, draft: Draft) -> Event:
+def _message_fields(tracked: TrackingOptions, draft: Draft) -> Event:
     """Return the same of a finished message: an initial pixel is there or it is not."""
     pixel = tracked.initial_opens and draft.has_markup
     return _tracking_fields(tracked) | {"initial_pixel": pixel, "amp_enabled": draft.has_amp}

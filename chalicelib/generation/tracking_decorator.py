@@ -17,7 +17,7 @@ from chalicelib.generation.substitution import fills_bodies
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.template_language import AMP_HTML, HTML, TEXT, Part
 from chalicelib.tracking.model import Message
-from chalicelib.tracking.rewrite import LinkRewriter, Tracked, rewriter
+from chalicelib.tracking.rewrite import LinkRewriter, TrackingOptions, rewriter
 from chalicelib.tracking.tokens import MessageTokens, last_day
 from chalicelib.tracking.unsubscribe import unsubscribe_headers
 from chalicelib.tracking_domains import lookup
@@ -31,7 +31,7 @@ class Dress:
     headers: Sequence[tuple[str, str]]
     links: LinkRewriter
     tokens: MessageTokens
-    tracked: Tracked
+    tracked: TrackingOptions
 
     def body(self, text: str, part: Part) -> str:
         """Return a body with its links and pixels, and without what only tracking is to see."""
@@ -71,7 +71,7 @@ class TrackingDecorator:
         self._marked = fills_bodies(sent)
         self._bases: dict[str, str] = {}
 
-    def tracked(self, recipient: Json) -> Tracked:
+    def tracked(self, recipient: Json) -> TrackingOptions:
         """Return what is tracked in a recipient's message.
 
         The recipient's own options beat the transmission's (spec 2.1); what the account or the
@@ -83,7 +83,7 @@ class TrackingDecorator:
         same = opens == given["open_tracking"]
         usual = given["initial_open"] if same else opens and allowed.get("initial_open", True)
         may_open, may_click = allowed.get("tracks_opens", True), allowed.get("tracks_clicks", True)
-        return Tracked(
+        return TrackingOptions(
             opens=bool(may_open and opens),
             clicks=bool(may_click and own.get("click_tracking", given["click_tracking"])),
             initial_opens=bool(may_open and own.get("initial_open", usual)),
@@ -93,7 +93,7 @@ class TrackingDecorator:
         self,
         message_id: str,
         recipient: Json,
-        tracked: Tracked,
+        tracked: TrackingOptions,
         domain: SendingDomain,
         bounce_domain: str,
     ) -> Dress:
@@ -123,7 +123,7 @@ class TrackingDecorator:
         message_id = ids.message_id(self._sent.id, shown["index"])
         return self._tokens(message_id, shown["email"], first_index=0)
 
-    def _base(self, tracked: Tracked, domain: SendingDomain) -> str:
+    def _base(self, tracked: TrackingOptions, domain: SendingDomain) -> str:
         """Return the beginning of links, looked up once for each sending domain of a chunk."""
         if not any(tracked):
             return settings().public_url

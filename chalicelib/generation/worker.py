@@ -22,7 +22,7 @@ from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.generated_chunk import GeneratedChunk, generate_chunk
 from chalicelib.seeding.store import samples
-from chalicelib.tracking import message_context
+from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.store.transmissions import NotSubmitted
 from chalicelib.transmissions.submit import QUEUE
 

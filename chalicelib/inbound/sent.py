@@ -10,7 +10,7 @@ from chalicelib.core import clock
 from chalicelib.events import service
 from chalicelib.events.model import Event
 from chalicelib.events.positions import Window
-from chalicelib.tracking import message_context
+from chalicelib.tracking.store import message_context
 
 _OF_ROUTE = ("sending_ip", "ip_pool")
 _LOOKED_THROUGH = 200  # events of the recipient; the last ones are mostly those of this message

@@ -25,7 +25,8 @@ from chalicelib.recording.deduplication import DeduplicationRecord, begins_block
 from chalicelib.recording.suppression import openers, suppress, without_suppressed_opens
 from chalicelib.seeding.store.seed_sends import is_seed
 from chalicelib.suppression.store import items, lookup_items
-from chalicelib.tracking import engagement, message_context
+from chalicelib.tracking import engagement
+from chalicelib.tracking.store import message_context
 from chalicelib.webhook_dispatch.collect import collect
 
 
@@ -62,7 +63,7 @@ def _read_ahead(events: Sequence[Event]) -> tuple[Reads, Reads]:
     """Read deduplication records, message contexts and suppressed opens in one request."""
     contexts = Reads(store.table, consistent=True)
     suppressions = Reads(items.table, consistent=False)
-    context_keys = message_context.keys_of(engagement.places_of(events))
+    context_keys = message_context.keys_of(engagement.message_refs(events))
     read_ahead(
         {
             contexts: [*_old_blocks(events), *context_keys],

@@ -1,4 +1,4 @@
-"""Tracking: links, open pixels and unsubscribe links put into messages, and what they report back.
+"""Put tracked links, open pixels and unsubscribe links into messages, and answer them.
 
 Spec 2.1 (``open_tracking``, ``click_tracking``, ``initial_open``) and 2.11.
 """

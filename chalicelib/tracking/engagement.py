@@ -1,10 +1,10 @@
-"""Events of engagement: made from a token alone, and completed when they are recorded.
+"""Make engagement events from a token alone, and complete them when they are recorded.
 
-An endpoint knows what its token and the request tell, and must not read anything. So its event goes
-to the queue with a note of what is still to be done (:data:`OBSERVED`), and whoever records events
-calls :func:`complete` on each batch: it adds what is kept of the message (``tracking.facts``), how
-it left, the parsed user agent and the place. An event of a message whose time there is over stays
-as it is.
+An endpoint must not read anything, so it knows only its token and the request. Its event goes to
+the queue with the field :data:`OBSERVED`, which holds what completing it needs. Recording calls
+:func:`complete` on each batch: it adds the message context, the address that the message left by,
+the parsed user agent and the location. If the message context has expired, the event stays as it
+is.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from chalicelib.core import clock, ids
 from chalicelib.core.reading import Read
 from chalicelib.core.request import Request
 from chalicelib.events.model import Event, make, recipient_fields
-from chalicelib.tracking import geo_ip, links, message_context, user_agents
-from chalicelib.tracking.message_context import Place
+from chalicelib.tracking import geo_ip, links, user_agents
 from chalicelib.tracking.model import Link, Message
+from chalicelib.tracking.store import message_context
+from chalicelib.tracking.store.message_context import MessageRef
 
-#: The field of an event that is still to be completed
+#: The field of an event that is not complete yet
 OBSERVED: Final = "observed"
 
 OPENS: Final = ("open", "initial_open", "amp_open", "amp_initial_open")
@@ -31,9 +32,9 @@ _PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
 
 
 def observe(kind: str, request: Request, message: Message, link: Link | None = None) -> Event:
-    """Return the event, still to be completed, that a request reports of a message.
+    """Return the incomplete event that a request reports about a message.
 
-    Two requests make two events, whatever they have in common.
+    Two requests make two events, even if they are equal.
     """
     user_agent = request.headers.get("user-agent", "")[: user_agents.LONGEST]
     fields: Event = {"delv_method": "esmtp", "ip_address": request.source_ip}
@@ -45,11 +46,11 @@ def observe(kind: str, request: Request, message: Message, link: Link | None = N
         fields["target_link_url"] = link.target
         fields["target_link_name"] = link.name or links.UNNAMED
     fields[OBSERVED] = {"unit": message.first_index, "prefetch": _is_prefetch(request.headers)}
-    return make(kind, _known_fields(message), clock.now_ms(), nonce=secrets.token_hex(8), **fields)
+    return make(kind, _token_fields(message), clock.now_ms(), nonce=secrets.token_hex(8), **fields)
 
 
-def places_of(events: Iterable[Event]) -> list[Place]:
-    """Return the places whose facts complete these events."""
+def message_refs(events: Iterable[Event]) -> list[MessageRef]:
+    """Return the messages whose contexts complete these events."""
     return [(e["message_id"], e[OBSERVED]["unit"]) for e in events if OBSERVED in e]
 
 
@@ -58,21 +59,21 @@ def complete(
     read: Read = message_context.read_now,
     route_of: Callable[[Event], Mapping[str, str]] = lambda event: {},
 ) -> list[Event]:
-    """Return events with those that engagement reported completed, in one read for all of them.
+    """Return the events; incomplete ones are completed, with one read for all of them.
 
-    ``route_of`` tells the fields of how the message of an event left.
+    ``route_of`` returns the fields that tell how the message of an event left.
     """
-    places = places_of(events)
-    known = message_context.of_messages(places, read) if places else {}
+    refs = message_refs(events)
+    contexts = message_context.of_messages(refs, read) if refs else {}
     return [
-        _completed(event, {**known.get(event["message_id"], {}), **route_of(event)})
+        _completed(event, {**contexts.get(event["message_id"], {}), **route_of(event)})
         if OBSERVED in event
         else event
         for event in events
     ]
 
 
-def _known_fields(message: Message) -> Event:
+def _token_fields(message: Message) -> Event:
     transmission_id, _ = ids.transmission_of(message.message_id)
     about = recipient_fields(message.recipient, metadata={}, tags=[])
     del about["rcpt_meta"], about["rcpt_tags"]  # the token does not hold them
@@ -90,15 +91,15 @@ def _is_prefetch(headers: Mapping[str, str]) -> bool:
     return any("prefetch" in headers.get(name, "").lower() for name in _PREFETCH_HEADERS)
 
 
-def _completed(event: Event, kept: Mapping[str, Any]) -> Event:
+def _completed(event: Event, context: Mapping[str, Any]) -> Event:
     observed = event[OBSERVED]
-    whole = {"rcpt_meta": {}, "rcpt_tags": [], **kept, **event}
-    del whole[OBSERVED]
+    fields = {"rcpt_meta": {}, "rcpt_tags": [], **context, **event}
+    del fields[OBSERVED]
     if event["type"] in OPENS + CLICKS:
-        whole["user_agent_parsed"] = user_agents.parse(
+        fields["user_agent_parsed"] = user_agents.parse(
             event["user_agent"], prefetch=observed["prefetch"]
         )
-        place = geo_ip.locate(event["ip_address"])
-        if place:
-            whole["geo_ip"] = place
-    return whole
+        location = geo_ip.locate(event["ip_address"])
+        if location:
+            fields["geo_ip"] = location
+    return fields

@@ -1,7 +1,7 @@
-"""Too many visits of one link: counted in this process, without asking anybody.
+"""Count the visits of each link in this process, and tell when there are too many.
 
-A link of a message is followed by one reader, a few machines and those it is passed on to. What is
-followed hundreds of times a minute is being hammered, and each visit would cost an event.
+One reader, a few machines and the people to whom a message is forwarded follow its links. A link
+that is followed hundreds of times a minute is under attack, and each visit would cost an event.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _window = 0
 
 
 def is_too_many(token: str) -> bool:
-    """Count a visit; tell whether there were more in this minute than a link may have."""
+    """Count a visit; tell whether the link had more visits in this minute than it may have."""
     global _window
     most = settings().tracking_visits_per_minute
     if not most:
         return False
     minute = int(clock.now() / _WINDOW)
-    tag = token[-16:]  # as good as the whole, once it is known to be genuine
+    tag = token[-16:]  # the tag alone identifies a token that was verified
     with _lock:
         if minute != _window or len(_visits) >= _MOST_COUNTED:
             _visits.clear()

@@ -1,4 +1,4 @@
-"""Where an address is (``geo_ip`` of spec 2.11), by a database file that the operator provides.
+"""Locate IP addresses (``geo_ip`` of spec 2.11) with a database file that the operator provides.
 
 ``GEOIP_DATABASE`` names a city database in MaxMind's format; the package ``maxminddb`` reads it.
 Without either, events carry no ``geo_ip``.
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 class Database(Protocol):
-    """What is asked of a database."""
+    """The part of the reader's interface that is used here."""
 
     def get(self, ip_address: str) -> Any:
         """Return the record of an address, ``None`` if there is none."""
@@ -25,15 +25,15 @@ class Database(Protocol):
 
 
 def locate(ip_address: str) -> dict[str, str] | None:
-    """Return country, region, city, latitude, longitude, zip and postal_code, as far as known."""
+    """Return what is known of country, region, city, latitude, longitude, zip and postal_code."""
     database = _database(settings().geoip_database)
     if database is None:
         return None
     try:
         record = database.get(ip_address)
-    except ValueError:  # no address, or one of IPv6 in a database of IPv4
+    except ValueError:  # not an address, or IPv6 in a database of IPv4
         return None
-    return _shown(record) if isinstance(record, dict) else None
+    return _location_view(record) if isinstance(record, dict) else None
 
 
 @cache
@@ -42,16 +42,16 @@ def _database(path: str) -> Database | None:
         return None
     try:
         return import_module("maxminddb").open_database(path)
-    except (ImportError, OSError, RuntimeError):  # the last where the file is no database
-        _log.exception("GEOIP_DATABASE cannot be read: events will tell no places")
+    except (ImportError, OSError, RuntimeError):  # RuntimeError: the file is not a database
+        _log.exception("GEOIP_DATABASE cannot be read: events will have no geo_ip")
         return None
 
 
-def _shown(record: dict[str, Any]) -> dict[str, str] | None:
+def _location_view(record: dict[str, Any]) -> dict[str, str] | None:
     regions = record.get("subdivisions") or [{}]
     location = record.get("location", {})
     postal = record.get("postal", {}).get("code")
-    found = {
+    fields = {
         "country": record.get("country", {}).get("iso_code"),
         "region": regions[0].get("iso_code"),
         "city": record.get("city", {}).get("names", {}).get("en"),
@@ -60,4 +60,4 @@ def _shown(record: dict[str, Any]) -> dict[str, str] | None:
         "zip": postal,
         "postal_code": postal,
     }
-    return {name: str(value) for name, value in found.items() if value is not None} or None
+    return {name: str(value) for name, value in fields.items() if value is not None} or None

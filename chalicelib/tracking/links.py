@@ -1,4 +1,4 @@
-"""Which links of a message are tracked, and how: the rules for targets and for link attributes."""
+"""Decide which links of a message are tracked: rules for targets and for link attributes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from chalicelib.tracking.model import CLICK, Link
 from chalicelib.tracking.tokens import LONGEST_MESSAGE_PART, LinkPart
 
 LONGEST_TARGET = 4096
-#: A tracked URL may not be longer: mail clients and gateways cut what is, and it is not answered
+#: The longest tracked URL: mail clients and gateways cut longer ones, and no endpoint answers them
 LONGEST_URL = 4096
 LONGEST_NAME = 63
 UNNAMED = "Raw URL"
 
-#: Stands before a protocol that is written in a template and not in a value (`literal_links`):
-#: U+0091, "private use one", which neither markup nor style sheets give a meaning
+#: Stands before a protocol that is written literally in a template (see `literal_links`):
+#: U+0091, "private use one", which has no meaning in markup and style sheets
 MARK = "\x91"
 
 _OPTIONS = ("linkname", "unsubscribe", "clicktrack", "sublink")
@@ -35,7 +35,7 @@ _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 @dataclass(frozen=True, slots=True)
 class LinkOptions:
-    """What the attributes ``data-svc-linkname`` and so on of a link say."""
+    """The options that a link's attributes (``data-svc-linkname`` and so on) set."""
 
     name: str = ""
     unsubscribes: bool = False
@@ -44,7 +44,7 @@ class LinkOptions:
 
 
 class TrackedUrl(NamedTuple):
-    """What all URLs of a tracked link have: their beginning up to the token, and its link part."""
+    """What all URLs of a tracked link share: their start up to the token, and its link part."""
 
     start: str
     link: LinkPart
@@ -54,28 +54,28 @@ _USUAL = LinkOptions()
 
 
 def option_of(attribute: str) -> str | None:
-    """Return the option that an attribute (in lower case) sets, ``None`` if it is none of ours."""
+    """Return the option that an attribute (in lower case) sets; ``None`` for other attributes."""
     return _ATTRIBUTE.get(attribute)
 
 
-def read_options(given: Mapping[str, str]) -> LinkOptions:
-    """Return the options of a link by their names; values are decoded."""
-    if not given:
+def read_options(values: Mapping[str, str]) -> LinkOptions:
+    """Return the options of a link from decoded attribute values, by option name."""
+    if not values:
         return _USUAL
     return LinkOptions(
-        name=_cut(given.get("linkname", "")),
-        unsubscribes=given.get("unsubscribe", "").strip() == "1",
-        tracked=given.get("clicktrack", "").strip() != "0",
-        sub=_segment(given.get("sublink", "")),
+        name=_cut(values.get("linkname", "")),
+        unsubscribes=values.get("unsubscribe", "").strip() == "1",
+        tracked=values.get("clicktrack", "").strip() != "0",
+        sub=_segment(values.get("sublink", "")),
     )
 
 
 def link(url: str, options: LinkOptions, *, amp: bool = False) -> Link | None:
-    """Return the link to track for a decoded URL of the message, ``None`` if it is left alone.
+    """Return the link to track for a decoded URL of the message; ``None`` for a link not to track.
 
-    Left alone are links that say so, those that do not begin with ``http://`` or ``https://``
-    and a host, targets over 4,096 bytes, links that are tracked already, and in AMP those that the
-    mail client is to complete (``{{``).
+    Not tracked are links whose options say so, links that do not begin with ``http://`` or
+    ``https://`` and a host, targets over 4,096 bytes, links that are tracked already, and in AMP
+    links that the mail client completes (``{{``).
     """
     target = _LEFT_OUT_OF_URLS.sub("", url.strip(_AROUND_URLS))
     if not options.tracked or not _WITH_HOST.match(target) or (amp and "{{" in target):
@@ -87,23 +87,23 @@ def link(url: str, options: LinkOptions, *, amp: bool = False) -> Link | None:
     return Link(target, options.name, options.unsubscribes, amp, options.sub)
 
 
-def tracked(base_url: str, found: Link | None) -> TrackedUrl | None:
-    """Return how the URLs of a link are made; ``None`` if it is none, or they would be too long."""
-    if found is None:
+def tracked(base_url: str, target: Link | None) -> TrackedUrl | None:
+    """Return what the URLs of a link share; ``None`` without a link, or if they were too long."""
+    if target is None:
         return None
-    path = f"f/{quote(found.sub, safe='')}" if found.sub else CLICK
-    start, part = f"{base_url}/{path}/", LinkPart(found)
+    path = f"f/{quote(target.sub, safe='')}" if target.sub else CLICK
+    start, part = f"{base_url}/{path}/", LinkPart(target)
     if len(start) + LONGEST_MESSAGE_PART + len(part.text) > LONGEST_URL:
         return None
     return TrackedUrl(start, part)
 
 
 def location(target: str) -> str:
-    """Return a target as an HTTP header can carry it: in ASCII, and otherwise as it is."""
-    found = _AUTHORITY.fullmatch(target)
-    if found is None:  # no target of ours
+    """Return a target in ASCII, as an HTTP header can carry it, otherwise unchanged."""
+    match = _AUTHORITY.fullmatch(target)
+    if match is None:  # not a target that :func:`link` returned
         return quote(target, safe=_PRINTABLE, errors="replace")
-    before, host, rest = found.groups()
+    before, host, rest = match.groups()
     if not host.isascii():
         host = domain_names.spelled(host) or host
     return quote(before + host + rest, safe=_PRINTABLE, errors="replace")
@@ -115,12 +115,12 @@ def _cut(name: str) -> str:
 
 
 def _segment(sub: str) -> str:
-    """Return what may be a segment of a path: clients take ``.`` and ``..`` out of one."""
+    """Return a usable path segment: clients remove ``.`` and ``..`` from paths."""
     return "" if sub in (".", "..") else sub.encode("utf-8", "replace").decode()
 
 
 def _is_tracked(target: str) -> bool:
     if "/t/" not in target and "/f/" not in target:
         return False
-    found = _OUR_PATH.match(target)
-    return found is not None and tokens.is_genuine(unquote(found[1]), found[2])
+    match = _OUR_PATH.match(target)
+    return match is not None and tokens.is_genuine(unquote(match[1]), match[2])

@@ -1,8 +1,8 @@
-"""Links that a template writes out, told apart from those whose protocol comes from a value.
+"""Mark the links that a template writes literally, as opposed to those that come from a value.
 
-``<a href="{{url}}">`` is not tracked even where the value is an ``https`` URL. The rendered text
-cannot tell, so before a template is compiled a mark is put before every protocol that is written in
-it; ``LinkRewriter(marked=True)`` tracks marked links only and takes all marks out.
+``<a href="{{url}}">`` is not tracked, even if the value is an ``https`` URL. The rendered text does
+not show the difference. So before a template is compiled, a mark is put before every literal
+protocol; ``LinkRewriter(marked=True)`` tracks only marked links and removes all marks.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from chalicelib.tracking.links import MARK
 _PROTOCOL = re.compile(r"[hH][tT][tT][pP][sS]?://")
 _MARK_BEFORE = re.compile(f"{MARK}({_PROTOCOL.pattern})")
 _MARK_BEHIND = re.compile(f"({_PROTOCOL.pattern}){MARK}")
-_MOST_REMEMBERED = 64
-_LARGEST_REMEMBERED = 4_000_000  # characters, sources and results together
+_CACHE_ENTRIES = 64
+_CACHE_CHARACTERS = 4_000_000  # characters, sources and results together
 
-_remembered: SizedCache[str] = SizedCache(most=_MOST_REMEMBERED, largest=_LARGEST_REMEMBERED)
+_cache: SizedCache[str] = SizedCache(most=_CACHE_ENTRIES, largest=_CACHE_CHARACTERS)
 
 
 def mark(source: str) -> str:
-    """Return a template's source with its own links marked; what stands in braces is left alone.
+    """Return a template's source with its literal links marked; text in braces stays as it is.
 
-    The same sources come again and again, and are remembered.
+    Results are cached, because the same sources are compiled again and again.
     """
-    return _remembered.get(source, 2 * len(source), lambda: _with_marks(source))
+    return _cache.get(source, 2 * len(source), lambda: _with_marks(source))
 
 
 def mark_all(content: Any) -> Any:
@@ -40,17 +40,17 @@ def mark_all(content: Any) -> Any:
 
 
 def unmark(text: str) -> str:
-    """Return rendered text without marks, for what no rewriter is to see."""
+    """Return rendered text without marks, for text that no rewriter will process."""
     return text.replace(MARK, "")
 
 
 def marks_behind(text: str) -> str:
-    """Return text with each mark behind its protocol: as style sheets see it, that comes first."""
+    """Return text with each mark after its protocol, which style sheets need first."""
     return _MARK_BEFORE.sub(rf"\1{MARK}", text)
 
 
 def marks_before(text: str) -> str:
-    """Return what :func:`marks_behind` gave, or what was made of it, with the marks in place."""
+    """Undo :func:`marks_behind`, also in text that was changed since."""
     return _MARK_BEHIND.sub(rf"{MARK}\1", text)
 
 
@@ -66,4 +66,4 @@ def _with_marks(source: str) -> str:
 
 
 def _marked(text: str) -> str:
-    return _PROTOCOL.sub(lambda found: MARK + found[0], text)
+    return _PROTOCOL.sub(lambda match: MARK + match[0], text)

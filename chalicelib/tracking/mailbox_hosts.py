@@ -1,8 +1,7 @@
-"""Who runs the mailboxes of a domain of one's own: told by its MX records.
+"""Find the mailbox provider of a domain by its MX records.
 
-Nobody waits for the DNS. A domain that is not known yet is looked up beside the work, and what was
-found is remembered by this process: of the first messages to a domain nothing is known, of those a
-moment later all is.
+Nobody waits for the DNS. An unknown domain is looked up in the background, and this process caches
+the answer: the first messages to a domain have no provider, later ones do.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from chalicelib.core import clock, dns
 from chalicelib.core.dns import LookupFailed
 from chalicelib.tracking.providers import ASIA, EUROPE, GLOBAL, OTHER, MailboxProvider
 
-REMEMBERED: Final = 86_400.0
-REMEMBERED_FAILURE: Final = 600.0
-_MOST_REMEMBERED = 50_000
-_MOST_WAITING = 500
+CACHE_SECONDS: Final = 86_400.0
+FAILURE_CACHE_SECONDS: Final = 600.0
+_CACHE_ENTRIES = 50_000
+_MAX_PENDING = 500
 _THREADS = 4
 
-# The ends of the names of mail hosts
+# Provider → the endings of its mail hosts' names
 _HOSTS = {
     MailboxProvider("Google Workspace", GLOBAL): "google.com googlemail.com smtp.goog",
     MailboxProvider("Hotmail / Outlook", GLOBAL): "olc.protection.outlook.com hotmail.com",
@@ -50,47 +49,47 @@ _HOSTS = {
     MailboxProvider("Aliyun", ASIA): "mxhichina.com aliyun.com",
     MailboxProvider("NetEase", ASIA): "163.com netease.com",
 }
-_KNOWN = {name: provider for provider, names in _HOSTS.items() for name in names.split()}
+_BY_HOST = {name: provider for provider, names in _HOSTS.items() for name in names.split()}
 
 _lock = threading.Lock()
-_remembered: dict[str, tuple[float, MailboxProvider]] = {}
-_waiting: set[str] = set()
+_cache: dict[str, tuple[float, MailboxProvider]] = {}
+_pending: set[str] = set()
 
 
 def provider_by_mx(domain: str) -> MailboxProvider:
-    """Return the provider of a domain as far as this process knows, and see that it gets to."""
+    """Return the cached provider of a domain; an unknown domain is looked up in the background."""
     now = clock.now()
     with _lock:
-        until, known = _remembered.get(domain, (0.0, OTHER))
-        if now < until or domain in _waiting or len(_waiting) >= _MOST_WAITING:
-            return known
-        _waiting.add(domain)
+        expires, provider = _cache.get(domain, (0.0, OTHER))
+        if now < expires or domain in _pending or len(_pending) >= _MAX_PENDING:
+            return provider
+        _pending.add(domain)
     _lookups().submit(_look_up, domain)
-    return known
+    return provider
 
 
 def of_hosts(hosts: Iterable[str]) -> MailboxProvider:
-    """Return the provider that mail hosts (names in lower case) belong to."""
+    """Return the provider of these mail hosts (names in lower case)."""
     for host in hosts:
         labels = host.split(".")
         for start in range(len(labels)):
-            if found := _KNOWN.get(".".join(labels[start:])):
-                return found
+            if provider := _BY_HOST.get(".".join(labels[start:])):
+                return provider
     return OTHER
 
 
 def _look_up(domain: str) -> None:
-    found, lifetime = OTHER, REMEMBERED_FAILURE
+    provider, lifetime = OTHER, FAILURE_CACHE_SECONDS
     try:
-        found, lifetime = of_hosts(dns.mail_hosts(domain)), REMEMBERED
+        provider, lifetime = of_hosts(dns.mail_hosts(domain)), CACHE_SECONDS
     except LookupFailed:
-        pass  # it is asked again later
+        pass  # the lookup is repeated later
     finally:
         with _lock:
-            if len(_remembered) >= _MOST_REMEMBERED:
-                _remembered.clear()
-            _remembered[domain] = (clock.now() + lifetime, found)
-            _waiting.discard(domain)
+            if len(_cache) >= _CACHE_ENTRIES:
+                _cache.clear()
+            _cache[domain] = (clock.now() + lifetime, provider)
+            _pending.discard(domain)
 
 
 @cache

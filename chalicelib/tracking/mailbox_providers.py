@@ -1,7 +1,7 @@
-"""Who runs the mailboxes of a domain, and where (``mailbox_provider`` of spec 2.11).
+"""Name the mailbox provider of a recipient's domain (``mailbox_provider`` of spec 2.11).
 
-The large consumer providers are told by their domains. Of a domain of one's own only its MX records
-tell, where ``PROVIDERS_BY_MX`` has them looked up (``tracking.mailbox_hosts``).
+Large consumer providers are known by their domains. A company's own domain shows its provider only
+in its MX records; ``PROVIDERS_BY_MX`` switches that lookup on (``tracking.mailbox_hosts``).
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ _DOMAINS = {
     MailboxProvider("iG", "South America"): "ig.com.br",
     MailboxProvider("Walla", "Middle East"): "walla.com walla.co.il",
 }
-_KNOWN = {domain: provider for provider, domains in _DOMAINS.items() for domain in domains.split()}
+_BY_DOMAIN = {
+    domain: provider for provider, domains in _DOMAINS.items() for domain in domains.split()
+}
 
 # Providers that have a domain in many countries
 _IN_COUNTRIES = {
@@ -146,7 +148,7 @@ _IN_COUNTRIES = {
     },
     MailboxProvider("AOL", GLOBAL): {"aol": "at be ch co.uk com.au com.br de es fr it jp nl pl se"},
 }
-_KNOWN |= {
+_BY_DOMAIN |= {
     f"{name}.{country}": provider
     for provider, names in _IN_COUNTRIES.items()
     for name, countries in names.items()
@@ -155,8 +157,8 @@ _KNOWN |= {
 
 
 def mailbox_provider(domain: str) -> MailboxProvider:
-    """Return who runs the mailboxes of a recipient's domain (in lower case), and where."""
-    known = _KNOWN.get(domain)
-    if known is None and settings().providers_by_mx:
+    """Return the provider and region of a recipient's domain (in lower case)."""
+    provider = _BY_DOMAIN.get(domain)
+    if provider is None and settings().providers_by_mx:
         return mailbox_hosts.provider_by_mx(domain)
-    return known or OTHER
+    return provider or OTHER

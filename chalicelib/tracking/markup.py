@@ -1,8 +1,8 @@
-"""Where the tags are in markup: a tokenizer that reads as browsers do and changes nothing.
+"""Find the tags in markup with a tokenizer that reads as browsers do and changes nothing.
 
-It follows the tokenizer of HTML (WHATWG, 13.2.5) as far as it decides what is a tag: quoted
-attribute values, comments, and the elements whose content is text. Its time is linear whatever the
-markup: every character is passed once or, in a tag that is written unusually, twice.
+It follows the HTML tokenizer (WHATWG, 13.2.5) as far as that decides what is a tag: quoted
+attribute values, comments, and elements whose content is text. Its time is linear for any markup:
+every character is read once or, in an unusually written tag, twice.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import NamedTuple
 BLANKS = " \t\n\r\f"
 
 _BREAK = rf"[{BLANKS}/>]"
-# A tag as almost all are written; others are read attribute by attribute. Each attribute begins
-# with a blank, so that there is one way to match them.
+# A tag in the usual form; other tags are read attribute by attribute. Each attribute begins with a
+# blank, so that there is only one way to match them.
 _VALUE = rf"""(?:"[^"]*"|'[^']*'|[^{BLANKS}"'=<>`]+(?=[{BLANKS}>]))"""
 _ATTRIBUTE = rf"""[{BLANKS}/]+[^{BLANKS}/>="'<]+(?:[{BLANKS}]*=[{BLANKS}]*{_VALUE})?"""
 _USUAL = rf"(?:{_ATTRIBUTE}){{0,200}}[{BLANKS}/]*>"
 
 _TEXT_ELEMENTS = ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")
-_WANTED = ("a", "area", "body")
+_LINK_AND_BODY = ("a", "area", "body")
 
 
 def _any_case(*names: str) -> str:
@@ -30,11 +30,15 @@ def _any_case(*names: str) -> str:
     return f"(?:{'|'.join(spelled)})"
 
 
-_PASSED_NAME = rf"(?!{_any_case(*_WANTED, *_TEXT_ELEMENTS)}{_BREAK})[a-zA-Z][^{BLANKS}/>\"'<]*"
+_SKIPPED_NAME = (
+    rf"(?!{_any_case(*_LINK_AND_BODY, *_TEXT_ELEMENTS)}{_BREAK})[a-zA-Z][^{BLANKS}/>\"'<]*"
+)
 _END_TAG = rf"/(?!{_any_case('body')}{_BREAK})[a-zA-Z][^>\"']*>"
-_PASSED = re.compile(rf"(?:[^<]+|<(?:{_PASSED_NAME}{_USUAL}|{_END_TAG}|(?![a-zA-Z/!?]))){{0,1000}}")
+_SKIPPED = re.compile(
+    rf"(?:[^<]+|<(?:{_SKIPPED_NAME}{_USUAL}|{_END_TAG}|(?![a-zA-Z/!?]))){{0,1000}}"
+)
 
-# A whole link tag as almost all are written, cut around the value of its href
+# A complete link tag in the usual form, divided around the value of its href
 _NOT_HREF = _ATTRIBUTE.replace("/]+", f"/]+(?!{_any_case('href')}[{BLANKS}=/>])", 1)
 _USUAL_LINK = re.compile(
     rf"""(<{_any_case("area", "a")}(?:{_NOT_HREF}){{0,50}}[{BLANKS}/]+{_any_case("href")}=")"""
@@ -67,10 +71,10 @@ class Tag(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """An attribute of a tag. ``start`` is where the blanks before it begin.
+    """An attribute of a tag; ``start`` is the start of the blanks before it.
 
-    ``value`` is as written; ``None`` if there is none. ``value_start`` is where it begins, behind
-    its quote.
+    ``value`` is as written, ``None`` if there is none; ``value_start`` is its start, after the
+    quote.
     """
 
     name: str
@@ -83,7 +87,7 @@ class Attribute(NamedTuple):
 class Unfinished(Exception):
     """The markup ends within a tag, a comment or an element whose content is text.
 
-    ``start`` is where that begins; whatever is put behind it belongs to it.
+    ``start`` is the start of that; anything appended to the markup would become part of it.
     """
 
     def __init__(self, start: int) -> None:
@@ -94,56 +98,56 @@ class Unfinished(Exception):
 def tags(markup: str) -> Iterator[Tag]:
     """Yield the start tags of ``a``, ``area`` and ``body`` and the end tags of ``body``, in order.
 
-    Raises :class:`Unfinished` at the end when what was begun last has none.
+    Raises :class:`Unfinished` at the end if the last tag, comment or element is not closed.
     """
     position, end = 0, len(markup)
     while position < end:
-        passed = _PASSED.match(markup, position)
-        assert passed is not None
-        position = passed.end()
-        # At the end, before a tag that is looked at here, or after a thousand that are not
+        skipped = _SKIPPED.match(markup, position)
+        assert skipped is not None
+        position = skipped.end()
+        # At the end, before a tag that counts here, or after a thousand tags that do not
         if position == end or markup[position] != "<":
             continue
-        named = _TAG_NAME.match(markup, position)
-        if named is None:
+        name_match = _TAG_NAME.match(markup, position)
+        if name_match is None:
             position = _past_comment(markup, position)
             continue
-        name, start = named[0][1:].lower(), position
-        position = _tag_end(markup, start, named.end())
-        if name in _WANTED or name == "/body":
+        name, start = name_match[0][1:].lower(), position
+        position = _tag_end(markup, start, name_match.end())
+        if name in _LINK_AND_BODY or name == "/body":
             yield Tag(name, start, position)
         elif name in _TEXT_END:
             position = _text_end(markup, name, start, position)
 
 
 def around_href(markup: str) -> tuple[str, str, str] | None:
-    """Return what stands before, in and behind the ``href`` of markup that is one link's start tag.
+    """Divide a link's start tag into the text before, in and after its ``href`` value.
 
-    ``None`` where it is something else, or a tag that is written unusually.
+    Returns ``None`` for other markup, and for a tag that is not in the usual form.
     """
-    found = _USUAL_LINK.fullmatch(markup)
-    return (found[1], found[2], found[3]) if found else None
+    match = _USUAL_LINK.fullmatch(markup)
+    return (match[1], match[2], match[3]) if match else None
 
 
 def attributes(tag: str) -> Iterator[Attribute]:
     """Yield the attributes of a whole start tag (``<a href=...>``), in order."""
-    named = _TAG_NAME.match(tag)
-    assert named is not None
-    position = named.end()
-    while found := _ANY_ATTRIBUTE.match(tag, position):
-        group = 3 if found[3] is not None else 5 if found[5] is not None else 7
+    name_match = _TAG_NAME.match(tag)
+    assert name_match is not None
+    position = name_match.end()
+    while match := _ANY_ATTRIBUTE.match(tag, position):
+        group = 3 if match[3] is not None else 5 if match[5] is not None else 7
         yield Attribute(
-            found[2].lower(), found[group], found.start(), found.end(), found.start(group)
+            match[2].lower(), match[group], match.start(), match.end(), match.start(group)
         )
-        position = found.end()
+        position = match.end()
 
 
 def _tag_end(markup: str, start: int, position: int) -> int:
     if usual := _USUAL_REST.match(markup, position):
         return usual.end()
-    while found := _ANY_ATTRIBUTE.match(markup, position):
-        position = found.end()
-        if found[4] == "" or found[6] == "":
+    while match := _ANY_ATTRIBUTE.match(markup, position):
+        position = match.end()
+        if match[4] == "" or match[6] == "":
             raise Unfinished(start)
     rest = _REST.match(markup, position)
     if rest is None or not rest[1]:
@@ -152,23 +156,23 @@ def _tag_end(markup: str, start: int, position: int) -> int:
 
 
 def _past_comment(markup: str, position: int) -> int:
-    """Return where a comment ends, or what browsers take for one (``<!doctype``, ``<?``)."""
+    """Return the end of a comment, or of what browsers treat like one (``<!doctype``, ``<?``)."""
     if not markup.startswith("<!--", position):
         end = markup.find(">", position)
         if end < 0:
             raise Unfinished(position)
         return end + 1
     # <!--> and <!---> are whole comments
-    found = re.compile("-?>").match(markup, position + 4) or _COMMENT_END.search(
+    match = re.compile("-?>").match(markup, position + 4) or _COMMENT_END.search(
         markup, position + 4
     )
-    if found is None:
+    if match is None:
         raise Unfinished(position)
-    return found.end()
+    return match.end()
 
 
 def _text_end(markup: str, name: str, start: int, position: int) -> int:
-    found = _TEXT_END[name].search(markup, position)
-    if found is None:
+    match = _TEXT_END[name].search(markup, position)
+    if match is None:
         raise Unfinished(start)
-    return found.start()
+    return match.start()

@@ -1,4 +1,4 @@
-"""What a tracking link is about: a message, and in it a link, a pixel or an unsubscription."""
+"""Name the subject of a tracking URL: a message, and in it a link, a pixel or an unsubscription."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LIST_UNSUBSCRIBE: Final = "t/u"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The message that a URL is about.
+    """The message that a URL belongs to.
 
-    ``first_index`` is the index of the first recipient of the message's unit; ``expires`` is the
-    last day of the URL, counted from 1970.
+    ``first_index`` is the index of the first recipient of the message's work unit; ``expires`` is
+    the last day on which the URL works, in days since 1970.
     """
 
     account_id: int
@@ -32,9 +32,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link of a message; ``name`` is empty where the sender gave none.
+    """A link of a message; ``name`` is empty if the sender gave no name.
 
-    ``sub`` is the part of the path that the sender chose (for links that open an application).
+    ``sub`` is the path segment that the sender chose, for links that open an application.
     """
 
     target: str

@@ -1,4 +1,4 @@
-"""The pages that a recipient sees: small, without scripts, and never in a frame."""
+"""Build the pages that a recipient sees: small, without scripts, and never in a frame."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ color: #fff; background: #1a56b0 }}
 </body>
 </html>
 """
-_CONFIRM = """<p>No more mailings like this one will be sent to {address}.</p>
+_CONFIRM = """<p>Do you want to stop mailings like this one to {address}?</p>
 <form method="post">
 <input type="hidden" name="List-Unsubscribe" value="One-Click">
 <button type="submit">Unsubscribe</button>
@@ -50,14 +50,14 @@ def confirm(address: str) -> Reply:
 
 
 def unsubscribed(address: str) -> Reply:
-    """Tell the recipient that it is done."""
-    text = f"<p>No more mailings like that one will be sent to {escape(address)}.</p>"
+    """Tell the recipient that they are unsubscribed."""
+    text = f"<p>We will send no more mailings like that one to {escape(address)}.</p>"
     return _page("You are unsubscribed", text)
 
 
 def dead_link() -> Reply:
-    """Tell a reader that the link leads nowhere (any more)."""
-    text = "<p>It was changed on its way, or the message is more than a year old.</p>"
+    """Tell a reader that the link does not work, or no longer."""
+    text = "<p>The link was changed in transit, or the message is more than a year old.</p>"
     return _page("This link does not work", text, status=404)
 
 

@@ -1,7 +1,7 @@
-"""The images that tell of an open: what they are, and where in a message they stand.
+"""Make the pixels that report an open, and find their places in a message.
 
-The initial open pixel comes right behind the start tag of ``body``, so that a mail client that cuts
-a long message short fetches it as well; the open pixel comes last.
+The initial open pixel comes right after the start tag of ``body``, so that a mail client that shows
+only the start of a long message fetches it as well. The open pixel comes last.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ GIF = (
 )
 
 _IMAGE = '<img src="{}" alt="" width="1" height="1" border="0">'
-# AMP for Email knows no amp-pixel, and clients show nothing of a part that it does not allow
+# AMP for Email has no amp-pixel, and clients do not show a part with a forbidden element
 _AMP_IMAGE = '<amp-img src="{}" alt="" width="1" height="1"></amp-img>'
-# What stands before the content of a page whose body has no tag of its own
+# The text before the content of a page that has no body tag
 _PROLOGUE = re.compile(
     r"\s*(?:<!doctype[^>]*>\s*)?(?:<html[^>]*>\s*)?(?:<head[\s>].*?</head\s*>)?", re.I | re.S
 )
@@ -39,8 +39,8 @@ def initial_pixel(base_url: str, issuer: MessageTokens, *, amp: bool = False) ->
 
 def content_start(markup: str) -> int:
     """Return where the content of markup without a ``body`` tag begins."""
-    found = _PROLOGUE.match(markup)
-    return found.end() if found else 0
+    match = _PROLOGUE.match(markup)
+    return match.end() if match else 0
 
 
 def _pixel(base_url: str, issuer: MessageTokens, kind: str, amp: bool) -> str:

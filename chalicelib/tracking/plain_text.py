@@ -1,6 +1,6 @@
-"""Links in plain text: URLs as they stand there, without what ends a sentence behind them.
+"""Track the links in plain text: bare URLs, without the punctuation that follows them.
 
-``https://example.com/[[data-svc-clicktrack="0"]]`` leaves the URL alone; the brackets go.
+``https://example.com/[[data-svc-clicktrack="0"]]`` is not tracked; the brackets are removed.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ _LINK = re.compile(
     r"""
     ([hH][tT][tT][pP][sS]?://
       [^\s<>"\[\x00-\x1f\x7f\x91]*(?:\[(?!\[data-)[^\s<>"\[\x00-\x1f\x7f\x91]*)*)  # the URL
-    (\[\[data-(?:svc|msys)-clicktrack=(["']?)([^"'\]\s]*)\3\]\])?  # the note behind it
+    (\[\[data-(?:svc|msys)-clicktrack=(["']?)([^"'\]\s]*)\3\]\])?  # our option after it
     """,
     re.VERBOSE,
 )
-# With the marks of typographers, which mail clients leave out of a link as well
+# Typographic punctuation is included; mail clients leave it out of a link as well
 _ENDS_SENTENCE = ".,;:!?'…”’“‘»›«‹。、，．；：！？」』】》〉"
 _CLOSES = {")": "(", "]": "[", "}": "{", "）": "（"}
-_MOST_REMEMBERED = 2000
+_CACHE_ENTRIES = 2000
 
 
-class _Tracked:
-    """A URL to track: what its tracked form begins with, and what stands behind it."""
+class _TrackedUrl:
+    """A URL to track: the start of its tracked form, its link part, and the text after it."""
 
     __slots__ = ("before", "link", "rest")
 
@@ -42,17 +42,17 @@ class TextLinks:
     def __init__(self, base_url: str, *, marked: bool) -> None:
         self._base_url = base_url
         self._marked = marked
-        self._known: dict[str, _Tracked] = {}
+        self._cache: dict[str, _TrackedUrl] = {}
 
     def rewritten(self, text: str, issuer: MessageTokens | None) -> str:
-        """Return the text without our notes; its links are tracked if there are tokens."""
+        """Return the text without our options; its links are tracked if ``issuer`` is there."""
 
-        def replaced(found: re.Match[str]) -> str:
-            url, note, _, value = found.groups()
-            start = found.start()
+        def replacement(match: re.Match[str]) -> str:
+            url, option, _, value = match.groups()
+            start = match.start()
             before = text[start - 1] if start else ""
-            own = before == MARK if self._marked else not before.isalnum()
-            if issuer is None or not own or (note and value.strip() == "0"):
+            is_link = before == MARK if self._marked else not before.isalnum()
+            if issuer is None or not is_link or (option and value.strip() == "0"):
                 return url
             tracked = self._tracked(url)
             return (
@@ -62,28 +62,28 @@ class TextLinks:
             )
 
         if "://" in text:
-            text = _LINK.sub(replaced, text)
+            text = _LINK.sub(replacement, text)
         return text.replace(MARK, "") if self._marked else text
 
-    def _tracked(self, url: str) -> _Tracked | None:
-        found = self._known.get(url)
-        if found is not None:
-            return found
-        if len(self._known) >= _MOST_REMEMBERED:
-            self._known.clear()
-        found = self._looked_at(url)
-        if found is not None:
-            self._known[url] = found
-        return found
+    def _tracked(self, url: str) -> _TrackedUrl | None:
+        tracked = self._cache.get(url)
+        if tracked is not None:
+            return tracked
+        if len(self._cache) >= _CACHE_ENTRIES:
+            self._cache.clear()
+        tracked = self._prepared(url)
+        if tracked is not None:
+            self._cache[url] = tracked
+        return tracked
 
-    def _looked_at(self, url: str) -> _Tracked | None:
+    def _prepared(self, url: str) -> _TrackedUrl | None:
         end = _end_of_url(url) if len(url) <= 2 * LONGEST_TARGET else len(url)
-        found = links.tracked(self._base_url, links.link(url[:end], LinkOptions()))
-        return _Tracked(found.start, found.link, url[end:]) if found else None
+        tracked = links.tracked(self._base_url, links.link(url[:end], LinkOptions()))
+        return _TrackedUrl(tracked.start, tracked.link, url[end:]) if tracked else None
 
 
 def _end_of_url(text: str) -> int:
-    """Return where a URL ends that may have a full stop or a closing bracket behind it."""
+    """Return the end of a URL that a full stop or a closing bracket may follow."""
     end = len(text)
     while end:
         last = text[end - 1]

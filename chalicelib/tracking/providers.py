@@ -1,4 +1,4 @@
-"""A mailbox provider, as events and metrics name it (spec 2.11)."""
+"""Define a mailbox provider as events and metrics name it (spec 2.11)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Links and pixels of finished content: the last step before it becomes a message.
+"""Rewrite links and add pixels in finished content, the last step before it becomes a message.
 
-Only the URL of a tracked link changes, our own attributes go and pixels come; all else stays as it
-is, byte for byte.
+Only the URLs of tracked links change, our own attributes are removed and pixels are added.
+Everything else stays byte for byte.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from chalicelib.tracking.segments import Bound, Segments
 from chalicelib.tracking.tokens import MessageTokens
 
 
-class Tracked(NamedTuple):
-    """What is tracked in one message: the options in force (spec 2.1)."""
+class TrackingOptions(NamedTuple):
+    """The tracking options in force for one message (spec 2.1)."""
 
     opens: bool = True
     clicks: bool = True
@@ -32,10 +32,10 @@ def rewriter(base_url: str, *, marked: bool) -> LinkRewriter:
 class LinkRewriter:
     """Rewrites the parts of many messages whose links go through ``base_url``.
 
-    What it learns of one message speeds up the next, so take the one of this process
-    (:func:`rewriter`); threads may share it. ``marked`` says that the templates went through
-    ``literal_links.mark``; only links that they write out are tracked then. Every part of every
-    message goes through it, whatever is tracked, since it also takes out what is meant for it.
+    Its cache of one message speeds up the next, so use the one of this process (:func:`rewriter`);
+    threads may share it. ``marked`` says that the templates went through ``literal_links.mark``;
+    then only links written literally in them are tracked. Every part of every message goes through
+    the rewriter, even if nothing is tracked, because it also removes marks and our attributes.
     """
 
     def __init__(self, base_url: str, *, marked: bool = False) -> None:
@@ -44,20 +44,26 @@ class LinkRewriter:
         self._amp = Segments(base_url, amp=True, marked=marked)
         self._text = TextLinks(base_url, marked=marked)
 
-    def html(self, html: str, issuer: MessageTokens, tracked: Tracked) -> str:
-        """Return an html part with its links and pixels."""
+    def html(self, html: str, issuer: MessageTokens, tracked: TrackingOptions) -> str:
+        """Return an HTML part with tracked links and pixels."""
         return self._rewritten(self._html, html, issuer, tracked, amp=False)
 
-    def amp(self, amp_html: str, issuer: MessageTokens, tracked: Tracked) -> str:
-        """Return an AMP part with its links and pixels."""
+    def amp(self, amp_html: str, issuer: MessageTokens, tracked: TrackingOptions) -> str:
+        """Return an AMP part with tracked links and pixels."""
         return self._rewritten(self._amp, amp_html, issuer, tracked, amp=True)
 
-    def text(self, text: str, issuer: MessageTokens, tracked: Tracked) -> str:
-        """Return a text part with its links."""
+    def text(self, text: str, issuer: MessageTokens, tracked: TrackingOptions) -> str:
+        """Return a text part with tracked links."""
         return self._text.rewritten(text, issuer if tracked.clicks else None)
 
     def _rewritten(
-        self, segments: Segments, markup: str, issuer: MessageTokens, tracked: Tracked, *, amp: bool
+        self,
+        segments: Segments,
+        markup: str,
+        issuer: MessageTokens,
+        tracked: TrackingOptions,
+        *,
+        amp: bool,
     ) -> str:
         texts, begin, end = _assembled(segments, markup, issuer if tracked.clicks else None)
         if tracked.opens:
@@ -76,10 +82,10 @@ class LinkRewriter:
 def _assembled(
     segments: Segments, markup: str, issuer: MessageTokens | None
 ) -> tuple[list[str], int | None, int]:
-    """Return the texts of the new part, with empty ones where its body begins and ends.
+    """Return the texts of the new part, with an empty text at the start and the end of its body.
 
-    Where there is no tag of the body, its begin is ``None`` and its end comes last, or before
-    what has no end.
+    Without a body tag, the start is ``None``, and the end is the last text, or the text before an
+    unfinished element.
     """
     texts: list[str] = []
     places: dict[Bound, int] = {}

@@ -1,7 +1,7 @@
-"""Where the links and pixels of messages lead: ``/t/...`` and ``/f/...``, open to everybody.
+"""Answer the links and pixels of messages: ``/t/...`` and ``/f/...``, without a key.
 
-Each answers from its token alone, after putting one event on the queue. HEAD is answered like GET
-and counts as nothing. A GET never unsubscribes: machines follow every link of a message.
+Each route answers from its token alone, after it has queued one event. HEAD gets the same answer as
+GET and reports nothing. A GET never unsubscribes, because machines follow every link of a message.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NOT_KEPT: Final = {
 
 
 def _get(path: str) -> Callable[[View], View]:
-    # HEAD is declared as well, or API Gateway would refuse it
+    # HEAD must be declared too, or API Gateway would refuse it
     return routes.route(path, methods=["GET", "HEAD"], grant=PUBLIC)
 
 
@@ -80,19 +80,19 @@ def follow_link(request: Request, token: str) -> Reply:
 
 @_get("/f/{sub}/{token}")
 def follow_sublink(request: Request, sub: str, token: str) -> Reply:
-    """Report a click on a link with a path of the sender's own and redirect to the target."""
+    """Report a click on a link with a path segment of the sender and redirect to the target."""
     return _follow(request, f"f/{sub}", token)
 
 
 @routes.post(f"/{CLICK}/{{token}}", grant=PUBLIC)
 def unsubscribe_by_link(request: Request, token: str) -> Reply:
-    """Unsubscribe by the button of an unsubscribe link's page, and go on to the link's target."""
+    """Unsubscribe with the button of an unsubscribe link's page, then redirect to the target."""
     return _unsubscribe_by_link(request, CLICK, token)
 
 
 @routes.post("/f/{sub}/{token}", grant=PUBLIC)
 def unsubscribe_by_sublink(request: Request, sub: str, token: str) -> Reply:
-    """Do the same for a link with a path of the sender's own."""
+    """Unsubscribe with the button of a link with a path segment of the sender, then redirect."""
     return _unsubscribe_by_link(request, f"f/{sub}", token)
 
 
@@ -108,7 +108,7 @@ def ask_to_unsubscribe(request: Request, token: str) -> Reply:
 
 @routes.post(f"/{LIST_UNSUBSCRIBE}/{{token}}", grant=PUBLIC)
 def unsubscribe_from_list(request: Request, token: str) -> Reply:
-    """Unsubscribe: by one click in a mail client (RFC 8058), or by the button of the page."""
+    """Unsubscribe with one click in a mail client (RFC 8058) or with the button of the page."""
     try:
         message, _ = _read(request, LIST_UNSUBSCRIBE, token)
     except BadToken:
@@ -124,7 +124,7 @@ def _pixel(event_type: str, request: Request, kind: str, token: str) -> Reply:
         raise NotFound from None
     if not _is_too_many(request, token):
         _report(event_type, request, message)
-    # A range of it is never sent: the whole is smaller than the headers
+    # Ranges are not supported: the image is smaller than the headers
     return raw(pixels.GIF, "image/gif", headers={**_NOT_KEPT, "Accept-Ranges": "none"})
 
 
@@ -153,7 +153,7 @@ def _unsubscribe_by_link(request: Request, kind: str, token: str) -> Reply:
 
 
 def _read(request: Request, kind: str, token: str) -> tuple[Message, Link | None]:
-    """Return what a token holds; raises ``BadToken``, also for a URL longer than any of ours."""
+    """Read a token; raises ``BadToken``, also for a URL that is longer than any of ours."""
     if len(request.path) > links.LONGEST_URL:
         raise BadToken("the URL is too long")
     return tokens.read(kind, token)
@@ -162,7 +162,7 @@ def _read(request: Request, kind: str, token: str) -> tuple[Message, Link | None
 def _read_link(request: Request, kind: str, token: str) -> tuple[Message, Link]:
     message, link = _read(request, kind, token)
     if link is None:
-        raise BadToken("it holds no link")
+        raise BadToken("the token has no link")
     return message, link
 
 
@@ -175,7 +175,7 @@ def _redirect(status: int, link: Link) -> Reply:
 
 
 def _report(event_type: str, request: Request, message: Message, link: Link | None = None) -> None:
-    """Queue the event of a GET; whoever reads the message must not suffer when that fails."""
+    """Queue the event of a GET; the reader gets the answer even if that fails."""
     if request.method == "HEAD":
         return
     event = observe(event_type, request, message, link)
@@ -186,7 +186,7 @@ def _report(event_type: str, request: Request, message: Message, link: Link | No
 
 
 def _store(event: Event) -> None:
-    """Queue an event; raises 503 if that fails, so that the client tries again."""
+    """Queue an event; raises 503 on failure, so that the client tries again."""
     try:
         stream.emit([event])
     except Exception:
@@ -196,5 +196,5 @@ def _store(event: Event) -> None:
 
 @cache
 def _senders() -> ThreadPoolExecutor:
-    """Return the threads that wait for the queue, so that a reader need not."""
+    """Return the threads that wait for the queue in place of the reader."""
     return ThreadPoolExecutor(16, thread_name_prefix="engagement")

@@ -1,4 +1,4 @@
-"""The bytes in tokens: messages and links in as few as it takes, since they stand in every URL."""
+"""Encode messages and links in few bytes for tokens, which are part of every tracked URL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VERSION = 1
 _ID_BYTES = 12
 _UNSUBSCRIBES, _AMP, _DEFLATED = 1, 2, 4
 
-# Part of the format: changing it makes links in mail that was sent unreadable (RFC 1951)
+# Part of the format: a change would break the links of mail that was sent (RFC 1951)
 _COMMON_IN_LINKS = (
     b".co.uk/.org/.net/.de/.html.php/account/settings/unsubscribe?email=&token=/track/order/view/"
     b"category/blog/article/news/shop/store/products/product/item?id=&ref=email&lang=en&source="
@@ -21,7 +21,7 @@ _COMMON_IN_LINKS = (
 
 
 def pack_message(message: Message) -> bytes:
-    """Return a message's bytes."""
+    """Encode a message."""
     _, index = ids.transmission_of(message.message_id)
     return b"".join(
         [
@@ -37,24 +37,24 @@ def pack_message(message: Message) -> bytes:
 
 
 def unpack_message(data: bytes) -> Message:
-    """Return the message of bytes that :func:`pack_message` made."""
+    """Return the message that :func:`pack_message` encoded."""
     message_id = data[1 : 1 + _ID_BYTES].hex()
-    at = 1 + _ID_BYTES + 2
-    place, at = _read_varint(data, at)
-    account_id, at = _read_varint(data, at)
-    subaccount_id, at = _read_varint(data, at)
+    position = 1 + _ID_BYTES + 2
+    offset, position = _read_varint(data, position)
+    account_id, position = _read_varint(data, position)
+    subaccount_id, position = _read_varint(data, position)
     return Message(
         account_id=account_id,
         subaccount_id=subaccount_id or None,
         message_id=message_id,
-        first_index=ids.transmission_of(message_id)[1] - place,
-        recipient=data[at:].decode("utf-8", "surrogatepass"),
+        first_index=ids.transmission_of(message_id)[1] - offset,
+        recipient=data[position:].decode("utf-8", "surrogatepass"),
         expires=int.from_bytes(data[1 + _ID_BYTES : 3 + _ID_BYTES], "big"),
     )
 
 
 def pack_link(link: Link) -> bytes:
-    """Return a link's bytes, without its ``sub``."""
+    """Encode a link, without its ``sub``."""
     name = link.name.encode("utf-8", "surrogatepass")
     body = bytes([len(name)]) + name + link.target.encode("utf-8", "surrogatepass")
     flags = _UNSUBSCRIBES * link.unsubscribes | _AMP * link.amp
@@ -66,7 +66,7 @@ def pack_link(link: Link) -> bytes:
 
 
 def unpack_link(data: bytes, kind: str) -> Link:
-    """Return the link of bytes that :func:`pack_link` made, in a URL of this kind."""
+    """Return the link that :func:`pack_link` encoded, for a URL of this kind."""
     flags, body = data[0], data[1:]
     if flags & _DEFLATED:
         body = zlib.decompressobj(-13, zdict=_COMMON_IN_LINKS).decompress(body)
@@ -81,20 +81,20 @@ def unpack_link(data: bytes, kind: str) -> Link:
 
 
 def _varint(number: int) -> bytes:
-    """Return a number from 0 in groups of seven bits, the lowest first."""
-    found = bytearray()
+    """Encode a non-negative number in groups of seven bits, the lowest first."""
+    encoded = bytearray()
     while number > 127:
-        found.append(number & 127 | 128)
+        encoded.append(number & 127 | 128)
         number >>= 7
-    found.append(number)
-    return bytes(found)
+    encoded.append(number)
+    return bytes(encoded)
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+def _read_varint(data: bytes, position: int) -> tuple[int, int]:
     number = shift = 0
     while True:
-        byte = data[at]
+        byte = data[position]
         number |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
+        position, shift = position + 1, shift + 7
         if byte < 128:
-            return number, at
+            return number, position

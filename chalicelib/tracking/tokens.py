@@ -1,13 +1,13 @@
-"""Tokens of tracking links: signed texts that hold all that an endpoint needs to answer.
+"""Make and read the tokens of tracking URLs: signed texts with all that an endpoint needs.
 
 A token is ``<message>..<tag>`` or ``<message>.<link>.<tag>``, each part in base64url. It names the
-account, the message and its recipient, and the link's target; it ends a year after it was made.
-What else an event tells is kept with the message (``tracking.facts``).
+account, the message, its recipient and the link's target, and expires after a year. The message
+context holds the other fields of an event (``tracking.store.message_context``).
 
-The message part and the link parts are encoded once each and combined by their tags, since a
-newsletter holds many links and a transmission many messages. A key derives from the message part
-(``core.signing``), and the tag is a keyed hash under it of the link part and of the kind, which is
-the URL's path before the token: so no part can be moved into another message, link or endpoint.
+A newsletter has many links and a transmission many messages, so message parts and link parts are
+encoded once each and combined by a tag. A key derives from the message part (``core.signing``). The
+tag is a hash with this key of the link part and the kind (the URL's path before the token), so no
+part can be moved to another message, link or endpoint.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chalicelib.tracking.model import Link, Message
 from chalicelib.tracking.token_forms import pack_link, pack_message, unpack_link, unpack_message
 
 LIFETIME_DAYS = 365
-#: In a URL, what does not come from the link: the message part, the tag and the dots (characters)
+#: Maximum characters of a URL besides the link: the message part, the tag and the dots
 LONGEST_MESSAGE_PART = 420
 
 _PURPOSE = "tracking"
@@ -31,15 +31,15 @@ _TAG_BYTES = 12  # a multiple of three: base64 of it has no spare bits
 
 
 class BadToken(ValueError):
-    """The text is no token of this service for this endpoint."""
+    """The text is not a token of this service for this endpoint."""
 
 
 class Expired(BadToken):
-    """It is one, and its time is over."""
+    """The token is genuine and has expired."""
 
 
 class LinkPart:
-    """The part of the tokens that a link has in every message: prepared once, used in all."""
+    """The part of a link's tokens that is the same in every message: prepared once, used in all."""
 
     __slots__ = ("signed", "text")
 
@@ -49,7 +49,7 @@ class LinkPart:
 
 
 class MessageTokens:
-    """Makes the tokens of one message. ``text`` is the part that all of them begin with."""
+    """Makes the tokens of one message; all of them begin with ``text``."""
 
     __slots__ = ("_key", "text")
 
@@ -70,26 +70,26 @@ class MessageTokens:
         return f"{self.text}.{link.text}.{self.tag(link)}"
 
 
-def last_day(made_ms: int) -> int:
-    """Return the last day of tokens that were made at ``made_ms``, counted from 1970."""
-    return made_ms // 1000 // _DAY_SECONDS + LIFETIME_DAYS
+def last_day(injected_ms: int) -> int:
+    """Return the last day of the tokens of a message, in days since 1970."""
+    return injected_ms // 1000 // _DAY_SECONDS + LIFETIME_DAYS
 
 
 def read(kind: str, token: str) -> tuple[Message, Link | None]:
-    """Return what a token of this kind holds; raises :class:`BadToken` or :class:`Expired`."""
+    """Return message and link of a token; raises :class:`BadToken` or :class:`Expired`."""
     message_text, _, rest = token.partition(".")
     link_text, _, tag = rest.rpartition(".")
     expected = _tag(_key(message_text), _signed(kind, link_text))
     if not hmac.compare_digest(expected.encode(), tag.encode("utf-8", "surrogatepass")):
-        raise BadToken("the signature does not fit")
+        raise BadToken("the signature is wrong")
     message = unpack_message(_decode(message_text))
     if clock.now() // _DAY_SECONDS > message.expires:
-        raise Expired("its time is over")
+        raise Expired("the token has expired")
     return message, unpack_link(_decode(link_text), kind) if link_text else None
 
 
 def is_genuine(kind: str, token: str) -> bool:
-    """Tell whether a token is one of this service, be its time over or not."""
+    """Tell whether this service made a token, even if it has expired."""
     try:
         read(kind, token)
     except Expired:
@@ -104,7 +104,7 @@ def _key(message_text: str) -> bytes:
 
 
 def _signed(kind: str, link_text: str) -> bytes:
-    # With its length, since a kind may hold anything: so there is one way to read this
+    # The length makes this unambiguous, because a kind may contain anything
     return f"{len(kind)}:{kind}{link_text}".encode("utf-8", "surrogatepass")
 
 

@@ -1,10 +1,11 @@
-"""The headers by which a mail client offers to unsubscribe (RFC 2369, RFC 8058).
+"""Build the headers with which a mail client offers to unsubscribe (RFC 2369, RFC 8058).
 
 ``List-Unsubscribe`` names a URL, to which the client posts ``List-Unsubscribe=One-Click``, and an
-address. A GET of the URL shows a page with a button: what only follows links unsubscribes nobody.
+address. A GET of the URL shows a page with a button, so a machine that only follows links
+unsubscribes nobody.
 
-The address is ``u.<message id>.<tag>@<bounce domain>``, in lower case throughout because some hosts
-fold the case of local parts; the tag is the base32 form of a 10-byte HMAC.
+The address is ``u.<message id>.<tag>@<bounce domain>``, all lower case because some hosts change
+the case of local parts; the tag is the base32 form of a 10-byte HMAC.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from chalicelib.core.settings import settings
 from chalicelib.tracking.model import LIST_UNSUBSCRIBE
 from chalicelib.tracking.tokens import MessageTokens
 
-#: The headers that the service writes itself; a sender's own are replaced by them
+#: The headers that the service writes; they replace the sender's own
 NAMES = ("List-Unsubscribe", "List-Unsubscribe-Post")
 ONE_CLICK = "List-Unsubscribe=One-Click"
 
@@ -26,7 +27,7 @@ _PURPOSE = "unsubscribe address"
 def unsubscribe_headers(
     issuer: MessageTokens, message_id: str, bounce_domain: str
 ) -> list[tuple[str, str]]:
-    """Return the headers (name and value) of a message; transactional mail has none of them."""
+    """Return name and value of a message's headers; transactional mail has none."""
     base = settings().public_url.rstrip("/")
     url = f"{base}/{LIST_UNSUBSCRIBE}/{issuer.token(LIST_UNSUBSCRIBE)}"
     mailbox = address(message_id, bounce_domain)
@@ -37,7 +38,7 @@ def unsubscribe_headers(
 
 
 def address(message_id: str, bounce_domain: str) -> str:
-    """Return the address to which mail unsubscribes the recipient of a message."""
+    """Return the address that unsubscribes the recipient of a message by mail."""
     tag = base64.b32encode(signing.tag(message_id.encode(), _PURPOSE)).decode().lower()
     return f"u.{message_id}.{tag}@{bounce_domain}"
 
@@ -47,8 +48,8 @@ def message_of(local_part: str) -> str | None:
     marker, _, rest = local_part.lower().partition(".")
     message_id, _, tag = rest.partition(".")
     try:
-        given, signed = base64.b32decode(tag.upper()), message_id.encode()
+        signature, text = base64.b32decode(tag.upper()), message_id.encode()
     except ValueError:
         return None
-    genuine = marker == "u" and signing.is_valid(signed, given, _PURPOSE)
+    genuine = marker == "u" and signing.is_valid(text, signature, _PURPOSE)
     return message_id if genuine else None

@@ -1,12 +1,13 @@
-"""Who fetched a pixel or followed a link: a person's mail client, or a machine (spec 2.11).
+"""Tell a person's mail client from a machine by its user agent (spec 2.11).
 
-``user_agent_parsed`` names the client, the device and the system, and says two things besides:
+``user_agent_parsed`` names the client, the device and the system, and has two more fields:
 
-- ``is_proxy``: a mailbox provider fetched it for somebody; address and system are the provider's
-- ``is_prefetched``: it was fetched before or without anybody looking at the message: by a provider
-  that loads all images, a scanner of links, a preview
+- ``is_proxy``: a mailbox provider made the request for a reader; address and system are the
+  provider's
+- ``is_prefetched``: the request came before or without anybody reading the message: from a provider
+  that loads all images, a link scanner, or a preview
 
-Many scanners call themselves a browser; those cannot be told by what they say.
+Many scanners claim to be a browser; their user agent does not give them away.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _MOBILE_SYSTEMS = (
 
 
 class Machine(NamedTuple):
-    """What a machine that is no mail client does."""
+    """How a machine that is not a mail client behaves."""
 
     is_proxy: bool
     is_prefetched: bool
@@ -44,11 +45,11 @@ _PREFETCHING_PROXY = Machine(is_proxy=True, is_prefetched=True)
 _SCANNER = Machine(is_proxy=False, is_prefetched=True)
 
 _MACHINES = {
-    # Mail Privacy Protection loads all images of all mail and says nothing of the client
+    # Mail Privacy Protection loads all images of all mail and hides the client
     r"^Mozilla/5\.0$": _PREFETCHING_PROXY,
-    # What Gmail loads while its page is open: an old browser's agent with an odd ending
+    # Gmail, while its page is open: an old browser's agent with an odd ending
     r" Edge/12\.246 Mozilla/5\.0$": _PREFETCHING_PROXY,
-    # Gmail, Yahoo and AOL, Seznam, once the recipient opens the message
+    # Gmail, Yahoo and AOL, Seznam, when the recipient opens the message
     r"GoogleImageProxy|YahooMailProxy|YahooCacheSystem|SeznamEmailProxy": _PROXY,
     # Microsoft: links checked by Defender and Office, previews of Teams and Outlook
     r"BingPreview|SkypeUriPreview|Microsoft Office Existence Discovery|"
@@ -62,21 +63,21 @@ _MACHINES = {
     r"facebookexternalhit|Slackbot|Slack-ImgProxy|Twitterbot|LinkedInBot|WhatsApp/|TelegramBot|"
     r"Discordbot|HeadlessChrome": _SCANNER,
 }
-_KNOWN = [(re.compile(pattern), machine) for pattern, machine in _MACHINES.items()]
+_PATTERNS = [(re.compile(pattern), machine) for pattern, machine in _MACHINES.items()]
 
 
 def parse(user_agent: str, *, prefetch: bool = False) -> dict[str, Any]:
-    """Return ``user_agent_parsed``; ``prefetch`` says that the request called itself one."""
-    found = _parsed(user_agent[:LONGEST])
-    return found | {"is_prefetched": True} if prefetch else dict(found)
+    """Return ``user_agent_parsed``; ``prefetch``: the request declared itself a prefetch."""
+    fields = _parsed(user_agent[:LONGEST])
+    return fields | {"is_prefetched": True} if prefetch else dict(fields)
 
 
 @lru_cache(maxsize=2048)
 def _parsed(user_agent: str) -> dict[str, Any]:
     from ua_parser import parse as read
 
-    found = read(user_agent)
-    agent, system, device = found.user_agent, found.os, found.device
+    result = read(user_agent)
+    agent, system, device = result.user_agent, result.os, result.device
     machine = _machine(user_agent, device.family if device else _OTHER)
     system_family = system.family if system else _OTHER
     version = (system.major, system.minor, system.patch) if system else ()
@@ -92,7 +93,7 @@ def _parsed(user_agent: str) -> dict[str, Any]:
 
 
 def _machine(user_agent: str, device_family: str) -> Machine:
-    for pattern, machine in _KNOWN:
+    for pattern, machine in _PATTERNS:
         if pattern.search(user_agent):
             return machine
     return _SCANNER if device_family == _SPIDER else _NO_MACHINE

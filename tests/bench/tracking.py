@@ -12,10 +12,11 @@ from time import process_time
 from chalicelib.core import clock, ids
 from chalicelib.core.http import App
 from chalicelib.events import stream
-from chalicelib.tracking import message_context, tokens, user_agents
+from chalicelib.tracking import tokens, user_agents
 from chalicelib.tracking.model import Link, Message
-from chalicelib.tracking.rewrite import LinkRewriter, Tracked
+from chalicelib.tracking.rewrite import LinkRewriter, TrackingOptions
 from chalicelib.tracking.routes import routes
+from chalicelib.tracking.store import message_context
 from chalicelib.tracking.tokens import LinkPart, MessageTokens
 from tests.bench.sample_messages import WORDS
 from tests.bench.timing import rates
@@ -72,17 +73,19 @@ def _rewriting() -> None:
 
     found = rates(
         {
-            "same links for all": lambda: shared.html(html, issuer, Tracked()),
-            "every link its own": lambda: personal.html(another(), issuer, Tracked()),
+            "same links for all": lambda: shared.html(html, issuer, TrackingOptions()),
+            "every link its own": lambda: personal.html(another(), issuer, TrackingOptions()),
             "(making those)": another,
-            "by a rewriter of its own": lambda: LinkRewriter(BASE).html(html, issuer, Tracked()),
-            "text": lambda: shared.text(text, issuer, Tracked()),
+            "by a rewriter of its own": lambda: LinkRewriter(BASE).html(
+                html, issuer, TrackingOptions()
+            ),
+            "text": lambda: shared.text(text, issuer, TrackingOptions()),
             "tokens of a message": message,
         },
         rounds=7,
     )
     _report(f"tracking newsletter ({size})", found)
-    growth = len(shared.html(html, issuer, Tracked())) - len(html)
+    growth = len(shared.html(html, issuer, TrackingOptions())) - len(html)
     print(f"tracking newsletter grows by {growth / LINKS:.0f} bytes a link")
 
 
@@ -90,7 +93,7 @@ def _hostile() -> None:
     for unit in ("<a ", "<a b='", "<!--", '<p a="'):
         markup = unit * (200_000 // len(unit))
         began = process_time()
-        LinkRewriter(BASE).html(markup, message(), Tracked())
+        LinkRewriter(BASE).html(markup, message(), TrackingOptions())
         print(f"tracking 200 KB of {unit!r}: {(process_time() - began) * 1000:.0f} ms")
 
 

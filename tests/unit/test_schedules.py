@@ -42,7 +42,7 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.suppression import service as suppression
 from chalicelib.suppression.store import items
-from chalicelib.tracking import message_context
+from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.submit import submit
 from infrastructure.local.worker.events import scheduled_event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chalicelib.core import dynamo, ids
 from chalicelib.events import service as events
 from chalicelib.events.model import Event, Sender, make, recipient_fields
-from chalicelib.tracking import message_context
+from chalicelib.tracking.store import message_context
 from tests.unit.tracking.examples import NINE, TRANSMISSION
 
 

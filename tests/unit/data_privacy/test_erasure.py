@@ -10,7 +10,7 @@ from chalicelib.core.settings import settings
 from chalicelib.data_privacy.erasure import erase
 from chalicelib.events import service as events
 from chalicelib.events.model import Event, Sender, make, recipient_fields
-from chalicelib.tracking import message_context
+from chalicelib.tracking.store import message_context
 from tests.fake_cloud import stored_objects
 from tests.unit.data_privacy.examples import send
 from tests.unit.tracking.examples import NINE
@@ -57,13 +57,13 @@ def test_messages_of_others_are_left_alone_whatever_an_event_says() -> None:
 
 def test_what_is_changed_meanwhile_is_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
     sent = send(ANN, BOB)
-    packed = message_context._packed
+    encode = message_context._encode
 
     def interfering(messages: list[tuple[int, Event]]) -> bytes:
-        monkeypatch.setattr(message_context, "_packed", packed)
+        monkeypatch.setattr(message_context, "_encode", encode)
         erase(Scope(1, 0), BOB)
-        return packed(messages)
+        return encode(messages)
 
-    monkeypatch.setattr(message_context, "_packed", interfering)
+    monkeypatch.setattr(message_context, "_encode", interfering)
     erase(Scope(1, 0), ANN)
     assert known(sent) == [(ANN, {}, [], ""), (BOB, {}, [], "")]

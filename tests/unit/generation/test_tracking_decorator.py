@@ -23,7 +23,7 @@ from chalicelib.templates.preview import preview
 from chalicelib.tracking import tokens, unsubscribe
 from chalicelib.tracking.links import MARK
 from chalicelib.tracking.model import Link, Message
-from chalicelib.tracking.rewrite import Tracked
+from chalicelib.tracking.rewrite import TrackingOptions
 from tests.fake_cloud import aws_requests
 from tests.unit.generation.examples import INJECTED, failure, generator, make_sender, signing
 from tests.unit.people import make_account
@@ -76,7 +76,7 @@ def targets(text: str) -> list[str]:
 
 
 class TestOptions:
-    def tracked(self, own: Any = None, *, defaults: Any = None, **options: Any) -> Tracked:
+    def tracked(self, own: Any = None, *, defaults: Any = None, **options: Any) -> TrackingOptions:
         given = transmission(options=OPTIONS | options, defaults=DEFAULTS | (defaults or {}))
         dresser = TrackingDecorator(given, 0, INJECTED, read_config)
         return dresser.tracked(TO | ({"options": own} if own is not None else {}))
@@ -85,36 +85,36 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("own", "given", "expected"),
         [
-            ({}, {}, Tracked(True, True, True)),
-            ({}, OFF, Tracked(False, False, False)),
-            ({"click_tracking": False}, {}, Tracked(True, False, True)),
-            ({"click_tracking": True}, OFF, Tracked(False, True, False)),
-            ({"initial_open": False}, {}, Tracked(True, True, False)),
-            ({"initial_open": True}, OFF, Tracked(False, False, True)),
+            ({}, {}, TrackingOptions(True, True, True)),
+            ({}, OFF, TrackingOptions(False, False, False)),
+            ({"click_tracking": False}, {}, TrackingOptions(True, False, True)),
+            ({"click_tracking": True}, OFF, TrackingOptions(False, True, False)),
+            ({"initial_open": False}, {}, TrackingOptions(True, True, False)),
+            ({"initial_open": True}, OFF, TrackingOptions(False, False, True)),
         ],
     )
     def test_a_recipients_own_beat_the_transmissions(
-        self, own: Any, given: Any, expected: Tracked
+        self, own: Any, given: Any, expected: TrackingOptions
     ) -> None:
         assert self.tracked(own, **given) == expected
         assert self.tracked(None, **given) == self.tracked({}, **given)
 
     def test_the_initial_pixel_goes_along_with_a_recipients_own_open_tracking(self) -> None:
-        assert self.tracked({"open_tracking": False}) == Tracked(False, True, False)
-        assert self.tracked({"open_tracking": True}, **OFF) == Tracked(True, False, True)
+        assert self.tracked({"open_tracking": False}) == TrackingOptions(False, True, False)
+        assert self.tracked({"open_tracking": True}, **OFF) == TrackingOptions(True, False, True)
         without = {"initial_open": False}
         assert self.tracked({"open_tracking": True}, defaults=without, **OFF).initial_opens is False
         # The transmission wants none, and the recipient says nothing else
         assert self.tracked({"open_tracking": True}, **without).initial_opens is False
         both = {"open_tracking": False, "initial_open": True}
-        assert self.tracked(both) == Tracked(False, True, True)
+        assert self.tracked(both) == TrackingOptions(False, True, True)
 
     @pytest.mark.spec("2.6-t6")
     def test_what_account_and_subaccount_forbid_nobody_switches_on(self) -> None:
         everything = dict.fromkeys(OFF, True)
         assert self.tracked(everything, defaults={"tracks_clicks": False}).clicks is False
         forbidden = self.tracked(everything, defaults={"tracks_opens": False})
-        assert forbidden == Tracked(False, True, False)
+        assert forbidden == TrackingOptions(False, True, False)
 
 
 class TestInline:

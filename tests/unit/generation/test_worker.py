@@ -18,7 +18,8 @@ from chalicelib.events import stream
 from chalicelib.generation import worker
 from chalicelib.generation_queue import generate_batch
 from chalicelib.suppression import service as suppression
-from chalicelib.tracking import message_context, tokens
+from chalicelib.tracking import tokens
+from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import queue_chunks, submit

@@ -8,7 +8,8 @@ from chalicelib.core import clock, dynamo, ids, queues
 from chalicelib.events import stream
 from chalicelib.events.model import Event, Sender, recipient_fields
 from chalicelib.sending_domains import return_path
-from chalicelib.tracking import message_context, unsubscribe
+from chalicelib.tracking import unsubscribe
+from chalicelib.tracking.store import message_context
 from tests.fake_cloud import queued
 from tests.unit.inbound.samples import RCPT
 

@@ -15,7 +15,8 @@ from chalicelib.metrics.model import PLACEMENTS
 from chalicelib.metrics.totals import totals
 from chalicelib.recording.worker import record_batch
 from chalicelib.suppression import service as suppression
-from chalicelib.tracking import engagement, message_context
+from chalicelib.tracking import engagement
+from chalicelib.tracking.store import message_context
 from tests.fake_cloud import aws_requests, queued, sqs_event, stored_objects
 from tests.unit.events.examples import NINE, event_at
 from tests.unit.tracking import examples as tracking

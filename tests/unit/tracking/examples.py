@@ -9,15 +9,15 @@ from urllib.parse import unquote
 from chalicelib.core import ids
 from chalicelib.tracking import tokens
 from chalicelib.tracking.model import Link, Message
-from chalicelib.tracking.rewrite import LinkRewriter, Tracked
+from chalicelib.tracking.rewrite import LinkRewriter, TrackingOptions
 from chalicelib.tracking.tokens import MessageTokens
 
 #: 2026-01-31 09:00:00 UTC
 NINE = 1_769_850_000_000
 TRANSMISSION = "191930000000000001"
 BASE = "https://t.example"
-CLICKS = Tracked(opens=False, clicks=True, initial_opens=False)
-NOTHING = Tracked(opens=False, clicks=False, initial_opens=False)
+CLICKS = TrackingOptions(opens=False, clicks=True, initial_opens=False)
+NOTHING = TrackingOptions(opens=False, clicks=False, initial_opens=False)
 TRACKED_URL = re.compile(r"https://t\.example/(t/c|f/[^/]+)/([\w-]+\.[\w-]+\.[\w-]{16})")
 
 
@@ -38,21 +38,23 @@ def issuer() -> MessageTokens:
     return MessageTokens(message())
 
 
-def html(markup: str, tracked: Tracked = CLICKS, *, marked: bool = False) -> str:
+def html(markup: str, tracked: TrackingOptions = CLICKS, *, marked: bool = False) -> str:
     """Return an html part rewritten by a rewriter of its own."""
     return LinkRewriter(BASE, marked=marked).html(markup, issuer(), tracked)
 
 
-def text(given: str, tracked: Tracked = CLICKS, *, marked: bool = False) -> str:
+def text(content: str, tracked: TrackingOptions = CLICKS, *, marked: bool = False) -> str:
     """Return a text part rewritten by a rewriter of its own."""
-    return LinkRewriter(BASE, marked=marked).text(given, issuer(), tracked)
+    return LinkRewriter(BASE, marked=marked).text(content, issuer(), tracked)
 
 
 def links(rewritten: str) -> list[Link]:
     """Return the links of rewritten content, from their tokens."""
-    found = [tokens.read(unquote(kind), token)[1] for kind, token in TRACKED_URL.findall(rewritten)]
-    assert None not in found
-    return [link for link in found if link]
+    targets = [
+        tokens.read(unquote(kind), token)[1] for kind, token in TRACKED_URL.findall(rewritten)
+    ]
+    assert None not in targets
+    return [link for link in targets if link]
 
 
 def targets(rewritten: str) -> list[str]:
@@ -63,8 +65,8 @@ def targets(rewritten: str) -> list[str]:
 def undone(rewritten: str, write: Callable[[str], str] = str) -> str:
     """Return rewritten content with the target of each tracked link in its place."""
 
-    def target(found: re.Match[str]) -> str:
-        link = tokens.read(unquote(found[1]), found[2])[1]
+    def target(match: re.Match[str]) -> str:
+        link = tokens.read(unquote(match[1]), match[2])[1]
         assert link
         return write(link.target)
 

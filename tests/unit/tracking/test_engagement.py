@@ -9,8 +9,8 @@ from chalicelib.tracking.engagement import CLICKS, OBSERVED, OPENS, complete, ob
 from chalicelib.tracking.model import Link
 from tests.fake_cloud import aws_requests
 from tests.unit.tracking.examples import NINE, TRANSMISSION, message
-from tests.unit.tracking.test_message_context import SHARED, own, put
-from tests.unit.tracking.test_message_context import keep as keep_all
+from tests.unit.tracking.store.test_message_context import SHARED, own, put
+from tests.unit.tracking.store.test_message_context import keep as keep_all
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -32,7 +32,7 @@ def completed(kind: str, link: Link | None = None, index: int = 3) -> Event:
     return event
 
 
-def test_an_event_knows_at_once_what_its_token_holds() -> None:
+def test_an_event_has_the_fields_of_its_token_at_once() -> None:
     event = observe("open", request(), message(3))
     assert event["type"] == "open"
     assert event["timestamp"] == NINE
@@ -49,7 +49,7 @@ def test_two_opens_are_two_events() -> None:
     assert len({event["event_id"] for event in opens}) == 3
 
 
-def test_a_completed_event_has_what_every_event_of_its_message_has() -> None:
+def test_a_completed_event_has_the_message_context() -> None:
     keep(3)
     event = completed("open")
     base = {**SHARED, **own(3)}
@@ -61,7 +61,7 @@ def test_a_completed_event_has_what_every_event_of_its_message_has() -> None:
     assert event["campaign_id"] == "spring"
 
 
-def test_an_open_tells_of_client_and_address() -> None:
+def test_an_open_has_user_agent_and_address() -> None:
     keep(3)
     event = completed("open")
     assert event["ip_address"] == "192.0.2.7"
@@ -75,7 +75,7 @@ def test_an_open_tells_of_client_and_address() -> None:
 
 
 @pytest.mark.parametrize("kind", CLICKS)
-def test_a_click_tells_of_its_link(kind: str) -> None:
+def test_a_click_has_its_link(kind: str) -> None:
     event = completed(kind, LINK)
     assert event["target_link_url"] == "https://a.example/?b"
     assert event["target_link_name"] == "Name"
@@ -86,7 +86,7 @@ def test_a_link_without_a_name_is_a_raw_url() -> None:
     assert completed("click", Link("https://a.example/"))["target_link_name"] == "Raw URL"
 
 
-def test_an_unsubscribe_tells_who_it_came_from() -> None:
+def test_an_unsubscription_has_its_sender() -> None:
     by_list, by_link = completed("list_unsubscribe"), completed("link_unsubscribe", LINK)
     assert by_list["mailfrom"] == by_link["mailfrom"] == "Ann@example.test"
     assert "user_agent" not in by_list
@@ -95,7 +95,7 @@ def test_an_unsubscribe_tells_who_it_came_from() -> None:
     assert "user_agent_parsed" not in by_link
 
 
-def test_an_event_whose_message_is_forgotten_stays_as_it_is() -> None:
+def test_an_event_without_a_message_context_is_unchanged() -> None:
     event = completed("click", LINK)
     assert OBSERVED not in event
     assert event["rcpt_to"] == "ann@example.test"
@@ -110,7 +110,7 @@ def test_a_subaccount_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", ["sec_purpose", "purpose", "x_purpose", "x_moz"])
-def test_a_request_that_calls_itself_a_prefetch_is_one(name: str) -> None:
+def test_a_request_that_declares_itself_a_prefetch_is_one(name: str) -> None:
     (event,) = complete(
         [observe("click", request(**{name: "Prefetch;anonymous"}), message(), LINK)]
     )
@@ -121,23 +121,23 @@ def test_a_long_user_agent_is_cut() -> None:
     assert len(observe("open", request(user_agent="x" * 5000), message())["user_agent"]) == 1000
 
 
-def test_a_batch_is_completed_in_one_read_and_other_events_pass() -> None:
+def test_a_batch_is_completed_in_one_read_and_other_events_stay() -> None:
     for first in range(0, 300, 100):
         put(first, 100)
     delivery = make("delivery", {**SHARED, **own(1)}, NINE)
     opens = [observe("open", request(), message(i, first_index=i // 100 * 100)) for i in range(300)]
-    with aws_requests() as made:
-        found = complete([delivery, *opens])
-    assert [each.operation for each in made] == ["BatchGetItem"]
-    assert found[0] is delivery
-    assert [event["rcpt_meta"]["n"] for event in found[1:]] == list(range(300))
+    with aws_requests() as requests:
+        completed = complete([delivery, *opens])
+    assert [each.operation for each in requests] == ["BatchGetItem"]
+    assert completed[0] is delivery
+    assert [event["rcpt_meta"]["n"] for event in completed[1:]] == list(range(300))
 
 
 def test_a_batch_without_engagement_reads_nothing() -> None:
     delivery = make("delivery", {**SHARED, **own(1)}, NINE)
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert complete([delivery]) == [delivery]
-    assert made == []
+    assert requests == []
 
 
 def test_every_type_of_engagement_is_described() -> None:

@@ -10,7 +10,7 @@ from chalicelib.tracking.entities import decode, unescape
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("source", "text"),
     [
         ("https://a.example/?b=1&amp;c=2", "https://a.example/?b=1&c=2"),
         ("https://a.example/?b=1&c=2", "https://a.example/?b=1&c=2"),
@@ -32,19 +32,19 @@ from chalicelib.tracking.entities import decode, unescape
         (f"&#{'9' * 5000};&#{'0' * 5000}38;&#{'0' * 5000}1;&#x{'f' * 5000};", "\ufffd&\x01\ufffd"),
     ],
 )
-def test_references_are_decoded_as_browsers_decode_attributes(written: str, meant: str) -> None:
-    assert decode(written) == meant
+def test_references_are_decoded_as_browsers_decode_attributes(source: str, text: str) -> None:
+    assert decode(source) == text
 
 
-def test_a_text_with_endless_numbers_is_read_as_well() -> None:
+def test_a_text_with_very_long_numbers_is_decoded() -> None:
     assert unescape(f"a &lt;&copy &#{'9' * 5000};&#{'0' * 5000}65;&#0;") == "a <© \ufffdA\ufffd"
 
 
 @given(st.text())
-def test_what_was_encoded_comes_back(text: str) -> None:
+def test_decoding_undoes_encoding(text: str) -> None:
     assert decode(html.escape(text)) == text
 
 
 @given(st.text(alphabet="&;#x1a=ampcoytnli "))
-def test_any_text_has_a_meaning(text: str) -> None:
+def test_any_text_can_be_decoded(text: str) -> None:
     assert isinstance(decode(text), str)

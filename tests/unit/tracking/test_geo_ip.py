@@ -51,7 +51,7 @@ def use_database(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.cache_clear()
 
 
-def test_a_place_is_told_in_strings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_location_consists_of_strings(monkeypatch: pytest.MonkeyPatch) -> None:
     use_database("/data/city.mmdb", monkeypatch)
     assert geo_ip.locate("192.0.2.1") == {
         "country": "DE",
@@ -64,20 +64,20 @@ def test_a_place_is_told_in_strings(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
-def test_only_what_is_known_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_fields_of_a_location_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     use_database("/data/city.mmdb", monkeypatch)
     assert geo_ip.locate("192.0.2.2") == {"country": "FR"}
     assert geo_ip.locate("192.0.2.3") is None
     assert geo_ip.locate("") is None
 
 
-def test_without_a_database_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_database_there_is_no_location(monkeypatch: pytest.MonkeyPatch) -> None:
     use_database("", monkeypatch)
     assert geo_ip.locate("192.0.2.1") is None
 
 
 @pytest.mark.parametrize("path", ["/data/missing.mmdb", "/data/damaged.mmdb"])
-def test_a_missing_database_is_logged_once_and_stops_nothing(
+def test_a_missing_database_is_logged_once_and_is_no_error(
     path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     use_database(path, monkeypatch)
@@ -85,7 +85,7 @@ def test_a_missing_database_is_logged_once_and_stops_nothing(
     assert len(caplog.records) == 1
 
 
-def test_a_missing_reader_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_reader_package_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "maxminddb", None)
     use_database("/data/city.mmdb", monkeypatch)
     assert geo_ip.locate("192.0.2.1") is None

@@ -35,7 +35,7 @@ def test_links_are_tracked_whose_protocol_is_in_the_template(
     assert targets(html(rendered(source, HTML), marked=True)) == tracked
 
 
-def test_the_same_holds_for_text() -> None:
+def test_links_in_text_are_tracked_whose_protocol_is_in_the_template() -> None:
     source = "{{url}} https://a.example/{{id}}, see {{url}}"
     out = text(rendered(source, TEXT), marked=True)
     assert targets(out) == ["https://a.example/7"]
@@ -52,7 +52,7 @@ def test_links_of_dynamic_content_are_tracked() -> None:
     assert targets(html(out, marked=True)) == ["https://a.example/"]
 
 
-def test_no_mark_is_left_anywhere() -> None:
+def test_the_rewriter_removes_every_mark() -> None:
     source = (
         '<!DOCTYPE html PUBLIC "x" "http://www.w3.org/"><img src="https://a.example/">'
         '<style>p{background:url(https://a.example/)}</style><a href="mailto:a" x="http://b">'
@@ -66,22 +66,22 @@ def test_no_mark_is_left_anywhere() -> None:
     )
 
 
-def test_a_source_without_links_stays_itself() -> None:
+def test_a_source_without_links_is_unchanged() -> None:
     source = "Hello {{name}}, {{ 'http://x' }} mailto:x {{ unclosed"
     assert mark(source) == source
 
 
-def test_a_source_that_comes_again_is_marked_once_and_large_ones_are_let_go() -> None:
+def test_marked_sources_are_cached_and_the_cache_is_limited() -> None:
     source = "<a href='http://a/'>" * 50_000
     assert mark(source) is mark("".join(source))
     first = mark("again http://a")
     for number in range(6):
         mark(f"{number} {source}")
     assert mark("again http://a") == first
-    assert literal_links._remembered._size <= literal_links._LARGEST_REMEMBERED
+    assert literal_links._cache._size <= literal_links._CACHE_CHARACTERS
 
 
-def test_marks_are_taken_out_of_what_no_rewriter_sees() -> None:
+def test_unmark_removes_all_marks() -> None:
     source = "http://a {{x}} https://b"
     assert unmark(mark(source)) == source
 

@@ -20,12 +20,12 @@ class Dns:
 
     def __init__(self) -> None:
         self.records: dict[str, list[str]] = {}
-        self.asked: list[str] = []
+        self.domains: list[str] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
 
     def mail_hosts(self, name: str) -> list[str]:
-        self.asked.append(name)
+        self.domains.append(name)
         self.may_answer.wait(5)
         if name not in self.records:
             raise LookupFailed(name, "SERVFAIL")
@@ -36,7 +36,7 @@ class Dns:
 def records(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dns]:
     fake = Dns()
     monkeypatch.setattr(dns, "mail_hosts", fake.mail_hosts)
-    monkeypatch.setattr(mailbox_hosts, "_remembered", {})
+    monkeypatch.setattr(mailbox_hosts, "_cache", {})
     monkeypatch.setenv("PROVIDERS_BY_MX", "true")
     settings.cache_clear()
     yield fake
@@ -44,7 +44,7 @@ def records(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dns]:
 
 
 def settled() -> None:
-    eventually(lambda: not mailbox_hosts._waiting)
+    eventually(lambda: not mailbox_hosts._pending)
 
 
 def eventually(question: Callable[[], bool]) -> None:
@@ -67,22 +67,22 @@ def eventually(question: Callable[[], bool]) -> None:
         ("", "Other"),
     ],
 )
-def test_a_provider_is_told_by_the_end_of_its_hosts_names(host: str, provider: str) -> None:
+def test_the_end_of_a_mail_hosts_name_identifies_the_provider(host: str, provider: str) -> None:
     assert of_hosts([host]).provider == provider
     assert of_hosts(["mx.unknown.example", host]).provider == provider
 
 
-def test_nobody_waits_for_the_dns_and_later_messages_know(records: Dns) -> None:
+def test_nobody_waits_for_the_dns_and_later_messages_have_the_provider(records: Dns) -> None:
     records.records["shop.example"] = ["aspmx.l.google.com"]
     records.may_answer.clear()
     assert [mailbox_provider("shop.example") for _ in range(3)] == [OTHER] * 3
     records.may_answer.set()
     settled()
     assert mailbox_provider("shop.example") == ("Google Workspace", "Global")
-    assert records.asked == ["shop.example"]
+    assert records.domains == ["shop.example"]
 
 
-def test_what_was_found_is_looked_up_again_after_a_day(records: Dns) -> None:
+def test_a_provider_is_looked_up_again_after_a_day(records: Dns) -> None:
     records.records["shop.example"] = ["aspmx.l.google.com"]
     mailbox_provider("shop.example")
     settled()
@@ -94,27 +94,27 @@ def test_what_was_found_is_looked_up_again_after_a_day(records: Dns) -> None:
         assert mailbox_provider("shop.example").provider == "Zoho"
 
 
-def test_a_lookup_that_failed_is_made_again_soon(records: Dns) -> None:
+def test_a_failed_lookup_is_repeated_soon(records: Dns) -> None:
     assert provider_by_mx("shop.example") == OTHER
     settled()
     assert provider_by_mx("shop.example") == OTHER
-    assert len(records.asked) == 1
+    assert len(records.domains) == 1
     began = clock.now()
     with clock.use(lambda: began + 700):
         provider_by_mx("shop.example")
         settled()
-    assert len(records.asked) == 2
+    assert len(records.domains) == 2
 
 
 def test_large_providers_are_known_without_the_dns(records: Dns) -> None:
     assert mailbox_provider("gmail.com").provider == "Gmail"
-    assert records.asked == []
+    assert records.domains == []
 
 
-def test_nothing_is_looked_up_unless_it_is_asked_for(
+def test_nothing_is_looked_up_unless_the_setting_is_on(
     records: Dns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PROVIDERS_BY_MX")
     settings.cache_clear()
     assert mailbox_provider("shop.example") == OTHER
-    assert records.asked == []
+    assert records.domains == []

@@ -21,7 +21,7 @@ from chalicelib.tracking.mailbox_providers import OTHER, mailbox_provider
         ("uol.com.br", "UOL", "South America"),
     ],
 )
-def test_large_providers_are_told_by_their_domains(domain: str, provider: str, region: str) -> None:
+def test_domains_of_large_providers_are_known(domain: str, provider: str, region: str) -> None:
     assert mailbox_provider(domain) == (provider, region)
 
 

@@ -74,9 +74,9 @@ def found_in(text: str) -> tuple[list[tuple[str, int, int]], bool]:
 @given(soups)
 def test_tags_are_found_where_the_specification_of_html_finds_them(text: str) -> None:
     reference = Reference(text)
-    wanted = [tag[:3] for tag in reference.tags if tag[0] in ("a", "area", "body", "/body")]
+    expected = [tag[:3] for tag in reference.tags if tag[0] in ("a", "area", "body", "/body")]
     tags, is_finished = found_in(text)
-    assert tags == wanted
+    assert tags == expected
     if text and not text.endswith("<"):
         assert is_finished == reference.is_finished
 
@@ -115,7 +115,7 @@ def test_attributes_are_read_as_the_specification_of_html_reads_them(text: str) 
         "< a href=x>",
     ],
 )
-def test_what_only_looks_like_a_link_is_none(hidden: str) -> None:
+def test_text_that_only_looks_like_a_link_is_not_a_link(hidden: str) -> None:
     assert found_in(hidden + "<a>")[0] == [("a", len(hidden), len(hidden) + 3)]
 
 

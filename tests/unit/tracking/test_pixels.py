@@ -44,7 +44,7 @@ def test_each_pixel_leads_to_its_endpoint(make: object, amp: bool, kind: str) ->
         ("", "Hi <head>"),
     ],
 )
-def test_content_begins_behind_the_prologue(prologue: str, content: str) -> None:
+def test_content_begins_after_the_prologue(prologue: str, content: str) -> None:
     assert pixels.content_start(prologue + content) == len(prologue)
 
 

@@ -32,7 +32,9 @@ from tests.unit.tracking.examples import BASE, CLICKS, NOTHING, issuer, links, t
         ("https://a.example/b[[x]]", "https://a.example/b[[x]]"),
     ],
 )
-def test_a_url_in_text_is_tracked_without_what_is_around_it(given_text: str, target: str) -> None:
+def test_a_url_in_text_is_tracked_without_the_punctuation_around_it(
+    given_text: str, target: str
+) -> None:
     out = text(given_text)
     assert targets(out) == [target]
     assert undone(out) == given_text
@@ -48,12 +50,12 @@ def test_a_url_in_text_is_tracked_without_what_is_around_it(given_text: str, tar
         f"https://a.example/{'x' * 4096}",
     ],
 )
-def test_what_is_no_web_link_is_left_alone(given_text: str) -> None:
+def test_only_web_links_in_text_are_tracked(given_text: str) -> None:
     assert text(given_text) == given_text
 
 
 @pytest.mark.parametrize("prefix", ["svc", "msys"])
-def test_a_note_behind_a_url_leaves_it_untracked(prefix: str) -> None:
+def test_the_option_after_a_url_switches_tracking_off(prefix: str) -> None:
     note = f'[[data-{prefix}-clicktrack="0"]]'
     given_text = f"https://a.example/b{note} https://a.example/c."
     out = text(given_text)
@@ -61,13 +63,13 @@ def test_a_note_behind_a_url_leaves_it_untracked(prefix: str) -> None:
     assert targets(out) == ["https://a.example/c"]
 
 
-def test_a_note_that_allows_tracking_goes_as_well() -> None:
+def test_an_option_that_allows_tracking_is_removed_too() -> None:
     out = text('https://a.example/b[[data-svc-clicktrack="1"]]')
     assert targets(out) == ["https://a.example/b"]
     assert "[[" not in out
 
 
-def test_without_click_tracking_only_the_notes_go() -> None:
+def test_without_click_tracking_only_the_options_are_removed() -> None:
     given_text = 'https://a.example/b[[data-svc-clicktrack="0"]] https://a.example/c'
     assert text(given_text, NOTHING) == "https://a.example/b https://a.example/c"
 

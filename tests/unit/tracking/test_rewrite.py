@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chalicelib.tracking import tokens
 from chalicelib.tracking.model import Link
-from chalicelib.tracking.rewrite import LinkRewriter, Tracked, rewriter
+from chalicelib.tracking.rewrite import LinkRewriter, TrackingOptions, rewriter
 from chalicelib.tracking.tokens import MessageTokens
 from tests.unit.tracking.examples import (
     BASE,
@@ -77,7 +77,7 @@ NEWSLETTER = """<!DOCTYPE html>
 
 
 @pytest.mark.spec("2.1-t12")
-def test_links_of_html_are_tracked_and_all_else_stays() -> None:
+def test_links_of_html_are_tracked_and_everything_else_stays() -> None:
     out = html(NEWSLETTER)
     before, after = Read(NEWSLETTER), Read(out)
     assert after.events == before.events
@@ -105,7 +105,7 @@ def test_the_attributes_of_a_link_say_how_it_is_tracked(prefix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "left"),
+    ("tag", "expected"),
     [
         ('<a href="mailto:x" data-svc-linkname="n">', '<a href="mailto:x">'),
         ('<a data-svc-clicktrack="0" href="https://a.example/">', '<a href="https://a.example/">'),
@@ -116,12 +116,12 @@ def test_the_attributes_of_a_link_say_how_it_is_tracked(prefix: str) -> None:
         ('<p data-svc-linkname="n">', '<p data-svc-linkname="n">'),
     ],
 )
-def test_our_attributes_go_from_links_that_are_not_tracked(tag: str, left: str) -> None:
-    assert html(tag) == left
-    assert html(tag, NOTHING) == left
+def test_our_attributes_are_removed_from_untracked_links(tag: str, expected: str) -> None:
+    assert html(tag) == expected
+    assert html(tag, NOTHING) == expected
 
 
-def test_without_click_tracking_only_our_attributes_go() -> None:
+def test_without_click_tracking_only_our_attributes_are_removed() -> None:
     given_markup = '<a data-svc-linkname="n" href="https://a.example/?a&amp;b">x</a>'
     assert html(given_markup, NOTHING) == '<a href="https://a.example/?a&amp;b">x</a>'
 
@@ -141,10 +141,12 @@ def test_of_two_links_in_one_tag_the_first_counts() -> None:
     quote=st.sampled_from(['"', "'"]),
     numeric=st.booleans(),
 )
-def test_the_target_is_exactly_what_the_link_was(path: str, quote: str, numeric: bool) -> None:
+def test_the_target_equals_the_original_url(path: str, quote: str, numeric: bool) -> None:
     target = f"https://a.example/{path}".rstrip()
-    written = "".join(f"&#{ord(c)};" for c in target) if numeric else stdlib_html.escape(target)
-    out = html(f"<a href={quote}{written}{quote}>")
+    reference_text = (
+        "".join(f"&#{ord(c)};" for c in target) if numeric else stdlib_html.escape(target)
+    )
+    out = html(f"<a href={quote}{reference_text}{quote}>")
     assert targets(out) == [target]
     (after,) = Read(out).hrefs
     assert after.startswith(f"{BASE}/t/c/")
@@ -194,11 +196,11 @@ def test_threads_may_share_a_rewriter() -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_hostile_markup_is_rewritten_in_linear_time(unit: str) -> None:
     started = time.process_time()
-    html(unit * (100_000 // len(unit)), Tracked())
+    html(unit * (100_000 // len(unit)), TrackingOptions())
     assert time.process_time() - started < 3.0
 
 
-OPENS = Tracked(opens=True, clicks=False, initial_opens=True)
+OPENS = TrackingOptions(opens=True, clicks=False, initial_opens=True)
 
 
 @pytest.mark.spec("2.1-t11")
@@ -212,9 +214,9 @@ def test_pixels_stand_at_both_ends_of_the_body() -> None:
     assert middle.endswith("five</a></p>\n")
 
 
-def test_each_pixel_comes_by_its_own_option() -> None:
-    assert html("<p>", Tracked(True, False, False)).startswith(f'<p><img src="{BASE}/t/o/')
-    assert html("<p>", Tracked(False, False, True)).startswith(f'<img src="{BASE}/t/i/')
+def test_each_pixel_has_its_own_option() -> None:
+    assert html("<p>", TrackingOptions(True, False, False)).startswith(f'<p><img src="{BASE}/t/o/')
+    assert html("<p>", TrackingOptions(False, False, True)).startswith(f'<img src="{BASE}/t/i/')
     assert html("<p>", NOTHING) == "<p>"
 
 
@@ -259,8 +261,8 @@ def test_markup_without_a_body_gets_its_pixels_around_its_content(before: str, a
         "<!doctype html><html><head><title>x</title>",
     ],
 )
-def test_what_has_no_end_does_not_swallow_the_pixel(before: str, swallowing: str) -> None:
-    out = html(before + swallowing, Tracked())
+def test_an_unfinished_element_does_not_swallow_the_pixel(before: str, swallowing: str) -> None:
+    out = html(before + swallowing, TrackingOptions())
     assert out.endswith(f' border="0">{swallowing}')
     assert out.count("/t/o/") == out.count("/t/i/") == 1
     loaded = [event for event in Read(out).events if isinstance(event, tuple) and event[0] == "img"]
@@ -271,7 +273,7 @@ def test_what_has_no_end_does_not_swallow_the_pixel(before: str, swallowing: str
     assert len(targets(out)) == before.count("href")
 
 
-def test_what_has_no_end_behind_the_body_moves_no_pixel() -> None:
+def test_an_unfinished_element_after_the_body_moves_no_pixel() -> None:
     out = html("<body>Hi</body><!-- x", OPENS)
     assert out.endswith('border="0"></body><!-- x')
 
@@ -301,7 +303,7 @@ def test_of_two_bodies_the_first_begins_and_the_last_ends() -> None:
     assert out.endswith('border="0"></body>d')
 
 
-def test_a_body_in_a_comment_is_none() -> None:
+def test_a_body_tag_in_a_comment_does_not_count() -> None:
     out = html("<body><p></body><!-- </body> -->", OPENS)
     assert out.endswith('border="0"></body><!-- </body> -->')
 
@@ -314,7 +316,7 @@ AMP = """<!doctype html><html ⚡4email><body>
 
 
 def test_amp_gets_links_and_pixels_of_its_own() -> None:
-    out = LinkRewriter(BASE).amp(AMP, issuer(), Tracked())
+    out = LinkRewriter(BASE).amp(AMP, issuer(), TrackingOptions())
     assert links(out) == [Link("https://a.example/1", amp=True)]
     assert f'<body><amp-img src="{BASE}/t/ai/' in out
     assert 'alt="" width="1" height="1"></amp-img></body></html>' in out
@@ -330,5 +332,7 @@ def test_html_and_amp_of_one_message_do_not_mix_their_links() -> None:
 
 
 def test_a_base_with_odd_characters_is_escaped() -> None:
-    out = LinkRewriter("https://t.example/a&b").html("<a href='http://x'>", issuer(), Tracked())
+    out = LinkRewriter("https://t.example/a&b").html(
+        "<a href='http://x'>", issuer(), TrackingOptions()
+    )
     assert out.count("https://t.example/a&amp;b/t/") == 3

@@ -38,9 +38,9 @@ def nobody(request: Any) -> Any:
 @pytest.fixture(scope="module")
 def app() -> App:
     """An application with these routes only."""
-    made = App("tracking", authenticate=nobody)
-    made.register_blueprint(routes)
-    return made
+    app = App("tracking", authenticate=nobody)
+    app.register_blueprint(routes)
+    return app
 
 
 class Browser:
@@ -50,8 +50,8 @@ class Browser:
         self._app = app
 
     def request(self, method: str, path: str, body: bytes = b"", **headers: str) -> dict[str, Any]:
-        given = {"User-Agent": "Mozilla/5.0 Firefox/128.0"} | headers
-        return self._app(event(self._app, method, path, headers=given, body=body), None)
+        request_headers = {"User-Agent": "Mozilla/5.0 Firefox/128.0"} | headers
+        return self._app(event(self._app, method, path, headers=request_headers, body=body), None)
 
     def get(self, path: str, **headers: str) -> dict[str, Any]:
         return self.request("GET", path, **headers)
@@ -102,17 +102,17 @@ def test_a_pixel_reports_its_open(browser: Browser, event_type: str, kind: str) 
     assert reply["headers"]["Content-Type"] == "image/gif"
     assert "no-store" in reply["headers"]["Cache-Control"]
     assert body_of(reply) == pixels.GIF
-    (found,) = browser.events()
-    assert found["type"] == event_type
-    assert found["rcpt_to"] == "ann@example.test"
-    assert found["ip_address"] == "192.0.2.1"
-    assert found["user_agent"] == "Mozilla/5.0 Firefox/128.0"
+    (event,) = browser.events()
+    assert event["type"] == event_type
+    assert event["rcpt_to"] == "ann@example.test"
+    assert event["ip_address"] == "192.0.2.1"
+    assert event["user_agent"] == "Mozilla/5.0 Firefox/128.0"
 
 
 def test_each_fetch_is_an_open_of_its_own(browser: Browser) -> None:
     for _ in range(3):
         browser.get(pixel_path("t/o"))
-    assert len({found["event_id"] for found in browser.events()}) == 3
+    assert len({event["event_id"] for event in browser.events()}) == 3
 
 
 @pytest.mark.parametrize("sub", ["", "ios", "a/b c"])
@@ -122,10 +122,10 @@ def test_a_click_redirects_to_exactly_its_target(browser: Browser, sub: str, amp
     assert reply["statusCode"] == 302
     assert reply["headers"]["Location"] == TARGET
     assert "no-store" in reply["headers"]["Cache-Control"]
-    (found,) = browser.events()
-    assert found["type"] == ("amp_click" if amp else "click")
-    assert found["target_link_url"] == TARGET
-    assert found["target_link_name"] == "Name"
+    (event,) = browser.events()
+    assert event["type"] == ("amp_click" if amp else "click")
+    assert event["target_link_url"] == TARGET
+    assert event["target_link_name"] == "Name"
 
 
 def test_a_target_beyond_ascii_is_encoded_in_the_header_only(browser: Browser) -> None:
@@ -148,10 +148,10 @@ def any_path(name: str) -> str:
 @pytest.mark.parametrize("name", PATHS)
 def test_each_answer_takes_one_request_at_most(browser: Browser, name: str) -> None:
     browser.get(pixel_path("t/o"))  # finds the queue's address
-    with aws_requests() as made:
+    with aws_requests() as app:
         browser.get(any_path(name))
-    counted = name not in ("unsubscribe link", "list")
-    assert [each.operation for each in made] == (["SendMessage"] if counted else [])
+    is_limited = name not in ("unsubscribe link", "list")
+    assert [each.operation for each in app] == (["SendMessage"] if is_limited else [])
 
 
 @pytest.mark.parametrize("name", PATHS)
@@ -164,7 +164,7 @@ def test_head_is_answered_like_get_and_counts_nothing(browser: Browser, name: st
     assert browser.events() == []
 
 
-def test_a_range_of_the_pixel_is_the_whole_of_it(browser: Browser) -> None:
+def test_a_range_request_for_the_pixel_gets_all_of_it(browser: Browser) -> None:
     reply = browser.get(pixel_path("t/o"), Range="bytes=10-20")
     assert reply["statusCode"] == 200
     assert body_of(reply) == pixels.GIF
@@ -203,7 +203,7 @@ def test_a_link_older_than_a_year_is_404(browser: Browser, name: str) -> None:
     assert browser.events() == []
 
 
-def test_the_token_of_a_click_is_no_open(browser: Browser) -> None:
+def test_the_token_of_a_click_does_not_open(browser: Browser) -> None:
     token = link_path(CLICK).rpartition("/")[2]
     for kind in [*PIXELS.values(), "t/u", "f/ios"]:
         assert browser.get(f"/{kind}/{token}")["statusCode"] == 404
@@ -239,7 +239,7 @@ def test_a_reader_does_not_wait_for_a_queue_that_hangs(
 
 @pytest.mark.usefixtures("broken_queue")
 @pytest.mark.parametrize("name", ["list", "unsubscribe link"])
-def test_who_unsubscribes_is_told_when_it_was_not_stored(browser: Browser, name: str) -> None:
+def test_an_unsubscription_that_could_not_be_stored_gives_503(browser: Browser, name: str) -> None:
     assert browser.post(any_path(name))["statusCode"] == 503
 
 
@@ -277,21 +277,21 @@ def test_one_click_unsubscribes(browser: Browser, body: bytes, content_type: str
     reply = browser.post(pixel_path("t/u"), body, **headers)
     assert reply["statusCode"] == 200
     assert not {"Location", "Set-Cookie"} & set(reply["headers"])
-    (found,) = browser.events()
-    assert found["type"] == "list_unsubscribe"
-    assert found["rcpt_to"] == "ann@example.test"
-    assert found["mailfrom"] == "Ann@example.test"
+    (event,) = browser.events()
+    assert event["type"] == "list_unsubscribe"
+    assert event["rcpt_to"] == "ann@example.test"
+    assert event["mailfrom"] == "Ann@example.test"
 
 
 @pytest.mark.parametrize("sub", ["", "ios"])
-def test_the_button_of_an_unsubscribe_link_unsubscribes_and_goes_on(
+def test_the_button_of_an_unsubscribe_link_unsubscribes_and_redirects(
     browser: Browser, sub: str
 ) -> None:
     reply = browser.post(link_path(Link(TARGET, "Bye", unsubscribes=True, sub=sub)))
     assert (reply["statusCode"], reply["headers"]["Location"]) == (303, TARGET)
-    (found,) = browser.events()
-    assert found["type"] == "link_unsubscribe"
-    assert (found["target_link_url"], found["target_link_name"]) == (TARGET, "Bye")
+    (event,) = browser.events()
+    assert event["type"] == "link_unsubscribe"
+    assert (event["target_link_url"], event["target_link_name"]) == (TARGET, "Bye")
 
 
 def test_a_post_to_an_ordinary_link_does_nothing(browser: Browser) -> None:
@@ -305,7 +305,7 @@ def test_a_scanner_that_follows_every_link_unsubscribes_nobody(browser: Browser)
     for name in PATHS:
         browser.get(any_path(name))
         browser.request("HEAD", any_path(name))
-    assert {found["type"] for found in browser.events()} == {*PIXELS, "click"}
+    assert {event["type"] for event in browser.events()} == {*PIXELS, "click"}
 
 
 def test_a_url_longer_than_any_of_ours_is_refused(browser: Browser) -> None:
@@ -338,16 +338,16 @@ class TestFlood:
         with clock.use(lambda: NINE / 1000 + 60):
             assert self.statuses(browser, link_path(CLICK), 1) == [302]
 
-    def test_a_pixel_is_shown_and_counts_no_more(self, browser: Browser) -> None:
+    def test_over_the_limit_a_pixel_is_shown_but_not_reported(self, browser: Browser) -> None:
         assert self.statuses(browser, pixel_path("t/o")) == [200] * 5
         assert len(browser.events()) == 3
 
-    def test_who_wants_to_unsubscribe_always_may(self, browser: Browser) -> None:
+    def test_unsubscribing_has_no_limit(self, browser: Browser) -> None:
         for name in ("list", "unsubscribe link"):
             assert self.statuses(browser, any_path(name)) == [200] * 5
             assert browser.post(any_path(name))["statusCode"] in (200, 303)
 
-    def test_looking_without_fetching_counts_nothing(self, browser: Browser) -> None:
+    def test_head_requests_do_not_count_as_visits(self, browser: Browser) -> None:
         for _ in range(5):
             browser.request("HEAD", link_path(CLICK))
         assert self.statuses(browser, link_path(CLICK), 1) == [302]

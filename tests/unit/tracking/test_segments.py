@@ -23,36 +23,36 @@ from tests.unit.tracking.test_markup import SCRAPS
     ).map("".join)
 )
 def test_cutting_markup_into_segments_changes_nothing(markup: str) -> None:
-    whole = Segments(BASE, amp=False, marked=False)
-    assert untracked_and_targets(whole._rest(markup)) == untracked_and_targets(
-        [piece for pieces in whole.pieces(markup) for piece in pieces]
+    segments = Segments(BASE, amp=False, marked=False)
+    assert untracked_and_targets(segments._rest(markup)) == untracked_and_targets(
+        [piece for pieces in segments.pieces(markup) for piece in pieces]
     )
 
 
 def untracked_and_targets(pieces: list[Piece]) -> list[object]:
     """Return pieces in a form in which it does not matter where texts are cut."""
-    found: list[object] = [""]
+    joined: list[object] = [""]
     for piece in pieces:
         if isinstance(piece, str):
-            found[-1] = f"{found[-1]}{piece}"
+            joined[-1] = f"{joined[-1]}{piece}"
         elif isinstance(piece, Bound):
-            found += [piece, ""]
+            joined += [piece, ""]
         else:
-            found += [(piece.before, piece.link.text, piece.after), ""]
-    return found
+            joined += [(piece.before, piece.link.text, piece.after), ""]
+    return joined
 
 
-def test_what_is_remembered_is_bounded() -> None:
+def test_the_cache_of_segments_is_limited() -> None:
     cut = Segments(BASE, amp=False, marked=False)
     for index in range(500):
         list(cut.pieces("".join(f"<a href='http://a/{index}/{n}'>" for n in range(20))))
-    assert len(cut._known) <= 4000
+    assert len(cut._cache) <= 4000
     list(cut.pieces("x" * 3_000_000))
     list(cut.pieces("y" * 10))
-    assert sum(map(len, cut._known)) <= 1_000_000
+    assert sum(map(len, cut._cache)) <= 1_000_000
 
 
-def test_what_is_remembered_is_what_was_found() -> None:
+def test_a_cached_segment_gives_the_same_pieces() -> None:
     cut = Segments(BASE, amp=False, marked=False)
     text = "<body>a<a href='http://a'>b</a></body><a href='http://b' data-svc-clicktrack='0'>"
     first, again = list(cut.pieces(text)), list(cut.pieces(text))

@@ -29,7 +29,7 @@ names = texts.filter(lambda name: len(name.encode("utf-8", "surrogatepass")) <= 
     recipient=texts,
     link=st.builds(Link, texts, names, st.booleans(), st.booleans(), texts),
 )
-def test_a_token_holds_what_it_was_made_of(
+def test_a_token_contains_its_message_and_link(
     account: int, subaccount: int | None, first: int, place: int, recipient: str, link: Link
 ) -> None:
     message_id = ids.message_id(TRANSMISSION, first + place)
@@ -53,7 +53,7 @@ def test_an_altered_token_is_refused(data: st.DataObject) -> None:
 
 @given(token=st.text() | st.text(alphabet=CHARACTERS))
 @settings(max_examples=100)
-def test_what_nobody_signed_is_refused(token: str) -> None:
+def test_an_unsigned_text_is_refused(token: str) -> None:
     for kind in (OPEN, CLICK, LIST_UNSUBSCRIBE, "f/\ud800"):
         with pytest.raises(BadToken):
             tokens.read(kind, token)
@@ -66,11 +66,11 @@ def test_the_unsigned_form_of_a_token_is_refused() -> None:
             tokens.read(OPEN, token)
 
 
-def test_a_token_is_good_at_its_own_endpoint_only() -> None:
+def test_a_token_is_valid_only_at_its_own_endpoint() -> None:
     issuer = MessageTokens(message())
     link = issuer.token_of(LinkPart(Link("https://example.com/")))
-    made = {kind: issuer.token(kind) for kind in (OPEN, AMP_OPEN, "t/u")}
-    for kind, token in [*made.items(), (CLICK, link)]:
+    tokens_by_kind = {kind: issuer.token(kind) for kind in (OPEN, AMP_OPEN, "t/u")}
+    for kind, token in [*tokens_by_kind.items(), (CLICK, link)]:
         for other in {OPEN, AMP_OPEN, "t/u", CLICK, "f/x"} - {kind}:
             with pytest.raises(BadToken):
                 tokens.read(other, token)
@@ -85,9 +85,9 @@ def test_a_link_of_one_message_cannot_be_put_into_another() -> None:
 
 def test_a_link_cannot_be_put_in_place_of_another() -> None:
     issuer = MessageTokens(message())
-    mine, evil = LinkPart(Link("https://example.com/")), LinkPart(Link("https://evil.example/"))
+    good, evil = LinkPart(Link("https://example.com/")), LinkPart(Link("https://evil.example/"))
     with pytest.raises(BadToken):
-        tokens.read(CLICK, issuer.token_of(mine).replace(mine.text, evil.text))
+        tokens.read(CLICK, issuer.token_of(good).replace(good.text, evil.text))
 
 
 def test_the_path_of_a_sublink_is_signed() -> None:
@@ -97,7 +97,7 @@ def test_the_path_of_a_sublink_is_signed() -> None:
         tokens.read("f/android", token)
 
 
-def test_no_part_of_a_path_can_be_read_as_part_of_the_link() -> None:
+def test_text_cannot_move_from_the_path_to_the_link_part() -> None:
     issuer = MessageTokens(message())
     part = LinkPart(Link("https://example.com/", sub="ab"))
     tag = issuer.tag(part)
@@ -112,14 +112,14 @@ def test_no_part_of_a_path_can_be_read_as_part_of_the_link() -> None:
 
 def test_a_token_works_for_a_year() -> None:
     token = MessageTokens(message()).token(OPEN)
-    made = NINE / 1000
-    with clock.use(lambda: made + 365 * DAY):
+    injected_s = NINE / 1000
+    with clock.use(lambda: injected_s + 365 * DAY):
         tokens.read(OPEN, token)
-    with clock.use(lambda: made + 366 * DAY), pytest.raises(Expired):
+    with clock.use(lambda: injected_s + 366 * DAY), pytest.raises(Expired):
         tokens.read(OPEN, token)
 
 
-def test_an_expired_token_is_still_known_as_ours() -> None:
+def test_an_expired_token_is_still_genuine() -> None:
     token = MessageTokens(message()).token(OPEN)
     with clock.use(lambda: NINE / 1000 + 400 * DAY):
         assert tokens.is_genuine(OPEN, token)

@@ -47,7 +47,7 @@ def test_the_address_names_its_message_in_any_case() -> None:
     assert unsubscribe.message_of(local_part) == unsubscribe.message_of(local_part.upper()) == ID
 
 
-def test_an_address_that_nobody_signed_names_nothing() -> None:
+def test_an_unsigned_address_names_no_message() -> None:
     local_part = unsubscribe.address(ID, "b.example").partition("@")[0]
     bounce = return_path.local_part(ID, NINE)
     last = "b" if local_part.endswith("a") else "a"
@@ -63,5 +63,5 @@ def test_an_address_that_nobody_signed_names_nothing() -> None:
 
 
 @given(st.text())
-def test_any_local_part_can_be_asked_about(text: str) -> None:
+def test_any_local_part_is_handled(text: str) -> None:
     assert unsubscribe.message_of(f"u.{text}") is None

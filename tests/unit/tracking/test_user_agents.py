@@ -21,7 +21,7 @@ OUTLOOK = (
 )
 
 
-def test_a_phone_is_read() -> None:
+def test_the_user_agent_of_a_phone_is_parsed() -> None:
     assert parse(IPHONE) == {
         "agent_family": "Mobile Safari UI/WKWebView",
         "device_brand": "Apple",
@@ -34,7 +34,7 @@ def test_a_phone_is_read() -> None:
     }
 
 
-def test_nothing_said_is_other() -> None:
+def test_an_empty_user_agent_is_other() -> None:
     assert parse("") == {
         "agent_family": "Other",
         "device_brand": "Other",
@@ -72,24 +72,24 @@ def test_nothing_said_is_other() -> None:
         ("python-requests/2.31", False, False),
     ],
 )
-def test_machines_are_told_from_people(
+def test_machines_are_distinguished_from_people(
     user_agent: str, is_proxy: bool, is_prefetched: bool
 ) -> None:
-    found = parse(user_agent)
-    assert (found["is_proxy"], found["is_prefetched"]) == (is_proxy, is_prefetched)
+    fields = parse(user_agent)
+    assert (fields["is_proxy"], fields["is_prefetched"]) == (is_proxy, is_prefetched)
 
 
-def test_a_request_can_say_itself_that_it_is_a_prefetch() -> None:
+def test_a_request_can_declare_itself_a_prefetch() -> None:
     assert parse(IPHONE, prefetch=True)["is_prefetched"] is True
     assert parse(IPHONE)["is_prefetched"] is False
 
 
-def test_mobile_is_told_by_the_system() -> None:
+def test_the_system_decides_what_is_mobile() -> None:
     assert parse(ANDROID)["is_mobile"] is True
     assert parse(ANDROID)["os_version"] == "13"
     assert parse(OUTLOOK)["is_mobile"] is False
 
 
-def test_what_is_returned_may_be_changed() -> None:
+def test_callers_may_change_the_result() -> None:
     parse(IPHONE)["is_mobile"] = None
     assert parse(IPHONE)["is_mobile"] is True

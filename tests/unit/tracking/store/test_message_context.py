@@ -9,7 +9,7 @@ from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.events.model import Event, Sender, recipient_fields
 from chalicelib.sending_domains import return_path
-from chalicelib.tracking import message_context
+from chalicelib.tracking.store import message_context
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.tracking.examples import NINE, TRANSMISSION
 
@@ -31,7 +31,7 @@ def own(index: int, **more: Any) -> Event:
 
 
 def keep(first: int, messages: list[tuple[int, Event]]) -> None:
-    """Keep the facts of a unit, as generation does when it begins one."""
+    """Store the message context of a work unit, as generation does when it begins the unit."""
     dynamo.transact(message_context.writes(TRANSMISSION, first, SHARED, messages))
 
 
@@ -44,33 +44,33 @@ def message_id(index: int) -> str:
     return ids.message_id(TRANSMISSION, index)
 
 
-def test_a_unit_without_messages_keeps_nothing() -> None:
+def test_a_unit_without_messages_needs_no_write() -> None:
     assert message_context.writes(TRANSMISSION, 0, SHARED, []) == []
 
 
-def test_what_was_kept_comes_back_whole() -> None:
+def test_a_message_context_is_read_back_complete() -> None:
     put(100, 100)
-    found = message_context.of_messages([(message_id(150), 100), (message_id(199), 100)])
-    assert found == {message_id(i): {**SHARED, **own(i)} for i in (150, 199)}
+    contexts = message_context.of_messages([(message_id(150), 100), (message_id(199), 100)])
+    assert contexts == {message_id(i): {**SHARED, **own(i)} for i in (150, 199)}
 
 
 def test_fields_that_only_some_messages_have_stay_with_them() -> None:
     messages = [(0, own(0)), (1, own(1, rcpt_type="cc")), (5, own(5, rcpt_tags=[]))]
     keep(0, messages)
-    found = message_context.of_messages([(message_id(i), 0) for i in (0, 1, 5)])
-    assert found == {message_id(i): {**SHARED, **fields} for i, fields in messages}
+    contexts = message_context.of_messages([(message_id(i), 0) for i in (0, 1, 5)])
+    assert contexts == {message_id(i): {**SHARED, **fields} for i, fields in messages}
 
 
 def test_a_unit_is_one_write_and_small() -> None:
     messages = [(i, own(i)) for i in range(100)]
-    with aws_requests() as made:
+    with aws_requests() as requests:
         (write,) = message_context.writes(TRANSMISSION, 0, SHARED, messages)
-    assert made == []
+    assert requests == []
     dynamo.transact([write])
-    (stored,) = Table("messages").query_all("#pk = :pk", {"pk": f"transmission#{TRANSMISSION}"})
-    assert len(stored["data"]) < 4096
-    assert stored["sk"] == "facts#00000000"
-    assert stored["expires"] == NINE // 1000 + settings().messages_retention
+    (item,) = Table("messages").query_all("#pk = :pk", {"pk": f"transmission#{TRANSMISSION}"})
+    assert len(item["data"]) < 4096
+    assert item["sk"] == "facts#00000000"
+    assert item["expires"] == NINE // 1000 + settings().messages_retention
 
 
 def test_writing_a_unit_again_changes_nothing() -> None:
@@ -83,30 +83,30 @@ def test_writing_a_unit_again_changes_nothing() -> None:
 def test_the_messages_of_many_units_are_read_in_one_request() -> None:
     for first in range(0, 1000, 100):
         put(first, 100)
-    places = [(message_id(i), i // 100 * 100) for i in range(0, 1000, 7)]
-    with aws_requests() as made:
-        found = message_context.of_messages(places)
-    assert [each.operation for each in made] == ["BatchGetItem"]
-    assert set(found) == {place[0] for place in places}
+    refs = [(message_id(i), i // 100 * 100) for i in range(0, 1000, 7)]
+    with aws_requests() as requests:
+        contexts = message_context.of_messages(refs)
+    assert [each.operation for each in requests] == ["BatchGetItem"]
+    assert set(contexts) == {ref[0] for ref in refs}
 
 
-def test_messages_that_are_not_known_are_left_out() -> None:
+def test_messages_without_a_stored_context_are_left_out() -> None:
     keep(0, [(0, own(0)), (2, own(2))])
-    places = [(message_id(i), 0) for i in range(4)] + [(message_id(100), 100)]
-    assert set(message_context.of_messages(places)) == {message_id(0), message_id(2)}
+    refs = [(message_id(i), 0) for i in range(4)] + [(message_id(100), 100)]
+    assert set(message_context.of_messages(refs)) == {message_id(0), message_id(2)}
     assert message_context.of_messages([]) == {}
 
 
-@pytest.mark.parametrize(("index", "known"), [(0, True), (99, True), (100, True), (149, True)])
-def test_a_message_is_found_by_its_id_alone(index: int, known: bool) -> None:
+@pytest.mark.parametrize("index", [0, 99, 100, 149])
+def test_a_message_is_found_by_its_id_alone(index: int) -> None:
     put(0, 100)
     put(100, 50)
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert message_context.of_message(message_id(index)) == {**SHARED, **own(index)}
-    assert [each.operation for each in made] == ["Query"]
+    assert [each.operation for each in requests] == ["Query"]
 
 
-def test_a_message_without_facts_is_not_found() -> None:
+def test_a_message_without_a_context_is_not_found() -> None:
     assert message_context.of_message(message_id(0)) is None
     put(100, 50)
     assert message_context.of_message(message_id(99)) is None
@@ -118,7 +118,7 @@ def test_a_unit_with_much_metadata_goes_into_the_bucket(monkeypatch: pytest.Monk
     monkeypatch.setenv("ITEM_INLINE_BYTES", "1000")
     settings.cache_clear()
     put(0, 100)
-    (stored,) = stored_objects()
-    assert stored.startswith(f"transmissions/{TRANSMISSION}/facts/0-")
+    (name,) = stored_objects()
+    assert name.startswith(f"transmissions/{TRANSMISSION}/facts/0-")
     assert message_context.of_message(message_id(42)) == {**SHARED, **own(42)}
     assert set(message_context.of_messages([(message_id(42), 0)])) == {message_id(42)}

@@ -1,0 +1,1 @@
+"""Where tracking keeps what it knows of messages."""

@@ -1,0 +1,230 @@
+"""Keep the message context: the event fields of each message, for events that come after delivery.
+
+A click, a complaint or a late bounce names its message and little else, but its event also tells
+the campaign, the subject and the metadata. Generation stores these fields for
+``MESSAGES_RETENTION``, in one compressed item for each work unit of about a hundred messages, in
+the transaction that writes the unit's record.
+
+Access patterns of ``messages``:
+
+- the contexts of a work unit's messages → ``transmission#<id>`` / ``facts#<first index>`` (many
+  units in one request; the index has eight digits)
+- the context of one message by its id → ``transmission#<id>`` / ``facts#0 .. facts#<index>`` (the
+  last one; also to erase a recipient's data)
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+
+from chalicelib.core import blobs, clock, dynamo, ids
+from chalicelib.core.dynamo import Item, Key, Table, Write
+from chalicelib.core.reading import Read
+from chalicelib.core.settings import settings
+from chalicelib.events.model import Event
+
+#: A message id, and the index of the first recipient of its work unit
+MessageRef = tuple[str, int]
+
+_messages = Table("messages")
+#: What an erasure replaces in a message's fields; the address stays, unsubscribing needs it
+_ERASED: Mapping[str, Any] = {"rcpt_meta": {}, "rcpt_tags": [], "subject": ""}
+_DERIVED = ("message_id", "transmission_id", "rcpt_hash")
+
+
+def writes(
+    transmission_id: str,
+    first_index: int,
+    shared: Mapping[str, Any],
+    messages: Sequence[tuple[int, Mapping[str, Any]]],
+) -> list[Write]:
+    """Return the writes that store the context of a work unit's messages.
+
+    They belong into the transaction that begins the unit. ``shared`` holds the event fields that
+    all messages share; ``messages`` holds each recipient's index with its own fields. A context
+    that is too large for an item is put into the bucket at once. A unit without messages needs no
+    write.
+    """
+    if not messages:
+        return []
+    data = _encode([(index, {**shared, **own}) for index, own in messages])
+    item: Item = {
+        **_key(transmission_id, first_index),
+        "expires": int(clock.now()) + settings().messages_retention,
+        **_data_attribute(transmission_id, first_index, data),
+    }
+    return [dynamo.put(_messages, item)]
+
+
+def keys_of(refs: Iterable[MessageRef]) -> list[Key]:
+    """Return the keys of the messages' contexts, one for each work unit."""
+    return list(dict.fromkeys(_item_key(_unit(ref)) for ref in refs))
+
+
+def read_now(keys: Iterable[Key]) -> dict[Key, Item]:
+    """Read items of the table consistently, a hundred in one request."""
+    return {(i["pk"], i["sk"]): i for i in _messages.get_all(keys, consistent=True)}
+
+
+def of_messages(refs: Iterable[MessageRef], read: Read = read_now) -> dict[str, Event]:
+    """Return the stored event fields of these messages, by message id.
+
+    ``read`` reads a hundred work units in one request, unless it has read them already. Messages
+    without a stored context are left out.
+    """
+    indexes: dict[tuple[str, int], list[int]] = {}
+    for ref in refs:
+        indexes.setdefault(_unit(ref), []).append(ids.transmission_of(ref[0])[1])
+    contexts: dict[str, Event] = {}
+    for item in read([_item_key(unit) for unit in indexes]).values():
+        unit = _unit_of(item)
+        contexts |= _contexts(item, unit[0], indexes[unit])
+    return contexts
+
+
+def of_message(message_id: str) -> Event | None:
+    """Return the stored event fields of one message; ``None`` if there are none."""
+    transmission_id, index = ids.transmission_of(message_id)
+    item = _item_of(transmission_id, index)
+    return _contexts(item, transmission_id, [index]).get(message_id) if item else None
+
+
+def forget(account_id: int, address: str, message_ids: Iterable[str]) -> None:
+    """Erase metadata, tags and subject of those messages that were sent to the recipient.
+
+    ``address`` is in lower case. Ids of messages that another system sent are skipped.
+    """
+    for message_id in message_ids:
+        try:
+            transmission_id, index = ids.transmission_of(message_id)
+        except ValueError:
+            continue
+        dynamo.retry_conflicts(partial(_erase, transmission_id, index, str(account_id), address))
+
+
+def _item_of(transmission_id: str, index: int) -> Item | None:
+    """Return the item of the work unit that a message would belong to."""
+    last = _key(transmission_id, index)
+    page = _messages.query(
+        "#pk = :pk AND #sk BETWEEN :first AND :last",
+        {"pk": last["pk"], "first": _key(transmission_id, 0)["sk"], "last": last["sk"]},
+        newest_first=True,
+        limit=1,
+        consistent=True,
+    )
+    return page.items[0] if page.items else None
+
+
+def _erase(transmission_id: str, index: int, customer_id: str, address: str) -> None:
+    """Erase the recipient's data in a message's context; raises ``ConditionFailed``."""
+    item = _item_of(transmission_id, index)
+    if item is None:
+        return
+    _, first_index = _unit_of(item)
+    messages = _messages_of(item)
+    fields = dict(messages).get(index, {})
+    owner = fields.get("customer_id"), fields.get("rcpt_to")
+    if owner != (customer_id, address) or fields.items() >= _ERASED.items():
+        return
+    fields.update(_ERASED)
+    attribute = "blob" if "blob" in item else "data"
+    others = {name: value for name, value in item.items() if name != attribute}
+    new = others | _data_attribute(transmission_id, first_index, _encode(messages))
+    _messages.put(new, **dynamo.if_unchanged(attribute, item[attribute]))
+    if attribute == "blob":
+        blobs.delete(item["blob"])
+
+
+def _data_attribute(transmission_id: str, first_index: int, data: bytes) -> Item:
+    """Return the attribute that holds a unit's context; large data is put into the bucket first."""
+    if len(data) <= settings().item_inline_bytes:
+        return {"data": data}
+    # The name contains a digest: repeated work must not replace the object of a unit that has begun
+    digest = blake2b(data, digest_size=8).hexdigest()
+    blob = f"transmissions/{transmission_id}/facts/{first_index}-{digest}"
+    blobs.put(blob, data)
+    return {"blob": blob}
+
+
+def _encode(messages: list[tuple[int, Event]]) -> bytes:
+    text = json.dumps(_to_table(messages), separators=(",", ":"), ensure_ascii=False)
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+
+
+def _to_table(messages: list[tuple[int, Event]]) -> dict[str, Any]:
+    """Return the fields as columns; a value that all messages share is stored once."""
+    names = dict.fromkeys(name for _, fields in messages for name in fields)
+    columns = {
+        name: [fields.get(name) for _, fields in messages] for name in names if name not in _DERIVED
+    }
+    shared = {name: column[0] for name, column in columns.items() if _is_constant(column)}
+    return {
+        "indexes": [index for index, _ in messages],
+        "shared": shared,
+        "columns": {name: column for name, column in columns.items() if name not in shared},
+    }
+
+
+def _is_constant(column: list[Any]) -> bool:
+    return column.count(column[0]) == len(column)
+
+
+def _contexts(item: Item, transmission_id: str, indexes: Iterable[int]) -> dict[str, Event]:
+    """Return the fields of these messages of a work unit, by message id."""
+    table = _decode(item)
+    rows = {index: row for row, index in enumerate(table["indexes"])}
+    return {
+        fields["message_id"]: fields
+        for index in indexes
+        if index in rows
+        for fields in [_fields(table, rows[index], transmission_id, index)]
+    }
+
+
+def _decode(item: Item) -> dict[str, Any]:
+    data = blobs.get(item["blob"]) if "blob" in item else item["data"]
+    table: dict[str, Any] = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+    return table
+
+
+def _messages_of(item: Item) -> list[tuple[int, Event]]:
+    """Return each message's index and fields."""
+    table = _decode(item)
+    return [(index, _own(table, row)) for row, index in enumerate(table["indexes"])]
+
+
+def _own(table: dict[str, Any], row: int) -> Event:
+    own = {name: column[row] for name, column in table["columns"].items()}
+    return table["shared"] | {name: value for name, value in own.items() if value is not None}
+
+
+def _fields(table: dict[str, Any], row: int, transmission_id: str, index: int) -> Event:
+    own = _own(table, row)
+    return {
+        **own,
+        "transmission_id": transmission_id,
+        "message_id": ids.message_id(transmission_id, index),
+        "rcpt_hash": ids.recipient_hash(own["rcpt_to"]),
+    }
+
+
+def _key(transmission_id: str, first_index: int) -> dict[str, str]:
+    return {"pk": f"transmission#{transmission_id}", "sk": f"facts#{first_index:08d}"}
+
+
+def _item_key(unit: tuple[str, int]) -> Key:
+    key = _key(*unit)
+    return key["pk"], key["sk"]
+
+
+def _unit(ref: MessageRef) -> tuple[str, int]:
+    return ids.transmission_of(ref[0])[0], ref[1]
+
+
+def _unit_of(item: Item) -> tuple[str, int]:
+    return item["pk"].removeprefix("transmission#"), int(item["sk"].removeprefix("facts#"))
