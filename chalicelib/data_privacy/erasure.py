@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from chalicelib.core.scope import Scope
 from chalicelib.events import service as events
-from chalicelib.seeding.erasure import forget_recipient
+from chalicelib.seeding.store import samples
 from chalicelib.suppression import removal
 from chalicelib.suppression.model import listed_as
 from chalicelib.tracking.store import message_context
@@ -28,7 +28,7 @@ def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
     """
     gone = removal.erase(scope, recipient, compliance=compliance)
     for spelling in dict.fromkeys((recipient.lower(), listed_as(recipient))):
-        forget_recipient(scope, spelling)
+        samples.erase_recipient(scope, spelling)
         message_context.forget(scope.account_id, spelling, events.messages_to(scope, spelling))
         gone += events.erase_recipient(scope, spelling)
     return gone

@@ -21,7 +21,7 @@ from chalicelib.events import stream
 from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.generated_chunk import GeneratedChunk, generate_chunk
-from chalicelib.seeding.store import samples
+from chalicelib.seeding.sampling import sample_messages
 from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.store.transmissions import NotSubmitted
 from chalicelib.transmissions.submit import QUEUE
@@ -93,4 +93,4 @@ def _note_sample(found: Chunk, messages: Sequence[FinishedMessage]) -> None:
         (domain, index, found.recipients[index - found.first_index])
         for domain, index in by_domain.items()
     ]
-    samples.note(sent.account_id, sent.subaccount_id, sent.campaign_id, sent.id, made)
+    sample_messages(sent.account_id, sent.subaccount_id, sent.campaign_id, sent.id, made)

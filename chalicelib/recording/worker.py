@@ -23,7 +23,7 @@ from chalicelib.recording import store
 from chalicelib.recording.commit import Records, commit
 from chalicelib.recording.deduplication import DeduplicationRecord, begins_block
 from chalicelib.recording.suppression import openers, suppress, without_suppressed_opens
-from chalicelib.seeding.store.seed_sends import is_seed
+from chalicelib.seeding.model import is_seed
 from chalicelib.suppression.store import items, lookup_items
 from chalicelib.tracking import engagement
 from chalicelib.tracking.store import message_context

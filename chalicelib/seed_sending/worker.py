@@ -22,8 +22,8 @@ from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.generation.message import Generator, NotGenerated
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.headers import Address, encode_addresses
-from chalicelib.seeding.store import seed_sends
-from chalicelib.seeding.store.seed_sends import Run
+from chalicelib.seeding.model import SeedSend
+from chalicelib.seeding.store import samples, seed_sends
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.store import transmissions
@@ -38,15 +38,15 @@ _log = logging.getLogger(__name__)
 
 def send_seed(named: Json) -> None:
     """Send the message of a run that a queue message names; one that was sent is not sent again."""
-    run, number = seed_sends.get(named["account_id"], named["run"]), named["number"]
-    if run is None:
+    seed_send, number = seed_sends.get(named["account_id"], named["run"]), named["number"]
+    if seed_send is None:
         _log.warning("run %s is over", named["run"])
         return
-    unit = WorkUnit(run.id, str(number))
+    unit = WorkUnit(seed_send.id, str(number))
     begun = work_units.record_generation(unit, clock.now_ms(), to_deliver=True)
     if begun is None:
         return
-    made = _generated(run, number, begun.injected_ms)
+    made = _generated(seed_send, number, begun.injected_ms)
     if made is None:
         work_units.complete(unit, counts=(0, 1))
         return
@@ -58,22 +58,22 @@ def send_seed(named: Json) -> None:
         queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(whole)])
 
 
-def _generated(run: Run, number: int, at_ms: int) -> tuple[Json, FinishedMessage] | None:
+def _generated(seed_send: SeedSend, number: int, at_ms: int) -> tuple[Json, FinishedMessage] | None:
     """Return the finished message, and the fields of its events; ``None`` if it cannot be sent."""
-    campaign, index = run.campaign, run.index(number)
+    campaign, index = seed_send.campaign, seed_send.index(number)
     try:
-        find_sender(run.account_id, campaign.subaccount_id, campaign.sending_domain)
-        generator = Generator(_copy(run, number), at_ms, index)
-        return generator.event, generator.generate(index, _recipient(run, number))
+        find_sender(seed_send.account_id, campaign.subaccount_id, campaign.sending_domain)
+        generator = Generator(_copy(seed_send, number), at_ms, index)
+        return generator.event, generator.generate(index, _recipient(seed_send, number))
     except (ServiceError, NotGenerated, transmissions.NotSubmitted, BlobMissing) as reason:
         _log.warning("no seed message of campaign %r: %s", campaign, reason)
         return None
 
 
-def _copy(run: Run, number: int) -> Transmission:
-    sent = transmissions.get_submitted(run.sample.transmission_id)
-    raw = _addressed(sent.raw, run.addresses[number]) if sent.raw else b""
-    return replace(sent, id=run.id, raw=raw)
+def _copy(seed_send: SeedSend, number: int) -> Transmission:
+    sent = transmissions.get_submitted(seed_send.sample.transmission_id)
+    raw = _addressed(sent.raw, seed_send.addresses[number]) if sent.raw else b""
+    return replace(sent, id=seed_send.id, raw=raw)
 
 
 def _addressed(raw: bytes, address: str) -> bytes:
@@ -83,7 +83,7 @@ def _addressed(raw: bytes, address: str) -> bytes:
     return rfc822.join(rfc822.replace(fields, to), body)
 
 
-def _recipient(run: Run, number: int) -> Json:
-    known = run.sample.recipient()
+def _recipient(seed_send: SeedSend, number: int) -> Json:
+    known = samples.recipient_of(seed_send.sample)
     copied = {name: known[name] for name in _COPIED if name in known}
-    return copied | {"email": run.addresses[number]}
+    return copied | {"email": seed_send.addresses[number]}

@@ -1,9 +1,9 @@
-"""Counting the messages of campaigns, and the beginning of seeding at the threshold (spec 3).
+"""Count the messages of campaigns, and begin to seed a campaign at its threshold (spec 3).
 
 The metrics of an account are counted in steps, one after the other, each with a number; a step
-that was interrupted is made again under the same number. :func:`count` is called in each of them.
-It costs an account without a config one read that is remembered, and any other a request for each
-campaign that is seeded.
+that was interrupted is repeated with the same number. Each step calls :func:`count`. That costs an
+account without a config one cached read, and any other one request for each campaign that its
+config covers.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from collections.abc import Mapping
 
 from chalicelib.core import clock, due, dynamo, ids
 from chalicelib.core.dynamo import TransactionFailed
-from chalicelib.seeding.model import Campaign, Config, Counter, Seeding
-from chalicelib.seeding.seed_batches import queue_stretch
-from chalicelib.seeding.store import configs, counters, samples, seed_sends
-from chalicelib.seeding.store.seed_sends import Run
+from chalicelib.seeding.model import Campaign, Config, Counter, Seeding, SeedSend
+from chalicelib.seeding.seed_batches import queue_batch
+from chalicelib.seeding.store import addresses, configs, counters, samples, seed_sends
 
 _log = logging.getLogger(__name__)
 
@@ -24,18 +23,19 @@ _log = logging.getLogger(__name__)
 def count(account_id: int, seq: int, counts: Mapping[tuple[int | None, str, str], int]) -> None:
     """Count messages that were injected, once for each step ``seq`` of an account.
 
-    ``counts`` holds how many there were, by subaccount (``None``: the primary account), campaign
-    and sending domain. A campaign that is seeded and has as many as its threshold begins to be.
+    ``counts`` holds their number by subaccount (``None``: the primary account), campaign and
+    sending domain. A campaign that reaches the threshold of the config is seeded.
     """
-    config = configs.acting_config(account_id)
+    config = configs.cached_config(account_id)
     if config is None:
         return
-    covered = [Campaign(*key) for key in counts if config.covers(key[1])]
-    if not covered:
+    campaigns = [Campaign(*key) for key in counts if config.covers(key[1])]
+    if not campaigns:
         return
-    owners = configs.acting_owners(account_id, {campaign.subaccount_id for campaign in covered})
+    subaccount_ids = {campaign.subaccount_id for campaign in campaigns}
+    owners = configs.cached_enabled_owners(account_id, subaccount_ids)
     now_ms = clock.now_ms()
-    for campaign in covered:
+    for campaign in campaigns:
         if campaign.subaccount_id in owners:
             counter = counters.add(account_id, campaign, seq, counts[campaign], now_ms)
             if counter.seeding is None and counter.count >= config.threshold:
@@ -43,24 +43,25 @@ def count(account_id: int, seq: int, counts: Mapping[tuple[int | None, str, str]
 
 
 def _begin(account_id: int, counter: Counter, config: Config, now_ms: int) -> None:
-    """Begin a campaign's seeding, once; without anything to send, or anybody to send it to, later.
+    """Begin to seed a campaign, once; without a sample or a seed address, wait for a later step.
 
-    What was begun is due: whoever dies behind the transaction leaves the rest to the next tick.
+    The transaction makes the seed send due, so the next tick sends what a worker that dies after
+    the transaction has not queued.
     """
     campaign = counter.campaign
     sample = samples.newest(account_id, campaign)
-    addresses = configs.addresses(account_id)
-    if sample is None or not addresses:
+    seeds = addresses.of_account(account_id)
+    if sample is None or not seeds:
         missing = "seed addresses" if sample else "message to copy"
         _log.warning("account %s: no %s for campaign %r", account_id, missing, campaign)
         return
-    run = Run(
+    seed_send = SeedSend(
         account_id,
         ids.transmission_id(),
         campaign,
         now_ms,
         config.duration_ms,
-        tuple(addresses),
+        tuple(seeds),
         sample,
     )
     eligible_ms = now_ms + config.reset_ms
@@ -68,11 +69,11 @@ def _begin(account_id: int, counter: Counter, config: Config, now_ms: int) -> No
     try:
         dynamo.transact(
             [
-                counters.starting(account_id, campaign, seeding),
-                seed_sends.addition(run),
-                due.addition(run.due(0)),
+                counters.start_of_seeding(account_id, campaign, seeding),
+                seed_sends.addition(seed_send),
+                due.addition(seed_sends.due_entry(seed_send, 0)),
             ]
         )
     except TransactionFailed:
         return
-    queue_stretch(run, 0)
+    queue_batch(seed_send, 0)

@@ -1,4 +1,7 @@
-"""The bodies of ``/inline-seeds`` (spec 4.12); errors of the config have a message and no code."""
+"""Read the bodies of ``/inline-seeds`` (spec 4.12).
+
+Errors of the config carry a message and no code.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class OptionsBody(Body):
 
 
 def new_config(body: Any) -> Config:
-    """Return the config that a body asks for; what it does not name has its default.
+    """Return the config in a body; a field that is missing has its default.
 
     Raises 422 with every fault.
     """
@@ -29,9 +32,9 @@ def new_config(body: Any) -> Config:
 
 
 def changed_config(config: Config, body: Any) -> Config:
-    """Return ``config`` with what a body names; rules of one kind take the place of the other's.
+    """Return ``config`` with the fields of a body; rules of one kind replace those of the other.
 
-    Null and an array without rules count as not given. Raises 422 with every fault.
+    Null and an array without rules count as missing. Raises 422 with every fault.
     """
     if not isinstance(body, Mapping):
         raise bad_format("the request body must be an object")
@@ -44,10 +47,10 @@ def changed_config(config: Config, body: Any) -> Config:
         faults.append("one of match and exclude is required")
     if faults:
         raise ApiErrors(422, [{"message": fault} for fault in faults])
-    given: dict[str, Any] = {name: n for name, n in numbers.items() if n is not None}
+    fields: dict[str, Any] = {name: n for name, n in numbers.items() if n is not None}
     if match or exclude:
-        given |= {"match": match, "exclude": exclude}
-    return replace(config, **given)
+        fields |= {"match": match, "exclude": exclude}
+    return replace(config, **fields)
 
 
 def _number(body: Mapping[str, Any], name: str, faults: list[str]) -> int | None:

@@ -1,4 +1,4 @@
-"""``/inline-seeds`` and ``/seeds`` (spec 4.12).
+"""Serve ``/inline-seeds`` and ``/seeds`` (spec 4.12).
 
 The config and the addresses are those of the account, whatever part of it a request is about.
 """
@@ -15,7 +15,8 @@ from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.seeding.model import Campaign, Config, Counter
 from chalicelib.seeding.request import OptionsBody, changed_config, new_config
-from chalicelib.seeding.store import configs, counters
+from chalicelib.seeding.store import addresses, configs, counters
+from chalicelib.seeding.view import config_view, counter_view
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.entries import ALL
 
@@ -27,69 +28,69 @@ _GRANT = "inbox-placement/manage"
 @routes.get("/api/v1/seeds", grant=_GRANT)
 def list_seeds(request: Request) -> Reply:
     """Return the addresses that seed messages go to."""
-    return ok(configs.addresses(request.caller.account_id))
+    return ok(addresses.of_account(request.caller.account_id))
 
 
 @routes.get("/api/v1/inline-seeds/config", grant=_GRANT)
 def show_config(request: Request) -> Reply:
     """Return the config; an empty object if there is none."""
     config = configs.config(request.caller.account_id)
-    return ok(config.as_json() if config else {})
+    return ok(config_view(config) if config else {})
 
 
 @routes.post("/api/v1/inline-seeds/config", grant=_GRANT)
 def create_config(request: Request) -> Reply:
-    """Store a config, in place of the one there is."""
+    """Store a config in place of the present one."""
     config = new_config(request.json())
     configs.put_config(request.caller.account_id, config)
-    return ok(config.as_json())
+    return ok(config_view(config))
 
 
 @routes.put("/api/v1/inline-seeds/config", grant=_GRANT)
 def update_config(request: Request) -> Reply:
-    """Change the config by what the body names."""
+    """Change the fields of the config that the body has."""
     body = request.json()
     account_id = request.caller.account_id
-    changed = configs.change_config(account_id, lambda old: changed_config(old or Config(), body))
-    return ok(changed.as_json())
+    config = configs.change_config(account_id, lambda old: changed_config(old or Config(), body))
+    return ok(config_view(config))
 
 
 @routes.get("/api/v1/inline-seeds/status", grant=_GRANT)
 def show_status(request: Request) -> Reply:
-    """Return how far the campaigns in scope are; with ``id`` and ``sending_domain``, one of them.
+    """Return the counts of the campaigns in scope; with ``id`` and ``sending_domain``, of one.
 
-    Outside a subaccount, one that several have is the primary account's, or that of the first.
+    Where several owners in scope have that campaign, the primary account's comes first, then that
+    of the subaccount with the lowest id.
     """
     scope = request.caller.scope
-    named = [request.query.get(name) for name in ("id", "sending_domain")]
+    campaign_id, domain = (request.query.get(name) for name in ("id", "sending_domain"))
     config = configs.config(scope.account_id) or Config()
     now_ms = clock.now_ms()
-    if named == [None, None]:
-        return ok([each.at(now_ms).as_json(config) for each in counters.in_scope(scope)])
-    campaign_id, domain = named
+    if campaign_id is None and domain is None:
+        return ok([counter_view(each.at(now_ms), config) for each in counters.in_scope(scope)])
     if not campaign_id or not domain:
         raise invalid_params("id and sending_domain name one status item together")
-    found = _counter(scope, campaign_id, domain.lower())
-    if found is None:
+    counter = _counter(scope, campaign_id, domain.lower())
+    if counter is None:
         raise NotFound(f"no messages of campaign '{campaign_id[:100]}' from '{domain[:300]}' seen")
-    return ok(found.at(now_ms).as_json(config))
+    return ok(counter_view(counter.at(now_ms), config))
 
 
 @routes.get("/api/v1/inline-seeds/options", grant=_GRANT)
 def show_options(request: Request) -> Reply:
-    """Return whether campaigns are seeded: of one part, or of the primary and each subaccount."""
+    """Return whether seeding is on: for one part, or for the primary and each subaccount."""
     scope = request.caller.scope
     if scope.part is None:
         return ok(list(_all_options(scope.account_id)))
-    shown = {"enabled": configs.is_enabled(scope.account_id, scope.part)}
+    options = {"enabled": configs.is_enabled(scope.account_id, scope.part)}
     if scope.owner and not _is_seeding_allowed(scope.account_id):
-        shown["account_enabled"] = False
-    return ok(shown)
+        options["account_enabled"] = False
+    return ok(options)
 
 
 @routes.put("/api/v1/inline-seeds/options", grant=_GRANT)
 def update_options(request: Request) -> Reply:
-    """Resume or pause the seeding of a part's campaigns."""
+    """Turn the seeding of a part's campaigns on or off."""
     scope, body = request.caller.scope, OptionsBody.parse(request.json())
     configs.set_enabled(scope.account_id, scope.part or PRIMARY, enabled=body.enabled)
     return empty(204)
@@ -97,15 +98,15 @@ def update_options(request: Request) -> Reply:
 
 def _counter(scope: Scope, campaign_id: str, domain: str) -> Counter | None:
     campaign = Campaign(scope.owner, campaign_id, domain)
-    found = counters.get(scope.account_id, campaign)
-    if found or not scope.spans:
-        return found
-    same = (
+    counter = counters.get(scope.account_id, campaign)
+    if counter or not scope.spans:
+        return counter
+    same_campaign = (
         each
         for each in counters.in_scope(scope)
         if (each.campaign.campaign_id, each.campaign.sending_domain) == (campaign_id, domain)
     )
-    return next(same, None)
+    return next(same_campaign, None)
 
 
 def _all_options(account_id: int) -> Iterator[dict[str, Any]]:

@@ -1,8 +1,8 @@
-"""Runs on their way, a stretch of a minute after the other.
+"""Queue the messages of seed sends batch by batch, a minute's worth at a time.
 
-A stretch is queued when it is due, each message with its own time; then the next one is due. That
-is safe to repeat and to do twice at once: who queues a message again names the same unit of
-delivery, which is worked on once.
+A seed batch is queued when it is due, each message with its own time; then the next batch is due.
+This may be repeated, and done twice at once: a message that is queued again names the same work
+unit, which is worked on once.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Final
 from chalicelib.core import clock, due, queues
 from chalicelib.core.due import Due
 from chalicelib.core.queues import Work
+from chalicelib.seeding.model import SeedSend
 from chalicelib.seeding.store import seed_sends
-from chalicelib.seeding.store.seed_sends import CONCERN, Run
+from chalicelib.seeding.store.seed_sends import CONCERN, due_entry
 
 QUEUE: Final = "generation"
 #: The kind of work that a seed message is
@@ -25,38 +26,39 @@ _log = logging.getLogger(__name__)
 
 
 def send_due(now_ms: int) -> None:
-    """Queue what is due of all runs; what fails is logged and comes again later."""
-    while notes := due.find(CONCERN, now_ms):
-        if not sum(_succeeds(note, now_ms) for note in notes):
+    """Queue all seed batches that are due; one that fails is logged and tried again later."""
+    while entries := due.find(CONCERN, now_ms):
+        if not sum(_succeeds(entry, now_ms) for entry in entries):
             return
 
 
-def queue_stretch(run: Run, first: int) -> None:
-    """Queue the messages of the stretch that begins with ``first``, and note the next one."""
-    stretch = run.stretch(first)
-    queues.send(QUEUE, list(_works(run, stretch)))
-    if stretch.stop < len(run.addresses):
-        due.add(run.due(stretch.stop))
-    due.remove(run.due(first))
+def queue_batch(seed_send: SeedSend, first: int) -> None:
+    """Queue the seed batch that begins with ``first``, and make the next one due."""
+    batch = seed_send.batch(first)
+    queues.send(QUEUE, list(_works(seed_send, batch)))
+    if batch.stop < len(seed_send.addresses):
+        due.add(due_entry(seed_send, batch.stop))
+    due.remove(due_entry(seed_send, first))
 
 
-def _succeeds(note: Due, now_ms: int) -> bool:
+def _succeeds(entry: Due, now_ms: int) -> bool:
     try:
-        run = seed_sends.get(note.data["account_id"], note.data["run"])
-        if run:
-            queue_stretch(run, note.data["first"])
-        if not run or note.failures:
-            due.remove(note)  # and not only where it would be if nothing had failed
+        seed_send = seed_sends.get(entry.data["account_id"], entry.data["run"])
+        if seed_send:
+            queue_batch(seed_send, entry.data["first"])
+        if not seed_send or entry.failures:
+            due.remove(entry)  # a postponed entry has another key than queue_batch removes
     except Exception:
-        _log.exception("seeds of run %s are not sent", note.key)
-        due.postpone(note, now_ms)
+        _log.exception("seed send %s: a batch was not queued", entry.key)
+        due.postpone(entry, now_ms)
         return False
     return True
 
 
-def _works(run: Run, numbers: range) -> Iterator[Work]:
+def _works(seed_send: SeedSend, numbers: range) -> Iterator[Work]:
     now = clock.now()
     for number in numbers:
-        at = run.at_ms(number) / 1000
-        named = {"account_id": run.account_id, "run": run.id, "number": number}
-        yield Work({"kind": SEED, "seed": named, "not_before": at}, delay=max(0.0, at - now))
+        send_time = seed_send.send_ms(number) / 1000
+        seed = {"account_id": seed_send.account_id, "run": seed_send.id, "number": number}
+        head = {"kind": SEED, "seed": seed, "not_before": send_time}
+        yield Work(head, delay=max(0.0, send_time - now))

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from chalicelib.accounts import store as accounts
 from chalicelib.accounts.store import UnknownAccount
 from chalicelib.core.addresses import is_address
-from chalicelib.seeding.store import configs
-from chalicelib.seeding.store.configs import MOST_ADDRESSES
+from chalicelib.seeding.store import addresses as seeds
+from chalicelib.seeding.store.addresses import MOST_ADDRESSES
 from infrastructure.admin.accounts import Refused
 
 #: Adds a command: its name and what runs it
@@ -36,7 +36,7 @@ def set_seeds(given: argparse.Namespace) -> None:
         raise Refused(f"not an address: {', '.join(wrong[:10])}")
     if len(addresses) > MOST_ADDRESSES:
         raise Refused(f"{len(addresses)} addresses are too many: at most {MOST_ADDRESSES}")
-    configs.put_addresses(given.account, addresses)
+    seeds.put(given.account, addresses)
     whose = "all accounts" if given.account is None else f"account {given.account}"
     print(f"{len(addresses)} seed addresses set for {whose}")
 
@@ -44,7 +44,7 @@ def set_seeds(given: argparse.Namespace) -> None:
 def list_seeds(given: argparse.Namespace) -> None:
     """Print the seed addresses in force, one a line."""
     _check_account(given.account)
-    for address in configs.addresses(given.account):
+    for address in seeds.of_account(given.account):
         print(address)
 
 

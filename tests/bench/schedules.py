@@ -24,7 +24,7 @@ from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.settings import settings
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.seed_batches import send_due
-from chalicelib.seeding.store import configs
+from chalicelib.seeding.store import addresses
 from chalicelib.transmissions.submit import submit
 from infrastructure.local.worker.events import scheduled_event
 from tests.bench.local_cloud import counted, local_cloud
@@ -82,14 +82,14 @@ def _items() -> Iterator[Item]:
 
 def _spacing(phase: float) -> None:
     with _world() as world:
-        configs.put_addresses(1, [f"{number}@seeds.test" for number in range(SEEDS)])
+        addresses.put(1, [f"{number}@seeds.test" for number in range(SEEDS)])
         seeded(duration=MINUTES)
         sent = transmission(campaign_id="spring", created_ms=START)
         submit(sent, [{"email": "ann@inbox.test"}], meter())
         world.run(phase)
         count(1, 1, {SPRING: 1000})
         world.run((MINUTES + 10) * 60)
-        times = [moment for moment, to in world.left if to.endswith("@seeds.test")]
+        times = [moment for moment, to in world.deliveries if to.endswith("@seeds.test")]
     even = MINUTES * 60 / SEEDS
     worst = max(abs(gap - even) for gap in _gaps(times)) / even
     text = (

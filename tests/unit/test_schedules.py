@@ -34,9 +34,8 @@ from chalicelib.metrics import counters as metrics
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.levels import LEVELS
+from chalicelib.seeding.model import Sample, SeedSend
 from chalicelib.seeding.store import seed_sends
-from chalicelib.seeding.store.samples import Sample
-from chalicelib.seeding.store.seed_sends import Run
 from chalicelib.sending_domains import recheck
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
@@ -169,9 +168,10 @@ def what_became_of_domains(number: int, _: Queued) -> tuple[bool, bool, bool]:
 
 
 def begin_seeding(number: int, at_ms: int) -> None:
-    copied = Sample(_transmission_id(0), b"", "")
-    run = Run(1, str(number), SPRING, at_ms, 20 * 60_000, tuple(SEEDS), copied)
-    dynamo.transact([seed_sends.addition(run), due.addition(run.due(0))])
+    sample = Sample(_transmission_id(0), b"", "")
+    seed_send = SeedSend(1, str(number), SPRING, at_ms, 20 * 60_000, tuple(SEEDS), sample)
+    entry = seed_sends.due_entry(seed_send, 0)
+    dynamo.transact([seed_sends.addition(seed_send), due.addition(entry)])
 
 
 def seeds_of(number: int, sent: Queued) -> set[int]:
@@ -348,6 +348,6 @@ def test_what_is_to_start_in_three_days_starts_then(cloud: None) -> None:
         submit(transmission(start_ms=in_three_days, created_ms=START), recipients(2), meter())
         world.run(71 * 3600, ticking=False)
         world.run(3599)
-        assert world.left == []
+        assert world.deliveries == []
         world.run(61)
-        assert sorted(to for _, to in world.left) == ["r0@example.test", "r1@example.test"]
+        assert sorted(to for _, to in world.deliveries) == ["r0@example.test", "r1@example.test"]

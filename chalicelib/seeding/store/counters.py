@@ -1,15 +1,15 @@
-"""Where campaigns are counted: each message once, each threshold met once.
+"""Count the messages of campaigns: each message once, each threshold reached once.
 
-Access patterns (table ``metrics``):
+Access patterns of ``metrics``:
 
-- the counter of a campaign → ``pk = inline-seeds#<account>``,
-  ``sk = campaign#<subaccount>#<sending domain>#<campaign>``
-- the counters of an account, or of one owner → ``sk`` begins with ``campaign#`` or
-  ``campaign#<subaccount>#``
+- the counter of a campaign → ``inline-seeds#<account>`` /
+  ``campaign#<owner>#<sending domain>#<campaign>``
+- the counters of an account → ``inline-seeds#<account>`` / ``campaign#*``
+- the counters of one owner → ``inline-seeds#<account>`` / ``campaign#<owner>#*``
 
-The messages of an account are counted in steps, each with a number greater than the last one's. A
-counter moves on the condition that it has not seen the step, so repeating a step changes nothing.
-A counter that nothing was added to for ``RETENTION`` goes away.
+The messages of an account are counted in steps, each with a greater number than the one before. A
+counter changes only if it has not seen the step, so repeating a step changes nothing. A counter is
+removed when nothing was added to it for ``RETENTION`` seconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Final
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
+from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table, Write
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import Scope
 from chalicelib.seeding.model import Campaign, Counter, Seeding
@@ -33,18 +33,17 @@ def partition(account_id: int) -> str:
     return f"inline-seeds#{account_id}"
 
 
-def place(campaign: Campaign) -> str:
+def campaign_key(campaign: Campaign) -> str:
     """Return the part of a sort key that names a campaign."""
-    return "#".join(
-        (owner_digits(campaign.subaccount_id), campaign.sending_domain, campaign.campaign_id)
-    )
+    owner = owner_digits(campaign.subaccount_id)
+    return f"{owner}#{campaign.sending_domain}#{campaign.campaign_id}"
 
 
-def add(account_id: int, campaign: Campaign, seq: int, added: int, now_ms: int) -> Counter:
-    """Add to a counter unless it has seen step ``seq``; return it as it then is."""
+def add(account_id: int, campaign: Campaign, seq: int, number: int, now_ms: int) -> Counter:
+    """Add ``number`` messages unless the counter has seen step ``seq``; return the counter."""
     key = partition(account_id), _sort_key(campaign)
     values = {
-        "added": added,
+        "added": number,
         "seq": seq,
         "now": now_ms,
         "today": now_ms // 1000,
@@ -61,15 +60,15 @@ def add(account_id: int, campaign: Campaign, seq: int, added: int, now_ms: int) 
             condition="attribute_not_exists(#seq) OR (#seq < :seq AND #expires > :today AND "
             "(attribute_not_exists(#eligible_ms) OR #eligible_ms > :now))",
         )
-    except ConditionFailed as found:
-        item = found.item or {}
+    except ConditionFailed as conflict:
+        item = conflict.item or {}
         if item["seq"] < seq:
-            item = _begin_again(key, item["seq"], values)
+            item = _start_again(key, item["seq"], values)
     return _from_item(item)
 
 
-def starting(account_id: int, campaign: Campaign, seeding: Seeding) -> Write:
-    """Return the action that begins a campaign's seeding; it fails if it has begun."""
+def start_of_seeding(account_id: int, campaign: Campaign, seeding: Seeding) -> Write:
+    """Return the action that begins a campaign's seeding; it fails if it has begun already."""
     state = {name: getattr(seeding, name) for name in _STATE}
     return dynamo.update(
         _metrics,
@@ -84,7 +83,7 @@ def starting(account_id: int, campaign: Campaign, seeding: Seeding) -> Write:
 def get(account_id: int, campaign: Campaign) -> Counter | None:
     """Return the counter of a campaign, ``None`` if none of its messages were counted."""
     item = _metrics.get(partition(account_id), _sort_key(campaign))
-    return _from_item(item) if item and _is_kept(item) else None
+    return _from_item(item) if item and _is_current(item) else None
 
 
 def in_scope(scope: Scope) -> list[Counter]:
@@ -95,25 +94,26 @@ def in_scope(scope: Scope) -> list[Counter]:
         {"pk": partition(scope.account_id), "prefix": prefix},
         consistent=True,
     )
-    return [_from_item(item) for item in items if _is_kept(item)]
+    return [_from_item(item) for item in items if _is_current(item)]
 
 
-def _begin_again(key: tuple[str, str], seen: int, values: Item) -> Item:
-    """Let a counter whose reset hours are over, or its time, begin again with this step."""
+def _start_again(key: Key, seen_seq: int, values: Item) -> Item:
+    """Start a counter again with this step: its reset hours are over, or it has expired."""
     try:
         return _metrics.update(
             *key,
             "SET #count = :added, #seq = :seq, #expires = :expires "
             "REMOVE " + ", ".join(f"#{name}" for name in _STATE),
-            values={name: values[name] for name in ("added", "seq", "expires")} | {"seen": seen},
+            values={name: values[name] for name in ("added", "seq", "expires")}
+            | {"seen": seen_seq},
             condition="#seq = :seen",
         )
-    except ConditionFailed as found:
-        return found.item or {}
+    except ConditionFailed as conflict:
+        return conflict.item or {}
 
 
-def _is_kept(item: Item) -> bool:
-    """Tell whether the item's time is not over; the table removes it some time later."""
+def _is_current(item: Item) -> bool:
+    """Tell whether an item has not expired; the table removes it only some time later."""
     return bool(item["expires"] > clock.now())
 
 
@@ -124,4 +124,4 @@ def _from_item(item: Item) -> Counter:
 
 
 def _sort_key(campaign: Campaign) -> str:
-    return f"campaign#{place(campaign)}"
+    return f"campaign#{campaign_key(campaign)}"

@@ -20,7 +20,6 @@ from chalicelib.suppression.model import TYPES
 from chalicelib.suppression.store.items import entries_of
 from tests.unit.events.examples import NINE, event_at
 from tests.unit.people import make_account
-from tests.unit.seeding.examples import seeded
 from tests.unit.suppression.examples import entry, request
 
 ANN, BOB = "ann@x.test", "bob@x.test"
@@ -79,20 +78,19 @@ def test_all_subaccounts_are_meant_unless_the_header_names_a_part(
     assert lists_with(account, ANN) == left
 
 
-def test_what_copies_to_seeds_are_made_with_is_forgotten(account: int) -> None:
+def test_samples_for_seed_messages_forget_the_recipient(account: int) -> None:
     make_account(account)
-    seeded(account)
     campaign = Campaign(None, "spring", "mail.test")
-    made = [(campaign.sending_domain, 0, {"email": "Ann@X.test", "name": "Ann"})]
-    samples.note(account, None, campaign.campaign_id, "1919", made)
+    recipient = {"email": "Ann@X.test", "name": "Ann"}
+    samples.put(account, campaign, "1919", 0, recipient)
     routes.request_to_be_forgotten(request(account, {"recipients": [BOB]}, part=0))
-    kept = samples.newest(account, campaign)
-    assert kept is not None
-    assert kept.recipient()["name"] == "Ann"
+    sample = samples.newest(account, campaign)
+    assert sample is not None
+    assert samples.recipient_of(sample)["name"] == "Ann"
     routes.request_to_be_forgotten(request(account, {"recipients": [ANN]}, part=0))
-    kept = samples.newest(account, campaign)
-    assert kept is not None
-    assert kept.recipient() == {}
+    sample = samples.newest(account, campaign)
+    assert sample is not None
+    assert samples.recipient_of(sample) == {}
 
 
 def test_a_recipient_is_forgotten_in_every_spelling_of_the_address(account: int) -> None:

@@ -24,10 +24,11 @@ from chalicelib.events.positions import Window
 from chalicelib.recording.worker import record_batch
 from chalicelib.seeding import seed_batches
 from chalicelib.seeding.counting import count
-from chalicelib.seeding.erasure import forget_recipient
+from chalicelib.seeding.model import SeedSend, is_seed
 from chalicelib.seeding.seed_batches import send_due
-from chalicelib.seeding.store import configs, counters
-from chalicelib.seeding.store.seed_sends import CONCERN, Run, is_seed
+from chalicelib.seeding.store import addresses, configs, counters
+from chalicelib.seeding.store.samples import erase_recipient
+from chalicelib.seeding.store.seed_sends import CONCERN
 from chalicelib.suppression import service as suppression
 from chalicelib.suppression.store import lookup_items
 from chalicelib.tracking import tokens
@@ -60,7 +61,7 @@ CONTENT = {
 def world(cloud: None) -> Iterator[World]:
     with World(START / 1000, [send_due]).running() as world:
         make_sender()
-        configs.put_addresses(1, SEEDS)
+        addresses.put(1, SEEDS)
         seeded()
         yield world
 
@@ -75,7 +76,9 @@ def send(*recipients: dict[str, Any], **fields: Any) -> Transmission:
 
 def seeds(world: World) -> list[tuple[float, str]]:
     """Return the seed messages that left: after how many seconds, and to whom."""
-    return [(moment - START / 1000, to) for moment, to in world.left if to.endswith("@seeds.test")]
+    return [
+        (moment - START / 1000, to) for moment, to in world.deliveries if to.endswith("@seeds.test")
+    ]
 
 
 def message_to(world: World, recipient: str) -> EmailMessage:
@@ -170,7 +173,7 @@ def test_what_becomes_of_seeds_is_nobodys_event(world: World) -> None:
 def recorded_of(world: World) -> list[dict[str, Any]]:
     """Record all events of a world; return those that can be searched for."""
     stream.emit(world.events)
-    bodies = [body for _, _, queue, body in world.queues.waiting if queue == stream.QUEUE]
+    bodies = [body for _, _, queue, body in world.queues.messages if queue == stream.QUEUE]
     assert record_batch(sqs_event(bodies)) == {"batchItemFailures": []}
     return [event for _, event in events.newest_first(1, Window(0, 10**13))]
 
@@ -188,7 +191,7 @@ def test_queue_messages_and_ticks_that_come_twice_send_once(world: World) -> Non
 
 
 def test_what_ticks_missed_for_an_hour_leaves_at_the_next(world: World) -> None:
-    configs.put_addresses(1, [f"{number}@seeds.test" for number in range(10)])
+    addresses.put(1, [f"{number}@seeds.test" for number in range(10)])
     send()
     world.run(1)
     count(1, 1, {SPRING: 1000})
@@ -221,15 +224,15 @@ def test_a_run_that_fails_is_gone_on_with_later_and_does_not_hold_up_others(
     world.run(1)
     count(1, 1, {SPRING: 1000, other: 1000})
     first, second = due.find(CONCERN, START + HOUR)
-    queue = seed_batches.queue_stretch
+    queue = seed_batches.queue_batch
 
-    def failing(run: Run, number: int) -> None:
-        if run.id == first.data["run"]:
+    def failing(seed_send: SeedSend, number: int) -> None:
+        if seed_send.id == first.data["run"]:
             raise ConnectionError
-        queue(run, number)
+        queue(seed_send, number)
 
     with monkeypatch.context() as out_of_order:
-        out_of_order.setattr(seed_batches, "queue_stretch", failing)
+        out_of_order.setattr(seed_batches, "queue_batch", failing)
         for _ in range(6):
             world.run(60)
     failures = {note.data["run"]: note.failures for note in due.find(CONCERN, START + HOUR)}
@@ -246,7 +249,7 @@ def test_a_pause_does_not_interrupt_a_campaign_that_is_being_seeded(world: World
     count(1, 1, {SPRING: 1000})
     world.run(5 * 60)
     configs.set_enabled(1, 0, enabled=False)
-    configs.put_addresses(1, ["other@seeds.test"])
+    addresses.put(1, ["other@seeds.test"])
     seeded(duration=720)
     world.run(3600)
     assert [to for _, to in seeds(world)] == SEEDS
@@ -274,7 +277,7 @@ def test_what_was_forgotten_is_not_in_the_copies_that_leave_later(world: World) 
     world.run(1)
     count(1, 1, {SPRING: 1000})
     world.run(60)
-    forget_recipient(Scope(1, None), "ann@inbox.test")
+    erase_recipient(Scope(1, None), "ann@inbox.test")
     world.run(3600)
     copies = [message_to(world, seed) for seed in SEEDS]
     assert [copy["Subject"] for copy in copies] == ["For Ann", "For", "For", "For"]
@@ -332,7 +335,7 @@ def test_a_run_whose_time_is_over_is_forgotten(world: World) -> None:
 
 
 def test_fifty_seeds_leave_evenly(world: World) -> None:
-    configs.put_addresses(1, [f"{number}@seeds.test" for number in range(50)])
+    addresses.put(1, [f"{number}@seeds.test" for number in range(50)])
     seeded(duration=30)
     send()
     world.run(1)
@@ -345,7 +348,7 @@ def test_fifty_seeds_leave_evenly(world: World) -> None:
 
 
 def test_a_seed_that_is_deferred_for_three_days_is_given_up(world: World) -> None:
-    configs.put_addresses(1, SEEDS[:1])
+    addresses.put(1, SEEDS[:1])
     world.host.answers = {SEEDS[0]: [DEFERRED] * 1000}
     send()
     world.run(1)
@@ -355,4 +358,4 @@ def test_a_seed_that_is_deferred_for_three_days_is_given_up(world: World) -> Non
     kinds = [event["type"] for event in world.events if is_seed(event)]
     assert kinds == ["delay"] * (len(kinds) - 1) + ["bounce"]
     assert len(kinds) > 8
-    assert world.queues.waiting == []
+    assert world.queues.messages == []

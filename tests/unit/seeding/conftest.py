@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.seeding.store import configs
+from chalicelib.seeding.store import addresses
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import make_account
 from tests.unit.seeding.examples import SEEDS, START
@@ -15,5 +15,5 @@ def time(cloud: None) -> Iterator[Clock]:
     """An account with seed addresses, at a time that the test moves."""
     with moving_clock(START / 1000) as moving:
         make_account()
-        configs.put_addresses(1, SEEDS)
+        addresses.put(1, SEEDS)
         yield moving

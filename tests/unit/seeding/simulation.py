@@ -1,4 +1,4 @@
-"""The message path in simulated time: queues that show a message when its delay is over.
+"""Run the message path in simulated time, with queues that keep to the delays of messages.
 
 Days pass in the time that the work takes. Schedules are called once a minute, as on AWS.
 """
@@ -26,18 +26,18 @@ _HANDLERS = {"generation": generate_batch, "delivery": deliver_batch}
 
 
 class Queues:
-    """Stands for the client of SQS; messages are ordered by when they can be seen."""
+    """Stand in for the client of SQS; messages are ordered by when they become visible."""
 
     def __init__(self) -> None:
-        self.waiting: list[tuple[float, int, str, str]] = []
+        self.messages: list[tuple[float, int, str, str]] = []
         self._numbers = count()
 
     def get_queue_url(self, QueueName: str) -> dict[str, str]:
         return {"QueueUrl": QueueName.rpartition("-")[2]}
 
     def send_message(self, QueueUrl: str, MessageBody: str, DelaySeconds: int) -> None:
-        place = clock.now() + DelaySeconds, next(self._numbers), QueueUrl, MessageBody
-        heapq.heappush(self.waiting, place)
+        message = clock.now() + DelaySeconds, next(self._numbers), QueueUrl, MessageBody
+        heapq.heappush(self.messages, message)
 
     def send_message_batch(self, QueueUrl: str, Entries: list[Any]) -> dict[str, Any]:
         for entry in Entries:
@@ -46,22 +46,22 @@ class Queues:
 
 
 class World:
-    """The workers and the schedules of a service. ``left`` notes when each message left, to whom.
+    """Run the workers and the schedules of a service.
 
-    ``events`` are those that went to recording. ``repeats`` is how often each queue message is
-    handled.
+    ``deliveries`` holds the time and recipient of each message, ``events`` what went to recording.
+    ``repeats`` is how often each queue message is handled.
     """
 
     def __init__(self, now: float, schedules: list[Callable[[int], object]]) -> None:
         self.now = now
         self.queues = Queues()
         self.host = MailHost()
-        self.left: list[tuple[float, str]] = []
+        self.deliveries: list[tuple[float, str]] = []
         self.events: list[dict[str, Any]] = []
         self.repeats = 1
         self._schedules = schedules
         self._next_tick = now
-        self.host.after = lambda message: self.left.append((self.now, message.recipient))
+        self.host.after = lambda message: self.deliveries.append((self.now, message.recipient))
 
     @contextmanager
     def running(self) -> Iterator[World]:
@@ -76,8 +76,8 @@ class World:
     def run(self, seconds: float, *, ticking: bool = True) -> None:
         """Let time pass; without ``ticking`` no schedule is called meanwhile."""
         until = self.now + seconds
-        while (moment := min(self._next_message, self._next_tick)) <= until:
-            self.now = max(self.now, moment)
+        while (next_time := min(self._next_message, self._next_tick)) <= until:
+            self.now = max(self.now, next_time)
             if self._next_message <= self.now:
                 self._work()
             if self._next_tick <= self.now:
@@ -88,13 +88,13 @@ class World:
 
     @property
     def _next_message(self) -> float:
-        return self.queues.waiting[0][0] if self.queues.waiting else float("inf")
+        return self.queues.messages[0][0] if self.queues.messages else float("inf")
 
     def _work(self) -> None:
-        _, _, queue, body = heapq.heappop(self.queues.waiting)
+        _, _, queue, body = heapq.heappop(self.queues.messages)
         for _ in range(self.repeats):
             if queue == stream.QUEUE:
                 self.events += stream.decode(queues.read(body))
             else:
-                answer = _HANDLERS[queue](sqs_event([body]))
-                assert answer == {"batchItemFailures": []}
+                response = _HANDLERS[queue](sqs_event([body]))
+                assert response == {"batchItemFailures": []}

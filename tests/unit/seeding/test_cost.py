@@ -27,21 +27,21 @@ def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 
 def generated(number: int, campaign: str) -> list[str]:
     """Generate three messages of a campaign; return the requests that it took."""
-    sent = transmission(id=f"19193000000000000{number}", campaign_id=campaign, created_ms=START)
-    submit(sent, recipients(3), meter())
+    new = transmission(id=f"19193000000000000{number}", campaign_id=campaign, created_ms=START)
+    submit(new, recipients(3), meter())
     bodies = queued("generation")
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert generate_batch(sqs_event(bodies)) == {"batchItemFailures": []}
-    return [each.operation for each in made if each.operation != "GetQueueUrl"]
+    return [request.operation for request in requests if request.operation != "GetQueueUrl"]
 
 
-def test_nothing_where_nothing_is_seeded() -> None:
+def test_seeding_costs_nothing_where_no_campaign_is_seeded() -> None:
     plain = generated(1, "")
     config_cache.clear_cache()
     assert generated(2, "spring") == plain
 
 
-def test_two_requests_and_then_none_for_a_minute_where_a_campaign_is(time: Clock) -> None:
+def test_a_seeded_campaign_costs_two_requests_a_minute(time: Clock) -> None:
     plain = generated(1, "")
     config_cache.clear_cache()
     seeded()

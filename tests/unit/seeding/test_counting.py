@@ -1,4 +1,4 @@
-"""Messages are counted once, and the threshold is met once."""
+"""Messages are counted once, and the threshold is reached once."""
 
 from __future__ import annotations
 
@@ -11,25 +11,34 @@ from chalicelib.accounts import store as accounts
 from chalicelib.core import due, queues
 from chalicelib.core.scope import Scope
 from chalicelib.seeding.counting import count
-from chalicelib.seeding.model import Campaign, Counter
-from chalicelib.seeding.store import configs, counters, seed_sends
-from chalicelib.seeding.store.seed_sends import CONCERN, Run
+from chalicelib.seeding.model import Campaign, Counter, SeedSend
+from chalicelib.seeding.store import addresses, configs, counters, samples, seed_sends
+from chalicelib.seeding.store.seed_sends import CONCERN, due_entry
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.moving_clock import Clock
-from tests.unit.seeding.examples import DOMAIN, HOUR, MINUTE, SEEDS, SPRING, START, sample, seeded
+from tests.unit.seeding.examples import (
+    DOMAIN,
+    HOUR,
+    MINUTE,
+    SEEDS,
+    SPRING,
+    START,
+    sample,
+    seeded,
+)
 
 
 def counter(campaign: Campaign = SPRING) -> Counter:
-    found = counters.get(1, campaign)
-    assert found is not None
-    return found
+    present = counters.get(1, campaign)
+    assert present is not None
+    return present
 
 
-def begun() -> list[Run]:
-    """Return the runs that are due, the oldest first."""
-    notes = due.find(CONCERN, START + 1000 * HOUR)
-    found = [seed_sends.get(note.data["account_id"], note.data["run"]) for note in notes]
-    return [run for run in found if run]
+def begun() -> list[SeedSend]:
+    """Return the seed sends that are due, the oldest first."""
+    entries = due.find(CONCERN, START + 1000 * HOUR)
+    sends = [seed_sends.get(entry.data["account_id"], entry.data["run"]) for entry in entries]
+    return [seed_send for seed_send in sends if seed_send]
 
 
 @pytest.mark.spec("3-t19")
@@ -43,26 +52,24 @@ def test_at_the_threshold_seeding_begins_once(time: Clock) -> None:
     for _ in range(2):
         count(1, 2, {SPRING: 200})
     count(1, 3, {SPRING: 50})
-    found = counter()
-    assert found.count == 1249
-    assert found.seeding is not None
-    assert found.seeding.start_ms == START + MINUTE
-    (run,) = begun()
-    assert due.find(CONCERN, START + HOUR) == [run.due(1)]
-    assert run.campaign == SPRING
-    assert run.start_ms == START + MINUTE
-    assert run.duration_ms == 20 * MINUTE
-    assert list(run.addresses) == SEEDS
-    assert run.sample.transmission_id == "191930000000000001"
-    assert run.sample.recipient()["name"] == "Ann"
+    present = counter()
+    assert present.count == 1249
+    assert present.seeding is not None
+    assert present.seeding.start_ms == START + MINUTE
+    (seed_send,) = begun()
+    assert due.find(CONCERN, START + HOUR) == [due_entry(seed_send, 1)]
+    assert seed_send.campaign == SPRING
+    assert seed_send.start_ms == START + MINUTE
+    assert seed_send.duration_ms == 20 * MINUTE
+    assert list(seed_send.addresses) == SEEDS
+    assert seed_send.sample.transmission_id == "191930000000000001"
+    assert samples.recipient_of(seed_send.sample)["name"] == "Ann"
     heads = [queues.read(body).head for body in queued("generation")]
-    assert [head["seed"] for head in heads] == [{"account_id": 1, "run": run.id, "number": 0}]
+    assert [head["seed"] for head in heads] == [{"account_id": 1, "run": seed_send.id, "number": 0}]
 
 
 @pytest.mark.spec("3-t20")
-def test_behind_the_reset_hours_counting_begins_again_and_so_does_seeding(
-    time: Clock,
-) -> None:
+def test_after_the_reset_hours_counting_and_seeding_begin_again(time: Clock) -> None:
     seeded(reset=22)
     sample()
     count(1, 1, {SPRING: 1000})
@@ -78,7 +85,7 @@ def test_behind_the_reset_hours_counting_begins_again_and_so_does_seeding(
     assert counter().count == 1000
 
 
-def test_one_step_may_meet_the_threshold_again_at_once(time: Clock) -> None:
+def test_the_first_step_after_the_reset_hours_may_reach_the_threshold(time: Clock) -> None:
     seeded(reset=22)
     sample()
     count(1, 1, {SPRING: 1000})
@@ -88,13 +95,13 @@ def test_one_step_may_meet_the_threshold_again_at_once(time: Clock) -> None:
     assert len(begun()) == 2
 
 
-def test_a_step_that_died_before_seeding_began_begins_it_when_it_is_repeated(
+def test_a_step_that_failed_before_seeding_began_begins_it_when_it_is_repeated(
     time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeded()
     sample()
     with monkeypatch.context() as dying:
-        dying.setattr(configs, "addresses", lambda _: 1 / 0)
+        dying.setattr(addresses, "of_account", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             count(1, 1, {SPRING: 1000})
     assert begun() == []
@@ -103,7 +110,7 @@ def test_a_step_that_died_before_seeding_began_begins_it_when_it_is_repeated(
     assert len(begun()) == 1
 
 
-def test_what_was_begun_is_due_even_if_the_queue_was_not_told(
+def test_a_seeding_that_began_is_due_even_if_queueing_failed(
     time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeded()
@@ -113,8 +120,8 @@ def test_what_was_begun_is_due_even_if_the_queue_was_not_told(
         with pytest.raises(ZeroDivisionError):
             count(1, 1, {SPRING: 1000})
     count(1, 1, {SPRING: 1000})
-    (run,) = begun()
-    assert due.find(CONCERN, START) == [run.due(0)]
+    (seed_send,) = begun()
+    assert due.find(CONCERN, START) == [due_entry(seed_send, 0)]
 
 
 def test_campaigns_are_counted_by_owner_and_domain(time: Clock) -> None:
@@ -125,24 +132,24 @@ def test_campaigns_are_counted_by_owner_and_domain(time: Clock) -> None:
         (7, "spring", DOMAIN): 400,
     }
     count(1, 1, counts)
-    found = {each.campaign: each.count for each in counters.in_scope(Scope(1, None))}
-    assert found == {Campaign(*key): number for key, number in counts.items()}
+    numbers = {each.campaign: each.count for each in counters.in_scope(Scope(1, None))}
+    assert numbers == {Campaign(*key): number for key, number in counts.items()}
 
 
 def test_only_what_the_config_covers_and_the_options_allow_is_counted(time: Clock) -> None:
     seeded(1, 7, match=("spring", "win*"))
     names = ("spring", "springs", "winter", "")
     count(1, 1, {(owner, name, DOMAIN): 5 for owner in (None, 7, 8) for name in names})
-    found = {each.campaign[:2] for each in counters.in_scope(Scope(1, None))}
-    assert found == {(7, "spring"), (7, "winter")}
+    campaigns = {each.campaign[:2] for each in counters.in_scope(Scope(1, None))}
+    assert campaigns == {(7, "spring"), (7, "winter")}
 
 
 def test_nothing_is_counted_without_a_config(time: Clock) -> None:
     configs.set_enabled(1, 0, enabled=True)
-    with aws_requests() as made:
+    with aws_requests() as requests:
         count(1, 1, {SPRING: 5})
         count(1, 2, {SPRING: 5})
-    assert len(made) == 1
+    assert len(requests) == 1
     assert counters.in_scope(Scope(1, None)) == []
 
 
@@ -180,7 +187,7 @@ def test_a_pause_within_the_reset_hours_leaves_the_seeding_as_it_is(time: Clock)
 
 
 @pytest.mark.spec("3-t21")
-def test_a_campaign_that_is_resumed_behind_the_reset_hours_counts_anew(time: Clock) -> None:
+def test_a_campaign_that_is_resumed_after_the_reset_hours_counts_anew(time: Clock) -> None:
     seeded(reset=22)
     sample()
     count(1, 1, {SPRING: 1000})
@@ -191,7 +198,7 @@ def test_a_campaign_that_is_resumed_behind_the_reset_hours_counts_anew(time: Clo
     assert counter() == Counter(SPRING, 10, 2)
 
 
-def test_a_threshold_that_was_lowered_is_met_by_the_next_message(time: Clock) -> None:
+def test_a_lowered_threshold_is_reached_by_the_next_message(time: Clock) -> None:
     seeded(threshold=5000)
     sample()
     count(1, 1, {SPRING: 3000})
@@ -206,14 +213,14 @@ def test_without_addresses_or_a_message_seeding_waits_for_them(
     time: Clock, missing: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     seeded()
-    configs.put_addresses(1, [] if missing == "addresses" else SEEDS)
+    addresses.put(1, [] if missing == "addresses" else SEEDS)
     if missing != "sample":
         sample()
     with caplog.at_level(logging.WARNING):
         count(1, 1, {SPRING: 1000})
     assert "no " in caplog.text
     assert (counter().seeding, begun()) == (None, [])
-    configs.put_addresses(1, SEEDS)
+    addresses.put(1, SEEDS)
     sample()
     count(1, 2, {SPRING: 1})
     assert len(begun()) == 1
@@ -222,6 +229,6 @@ def test_without_addresses_or_a_message_seeding_waits_for_them(
 def test_a_step_costs_a_request_for_each_campaign(time: Clock) -> None:
     seeded()
     count(1, 1, {SPRING: 1})
-    with aws_requests() as made:
+    with aws_requests() as requests:
         count(1, 2, {SPRING: 1, (None, "sprint", DOMAIN): 2})
-    assert [each.operation for each in made] == ["UpdateItem", "UpdateItem"]
+    assert [each.operation for each in requests] == ["UpdateItem", "UpdateItem"]

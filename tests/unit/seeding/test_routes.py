@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.seeding.counting import count
-from chalicelib.seeding.store import configs
+from chalicelib.seeding.store import addresses, configs
 from tests.unit.calling import Answer, Client
 from tests.unit.moving_clock import Clock
 from tests.unit.people import make_account, make_key, make_subaccount
@@ -17,7 +17,7 @@ CONFIG = "/api/v1/inline-seeds/config"
 STATUS = "/api/v1/inline-seeds/status"
 OPTIONS = "/api/v1/inline-seeds/options"
 BODY = {"threshold": 1000, "duration": 20, "reset": 24, "match": ["spr*"]}
-SHOWN = BODY | {"exclude": []}
+CONFIG_VIEW = BODY | {"exclude": []}
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def owner(time: Clock) -> Client:
     return make_key()
 
 
-def told(answer: Answer) -> tuple[int, list[str]]:
+def refusal(answer: Answer) -> tuple[int, list[str]]:
     """Return the status and the messages, which are all that the errors hold."""
     assert all(set(error) == {"message"} for error in answer.body["errors"])
     return answer.status, [error["message"] for error in answer.body["errors"]]
 
 
 @pytest.mark.spec("4.12-t1")
-def test_there_is_an_empty_config_at_first(owner: Client) -> None:
+def test_the_config_is_empty_by_default(owner: Client) -> None:
     assert owner.get(CONFIG).results == {}
 
 
@@ -42,51 +42,51 @@ def test_there_is_an_empty_config_at_first(owner: Client) -> None:
 @pytest.mark.spec("2.12-t2")
 @pytest.mark.spec("2.12-t3")
 def test_a_config_is_created_and_shown(owner: Client) -> None:
-    assert owner.post(CONFIG, BODY).results == SHOWN
-    assert owner.get(CONFIG).results == SHOWN
+    assert owner.post(CONFIG, BODY).results == CONFIG_VIEW
+    assert owner.get(CONFIG).results == CONFIG_VIEW
     defaults = {"threshold": 10_000, "duration": 30, "reset": 24}
-    given = {"exclude": ["a", "b-*"], "unknown": 1}
-    assert owner.post(CONFIG, given).results == defaults | {"match": [], "exclude": ["a", "b-*"]}
+    body = {"exclude": ["a", "b-*"], "unknown": 1}
+    assert owner.post(CONFIG, body).results == defaults | {"match": [], "exclude": ["a", "b-*"]}
 
 
 @pytest.mark.spec("4.12-t2")
 def test_rules_are_required(owner: Client) -> None:
     body = {"threshold": 1000, "duration": 20, "reset": 24}
     for call in (owner.post, owner.put):
-        assert told(call(CONFIG, body)) == (422, ["one of match and exclude is required"])
+        assert refusal(call(CONFIG, body)) == (422, ["one of match and exclude is required"])
     assert owner.get(CONFIG).results == {}
 
 
 @pytest.mark.spec("4.12-t3")
 def test_a_config_is_updated(owner: Client) -> None:
     owner.post(CONFIG, BODY)
-    assert owner.put(CONFIG, {"threshold": 2000}).results == SHOWN | {"threshold": 2000}
+    assert owner.put(CONFIG, {"threshold": 2000}).results == CONFIG_VIEW | {"threshold": 2000}
     changed = {"match": [], "exclude": ["a"]}
-    assert owner.put(CONFIG, changed).results == SHOWN | {"threshold": 2000} | changed
-    assert owner.get(CONFIG).results == SHOWN | {"threshold": 2000} | changed
+    assert owner.put(CONFIG, changed).results == CONFIG_VIEW | {"threshold": 2000} | changed
+    assert owner.get(CONFIG).results == CONFIG_VIEW | {"threshold": 2000} | changed
 
 
 @pytest.mark.spec("4.12-t3")
 @pytest.mark.spec("8-t14")
-def test_what_is_wrong_with_a_config_is_told(owner: Client) -> None:
+def test_the_faults_of_a_config_are_reported(owner: Client) -> None:
     owner.post(CONFIG, BODY)
     six = [f"{name}-*" for name in "abcdef"]
     for call in (owner.post, owner.put):
         answer = call(CONFIG, BODY | {"match": six})
-        assert told(answer) == (422, ["too many match rules: found 6, max is 5"])
+        assert refusal(answer) == (422, ["too many match rules: found 6, max is 5"])
         answer = call(CONFIG, BODY | {"exclude": ["b"]})
-        assert told(answer) == (422, ["match and exclude are mutually exclusive"])
+        assert refusal(answer) == (422, ["match and exclude are mutually exclusive"])
         answer = call(CONFIG, BODY | {"threshold": 999, "duration": 721, "reset": "24"})
-        assert told(answer)[0] == 422
+        assert refusal(answer)[0] == 422
         assert len(answer.body["errors"]) == 3
-    assert owner.get(CONFIG).results == SHOWN
+    assert owner.get(CONFIG).results == CONFIG_VIEW
 
 
-def test_a_config_is_one_for_the_account_whatever_the_header_says(owner: Client) -> None:
+def test_all_parts_of_an_account_share_one_config(owner: Client) -> None:
     subaccount = make_subaccount().id
     owner.on_behalf_of(subaccount).post(CONFIG, BODY)
     for client in (owner, owner.on_behalf_of(0), owner.on_behalf_of(subaccount)):
-        assert client.get(CONFIG).results == SHOWN
+        assert client.get(CONFIG).results == CONFIG_VIEW
     make_account(2)
     assert make_key(2).get(CONFIG).results == {}
 
@@ -118,7 +118,7 @@ def test_options_are_those_of_the_primary_account_and_of_each_subaccount(owner: 
 
 @pytest.mark.spec("2.7-t11")
 @pytest.mark.spec("4.12-t6")
-def test_a_subaccount_is_told_that_seeding_is_disabled_for_all(owner: Client) -> None:
+def test_a_subaccount_sees_that_seeding_is_disabled_for_the_account(owner: Client) -> None:
     client = owner.on_behalf_of(make_subaccount().id)
     client.put(OPTIONS, {"enabled": True})
     owner.put("/api/v1/account", {"options": {"inline_seeds": False}})
@@ -172,7 +172,7 @@ def test_status_shows_the_campaigns_in_scope(owner: Client, time: Clock) -> None
 
 
 @pytest.mark.spec("4.12-t5")
-def test_one_status_item_is_asked_for_by_campaign_and_domain(owner: Client) -> None:
+def test_a_campaign_and_domain_select_one_status_item(owner: Client) -> None:
     seven = make_subaccount().id
     owner.post(CONFIG, BODY)
     for part in (0, seven):
@@ -183,15 +183,15 @@ def test_one_status_item_is_asked_for_by_campaign_and_domain(owner: Client) -> N
     assert owner.get(f"{STATUS}?id=spring&sending_domain=Mail.EXAMPLE.test").results["count"] == 12
     assert owner.on_behalf_of(seven).get(STATUS + one).results["count"] == 13
     other = f"?id=spr%20g%2F1&sending_domain={DOMAIN}"
-    found = owner.get(STATUS + other).results
-    assert (found["count"], found["subaccount_id"]) == (14, seven)
+    item = owner.get(STATUS + other).results
+    assert (item["count"], item["subaccount_id"]) == (14, seven)
     assert owner.on_behalf_of(0).get(STATUS + other).status == 404
 
 
 @pytest.mark.spec("4.12-t5")
 def test_an_unknown_status_item_is_not_found(owner: Client) -> None:
     answer = owner.get(f"{STATUS}?id=none&sending_domain={DOMAIN}")
-    assert told(answer) == (404, [f"no messages of campaign 'none' from '{DOMAIN}' seen"])
+    assert refusal(answer) == (404, [f"no messages of campaign 'none' from '{DOMAIN}' seen"])
     for name, domain in (("x" * 65, DOMAIN), ("x" * 3000, DOMAIN), ("none", "x" * 3000)):
         assert owner.get(f"{STATUS}?id={name}&sending_domain={domain}").status == 404
     for half in ("?id=none", f"?sending_domain={DOMAIN}", "?id=&sending_domain="):
@@ -199,6 +199,6 @@ def test_an_unknown_status_item_is_not_found(owner: Client) -> None:
 
 
 def test_the_seed_addresses_are_listed(owner: Client) -> None:
-    assert owner.get("/api/v1/seeds").results == configs.addresses(1)
-    configs.put_addresses(1, ["x@seeds.test"])
+    assert owner.get("/api/v1/seeds").results == addresses.of_account(1)
+    addresses.put(1, ["x@seeds.test"])
     assert owner.get("/api/v1/seeds").results == ["x@seeds.test"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.seeding.store import configs
+from chalicelib.seeding.store import addresses
 from infrastructure.admin import cli
 from tests.unit.people import make_account
 
@@ -30,7 +30,7 @@ def test_addresses_are_set_for_all_accounts_or_for_one(run: Any) -> None:
     told = run("set-seeds", "A@seeds.test", "b@seeds.test", "a@seeds.test")
     assert told == (0, "2 seed addresses set for all accounts")
     assert run("set-seeds", "--account", "1", "c@seeds.test")[0] == 0
-    assert configs.addresses(1) == ["c@seeds.test"]
+    assert addresses.of_account(1) == ["c@seeds.test"]
     assert run("list-seeds") == (0, "a@seeds.test\nb@seeds.test")
     assert run("list-seeds", "--account", "1") == (0, "c@seeds.test")
     assert run("set-seeds", "--account", "1")[0] == 0
@@ -43,7 +43,7 @@ def test_many_addresses_come_from_the_standard_input(
     lines = "".join(f"s{number}@seeds.test\n" for number in range(50))
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     assert run("set-seeds", "-")[0] == 0
-    assert len(configs.addresses(None)) == 50
+    assert len(addresses.of_account(None)) == 50
 
 
 def test_what_cannot_be_set_is_refused(run: Any) -> None:
@@ -52,4 +52,4 @@ def test_what_cannot_be_set_is_refused(run: Any) -> None:
     assert run("set-seeds", *many) == (1, "1001 addresses are too many: at most 1000")
     assert run("set-seeds", "--account", "9", "a@x.test") == (1, "account 9 does not exist")
     assert run("list-seeds", "--account", "9") == (1, "account 9 does not exist")
-    assert configs.addresses(None) == []
+    assert addresses.of_account(None) == []

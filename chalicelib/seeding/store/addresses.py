@@ -1,0 +1,47 @@
+"""Keep the addresses that seed messages go to.
+
+Access patterns of ``config``:
+
+- the seed addresses of all accounts that have none of their own → ``seeds`` / ``all``
+- the seed addresses of one account → ``seeds`` / ``account#<account>``
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chalicelib.core.dynamo import Key, Table
+from chalicelib.core.settings import settings
+
+MOST_ADDRESSES: Final = 1000
+
+_config = Table("config")
+
+
+def of_account(account_id: int | None) -> list[str]:
+    """Return the seed addresses of an account: its own, else those of all, else the setting's.
+
+    ``None`` asks for those of all accounts that have none of their own.
+    """
+    keys = dict.fromkeys((_key(account_id), _key(None)))
+    items = {item["sk"]: item for item in _config.get_all(keys, consistent=True)}
+    for _, sk in keys:
+        if sk in items:
+            return list(items[sk]["addresses"])
+    return [text.strip() for text in settings().seed_addresses.split(",") if text.strip()]
+
+
+def put(account_id: int | None, addresses: list[str]) -> None:
+    """Set the seed addresses of one account, or of all that have none of their own (``None``).
+
+    An empty list removes them.
+    """
+    pk, sk = _key(account_id)
+    if addresses:
+        _config.put({"pk": pk, "sk": sk, "addresses": addresses})
+    else:
+        _config.delete(pk, sk)
+
+
+def _key(account_id: int | None) -> Key:
+    return ("seeds", "all" if account_id is None else f"account#{account_id}")
