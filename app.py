@@ -34,7 +34,7 @@ import chalicelib.transmissions.routes
 import chalicelib.transmissions.system_mail
 import chalicelib.webhook_dispatch.routes
 import chalicelib.webhooks.routes
-from chalicelib.api_keys.authenticate import authenticate
+from chalicelib.authentication.service import authenticate
 from chalicelib.core import invocations, logs
 from chalicelib.core.http import PUBLIC, App, Reply, Request
 from chalicelib.core.settings import settings
@@ -156,7 +156,7 @@ def start_transmissions(event: Any) -> None:
 def advance_warmup(event: Any) -> None:
     """Move warming IPs on to their next stage, once a day."""
     from chalicelib.core import clock
-    from chalicelib.ip_pools.warmup import advance_due
+    from chalicelib.fleet.warmup import advance_due
 
     advance_due(clock.now())
 

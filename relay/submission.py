@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.api_keys.authenticate import sender_again, sender_for
+from chalicelib.authentication.service import sender_again, sender_for
 from chalicelib.core.errors import Forbidden, ServiceError, Unauthorized
 from chalicelib.transmissions.accept_smtp import SmtpMessage, accept_message
 from chalicelib.transmissions.copies import Copies

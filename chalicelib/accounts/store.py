@@ -43,7 +43,7 @@ def get(account_id: int) -> Account | None:
     return from_item(item) if item else None
 
 
-def acting(account_id: int) -> Account:
+def get_cached(account_id: int) -> Account:
     """Return the account of a caller, as remembered; raises :class:`UnknownAccount`."""
     key = key_of(account_id)
     found = config_cache.read([key])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chalicelib.api_keys.authenticate import SUBACCOUNT_HEADERS
+from chalicelib.authentication.service import SUBACCOUNT_HEADERS
 from chalicelib.core.errors import bad_request, bare_errors
 from chalicelib.core.http import Reply, Request, Routes, ok
 from chalicelib.core.scope import Scope

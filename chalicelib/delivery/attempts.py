@@ -17,7 +17,7 @@ from chalicelib.delivery.outcome import Outcome, to_dict
 from chalicelib.delivery.route import transport
 from chalicelib.delivery.store.journal import Entry, Journal
 from chalicelib.delivery.transports import OutboundMessage
-from chalicelib.ip_pools.routing import Route
+from chalicelib.fleet.routing import Route
 
 _log = logging.getLogger(__name__)
 

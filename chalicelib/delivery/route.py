@@ -19,8 +19,8 @@ from chalicelib.delivery.transports.smtp_options import (
     Timeouts,
     TlsMode,
 )
-from chalicelib.ip_pools import routing
-from chalicelib.ip_pools.routing import Route
+from chalicelib.fleet import routing
+from chalicelib.fleet.routing import Route
 
 SMTP_PORT = 25
 

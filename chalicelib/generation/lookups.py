@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from chalicelib.core import config_cache, defaults
 from chalicelib.core.dynamo import Key, Table
 from chalicelib.core.reading import Reads, read_ahead
+from chalicelib.fleet import store as fleets
 from chalicelib.generation import suppression
 from chalicelib.generation.chunk import Chunk
-from chalicelib.ip_pools import store as ip_pools
 from chalicelib.seeding.store import configs as seeding
 from chalicelib.sending_domains import store as domains
 from chalicelib.suppression.store.items import table as suppression_table
@@ -55,4 +55,4 @@ def _of_sender(sent: Transmission, domain: str | None) -> list[Key]:
 
 
 def _soon(sent: Transmission) -> list[Key]:
-    return [ip_pools.key_of(sent.account_id), seeding.config_key(sent.account_id)]
+    return [fleets.key_of(sent.account_id), seeding.config_key(sent.account_id)]

@@ -1,4 +1,4 @@
-"""The bodies of ``/ip-pools`` and ``/sending-ips`` (spec 4.7): read, and refused with 400."""
+"""Read the bodies of ``/ip-pools`` and ``/sending-ips`` (spec 4.7); faults are 400."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from chalicelib.core.errors import bad_request
 from chalicelib.core.params import Params
-from chalicelib.ip_pools.model import FIRST_STAGE, LAST_STAGE, IpPool
+from chalicelib.fleet.model import FIRST_STAGE, LAST_STAGE, IpPool
 
 MOST_NAME: Final = 128
 
@@ -19,7 +19,7 @@ _LONGEST_POOL = 300
 
 @dataclass(frozen=True, slots=True)
 class PoolFields:
-    """The fields of a pool that a body has; ``None`` stays, an empty string removes."""
+    """The fields of a pool in a body; ``None`` leaves a field, an empty string removes it."""
 
     name: str | None = None
     signing_domain: str | None = None
@@ -27,14 +27,14 @@ class PoolFields:
     auto_warmup_overflow_pool: str | None = None
 
     def apply(self, pool: IpPool) -> IpPool:
-        """Return the pool as changed."""
-        given = {name: getattr(self, name) for name in self.__slots__}
-        return replace(pool, **{name: text for name, text in given.items() if text is not None})
+        """Return the pool with these fields."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return replace(pool, **{name: text for name, text in fields.items() if text is not None})
 
 
 @dataclass(frozen=True, slots=True)
 class IpChange:
-    """What is to change of a sending IP; ``None`` stays."""
+    """A change of a sending IP; ``None`` leaves a field."""
 
     ip_pool: str | None = None
     auto_warmup_enabled: bool | None = None
@@ -69,7 +69,7 @@ def read_ip_change(body: Any) -> IpChange:
 
 
 def read_address(text: str) -> str:
-    """Return the one spelling of an IP address; raises 400 with a message."""
+    """Return an IP address in its canonical spelling; raises 400 with a message."""
     try:
         address = ip_address(text)
     except ValueError:

@@ -1,23 +1,16 @@
-"""``/ip-pools`` (spec 4.7) and ``/sending-ips``. Errors here carry a message, and no code.
+"""Serve ``/ip-pools`` (spec 4.7) and ``/sending-ips``. Errors carry a message and no code.
 
-Both belong to the account as a whole. On behalf of a subaccount they can be read, as far as the
-subaccount is not limited to one pool.
+Both belong to the account as a whole. A subaccount may read them; if it sends by one pool only, it
+sees that pool only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-from chalicelib.accounts import store as accounts
-from chalicelib.core import clock
 from chalicelib.core.errors import Forbidden, NotFound, bare_errors
-from chalicelib.core.http import Caller, Reply, Request, Routes, empty, ok
-from chalicelib.ip_pools import changes, store
-from chalicelib.ip_pools.model import Fleet, IpPool
+from chalicelib.core.http import Reply, Request, Routes, empty, ok
+from chalicelib.ip_pools import service
 from chalicelib.ip_pools.request import read_address, read_ip_change, read_pool
-from chalicelib.ip_pools.signing import check_domains
-from chalicelib.ip_pools.warmup import tomorrow_ms
-from chalicelib.subaccounts import store as subaccounts
+from chalicelib.ip_pools.view import changed_pool_view, ip_view, pool_view
 
 routes = Routes(__name__)
 
@@ -26,8 +19,8 @@ routes = Routes(__name__)
 @bare_errors()
 def list_pools(request: Request) -> Reply:
     """List the pools, the default one first."""
-    fleet, may_see = _seen_by(request.caller)
-    return ok([fleet.pool_json(pool) for pool in fleet.all_pools() if may_see(pool.id)])
+    fleet, is_visible = service.visible_fleet(request.caller.scope)
+    return ok([pool_view(fleet, pool) for pool in fleet.all_pools() if is_visible(pool.id)])
 
 
 @routes.post("/api/v1/ip-pools", grant="ip_pools/manage")
@@ -35,49 +28,34 @@ def list_pools(request: Request) -> Reply:
 def create_pool(request: Request) -> Reply:
     """Create a pool; its id is made from its name."""
     account_id = _manager(request)
-    fields = check_domains(account_id, read_pool(request.json(), new=True))
-    enterprise = accounts.acting(account_id).is_enterprise
-    created = ""
-
-    def edit(fleet: Fleet) -> Fleet:
-        nonlocal created
-        created = changes.id_for(fleet, fields.name or "")
-        return changes.with_new_pool(fleet, created, fields, enterprise=enterprise)
-
-    store.change(account_id, edit)
-    return ok({"id": created})
+    return ok({"id": service.create_pool(account_id, read_pool(request.json(), new=True))})
 
 
 @routes.get("/api/v1/ip-pools/{pool_id}", grant="ip_pools/view")
 @bare_errors()
 def show_pool(request: Request, pool_id: str) -> Reply:
     """Show a pool with its IPs."""
-    fleet, may_see = _seen_by(request.caller)
+    fleet, is_visible = service.visible_fleet(request.caller.scope)
     pool = fleet.pool(pool_id)
-    if pool is None or not may_see(pool.id):
+    if pool is None or not is_visible(pool.id):
         raise NotFound("IP pool not found.")
-    return ok(fleet.pool_json(pool))
+    return ok(pool_view(fleet, pool))
 
 
 @routes.put("/api/v1/ip-pools/{pool_id}", grant="ip_pools/manage")
 @bare_errors()
 def update_pool(request: Request, pool_id: str) -> Reply:
-    """Change what the body names; the id stays."""
+    """Change the fields that the body has; the id does not change."""
     account_id = _manager(request)
-    fields = check_domains(account_id, read_pool(request.json(), new=False))
-    enterprise = accounts.acting(account_id).is_enterprise
-    fleet = store.change(
-        account_id,
-        lambda fleet: changes.with_changed_pool(fleet, pool_id, fields, enterprise=enterprise),
-    )
-    return ok(_updated(fleet.in_force(pool_id)))
+    pool = service.update_pool(account_id, pool_id, read_pool(request.json(), new=False))
+    return ok(changed_pool_view(pool))
 
 
 @routes.delete("/api/v1/ip-pools/{pool_id}", grant="ip_pools/manage")
 @bare_errors()
 def delete_pool(request: Request, pool_id: str) -> Reply:
     """Delete a pool; its IPs move to the default pool."""
-    store.change(_manager(request), lambda fleet: changes.without_pool(fleet, pool_id))
+    service.delete_pool(_manager(request), pool_id)
     return empty(204)
 
 
@@ -85,8 +63,8 @@ def delete_pool(request: Request, pool_id: str) -> Reply:
 @bare_errors()
 def list_ips(request: Request) -> Reply:
     """List the sending IPs, by address."""
-    fleet, may_see = _seen_by(request.caller)
-    return ok([ip.as_json() for ip in fleet.ips if may_see(ip.ip_pool)])
+    fleet, is_visible = service.visible_fleet(request.caller.scope)
+    return ok([ip_view(ip) for ip in fleet.ips if is_visible(ip.ip_pool)])
 
 
 @routes.get("/api/v1/sending-ips/{external_ip}", grant="ip_pools/view")
@@ -94,11 +72,11 @@ def list_ips(request: Request) -> Reply:
 def show_ip(request: Request, external_ip: str) -> Reply:
     """Show a sending IP."""
     address = read_address(external_ip)
-    fleet, may_see = _seen_by(request.caller)
+    fleet, is_visible = service.visible_fleet(request.caller.scope)
     ip = fleet.ip(address)
-    if ip is None or not may_see(ip.ip_pool):
+    if ip is None or not is_visible(ip.ip_pool):
         raise NotFound("Sending IP does not exist")
-    return ok(ip.as_json())
+    return ok(ip_view(ip))
 
 
 @routes.put("/api/v1/sending-ips/{external_ip}", grant="ip_pools/manage")
@@ -107,34 +85,12 @@ def update_ip(request: Request, external_ip: str) -> Reply:
     """Move a sending IP to another pool, or change its warm-up."""
     account_id = _manager(request)
     address = read_address(external_ip)
-    change = read_ip_change(request.json())
-    tomorrow = tomorrow_ms(clock.now())
-    store.change(
-        account_id, lambda fleet: changes.with_changed_ip(fleet, address, change, tomorrow)
-    )
+    service.update_ip(account_id, address, read_ip_change(request.json()))
     return ok({"message": "Updated Sending IP."})
 
 
 def _manager(request: Request) -> int:
-    """Return the account whose pools the request changes; raises 403 for a subaccount's."""
+    """Return the account whose pools the request changes; raises 403 for a subaccount."""
     if request.caller.scope.owner is not None:
         raise Forbidden("IP pools are managed by the primary account")
     return request.caller.account_id
-
-
-def _seen_by(caller: Caller) -> tuple[Fleet, Callable[[str], bool]]:
-    """Return the fleet, and what tells whether the caller may see a pool."""
-    fleet, number = store.get(caller.account_id), caller.scope.owner
-    subaccount = subaccounts.get(caller.account_id, number) if number else None
-    if subaccount is None or not subaccount.ip_pool:
-        return fleet, lambda _: True
-    return fleet, fleet.in_force(subaccount.ip_pool).id.__eq__
-
-
-def _updated(pool: IpPool) -> Mapping[str, str]:
-    return {
-        "id": pool.id,
-        "name": pool.name,
-        "fbl_signing_domain": pool.fbl_signing_domain,
-        "auto_warmup_overflow_pool": pool.auto_warmup_overflow_pool,
-    }

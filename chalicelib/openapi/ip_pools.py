@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.ip_pools.model import FIRST_STAGE, LAST_STAGE
+from chalicelib.fleet.model import FIRST_STAGE, LAST_STAGE
 from chalicelib.ip_pools.request import MOST_NAME
 from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, results
 from chalicelib.openapi.schema import Maybe, Schema, array, flag, integer, obj, record, text

@@ -13,7 +13,7 @@ from chalicelib.core.settings import settings
 def is_enterprise(account_id: int) -> bool:
     """Tell whether the account is an enterprise one."""
     try:
-        return accounts.acting(account_id).is_enterprise
+        return accounts.get_cached(account_id).is_enterprise
     except accounts.UnknownAccount:
         return False
 

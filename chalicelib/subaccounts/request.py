@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.api_keys.grants import SUBACCOUNT_GRANTS
 from chalicelib.api_keys.request import KeyFields, read_key
 from chalicelib.core.params import Params
-from chalicelib.ip_pools import store as ip_pools
+from chalicelib.fleet import store as fleets
 from chalicelib.subaccounts.model import DEFAULT_OPTIONS, STATUSES, Subaccount
 
 MOST_NAME = 64
@@ -73,7 +73,7 @@ def _check_pool(account_id: int, params: Params) -> str | None:
     pool = params.text("ip_pool", most=MOST_POOL, blank=True)
     if pool is not None and not _POOL.fullmatch(pool):
         params.refuse("ip_pool", "ip_pool must hold letters, digits and underscores only", pool)
-    elif pool and not ip_pools.exists(account_id, pool):
+    elif pool and not fleets.exists(account_id, pool):
         params.refuse("ip_pool", f"ip_pool: pool {pool} does not exist", pool)
     return pool
 

@@ -6,9 +6,9 @@ from chalicelib.core.errors import NotFound
 from chalicelib.core.http import Reply, Request, Routes, ok
 from chalicelib.core.params import Params
 from chalicelib.subaccounts import listing, store
-from chalicelib.subaccounts.creation import create
 from chalicelib.subaccounts.model import is_id
 from chalicelib.subaccounts.request import read_change, read_new
+from chalicelib.subaccounts.service import create
 
 routes = Routes(__name__)
 

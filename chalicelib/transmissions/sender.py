@@ -14,9 +14,9 @@ from chalicelib.accounts import usage
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.usage import Meter
 from chalicelib.core import config_cache
-from chalicelib.ip_pools import store as ip_pools
-from chalicelib.ip_pools.model import Fleet
-from chalicelib.ip_pools.usable import usable_pool
+from chalicelib.fleet import store as fleets
+from chalicelib.fleet.model import Fleet
+from chalicelib.fleet.usable import usable_pool
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.lookup import check_usable
 from chalicelib.sending_domains.model import SendingDomain
@@ -69,7 +69,7 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
     """
     account_at, counters = accounts.key_of(account_id), usage.counters_to_read(account_id)
     subaccount_at = subaccounts.key_of(subaccount_id) if subaccount_id else None
-    fleet_at = ip_pools.key_of(account_id)
+    fleet_at = fleets.key_of(account_id)
     domain_at = domains.key_of(domain) if domain else None
     found = config_cache.read(
         [account_at, *([subaccount_at] if subaccount_at else [])],
@@ -87,5 +87,5 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
         item = found.get(domain_at)
         known = domains.from_item(item) if item else None
         usable = check_usable(known, domain, account_id, subaccount_id)
-    fleet = ip_pools.from_item(account_id, found.get(fleet_at))
+    fleet = fleets.from_item(account_id, found.get(fleet_at))
     return Sender(account, subaccount, usable, fleet, usage.meter(account, counters, found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.api_keys.authenticate import SUBACCOUNT_HEADERS
+from chalicelib.authentication.service import SUBACCOUNT_HEADERS
 from chalicelib.core.errors import NotFound
 from chalicelib.core.fields import integer
 from chalicelib.core.http import PUBLIC, Reply, Request, Routes, empty, ok

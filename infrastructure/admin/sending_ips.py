@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from chalicelib.accounts import store as accounts
 from chalicelib.accounts.store import UnknownAccount
-from chalicelib.ip_pools import sending_ips
-from chalicelib.ip_pools.model import DEFAULT, SendingIp
-from chalicelib.ip_pools.sending_ips import Unsuitable
-from chalicelib.ip_pools.store import IpTaken
+from chalicelib.fleet import sending_ips
+from chalicelib.fleet.model import DEFAULT, SendingIp
+from chalicelib.fleet.sending_ips import Unsuitable
+from chalicelib.fleet.store import IpTaken
 from infrastructure.admin.accounts import Refused
 
 #: Adds a command of an account: its name and what runs it

@@ -115,7 +115,7 @@ def _post(application: Any, body: bytes) -> None:
         headers={"authorization": KEY, "content-type": "application/json"},
         raw_body=body,
     )
-    from chalicelib.api_keys.authenticate import authenticate
+    from chalicelib.authentication.service import authenticate
     from chalicelib.transmissions.routes import create_transmission
 
     request.authenticated = authenticate(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chalicelib.api_keys import model as keys
-from chalicelib.api_keys.authenticate import authenticate
+from chalicelib.authentication.service import authenticate
 from chalicelib.core import config_cache
 from chalicelib.core.request import Request
 from chalicelib.subaccounts import store

@@ -24,11 +24,11 @@ from chalicelib.core.dynamo import Item, Key
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.key_pair import KeyPair, generate_key, read_private
 from chalicelib.dkim.sealed_key import sealed_key
+from chalicelib.fleet import store as fleets
 from chalicelib.generation import drafts
 from chalicelib.generation.message import Generator
 from chalicelib.generation.origin import Origin
 from chalicelib.generation.tracking_decorator import Dress
-from chalicelib.ip_pools import store as ip_pools
 from chalicelib.sending_domains import store as domains
 from tests.bench.naive_generation import NaiveGenerator
 from tests.bench.sample_templates import JINJA, LINKS, OURS, Templates, newsletter, recipient
@@ -91,7 +91,7 @@ def _generator(templates: Templates, pair: KeyPair) -> Generator:
     signing = sealed_key(pair, "s1", NAME)
     stored = domains._to_item(domain(dkim=signing, is_default_bounce_domain=True))
     tables: dict[Key, Item] = {domains.key_of(NAME): stored}
-    config_cache.learn([ip_pools.key_of(1)], {})
+    config_cache.learn([fleets.key_of(1)], {})
 
     def read(keys: Iterable[Key]) -> Mapping[Key, Item]:
         return {key: tables[key] for key in keys if key in tables}

@@ -28,8 +28,8 @@ from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.model import DkimKey
 from chalicelib.events import stream
-from chalicelib.ip_pools import store as ip_pools
-from chalicelib.ip_pools import warmup
+from chalicelib.fleet import store as fleets
+from chalicelib.fleet import warmup
 from chalicelib.metrics import counters as metrics
 from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
@@ -49,8 +49,8 @@ from tests.fake_cloud import aws_requests, queued
 from tests.unit.ab_tests.examples import by_size
 from tests.unit.data_privacy.examples import send
 from tests.unit.events.examples import event_at
+from tests.unit.fleet.examples import an_ip
 from tests.unit.generation.examples import key_pair, make_sender
-from tests.unit.ip_pools.examples import an_ip
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import make_account
 from tests.unit.seeding.examples import HOUR, SEEDS, SPRING, START
@@ -100,12 +100,12 @@ def is_started(number: int, sent: Queued) -> bool:
 
 def warm_up(number: int, at_ms: int) -> None:
     ip = an_ip(number, auto_warmup_enabled=True, advance_ms=at_ms)
-    ip_pools.change(1, lambda fleet: replace(fleet, ips=(*fleet.ips, ip)))
+    fleets.change(1, lambda fleet: replace(fleet, ips=(*fleet.ips, ip)))
     warmup.reserve(ip, (at_ms - DAY) / 1000, 10)
 
 
 def stage_of(number: int, _: Queued) -> int:
-    ip = ip_pools.get(1).ip(f"192.0.2.{number}")
+    ip = fleets.get(1).ip(f"192.0.2.{number}")
     assert ip
     return ip.auto_warmup_stage
 

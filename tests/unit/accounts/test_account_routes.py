@@ -154,16 +154,16 @@ def test_an_account_that_does_not_exist_cannot_be_changed() -> None:
     with pytest.raises(store.UnknownAccount, match="account 9 does not exist"):
         store.change(9, lambda account: account)
     with pytest.raises(store.UnknownAccount):
-        store.acting(9)
+        store.get_cached(9)
 
 
 def test_the_account_that_acts_is_remembered_until_it_changes_here(owner: Client) -> None:
-    assert store.acting(1).company_name == "Company 1"
+    assert store.get_cached(1).company_name == "Company 1"
     with aws_requests() as made:
-        store.acting(1)
+        store.get_cached(1)
     assert made == []
     owner.put(ACCOUNT, {"company_name": "New"})
-    assert store.acting(1).company_name == "New"
+    assert store.get_cached(1).company_name == "New"
 
 
 def test_ids_of_accounts_are_drawn_in_order_and_accounts_are_listed_by_them() -> None:

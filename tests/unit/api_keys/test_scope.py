@@ -8,7 +8,7 @@ import json
 import pytest
 
 from chalicelib.api_keys import model, store
-from chalicelib.api_keys.authenticate import authenticate, sender_again, sender_for
+from chalicelib.authentication.service import authenticate, sender_again, sender_for
 from chalicelib.core import config_cache
 from chalicelib.core.errors import ApiError, Forbidden, Unauthorized
 from chalicelib.core.request import Caller, Request

@@ -18,7 +18,7 @@ from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.outcome import Outcome, Retry, to_dict
 from chalicelib.delivery.store.journal import Entry
 from chalicelib.delivery.transports import Commit, OutboundMessage
-from chalicelib.ip_pools.routing import Route
+from chalicelib.fleet.routing import Route
 from tests.unit.delivery.examples import DEFERRED, REFUSED, UNREACHED, message
 from tests.unit.delivery.mail_host import OK, MailHost
 

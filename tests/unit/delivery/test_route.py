@@ -21,12 +21,12 @@ from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.mx import MxTransport
 from chalicelib.delivery.transports.ses import SesTransport
 from chalicelib.delivery.transports.smarthost import SmarthostTransport
-from chalicelib.ip_pools import warmup
-from chalicelib.ip_pools.routing import Route
+from chalicelib.fleet import warmup
+from chalicelib.fleet.routing import Route
 from tests.fake_cloud import aws_requests
 from tests.unit.delivery.examples import UNIT, batch_of, message
 from tests.unit.delivery.scripted_server import ScriptedServer
-from tests.unit.ip_pools.examples import add, an_ip, make_pool, warming
+from tests.unit.fleet.examples import add, an_ip, make_pool, warming
 from tests.unit.zones import served_zone
 
 DEFAULT = Route("default")

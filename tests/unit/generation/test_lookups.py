@@ -9,12 +9,12 @@ import pytest
 
 from chalicelib.core import config_cache
 from chalicelib.delivery.store.work_units import WorkUnit
+from chalicelib.fleet import store as fleets
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.faults import NotGenerated
 from chalicelib.generation.generated_chunk import generate_chunk
 from chalicelib.generation.lookups import Lookups, look_ahead
 from chalicelib.generation.message import Generator
-from chalicelib.ip_pools import store as ip_pools
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.suppression import service as suppression
@@ -91,7 +91,7 @@ def test_the_next_chunk_sees_what_has_changed() -> None:
 
 def test_what_delivery_asks_soon_after_is_remembered() -> None:
     look_ahead(chunk(), Lookups(), NAME)
-    assert config_cache.not_remembered([ip_pools.key_of(1)]) == []
+    assert config_cache.not_remembered([fleets.key_of(1)]) == []
 
 
 def test_a_bad_domain_is_told_of_each_recipient() -> None:

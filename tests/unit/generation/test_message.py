@@ -22,6 +22,7 @@ from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from tests.fake_cloud import aws_requests
+from tests.unit.fleet.examples import make_pool
 from tests.unit.generation.examples import (
     INJECTED,
     NAME,
@@ -31,7 +32,6 @@ from tests.unit.generation.examples import (
     make_sender,
     signing,
 )
-from tests.unit.ip_pools.examples import make_pool
 from tests.unit.people import make_account
 from tests.unit.sending_domains.examples import domain
 from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, transmission

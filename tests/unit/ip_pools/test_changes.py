@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.core.errors import ApiError
+from chalicelib.fleet.model import DEFAULT, SHARED, Fleet
 from chalicelib.ip_pools import changes
-from chalicelib.ip_pools.model import DEFAULT, SHARED, Fleet
 from chalicelib.ip_pools.request import IpChange, PoolFields
-from tests.unit.ip_pools.examples import an_ip, fleet_of, warming
+from tests.unit.fleet.examples import an_ip, fleet_of, warming
 
 TOMORROW = 5_000
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.ip_pools import store
+from chalicelib.fleet import store
 from chalicelib.sending_domains import store as domains
 from tests.unit.calling import Answer, Client
-from tests.unit.ip_pools.examples import add, an_ip, make_pool, warming
+from tests.unit.fleet.examples import add, an_ip, make_pool, warming
 from tests.unit.people import make_account, make_key, make_subaccount
 from tests.unit.sending_domains.examples import domain
 

@@ -15,7 +15,7 @@ from tests.unit.openapi.reach import Place, raised
 
 OPERATIONS = {name: each for operations in RESOURCES.values() for name, each in operations.items()}
 ROUTES = {f"{each.method} {each.path}": each for each in listed(app)}
-AUTHENTICATE = ("chalicelib.api_keys.authenticate", "authenticate")
+AUTHENTICATE = ("chalicelib.authentication.service", "authenticate")
 
 #: (operation, status) that the search finds and no request can meet
 UNREACHABLE = {

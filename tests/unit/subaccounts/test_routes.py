@@ -8,7 +8,7 @@ import pytest
 from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
 from chalicelib.core.dynamo import Table
 from tests.unit.calling import Client
-from tests.unit.ip_pools.examples import make_pool
+from tests.unit.fleet.examples import make_pool
 from tests.unit.people import make_account, make_domain, make_key, make_subaccount, transmission
 
 PATH = "/api/v1/subaccounts"

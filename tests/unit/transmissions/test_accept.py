@@ -25,7 +25,7 @@ from chalicelib.transmissions.accept import accept
 from chalicelib.transmissions.store import transmissions
 from tests.fake_cloud import queued
 from tests.unit.ab_tests.examples import START, by_percent, by_size, stored
-from tests.unit.ip_pools.examples import make_pool
+from tests.unit.fleet.examples import make_pool
 from tests.unit.people import limit, make_account, make_subaccount
 from tests.unit.recipient_lists.examples import saved
 from tests.unit.refusals import refusal_code

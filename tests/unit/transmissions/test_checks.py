@@ -18,7 +18,7 @@ from chalicelib.transmissions.checks import check_options
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.sender import Sender, find_sender
 from tests.fake_cloud import aws_requests
-from tests.unit.ip_pools.examples import make_pool
+from tests.unit.fleet.examples import make_pool
 from tests.unit.people import make_account
 from tests.unit.refusals import refusal_code
 from tests.unit.sending_domains.examples import domain

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.ip_pools import store
+from chalicelib.fleet import store
 from infrastructure.admin import cli
-from tests.unit.ip_pools.examples import make_pool
+from tests.unit.fleet.examples import make_pool
 from tests.unit.people import make_account
 
 pytestmark = pytest.mark.usefixtures("cloud")

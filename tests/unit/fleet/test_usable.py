@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.ip_pools.model import Fleet
-from chalicelib.ip_pools.usable import usable_pool
-from tests.unit.ip_pools.examples import an_ip, fleet_of
+from chalicelib.fleet.model import Fleet
+from chalicelib.fleet.usable import usable_pool
+from tests.unit.fleet.examples import an_ip, fleet_of
 from tests.unit.refusals import refusal
 
 FLEET = fleet_of(an_ip(1, "fast"), fast="", slow="", empty="")

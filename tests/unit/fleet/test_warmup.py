@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from chalicelib.core import clock, due
 from chalicelib.core.dynamo import Table
-from chalicelib.ip_pools import sending_ips, store, warmup
-from chalicelib.ip_pools.model import LAST_STAGE, SendingIp
-from chalicelib.ip_pools.warmup import DAILY_VOLUMES, advance_due, daily_volume, reserve
+from chalicelib.fleet import sending_ips, store, warmup
+from chalicelib.fleet.model import LAST_STAGE, SendingIp
+from chalicelib.fleet.warmup import DAILY_VOLUMES, advance_due, daily_volume, reserve
 from tests.fake_cloud import aws_requests
-from tests.unit.ip_pools.examples import DAY, NOON, add, warming
+from tests.unit.fleet.examples import DAY, NOON, add, warming
 
 NEVER = 9 * 10**12
 

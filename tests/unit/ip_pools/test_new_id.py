@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.ip_pools.pool_ids import LONGEST, new_id
+from chalicelib.ip_pools.changes import LONGEST_ID, new_id
 
 
 @pytest.mark.spec("2.8-t1")
@@ -44,4 +44,4 @@ def test_ids_are_unique_and_can_be_a_subaccounts_pool(names: list[str]) -> None:
         assert made not in taken
         assert re.fullmatch(r"[a-z0-9_]{1,20}", made)
         taken.add(made)
-    assert LONGEST == 20
+    assert LONGEST_ID == 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.ip_pools import warmup
+from chalicelib.fleet import warmup
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.ip_pools import sending_ips, store
-from chalicelib.ip_pools.model import SendingIp
-from chalicelib.ip_pools.sending_ips import Unsuitable
-from tests.unit.ip_pools.examples import DAY, NOON, add, an_ip, make_pool, warming
+from chalicelib.fleet import sending_ips, store
+from chalicelib.fleet.model import SendingIp
+from chalicelib.fleet.sending_ips import Unsuitable
+from tests.unit.fleet.examples import DAY, NOON, add, an_ip, make_pool, warming
 
 pytestmark = pytest.mark.usefixtures("cloud")
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.core.errors import ApiError
-from chalicelib.ip_pools import signing
-from chalicelib.ip_pools.request import PoolFields
+from chalicelib.fleet import signing
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from tests.fake_cloud import aws_requests
-from tests.unit.ip_pools.examples import make_pool
+from tests.unit.fleet.examples import make_pool
 from tests.unit.sending_domains.examples import KEY, domain
 
 UNVERIFIED = DomainStatus(ownership_verified=True, cname_status="valid")
@@ -26,20 +24,6 @@ def signers(cloud: None) -> None:
         domain("other.test", account=2),
     ):
         assert domains.create(each)
-
-
-@pytest.mark.spec("2.8-t3")
-@pytest.mark.spec("2.8-t4")
-@pytest.mark.parametrize("field", ["signing_domain", "fbl_signing_domain"])
-def test_a_signing_domain_must_be_the_accounts_with_a_verified_record(field: str) -> None:
-    for name in ("unsigned.test", "other.test", "missing.test", "not a name"):
-        with pytest.raises(ApiError, match=field) as refused:
-            signing.check_domains(1, PoolFields(**{field: name}))
-        assert refused.value.status == 400
-    for name in ("signs.test", "Sub.Test"):
-        checked = signing.check_domains(1, PoolFields(**{field: name}))
-        assert checked == PoolFields(**{field: name.lower()})
-    assert signing.check_domains(1, PoolFields(**{field: ""})) == PoolFields(**{field: ""})
 
 
 def test_a_pool_without_signing_domain_costs_no_request() -> None:

@@ -1,6 +1,6 @@
-"""The operator's side: which sending IPs an account has, and how they are reached.
+"""Give accounts sending IPs and take them away, for the operator.
 
-An IP belongs to one account at a time. Accounts move theirs between pools themselves.
+An IP belongs to one account at a time. Accounts move their IPs between pools themselves.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Final
 
 from chalicelib.core import clock
 from chalicelib.core.domain_names import BadName, canonical
-from chalicelib.ip_pools import store
-from chalicelib.ip_pools.changes import with_ip
-from chalicelib.ip_pools.model import Fleet, SendingIp
-from chalicelib.ip_pools.warmup import tomorrow_ms
+from chalicelib.fleet import store
+from chalicelib.fleet.model import Fleet, SendingIp
+from chalicelib.fleet.warmup import tomorrow_ms
 
 MOST_IPS: Final = 250
 
@@ -24,11 +23,11 @@ _SES_POOL = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
 class Unsuitable(ValueError):
-    """The IP cannot be added as it is described; the text says why."""
+    """The IP cannot be added as it is described; the text gives the reason."""
 
 
 def add(account_id: int, ip: SendingIp) -> SendingIp:
-    """Give an account a sending IP; return it as it is kept. Its warm-up, if any, begins now.
+    """Give an account a sending IP; return it as stored. Its warm-up, if any, begins now.
 
     Raises :class:`Unsuitable`, and :class:`store.IpTaken` if an account has it already.
     """
@@ -44,7 +43,7 @@ def add(account_id: int, ip: SendingIp) -> SendingIp:
         if len(fleet.ips) >= MOST_IPS:
             raise Unsuitable(f"an account can have at most {MOST_IPS} sending IPs")
         ip = replace(ip, ip_pool=pool.id)
-        return with_ip(fleet, ip)
+        return fleet.with_ip(ip)
 
     store.change(account_id, edit)
     return ip
@@ -53,15 +52,15 @@ def add(account_id: int, ip: SendingIp) -> SendingIp:
 def remove(account_id: int, external_ip: str) -> bool:
     """Take a sending IP from an account; return ``False`` if it has none of that address."""
     address = _address(external_ip)
-    found = False
+    exists = False
 
     def edit(fleet: Fleet) -> Fleet:
-        nonlocal found
-        found = fleet.ip(address) is not None
+        nonlocal exists
+        exists = fleet.ip(address) is not None
         return replace(fleet, ips=tuple(ip for ip in fleet.ips if ip.external_ip != address))
 
     store.change(account_id, edit)
-    return found
+    return exists
 
 
 def of_account(account_id: int) -> tuple[SendingIp, ...]:
@@ -73,13 +72,13 @@ def _checked(ip: SendingIp) -> SendingIp:
     try:
         hostname = canonical(ip.hostname)
     except BadName as fault:
-        raise Unsuitable(f"{ip.hostname!r} is no host name: {fault}") from None
+        raise Unsuitable(f"{ip.hostname!r} is not a host name: {fault}") from None
     if ip.smarthost and ip.ses_pool:
         raise Unsuitable("an IP is reached by a smarthost or by SES, not by both")
     if ip.smarthost and not _SMARTHOST.fullmatch(ip.smarthost):
         raise Unsuitable(f"{ip.smarthost!r} is not host:port")
     if ip.ses_pool and not _SES_POOL.fullmatch(ip.ses_pool):
-        raise Unsuitable(f"{ip.ses_pool!r} is no configuration set")
+        raise Unsuitable(f"{ip.ses_pool!r} is not a configuration set")
     return replace(
         ip,
         external_ip=_address(ip.external_ip),

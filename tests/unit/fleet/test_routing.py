@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from chalicelib.ip_pools import routing, sending_ips, store
+from chalicelib.fleet import routing, sending_ips, store
+from chalicelib.fleet.routing import Route
 from chalicelib.ip_pools.changes import without_pool
-from chalicelib.ip_pools.routing import Route
 from tests.fake_cloud import aws_requests
-from tests.unit.ip_pools.examples import DAY, NOON, add, an_ip, make_pool, warming
+from tests.unit.fleet.examples import DAY, NOON, add, an_ip, make_pool, warming
 
 pytestmark = pytest.mark.usefixtures("cloud")
 

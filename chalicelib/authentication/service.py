@@ -18,8 +18,9 @@ import base64
 from collections.abc import Mapping
 from typing import Final
 
-from chalicelib.api_keys import model, rate_limit, source_ips, store
+from chalicelib.api_keys import model, source_ips, store
 from chalicelib.api_keys.model import ApiKey
+from chalicelib.authentication import rate_limit
 from chalicelib.core import config_cache
 from chalicelib.core.config_cache import Key
 from chalicelib.core.errors import ApiError, Forbidden, Unauthorized, invalid_params

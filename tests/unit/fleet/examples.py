@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.ip_pools import changes, sending_ips, store
-from chalicelib.ip_pools.model import Fleet, IpPool, SendingIp
+from chalicelib.fleet import sending_ips, store
+from chalicelib.fleet.model import Fleet, IpPool, SendingIp
+from chalicelib.ip_pools import changes
 from chalicelib.ip_pools.request import PoolFields
 
 DAY = 86_400

@@ -7,11 +7,12 @@ import pytest
 from chalicelib.core import due
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import ApiError
-from chalicelib.ip_pools import store
-from chalicelib.ip_pools.changes import with_ip, without_pool
-from chalicelib.ip_pools.model import Fleet, IpPool
+from chalicelib.fleet import store
+from chalicelib.fleet.model import Fleet, IpPool
+from chalicelib.fleet.usable import usable_pool
+from chalicelib.ip_pools.changes import without_pool
 from tests.fake_cloud import aws_requests
-from tests.unit.ip_pools.examples import add, an_ip, fleet_of, make_pool, warming
+from tests.unit.fleet.examples import add, an_ip, fleet_of, make_pool, warming
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -29,17 +30,17 @@ def due_keys() -> list[tuple[int, str]]:
 def test_a_fleet_comes_back_as_it_was_kept() -> None:
     ip = warming(1, "a", 3, customer_provided=True, source_address="10.0.0.1", advance_ms=7)
     kept = keep(fleet_of(ip, an_ip(2, smarthost="h:25"), a="shared pool", b=""))
-    assert store.get(1) == store.acting(1) == kept
+    assert store.get(1) == store.get_cached(1) == kept
     assert kept.revision == 1
     assert store.get(2) == Fleet(2)
 
 
 def test_a_fleet_is_one_request_to_read_and_none_while_it_is_remembered() -> None:
     with aws_requests() as made:
-        assert store.acting(1) == store.acting(1) == Fleet(1)
+        assert store.get_cached(1) == store.get_cached(1) == Fleet(1)
         make_pool("Fast")
-        assert [pool.id for pool in store.acting(1).pools] == ["fast"]
-        store.acting(1)
+        assert [pool.id for pool in store.get_cached(1).pools] == ["fast"]
+        store.get_cached(1)
     assert [each.operation for each in made] == [
         "GetItem",
         "GetItem",
@@ -58,12 +59,12 @@ def test_a_pool_exists_in_any_case_and_for_its_account_only() -> None:
 
 
 @pytest.mark.spec("2.6-t5")
-def test_what_a_transmission_may_name_is_judged_by_the_remembered_fleet() -> None:
+def test_the_pool_of_a_transmission_is_checked_against_the_cached_fleet() -> None:
     make_pool("Fast")
-    assert store.check_usable(1, "", "FAST") == "fast"
-    with aws_requests() as made, pytest.raises(ApiError):
-        store.check_usable(1, "fast", "default")
-    assert made == []
+    assert usable_pool(store.get_cached(1), "", "FAST") == "fast"
+    with aws_requests() as requests, pytest.raises(ApiError):
+        usable_pool(store.get_cached(1), "fast", "default")
+    assert requests == []
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -104,10 +105,10 @@ def test_a_change_that_changes_nothing_writes_nothing() -> None:
 def test_an_ip_is_one_accounts_until_it_is_let_go() -> None:
     add(an_ip(1), an_ip(2))
     with pytest.raises(store.IpTaken):
-        store.change(2, lambda fleet: with_ip(fleet, an_ip(1)))
+        store.change(2, lambda fleet: fleet.with_ip(an_ip(1)))
     assert store.get(2).ips == ()
     store.change(1, lambda fleet: replace(fleet, ips=(an_ip(2),)))
-    store.change(2, lambda fleet: with_ip(fleet, an_ip(1)))
+    store.change(2, lambda fleet: fleet.with_ip(an_ip(1)))
     assert [ip.external_ip for ip in store.get(2).ips] == ["192.0.2.1"]
     assert Table("config").get("sending-ip#192.0.2.1", "sending-ip") == {
         "pk": "sending-ip#192.0.2.1",

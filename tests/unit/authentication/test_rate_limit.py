@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.api_keys import rate_limit
+from chalicelib.authentication import rate_limit
 from chalicelib.core.errors import TooManyRequests
 from chalicelib.core.settings import settings
 from tests.unit.moving_clock import Clock, moving_clock

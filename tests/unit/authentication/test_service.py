@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.api_keys import model, store
-from chalicelib.api_keys.authenticate import authenticate, presented_key
 from chalicelib.api_keys.model import ApiKey
+from chalicelib.authentication.service import authenticate, presented_key
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import Unauthorized
 from chalicelib.core.request import Caller, Request

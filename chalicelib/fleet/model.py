@@ -1,0 +1,93 @@
+"""Pools and sending IPs, and the fleet: all pools and IPs of one account (spec 2.8).
+
+Every account has the pool ``default`` without creating it. ``shared pool`` is not a pool of the
+account: it is this deployment's own transport, and can only be named as an overflow pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+DEFAULT: Final = "default"
+SHARED: Final = "shared pool"
+FIRST_STAGE: Final = 1
+LAST_STAGE: Final = 29
+
+
+@dataclass(frozen=True, slots=True)
+class IpPool:
+    """One pool. A domain or overflow pool that it does not have is empty."""
+
+    id: str
+    name: str
+    signing_domain: str = ""
+    fbl_signing_domain: str = ""
+    auto_warmup_overflow_pool: str = ""
+
+
+DEFAULT_POOL: Final = IpPool(DEFAULT, "Default")
+
+
+@dataclass(frozen=True, slots=True)
+class SendingIp:
+    """One IP that mail leaves from.
+
+    Remote hosts see ``external_ip``; ``hostname`` is its name in the DNS and in EHLO. The service
+    sends from the local address ``source_address`` (empty: the host chooses), or through a
+    ``smarthost`` (``host:port``) or ``ses_pool`` (a configuration set of Amazon SES).
+    ``auto_warmup_stage`` is kept when the warm-up ends; the next stage begins at ``advance_ms``
+    (0: never).
+    """
+
+    external_ip: str
+    hostname: str
+    ip_pool: str = DEFAULT
+    customer_provided: bool = False
+    source_address: str = ""
+    smarthost: str = ""
+    ses_pool: str = ""
+    auto_warmup_enabled: bool = False
+    auto_warmup_stage: int = FIRST_STAGE
+    advance_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The pools that an account created and its sending IPs. The store counts ``revision``."""
+
+    account_id: int
+    pools: tuple[IpPool, ...] = ()
+    ips: tuple[SendingIp, ...] = ()
+    revision: int = 0
+
+    def all_pools(self) -> Iterator[IpPool]:
+        """Yield every pool, the default one first."""
+        yield DEFAULT_POOL
+        yield from self.pools
+
+    def pool(self, pool_id: str) -> IpPool | None:
+        """Return a pool; ids are compared without case."""
+        pool_id = pool_id.lower()
+        return next((pool for pool in self.all_pools() if pool.id == pool_id), None)
+
+    def pool_or_default(self, pool_id: str) -> IpPool:
+        """Return a pool, or the default one if the id is empty or names a deleted pool.
+
+        The IPs of a deleted pool are in the default pool.
+        """
+        return self.pool(pool_id) or DEFAULT_POOL
+
+    def ip(self, external_ip: str) -> SendingIp | None:
+        """Return a sending IP."""
+        return next((ip for ip in self.ips if ip.external_ip == external_ip), None)
+
+    def ips_of(self, pool_id: str) -> list[SendingIp]:
+        """Return the sending IPs of a pool; the id is in the case in which it is stored."""
+        return [ip for ip in self.ips if ip.ip_pool == pool_id]
+
+    def with_ip(self, ip: SendingIp) -> Fleet:
+        """Return the fleet with an IP added, or in place of the one with the same address."""
+        others = [each for each in self.ips if each.external_ip != ip.external_ip]
+        return replace(self, ips=tuple(sorted([*others, ip], key=lambda each: each.external_ip)))

@@ -1,0 +1,91 @@
+"""Choose the route of each message: the sending IP of its pool, and how the IP is reached.
+
+The warming IPs of a pool come first, each with what is left of its day's volume. The rest leaves
+by the pool's other IPs, or by its overflow pool if all its IPs are warming. Without an overflow
+pool, and for an account without sending IPs, mail leaves by this deployment's own transport from
+the settings. For a pool that was deleted or has no IPs, the default pool is used.
+
+Messages of a work unit that do not warm an IP leave by one IP of the pool, chosen by ``key``. The
+same key chooses the same IP again, so a host that greylisted a message sees its sender return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from chalicelib.fleet import store, warmup
+from chalicelib.fleet.model import DEFAULT_POOL, SHARED, Fleet, IpPool, SendingIp
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One route; the transport of the settings decides what is empty or ``None``.
+
+    ``pool_id`` is the pool that is used, which may differ from the requested one. ``smarthost`` is
+    ``host:port``, ``ses_pool`` a configuration set of Amazon SES; at most one of them is set.
+    """
+
+    pool_id: str
+    sending_ip: str = ""
+    source_address: str | None = None
+    ehlo_name: str = ""
+    smarthost: str = ""
+    ses_pool: str = ""
+
+    def event_fields(self) -> dict[str, str]:
+        """Return the fields of a message's events that describe its route (spec 2.11)."""
+        fields = {"ip_pool": self.pool_id}
+        return fields | {"sending_ip": self.sending_ip} if self.sending_ip else fields
+
+
+def choose(account_id: int, pool_id: str, now: float, count: int, *, key: str = "") -> list[Route]:
+    """Return the routes of ``count`` messages of one unit, one for each.
+
+    Takes no request if the account's fleet is cached and no IP of the pool is warming, else one
+    for each warming IP (all but the last of which have then used up their day's volume).
+    """
+    fleet = store.get_cached(account_id)
+    pool = _with_ips(fleet, fleet.pool_or_default(pool_id))
+    return list(_routes(fleet, pool, now, count, key))
+
+
+def _routes(fleet: Fleet, pool: IpPool, now: float, count: int, key: str) -> Iterator[Route]:
+    ips = sorted(fleet.ips_of(pool.id), key=lambda ip: _rank(ip, key), reverse=True)
+    for ip in ips:
+        if ip.auto_warmup_enabled and count:
+            allowance = warmup.reserve(ip, now, count)
+            yield from [_by(ip)] * allowance
+            count -= allowance
+    if not count:
+        return
+    warm_ip = next((ip for ip in ips if not ip.auto_warmup_enabled), None)
+    if warm_ip:
+        yield from [_by(warm_ip)] * count
+    elif pool.auto_warmup_overflow_pool in ("", SHARED):
+        yield from [Route(SHARED if ips else pool.id)] * count
+    else:
+        overflow = _with_ips(fleet, fleet.pool_or_default(pool.auto_warmup_overflow_pool))
+        yield from _routes(fleet, overflow, now, count, key)
+
+
+def _with_ips(fleet: Fleet, pool: IpPool) -> IpPool:
+    """Return the pool, or the default one if it is empty while the account has sending IPs."""
+    return pool if fleet.ips_of(pool.id) or not fleet.ips else DEFAULT_POOL
+
+
+def _by(ip: SendingIp) -> Route:
+    return Route(
+        ip.ip_pool,
+        ip.external_ip,
+        ip.source_address or None,
+        ip.hostname,
+        ip.smarthost,
+        ip.ses_pool,
+    )
+
+
+def _rank(ip: SendingIp, key: str) -> bytes:
+    """Rank an IP for ``key``; adding an IP moves few keys (rendezvous hashing)."""
+    return sha256(f"{key}\0{ip.external_ip}".encode()).digest()

@@ -1,0 +1,172 @@
+"""Store the fleets of accounts: their pools and sending IPs.
+
+A fleet is one item: it is small, routing reads all of it, and its rules (ids, overflow, where the
+IPs of a deleted pool go) concern all of it. A change is conditional on the ``revision`` that it
+was made from. A sending IP belongs to one account at a time: each has an item that names its
+account, written in the same transaction.
+
+Access patterns of ``config``:
+
+- the fleet of an account → ``account#<account>/ip-pools`` / ``fleet`` (to route a message it is
+  cached for ``KEY_CACHE_SECONDS``, even if there is none)
+- the account of a sending IP → ``sending-ip#<address>`` / ``sending-ip``
+- what a warming IP was allowed to send on a day → ``warmup#<address>`` / ``<day>``
+- the IPs whose next stage of warm-up begins → ``due#ip-warmup`` / ``<ms>#<account>/<address>``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+
+from chalicelib.core import config_cache, due, dynamo
+from chalicelib.core.config_cache import Key
+from chalicelib.core.due import Due
+from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
+from chalicelib.core.owner_keys import account_partition
+from chalicelib.fleet.model import Fleet, IpPool, SendingIp
+
+CONCERN = "ip-warmup"
+
+_config = Table("config")
+
+
+class IpTaken(ValueError):
+    """The sending IP belongs to an account already."""
+
+
+def key_of(account_id: int) -> Key:
+    """Return the key of an account's fleet."""
+    return (account_partition(account_id, "ip-pools"), "fleet")
+
+
+def get(account_id: int) -> Fleet:
+    """Return the fleet of an account as it is now; it may be empty."""
+    return from_item(account_id, _config.get(*key_of(account_id)))
+
+
+def get_cached(account_id: int) -> Fleet:
+    """Return the fleet of an account from the config cache; it may be empty."""
+    return from_item(account_id, config_cache.read_one(key_of(account_id)))
+
+
+def exists(account_id: int, pool_id: str) -> bool:
+    """Tell whether the account has a pool with this id, in any case."""
+    return get(account_id).pool(pool_id) is not None
+
+
+def change(account_id: int, edit: Callable[[Fleet], Fleet]) -> Fleet:
+    """Change the fleet of an account by ``edit`` and return it.
+
+    ``edit`` may be called again if another writer changes the fleet meanwhile; what it raises
+    passes through. Raises :class:`IpTaken` if an added IP belongs to an account, and 503 when
+    other writers come first every time.
+    """
+
+    def next_revision(before: Fleet) -> Fleet:
+        after = edit(before)
+        return after if after == before else replace(after, revision=before.revision + 1)
+
+    fleet = dynamo.update_record(lambda: get(account_id), next_revision, _replace)
+    assert fleet is not None  # an account without a record has an empty fleet
+    return fleet
+
+
+def from_item(account_id: int, item: Item | None) -> Fleet:
+    """Return the fleet that an item of the table holds; without an item, an empty fleet."""
+    if not item:
+        return Fleet(account_id)
+    return Fleet(
+        account_id,
+        pools=tuple(IpPool(**each) for each in item["pools"]),
+        ips=tuple(SendingIp(**each) for each in item["ips"]),
+        revision=item["revision"],
+    )
+
+
+def due_entry(account_id: int, ip: SendingIp) -> Due:
+    """Return the entry under which the IP's next stage is due."""
+    return Due(CONCERN, ip.advance_ms, f"{account_id}/{ip.external_ip}")
+
+
+def count_allowance(
+    external_ip: str, day: int, count: int, volume: int, expires: int
+) -> int | None:
+    """Add to the messages that a warming IP may send on a day, and return the sum.
+
+    Returns ``None``, and adds nothing, if the sum has reached ``volume``.
+    """
+    try:
+        item = _config.update(
+            *_allowance_key(external_ip, day),
+            "SET #expires = :expires ADD #given :count",
+            values={"expires": expires, "count": count, "volume": volume},
+            condition="attribute_not_exists(#given) OR #given < :volume",
+        )
+    except ConditionFailed:
+        return None
+    return int(item["given"])
+
+
+def has_allowance(external_ip: str, day: int) -> bool:
+    """Tell whether a warming IP was allowed to send anything on a day."""
+    return _config.get(*_allowance_key(external_ip, day)) is not None
+
+
+def _replace(before: Fleet, after: Fleet) -> None:
+    old, new = _addresses(before), _addresses(after)
+    writes = [
+        _put(before, after),
+        *(_claim(address, after.account_id) for address in new - old),
+        *(dynamo.delete(_config, *_claim_key(address)) for address in old - new),
+        *(due.addition(entry) for entry in _due_only_in(after, before)),
+    ]
+    try:
+        dynamo.transact(writes)
+    except TransactionFailed as failure:
+        if 0 in failure.failed:
+            raise
+        raise IpTaken("this sending IP belongs to an account already") from None
+    finally:
+        config_cache.forget(key_of(after.account_id))
+    for entry in _due_only_in(before, after):
+        due.remove(entry)
+
+
+def _put(before: Fleet, after: Fleet) -> Write:
+    pk, sk = key_of(after.account_id)
+    item = {
+        "pk": pk,
+        "sk": sk,
+        "pools": [asdict(pool) for pool in after.pools],
+        "ips": [asdict(ip) for ip in after.ips],
+        "revision": after.revision,
+    }
+    return dynamo.put(_config, item, **dynamo.if_unchanged("revision", before.revision or None))
+
+
+def _claim(external_ip: str, account_id: int) -> Write:
+    pk, sk = _claim_key(external_ip)
+    item = {"pk": pk, "sk": sk, "account_id": account_id}
+    return dynamo.put(_config, item, condition="attribute_not_exists(#pk)")
+
+
+def _claim_key(external_ip: str) -> Key:
+    return (f"sending-ip#{external_ip}", "sending-ip")
+
+
+def _allowance_key(external_ip: str, day: int) -> Key:
+    return (f"warmup#{external_ip}", str(day))
+
+
+def _addresses(fleet: Fleet) -> set[str]:
+    return {ip.external_ip for ip in fleet.ips}
+
+
+def _due_only_in(fleet: Fleet, other: Fleet) -> list[Due]:
+    known = _due_entries(other)
+    return [entry for entry in _due_entries(fleet) if entry not in known]
+
+
+def _due_entries(fleet: Fleet) -> list[Due]:
+    return [due_entry(fleet.account_id, ip) for ip in fleet.ips if ip.advance_ms]
