@@ -1,9 +1,9 @@
-"""From the reply of a remote host to one of the service's bounce classes (spec 2.11).
+"""Give the reply of a remote host one of the service's bounce classes (spec 2.11).
 
 Hosts agree on little: the same enhanced status code stands for different things, and the same thing
-is said in a hundred ways. So the words decide first (`reply_rules.RULES`, in order), then the
-enhanced status code, then the reply code. A class that gets a recipient suppressed is only given to
-permanent refusals: a 4xx reply never says that an address is bad for good.
+is said in a hundred ways. So the words decide first (the rules of `reply_rules`, in order), then
+the enhanced status code, then the reply code. Only permanent refusals get a class that suppresses
+the recipient: a 4xx reply never says that an address is bad for good.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chalicelib.core.bounce_classes import (
     TRANSIENT_FAILURE,
     UNDETERMINED,
 )
-from chalicelib.delivery.reply_rules import BASIC, ENHANCED, RULES, SUBJECTS
+from chalicelib.delivery.reply_rules import reply_rules
 
 TEXT_LIMIT = 1_000
 """Characters of a reply that are looked at."""
@@ -29,37 +29,41 @@ _VAGUE = frozenset({GENERIC_BOUNCE, SOFT_BOUNCE})
 
 
 def classify(code: int, reply: str) -> int:
-    """Return the bounce class of a refusal: `code` as sent, `reply` the text after it."""
-    text = _plain(reply)
+    """Return the bounce class of a refusal: `code` is its reply code, `reply` the text after it."""
+    text = _normalized(reply)
     if code < 500:
         return _temporary(_by_words(text) or _by_status(text))
     return _by_words(text) or _by_status(text) or _by_subject(text) or _by_code(code, text)
 
 
-def _plain(reply: str) -> str:
+def _normalized(reply: str) -> str:
     """Return the text as the phrases are written, without addresses, which may contain any word."""
     text = reply[:TEXT_LIMIT].lower().replace("\u2019", "'")
     return _SPACE.sub(" ", _ADDRESS.sub("", text))
 
 
 def _by_words(text: str) -> int | None:
-    return next((rule.bounce_class for rule in RULES if rule.pattern.search(text)), None)
+    rules = reply_rules().rules
+    return next((rule.bounce_class for rule in rules if rule.pattern.search(text)), None)
 
 
 def _by_status(text: str) -> int | None:
     status = _STATUS.search(text)
-    return ENHANCED.get(f"{status[1]}.{status[2]}") if status else None
+    return reply_rules().enhanced_codes.get(f"{status[1]}.{status[2]}") if status else None
 
 
 def _by_subject(text: str) -> int | None:
     status = _STATUS.search(text)
-    return SUBJECTS.get(status[1], GENERIC_BOUNCE) if status else None
+    return reply_rules().subjects.get(status[1], GENERIC_BOUNCE) if status else None
 
 
 def _by_code(code: int, text: str) -> int:
-    return BASIC.get(code, UNDETERMINED if text.strip() else GENERIC_BOUNCE)
+    default = UNDETERMINED if text.strip() else GENERIC_BOUNCE
+    return reply_rules().reply_codes.get(code, default)
 
 
-def _temporary(found: int | None) -> int:
+def _temporary(bounce_class: int | None) -> int:
     """Return the class of a 4xx reply: nothing hard, nothing vague."""
-    return TRANSIENT_FAILURE if found is None or found in HARD or found in _VAGUE else found
+    if bounce_class is None or bounce_class in HARD or bounce_class in _VAGUE:
+        return TRANSIENT_FAILURE
+    return bounce_class
