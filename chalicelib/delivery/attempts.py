@@ -1,8 +1,7 @@
-"""Delivery attempts of one unit: several at a time, a few to each domain, recorded one by one."""
+"""Attempt the messages of a batch, several at a time, and record each outcome in the journal."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from functools import cache, partial
@@ -19,9 +18,7 @@ from chalicelib.delivery.store.journal import Entry, Journal
 from chalicelib.delivery.transports import OutboundMessage
 from chalicelib.fleet.routing import Route
 
-_log = logging.getLogger(__name__)
-
-_turns = CommitLock(0.25)
+_commit_lock = CommitLock(0.25)
 
 
 def attempt_all(
@@ -33,9 +30,9 @@ def attempt_all(
 ) -> dict[int, Entry]:
     """Attempt messages until the time ``until``; return the entries of those that were attempted.
 
-    Each leaves by the route at its place in ``routes``, and is recorded in ``journal`` before
-    another message of this process can be accepted by a remote host, as far as hosts answer in
-    time (:mod:`turns`).
+    Each message leaves by the route at its place in ``routes``. It is recorded in ``journal``
+    before a remote host can accept another message of this process, as far as hosts answer in time
+    (:mod:`commit_lock`).
     """
 
     def attempt(message: FinishedMessage, route: Route) -> tuple[int, Entry] | None:
@@ -43,18 +40,17 @@ def attempt_all(
             return None
         return message.index, _attempt(message, route, journal)
 
-    running = [
+    attempts = [
         _executor().submit(domain_of(message.recipient), partial(attempt, message, route))
         for message, route in zip(messages, routes, strict=True)
     ]
-    # All come to their end before a failure of one is told: the journal must outlive them
-    wait(running)
-    return dict(found for each in running if (found := each.result()))
+    # All attempts end before one of them may raise: the journal must stay open for them
+    wait(attempts)
+    return dict(entry for each in attempts if (entry := each.result()))
 
 
 def _attempt(message: FinishedMessage, route: Route, journal: Journal) -> Entry:
     entries: list[Entry] = []
-    destination = domain_of(message.recipient)
 
     def record(outcome: Outcome) -> None:
         entry = {
@@ -66,7 +62,7 @@ def _attempt(message: FinishedMessage, route: Route, journal: Journal) -> Entry:
         entries.append(entry)
 
     def commit(finish: Callable[[], Outcome]) -> Outcome:
-        with _turns.take(destination):
+        with _commit_lock.hold(domain_of(message.recipient)):
             outcome = finish()
             record(outcome)
         return outcome
@@ -75,7 +71,7 @@ def _attempt(message: FinishedMessage, route: Route, journal: Journal) -> Entry:
         message.sender, message.recipient, message.data, route.source_address, route.ehlo_name
     )
     outcome = transport(route).deliver(outbound, commit)
-    if not entries:  # it failed before the window
+    if not entries:  # it failed before the commit window
         record(outcome)
     return entries[0]
 

@@ -1,9 +1,9 @@
-"""Turns: between the last piece of a message and its record no other message is accepted.
+"""Let one message at a time be committed: from its final dot to its journal entry.
 
-A crash in between cannot be told from one before, so what is under way there may be sent twice;
-taking turns makes that one message. A host that does not answer in time loses its turn, and mail to
-the same destination goes without one for as long as its answers come late: it would hold up
-everybody else's, for nothing.
+A crash in between cannot be told from a crash before the dot, so a message in this window may be
+sent twice. The lock makes that at most one message. A host that does not answer in time loses the
+lock, and mail to the same destination goes without it for as long as its answers are late:
+otherwise one slow host would hold up the mail to all others.
 """
 
 from __future__ import annotations
@@ -14,65 +14,65 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
-_MOST_REMEMBERED = 10_000
+_MOST_SLOW_DESTINATIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Turn:
-    """A turn that may be taken away when the time ``until`` has come."""
+class _Hold:
+    """A hold of the lock, which others may break from the time ``until`` on."""
 
     destination: str
     until: float
 
 
 class CommitLock:
-    """One turn at a time, of at most ``seconds``."""
+    """A lock that a holder has for at most ``seconds``."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._changed = threading.Condition()
-        self._holder: _Turn | None = None
+        self._hold: _Hold | None = None
         self._slow: set[str] = set()
 
     @contextmanager
-    def take(self, destination: str) -> Iterator[None]:
-        """Hold a turn within the block, or go without one where ``destination`` is slow."""
-        mine = self._wait(destination)
-        began = monotonic()
+    def hold(self, destination: str) -> Iterator[None]:
+        """Hold the lock in the block, or go without it if ``destination`` is slow."""
+        hold = self._acquire(destination)
+        started = monotonic()
         try:
             yield
         finally:
-            self._leave(destination, mine, in_time=monotonic() - began <= self._seconds)
+            self._release(destination, hold, in_time=monotonic() - started <= self._seconds)
 
-    def _wait(self, destination: str) -> _Turn | None:
+    def _acquire(self, destination: str) -> _Hold | None:
         with self._changed:
             while destination not in self._slow:
                 now = monotonic()
-                if self._holder is None:
-                    self._holder = _Turn(destination, now + self._seconds)
-                    return self._holder
-                if self._holder.until > now:
-                    self._changed.wait(self._holder.until - now)
+                if self._hold is None:
+                    self._hold = _Hold(destination, now + self._seconds)
+                    return self._hold
+                if self._hold.until > now:
+                    self._changed.wait(self._hold.until - now)
                 else:
-                    self._lose(self._holder)
+                    self._break(self._hold)
             return None
 
-    def _leave(self, destination: str, mine: _Turn | None, *, in_time: bool) -> None:
+    def _release(self, destination: str, hold: _Hold | None, *, in_time: bool) -> None:
         with self._changed:
             if in_time:
                 self._slow.discard(destination)
             else:
-                self._note_slow(destination)
-            if mine is not None and self._holder is mine:
-                self._holder = None
-            # All of them: who waits to send to a slow destination need not any more
+                self._add_slow(destination)
+            if hold is not None and self._hold is hold:
+                self._hold = None
+            # Wake all: those that wait to send to a slow destination need not wait any more
             self._changed.notify_all()
 
-    def _lose(self, overdue: _Turn) -> None:
-        self._holder = None
-        self._note_slow(overdue.destination)
+    def _break(self, overdue: _Hold) -> None:
+        self._hold = None
+        self._add_slow(overdue.destination)
         self._changed.notify_all()
 
-    def _note_slow(self, destination: str) -> None:
-        if len(self._slow) < _MOST_REMEMBERED:
+    def _add_slow(self, destination: str) -> None:
+        if len(self._slow) < _MOST_SLOW_DESTINATIONS:
             self._slow.add(destination)

@@ -1,30 +1,30 @@
-"""What became of one delivery attempt, as a value.
+"""Define the outcome of a delivery attempt: `Delivered`, `Retry` or `Failed`.
 
-An attempt ends in exactly one of three: `Delivered`, `Retry` (try again later, or give up when the
-schedule says so) or `Failed` (never again). All carry the SMTP reply that decided:
+`Retry` means that the message is tried again until it expires, `Failed` that it never is. Each
+outcome holds the SMTP reply that decided:
 
 - `code`: the three-digit reply code (RFC 5321 4.2) as a number.
 - `reply`: the text after that code, the enhanced status code (RFC 3463) included; the lines of a
   multi-line reply joined by spaces, control characters removed, at most `REPLY_LIMIT` characters.
 - `ip_address`: the remote host that answered, None when no host was reached.
 - `tls`: the protocol version of the encrypted connection, such as `TLSv1.3`; None in the clear.
-- `sending_ip`: the local address of the connection, None when there was none. Two outcomes are the
-  same wherever they were had from.
+- `sending_ip`: the local address of the connection, None when there was none. It does not count
+  when outcomes are compared.
 
-Not every failure has a remote reply. Those found on this side use the code and enhanced status the
-RFCs give such a failure, and mark the text after the enhanced status with `[internal]`:
+Not every failure has a remote reply. A failure that this side finds has the code and the enhanced
+status that the RFCs give it, and `[internal]` before its text:
 
     421  class 24  Retry   a time-out, in connecting or in waiting
     421  class 20  Retry   the connection was refused, broke, or carried something that is not SMTP
-    454  class 20  Retry   TLS (or a way to log in) is required and not to be had
-    451  class 70  Retry   no connection came free
+    454  class 20  Retry   TLS (or a way to log in) is required and not offered
+    451  class 70  Retry   no connection became free in time
     451  class 21  Retry   the DNS did not answer
     454  class 21  Retry   the domain has no mail host
-    550  class 21  Failed  the domain does not exist, or leads to no public address
+    550  class 21  Failed  the domain does not exist, or has no public address
     556  class 10  Failed  the domain says that it takes no mail (RFC 7505)
     553  class 10  Failed  the address cannot be used, or not with this host
-    552  class 23  Failed  the message is larger than the host takes
-    554  class 24  Failed  the message's time is over
+    552  class 23  Failed  the message is larger than the host accepts
+    554  class 24  Failed  the message has expired
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 REPLY_LIMIT = 1_000
-"""Longest reply text kept, in characters."""
+"""Longest reply text that an outcome holds, in characters."""
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _SPACES = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
@@ -50,7 +50,7 @@ def clean_reply(text: str) -> str:
 
 
 def internal(status: str, text: str) -> str:
-    """Return the reply text of a failure found on this side, such as `4.4.3 [internal] ...`."""
+    """Return the reply text of a failure that this side found, such as `4.4.3 [internal] ...`."""
     return f"{status} [internal] {text}"
 
 
@@ -70,7 +70,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Not delivered, for a reason that may pass (a 4xx reply, or no usable reply)."""
+    """Not delivered, for a temporary reason (a 4xx reply, or no usable reply)."""
 
     code: int
     reply: str
@@ -85,7 +85,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Not delivered and not to be tried again (a 5xx reply, or a fault that will not pass)."""
+    """Not delivered, and not tried again (a 5xx reply, or a permanent fault)."""
 
     code: int
     reply: str
@@ -105,12 +105,12 @@ _TYPES: dict[str, type[Any]] = {name: kind for kind, name in _NAMES.items()}
 
 
 def to_dict(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome as JSON data: its fields, and which of the three it is as `outcome`."""
+    """Return the outcome as JSON data: its fields, and its kind as `outcome`."""
     return {"outcome": _NAMES[type(outcome)], **asdict(outcome)}
 
 
 def from_dict(data: Mapping[str, Any]) -> Outcome:
-    """Return the outcome that `to_dict` gave `data` for; KeyError or TypeError on anything else."""
+    """Return the outcome of the data that `to_dict` makes; KeyError or TypeError on other data."""
     fields = dict(data)
     kind = _TYPES[fields.pop("outcome")]
     outcome: Outcome = kind(**fields)

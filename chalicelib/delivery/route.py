@@ -1,7 +1,7 @@
-"""Which way mail leaves: by the sending IP of its pool, else by the transport of the settings.
+"""Choose how mail leaves: by the sending IPs of its pool, or else by the settings' transport.
 
-A transport is made once per process and for each smarthost or SES pool that a route names; local
-address and EHLO name go with each message.
+A process makes one transport for each smarthost or SES pool that a route names. The local address
+and the EHLO name go with each message.
 """
 
 from __future__ import annotations
@@ -13,12 +13,8 @@ from chalicelib.core.settings import Settings, settings
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.transports import Transport
 from chalicelib.delivery.transports.session_pool import PoolLimits
-from chalicelib.delivery.transports.smtp_options import (
-    Credentials,
-    SessionOptions,
-    Timeouts,
-    TlsMode,
-)
+from chalicelib.delivery.transports.smtp_opening import Credentials, SessionOptions, TlsMode
+from chalicelib.delivery.transports.smtp_wire import Timeouts
 from chalicelib.fleet import routing
 from chalicelib.fleet.routing import Route
 
@@ -32,44 +28,44 @@ def routes_of(batch: DeliveryBatch, count: int) -> list[Route]:
 
 
 def transport(route: Route) -> Transport:
-    """Return the transport of a route; raises ``ValueError`` for a setting that names none."""
-    return _made(route.smarthost, route.ses_pool)
+    """Return the transport of a route; raises ``ValueError`` if ``TRANSPORT`` names none."""
+    return _transport(route.smarthost, route.ses_pool)
 
 
 @cache
-def _made(smarthost: str, ses_pool: str) -> Transport:
-    given = settings()
+def _transport(smarthost: str, ses_pool: str) -> Transport:
+    current = settings()
     if smarthost:
-        return _smarthost(given, smarthost)
+        return _smarthost(current, smarthost)
     if ses_pool:
         return _ses(ses_pool)
-    if given.transport == "smtp":
-        return _smarthost(given, given.smarthost)
-    if given.transport == "mx":
-        return _direct(given)
-    if given.transport == "ses":
+    if current.transport == "smtp":
+        return _smarthost(current, current.smarthost)
+    if current.transport == "mx":
+        return _mx(current)
+    if current.transport == "ses":
         return _ses()
-    raise ValueError(f"TRANSPORT={given.transport!r} is not smtp, mx or ses")
+    raise ValueError(f"TRANSPORT={current.transport!r} is not smtp, mx or ses")
 
 
-def _smarthost(given: Settings, address: str) -> Transport:
+def _smarthost(current: Settings, address: str) -> Transport:
     from chalicelib.delivery.transports.smarthost import SmarthostTransport
 
     host, port = _host_and_port(address)
     credentials = (
-        Credentials(given.smarthost_username, given.smarthost_password)
-        if given.smarthost_username
+        Credentials(current.smarthost_username, current.smarthost_password)
+        if current.smarthost_username
         else None
     )
-    tls = TlsMode(given.smarthost_tls)
+    tls = TlsMode(current.smarthost_tls)
     options = SessionOptions(
         tls=tls,
         verify=tls is TlsMode.REQUIRED,
         credentials=credentials,
-        timeouts=_timeouts(given),
+        timeouts=_timeouts(current),
     )
-    limits = PoolLimits(connections=given.delivery_connections)
-    return SmarthostTransport(host, port, options, limits, given.mail_hostname)
+    limits = PoolLimits(connections=current.delivery_connections)
+    return SmarthostTransport(host, port, options, limits, current.mail_hostname)
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
@@ -80,31 +76,31 @@ def _host_and_port(address: str) -> tuple[str, int]:
     return host.removesuffix("]"), int(port or SMTP_PORT)
 
 
-def _direct(given: Settings) -> Transport:
+def _mx(current: Settings) -> Transport:
     from dns.resolver import LRUCache
 
     from chalicelib.core import dns
     from chalicelib.delivery.transports.mx import MxTransport
 
-    options = SessionOptions(timeouts=_timeouts(given))
-    limits = PoolLimits(connections=given.delivery_domain_connections)
+    options = SessionOptions(timeouts=_timeouts(current))
+    limits = PoolLimits(connections=current.delivery_domain_connections)
     resolver = dns.new_resolver()
     resolver.cache = LRUCache()
     return MxTransport(
         resolver,
         options,
         limits,
-        given.mail_hostname,
-        allow_private=given.allow_private_addresses,
+        current.mail_hostname,
+        allow_private=current.allow_private_addresses,
     )
 
 
-def _timeouts(given: Settings) -> Timeouts:
+def _timeouts(current: Settings) -> Timeouts:
     return Timeouts(
-        connect=given.smtp_connect_timeout,
-        command=given.smtp_command_timeout,
-        data=given.smtp_final_timeout,
-        final=given.smtp_final_timeout,
+        connect=current.smtp_connect_timeout,
+        command=current.smtp_command_timeout,
+        data=current.smtp_final_timeout,
+        final=current.smtp_final_timeout,
     )
 
 
@@ -114,6 +110,6 @@ def _ses(configuration_set: str = "") -> Transport:
 
     from chalicelib.delivery.transports.ses import SesTransport
 
-    # An attempt that is repeated after a lost answer would send the message twice
-    once = Config(retries={"total_max_attempts": 1})
-    return SesTransport(boto3.client("sesv2", config=once), configuration_set)
+    # A request that is repeated after a lost answer would send the message twice
+    config = Config(retries={"total_max_attempts": 1})
+    return SesTransport(boto3.client("sesv2", config=config), configuration_set)

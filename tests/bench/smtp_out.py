@@ -22,7 +22,7 @@ import uvloop
 
 from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.smarthost import SmarthostTransport
-from chalicelib.delivery.transports.smtp_options import SessionOptions, TlsMode
+from chalicelib.delivery.transports.smtp_opening import SessionOptions, TlsMode
 from tests.unit.delivery.scripted_server import certificate
 
 SECONDS = 1.0

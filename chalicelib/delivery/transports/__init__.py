@@ -1,22 +1,22 @@
-"""Ways out of the service: each transport takes one message and answers with an outcome.
+"""Define what a transport is: it takes one message and returns the outcome of one attempt.
 
 The commit window
 -----------------
-A message may have been accepted as soon as its final dot is on the wire, and nobody can ask the
-remote host later. So a transport does not send the dot itself: it wraps that last step into a
-function and hands it to the caller's `Commit`, which decides when it runs and writes down what came
-of it before anything else may happen::
+A host may have accepted a message as soon as its final dot is on the wire, and nobody can ask the
+host later. So a transport does not send the dot itself. It wraps this last step in a function and
+passes it to the caller's `Commit`, which decides when it runs and records the outcome before
+anything else happens::
 
     def commit(finish: Callable[[], Outcome]) -> Outcome:
-        with one_at_a_time:
+        with commit_lock:
             outcome = finish()      # sends the dot, reads the reply
             journal.record(outcome)
             return outcome
 
-`finish` sends the last piece of the message (at most 32 KB) together with the dot. It is to be
-called once; it does not raise when the network fails, but returns a `Retry`. A transport calls
-`commit` at most once per message, and not at all when the message failed before its dot; then only
-the return value of `deliver` tells what happened.
+`finish` sends the last piece of the message (at most 32 KB) together with the dot. `commit` calls
+it once. If the network fails, it does not raise but returns a `Retry`. A transport calls `commit`
+at most once per message. It does not call it if the message failed before its dot; then only the
+return value of `deliver` says what happened.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from typing import Protocol
 from chalicelib.delivery.outcome import Outcome
 
 Commit = Callable[[Callable[[], Outcome]], Outcome]
-"""Runs the step after which the message may have been accepted; returns that step's outcome."""
+"""Runs the step after which the host may have accepted the message; returns its outcome."""
 
 
 def commit_at_once(finish: Callable[[], Outcome]) -> Outcome:
-    """Run the last step right away, for callers that keep no record."""
+    """Run the last step at once, for callers without a journal."""
     return finish()
 
 
@@ -54,12 +54,12 @@ class OutboundMessage:
 
 
 class Transport(Protocol):
-    """One way out. Any number of threads may deliver at once."""
+    """One way to send mail. Any number of threads may deliver at once."""
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Attempt the message once; failures of the network are outcomes, not exceptions."""
         ...
 
     def close(self) -> None:
-        """Take leave of every idle connection; connections in use end with their message."""
+        """Close every idle connection; connections in use are closed after their message."""
         ...

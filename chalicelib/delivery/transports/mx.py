@@ -1,11 +1,11 @@
-"""The `mx` transport: every message goes straight to the mail host of its recipient's domain.
+"""Send each message to the mail host of its recipient's domain: the `mx` transport.
 
-Hosts are tried in turn until one takes the session (RFC 5321 5.1); one that cannot be reached or
-refuses the opening is passed over. The message fails only where all that were tried refuse by a
-5xx, with what the best of them said. Once a host has taken the session its word on the message
-counts, and no other host is asked.
+Hosts are tried in turn until one opens a session (RFC 5321 5.1). A host that cannot be reached or
+that refuses the session is passed over. The message fails only if all hosts that were tried refuse
+with a 5xx; its outcome is the reply of the best of them. Once a host has opened a session, its
+reply to the message counts, and no other host is tried.
 
-TLS is opportunistic by default and the certificate is not checked, as RFC 7435 has it for hosts
+TLS is opportunistic by default and the certificate is not checked, as RFC 7435 describes for hosts
 that are only known from the DNS.
 """
 
@@ -19,17 +19,20 @@ from chalicelib.core import domain_names
 from chalicelib.delivery.outcome import Failed, Outcome
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.delivery.transports.mx_hosts import MailHosts, Resolver
-from chalicelib.delivery.transports.session_pool import PoolLimits, Route, SessionPool
-from chalicelib.delivery.transports.smtp_opening import SessionRefused, open_session
-from chalicelib.delivery.transports.smtp_options import SessionOptions
+from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool
+from chalicelib.delivery.transports.smtp_opening import (
+    SessionOptions,
+    SessionRefused,
+    open_session,
+)
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SmtpSession
 
 MOST_ADDRESSES = 5
-"""Addresses tried for one message; further ones get their chance at the next attempt."""
+"""Addresses tried for one message in one attempt."""
 
 
 class MxTransport:
-    """Deliver to the hosts that the DNS names; idle sessions are kept per domain.
+    """Deliver to the hosts that the DNS names, and reuse sessions per domain.
 
     `limits.connections` bounds the connections per recipient domain.
     """
@@ -52,39 +55,39 @@ class MxTransport:
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
         """Attempt the message once."""
-        given = message.recipient.rpartition("@")[2].lower()
-        domain = domain_names.in_a_labels(given) or given  # which the resolver refuses
+        name = message.recipient.rpartition("@")[2].lower()
+        domain = domain_names.in_a_labels(name) or name  # the resolver refuses an unusable name
         ehlo_name = message.ehlo_name or self._ehlo_name
-        route = Route(domain, message.source_address, ehlo_name)
-        return self._pool.deliver(route, lambda: self._connect(route), message, commit)
+        key = SessionKey(domain, message.source_address, ehlo_name)
+        return self._pool.deliver(key, lambda: self._connect(key), message, commit)
 
     def close(self) -> None:
-        """Take leave of every idle connection."""
+        """Close every idle connection."""
         self._pool.close()
 
-    def _connect(self, route: Route) -> SmtpSession:
-        """Return a session with the best host that takes one."""
+    def _connect(self, key: SessionKey) -> SmtpSession:
+        """Return a session with the best host that opens one."""
         failures: list[SessionFailed] = []
-        candidates = self._hosts.addresses(route.destination, route.source_address)
+        candidates = self._hosts.addresses(key.destination, key.source_address)
         for _, (host, address) in zip(range(MOST_ADDRESSES), candidates, strict=False):
             try:
                 return open_session(
                     (address, self._port),
-                    route.ehlo_name,
+                    key.ehlo_name,
                     self._options,
-                    source_address=route.source_address,
+                    source_address=key.source_address,
                     host_name=host,
                 )
             except SessionFailed as error:
                 failures.append(error)
-        raise _together(failures)
+        raise _failure_of(failures)
 
 
-def _together(failures: Sequence[SessionFailed]) -> SessionFailed:
-    """Return what the failures of the hosts that were tried, one at least, mean for the message."""
-    passing = [failure for failure in failures if not _is_final(failure)]
-    if passing:
-        return passing[-1]
+def _failure_of(failures: Sequence[SessionFailed]) -> SessionFailed:
+    """Return what the failures of all hosts that were tried (at least one) mean for the message."""
+    temporary = [failure for failure in failures if not _is_final(failure)]
+    if temporary:
+        return temporary[-1]
     return SessionFailed(Failed(**asdict(failures[0].outcome)))
 
 

@@ -1,13 +1,13 @@
-"""Where the mail of a domain goes: MX records, their order, and addresses (RFC 5321 5.1, RFC 7505).
+"""Look up the mail hosts of a domain and their addresses (RFC 5321 5.1, RFC 7505).
 
 - Hosts come in order of preference, those of equal preference in random order.
 - A domain without MX records is its own mail host (the implicit MX), if it has an address.
-- A null MX says that no address at the domain takes mail. RFC 7505 and RFC 3463 count that among
-  the faults of an address (556 5.1.10), so it fails with class 10 (Invalid Recipient); a domain
-  that does not exist fails with class 21 (DNS Failure), as the name may be back tomorrow.
-- What the DNS does not answer, or answers without a host, is tried again later.
+- A null MX says that no address at the domain takes mail. RFC 7505 and RFC 3463 count that as a
+  fault of the address (556 5.1.10), so the message fails with class 10 (Invalid Recipient). For a
+  domain that does not exist it fails with class 21 (DNS Failure), because the name may come back.
+- If the DNS does not answer, or answers without a host, the message is tried again later.
 - Addresses that are not public are passed over unless they are allowed: a domain's owner can name
-  any address, and must not make this service speak to its own network.
+  any address, and must not make this service connect to its own network.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from chalicelib.delivery.outcome import Failed, Retry, internal
 from chalicelib.delivery.transports.smtp_session import SessionFailed
 
 MOST_HOSTS = 10
-"""Hosts looked at for one domain, whatever its owner lists."""
+"""Hosts that are used of one domain, however many its owner lists."""
 
 
 class Resolver(Protocol):
@@ -41,11 +41,11 @@ class Resolver(Protocol):
 
 
 class Unroutable(SessionFailed):
-    """The DNS names no host that the message could be handed to."""
+    """The DNS names no host for the message."""
 
 
 class MailHosts:
-    """The mail hosts of domains, by the DNS."""
+    """Finds the mail hosts of domains in the DNS."""
 
     def __init__(self, resolver: Resolver, *, allow_private: bool = False) -> None:
         self._resolver = resolver
@@ -54,10 +54,10 @@ class MailHosts:
     def addresses(
         self, domain: str, source_address: str | None = None
     ) -> Iterator[tuple[str, str]]:
-        """Yield host name and IP address to try, the best first; raise Unroutable if none is.
+        """Yield host name and IP address to try, the best first; raises Unroutable without one.
 
-        `source_address` limits them to its family. Addresses of a host are looked up when it is
-        its turn; a host that cannot be looked up is passed over.
+        `source_address` limits them to its family. A host's addresses are looked up when its turn
+        comes; a host that cannot be looked up is passed over.
         """
         families = _families(source_address)
         unanswered: Unroutable | None = None
@@ -86,17 +86,17 @@ class MailHosts:
     def _hosts(self, domain: str) -> list[str]:
         """Return the mail hosts of the domain in the order to try them."""
         try:
-            found = [(r.preference, str(r.exchange).rstrip(".")) for r in self._ask(domain, "MX")]
+            records = [(r.preference, str(r.exchange).rstrip(".")) for r in self._ask(domain, "MX")]
         except dns.resolver.NXDOMAIN as error:
             raise _fails("5.1.2", f"the domain {domain} does not exist") from error
-        if not found:
+        if not records:
             return [domain]
-        if [host for _, host in found] == [""]:
+        if [host for _, host in records] == [""]:
             text = internal("5.1.10", f"{domain} takes no mail (null MX)")
             raise Unroutable(Failed(556, text, INVALID_RECIPIENT))
-        random.shuffle(found)
-        found.sort(key=itemgetter(0))
-        return [host for _, host in found if host][:MOST_HOSTS]
+        random.shuffle(records)
+        records.sort(key=itemgetter(0))
+        return [host for _, host in records if host][:MOST_HOSTS]
 
     def _host_addresses(self, host: str, family: str) -> list[str]:
         try:
@@ -120,7 +120,7 @@ class MailHosts:
 
 
 def _families(source_address: str | None) -> list[str]:
-    """Return the record types of addresses to use; IPv4 first, where reputations are made."""
+    """Return the record types of addresses to use; IPv4 first, since reputation depends on it."""
     if source_address is None:
         return ["A", "AAAA"]
     return ["A"] if ip_address(source_address).version == 4 else ["AAAA"]

@@ -1,13 +1,13 @@
-"""The `ses` transport: every message goes out by the Amazon SES v2 API, as raw content.
+"""Send every message as raw content by the Amazon SES v2 API: the `ses` transport.
 
 The client (`boto3.client("sesv2")`) is passed in. Make it with `retries={"total_max_attempts": 1}`:
-SendEmail is not idempotent, and a client that repeats a request whose answer got lost sends the
+SendEmail is not idempotent, and a client that repeats a request after its answer got lost sends the
 message twice.
 
-SES answers by names of exceptions, not by SMTP codes. `_REFUSALS` gives each the finality, the code
-and the bounce class it would have in SMTP. What the operator can repair (a paused account, a
-missing configuration set, and by default every name that is not listed, such as those about
-permissions) is retried, so that mail waits for the repair.
+SES answers with names of exceptions, not with SMTP codes. `_REFUSALS` gives each name the outcome,
+code and bounce class that it would have in SMTP. Faults that the operator can repair (a paused
+account, a missing configuration set, and every name that is not listed, such as those about
+permissions) are retried, so that the mail waits for the repair.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SesClient(Protocol):
 
 
 class SesTransport:
-    """Deliver by SES; `configuration_set` is the one that the messages are counted under."""
+    """Deliver by SES, under the configuration set that is named."""
 
     def __init__(self, client: SesClient, configuration_set: str = "") -> None:
         self._client = client
@@ -66,14 +66,14 @@ class SesTransport:
 
     def _send(self, message: OutboundMessage) -> Outcome:
         try:
-            answer = self._client.send_email(**self._request(message))
+            response = self._client.send_email(**self._request(message))
         except ClientError as error:
-            return _refused(error)
+            return _outcome_of(error)
         except (ConnectTimeoutError, ReadTimeoutError) as error:
             return Retry(421, internal("4.4.2", f"SES did not answer: {error}"), TIMEOUT)
         except BotoCoreError as error:
             return Retry(421, internal("4.4.1", f"SES was not reached: {error}"), SOFT_BOUNCE)
-        return Delivered(250, f"2.0.0 accepted by SES as {answer['MessageId']}", tls="TLS")
+        return Delivered(250, f"2.0.0 accepted by SES as {response['MessageId']}", tls="TLS")
 
     def _request(self, message: OutboundMessage) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -87,21 +87,21 @@ class SesTransport:
         return request
 
 
-def _refused(error: ClientError) -> Retry | Failed:
-    """Return the outcome for an answer that is an exception of SES."""
+def _outcome_of(error: ClientError) -> Retry | Failed:
+    """Return the outcome for an exception of SES."""
     details = error.response.get("Error", {})
-    name, told = details.get("Code", ""), details.get("Message", "")
+    name, text = details.get("Code", ""), details.get("Message", "")
     kind, code, status, bounce_class = _REFUSALS.get(name, (Retry, 451, "4.3.0", SOFT_BOUNCE))
     if bounce_class == GENERIC_BOUNCE:
-        bounce_class = _class_of_words(code, told)
-    return kind(code, f"{status} {name}: {told}", bounce_class)
+        bounce_class = _class_of_text(code, text)
+    return kind(code, f"{status} {name}: {text}", bounce_class)
 
 
-def _class_of_words(code: int, told: str) -> int:
-    """Return the class of what SES says about a message it does not take.
+def _class_of_text(code: int, text: str) -> int:
+    """Return the bounce class of a message that SES rejects.
 
-    Mostly that an identity is not verified, which is this side's affair.
+    Mostly an identity is not verified, which is a fault of this side and not of the recipient.
     """
-    if "not verified" in told:
+    if "not verified" in text:
         return ADMIN_FAILURE
-    return classify(code, told)
+    return classify(code, text)

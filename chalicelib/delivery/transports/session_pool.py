@@ -1,8 +1,9 @@
-"""Sessions that are kept for the next message, and how many of them there may be.
+"""Reuse SMTP sessions, within a limit of connections per destination.
 
-A session is kept under its `Route`: a destination, and the local address and name it was opened
-with. Per destination the connections, in use and idle, stay within a bound. An idle session that is
-too old is not used again; one that the host has ended meanwhile shows it when it is used.
+An idle session serves a message with the same `SessionKey`: destination, local address and EHLO
+name. The limit counts the connections of a destination that are in use and idle. An idle session
+that is too old is not used again. A session that the host has closed fails when it is used, and a
+new one replaces it.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLo
 class PoolLimits:
     """How many connections, and for how long.
 
-    `connections` and `messages` are per destination and per connection; `idle_seconds` is how long
-    an unused session is kept (hosts end them after one to five minutes), `idle_sessions` how many
-    are kept in all; `wait_seconds` is how long a message waits for its turn.
+    `connections` is per destination, `messages` per connection. `idle_seconds` is how long an
+    unused session stays open (hosts close them after one to five minutes), `idle_sessions` how many
+    stay open in all. `wait_seconds` is how long a message waits for a connection.
     """
 
     connections: int = 20
@@ -36,7 +37,7 @@ class PoolLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class SessionKey:
     """What two messages must have in common to share a session."""
 
     destination: str
@@ -45,7 +46,7 @@ class Route:
 
 
 Connect = Callable[[], SmtpSession]
-"""Opens a new session, or raises SessionFailed."""
+"""Opens a new session; raises SessionFailed."""
 
 
 class SessionPool:
@@ -55,28 +56,28 @@ class SessionPool:
         self._limits = limits
         self._connections = PerKeyLimit(limits.connections)
         self._lock = threading.Lock()
-        self._idle: list[tuple[Route, SmtpSession]] = []  # the longest unused first
+        self._idle: list[tuple[SessionKey, SmtpSession]] = []  # oldest use first
         self._is_closed = False
 
     def deliver(
-        self, route: Route, connect: Connect, message: OutboundMessage, commit: Commit
+        self, key: SessionKey, connect: Connect, message: OutboundMessage, commit: Commit
     ) -> Outcome:
-        """Send the message by an idle session of the route, or by a new one.
+        """Send the message by an idle session of its key, or by a new one.
 
-        A session that turns out to be worn out is replaced by a new one, once.
+        A session that turns out to be stale is replaced by a new one, once.
         """
         seconds = self._limits.wait_seconds
-        with self._connections.place(route.destination, seconds) as has_place:
+        with self._connections.place(key.destination, seconds) as has_place:
             if not has_place:
-                text = internal("4.4.5", f"too many connections to {route.destination}")
+                text = internal("4.4.5", f"too many connections to {key.destination}")
                 return Retry(451, text, TRANSIENT_FAILURE)
             try:
-                return self._deliver(route, connect, message, commit)
+                return self._deliver(key, connect, message, commit)
             except SessionFailed as failure:
                 return failure.outcome
 
     def close(self) -> None:
-        """Take leave of every idle session; those in use follow when their message is done."""
+        """Close every idle session; those in use are closed after their message."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -84,48 +85,48 @@ class SessionPool:
             session.close()
 
     def _deliver(
-        self, route: Route, connect: Connect, message: OutboundMessage, commit: Commit
+        self, key: SessionKey, connect: Connect, message: OutboundMessage, commit: Commit
     ) -> Outcome:
-        if kept := self._take(route):
+        if session := self._take_idle(key):
             try:
-                return self._use(kept, route, message, commit)
-            except SessionLost as lost:
-                if not lost.worn_out:
+                return self._use(session, key, message, commit)
+            except SessionLost as failure:
+                if not failure.stale:
                     raise
-        self._make_room(route.destination)
-        return self._use(connect(), route, message, commit)
+        self._make_room(key.destination)
+        return self._use(connect(), key, message, commit)
 
     def _use(
-        self, session: SmtpSession, route: Route, message: OutboundMessage, commit: Commit
+        self, session: SmtpSession, key: SessionKey, message: OutboundMessage, commit: Commit
     ) -> Outcome:
         outcome = session.deliver(message, commit)
-        self._give_back(route, session)
+        self._give_back(key, session)
         return outcome
 
-    def _take(self, route: Route) -> SmtpSession | None:
-        """Return the idle session of the route that was used last, if there is a good one."""
+    def _take_idle(self, key: SessionKey) -> SmtpSession | None:
+        """Return the idle session of the key that was used last, if one is young enough."""
         while True:
             with self._lock:
-                at = next((i for i, kept in _backwards(self._idle) if kept[0] == route), None)
-                session = None if at is None else self._idle.pop(at)[1]
+                index = next((i for i, (each, _) in _backwards(self._idle) if each == key), None)
+                session = None if index is None else self._idle.pop(index)[1]
             if session is None or not self._is_old(session):
                 return session
             session.close()
 
-    def _give_back(self, route: Route, session: SmtpSession) -> None:
+    def _give_back(self, key: SessionKey, session: SmtpSession) -> None:
         if not session.is_open:
             return
         with self._lock:
             if self._is_closed or session.messages >= self._limits.messages:
-                leaving = [session]
+                surplus = [session]
             else:
-                self._idle.append((route, session))
-                leaving = self._overdue()
-        for session in leaving:
+                self._idle.append((key, session))
+                surplus = self._overdue()
+        for session in surplus:
             session.close()
 
     def _overdue(self) -> list[SmtpSession]:
-        """Take out the idle sessions that are too old or too many."""
+        """Remove the idle sessions that are too old or too many, and return them."""
         keep_from = max(0, len(self._idle) - self._limits.idle_sessions)
         while keep_from < len(self._idle) and self._is_old(self._idle[keep_from][1]):
             keep_from += 1
@@ -134,12 +135,12 @@ class SessionPool:
         return overdue
 
     def _make_room(self, destination: str) -> None:
-        """End an idle session of another route if a new one would be one too many."""
+        """Close an idle session of the destination if a new one would be one too many."""
         with self._lock:
-            here = [i for i, kept in enumerate(self._idle) if kept[0].destination == destination]
-            connections = len(here) + self._connections.in_use(destination)
+            indexes = [i for i, (key, _) in enumerate(self._idle) if key.destination == destination]
+            connections = len(indexes) + self._connections.in_use(destination)
             too_many = connections > self._limits.connections
-            session = self._idle.pop(here[0])[1] if too_many and here else None
+            session = self._idle.pop(indexes[0])[1] if too_many and indexes else None
         if session:
             session.close()
 
@@ -148,6 +149,6 @@ class SessionPool:
 
 
 def _backwards(
-    idle: list[tuple[Route, SmtpSession]],
-) -> Iterator[tuple[int, tuple[Route, SmtpSession]]]:
+    idle: list[tuple[SessionKey, SmtpSession]],
+) -> Iterator[tuple[int, tuple[SessionKey, SmtpSession]]]:
     return ((i, idle[i]) for i in range(len(idle) - 1, -1, -1))

@@ -1,8 +1,8 @@
-"""The `smtp` transport: every message goes to one host, which takes it from there.
+"""Send every message to one SMTP host: the `smtp` transport.
 
-The host is the operator's own choice, so it is connected to wherever it is, and what it says before
-a message (its greeting, AUTH) never fails the message: a wrong password must not bounce the mail
-that is waiting for it.
+The operator chooses the host, so its address may be private. A refusal before the message (in the
+greeting or AUTH) never fails the message: a wrong password must not bounce the mail that waits for
+it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import socket
 
 from chalicelib.delivery.outcome import Outcome
 from chalicelib.delivery.transports import Commit, OutboundMessage
-from chalicelib.delivery.transports.session_pool import PoolLimits, Route, SessionPool
-from chalicelib.delivery.transports.smtp_opening import open_session
-from chalicelib.delivery.transports.smtp_options import SessionOptions
+from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool
+from chalicelib.delivery.transports.smtp_opening import SessionOptions, open_session
 from chalicelib.delivery.transports.smtp_session import SmtpSession
 
 
@@ -37,15 +36,15 @@ class SmarthostTransport:
         """Attempt the message once."""
         ehlo_name = message.ehlo_name or self._ehlo_name
         host, port = self._address
-        route = Route(f"{host}:{port}", message.source_address, ehlo_name)
+        key = SessionKey(f"{host}:{port}", message.source_address, ehlo_name)
 
         def connect() -> SmtpSession:
             return open_session(
                 self._address, ehlo_name, self._options, source_address=message.source_address
             )
 
-        return self._pool.deliver(route, connect, message, commit)
+        return self._pool.deliver(key, connect, message, commit)
 
     def close(self) -> None:
-        """Take leave of every idle connection."""
+        """Close every idle connection."""
         self._pool.close()

@@ -1,12 +1,12 @@
-"""What a message needs of a host, and the commands and bytes that carry it (RFC 5321 3.3, 4.5.2).
+"""Make the SMTP commands and bytes that carry a message to a host (RFC 5321 3.3, 4.5.2).
 
 - A domain with characters beyond ASCII goes as A-labels (RFC 5890). A local part with such
-  characters, or a header with them, needs SMTPUTF8 (RFC 6531). For the address the extension is a
-  must: without it the message fails as `553 5.6.7`, bounce class 10 (Invalid Recipient), since this
-  host will never take the address. For a header the extension is asked for when it is offered.
-- Content beyond ASCII is announced by BODY=8BITMIME (RFC 6152) when that is offered and is sent
-  unchanged when it is not: converting would break the DKIM signature, and hosts that do not name
-  the extension are 8-bit clean all the same.
+  characters, or a header with them, needs SMTPUTF8 (RFC 6531). An address requires the extension:
+  without it the message fails as `553 5.6.7`, bounce class 10 (Invalid Recipient), since this host
+  will never accept the address. For a header the extension is requested if the host offers it.
+- Content beyond ASCII is announced by BODY=8BITMIME (RFC 6152) if the host offers it, and is sent
+  unchanged if not: converting it would break the DKIM signature, and hosts without the extension
+  are 8-bit clean all the same.
 - A message larger than the host's SIZE (RFC 1870) fails here, before it is sent.
 - Line ends are CRLF on the wire whatever they are in the message: a bare CR or LF could be read as
   the end of a line, and so of the message, by the next host.
@@ -24,7 +24,7 @@ from chalicelib.delivery.outcome import Failed, internal
 from chalicelib.delivery.transports import OutboundMessage
 
 Extensions = Mapping[str, str]
-"""What a host offered in its EHLO reply: keyword in upper case -> parameters."""
+"""The extensions in a host's EHLO reply: keyword in upper case -> parameters."""
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f<>]")
@@ -39,30 +39,30 @@ class Envelope:
     rcpt: bytes
 
 
-def seal(message: OutboundMessage, offered: Extensions) -> Envelope | Failed:
-    """Return the envelope of `message` for a host that offers `offered`, or why there is none."""
+def envelope_for(message: OutboundMessage, extensions: Extensions) -> Envelope | Failed:
+    """Return the envelope of `message` for a host with these extensions, or why it has none."""
     sender, recipient = _on_the_wire(message.sender), _on_the_wire(message.recipient)
     if recipient is None or not recipient:
         return Failed(553, internal("5.1.3", "not a usable recipient address"), INVALID_RECIPIENT)
     if sender is None:
         return Failed(553, internal("5.1.7", "not a usable sender address"), ADMIN_FAILURE)
-    if "SMTPUTF8" not in offered and not (sender.isascii() and recipient.isascii()):
+    if "SMTPUTF8" not in extensions and not (sender.isascii() and recipient.isascii()):
         text = "the address needs SMTPUTF8, which the remote host does not offer"
         return Failed(553, internal("5.6.7", text), INVALID_RECIPIENT)
-    limit = offered.get("SIZE", "")
+    limit = extensions.get("SIZE", "")
     if limit.isdecimal() and 0 < int(limit) < len(message.data):
         text = f"{len(message.data)} bytes are more than the {limit} that the remote host takes"
         return Failed(552, internal("5.3.4", text), TOO_LARGE)
-    parameters = _parameters(message.data, offered, sender, recipient)
+    parameters = _parameters(message.data, extensions, sender, recipient)
     return Envelope(
         f"MAIL FROM:<{sender}>{parameters}\r\n".encode(), f"RCPT TO:<{recipient}>\r\n".encode()
     )
 
 
-def content(data: bytes) -> bytes:
+def wire_data(data: bytes) -> bytes:
     """Return the message as it goes on the wire: CRLF line ends, dot-stuffed, without the dot.
 
-    >>> content(b".a\\n.b")
+    >>> wire_data(b".a\\n.b")
     b'..a\\r\\n..b\\r\\n'
     """
     ends = data.count(b"\r\n")
@@ -74,14 +74,14 @@ def content(data: bytes) -> bytes:
     return data if data.endswith(b"\r\n") else data + b"\r\n"
 
 
-def _parameters(data: bytes, offered: Extensions, sender: str, recipient: str) -> str:
+def _parameters(data: bytes, extensions: Extensions, sender: str, recipient: str) -> str:
     """Return the parameters of the MAIL command, each after a space."""
-    parameters = f" SIZE={len(data)}" if "SIZE" in offered else ""
+    parameters = f" SIZE={len(data)}" if "SIZE" in extensions else ""
     if data.isascii() and sender.isascii() and recipient.isascii():
         return parameters
-    if "8BITMIME" in offered:
+    if "8BITMIME" in extensions:
         parameters += " BODY=8BITMIME"
-    if "SMTPUTF8" in offered and not (
+    if "SMTPUTF8" in extensions and not (
         sender.isascii() and recipient.isascii() and _header_of(data).isascii()
     ):
         parameters += " SMTPUTF8"

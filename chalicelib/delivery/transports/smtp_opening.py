@@ -1,8 +1,8 @@
-"""The opening of an SMTP session: connect, greeting, EHLO, STARTTLS, AUTH.
+"""Open an SMTP session: connect, greeting, EHLO, STARTTLS, AUTH.
 
-What goes wrong says nothing about the message, so it raises `SessionFailed` with a `Retry`;
-`SessionRefused` when the host did answer and said no, with the code it gave, which a caller may
-hold against the message.
+A failure here says nothing about the message, so it raises `SessionFailed` with a `Retry`. It is a
+`SessionRefused` when the host answered and said no, with the host's code, which a caller may count
+against the message.
 
 Opportunistic TLS falls back to a new connection in the clear when the handshake fails, unless there
 are credentials to send.
@@ -11,25 +11,55 @@ are credentials to send.
 from __future__ import annotations
 
 import socket
+import ssl
 from base64 import b64encode
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache
 
 from chalicelib.core.bounce_classes import DNS_FAILURE, SOFT_BOUNCE, TIMEOUT
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Retry, internal
 from chalicelib.delivery.transports.smtp_envelope import Extensions
-from chalicelib.delivery.transports.smtp_options import (
-    Credentials,
-    SessionOptions,
-    TlsMode,
-    tls_context,
+from chalicelib.delivery.transports.smtp_session import (
+    SessionFailed,
+    SmtpSession,
+    broken_connection,
 )
-from chalicelib.delivery.transports.smtp_session import SessionFailed, SmtpSession, broken
-from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, SmtpWire
+from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, SmtpWire, Timeouts
+
+
+class TlsMode(StrEnum):
+    """Whether to use STARTTLS (RFC 3207): never, if the host offers it, or always."""
+
+    OFF = "off"
+    OPPORTUNISTIC = "opportunistic"
+    REQUIRED = "required"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The login for AUTH (RFC 4954)."""
+
+    username: str
+    password: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """How to open and use the sessions of a transport.
+
+    `verify` checks the host's certificate. Credentials are sent in the clear only if `tls` is OFF.
+    """
+
+    tls: TlsMode = TlsMode.OPPORTUNISTIC
+    verify: bool = False
+    credentials: Credentials | None = None
+    timeouts: Timeouts = field(default_factory=Timeouts)
 
 
 class SessionRefused(SessionFailed):
-    """The host answered, and does not want this session; the outcome's code is the host's."""
+    """The host answered and refused the session; the outcome's code is the host's."""
 
 
 class TlsFailed(SessionFailed):
@@ -44,7 +74,7 @@ def open_session(
     source_address: str | None = None,
     host_name: str = "",
 ) -> SmtpSession:
-    """Return a session that is ready for its first message, or raise SessionFailed.
+    """Return a session that is ready for its first message; raises SessionFailed.
 
     `address` is a host name or IP address and a port; `host_name` the name to expect in the
     certificate, where that is not the first part of `address`.
@@ -72,7 +102,7 @@ def _open(
         return opening.run(host_name)
     except ConnectionLost as error:
         wire.close()
-        raise SessionFailed(broken(error, "", *wire.ends)) from error
+        raise SessionFailed(broken_connection(error, "", *wire.ends)) from error
     except BaseException:
         wire.close()
         raise
@@ -83,26 +113,24 @@ def _connect(address: tuple[str, int], source_address: str | None, seconds: floa
     try:
         return SmtpWire(socket.create_connection(address, seconds, source))
     except TimeoutError as error:
-        told, bounce_class = f"connecting to {address[0]} took too long", TIMEOUT
-        cause: OSError = error
+        text = internal("4.4.1", f"connecting to {address[0]} took too long")
+        raise SessionFailed(Retry(421, text, TIMEOUT)) from error
     except socket.gaierror as error:
-        told, bounce_class = f"{address[0]} was not found in the DNS", DNS_FAILURE
-        cause = error
+        text = internal("4.4.3", f"{address[0]} was not found in the DNS")
+        raise SessionFailed(Retry(451, text, DNS_FAILURE)) from error
     except OSError as error:
-        told, bounce_class = f"{address[0]}: {error.strerror or error}", SOFT_BOUNCE
-        cause = error
-    code, status = (451, "4.4.3") if bounce_class == DNS_FAILURE else (421, "4.4.1")
-    raise SessionFailed(Retry(code, internal(status, told), bounce_class)) from cause
+        text = internal("4.4.1", f"{address[0]}: {error.strerror or error}")
+        raise SessionFailed(Retry(421, text, SOFT_BOUNCE)) from error
 
 
 class _Opening:
-    """The dialogue that ends in a session."""
+    """The dialogue that opens a session."""
 
     def __init__(self, wire: SmtpWire, ehlo_name: str, options: SessionOptions) -> None:
         self._wire = wire
         self._ehlo_name = ehlo_name
         self._options = options
-        self._offered: Extensions = {}
+        self._extensions: Extensions = {}
 
     def run(self, host_name: str) -> SmtpSession:
         self._expect(self._read(), 220)
@@ -111,41 +139,41 @@ class _Opening:
             self._encrypt(host_name)
         if self._options.credentials:
             self._authenticate(self._options.credentials)
-        return SmtpSession(self._wire, self._offered, self._options.timeouts)
+        return SmtpSession(self._wire, self._extensions, self._options.timeouts)
 
     def _greet(self) -> None:
-        """Say EHLO and learn what the host offers; HELO if it does not know EHLO."""
+        """Say EHLO and read which extensions the host offers; HELO if it does not know EHLO."""
         reply = self._say(f"EHLO {self._ehlo_name}")
         if reply.code in (500, 501, 502, 504):
             self._expect(self._say(f"HELO {self._ehlo_name}"), 250)
-            self._offered = {}
+            self._extensions = {}
             return
         self._expect(reply, 250)
         words = (line.partition(" ") for line in reply.lines[1:])
-        self._offered = {keyword.upper(): rest.strip() for keyword, _, rest in words}
+        self._extensions = {keyword.upper(): rest.strip() for keyword, _, rest in words}
 
     def _encrypt(self, host_name: str) -> None:
-        if "STARTTLS" not in self._offered:
+        if "STARTTLS" not in self._extensions:
             if self._options.tls is TlsMode.REQUIRED or self._options.credentials:
-                raise self._without_tls("the remote host does not offer STARTTLS")
+                raise self._tls_failure("the remote host does not offer STARTTLS")
             return
         try:
             reply = self._say("STARTTLS")
             if reply.code != 220:
-                raise self._without_tls(f"STARTTLS was answered by {reply.code} {reply.text}")
+                raise self._tls_failure(f"STARTTLS was answered by {reply.code} {reply.text}")
             context = tls_context(self._options.verify)
             self._wire.start_tls(context, host_name, self._options.timeouts.command)
             self._greet()
         except ConnectionLost as error:
-            raise self._without_tls(str(error)) from error
+            raise self._tls_failure(str(error)) from error
 
-    def _without_tls(self, why: str) -> TlsFailed:
-        text = internal("4.7.5", f"no TLS: {why}")
+    def _tls_failure(self, reason: str) -> TlsFailed:
+        text = internal("4.7.5", f"no TLS: {reason}")
         return TlsFailed(Retry(454, text, SOFT_BOUNCE, *self._wire.ends))
 
     def _authenticate(self, credentials: Credentials) -> None:
-        """Say who we are, by PLAIN (RFC 4616) or else by LOGIN."""
-        mechanisms = self._offered.get("AUTH", "").upper().split()
+        """Log in by PLAIN (RFC 4616), or else by LOGIN."""
+        mechanisms = self._extensions.get("AUTH", "").upper().split()
         username, password = credentials.username.encode(), credentials.password.encode()
         if "PLAIN" in mechanisms:
             self._expect(self._say(f"AUTH PLAIN {_base64(b'', username, password)}"), 235)
@@ -168,6 +196,20 @@ class _Opening:
         if reply.code != code:
             bounce_class = classify(reply.code, reply.text)
             raise SessionRefused(Retry(reply.code, reply.text, bounce_class, *self._wire.ends))
+
+
+@cache
+def tls_context(verify: bool) -> ssl.SSLContext:
+    """Return the TLS settings, made once: loading the trusted authorities takes milliseconds.
+
+    Without `verify` the certificate is not checked: any encryption is better than none, and a host
+    found in the DNS can promise no more (RFC 7435).
+    """
+    context = ssl.create_default_context()
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def _base64(*fields: bytes) -> str:

@@ -1,9 +1,9 @@
-"""One SMTP session after its opening: any number of messages, one after the other.
+"""Send messages in an open SMTP session, one after the other.
 
 A message costs two round trips when the host offers PIPELINING (RFC 2920): MAIL, RCPT and DATA
-together, then the content and its dot. What fails before the dot raises `SessionLost` when the
-session broke, so that the caller may use another one; what fails after it is a `Retry` and never
-sent again by itself.
+together, then the content and its dot. A session that breaks before the dot raises `SessionLost`,
+so that the caller may use another one. A failure after the dot is a `Retry`, and this message is
+not sent again in this attempt.
 """
 
 from __future__ import annotations
@@ -15,9 +15,19 @@ from chalicelib.core.bounce_classes import SOFT_BOUNCE, TIMEOUT
 from chalicelib.delivery.classify import classify
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, internal
 from chalicelib.delivery.transports import Commit, OutboundMessage
-from chalicelib.delivery.transports.smtp_envelope import Envelope, Extensions, content, seal
-from chalicelib.delivery.transports.smtp_options import Timeouts
-from chalicelib.delivery.transports.smtp_wire import ConnectionLost, Reply, ReplyTimeout, SmtpWire
+from chalicelib.delivery.transports.smtp_envelope import (
+    Envelope,
+    Extensions,
+    envelope_for,
+    wire_data,
+)
+from chalicelib.delivery.transports.smtp_wire import (
+    ConnectionLost,
+    Reply,
+    ReplyTimeout,
+    SmtpWire,
+    Timeouts,
+)
 
 _LAST_PIECE = 32_768  # goes out in one write with the dot; larger pieces would hold up the commit
 _CLOSING = 421
@@ -25,7 +35,7 @@ _GO_AHEAD = 354
 
 
 class SessionFailed(Exception):
-    """No message could be handed over; `outcome` says how that counts for this one."""
+    """The message was not handed over; `outcome` is what that means for it."""
 
     def __init__(self, outcome: Retry | Failed) -> None:
         super().__init__(f"{outcome.code} {outcome.reply}")
@@ -33,19 +43,19 @@ class SessionFailed(Exception):
 
 
 class SessionLost(SessionFailed):
-    """The session ended before the dot; `worn_out` if it may just have been idle for too long."""
+    """The session ended before the dot; `stale` if it may just have been idle for too long."""
 
-    def __init__(self, outcome: Retry, *, worn_out: bool) -> None:
+    def __init__(self, outcome: Retry, *, stale: bool) -> None:
         super().__init__(outcome)
-        self.worn_out = worn_out
+        self.stale = stale
 
 
 class SmtpSession:
-    """A greeted session. One thread at a time may use it."""
+    """An open session. One thread at a time may use it."""
 
-    def __init__(self, wire: SmtpWire, offered: Extensions, timeouts: Timeouts) -> None:
+    def __init__(self, wire: SmtpWire, extensions: Extensions, timeouts: Timeouts) -> None:
         self._wire = wire
-        self._offered = offered
+        self._extensions = extensions
         self._timeouts = timeouts
         self._needs_reset = False
         self._is_clean = True  # between messages, as far as is known
@@ -54,11 +64,11 @@ class SmtpSession:
         self.last_used = monotonic()
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
-        """Send one message; SessionLost if the session broke before the dot."""
-        envelope = seal(message, self._offered)
+        """Send one message; raises SessionLost if the session broke before the dot."""
+        envelope = envelope_for(message, self._extensions)
         if isinstance(envelope, Failed):
             return envelope
-        data = content(message.data)
+        data = wire_data(message.data)
         head, tail = memoryview(data)[:-_LAST_PIECE], data[-_LAST_PIECE:]
         try:
             refusal = self._begin(envelope) or self._send_head(head)
@@ -68,7 +78,7 @@ class SmtpSession:
         return refusal or self._commit(commit, tail)
 
     def close(self) -> None:
-        """Take leave by QUIT, and close the connection."""
+        """Say QUIT, and close the connection."""
         if self.is_open:
             with contextlib.suppress(ConnectionLost):
                 self._wire.send(b"QUIT\r\n", self._timeouts.quit)
@@ -76,12 +86,12 @@ class SmtpSession:
             self.abandon()
 
     def abandon(self) -> None:
-        """Close the connection without a word."""
+        """Close the connection without QUIT."""
         self.is_open = False
         self._wire.close()
 
     def _begin(self, envelope: Envelope) -> Retry | Failed | None:
-        """Go as far as the host's go-ahead for the content; None when it was given."""
+        """Send the commands up to DATA; return None if the host asks for the content (354)."""
         if self._wire.has_unread():
             raise ConnectionLost("the remote host spoke out of turn")  # or closed the connection
         commands = [envelope.mail, envelope.rcpt, b"DATA\r\n"]
@@ -106,7 +116,7 @@ class SmtpSession:
 
         A host may hang up once it has refused; its refusal counts all the same.
         """
-        groups = [b"".join(commands)] if "PIPELINING" in self._offered else commands
+        groups = [b"".join(commands)] if "PIPELINING" in self._extensions else commands
         replies: list[Reply] = []
         try:
             for group in groups:
@@ -150,14 +160,14 @@ class SmtpSession:
                 self.abandon()
 
     def _finish(self, tail: bytes) -> Outcome:
-        """Send the last piece with the dot, and read what became of the message."""
+        """Send the last piece with the dot, and return the outcome."""
         try:
             self._wire.send(tail + b".\r\n", self._timeouts.command)
             reply = self._wire.read_reply(self._timeouts.final)
             if 300 <= reply.code < 400:
                 raise ConnectionLost(f"the remote host answered {reply.code} out of turn")
         except ConnectionLost as error:
-            return self._broken(error, ", after the whole message was sent")
+            return self._broken_connection(error, ", after the whole message was sent")
         self._is_clean = True
         self.messages += 1
         self.last_used = monotonic()
@@ -176,12 +186,12 @@ class SmtpSession:
         if isinstance(error, _Closing):
             text, bounce_class = error.reply.text, classify(_CLOSING, error.reply.text)
             closed = Retry(_CLOSING, text, bounce_class, *self._wire.ends)
-            return SessionLost(closed, worn_out=True)
-        worn_out = not isinstance(error, ReplyTimeout)
-        return SessionLost(self._broken(error), worn_out=worn_out)
+            return SessionLost(closed, stale=True)
+        stale = not isinstance(error, ReplyTimeout)
+        return SessionLost(self._broken_connection(error), stale=stale)
 
-    def _broken(self, error: ConnectionLost, when: str = "") -> Retry:
-        return broken(error, when, *self._wire.ends)
+    def _broken_connection(self, error: ConnectionLost, when: str = "") -> Retry:
+        return broken_connection(error, when, *self._wire.ends)
 
 
 class _Closing(ConnectionLost):
@@ -192,7 +202,7 @@ class _Closing(ConnectionLost):
         self.reply = reply
 
 
-def broken(error: ConnectionLost, when: str = "", *ends: str | None) -> Retry:
+def broken_connection(error: ConnectionLost, when: str = "", *ends: str | None) -> Retry:
     """Return the outcome for a message whose connection, with these ends, broke."""
     timed_out = isinstance(error, ReplyTimeout)
     bounce_class = TIMEOUT if timed_out else SOFT_BOUNCE

@@ -1,8 +1,7 @@
-"""The bytes of an SMTP connection: commands out, replies in (RFC 5321 2.4, 4.2, 4.5.3).
+"""Send commands and read replies on an SMTP connection (RFC 5321 2.4, 4.2, 4.5.3).
 
-A reply comes from a stranger: the length of its lines, their number and the time it may take are
-all bounded, and the time covers the whole reply, so that a host cannot hold a connection by sending
-a byte now and then.
+A reply comes from a stranger. The length of its lines, their number and its time are bounded. The
+time covers the whole reply, so that a host cannot hold a connection by sending a byte now and then.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+from dataclasses import dataclass
 from time import monotonic
 from typing import NamedTuple
 
@@ -23,6 +23,22 @@ _REPLY_LINE = re.compile(rb"([2-5]\d\d)(?:([- ])(.*))?", re.DOTALL)
 _QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)
 _BLOCK = 262_144
 _RECEIVE = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds that each phase may take as a whole, not per byte.
+
+    RFC 5321 4.5.3.2 waits five minutes for most replies. `command` is shorter, because a worker
+    waits and the message is tried again anyway. `final` is not: the message is sent twice if the
+    client gives up on a host that is about to accept it (RFC 1047).
+    """
+
+    connect: float = 30.0
+    command: float = 60.0
+    data: float = 300.0
+    final: float = 300.0
+    quit: float = 2.0
 
 
 class ConnectionLost(Exception):
@@ -50,17 +66,17 @@ class SmtpWire:
 
     __slots__ = ("_buffer", "_socket", "ip_address", "sending_ip", "tls")
 
-    def __init__(self, connected: socket.socket) -> None:
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket = connected
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = connection
         self._buffer = bytearray()
-        self.ip_address: str = connected.getpeername()[0]
-        self.sending_ip: str = connected.getsockname()[0]
+        self.ip_address: str = connection.getpeername()[0]
+        self.sending_ip: str = connection.getsockname()[0]
         self.tls: str | None = None
 
     @property
     def ends(self) -> tuple[str, str | None, str]:
-        """Return what outcomes tell of the connection: the remote host, TLS, this side."""
+        """Return what an outcome holds of the connection: remote IP, TLS version, local IP."""
         return self.ip_address, self.tls, self.sending_ip
 
     def send(self, data: bytes | memoryview, seconds: float) -> None:
@@ -69,12 +85,12 @@ class SmtpWire:
         view = memoryview(data)
         try:
             for start in range(0, len(view), _BLOCK):
-                self._socket.settimeout(_left(deadline))
+                self._socket.settimeout(_seconds_until(deadline))
                 self._socket.sendall(view[start : start + _BLOCK])
         except TimeoutError as error:
             raise ReplyTimeout("the remote host stopped reading") from error
         except OSError as error:
-            raise ConnectionLost(_told(error)) from error
+            raise ConnectionLost(_text_of(error)) from error
 
     def read_reply(self, seconds: float) -> Reply:
         """Return the next reply, which must be complete within that many seconds."""
@@ -91,7 +107,7 @@ class SmtpWire:
         raise ConnectionLost("the remote host sent a reply without end")
 
     def has_unread(self) -> bool:
-        """Tell whether there is something to read, or the end of the connection."""
+        """Tell whether data, or the end of the connection, waits to be read."""
         if self._buffer:
             return True
         try:
@@ -104,34 +120,34 @@ class SmtpWire:
         return True
 
     def acknowledge_at_once(self) -> None:
-        """Acknowledge what comes next without delay; for replies that come one after the other.
+        """Acknowledge the next packet without delay, where several replies follow each other.
 
-        A host with Nagle's algorithm on holds back its second reply until the first is
-        acknowledged, which Linux puts off by 40 ms. The option lasts for one wait.
+        A host with Nagle's algorithm holds back its second reply until the first is acknowledged,
+        and Linux delays that by 40 ms. The option lasts for one wait.
         """
         if _QUICK_ACK is not None:
             self._socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
 
     def start_tls(self, context: ssl.SSLContext, host: str, seconds: float) -> None:
-        """Encrypt the connection; what came in the clear after the go-ahead is an attack."""
+        """Encrypt the connection; data that came in the clear after the go-ahead is an attack."""
         if self._buffer:
             raise ConnectionLost("the remote host spoke in the clear after STARTTLS")
         try:
             self._socket.settimeout(seconds)
-            secured = context.wrap_socket(self._socket, server_hostname=host)
+            tls_socket = context.wrap_socket(self._socket, server_hostname=host)
         except TimeoutError as error:
             raise ReplyTimeout("the TLS handshake took too long") from error
         except (OSError, ValueError) as error:
-            raise ConnectionLost(f"the TLS handshake failed: {_told(error)}") from error
-        self._socket = secured
-        self.tls = secured.version()
+            raise ConnectionLost(f"the TLS handshake failed: {_text_of(error)}") from error
+        self._socket = tls_socket
+        self.tls = tls_socket.version()
 
     def close(self) -> None:
-        """Close the connection without a word."""
+        """Close the connection without QUIT."""
         self._socket.close()
 
     def _read_line(self, deadline: float) -> bytes:
-        """Return the next line without its end; a bare LF ends it too, as nothing follows it."""
+        """Return the next line without its end; a bare LF ends it too."""
         buffer = self._buffer
         while (end := buffer.find(b"\n")) < 0:
             if len(buffer) > LONGEST_LINE:
@@ -143,26 +159,25 @@ class SmtpWire:
 
     def _receive(self, deadline: float) -> bytes:
         try:
-            self._socket.settimeout(_left(deadline))
+            self._socket.settimeout(_seconds_until(deadline))
             data = self._socket.recv(_RECEIVE)
         except TimeoutError as error:
             raise ReplyTimeout("the remote host did not answer in time") from error
         except OSError as error:
-            raise ConnectionLost(_told(error)) from error
+            raise ConnectionLost(_text_of(error)) from error
         if not data:
             raise ConnectionLost("the remote host closed the connection")
         return data
 
 
-def _left(deadline: float) -> float:
-    """Return the seconds until the deadline; TimeoutError when there are none."""
-    left = deadline - monotonic()
-    if left <= 0:
+def _seconds_until(deadline: float) -> float:
+    """Return the seconds until the deadline; raises TimeoutError if it is over."""
+    seconds = deadline - monotonic()
+    if seconds <= 0:
         raise TimeoutError
-    return left
+    return seconds
 
 
-def _told(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     """Return an error of the operating system or of TLS in words."""
-    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return str(told)
+    return str(getattr(error, "strerror", None) or str(error) or type(error).__name__)

@@ -101,7 +101,7 @@ def test_each_is_recorded_before_another_is_accepted(host: MailHost) -> None:
 def test_a_host_that_is_slow_to_answer_does_not_hold_up_the_others(
     host: MailHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempts, "_turns", CommitLock(0.01))
+    monkeypatch.setattr(attempts, "_commit_lock", CommitLock(0.01))
     others = threading.Semaphore(0)
 
     def wait_for_others(outbound: OutboundMessage) -> None:

@@ -1,4 +1,4 @@
-"""Turns: who holds one, who has to wait, and who goes without."""
+"""Who holds the commit lock, who waits for it, and who goes without it."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ SECONDS = 5.0
 
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    moved = Clock(100.0)
-    monkeypatch.setattr(commit_lock, "monotonic", moved)
-    return moved
+    clock = Clock(100.0)
+    monkeypatch.setattr(commit_lock, "monotonic", clock)
+    return clock
 
 
-def goes_at_once(one: CommitLock, destination: str) -> bool:
-    """Tell whether a turn, or leave to go without one, is given at once."""
-    begun = threading.Event()
+def commits_at_once(lock: CommitLock, destination: str) -> bool:
+    """Tell whether mail to ``destination`` gets the lock, or may go without it, at once."""
+    entered = threading.Event()
 
-    def take() -> None:
-        with one.take(destination):
-            begun.set()
+    def hold() -> None:
+        with lock.hold(destination):
+            entered.set()
 
-    thread = threading.Thread(target=take, daemon=True)
+    thread = threading.Thread(target=hold, daemon=True)
     thread.start()
-    return begun.wait(0.05)
+    return entered.wait(0.05)
 
 
-def late_answer(one: CommitLock, destination: str, time: Clock) -> None:
-    with one.take(destination):
+def answer_late(lock: CommitLock, destination: str, time: Clock) -> None:
+    with lock.hold(destination):
         time.now += 1.0
 
 
-def test_one_holds_the_turn_at_a_time() -> None:
-    one, inside, most = CommitLock(SECONDS), 0, 0
+def test_one_message_at_a_time_holds_the_lock() -> None:
+    lock, inside, most = CommitLock(SECONDS), 0, 0
 
     def hold(n: int) -> None:
         nonlocal inside, most
-        with one.take(f"{n % 3}.test"):
+        with lock.hold(f"{n % 3}.test"):
             inside += 1
             most = max(most, inside)
             inside -= 1
@@ -55,74 +55,72 @@ def test_one_holds_the_turn_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("destination", ["a.test", "b.test"])
-def test_others_wait_for_the_turn_to_end(destination: str) -> None:
-    one = CommitLock(SECONDS)
-    with one.take("a.test"):
-        assert not goes_at_once(one, destination)
-    assert goes_at_once(one, destination)
+def test_others_wait_until_the_lock_is_released(destination: str) -> None:
+    lock = CommitLock(SECONDS)
+    with lock.hold("a.test"):
+        assert not commits_at_once(lock, destination)
+    assert commits_at_once(lock, destination)
 
 
-def test_who_does_not_answer_in_time_loses_the_turn() -> None:
-    one = CommitLock(0.02)
-    with one.take("slow.test"), one.take("fast.test"):
-        second = one._holder  # is had while the first still lasts
+def test_a_host_that_does_not_answer_in_time_loses_the_lock() -> None:
+    lock = CommitLock(0.02)
+    with lock.hold("slow.test"), lock.hold("fast.test"):
+        second = lock._hold  # granted while the first message still waits for its answer
     assert second is not None
-    assert one._holder is None
+    assert lock._hold is None
 
 
-def test_a_turn_that_was_lost_is_not_given_back_by_its_former_holder() -> None:
-    one, taken, let_go = CommitLock(0.02), threading.Event(), threading.Event()
+def test_a_holder_that_lost_the_lock_does_not_release_that_of_the_next() -> None:
+    lock, entered, may_leave = CommitLock(0.02), threading.Event(), threading.Event()
 
     def second() -> None:
-        with one.take("b.test"):
-            taken.set()
-            let_go.wait(SECONDS)
+        with lock.hold("b.test"):
+            entered.set()
+            may_leave.wait(SECONDS)
 
     thread = threading.Thread(target=second)
-    with one.take("a.test"):
+    with lock.hold("a.test"):
         thread.start()
-        assert taken.wait(SECONDS)
-        one._seconds = SECONDS
-        holder = one._holder
-    assert one._holder is holder
-    let_go.set()
+        assert entered.wait(SECONDS)
+        lock._seconds = SECONDS
+        hold = lock._hold
+    assert lock._hold is hold
+    may_leave.set()
     thread.join(SECONDS)
-    assert one._holder is None
+    assert lock._hold is None
 
 
-def test_a_destination_whose_answers_come_late_waits_for_nobody_and_holds_up_nobody(
-    time: Clock,
-) -> None:
-    one = CommitLock(0.25)
-    late_answer(one, "slow.test", time)
-    with one.take("fast.test"):
-        assert goes_at_once(one, "slow.test")
-    late_answer(one, "slow.test", time)
-    with one.take("slow.test"):
-        assert goes_at_once(one, "fast.test")
+def test_a_slow_destination_neither_waits_for_others_nor_holds_them_up(time: Clock) -> None:
+    lock = CommitLock(0.25)
+    answer_late(lock, "slow.test", time)
+    with lock.hold("fast.test"):
+        assert commits_at_once(lock, "slow.test")
+    answer_late(lock, "slow.test", time)
+    with lock.hold("slow.test"):
+        assert commits_at_once(lock, "fast.test")
 
 
-def test_a_destination_that_answers_in_time_again_takes_turns_again(time: Clock) -> None:
-    one = CommitLock(0.25)
-    late_answer(one, "slow.test", time)
-    with one.take("slow.test"):
+def test_a_destination_that_answers_in_time_again_needs_the_lock_again(time: Clock) -> None:
+    lock = CommitLock(0.25)
+    answer_late(lock, "slow.test", time)
+    with lock.hold("slow.test"):
         time.now += 0.1
-    with one.take("fast.test"):
-        assert not goes_at_once(one, "slow.test")
+    with lock.hold("fast.test"):
+        assert not commits_at_once(lock, "slow.test")
 
 
-def test_a_failure_gives_the_turn_back() -> None:
-    one = CommitLock(SECONDS)
-    with pytest.raises(OSError, match="broken"), one.take("a.test"):
+def test_a_failure_releases_the_lock() -> None:
+    lock = CommitLock(SECONDS)
+    with pytest.raises(OSError, match="broken"), lock.hold("a.test"):
         raise OSError("broken")
-    assert goes_at_once(one, "b.test")
+    assert commits_at_once(lock, "b.test")
 
 
-def test_no_more_slow_destinations_are_remembered_than_a_few(
+def test_the_number_of_remembered_slow_destinations_is_bounded(
     time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commit_lock, "_MOST_REMEMBERED", 3)
-    one = CommitLock(0.25)
+    monkeypatch.setattr(commit_lock, "_MOST_SLOW_DESTINATIONS", 3)
+    lock = CommitLock(0.25)
     for n in range(5):
-        late_answer(one, f"{n}.test", time)
-    assert len(one._slow) == 3
+        answer_late(lock, f"{n}.test", time)
+    assert len(lock._slow) == 3

@@ -44,11 +44,11 @@ def new_transports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _forget() -> None:
     settings.cache_clear()
-    route._made.cache_clear()
+    route._transport.cache_clear()
     warmup.clear_cache()
 
 
-def batchby(pool: str, count: int) -> DeliveryBatch:
+def batch_by(pool: str, count: int) -> DeliveryBatch:
     batch = batch_of(count)
     return replace(batch, event=batch.event | {"ip_pool": pool})
 
@@ -155,14 +155,14 @@ def test_the_pool_of_a_batch_says_which_ips_its_messages_leave_by() -> None:
     make_pool("Spare")
     make_pool("New", auto_warmup_overflow_pool="spare")
     add(an_ip(2, "spare"), warming(1, "new"))
-    routes = routes_of(batchby("NEW", 3), 250)
+    routes = routes_of(batch_by("NEW", 3), 250)
     assert [each.sending_ip for each in routes] == ["192.0.2.1"] * 200 + ["192.0.2.2"] * 50
 
 
 @pytest.mark.usefixtures("cloud")
 def test_messages_that_are_tried_again_leave_by_the_same_ip() -> None:
     add(*(an_ip(last) for last in range(1, 9)))
-    batch = batchby("default", 1)
+    batch = batch_by("default", 1)
     (first,) = routes_of(batch, 1)
     for unit in (UNIT.deferred, UNIT.continued.deferred.deferred):
         assert routes_of(replace(batch, unit=unit), 1) == [first]
@@ -172,5 +172,5 @@ def test_messages_that_are_tried_again_leave_by_the_same_ip() -> None:
 def test_routing_asks_once_for_an_account_without_sending_ips() -> None:
     with aws_requests() as made:
         for _ in range(3):
-            routes_of(batchby("default", 100), 100)
+            routes_of(batch_by("default", 100), 100)
     assert [each.operation for each in made] == ["GetItem"]

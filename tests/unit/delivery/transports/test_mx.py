@@ -11,7 +11,8 @@ import pytest
 from chalicelib.delivery.outcome import Delivered, Failed, Retry
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
 from chalicelib.delivery.transports.mx import MOST_ADDRESSES, MxTransport
-from chalicelib.delivery.transports.smtp_options import SessionOptions, Timeouts
+from chalicelib.delivery.transports.smtp_opening import SessionOptions
+from chalicelib.delivery.transports.smtp_wire import Timeouts
 from tests.unit.delivery.scripted_server import STANDARD, Answers, ScriptedServer, certificate
 from tests.unit.delivery.transports.test_mx_hosts import FakeResolver
 

@@ -11,13 +11,13 @@ import pytest
 
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.transports import Commit, OutboundMessage, commit_at_once
-from chalicelib.delivery.transports.session_pool import PoolLimits, Route, SessionPool
+from chalicelib.delivery.transports.session_pool import PoolLimits, SessionKey, SessionPool
 from chalicelib.delivery.transports.smtp_session import SessionFailed, SessionLost, SmtpSession
 
 MESSAGE = OutboundMessage("a@example.com", "b@example.net", b"x")
-HERE = Route("example.net", None, "client.test")
-THERE = Route("example.org", None, "client.test")
-HERE_FROM_ELSEWHERE = Route("example.net", "192.0.2.7", "client.test")
+HERE = SessionKey("example.net", None, "client.test")
+THERE = SessionKey("example.org", None, "client.test")
+HERE_FROM_ELSEWHERE = SessionKey("example.net", "192.0.2.7", "client.test")
 GOOD = Delivered(250, "taken")
 LOST = Retry(421, "4.4.2 [internal] lost", 20)
 
@@ -64,8 +64,8 @@ def sessions() -> Sessions:
     return Sessions()
 
 
-def send(pool: SessionPool, sessions: Sessions, route: Route = HERE) -> Outcome:
-    return pool.deliver(route, sessions.connect, MESSAGE, commit_at_once)
+def send(pool: SessionPool, sessions: Sessions, key: SessionKey = HERE) -> Outcome:
+    return pool.deliver(key, sessions.connect, MESSAGE, commit_at_once)
 
 
 def test_a_session_is_used_again(sessions: Sessions) -> None:
@@ -77,9 +77,9 @@ def test_a_session_is_used_again(sessions: Sessions) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [THERE, HERE_FROM_ELSEWHERE, Route("example.net", None, "other.test")]
+    "other", [THERE, HERE_FROM_ELSEWHERE, SessionKey("example.net", None, "other.test")]
 )
-def test_a_session_is_not_used_for_another_route(sessions: Sessions, other: Route) -> None:
+def test_a_session_is_not_used_for_another_key(sessions: Sessions, other: SessionKey) -> None:
     pool = SessionPool(PoolLimits())
     send(pool, sessions, HERE)
     send(pool, sessions, other)
@@ -114,12 +114,12 @@ def test_sessions_that_idled_too_long_are_left_when_others_are_used(sessions: Se
 def test_no_more_sessions_are_kept_than_allowed(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits(idle_sessions=3))
     for n in range(10):
-        send(pool, sessions, Route(f"d{n}.example", None, "client.test"))
+        send(pool, sessions, SessionKey(f"d{n}.example", None, "client.test"))
     assert [session.is_open for session in sessions.made] == [False] * 7 + [True] * 3
 
 
-def breaks_once(worn_out: bool) -> Callable[[], Outcome]:
-    broken = [SessionLost(LOST, worn_out=worn_out)]
+def breaks_once(stale: bool) -> Callable[[], Outcome]:
+    broken = [SessionLost(LOST, stale=stale)]
 
     def do() -> Outcome:
         if broken:
@@ -129,10 +129,10 @@ def breaks_once(worn_out: bool) -> Callable[[], Outcome]:
     return do
 
 
-def test_a_worn_out_session_is_replaced_without_anybody_noticing(sessions: Sessions) -> None:
+def test_a_stale_session_is_replaced_without_anybody_noticing(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits())
     send(pool, sessions)
-    sessions.do = breaks_once(worn_out=True)
+    sessions.do = breaks_once(stale=True)
     assert send(pool, sessions) == GOOD
     assert len(sessions.made) == 2
 
@@ -140,14 +140,14 @@ def test_a_worn_out_session_is_replaced_without_anybody_noticing(sessions: Sessi
 def test_a_session_that_timed_out_is_not_replaced(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits())
     send(pool, sessions)
-    sessions.do = breaks_once(worn_out=False)
+    sessions.do = breaks_once(stale=False)
     assert send(pool, sessions) == LOST
     assert len(sessions.made) == 1
 
 
 def test_a_new_session_that_breaks_is_not_replaced(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits())
-    sessions.do = breaks_once(worn_out=True)
+    sessions.do = breaks_once(stale=True)
     assert send(pool, sessions) == LOST
     assert len(sessions.made) == 1
 
@@ -254,6 +254,6 @@ def test_closing_takes_leave_of_idle_sessions_and_keeps_no_new_ones(sessions: Se
 def test_domains_that_are_done_leave_nothing_behind(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits(idle_sessions=2))
     for n in range(50):
-        send(pool, sessions, Route(f"d{n}.example", None, "client.test"))
+        send(pool, sessions, SessionKey(f"d{n}.example", None, "client.test"))
     assert not pool._connections._in_use
     assert len(pool._idle) == 2

@@ -16,7 +16,7 @@ from chalicelib.delivery.outcome import Delivered, Outcome, Retry
 from chalicelib.delivery.transports import OutboundMessage, Transport, commit_at_once
 from chalicelib.delivery.transports.session_pool import PoolLimits
 from chalicelib.delivery.transports.smarthost import SmarthostTransport
-from chalicelib.delivery.transports.smtp_options import SessionOptions, TlsMode
+from chalicelib.delivery.transports.smtp_opening import SessionOptions, TlsMode
 from tests.unit.delivery.scripted_server import (
     HANG_UP,
     STANDARD,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chalicelib.delivery.outcome import Failed
 from chalicelib.delivery.transports import OutboundMessage
-from chalicelib.delivery.transports.smtp_envelope import Envelope, content, seal
+from chalicelib.delivery.transports.smtp_envelope import Envelope, envelope_for, wire_data
 
 DATA = b"Subject: hi\r\n\r\nhello\r\n"
 ALL = {"SIZE": "1000", "8BITMIME": "", "SMTPUTF8": "", "PIPELINING": ""}
@@ -22,14 +22,14 @@ def message(
     return OutboundMessage(sender, recipient, data)
 
 
-def sealed(given_message: OutboundMessage, offered: dict[str, str]) -> tuple[str, str]:
-    envelope = seal(given_message, offered)
+def sealed(message_: OutboundMessage, offered: dict[str, str]) -> tuple[str, str]:
+    envelope = envelope_for(message_, offered)
     assert isinstance(envelope, Envelope)
     return envelope.mail.decode(), envelope.rcpt.decode()
 
 
-def failed(given_message: OutboundMessage, offered: dict[str, str]) -> Failed:
-    failure = seal(given_message, offered)
+def failed(message_: OutboundMessage, offered: dict[str, str]) -> Failed:
+    failure = envelope_for(message_, offered)
     assert isinstance(failure, Failed)
     return failure
 
@@ -54,7 +54,7 @@ def test_a_message_larger_than_the_host_takes_fails_unsent(limit: str) -> None:
 
 @pytest.mark.parametrize("limit", ["0", "", "22", "much"])
 def test_a_host_without_a_usable_limit_gets_the_message(limit: str) -> None:
-    assert seal(message(), {"SIZE": limit}).__class__ is Envelope
+    assert envelope_for(message(), {"SIZE": limit}).__class__ is Envelope
 
 
 def test_eight_bit_content_is_announced_where_that_is_offered() -> None:
@@ -78,8 +78,8 @@ def test_an_international_address_is_sent_with_smtputf8() -> None:
 
 @pytest.mark.parametrize("who", ["sender", "recipient"])
 def test_an_international_address_fails_where_it_cannot_be_sent(who: str) -> None:
-    given_message = replace(message(), **{who: "us\u00e9r@example.net"})  # type: ignore[arg-type]
-    failure = failed(given_message, {"8BITMIME": ""})
+    message_ = replace(message(), **{who: "us\u00e9r@example.net"})  # type: ignore[arg-type]
+    failure = failed(message_, {"8BITMIME": ""})
     assert (failure.code, failure.bounce_class) == (553, 10)
     assert failure.reply.startswith("5.6.7 [internal]")
 
@@ -146,17 +146,17 @@ def test_a_quoted_local_part_may_hold_spaces_and_brackets() -> None:
     ],
 )
 def test_content_is_stuffed_and_its_lines_end_in_crlf(data: bytes, sent: bytes) -> None:
-    assert content(data) == sent
+    assert wire_data(data) == sent
 
 
 @settings(max_examples=300)
 @given(st.lists(st.sampled_from([b".", b"\r", b"\n", b"\r\n", b"a"]), max_size=12))
 def test_no_content_can_end_the_message_early(pieces: list[bytes]) -> None:
-    sent = content(b"".join(pieces))
+    sent = wire_data(b"".join(pieces))
     assert sent.endswith(b"\r\n")
     assert sent.count(b"\r") == sent.count(b"\n") == sent.count(b"\r\n")
     assert b".\r\n" not in [line + b"\r\n" for line in sent.split(b"\r\n")]
 
 
 def test_content_without_dots_is_not_copied() -> None:
-    assert content(DATA) is DATA
+    assert wire_data(DATA) is DATA

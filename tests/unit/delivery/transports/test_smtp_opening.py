@@ -11,18 +11,16 @@ import pytest
 from chalicelib.delivery.outcome import Delivered, Retry
 from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.smtp_opening import (
-    SessionRefused,
-    TlsFailed,
-    open_session,
-)
-from chalicelib.delivery.transports.smtp_options import (
     Credentials,
     SessionOptions,
-    Timeouts,
+    SessionRefused,
+    TlsFailed,
     TlsMode,
+    open_session,
     tls_context,
 )
 from chalicelib.delivery.transports.smtp_session import SessionFailed
+from chalicelib.delivery.transports.smtp_wire import Timeouts
 from tests.unit.delivery.scripted_server import (
     HANG_UP,
     SILENCE,

@@ -10,9 +10,9 @@ import pytest
 
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry
 from chalicelib.delivery.transports import OutboundMessage, commit_at_once
-from chalicelib.delivery.transports.smtp_opening import open_session
-from chalicelib.delivery.transports.smtp_options import SessionOptions, Timeouts
+from chalicelib.delivery.transports.smtp_opening import SessionOptions, open_session
 from chalicelib.delivery.transports.smtp_session import SessionLost, SmtpSession
+from chalicelib.delivery.transports.smtp_wire import Timeouts
 from tests.unit.delivery.scripted_server import (
     DEAF,
     HANG_UP,
@@ -182,7 +182,7 @@ def test_a_host_that_hangs_up_before_the_dot_loses_the_session(
         session = session_with(host)
         with pytest.raises(SessionLost) as caught:
             session.deliver(message(), never)
-    assert caught.value.worn_out
+    assert caught.value.stale
     assert caught.value.outcome.bounce_class == 20
     assert not session.is_open
 
@@ -192,7 +192,7 @@ def test_a_host_that_falls_silent_before_the_dot_is_a_timeout() -> None:
         session = session_with(host, HURRIED)
         with pytest.raises(SessionLost) as caught:
             session.deliver(message(), never)
-    assert not caught.value.worn_out
+    assert not caught.value.stale
     assert caught.value.outcome.bounce_class == 24
     assert caught.value.outcome.ip_address == "127.0.0.1"
 
@@ -202,7 +202,7 @@ def test_a_host_that_says_it_is_closing_loses_the_session() -> None:
         session = session_with(host)
         with pytest.raises(SessionLost) as caught:
             session.deliver(message(), never)
-    assert caught.value.worn_out
+    assert caught.value.stale
     assert caught.value.outcome.code == 421
     assert caught.value.outcome.reply == "4.4.2 idle for too long"
 
@@ -251,7 +251,7 @@ def test_a_host_that_hangs_up_in_the_middle_of_the_content_loses_the_session(
         session = session_with(host)
         with pytest.raises(SessionLost) as caught:
             session.deliver(message(data=LARGE), never)
-    assert caught.value.worn_out
+    assert caught.value.stale
 
 
 def test_a_host_that_stops_reading_the_content_is_a_timeout() -> None:
@@ -260,7 +260,7 @@ def test_a_host_that_stops_reading_the_content_is_a_timeout() -> None:
         session = session_with(host, HURRIED)
         with pytest.raises(SessionLost) as caught:
             session.deliver(message(data=LARGE), never)
-    assert not caught.value.worn_out
+    assert not caught.value.stale
     assert caught.value.outcome.bounce_class == 24
 
 
@@ -365,7 +365,7 @@ def test_one_reply_too_many_is_not_taken_for_the_reply_to_the_next_message() -> 
         assert session.deliver(message(), commit_at_once).code == 250
         with pytest.raises(SessionLost, match="out of turn") as caught:
             session.deliver(message(), never)
-    assert caught.value.worn_out
+    assert caught.value.stale
     assert host.conversations[0].verbs().count("MAIL") == 1
 
 
