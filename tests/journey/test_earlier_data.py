@@ -1,0 +1,147 @@
+"""The service starts on the data of an earlier version: all is readable, and mail still flows.
+
+`tests/journey/earlier_data/fill.py` made the data with an earlier version, and recorded what that
+version showed of it. Events and other records expire after days, so the service of this test runs
+under a clock that stands some minutes after the earlier one was stopped.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.http_target import serving
+from tests.journey.earlier_data import fill
+from tests.journey.earlier_data.archive import unpack
+from tests.journey.service import Service, eventually
+
+CLOCK = Path(fill.__file__).parent / "clock"
+MINUTE = 60.0
+CONTENTS: dict[str, Any] = {}
+TRACKED_LINK = re.compile(rb"http://localhost:\d+(/t/c/[\w./-]+)")
+
+
+@contextmanager
+def upgraded_service(data_dir: Path, seconds_later: float) -> Iterator[Service]:
+    """Run the present service on a copy of the earlier data, so long after that was made."""
+    service = Service(data_dir)
+    unpack(data_dir)
+    CONTENTS.update(json.loads((data_dir / fill.CONTENTS).read_text()))
+    service.start(
+        SECRET_KEY=fill.SECRET_KEY,
+        PYTHONPATH=str(CLOCK),
+        CLOCK_OFFSET=str(CONTENTS["at"] + seconds_later - time.time()),
+    )
+    try:
+        yield service
+    finally:
+        service.stop()
+
+
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service when what waited for a retry and for half an hour is due."""
+    with upgraded_service(tmp_path_factory.mktemp("upgraded"), 45 * MINUTE) as service:
+        yield service
+
+
+def ids(name: str) -> str:
+    """Return the id of something that the earlier version made."""
+    return CONTENTS["ids"][name]
+
+
+def state(service: Service, transmission: str) -> str:
+    answer = service.request("GET", f"/api/v1/transmissions/{transmission}")
+    return answer.json["results"]["transmission"]["state"]
+
+
+def test_everything_reads_as_the_earlier_version_showed_it(tmp_path: Path) -> None:
+    with upgraded_service(tmp_path, 4 * MINUTE) as service:
+        assert len(CONTENTS["views"]) > 25
+        for path, expected in CONTENTS["views"].items():
+            answer = service.request("GET", path)
+            assert answer.status == 200, (path, answer.body)
+            here = f"http://localhost:{service.api_port}"
+            assert answer.json == json.loads(json.dumps(expected).replace(CONTENTS["url"], here))
+
+
+def test_a_message_that_waited_for_its_retry_is_delivered(upgraded: Service) -> None:
+    upgraded.arrived("defer@inbox.test")
+    eventually(lambda: "delivery" in upgraded.event_types("defer@inbox.test"))
+
+
+def test_a_transmission_whose_time_has_come_is_sent(upgraded: Service) -> None:
+    for recipient in ("due-a@inbox.test", "due-b@inbox.test"):
+        upgraded.arrived(recipient)
+    eventually(lambda: state(upgraded, ids("due")) == "Success")
+
+
+def test_a_transmission_of_another_day_can_still_be_cancelled(upgraded: Service) -> None:
+    assert state(upgraded, ids("later")) == "submitted"
+    assert upgraded.request("DELETE", f"/api/v1/transmissions/{ids('later')}").status == 204
+
+
+def test_a_link_in_an_old_message_still_leads_to_its_target(upgraded: Service) -> None:
+    (raw,) = upgraded.arrived("open@inbox.test")
+    link = TRACKED_LINK.search(raw.replace(b"=\r\n", b""))
+    assert link is not None, raw
+    connection = http.client.HTTPConnection("127.0.0.1", upgraded.api_port, timeout=10)
+    connection.request("GET", link[1].decode())
+    assert connection.getresponse().getheader("Location") == "https://shop.example/chairs"
+    connection.close()
+    eventually(lambda: "click" in upgraded.event_types("open@inbox.test"))
+
+
+def test_the_stored_template_list_and_key_send_new_mail(upgraded: Service) -> None:
+    body = {
+        "content": {"template_id": "newsletter"},
+        "recipients": [{"address": "new-reader@inbox.test"}],
+    }
+    body |= {"substitution_data": {"name": "Zoe"}}
+    assert upgraded.request("POST", "/api/v1/transmissions", body).status == 200
+    (raw,) = upgraded.arrived("new-reader@inbox.test")
+    assert b"Subject: Hello Zoe" in raw
+    assert f"d={fill.DOMAIN}".encode() in raw, "it is signed with the stored key"
+    to_list = body | {"recipients": {"list_id": "readers"}}
+    assert upgraded.request("POST", "/api/v1/transmissions", to_list).status == 200
+    upgraded.arrived("reader-4@inbox.test", 2)
+    sub = {"content": {"from": "a@example.test", "subject": "Sub", "text": "Hello"}}
+    sub |= {"recipients": [{"address": "of-subaccount@inbox.test"}]}
+    key = ids("subaccount_key")
+    assert upgraded.request("POST", "/api/v1/transmissions", sub, key=key).status == 200
+    upgraded.arrived("of-subaccount@inbox.test", 2)
+
+
+def test_the_stored_suppression_list_holds_back_new_mail(upgraded: Service) -> None:
+    upgraded.send("gone-2@inbox.test")
+    eventually(lambda: "bounce" in upgraded.event_types("gone-2@inbox.test"))
+    assert upgraded.mailbox(to="gone-2@inbox.test") == []
+
+
+def test_the_stored_webhook_gets_new_events(upgraded: Service) -> None:
+    with serving() as target:
+        path = f"/api/v1/webhooks/{ids('webhook')}"
+        assert upgraded.request("PUT", path, {"target": target.url}).status == 200
+        upgraded.send("hooked@inbox.test")
+        eventually(
+            lambda: any(
+                event["rcpt_to"] == "hooked@inbox.test"
+                for post in target.batches()
+                for event in post.events()
+            )
+        )
+
+
+def test_a_repeated_request_is_known_by_its_idempotency_key(upgraded: Service) -> None:
+    header = {"Idempotency-Key": fill.IDEMPOTENCY_KEY}
+    answer = upgraded.request("POST", "/api/v1/transmissions", fill.ONCE, headers=header)
+    assert answer.json["results"]["id"] == ids("once")
+    assert len(upgraded.mailbox(to="once@inbox.test")) == 1
