@@ -31,12 +31,12 @@ def citations() -> Iterator[tuple[str, str]]:
 
 def main() -> None:
     """Print what is not cited."""
-    known = statements()
+    rules = statements()
     cited = {name for name, _ in citations()}
-    missing = [name for name in known if name not in cited]
+    missing = [name for name in rules if name not in cited]
     for name in missing:
-        print(f"{name}\t{known[name]}")
-    print(f"{len(missing)} of {len(known)} statements are cited by no test")
+        print(f"{name}\t{rules[name]}")
+    print(f"{len(missing)} of {len(rules)} statements are cited by no test")
 
 
 if __name__ == "__main__":

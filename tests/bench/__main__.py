@@ -15,8 +15,8 @@ import tests.bench
 
 def main() -> int:
     """Run ``python -m tests.bench [name ...]``; return 1 if one of several could not be run."""
-    found = [m.name for m in pkgutil.iter_modules(tests.bench.__path__) if m.name[0] != "_"]
-    names = sys.argv[1:] or found
+    modules = [m.name for m in pkgutil.iter_modules(tests.bench.__path__) if m.name[0] != "_"]
+    names = sys.argv[1:] or modules
     if len(names) == 1:
         _run(names[0])
         return 0

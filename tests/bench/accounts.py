@@ -37,18 +37,18 @@ def main() -> None:
 def _authentication() -> None:
     config_cache.clear_cache()
     for text, most in (("not seen before", 1), ("seen lately", 0)):
-        with counted() as found:
+        with counted() as requests:
             authenticate(_request("/api/v1/account"))
-        verdict = "holds" if len(found.operations) <= most else "FAILS"
-        print(f"a key {text}: {len(found.operations)} requests [{verdict}: at most {most}]")
+        verdict = "holds" if len(requests.operations) <= most else "FAILS"
+        print(f"a key {text}: {len(requests.operations)} requests [{verdict}: at most {most}]")
 
 
 def _create(first: int, last: int) -> None:
     model = Subaccount(0, ACCOUNT_ID, "", 0.0, 0.0)
     for number in range(first, last + 1):
-        made = 1_700_000_000.0 + number
+        created_s = 1_700_000_000.0 + number
         name = f"Subaccount {number}"
-        store.create(replace(model, id=number, name=name, created=made, updated=made))
+        store.create(replace(model, id=number, name=name, created=created_s, updated=created_s))
 
 
 def _page() -> Requests:
@@ -56,10 +56,10 @@ def _page() -> Requests:
 
     request = _request(PAGE)
     request.authenticated = authenticate(request)
-    with counted() as found:
+    with counted() as requests:
         reply = list_subaccounts(request)
     assert len(reply.body["results"]) == 25
-    return found
+    return requests
 
 
 def _request(path: str) -> Request:

@@ -96,11 +96,11 @@ def _measure(service: Service, judge: bool) -> None:
         accepted = time.monotonic() - began
         # Asking is work too, so progress is looked up in the sink and events only at the end
         eventually(lambda: service.mailbox_count() >= RECIPIENTS + 1, 300)
-        sent = time.monotonic() - began
+        sent_at = time.monotonic() - began
         counts = eventually(lambda: _settled(service), 60)
         finished = time.monotonic() - began
     eventually(lambda: _delivered(service) == RECIPIENTS + 1, 30)
-    _report(accepted, sent, finished, counts.minus(before), peaks, judge)
+    _report(accepted, sent_at, finished, counts.minus(before), peaks, judge)
 
 
 def _settled(service: Service) -> CloudCounts | None:
@@ -117,11 +117,16 @@ def _delivered(service: Service) -> int:
 
 
 def _report(
-    accepted: float, sent: float, finished: float, counts: CloudCounts, peaks: Peaks, judge: bool
+    accepted: float,
+    sent_after: float,
+    finished: float,
+    counts: CloudCounts,
+    peaks: Peaks,
+    judge: bool,
 ) -> None:
     total, units = counts.requests, counts.write_units
     rate = RECIPIENTS / finished
-    print(f"accepted after {accepted:.2f} s, last message after {sent:.2f} s")
+    print(f"accepted after {accepted:.2f} s, last message after {sent_after:.2f} s")
     print(
         f"last event after {finished:.2f} s: {rate:.0f} messages/s",
         _verdict(

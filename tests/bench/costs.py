@@ -57,8 +57,8 @@ class Load:
         sqs = self._requests("SQS.")
         # A function is called for each batch of messages; each batch is deleted by one request.
         calls = self._requests("SQS.Delete") + self.requests
-        waiting = self.messages * HOST_SECONDS / min(CONNECTIONS, self._together())
-        seconds = self.processor * _MEMORY["generation"] + waiting * _MEMORY["delivery"]
+        waiting_seconds = self.messages * HOST_SECONDS / min(CONNECTIONS, self._together())
+        seconds = self.processor * _MEMORY["generation"] + waiting_seconds * _MEMORY["delivery"]
         return [
             self._row("DynamoDB write units", self.counts.write_units, WRITE_UNIT),
             self._row("DynamoDB reads", self._requests(*_READS), READ_UNIT),
@@ -98,9 +98,13 @@ def main() -> None:
 
 
 def _measured(service: Service, messages: int, requests: int, send: Callable[[], None]) -> Load:
-    taken, counts, processor = service.mailbox_count(), service.cloud_counts(), _seconds(service)
+    delivered, counts, processor = (
+        service.mailbox_count(),
+        service.cloud_counts(),
+        _seconds(service),
+    )
     send()
-    eventually(lambda: service.mailbox_count() >= taken + messages, 300)
+    eventually(lambda: service.mailbox_count() >= delivered + messages, 300)
     eventually(lambda: _quiet(service), 60)
     used = _seconds(service) - processor
     return Load(messages, requests, service.cloud_counts().minus(counts), used)
@@ -133,8 +137,8 @@ def _quiet(service: Service) -> bool:
 def _seconds(service: Service) -> float:
     """Return the processor time of the API and the workers."""
     names = ("infrastructure.local.gateway", "infrastructure.local.worker")
-    found = [each for each in service.family() if set(names) & set(each.cmdline())]
-    return sum(sum(each.cpu_times()[:2]) for each in found)
+    processes = [each for each in service.family() if set(names) & set(each.cmdline())]
+    return sum(sum(each.cpu_times()[:2]) for each in processes)
 
 
 def _print(bulk: Load, single: Load) -> None:

@@ -30,7 +30,7 @@ def main() -> None:
         signed = signer.sign(message, now) + message
         if not dkimpy.verify(signed, dnsfunc=lambda *_, **__: record):
             raise SystemExit(f"{name}: the signature does not verify")
-        found = rates(
+        speeds = rates(
             {
                 "raw RSA": lambda: key.sign(b"x" * 700, PKCS1v15(), SHA256()),
                 "signer": lambda message=message: signer.sign(message, now),
@@ -39,8 +39,8 @@ def main() -> None:
                 ),
             }
         )
-        share = 100 * found["signer"] / found["raw RSA"]
-        figures = ", ".join(f"{task} {rate:,.0f}/s" for task, rate in found.items())
+        share = 100 * speeds["signer"] / speeds["raw RSA"]
+        figures = ", ".join(f"{task} {rate:,.0f}/s" for task, rate in speeds.items())
         print(f"dkim {name} ({len(message):,} bytes): {figures}")
         verdict = "holds" if share >= TARGETS[name] else "FAILS"
         print(f"dkim {name}: {share:.0f} percent of raw RSA [{verdict}: {TARGETS[name]}]")

@@ -36,7 +36,7 @@ MOST_REQUESTS = 20
 class Measured(NamedTuple):
     """A first page, the requests that it took and its seconds."""
 
-    found: Page
+    page: Page
     requests: int
     seconds: float
 
@@ -56,13 +56,13 @@ def _fill(account: int, size: int, now: int) -> None:
     """Store an account's events, each chunk as recording stores what one queue message brings."""
     began = time.monotonic()
     delta = Delta()
-    with counted() as made:
+    with counted() as requests:
         for chunk in chunks(account, size, now):
             events = chunk.events()
             service.put_all(events)
             for event in events:
                 delta.add(event)
-    seconds, each = time.monotonic() - began, len(made.operations) / size
+    seconds, each = time.monotonic() - began, len(requests.operations) / size
     text = f"stored {size:,} events at {size / seconds:,.0f}/s: {each:.3f} requests an event"
     _print(text, each <= MOST_REQUESTS_PER_EVENT, f"at most {MOST_REQUESTS_PER_EVENT}")
     additions = list(counters.additions(account, delta.cells(), 1))
@@ -82,7 +82,7 @@ def _measure(now: int) -> None:
     }.items():
         small, large = _first_pages(query)
         text = f"first {PAGE} {name}: {small.requests} requests, {_ms(small)} of "
-        text += f"{small.found.total:,}; {large.requests}, {_ms(large)} of {large.found.total:,}"
+        text += f"{small.page.total:,}; {large.requests}, {_ms(large)} of {large.page.total:,}"
         holds = large.requests <= MOST_REQUESTS and large.seconds <= MOST_GROWTH * small.seconds
         _print(text, holds, f"at most {MOST_REQUESTS}, within {MOST_GROWTH} times")
         same, more = (_on_paper(*each, query, now) for each in ((2, LARGE), (3, ON_PAPER)))
@@ -91,14 +91,14 @@ def _measure(now: int) -> None:
         _print(text, holds, f"as measured, at most {MOST_REQUESTS}")
     page = search_messages(2, {"per_page": str(PAGE), **ever})
     for _ in range(20):
-        with counted() as made:
+        with counted() as requests:
             page = search_messages(2, dict(parse_qsl(urlsplit(page.next_link).query)))
-    requests = len(made.operations)
+    requests = len(requests.operations)
     _print(f"page 21 by time: {requests} requests", requests <= MOST_REQUESTS, f"{MOST_REQUESTS}")
     for query in ({"subjects": "reader 77"} | ever, {"from_addresses": "a@b.c"} | ever):
         _, large = _first_pages(query, rounds=1)
         text = f"walked, {query}: {large.requests} requests, {_ms(large)}"
-        print(f"{text} for {large.found.total:,} of {LARGE:,}", flush=True)
+        print(f"{text} for {large.page.total:,} of {LARGE:,}", flush=True)
 
 
 def _on_paper(account: int, size: int, query: dict[str, str], now: int) -> int:
@@ -106,9 +106,9 @@ def _on_paper(account: int, size: int, query: dict[str, str], now: int) -> int:
 
     A counter that does not exist takes the same request as one that does.
     """
-    with on_paper(account, size, now) as paper, counted() as made:
+    with on_paper(account, size, now) as paper, counted() as requests:
         search_messages(account, {"per_page": str(PAGE), **query})
-    return paper.requests + len(made.operations)
+    return paper.requests + len(requests.operations)
 
 
 def _first_pages(query: dict[str, str], rounds: int = ROUNDS) -> list[Measured]:
@@ -117,17 +117,17 @@ def _first_pages(query: dict[str, str], rounds: int = ROUNDS) -> list[Measured]:
     answers: dict[int, tuple[Page, int]] = {}
     for _ in range(rounds):
         for account, each in seconds.items():
-            with counted() as made:
+            with counted() as requests:
                 began = time.perf_counter()
-                found = search_messages(account, {"per_page": str(PAGE), **query})
+                page = search_messages(account, {"per_page": str(PAGE), **query})
                 each.append(time.perf_counter() - began)
-            answers[account] = found, len(made.operations)
+            answers[account] = page, len(requests.operations)
     # The quickest: what a busy machine adds says nothing about the search
     return [Measured(*answers[account], min(each)) for account, each in seconds.items()]
 
 
-def _ms(found: Measured) -> str:
-    return f"{found.seconds * 1000:.0f} ms"
+def _ms(measured: Measured) -> str:
+    return f"{measured.seconds * 1000:.0f} ms"
 
 
 def _print(text: str, holds: bool, bar: str) -> None:

@@ -175,14 +175,14 @@ def _call_api(root: Path, event: Json) -> Json:
     return _run(root, "api_handler", str(root / "event.json"))
 
 
-def _print(name: str, found: Json) -> None:
-    if not found["calls"]:
+def _print(name: str, report: Json) -> None:
+    if not report["calls"]:
         return
     size = {function.name: function.size for function in functions()}[name]
-    fits = found["peak"] <= size.memory * SHARE and found["longest"] <= size.timeout
+    fits = report["peak"] <= size.memory * SHARE and report["longest"] <= size.timeout
     print(
-        f"  {name:19s} {found['peak']:5.0f} of {size.memory} MB, longest of {found['calls']:2d} "
-        f"calls {found['longest']:6.2f} of {size.timeout} s: {'ok' if fits else 'OVER'}"
+        f"  {name:19s} {report['peak']:5.0f} of {size.memory} MB, longest of {report['calls']:2d} "
+        f"calls {report['longest']:6.2f} of {size.timeout} s: {'ok' if fits else 'OVER'}"
     )
 
 
@@ -213,8 +213,8 @@ def _large() -> bytes:
 
 
 def _body(people: list[Json], content: Json) -> bytes:
-    whole = {"from": "a@example.test", "subject": "Hello {{name}}", **content}
-    return json.dumps({"recipients": people, "content": whole}).encode()
+    full_content = {"from": "a@example.test", "subject": "Hello {{name}}", **content}
+    return json.dumps({"recipients": people, "content": full_content}).encode()
 
 
 def _ingested() -> bytes:

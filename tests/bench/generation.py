@@ -66,7 +66,7 @@ def _measure(name: str, ours: Templates, theirs: Templates, pair: KeyPair) -> No
 
         return task
 
-    found = rates(
+    speeds = rates(
         {
             "generator": one(generator.generate),
             "naive": one(naive.generate),
@@ -75,22 +75,22 @@ def _measure(name: str, ours: Templates, theirs: Templates, pair: KeyPair) -> No
         },
         rounds=7,
     )
-    ratio = found["generator"] / found["naive"]
+    ratio = speeds["generator"] / speeds["naive"]
     verdict = "holds" if ratio >= BAR else "FAILS"
     print(
-        f"generation {name}: {found['generator']:,.0f} messages/s, naive {found['naive']:,.0f}/s: "
-        f"x{ratio:.1f} [{verdict}: {BAR:.0f}]"
+        f"generation {name}: {speeds['generator']:,.0f} messages/s, "
+        f"naive {speeds['naive']:,.0f}/s: x{ratio:.1f} [{verdict}: {BAR:.0f}]"
     )
-    share = found["generator"] / found["raw RSA"]
-    print(f"  {share:.0%} of the rate of raw RSA-2048 signatures ({found['raw RSA']:,.0f}/s)")
+    share = speeds["generator"] / speeds["raw RSA"]
+    print(f"  {share:.0%} of the rate of raw RSA-2048 signatures ({speeds['raw RSA']:,.0f}/s)")
     print("  " + ", ".join(f"{step} {part:.0%}" for step, part in _shares(generator).items()))
 
 
 def _generator(templates: Templates, pair: KeyPair) -> Generator:
     """Return the generator of a chunk for which all is looked up."""
     signing = sealed_key(pair, "s1", NAME)
-    stored = domains._to_item(domain(dkim=signing, is_default_bounce_domain=True))
-    tables: dict[Key, Item] = {domains.key_of(NAME): stored}
+    item = domains._to_item(domain(dkim=signing, is_default_bounce_domain=True))
+    tables: dict[Key, Item] = {domains.key_of(NAME): item}
     config_cache.learn([fleets.key_of(1)], {})
 
     def read(keys: Iterable[Key]) -> Mapping[Key, Item]:
@@ -135,12 +135,12 @@ def _shares(generator: Generator) -> dict[str, float]:
         began = process_time()
         for number in range(_TIMED):
             generator.generate(number, recipient(number))
-        whole = process_time() - began
+        total_seconds = process_time() - began
     finally:
         for (owner, name, _), function in zip(steps, real, strict=True):
             setattr(owner, name, function)
-    spent["the rest"] = whole - sum(spent.values())
-    return {step: each / whole for step, each in spent.items()}
+    spent["the rest"] = total_seconds - sum(spent.values())
+    return {step: each / total_seconds for step, each in spent.items()}
 
 
 def _timed(function: Callable[..., Any], step: str, spent: dict[str, float]) -> Callable[..., Any]:

@@ -55,7 +55,7 @@ def counted() -> Iterator[Requests]:
     """Count and time the AWS requests that this process makes within the block."""
     from botocore.client import BaseClient
 
-    found = Requests()
+    requests = Requests()
     original: Any = BaseClient._make_api_call
 
     def call(client: Any, operation: str, arguments: Any) -> Any:
@@ -63,11 +63,11 @@ def counted() -> Iterator[Requests]:
         try:
             return original(client, operation, arguments)
         finally:
-            found.operations.append(operation)
-            found.seconds += time.perf_counter() - began
+            requests.operations.append(operation)
+            requests.seconds += time.perf_counter() - began
 
     BaseClient._make_api_call = call  # type: ignore[method-assign]
     try:
-        yield found
+        yield requests
     finally:
         BaseClient._make_api_call = original  # type: ignore[method-assign]

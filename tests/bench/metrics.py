@@ -49,8 +49,8 @@ def main() -> None:
     with local_cloud(), clock.use(NOW.timestamp):
         _measure_counting()
         began = time.monotonic()
-        written = _fill()
-        print(f"-- reports; {written} counters written in {time.monotonic() - began:.0f} s")
+        event_count = _fill()
+        print(f"-- reports; {event_count} counters written in {time.monotonic() - began:.0f} s")
         _measure_reports()
         _measure_combinations()
 
@@ -59,16 +59,16 @@ def _measure_counting() -> None:
     print("-- counting")
     for account, recipients in ((SMALL, 500), (BUSY, 5_000)):
         events = list(_bulk(account, recipients))
-        with counted() as made:
+        with counted() as requests:
             for start in range(0, len(events), 1000):
                 batch = events[start : start + 1000]
                 commit(batch, store.read(map(store.key_of, batch)))
-            recording = len(made.operations)
+            recording = len(requests.operations)
             roll_up_pending()
-        each = len(made.operations) / len(events)
+        each = len(requests.operations) / len(events)
         print(
             f"{len(events):6} events of a bulk send to {len(DOMAINS)} domains: "
-            f"{recording} requests to record, {len(made.operations) - recording} to fold, "
+            f"{recording} requests to record, {len(requests.operations) - recording} to fold, "
             f"{each:.4f} an event",
             _verdict(each <= MOST_REQUESTS_PER_EVENT, f"at most {MOST_REQUESTS_PER_EVENT}"),
         )
@@ -79,10 +79,10 @@ def _measure_counting() -> None:
             f"10,000",
             _verdict(few == many, "the same"),
         )
-    with counted() as made:
+    with counted() as requests:
         begin = int((NOW - timedelta(days=10)).timestamp()) * 1000
         number = totals(BUSY, None, None, begin, begin + 864_060_000, ["injection", "delivery"])
-    print(f"exact total of ten days: {len(made.operations)} requests, {number} events")
+    print(f"exact total of ten days: {len(requests.operations)} requests, {number} events")
 
 
 def _bulk(account: int, recipients: int) -> Iterator[Event]:
@@ -113,8 +113,8 @@ def _fill() -> int:
         begin = today - draw.randrange(HISTORY)
         items += _items(DAY, range(begin, min(begin + 10, today + 1)), "campaign", [name])
         for level, ends in ((HOUR, [*hours[:24], *hours[-24:]]), (MINUTE, minutes[-60:])):
-            sent = [each for each in ends if begin <= each * level.minutes // 1440 < begin + 10]
-            items += _items(level, sent, "campaign", [name])
+            bounds = [each for each in ends if begin <= each * level.minutes // 1440 < begin + 10]
+            items += _items(level, bounds, "campaign", [name])
     for dimension, value in (("all", ""), ("domain", DOMAINS[0]), ("campaign", CAMPAIGNS[0])):
         if dimension != "domain":
             items += _items(DAY, days, dimension, [value])
@@ -151,7 +151,7 @@ def _measure_reports() -> None:
         for by in (DOMAIN, CAMPAIGN):
             _report(
                 f"{title}, by {by.name}",
-                lambda asked, by=by: reports.by_dimension(asked, by),  # type: ignore[misc]
+                lambda report_request, by=by: reports.by_dimension(report_request, by),  # type: ignore[misc]
                 {},
                 **window,
             )
@@ -187,14 +187,14 @@ def _measure_combinations() -> None:
             ("one campaign by domain", {"campaigns": CAMPAIGNS[0]}),
         ):
             by = CAMPAIGN if "domains" in query else DOMAIN
-            made = _requests(
+            request_counts = _requests(
                 account,
-                lambda asked, by=by: reports.by_dimension(asked, by),  # type: ignore[misc]
+                lambda report_request, by=by: reports.by_dimension(report_request, by),  # type: ignore[misc]
                 query,
                 precision="day",
                 days=2,
             )
-            print(f"{len(items):6} combinations, {name}: {made} requests")
+            print(f"{len(items):6} combinations, {name}: {request_counts} requests")
 
 
 def _requests(
@@ -207,7 +207,7 @@ def _requests(
 ) -> int:
     """Return how many requests a report of all metrics takes."""
     start = NOW - timedelta(days=days)
-    given = {
+    query = {
         "from": f"{start:%Y-%m-%dT%H:%M}",
         "to": f"{NOW:%Y-%m-%dT%H:%M}",
         "precision": precision,
@@ -215,10 +215,10 @@ def _requests(
         **query,
     }
     caller = Caller(Scope(account, None), "bench", frozenset())
-    asked = read(Request(query=given, authenticated=caller), precisions=SERIES)
-    with counted() as made:
-        report(asked)
-    return len(made.operations)
+    report_request = read(Request(query=query, authenticated=caller), precisions=SERIES)
+    with counted() as requests:
+        report(report_request)
+    return len(requests.operations)
 
 
 def _verdict(holds: bool, bar: str) -> str:

@@ -21,15 +21,15 @@ SAMPLES = {
 def main() -> None:
     """Print messages per CPU second of both."""
     for name, sample in SAMPLES.items():
-        found = rates(
+        speeds = rates(
             {
                 "assembler": lambda sample=sample: build(sample),
                 "EmailMessage": lambda sample=sample: build_with_stdlib(sample),
             },
             rounds=7,
         )
-        ratio = found["assembler"] / found["EmailMessage"]
-        figures = ", ".join(f"{task} {rate:,.0f}/s" for task, rate in found.items())
+        ratio = speeds["assembler"] / speeds["EmailMessage"]
+        figures = ", ".join(f"{task} {rate:,.0f}/s" for task, rate in speeds.items())
         print(f"mime {name} ({len(build(sample)):,} bytes): {figures} (x{ratio:.0f})")
 
 

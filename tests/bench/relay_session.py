@@ -222,13 +222,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         files = self_signed(Path(directory), "localhost")
         for size, count, reuse in cases:
-            found: dict[str, list[tuple[float, float]]] = {name: [] for name in servers}
+            figures: dict[str, list[tuple[float, float]]] = {name: [] for name in servers}
             for _ in range(ROUNDS):
                 for name, run in servers.items():
-                    found[name].append(measure(run, files, size, count, reuse))
+                    figures[name].append(measure(run, files, size, count, reuse))
             way = "one connection" if reuse else "a connection each"
             for figure, unit in ((0, "/s"), (1, "/CPU s")):
-                rates = [median(each[figure] for each in found[name]) for name in servers]
+                rates = [median(each[figure] for each in figures[name]) for name in servers]
                 ratio = rates[0] / rates[1]
                 verdict = "holds" if ratio >= LEAST_RATIO else "FAILS"
                 print(

@@ -58,8 +58,8 @@ def chunks(account: int, size: int, now: int) -> Iterator[Chunk]:
     spread = (size - 3 * SAME) // CHUNK
     for number in range(spread):
         at = now - 60_000 - number * 10 * DAY_MS // spread
-        sent = str(3 * 10**17 + number)
-        yield Chunk(account, sent, f"bulk-{number % 7}", at, range(CHUNK))
+        transmission_id = str(3 * 10**17 + number)
+        yield Chunk(account, transmission_id, f"bulk-{number % 7}", at, range(CHUNK))
     for number in range(SAME // CHUNK):
         at, indexes = now - 600_000 * (number + 1), range(number * CHUNK, (number + 1) * CHUNK)
         yield Chunk(account, TRANSMISSION, "one", at, indexes)
@@ -67,8 +67,8 @@ def chunks(account: int, size: int, now: int) -> Iterator[Chunk]:
         yield Chunk(account, str(5 * 10**17), "triggered", at, indexes, RECIPIENT)
 
 
-def _event(sent: Sender, index: int, at: int, recipient: str = "") -> Event:
-    message = ids.message_id(sent.transmission_id, index)
+def _event(sender: Sender, index: int, at: int, recipient: str = "") -> Event:
+    message = ids.message_id(sender.transmission_id, index)
     about = recipient_fields(
         recipient or f"reader-{index}@inbox.test",
         metadata={"order": index},
@@ -83,4 +83,4 @@ def _event(sent: Sender, index: int, at: int, recipient: str = "") -> Event:
         "msg_size": str(4000 + index),
         "queue_time": str(index),
     }
-    return make("delivery", sent.fields() | about | fields, at, attempt=1)
+    return make("delivery", sender.fields() | about | fields, at, attempt=1)

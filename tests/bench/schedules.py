@@ -59,12 +59,12 @@ def _ticks() -> None:
     Table("config").write_all(list(_items()))
     print(f"{ACCOUNTS:,} accounts stored in {time.monotonic() - began:.0f} s", flush=True)
     for name, function in app.SCHEDULES.items():
-        with counted() as made:
+        with counted() as requests:
             began = time.perf_counter()
             function(scheduled_event(name), None)
             took = time.perf_counter() - began
-        text = f"{name}: requests {len(made.operations)}, {took * 1000:.1f} ms"
-        _print(text, len(made.operations) <= MOST_REQUESTS, f"at most {MOST_REQUESTS}")
+        text = f"{name}: requests {len(requests.operations)}, {took * 1000:.1f} ms"
+        _print(text, len(requests.operations) <= MOST_REQUESTS, f"at most {MOST_REQUESTS}")
 
 
 def _items() -> Iterator[Item]:
@@ -84,8 +84,8 @@ def _spacing(phase: float) -> None:
     with _world() as world:
         addresses.put(1, [f"{number}@seeds.test" for number in range(SEEDS)])
         seeded(duration=MINUTES)
-        sent = transmission(campaign_id="spring", created_ms=START)
-        submit(sent, [{"email": "ann@inbox.test"}], meter())
+        template_transmission = transmission(campaign_id="spring", created_ms=START)
+        submit(template_transmission, [{"email": "ann@inbox.test"}], meter())
         world.run(phase)
         count(1, 1, {SPRING: 1000})
         world.run((MINUTES + 10) * 60)

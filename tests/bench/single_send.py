@@ -61,9 +61,9 @@ def _measured(service: Service, number: int) -> Round:
     service.send(f"single-{number}@inbox.test")
     counts = eventually(lambda: _stored(service, before))
     seconds = time.monotonic() - began
-    made = [name for name in counts.latest if not name.startswith(_BESIDE)]
-    end = made.index(_STORING) + 1
-    return Round(made[:end], made[end:], seconds)
+    request_names = [name for name in counts.latest if not name.startswith(_BESIDE)]
+    end = request_names.index(_STORING) + 1
+    return Round(request_names[:end], request_names[end:], seconds)
 
 
 def _stored(service: Service, before: CloudCounts) -> CloudCounts | None:

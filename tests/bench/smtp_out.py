@@ -94,11 +94,13 @@ def _measure(send: Send, lines: int) -> tuple[float, float]:
     data = b"Subject: bench\r\n\r\n" + _LINE * lines
     message = OutboundMessage("a@example.test", "b@example.test", data)
     send(message)
-    sent, started, used = 0, time.perf_counter(), time.process_time()
+    message_count, started, used = 0, time.perf_counter(), time.process_time()
     while time.perf_counter() - started < SECONDS:
         send(message)
-        sent += 1
-    return sent / (time.perf_counter() - started), sent / (time.process_time() - used)
+        message_count += 1
+    return message_count / (time.perf_counter() - started), message_count / (
+        time.process_time() - used
+    )
 
 
 def _ours(port: int, tls: bool) -> tuple[Send, Callable[[], object]]:

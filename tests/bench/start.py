@@ -97,8 +97,8 @@ def main() -> None:
         warm = median(each["warm"] for each in starts) * 1000
         _line(f"warm GET /account {warm:.2f} ms besides AWS", warm, WARM_BAR)
         print("largest parts of the import, ms with what they import / alone:")
-        for name, whole, alone in _parts(root, key):
-            print(f"  {whole:6.1f} {alone:6.1f}  {name}")
+        for name, total, alone in _parts(root, key):
+            print(f"  {total:6.1f} {alone:6.1f}  {name}")
 
 
 def linked_runtime(root: Path) -> Path:
@@ -130,14 +130,14 @@ def _run(root: Path, key: str, *options: str) -> subprocess.CompletedProcess[str
 
 def _parts(root: Path, key: str) -> list[tuple[str, float, float]]:
     """Return the modules that cost most with what they import, each once, and not their parents."""
-    found: list[tuple[str, float, float]] = []
+    parts: list[tuple[str, float, float]] = []
     for line in _run(root, key, "-X", "importtime").stderr.splitlines():
         if not line.startswith("import time:") or "cumulative" in line:
             continue
-        alone, whole, name = line.removeprefix("import time:").split("|")
-        found.append((name.strip(), int(whole) / 1000, int(alone) / 1000))
-    found = [part for part in found if "." not in part[0] or part[0].startswith("chalicelib")]
-    return sorted(found, key=lambda part: -part[1])[1 : PARTS + 1]
+        alone, total, name = line.removeprefix("import time:").split("|")
+        parts.append((name.strip(), int(total) / 1000, int(alone) / 1000))
+    parts = [part for part in parts if "." not in part[0] or part[0].startswith("chalicelib")]
+    return sorted(parts, key=lambda part: -part[1])[1 : PARTS + 1]
 
 
 def _line(text: str, value: float, bar: float) -> None:

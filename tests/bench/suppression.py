@@ -123,9 +123,9 @@ def _operate(command: str, path: Path, account: int, rows: int) -> None:
 
 def _check_recipients() -> None:
     everyone = [f"user{n}@large.test" for n in range(100)]
-    found = _timed(lambda: lookup_items.blocking(ACCOUNT, None, everyone, transactional=False))
-    text = f"check of 100 recipients, {len(found.answer)} suppressed"
-    _print(f"{text}: {found.requests} request, {_ms(found)}", found.requests == 1, "1")
+    measured = _timed(lambda: lookup_items.blocking(ACCOUNT, None, everyone, transactional=False))
+    text = f"check of 100 recipients, {len(measured.answer)} suppressed"
+    _print(f"{text}: {measured.requests} request, {_ms(measured)}", measured.requests == 1, "1")
 
 
 def _pages_by_time() -> None:
@@ -135,7 +135,7 @@ def _pages_by_time() -> None:
         rows = [max(1, len(each.answer.entries)) for each in (small, large)]
         text = f"page by time {query or ''}: {small.requests} requests, {_ms(small)} for {rows[0]}"
         text += f" of {SMALL:,}; {large.requests}, {_ms(large)} for {rows[1]} of {LARGE:,}"
-        each = [found.seconds / n for found, n in zip((small, large), rows, strict=True)]
+        each = [measured.seconds / n for measured, n in zip((small, large), rows, strict=True)]
         holds = large.requests <= 2 + rows[1] / 500 and each[1] <= MOST_GROWTH * each[0]
         _print(text, holds, f"no growth with the list (within {MOST_GROWTH:.0f} times)")
 
@@ -152,11 +152,11 @@ def _filters() -> None:
         {"list_id": "nothing"},
         {"from": "2020-01-01", "per_page": "1000"},
     ):
-        found = _timed(lambda query=query: _search(SCOPE, query), 1)
-        page, total = len(found.answer.entries), found.answer.total
+        measured = _timed(lambda query=query: _search(SCOPE, query), 1)
+        page, total = len(measured.answer.entries), measured.answer.total
         most = 8 + page / 250 + total / 2500
-        text = f"{query}: {page} of {total:,} in {found.requests} requests, {_ms(found)}"
-        _print(text, found.requests <= most, f"at most {most:.0f}")
+        text = f"{query}: {page} of {total:,} in {measured.requests} requests, {_ms(measured)}"
+        _print(text, measured.requests <= most, f"at most {most:.0f}")
 
 
 def _bulk(cloud: LocalCloud) -> None:
@@ -167,12 +167,12 @@ def _bulk(cloud: LocalCloud) -> None:
                 for n in range(BULK)
             ]
             before, units = _total(), _write_units(cloud)
-            found = _timed(lambda entries=entries: service.put_all(ACCOUNT, None, entries), 1)
+            measured = _timed(lambda entries=entries: service.put_all(ACCOUNT, None, entries), 1)
             added, units = _total() - before, _write_units(cloud) - units
             assert added == (BULK if what == "new" else 0)
-            text = f"bulk load of {BULK:,} {what} entries {name}: {found.requests} requests, "
-            text += f"{found.seconds:.1f} s, {units / BULK:.1f} write units an entry"
-            _print(text, found.requests <= MOST_BULK_REQUESTS, f"at most {MOST_BULK_REQUESTS}")
+            text = f"bulk load of {BULK:,} {what} entries {name}: {measured.requests} requests, "
+            text += f"{measured.seconds:.1f} s, {units / BULK:.1f} write units an entry"
+            _print(text, measured.requests <= MOST_BULK_REQUESTS, f"at most {MOST_BULK_REQUESTS}")
 
 
 def _search(scope: Scope, query: dict[str, str]) -> search.Page:
@@ -186,11 +186,11 @@ def _total() -> int:
 def _timed(action: Callable[[], Any], times: int = 5) -> Measured:
     seconds = []
     for _ in range(times):
-        with aws_requests() as made:
+        with aws_requests() as requests:
             began = time.perf_counter()
             answer = action()
             seconds.append(time.perf_counter() - began)
-    return Measured(len(made), median(seconds), answer)
+    return Measured(len(requests), median(seconds), answer)
 
 
 def _write_units(cloud: LocalCloud) -> float:
@@ -198,8 +198,8 @@ def _write_units(cloud: LocalCloud) -> float:
         return float(json.loads(answer.read())["write_units"])
 
 
-def _ms(found: Measured) -> str:
-    return f"{found.seconds * 1000:.0f} ms"
+def _ms(measured: Measured) -> str:
+    return f"{measured.seconds * 1000:.0f} ms"
 
 
 def _print(text: str, holds: bool, bar: str) -> None:

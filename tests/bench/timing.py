@@ -9,11 +9,11 @@ def rates(
     tasks: Mapping[str, Callable[[], object]], *, rounds: int = 15, slice_seconds: float = 0.1
 ) -> dict[str, float]:
     """Return calls per CPU second of each task, the median of interleaved rounds."""
-    found: dict[str, list[float]] = {name: [] for name in tasks}
+    samples: dict[str, list[float]] = {name: [] for name in tasks}
     for _ in range(rounds):
         for name, task in tasks.items():
-            found[name].append(_rate(task, slice_seconds))
-    return {name: median(each) for name, each in found.items()}
+            samples[name].append(_rate(task, slice_seconds))
+    return {name: median(each) for name, each in samples.items()}
 
 
 def _rate(task: Callable[[], object], seconds: float) -> float:

@@ -71,7 +71,7 @@ def _rewriting() -> None:
     def another() -> str:
         return re.sub("4711", str(next(numbers)), html)
 
-    found = rates(
+    speeds = rates(
         {
             "same links for all": lambda: shared.html(html, issuer, TrackingOptions()),
             "every link its own": lambda: personal.html(another(), issuer, TrackingOptions()),
@@ -84,7 +84,7 @@ def _rewriting() -> None:
         },
         rounds=7,
     )
-    _report(f"tracking newsletter ({size})", found)
+    _report(f"tracking newsletter ({size})", speeds)
     growth = len(shared.html(html, issuer, TrackingOptions())) - len(html)
     print(f"tracking newsletter grows by {growth / LINKS:.0f} bytes a link")
 
@@ -108,7 +108,7 @@ def _endpoints() -> None:
         clicks, opens = (event(app, "GET", path, headers={}) for path in (click, opened))
         agent = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.0"
         numbers = count()
-        found = rates(
+        speeds = rates(
             {
                 "click": lambda: app(clicks, None),
                 "open": lambda: app(opens, None),
@@ -118,13 +118,13 @@ def _endpoints() -> None:
         )
     finally:
         stream.emit = emit
-    _report("tracking endpoints without the queue", found)
+    _report("tracking endpoints without the queue", speeds)
 
 
 def _keeping() -> None:
     rows = [(i, _event(i)) for i in range(100)]
-    found = rates({"units of 100": lambda: message_context._packed(rows)}, rounds=5)
-    _report(f"tracking facts ({len(message_context._packed(rows)):,} bytes)", found)
+    speeds = rates({"units of 100": lambda: message_context._encode(rows)}, rounds=5)
+    _report(f"tracking facts ({len(message_context._encode(rows)):,} bytes)", speeds)
 
 
 def _event(index: int) -> dict[str, object]:
@@ -142,8 +142,8 @@ def _event(index: int) -> dict[str, object]:
     }
 
 
-def _report(name: str, found: dict[str, float]) -> None:
-    print(f"{name}: " + ", ".join(f"{task} {rate:,.0f}/s" for task, rate in found.items()))
+def _report(name: str, speeds: dict[str, float]) -> None:
+    print(f"{name}: " + ", ".join(f"{task} {rate:,.0f}/s" for task, rate in speeds.items()))
 
 
 if __name__ == "__main__":

@@ -101,11 +101,11 @@ def test_a_container_takes_a_message_and_stops_gracefully(
         with pytest.raises(AssertionError, match="Read-only file system"):
             engine.podman("exec", "relay", "touch", place)
 
-    waiting = _connected(port)
+    idle_client = _connected(port)
     started = time.monotonic()
     engine.podman("stop", "--time=20", "relay")
     assert time.monotonic() - started < 10, "it ended by itself"
-    assert waiting.getreply()[0] == 421
+    assert idle_client.getreply()[0] == 421
     assert engine.podman("inspect", "--format={{.State.ExitCode}}", "relay").strip() == "0"
 
     records = [json.loads(line) for line in engine.logs("relay").splitlines()]

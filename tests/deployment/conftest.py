@@ -24,12 +24,12 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
 @pytest.fixture(scope="session")
 def deployed(package: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """The package, deployed to a local cloud; failed messages are shown again at once."""
-    with deployment(package, tmp_path_factory.mktemp("deployment")) as found:
-        found.deploy(
-            Smarthost=f"127.0.0.1:{found.sink.port}",
+    with deployment(package, tmp_path_factory.mktemp("deployment")) as running:
+        running.deploy(
+            Smarthost=f"127.0.0.1:{running.sink.port}",
             SmarthostTls="off",
             SmarthostPassword="not shown again",
             EventsLag="0",
             RedeliveryBase="0",
         )
-        yield found
+        yield running

@@ -37,7 +37,7 @@ _UNPACKED_BYTES = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """An HTTP answer; names of headers are in lower case."""
 
     status: int
@@ -50,9 +50,9 @@ class Answer:
         return json.loads(self.body)
 
 
-def _answer(status: int, found: Any) -> Answer:
-    headers = {name.lower(): text for name, text in found.headers.items()}
-    return Answer(status, headers, found.read())
+def _answer(status: int, body: Any) -> Response:
+    headers = {name.lower(): text for name, text in body.headers.items()}
+    return Response(status, headers, body.read())
 
 
 @dataclass(slots=True)
@@ -60,16 +60,16 @@ class Sink:
     """An SMTP server on loopback that takes every message."""
 
     port: int
-    taken: list[tuple[list[str], bytes]] = field(default_factory=list)
+    messages: list[tuple[list[str], bytes]] = field(default_factory=list)
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
         """Keep the message."""
-        self.taken.append((envelope.rcpt_tos, envelope.content))
+        self.messages.append((envelope.rcpt_tos, envelope.content))
         return "250 OK"
 
     def messages_to(self, recipient: str) -> list[bytes]:
         """Return the messages that came for a recipient."""
-        return [content for recipients, content in self.taken if recipient in recipients]
+        return [content for recipients, content in self.messages if recipient in recipients]
 
 
 def _with_batch_actions(package: Package) -> Package:
@@ -163,15 +163,15 @@ class Deployment:
         self.sink = sink
         self.last: Deployed | None = None
 
-    def deploy(self, *, as_on_aws: bool = False, **chosen: str) -> Deployed:
-        """Deploy the package; ``chosen`` are parameters of the stack."""
+    def deploy(self, *, as_on_aws: bool = False, **parameters: str) -> Deployed:
+        """Deploy the package; ``parameters`` are those of the stack."""
         with patch.dict(os.environ):
             session = use(self.cloud.url)
             self.last = deploy(
                 self.stage,
                 _with_batch_actions(self.package),
                 clients=session.client,
-                chosen=chosen,
+                parameters=parameters,
                 cloud="" if as_on_aws else self.cloud.url,
                 api_key=KEY,
             )
@@ -179,7 +179,7 @@ class Deployment:
 
     def request(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> Response:
         """Make an HTTP request of the deployed API; ``body`` is sent as JSON unless it is bytes."""
         assert self.last is not None
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
@@ -188,8 +188,8 @@ class Deployment:
             self.last.url + path, data=data, method=method, headers={**defaults, **(headers or {})}
         )
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return _answer(answer.status, answer)
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return _answer(response.status, response)
         except urllib.error.HTTPError as error:
             return _answer(error.code, error)
 
@@ -197,15 +197,15 @@ class Deployment:
         """Send a message; return the transmission's id."""
         content = {"from": "a@example.test", "subject": "Hello", "text": "From the functions"}
         body = {"recipients": [{"address": each} for each in recipients], "content": content}
-        answer = self.request("POST", "/api/v1/transmissions", body | more)
-        assert answer.status == 200, answer.body
-        return answer.json["results"]["id"]
+        response = self.request("POST", "/api/v1/transmissions", body | more)
+        assert response.status == 200, response.body
+        return response.json["results"]["id"]
 
     def events(self, recipient: str) -> list[str]:
         """Return the types of a recipient's events, oldest first."""
-        answer = self.request("GET", f"/api/v1/events/message?recipients={recipient}")
-        assert answer.status == 200, answer.body
-        return [event["type"] for event in reversed(answer.json["results"])]
+        response = self.request("GET", f"/api/v1/events/message?recipients={recipient}")
+        assert response.status == 200, response.body
+        return [event["type"] for event in reversed(response.json["results"])]
 
     def logged(self) -> list[str]:
         """Return all that the functions logged."""
@@ -225,10 +225,10 @@ class Deployment:
 
     def waiting(self, queue: str) -> int:
         """Return how many messages a queue shows."""
-        found = self.cloud.client("sqs").get_queue_attributes(
+        response = self.cloud.client("sqs").get_queue_attributes(
             QueueUrl=self.queue_url(queue), AttributeNames=["ApproximateNumberOfMessages"]
         )
-        return int(found["Attributes"]["ApproximateNumberOfMessages"])
+        return int(response["Attributes"]["ApproximateNumberOfMessages"])
 
     def invoke(self, function: str) -> Json:
         """Call a function by its logical id, as a schedule does."""
@@ -238,8 +238,8 @@ class Deployment:
             for each in client.list_functions()["Functions"]
             if each["FunctionName"].startswith(f"postfinch-{self.stage}-{function}-")
         )
-        answer = client.invoke(FunctionName=name, Payload=json.dumps(scheduled_event(name)))
-        return {"error": answer.get("FunctionError"), "payload": answer["Payload"].read()}
+        response = client.invoke(FunctionName=name, Payload=json.dumps(scheduled_event(name)))
+        return {"error": response.get("FunctionError"), "payload": response["Payload"].read()}
 
 
 @contextmanager
@@ -257,4 +257,4 @@ def deployment(package: Package, directory: Path) -> Iterator[Deployment]:
         controller.stop()
 
 
-__all__ = ["KEY", "STAGE", "Answer", "Deployment", "Sink", "deployment", "eventually"]
+__all__ = ["KEY", "STAGE", "Deployment", "Response", "Sink", "deployment", "eventually"]

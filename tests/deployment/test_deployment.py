@@ -73,30 +73,30 @@ def test_a_bulk_request_is_cut_into_chunks_that_all_arrive(deployed: Deployment)
 def test_refusals_have_the_shape_of_the_api(
     deployed: Deployment, method: str, path: str, status: int
 ) -> None:
-    answer = deployed.request(method, path, headers={"Authorization": ""})
-    assert answer.status == status
-    assert answer.json["errors"][0]["message"]
+    response = deployed.request(method, path, headers={"Authorization": ""})
+    assert response.status == status
+    assert response.json["errors"][0]["message"]
     if status == 405:
-        assert answer.headers["allow"] == "GET, HEAD, PUT"
+        assert response.headers["allow"] == "GET, HEAD, PUT"
 
 
 @pytest.mark.spec("1-r1")
 def test_a_path_is_decoded_once_and_a_trailing_slash_is_ignored(deployed: Deployment) -> None:
     path = "/api/v1/suppression-list/odd%2Btag%40inbox.test"
     assert deployed.request("PUT", path, {"type": "transactional"}).status == 200
-    found = deployed.request("GET", path + "/").json["results"]
-    assert [each["recipient"] for each in found] == ["odd+tag@inbox.test"]
+    results = deployed.request("GET", path + "/").json["results"]
+    assert [each["recipient"] for each in results] == ["odd+tag@inbox.test"]
 
 
 def test_the_description_of_the_api_is_served(deployed: Deployment) -> None:
-    answer = deployed.request("GET", "/openapi.json", headers={"Authorization": ""})
-    assert (answer.status, answer.json["openapi"]) == (200, "3.1.0")
+    response = deployed.request("GET", "/openapi.json", headers={"Authorization": ""})
+    assert (response.status, response.json["openapi"]) == (200, "3.1.0")
 
 
 def test_the_scheduled_functions_may_do_what_they_do(deployed: Deployment) -> None:
     scheduled = [each.logical_id for each in functions() if each.kind is Kind.SCHEDULE]
-    answers = {name: deployed.invoke(name) for name in scheduled}
-    assert answers == {name: {"error": None, "payload": b"null"} for name in scheduled}
+    responses = {name: deployed.invoke(name) for name in scheduled}
+    assert responses == {name: {"error": None, "payload": b"null"} for name in scheduled}
 
 
 def test_a_message_that_no_function_can_handle_ends_in_the_dead_letter_queue(
@@ -121,8 +121,8 @@ def test_no_function_was_refused_a_permission(deployed: Deployment) -> None:
 
 def test_lines_of_the_functions_tell_what_they_are_about(deployed: Deployment) -> None:
     lines = [json.loads(line) for line in deployed.logged() if line.startswith("{")]
-    answered = [line for line in lines if line["message"] == "answered"]
-    sending = [line for line in answered if line.get("route") == "/api/v1/transmissions"]
+    response_lines = [line for line in lines if line["message"] == "answered"]
+    sending = [line for line in response_lines if line.get("route") == "/api/v1/transmissions"]
     assert sending[0]["account_id"] == 1
     assert sending[0]["request_id"]
     handled = [line for line in lines if line["message"] == "handled a batch"]
@@ -171,7 +171,7 @@ def test_an_earlier_deployment_is_updated_in_place(deployed: Deployment) -> None
     tables, item = cloud.client("dynamodb"), {"pk": {"S": "kept"}, "sk": {"S": "-"}}
     tables.put_item(TableName="postfinch-green-config", Item=item)
     created = tables.describe_table(TableName="postfinch-green-config")["Table"]["TableId"]
-    found = Deployment(cloud, deployed.package, deployed.sink, "green").deploy()
-    assert found.api_key
+    other = Deployment(cloud, deployed.package, deployed.sink, "green").deploy()
+    assert other.api_key
     assert tables.describe_table(TableName="postfinch-green-config")["Table"]["TableId"] == created
     assert tables.get_item(TableName="postfinch-green-config", Key=item)["Item"] == item

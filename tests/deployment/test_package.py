@@ -78,15 +78,15 @@ def test_every_function_is_there_and_has_its_own_settings_only(expanded: Json) -
 @pytest.mark.spec("1-r7")
 def test_what_the_gateway_answers_itself_has_the_shape_of_the_api(expanded: Json) -> None:
     body = expanded["Resources"]["RestAPI"]["Properties"]["Body"]
-    answers = body["x-amazon-apigateway-gateway-responses"]
-    statuses = {name: answer.get("statusCode") for name, answer in answers.items()}
+    responses = body["x-amazon-apigateway-gateway-responses"]
+    statuses = {name: response.get("statusCode") for name, response in responses.items()}
     assert {"DEFAULT_4XX", "DEFAULT_5XX"} <= set(statuses)
     assert statuses["REQUEST_TOO_LARGE"] == "413"
     assert statuses["UNSUPPORTED_MEDIA_TYPE"] == "415"
     assert statuses["THROTTLED"] == statuses["QUOTA_EXCEEDED"] == "429"
     assert statuses["INTEGRATION_TIMEOUT"] == statuses["INTEGRATION_FAILURE"] == "503"
-    for answer in answers.values():
-        text = answer["responseTemplates"]["application/json"]
+    for response in responses.values():
+        text = response["responseTemplates"]["application/json"]
         errors = json.loads(text.replace("$context.error.messageString", '"Forbidden"'))["errors"]
         assert errors[0]["message"]
 

@@ -27,8 +27,8 @@ now: Json = read(TEMPLATES / "template.yaml")["Resources"]
 
 
 def indexes(resource: Json) -> dict[str, Json]:
-    found = resource["Properties"].get("GlobalSecondaryIndexes", [])
-    return {index["IndexName"]: index for index in found}
+    indexes = resource["Properties"].get("GlobalSecondaryIndexes", [])
+    return {index["IndexName"]: index for index in indexes}
 
 
 def key_types(resource: Json, schema: list[Json]) -> list[tuple[str, str, str]]:

@@ -26,7 +26,7 @@ START_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """An HTTP answer."""
 
     status: int
@@ -50,10 +50,10 @@ def eventually(question: Callable[[], Any], seconds: float = 20.0) -> Any:
     """Return the first true answer to ``question``; fail if none comes in time."""
     deadline = time.monotonic() + seconds
     while True:
-        if answer := question():
-            return answer
+        if response := question():
+            return response
         if time.monotonic() > deadline:
-            raise AssertionError(f"still {answer!r} after {seconds} s")
+            raise AssertionError(f"still {response!r} after {seconds} s")
         time.sleep(0.05)
 
 
@@ -65,8 +65,8 @@ def _runs(process: psutil.Process, module: str) -> bool:
         return False
 
 
-def _at_least(count: int, found: list[Any]) -> list[Any]:
-    return found if len(found) >= count else []
+def _at_least(count: int, items: list[Any]) -> list[Any]:
+    return items if len(items) >= count else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +174,9 @@ class Service:
     def cloud_counts(self) -> CloudCounts:
         """Return what the local cloud has counted; start with ``COUNT_REQUESTS="1"``."""
         port = json.loads((self.data_dir / "ports.json").read_text())["cloud"]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_postfinch/counts") as answer:
-            found = json.loads(answer.read())
-        return CloudCounts(found["requests"], found["write_units"], found["latest"])
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_postfinch/counts") as response:
+            counts = json.loads(response.read())
+        return CloudCounts(counts["requests"], counts["write_units"], counts["latest"])
 
     def mailbox_count(self) -> int:
         """Return how many messages the sink holds."""
@@ -198,7 +198,7 @@ class Service:
         *,
         key: str | None = KEY,
         headers: dict[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Make an HTTP request; ``body`` is sent as JSON unless it is bytes."""
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         request = urllib.request.Request(
@@ -211,14 +211,14 @@ class Service:
         for name, value in (headers or {}).items():
             request.add_header(name, value)
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return Answer(answer.status, dict(answer.headers), answer.read())
+            with urllib.request.urlopen(request, timeout=30) as response:
+                return Response(response.status, dict(response.headers), response.read())
         except urllib.error.HTTPError as error:
-            return Answer(error.code, dict(error.headers), error.read())
+            return Response(error.code, dict(error.headers), error.read())
 
     def send(self, *recipients: str, **content: Any) -> str:
         """Send a message over HTTP and return the transmission's id."""
-        answer = self.request(
+        response = self.request(
             "POST",
             "/api/v1/transmissions",
             {
@@ -231,19 +231,19 @@ class Service:
                 },
             },
         )
-        assert answer.status == 200, answer.body
-        return answer.json["results"]["id"]
+        assert response.status == 200, response.body
+        return response.json["results"]["id"]
 
     def events(self, **query: str) -> list[dict[str, Any]]:
         """Search the message events."""
-        answer = self.request("GET", "/api/v1/events/message?" + urllib.parse.urlencode(query))
-        assert answer.status == 200, answer.body
-        return answer.json["results"]
+        response = self.request("GET", "/api/v1/events/message?" + urllib.parse.urlencode(query))
+        assert response.status == 200, response.body
+        return response.json["results"]
 
     def mailbox(self, **query: str) -> list[dict[str, Any]]:
         """List the mail that arrived in the sink."""
-        answer = self.request("GET", "/local/mailbox?" + urllib.parse.urlencode(query), key=None)
-        return answer.json["results"]
+        response = self.request("GET", "/local/mailbox?" + urllib.parse.urlencode(query), key=None)
+        return response.json["results"]
 
     def message(self, message_id: str) -> bytes:
         """Return one message of the sink."""
@@ -251,8 +251,8 @@ class Service:
 
     def arrived(self, recipient: str, count: int = 1) -> list[bytes]:
         """Wait for ``count`` messages to a recipient; return them, newest first."""
-        found = eventually(lambda: _at_least(count, self.mailbox(to=recipient)))
-        return [self.message(each["id"]) for each in found]
+        messages = eventually(lambda: _at_least(count, self.mailbox(to=recipient)))
+        return [self.message(each["id"]) for each in messages]
 
     def event_types(self, recipient: str) -> list[str]:
         """Return the types of a recipient's events, oldest first."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.journey.service import KEY, ROOT, Answer, Service, eventually
+from tests.journey.service import KEY, ROOT, Response, Service, eventually
 
 GRANTS = ["transmissions/modify", "smtp/inject", "message_events/view"]
 
@@ -21,12 +21,12 @@ GRANTS = ["transmissions/modify", "smtp/inject", "message_events/view"]
 def new_subaccount(service: Service, name: str) -> dict[str, Any]:
     """Create a subaccount with a key that can send and read."""
     body = {"name": name, "key_label": name, "key_grants": GRANTS}
-    answer = service.request("POST", "/api/v1/subaccounts", body)
-    assert answer.status == 200, answer.body
-    return answer.json["results"]
+    response = service.request("POST", "/api/v1/subaccounts", body)
+    assert response.status == 200, response.body
+    return response.json["results"]
 
 
-def post(service: Service, recipient: str, key: str, **headers: str) -> Answer:
+def post(service: Service, recipient: str, key: str, **headers: str) -> Response:
     """Send a message over HTTP with a key."""
     body = {
         "recipients": [{"address": recipient}],
@@ -53,8 +53,8 @@ def post_by_smtp(service: Service, recipient: str, username: str, key: str) -> N
 
 def used(service: Service) -> int:
     """Return how many recipients the account's day has."""
-    answer = service.request("GET", "/api/v1/account?include=usage")
-    return answer.json["results"]["usage"]["day"]["used"]
+    response = service.request("GET", "/api/v1/account?include=usage")
+    return response.json["results"]["usage"]["day"]["used"]
 
 
 def operate(service: Service, *arguments: str) -> str:
@@ -75,14 +75,16 @@ def operate(service: Service, *arguments: str) -> str:
 @pytest.mark.spec("5-r6")
 @pytest.mark.spec("5-r7")
 def test_a_subaccount_sends_with_its_key_and_with_the_header(service: Service) -> None:
-    made = new_subaccount(service, "North")
-    number = made["subaccount_id"]
+    subaccount = new_subaccount(service, "North")
+    number = subaccount["subaccount_id"]
     before = used(service)
-    own = post(service, "sub-own@inbox.test", made["key"])
-    named = post(service, "sub-named@inbox.test", KEY, **{"X-SVC-SUBACCOUNT": str(number)})
+    own = post(service, "sub-own@inbox.test", subaccount["key"])
+    response_with_header = post(
+        service, "sub-named@inbox.test", KEY, **{"X-SVC-SUBACCOUNT": str(number)}
+    )
     alias = post(service, "sub-alias@inbox.test", KEY, **{"X-MSYS-SUBACCOUNT": str(number)})
-    assert own.status == named.status == alias.status == 200
-    post_by_smtp(service, "sub-smtp@inbox.test", "SMTP_Injection", made["key"])
+    assert own.status == response_with_header.status == alias.status == 200
+    post_by_smtp(service, "sub-smtp@inbox.test", "SMTP_Injection", subaccount["key"])
     username = f"SMTP_Injection:X-SVC-SUBACCOUNT={number}"
     post_by_smtp(service, "sub-smtp-named@inbox.test", username, KEY)
     for name in ("sub-own", "sub-named", "sub-alias", "sub-smtp", "sub-smtp-named"):
@@ -96,40 +98,43 @@ def test_a_subaccount_sends_with_its_key_and_with_the_header(service: Service) -
 @pytest.mark.spec("3-t7")
 @pytest.mark.spec("2.6-t3")
 def test_a_suspended_subaccount_cannot_send_and_can_read(service: Service) -> None:
-    made = new_subaccount(service, "South")
-    path = f"/api/v1/subaccounts/{made['subaccount_id']}"
+    subaccount = new_subaccount(service, "South")
+    path = f"/api/v1/subaccounts/{subaccount['subaccount_id']}"
     assert service.request("PUT", path, {"status": "suspended"}).status == 200
-    answer = eventually(
-        lambda: (found := post(service, "never@inbox.test", made["key"])).status == 403 and found
+    response = eventually(
+        lambda: (
+            (response := post(service, "never@inbox.test", subaccount["key"])).status == 403
+            and response
+        )
     )
-    assert "suspended" in answer.json["errors"][0]["description"]
-    with pytest.raises(smtplib.SMTPDataError) as refused:
-        post_by_smtp(service, "never@inbox.test", "SMTP_Injection", made["key"])
-    assert refused.value.smtp_code == 550
-    assert b"5.7.1" in refused.value.smtp_error
-    reading = service.request("GET", "/api/v1/events/message", key=made["key"])
+    assert "suspended" in response.json["errors"][0]["description"]
+    with pytest.raises(smtplib.SMTPDataError) as refusal:
+        post_by_smtp(service, "never@inbox.test", "SMTP_Injection", subaccount["key"])
+    assert refusal.value.smtp_code == 550
+    assert b"5.7.1" in refusal.value.smtp_error
+    reading = service.request("GET", "/api/v1/events/message", key=subaccount["key"])
     assert reading.status == 200
     assert service.request("PUT", path, {"status": "active"}).status == 200
-    eventually(lambda: post(service, "again@inbox.test", made["key"]).status == 200)
+    eventually(lambda: post(service, "again@inbox.test", subaccount["key"]).status == 200)
 
 
 @pytest.mark.spec("5-r2")
 @pytest.mark.spec("5-r4")
 def test_a_key_works_from_its_addresses_until_it_is_deleted(service: Service) -> None:
     body = {"label": "here", "grants": GRANTS, "valid_ips": ["127.0.0.0/8", "::1"]}
-    made = service.request("POST", "/api/v1/api-keys", body).json["results"]
-    path = f"/api/v1/api-keys/{made['id']}"
+    api_key = service.request("POST", "/api/v1/api-keys", body).json["results"]
+    path = f"/api/v1/api-keys/{api_key['id']}"
     forged = {"X-Forwarded-For": "127.0.0.1"}
-    assert post(service, "here@inbox.test", made["key"]).status == 200
-    post_by_smtp(service, "here-smtp@inbox.test", "SMTP_Injection", made["key"])
+    assert post(service, "here@inbox.test", api_key["key"]).status == 200
+    post_by_smtp(service, "here-smtp@inbox.test", "SMTP_Injection", api_key["key"])
     assert service.request("PUT", path, {"valid_ips": ["198.51.100.7"]}).status == 200
-    eventually(lambda: post(service, "h@inbox.test", made["key"], **forged).status == 403)
+    eventually(lambda: post(service, "h@inbox.test", api_key["key"], **forged).status == 403)
     assert service.request("DELETE", path).status == 204
-    eventually(lambda: post(service, "h@inbox.test", made["key"]).status == 401)
+    eventually(lambda: post(service, "h@inbox.test", api_key["key"]).status == 401)
 
     def is_refused_by_smtp() -> bool:
         try:
-            post_by_smtp(service, "h@inbox.test", "SMTP_Injection", made["key"])
+            post_by_smtp(service, "h@inbox.test", "SMTP_Injection", api_key["key"])
         except smtplib.SMTPAuthenticationError as refusal:
             return refusal.smtp_code == 535
         return False
@@ -144,30 +149,30 @@ def test_an_operator_limits_an_account_to_the_message(own_service: Service) -> N
     assert post(own_service, "first@inbox.test", KEY).status == 200
     operate(own_service, "set-plan", "1", "--daily", "21")
     with ThreadPoolExecutor(12) as pool:
-        answers = list(
+        responses = list(
             pool.map(lambda n: post(own_service, f"race-{n}@inbox.test", KEY), range(60))
         )
-    assert sorted({answer.status for answer in answers}) == [200, 420]
-    assert sum(answer.status == 200 for answer in answers) == 20
+    assert sorted({response.status for response in responses}) == [200, 420]
+    assert sum(response.status == 200 for response in responses) == 20
     assert used(own_service) == 21
-    with pytest.raises(smtplib.SMTPDataError) as refused:
+    with pytest.raises(smtplib.SMTPDataError) as refusal:
         post_by_smtp(own_service, "late@inbox.test", "SMTP_Injection", KEY)
-    assert refused.value.smtp_code == 451
-    assert b"4.7.1" in refused.value.smtp_error
+    assert refusal.value.smtp_code == 451
+    assert b"4.7.1" in refusal.value.smtp_error
 
 
 def test_an_operator_opens_another_account_that_sees_nothing_of_the_first(
     service: Service,
 ) -> None:
-    told = dict(
+    output = dict(
         line.rsplit(" ", 1) for line in operate(service, "create-account", "Other Ltd").splitlines()
     )
-    key, number = told["key"], told["account"]
-    shown = service.request("GET", "/api/v1/account", key=key).json["results"]
-    assert (str(shown["customer_id"]), shown["company_name"]) == (number, "Other Ltd")
+    key, number = output["key"], output["account"]
+    account = service.request("GET", "/api/v1/account", key=key).json["results"]
+    assert (str(account["customer_id"]), account["company_name"]) == (number, "Other Ltd")
     assert service.request("GET", "/api/v1/subaccounts", key=key).json["results"] == []
     assert service.request("GET", "/api/v1/events/message", key=key).json["total_count"] == 0
     assert post(service, "foreign@inbox.test", key).json["errors"][0]["code"] == "7001"
     assert f"{number}\tactive\tstandard\tOther Ltd" in operate(service, "list-accounts")
-    operate(service, "revoke-key", number, told["key id"])
+    operate(service, "revoke-key", number, output["key id"])
     eventually(lambda: service.request("GET", "/api/v1/account", key=key).status == 401)

@@ -47,8 +47,10 @@ def without_subaccount(document: Json) -> Json:
     """Return the description without the subaccount header: one made up would refuse them all."""
     for item in document["paths"].values():
         for operation in item.values():
-            taken = operation.get("parameters", [])
-            operation["parameters"] = [each for each in taken if each.get("$ref") != SUBACCOUNT]
+            parameters = operation.get("parameters", [])
+            operation["parameters"] = [
+                each for each in parameters if each.get("$ref") != SUBACCOUNT
+            ]
     return document
 
 
@@ -56,8 +58,8 @@ def operations() -> list[Operation]:
     """Return every operation of the description, those that delete at the end."""
     document = without_subaccount(json.loads(WRITTEN.read_text(encoding="utf-8")))
     described = schemathesis.openapi.from_dict(document)
-    found = [each.ok() for each in described.get_all_operations() if isinstance(each, Ok)]
-    return sorted(found, key=lambda each: each.method.upper() == "DELETE")
+    operations = [each.ok() for each in described.get_all_operations() if isinstance(each, Ok)]
+    return sorted(operations, key=lambda each: each.method.upper() == "DELETE")
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +96,10 @@ def made_real(case: Case, things: Things) -> None:
 
 
 def test_what_is_served_is_what_is_written(running: Service) -> None:
-    answer = running.request("GET", "/openapi.json", key=None)
-    assert answer.status == 200
-    assert answer.headers["content-type"] == "application/json"
-    assert answer.json == json.loads(WRITTEN.read_text(encoding="utf-8"))
+    response = running.request("GET", "/openapi.json", key=None)
+    assert response.status == 200
+    assert response.headers["content-type"] == "application/json"
+    assert response.json == json.loads(WRITTEN.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.label)
@@ -119,7 +121,7 @@ def test_what_is_made_up_is_answered_as_described(
         if real:
             made_real(case, things)
         url = f"http://127.0.0.1:{running.api_port}"
-        answer = case.call(base_url=url, session=session, timeout=30)
-        case.validate_response(answer, checks=CHECKS)
+        response = case.call(base_url=url, session=session, timeout=30)
+        case.validate_response(response, checks=CHECKS)
 
     check()

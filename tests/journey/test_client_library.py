@@ -46,15 +46,15 @@ def client(service: Service) -> Client:
     return Client(service)
 
 
-def send(client: Client, **given: Any) -> Any:
+def send(client: Client, **fields: Any) -> Any:
     return client.transmissions.send(
-        **{"from_email": "Test <hello@example.test>", "subject": "Library", **given}
+        **{"from_email": "Test <hello@example.test>", "subject": "Library", **fields}
     )
 
 
 @pytest.mark.spec("4.1-t1")
 def test_it_sends_with_copies_attachments_and_headers(service: Service, client: Client) -> None:
-    sent = send(
+    response = send(
         client,
         recipients=["Ann <ann@library.test>"],
         cc=["carl@library.test"],
@@ -68,7 +68,7 @@ def test_it_sends_with_copies_attachments_and_headers(service: Service, client: 
         track_clicks=False,
         campaign="library",
     )
-    assert (sent["total_accepted_recipients"], sent["total_rejected_recipients"]) == (3, 0)
+    assert (response["total_accepted_recipients"], response["total_rejected_recipients"]) == (3, 0)
     [copy] = service.arrived("bert@library.test")
     message = message_from_bytes(copy)
     assert message["To"] == "Ann <ann@library.test>"
@@ -88,17 +88,17 @@ def test_it_tells_of_a_refusal_as_the_library_expects(client: Client) -> None:
 
 
 def test_it_keeps_templates_and_sends_them(service: Service, client: Client) -> None:
-    made = client.templates.create(
+    template = client.templates.create(
         id="from-library",
         name="From the library",
         **CONTENT,
         published=True,
     )
-    assert made["id"] == "from-library"
+    assert template["id"] == "from-library"
     assert client.templates.get("from-library")["name"] == "From the library"
     assert "from-library" in [each["id"] for each in client.templates.list()]
-    shown = client.templates.preview("from-library", {"name": "Ann"})
-    assert shown["subject"] == "Dear Ann"
+    preview = client.templates.preview("from-library", {"name": "Ann"})
+    assert preview["subject"] == "Dear Ann"
     client.transmissions.send(
         recipients=[{"address": "tim@library.test", "substitution_data": {"name": "Tim"}}],
         template="from-library",
@@ -117,8 +117,8 @@ def test_it_keeps_the_suppression_list(client: Client) -> None:
     client.suppression.update([{"email": "later@library.test", "transactional": True}])
     [entry] = client.suppression.get("no@library.test")
     assert (entry["recipient"], entry["transactional"]) == ("no@library.test", True)
-    listed = {entry["recipient"] for entry in client.suppression.list()}
-    assert {"no@library.test", "never@library.test", "later@library.test"} <= listed
+    recipients = {entry["recipient"] for entry in client.suppression.list()}
+    assert {"no@library.test", "never@library.test", "later@library.test"} <= recipients
     assert client.suppression.delete("no@library.test") is True
     with pytest.raises(SparkPostAPIException) as missing:
         client.suppression.get("no@library.test")
@@ -126,10 +126,10 @@ def test_it_keeps_the_suppression_list(client: Client) -> None:
 
 
 def test_it_keeps_recipient_lists_and_sends_to_them(service: Service, client: Client) -> None:
-    made = client.lists.create(
+    recipient_list = client.lists.create(
         id="library", name="Library", recipients=[{"address": {"email": "lea@library.test"}}]
     )
-    assert made["total_accepted_recipients"] == 1
+    assert recipient_list["total_accepted_recipients"] == 1
     assert client.lists.get("library", True)["recipients"][0]["address"]["email"]
     send(client, recipient_list="library", text="To the list")
     assert service.arrived("lea@library.test")

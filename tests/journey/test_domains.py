@@ -9,15 +9,15 @@ from typing import Any
 import dkim
 import pytest
 
-from tests.journey.service import Answer, Service, eventually
+from tests.journey.service import Response, Service, eventually
 
 DOMAINS = "/api/v1/sending-domains"
 TRACKING = "/api/v1/tracking-domains"
 
 
-def results(answer: Answer) -> Any:
-    assert answer.status == 200, answer.body
-    return answer.json["results"]
+def results(response: Response) -> Any:
+    assert response.status == 200, response.body
+    return response.json["results"]
 
 
 def create(service: Service, domain: str, **body: Any) -> Any:
@@ -28,7 +28,7 @@ def verify(service: Service, domain: str, **body: Any) -> Any:
     return results(service.request("POST", f"{DOMAINS}/{domain}/verify", body))
 
 
-def send(service: Service, sender: str, to: str) -> Answer:
+def send(service: Service, sender: str, to: str) -> Response:
     content = {"from": sender, "subject": "s", "text": "t"}
     body = {"recipients": [{"address": to}], "content": content}
     return service.request("POST", "/api/v1/transmissions", body)
@@ -51,13 +51,13 @@ def is_signed(service: Service, raw: bytes) -> bool:
 def test_a_domain_sends_once_its_dns_verifies_it_and_signs_with_its_own_key(
     service: Service,
 ) -> None:
-    made = create(service, "signed.journey-shop.test", dkim_key_length=2048)
-    refused = send(service, "me@signed.journey-shop.test", "x@inbox.test")
-    assert refused.json["errors"][0]["code"] == "7001"
+    domain = create(service, "signed.journey-shop.test", dkim_key_length=2048)
+    response = send(service, "me@signed.journey-shop.test", "x@inbox.test")
+    assert response.json["errors"][0]["code"] == "7001"
     checked = verify(service, "signed.journey-shop.test", dkim_verify=True, cname_verify=True)
     assert checked["ownership_verified"] is True
     assert (checked["dkim_status"], checked["cname_status"]) == ("valid", "valid")
-    assert checked["dns"]["dkim_record"].endswith(made["dkim"]["public"])
+    assert checked["dns"]["dkim_record"].endswith(domain["dkim"]["public"])
     assert checked["dns"]["cname_record"] == "postfinch.test"
     assert send(service, "me@signed.journey-shop.test", "domain-1@inbox.test").status == 200
     (raw,) = service.arrived("domain-1@inbox.test")
@@ -93,11 +93,11 @@ def test_a_domain_is_verified_by_the_link_in_a_mail_and_its_button(service: Serv
     page = service.request("GET", paths[0], key=None)
     assert (page.status, b"<button" in page.body) == (200, True)
     assert service.request("POST", paths[1], key=None).status == 410
-    shown = results(service.request("GET", f"{DOMAINS}/mailbox-journey.test"))
-    assert shown["status"]["ownership_verified"] is False
+    domain = results(service.request("GET", f"{DOMAINS}/mailbox-journey.test"))
+    assert domain["status"]["ownership_verified"] is False
     assert service.request("POST", paths[0], key=None).status == 200
-    shown = results(service.request("GET", f"{DOMAINS}/mailbox-journey.test"))
-    assert shown["status"]["abuse_at_status"] == "valid"
+    domain = results(service.request("GET", f"{DOMAINS}/mailbox-journey.test"))
+    assert domain["status"]["abuse_at_status"] == "valid"
     assert service.request("POST", paths[0], key=None).status == 410
     assert send(service, "me@mailbox-journey.test", "domain-2@inbox.test").status == 200
     (raw,) = service.arrived("domain-2@inbox.test")
@@ -113,16 +113,16 @@ def test_bounces_go_to_the_default_bounce_domain(service: Service) -> None:
     body: dict[str, Any] = {"domain": "bounces-journey.test"}
     assert service.request("POST", DOMAINS, body, headers=headers).status == 200
     path = f"{DOMAINS}/bounces-journey.test"
-    refused = service.request("PUT", path, {"is_default_bounce_domain": True}, headers=headers)
-    assert (refused.status, refused.json["errors"][0]["code"]) == (422, "1300")
+    response = service.request("PUT", path, {"is_default_bounce_domain": True}, headers=headers)
+    assert (response.status, response.json["errors"][0]["code"]) == (422, "1300")
     service.request("POST", f"{path}/verify", {"cname_verify": True}, headers=headers)
     body = {"is_default_bounce_domain": True}
     assert service.request("PUT", path, body, headers=headers).status == 200
     assert service.request("GET", path, headers={"X-SVC-SUBACCOUNT": "0"}).status == 404
     content = {"from": "me@example.test", "subject": "s", "text": "t"}
     transmission = {"recipients": [{"address": "domain-3@inbox.test"}], "content": content}
-    sent = service.request("POST", "/api/v1/transmissions", transmission, headers=headers)
-    assert sent.status == 200, sent.body
+    response = service.request("POST", "/api/v1/transmissions", transmission, headers=headers)
+    assert response.status == 200, response.body
     (raw,) = service.arrived("domain-3@inbox.test")
     assert header(raw, "Return-Path").endswith("@bounces-journey.test>")
 
@@ -158,8 +158,8 @@ def test_a_deleted_domain_stops_to_send(service: Service) -> None:
     assert send(service, "me@gone-journey.test", "domain-4@inbox.test").status == 200
     service.arrived("domain-4@inbox.test")
     assert service.request("DELETE", f"{DOMAINS}/gone-journey.test").status == 204
-    refused = send(service, "me@gone-journey.test", "domain-4@inbox.test")
-    assert refused.json["errors"][0]["code"] == "7001"
+    response = send(service, "me@gone-journey.test", "domain-4@inbox.test")
+    assert response.json["errors"][0]["code"] == "7001"
 
 
 def test_the_first_domain_is_there_and_stays_verified_when_checked(service: Service) -> None:

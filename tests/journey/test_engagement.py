@@ -31,7 +31,7 @@ CONTENT = {"from": "hello@example.test", "subject": "Garden chairs", "html": HTM
 
 def transmit(service: Service, recipient: str, content: Any = None, **options: Any) -> None:
     """Send a message and leave it at that."""
-    answer = service.request(
+    response = service.request(
         "POST",
         "/api/v1/transmissions",
         {
@@ -43,7 +43,7 @@ def transmit(service: Service, recipient: str, content: Any = None, **options: A
             "content": content or CONTENT,
         },
     )
-    assert answer.status == 200, answer.body
+    assert response.status == 200, response.body
 
 
 def send(service: Service, recipient: str, content: Any = None, **options: Any) -> EmailMessage:
@@ -80,10 +80,10 @@ def visit(url: str, method: str = "GET", form: str | None = None) -> http.client
     if form is not None:
         headers["Content-Type"] = "application/x-www-form-urlencoded"
     connection.request(method, parts.path, form, headers)
-    answer = connection.getresponse()
-    answer.body = answer.read()  # type: ignore[attr-defined]
+    response = connection.getresponse()
+    response.body = response.read()  # type: ignore[attr-defined]
     connection.close()
-    return answer
+    return response
 
 
 def event(service: Service, recipient: str, kind: str) -> dict[str, Any]:
@@ -95,8 +95,8 @@ def suppressed(service: Service, recipient: str) -> list[dict[str, Any]]:
     """Wait until a recipient is on the suppression list; return the entries."""
 
     def entries() -> list[dict[str, Any]]:
-        answer = service.request("GET", f"/api/v1/suppression-list/{quote(recipient)}")
-        return answer.json["results"] if answer.status == 200 else []
+        response = service.request("GET", f"/api/v1/suppression-list/{quote(recipient)}")
+        return response.json["results"] if response.status == 200 else []
 
     return eventually(entries)
 
@@ -105,7 +105,7 @@ def suppressed(service: Service, recipient: str) -> list[dict[str, Any]]:
 @pytest.mark.spec("2.1-t13")
 def test_opens_come_back_as_events_with_what_the_message_was(service: Service) -> None:
     recipient = "open+journey@inbox.test"
-    sent = send(service, recipient)
+    transmission_id = send(service, recipient)
     for kind in ("open", "initial_open"):
         opened = event(service, recipient, kind)
         assert opened["subject"] == "Garden chairs"
@@ -122,7 +122,7 @@ def test_opens_come_back_as_events_with_what_the_message_was(service: Service) -
         )
         assert (opened["open_tracking"], opened["initial_pixel"]) == (True, True)
         assert opened["display_name"]
-    html = html_of(sent)
+    html = html_of(transmission_id)
     assert html.index("/t/i/") < html.index("Hi Ann") < html.index("/t/o/")
 
 
@@ -157,8 +157,8 @@ def test_an_altered_link_leads_nowhere(service: Service) -> None:
     message = send(service, "altered@inbox.test")
     shop = TRACKED.findall(html_of(message).split("<a ", 1)[1])[0]
     for altered in (f"{shop[:-1]}{'A' if shop[-1] != 'A' else 'B'}", f"{shop}A", shop[:-20]):
-        answer = visit(altered)
-        assert (answer.status, answer.getheader("Location")) == (404, None)
+        response = visit(altered)
+        assert (response.status, response.getheader("Location")) == (404, None)
 
 
 def test_head_counts_nothing(service: Service) -> None:
@@ -196,9 +196,9 @@ def test_a_get_unsubscribes_nobody_and_the_button_does(service: Service) -> None
     header = message["List-Unsubscribe"].strip("<>").split(">")[0]
     link = TRACKED.findall(html_of(message))[2]
     for url in (header, link):
-        answer = visit(url)
-        assert (answer.status, answer.getheader("Location")) == (200, None)
-        assert b'<form method="post">' in answer.body  # type: ignore[attr-defined]
+        response = visit(url)
+        assert (response.status, response.getheader("Location")) == (200, None)
+        assert b'<form method="post">' in response.body  # type: ignore[attr-defined]
     assert visit(link, "POST", "").getheader("Location") == "https://shop.example/bye"
     assert event(service, recipient, "link_unsubscribe")["target_link_url"].endswith("/bye")
     (entry,) = suppressed(service, recipient)
@@ -247,8 +247,8 @@ def test_a_message_that_was_built_before_is_tracked_as_well(service: Service) ->
 
 
 def test_mail_over_smtp_is_tracked_on_request_only(service: Service) -> None:
-    asked = '{"options": {"open_tracking": true, "click_tracking": true}}'
-    for recipient, header in (("quiet@inbox.test", ""), ("asked@inbox.test", asked)):
+    api_header = '{"options": {"open_tracking": true, "click_tracking": true}}'
+    for recipient, header in (("quiet@inbox.test", ""), ("asked@inbox.test", api_header)):
         message = EmailMessage()
         message["From"], message["Subject"] = "hello@example.test", "Over SMTP"
         if header:
@@ -284,8 +284,8 @@ def test_engagement_counts_for_an_ab_test(service: Service) -> None:
         "default_template": {"template_id": "engaging-a", "percent": 50},
         "variants": [{"template_id": "engaging-b", "percent": 50}],
     }
-    made = service.request("POST", "/api/v1/ab-test", body)
-    assert made.status == 200, made.body
+    response = service.request("POST", "/api/v1/ab-test", body)
+    assert response.status == 200, response.body
     path = "/api/v1/ab-test/engaging"
     eventually(lambda: service.request("GET", path).json["results"]["status"] == "running")
     recipient = "click+abtest@inbox.test"

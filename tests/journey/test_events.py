@@ -20,7 +20,7 @@ COPIES = 7
 def transmission(service: Service) -> str:
     """A send to several recipients of a campaign, of which all has been recorded."""
     people = [f"search-{n}@inbox.test" for n in range(COPIES - 1)]
-    answer = service.request(
+    response = service.request(
         "POST",
         "/api/v1/transmissions",
         {
@@ -29,15 +29,15 @@ def transmission(service: Service) -> str:
             "content": {"from": "hello@example.test", "subject": "Winter Sale", "text": "Hello"},
         },
     )
-    sent: str = answer.json["results"]["id"]
-    eventually(lambda: search(service, transmissions=sent)["total_count"] == 2 * COPIES)
-    return sent
+    transmission_id: str = response.json["results"]["id"]
+    eventually(lambda: search(service, transmissions=transmission_id)["total_count"] == 2 * COPIES)
+    return transmission_id
 
 
 def search(service: Service, **query: str) -> Any:
-    answer = service.request("GET", f"{MESSAGES}?{urlencode(query)}")
-    assert answer.status == 200, answer.body
-    return answer.json
+    response = service.request("GET", f"{MESSAGES}?{urlencode(query)}")
+    assert response.status == 200, response.body
+    return response.json
 
 
 @pytest.mark.spec("4.10-t1")
@@ -59,8 +59,8 @@ def test_filters_find_what_was_sent(service: Service, transmission: str) -> None
     }
     for text, count in expected.items():
         query = dict(pair.split("=", 1) for pair in text.split("&"))
-        found = search(service, transmissions=transmission, **query)
-        assert (len(found["results"]), found["total_count"]) == (count, count), text
+        page = search(service, transmissions=transmission, **query)
+        assert (len(page["results"]), page["total_count"]) == (count, count), text
 
 
 @pytest.mark.spec("4.10-t1")
@@ -68,15 +68,15 @@ def test_filters_find_what_was_sent(service: Service, transmission: str) -> None
 def test_pages_are_followed_by_their_links(service: Service, transmission: str, name: str) -> None:
     value = transmission if name == "transmissions" else "winter"
     page = search(service, cursor="initial", per_page="4", **{name: value})
-    shown = list(page["results"])
+    events = list(page["results"])
     while "next" in page["links"]:
         assert (len(page["results"]), page["total_count"]) == (4, 2 * COPIES)
         page = service.request("GET", page["links"]["next"]).json
-        shown += page["results"]
-    assert len({event["event_id"] for event in shown}) == len(shown) == 2 * COPIES
-    stamps = [event["timestamp"] for event in shown]
+        events += page["results"]
+    assert len({event["event_id"] for event in events}) == len(events) == 2 * COPIES
+    stamps = [event["timestamp"] for event in events]
     assert stamps == sorted(stamps, reverse=True)
-    assert {event["display_name"] for event in shown} == {"Injection", "Delivery", "Bounce"}
+    assert {event["display_name"] for event in events} == {"Injection", "Delivery", "Bounce"}
 
 
 def test_everything_is_counted(service: Service, transmission: str) -> None:
@@ -90,9 +90,9 @@ def test_everything_is_counted(service: Service, transmission: str) -> None:
 
 def test_what_cannot_be_searched_for_is_told(service: Service) -> None:
     for query in ("from=yesterday", "per_page=0", "cursor=x", "events=opened", "bounce_classes=a"):
-        answer = service.request("GET", f"{MESSAGES}?{query}")
-        assert answer.status == 400, query
-        assert query.split("=")[0] in answer.json["errors"][0]["description"]
+        response = service.request("GET", f"{MESSAGES}?{query}")
+        assert response.status == 400, query
+        assert query.split("=")[0] in response.json["errors"][0]["description"]
     assert service.request("GET", f"{MESSAGES}?subjects={'x' * 4100}").status == 413
 
 
@@ -108,7 +108,7 @@ def test_types_are_documented_and_sampled_without_a_key(service: Service) -> Non
 @pytest.mark.spec("4.10-t2")
 def test_events_from_elsewhere_are_found_like_our_own(service: Service) -> None:
     now = str(int(time.time()))
-    given = [
+    lines = [
         {
             "type": "delivery",
             "timestamp": now,
@@ -119,16 +119,16 @@ def test_events_from_elsewhere_are_found_like_our_own(service: Service) -> None:
         }
         for n in range(3)
     ]
-    lines = "\n".join(json.dumps({"svc": {"message_event": each}}) for each in [*given, given[0]])
+    lines = "\n".join(json.dumps({"svc": {"message_event": each}}) for each in [*lines, lines[0]])
     body = gzip.compress(f"{lines}\nno event\n".encode())
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/x-ndjson"}
-    answer = service.request("POST", "/api/v1/ingest/events", body, headers=headers)
-    assert answer.status == 200, answer.body
-    name = answer.json["results"]["id"]
+    response = service.request("POST", "/api/v1/ingest/events", body, headers=headers)
+    assert response.status == 200, response.body
+    name = response.json["results"]["id"]
 
     def outcomes() -> list[Any]:
-        found = service.request("GET", f"/api/v1/events/ingest?batch_ids={name}").json
-        return list(found["results"])
+        page = service.request("GET", f"/api/v1/events/ingest?batch_ids={name}").json
+        return list(page["results"])
 
     (outcome,) = eventually(outcomes)
     assert outcome["type"] == "error"
@@ -137,6 +137,6 @@ def test_events_from_elsewhere_are_found_like_our_own(service: Service) -> None:
     path = outcome["href"].removeprefix(f"http://localhost:{service.api_port}")
     (failure,) = service.request("GET", path, key=None).body.splitlines()
     assert json.loads(failure)["line"] == 5
-    found = search(service, campaigns="elsewhere")
-    assert found["total_count"] == 3
-    assert search(service, messages="elsewhere-1")["results"][0]["rcpt_to"] == given[1]["rcpt_to"]
+    page = search(service, campaigns="elsewhere")
+    assert page["total_count"] == 3
+    assert search(service, messages="elsewhere-1")["results"][0]["rcpt_to"] == lines[1]["rcpt_to"]

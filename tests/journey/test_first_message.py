@@ -18,8 +18,8 @@ def _is_signed(service: Service, raw: bytes) -> bool:
     """Let an independent verifier judge the signature, with the key from the local DNS."""
 
     def lookup(name: bytes, timeout: float = 5) -> bytes:
-        answer = service.resolver().resolve(name.decode(), "TXT")[0]
-        return b"".join(answer.strings)
+        response = service.resolver().resolve(name.decode(), "TXT")[0]
+        return b"".join(response.strings)
 
     return dkim.verify(raw[raw.index(b"DKIM-Signature") :], dnsfunc=lookup)
 
@@ -46,10 +46,10 @@ def test_a_message_sent_over_http_arrives_signed(service: Service) -> None:
 
 
 def test_its_injection_and_delivery_are_found_by_recipient(service: Service) -> None:
-    sent = service.send("http-events@inbox.test", subject="Events")
+    transmission_id = service.send("http-events@inbox.test", subject="Events")
     eventually(lambda: service.event_types("http-events@inbox.test") == ["injection", "delivery"])
     delivery, injection = service.events(recipients="http-events@inbox.test")
-    assert delivery["transmission_id"] == injection["transmission_id"] == sent
+    assert delivery["transmission_id"] == injection["transmission_id"] == transmission_id
     assert delivery["message_id"] == injection["message_id"]
     assert delivery["subject"] == "Events"
     assert delivery["num_retries"] == "0"
@@ -97,8 +97,8 @@ def test_a_refused_message_bounces_with_its_class(
 
 def test_a_deferred_message_is_retried_until_it_is_delivered(service: Service) -> None:
     service.send("defer+journey@inbox.test")
-    wanted = ["injection", "delay", "delay", "delivery"]
-    eventually(lambda: service.event_types("defer+journey@inbox.test") == wanted)
+    expected = ["injection", "delay", "delay", "delivery"]
+    eventually(lambda: service.event_types("defer+journey@inbox.test") == expected)
     assert len(service.arrived("defer+journey@inbox.test")) == 1
     retries = [e["num_retries"] for e in service.events(recipients="defer+journey@inbox.test")[:3]]
     assert retries == ["2", "1", "0"]
@@ -108,18 +108,18 @@ def test_a_slow_recipient_does_not_hold_up_another(service: Service) -> None:
     service.send("slow+journey@inbox.test", "swift+journey@inbox.test")
     assert service.arrived("swift+journey@inbox.test")
     assert service.arrived("slow+journey@inbox.test")
-    wanted = ["injection", "delivery"]
+    expected = ["injection", "delivery"]
     times = []
     for name in ("swift", "slow"):
         recipient = f"{name}+journey@inbox.test"
-        eventually(lambda recipient=recipient: service.event_types(recipient) == wanted)
+        eventually(lambda recipient=recipient: service.event_types(recipient) == expected)
         times.append(service.events(recipients=recipient, events="delivery")[0]["timestamp"])
     assert times[0] < times[1]
 
 
 @pytest.mark.spec("7-t22")
 def test_good_recipients_are_sent_to_although_others_are_invalid(service: Service) -> None:
-    answer = service.request(
+    response = service.request(
         "POST",
         "/api/v1/transmissions",
         {
@@ -127,17 +127,17 @@ def test_good_recipients_are_sent_to_although_others_are_invalid(service: Servic
             "content": {"from": "hello@example.test", "subject": "s", "text": "t"},
         },
     )
-    assert answer.status == 200
-    assert answer.json["results"]["total_accepted_recipients"] == 1
-    assert answer.json["results"]["total_rejected_recipients"] == 2
-    assert answer.json["errors"][0]["code"] == "2000"
-    assert [e["code"] for e in answer.json["results"]["rcpt_to_errors"]] == ["1300", "1400"]
+    assert response.status == 200
+    assert response.json["results"]["total_accepted_recipients"] == 1
+    assert response.json["results"]["total_rejected_recipients"] == 2
+    assert response.json["errors"][0]["code"] == "2000"
+    assert [e["code"] for e in response.json["results"]["rcpt_to_errors"]] == ["1300", "1400"]
     service.arrived("partly@inbox.test")
 
 
 @pytest.mark.spec("4.1-r6")
 def test_a_from_domain_that_is_not_set_up_is_refused(service: Service) -> None:
-    answer = service.request(
+    response = service.request(
         "POST",
         "/api/v1/transmissions",
         {
@@ -145,5 +145,5 @@ def test_a_from_domain_that_is_not_set_up_is_refused(service: Service) -> None:
             "content": {"from": "me@elsewhere.test", "subject": "s", "text": "t"},
         },
     )
-    assert answer.status == 400
-    assert answer.json["errors"][0]["code"] == "7001"
+    assert response.status == 400
+    assert response.json["errors"][0]["code"] == "7001"

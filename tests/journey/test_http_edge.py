@@ -22,26 +22,26 @@ def _message(**fields: object) -> dict[str, object]:
 @pytest.mark.spec("7-t4")
 def test_an_unknown_path_is_404_at_any_depth(service: Service) -> None:
     for path in ("/", "/nothing", "/api/v1/nothing/at/all", "/api/v2/account"):
-        answer = service.request("GET", path)
-        assert answer.status == 404
-        assert answer.json == {"errors": [{"message": "Resource could not be found"}]}
+        response = service.request("GET", path)
+        assert response.status == 404
+        assert response.json == {"errors": [{"message": "Resource could not be found"}]}
 
 
 @pytest.mark.spec("7-t5")
 def test_a_wrong_method_is_405_and_says_what_is_allowed(service: Service) -> None:
-    answer = service.request("DELETE", "/api/v1/account")
-    assert answer.status == 405
-    assert "GET" in answer.headers["allow"]
-    assert answer.json["errors"][0]["message"] == "Method Not Allowed"
+    response = service.request("DELETE", "/api/v1/account")
+    assert response.status == 405
+    assert "GET" in response.headers["allow"]
+    assert response.json["errors"][0]["message"] == "Method Not Allowed"
 
 
 @pytest.mark.spec("5-r5")
 @pytest.mark.spec("7-t2")
 @pytest.mark.parametrize("key", [None, "wrong", "Basic d3Jvbmc6", "Basic !!!", "Bearer x"])
 def test_missing_or_wrong_credentials_are_401(service: Service, key: str | None) -> None:
-    answer = service.request("GET", "/api/v1/account", key=key)
-    assert answer.status == 401
-    assert answer.json == {"errors": [{"message": "Unauthorized."}]}
+    response = service.request("GET", "/api/v1/account", key=key)
+    assert response.status == 401
+    assert response.json == {"errors": [{"message": "Unauthorized."}]}
 
 
 @pytest.mark.spec("5-r1")
@@ -61,14 +61,16 @@ def test_a_trailing_slash_is_ignored(service: Service) -> None:
 @pytest.mark.spec("1-r5")
 def test_unknown_fields_and_parameters_are_ignored(service: Service) -> None:
     assert service.request("GET", "/api/v1/account?surprise=1").status == 200
-    answer = service.request("POST", TRANSMISSIONS + "?surprise=1", _message(surprise={"a": 1}))
-    assert answer.status == 200
+    response = service.request("POST", TRANSMISSIONS + "?surprise=1", _message(surprise={"a": 1}))
+    assert response.status == 200
 
 
 @pytest.mark.spec("7-t8")
 def test_a_body_that_is_not_json_by_its_type_is_415(service: Service) -> None:
-    answer = service.request("POST", TRANSMISSIONS, b"a=1", headers={"Content-Type": "text/plain"})
-    assert answer.status == 415
+    response = service.request(
+        "POST", TRANSMISSIONS, b"a=1", headers={"Content-Type": "text/plain"}
+    )
+    assert response.status == 415
 
 
 @pytest.mark.spec("1-r6")
@@ -82,28 +84,28 @@ def test_a_body_that_is_not_json_by_its_type_is_415(service: Service) -> None:
     ],
 )
 def test_a_bad_body_is_refused_and_never_a_fault(service: Service, body: bytes) -> None:
-    answer = service.request("POST", TRANSMISSIONS, body)
-    assert 400 <= answer.status < 500
-    assert answer.json["errors"][0]["message"]
+    response = service.request("POST", TRANSMISSIONS, body)
+    assert 400 <= response.status < 500
+    assert response.json["errors"][0]["message"]
 
 
 def test_a_chunked_body_is_read(service: Service) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", service.api_port, timeout=10)
-    whole = json.dumps(_message()).encode()
-    pieces = [whole[i : i + 50] for i in range(0, len(whole), 50)]
+    body = json.dumps(_message()).encode()
+    pieces = [body[i : i + 50] for i in range(0, len(body), 50)]
     headers = {"Content-Type": "application/json", "Authorization": KEY}
     connection.request("POST", TRANSMISSIONS, iter(pieces), headers, encode_chunked=True)
-    answer = connection.getresponse()
-    assert answer.status == 200, answer.read()
+    response = connection.getresponse()
+    assert response.status == 200, response.read()
 
 
 @pytest.mark.spec("7-t7")
 @pytest.mark.spec("8-t6")
 def test_a_body_over_the_limit_is_413(own_service: Service) -> None:
     own_service.start(MAX_BODY_BYTES="100000")
-    answer = own_service.request("POST", TRANSMISSIONS, b" " * 200_000)
-    assert answer.status == 413
-    assert answer.json["errors"][0]["message"]
+    response = own_service.request("POST", TRANSMISSIONS, b" " * 200_000)
+    assert response.status == 413
+    assert response.json["errors"][0]["message"]
     assert own_service.request("GET", "/api/v1/account").status == 200
 
 

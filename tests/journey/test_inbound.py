@@ -20,16 +20,16 @@ FLIPPED = str.maketrans("abcdefghijklmnopqrstuvwxyz234567", "bcdefghijklmnopqrst
 
 def event_of(service: Service, recipient: str, kind: str) -> dict[str, Any]:
     """Wait for an event of this type; return it."""
-    found = eventually(lambda: service.events(recipients=recipient, events=kind))
-    return dict(found[0])
+    events = eventually(lambda: service.events(recipients=recipient, events=kind))
+    return dict(events[0])
 
 
 def sources(service: Service, recipient: str) -> dict[str, str]:
     """Wait for the recipient's entries on the suppression list; return type and source of each."""
 
     def entries() -> Any:
-        answer = service.request("GET", f"{SUPPRESSION}/{recipient}")
-        return answer.status == 200 and answer.json["results"]
+        response = service.request("GET", f"{SUPPRESSION}/{recipient}")
+        return response.status == 200 and response.json["results"]
 
     return {entry["type"]: entry["source"] for entry in eventually(entries)}
 
@@ -89,9 +89,9 @@ def test_a_forged_report_changes_nothing_and_a_replayed_one_nothing_more(service
         f"{local_part}@elsewhere.test",
         f"someone@{domain}",
     ):
-        with pytest.raises(smtplib.SMTPRecipientsRefused) as refused:
+        with pytest.raises(smtplib.SMTPRecipientsRefused) as refusal:
             mail_in(service, forged, complaint)
-        assert refused.value.recipients[forged][0] == 550
+        assert refusal.value.recipients[forged][0] == 550
     for _ in range(2):
         mail_in(service, accepted.sender, complaint)
     first = event_of(service, recipient, "spam_complaint")
@@ -108,9 +108,9 @@ def test_a_forged_report_changes_nothing_and_a_replayed_one_nothing_more(service
 def test_mail_to_the_address_of_the_unsubscribe_header_unsubscribes(service: Service) -> None:
     recipient = "leaving@inbound-4.test"
     accepted = sent_to(service, recipient)
-    listed = str(email.message_from_bytes(accepted.message)["List-Unsubscribe"])
-    mailto = re.search(r"<mailto:([^?>]+)", re.sub(r"\s+", "", listed))
-    assert mailto, listed
+    unsubscribe_header = str(email.message_from_bytes(accepted.message)["List-Unsubscribe"])
+    mailto = re.search(r"<mailto:([^?>]+)", re.sub(r"\s+", "", unsubscribe_header))
+    assert mailto, unsubscribe_header
     mail_in(service, mailto[1], b"Subject: unsubscribe\r\n\r\n", mail_from=recipient)
     event = event_of(service, recipient, "list_unsubscribe")
     assert event["mailfrom"] == recipient

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.journey.service import ROOT, Answer, Service, eventually
+from tests.journey.service import ROOT, Response, Service, eventually
 from tests.unit.delivery.scripted_server import ScriptedServer
 
 DOMAIN = "pools-journey.test"
@@ -24,8 +24,8 @@ class Sender:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        told = dict(line.rsplit(" ", 1) for line in self.admin("create-account", "Pools"))
-        self.account, self._key = told["account"], told["key"]
+        output = dict(line.rsplit(" ", 1) for line in self.admin("create-account", "Pools"))
+        self.account, self._key = output["account"], output["key"]
 
     def admin(self, *arguments: str) -> list[str]:
         """Run the operator's tool; return the lines that it prints."""
@@ -40,13 +40,13 @@ class Sender:
         assert ran.returncode == 0, ran.stderr
         return ran.stdout.splitlines()
 
-    def call(self, method: str, path: str, body: Any = None) -> Answer:
+    def call(self, method: str, path: str, body: Any = None) -> Response:
         return self._service.request(method, f"/api/v1{path}", body, key=self._key)
 
     def results(self, method: str, path: str, body: Any = None) -> Any:
-        answer = self.call(method, path, body)
-        assert answer.status == 200, answer.body
-        return answer.json["results"]
+        response = self.call(method, path, body)
+        assert response.status == 200, response.body
+        return response.json["results"]
 
     def verify_domain(self) -> None:
         self.results("POST", "/sending-domains", {"domain": DOMAIN})
@@ -73,9 +73,9 @@ class Sender:
 
 @pytest.fixture(scope="module")
 def sender(service: Service) -> Sender:
-    made = Sender(service)
-    made.verify_domain()
-    return made
+    sender = Sender(service)
+    sender.verify_domain()
+    return sender
 
 
 @pytest.fixture
@@ -104,8 +104,8 @@ def test_a_new_ip_takes_its_days_volume_and_the_overflow_pool_the_rest(
         name = f"{pool.replace('_', '-')}.{DOMAIN}"
         sender.admin("add-sending-ip", sender.account, address, name, *way, *warmup)
 
-    sent = sender.send(FIRST_DAY + 20, "warm", ip_pool="New_IPs")
-    assert sender.deliveries(sent, FIRST_DAY + 20) == {
+    transmission = sender.send(FIRST_DAY + 20, "warm", ip_pool="New_IPs")
+    assert sender.deliveries(transmission, FIRST_DAY + 20) == {
         ("new_ips", WARMING): FIRST_DAY,
         ("spare", WARM): 20,
     }
@@ -114,9 +114,9 @@ def test_a_new_ip_takes_its_days_volume_and_the_overflow_pool_the_rest(
         assert {each.commands[0] for each in host.conversations} == {f"EHLO {name}.{DOMAIN}"}
 
     assert sender.call("DELETE", "/ip-pools/new_ips").status == 204
-    listed = sender.results("GET", "/ip-pools")
-    assert [pool["id"] for pool in listed] == ["default", "spare"]
-    assert listed[0]["ips"] == [
+    pools = sender.results("GET", "/ip-pools")
+    assert [pool["id"] for pool in pools] == ["default", "spare"]
+    assert pools[0]["ips"] == [
         {
             "external_ip": WARMING,
             "hostname": f"new-ips.{DOMAIN}",

@@ -101,8 +101,8 @@ def _arrived_counts(service: Service) -> Counter[str]:
 
 
 def _total(service: Service, kind: str) -> int:
-    answer = service.request("GET", f"/api/v1/events/message?events={kind}&per_page=1")
-    return answer.json["total_count"]
+    response = service.request("GET", f"/api/v1/events/message?events={kind}&per_page=1")
+    return response.json["total_count"]
 
 
 @pytest.mark.spec("5-r7")

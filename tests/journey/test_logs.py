@@ -35,8 +35,8 @@ def logged(service: Service) -> list[str]:
 
 
 def requests(lines: list[str]) -> list[dict[str, Any]]:
-    found = [json.loads(line) for line in lines if line.startswith("{")]
-    return [line for line in found if line["message"] == "answered"]
+    records = [json.loads(line) for line in lines if line.startswith("{")]
+    return [line for line in records if line["message"] == "answered"]
 
 
 def test_no_line_names_a_recipient_or_a_key_and_each_tells_what_it_is_about(
@@ -55,12 +55,14 @@ def test_no_line_names_a_recipient_or_a_key_and_each_tells_what_it_is_about(
     lines = logged(service)
     private = [*PEOPLE, *(quote(each) for each in PEOPLE), KEY, "not-a-key-of-anybody"]
     assert [line for line in lines if any(each in line for each in private)] == []
-    answered = requests(lines)
-    (refused,) = [line for line in answered if line["status"] == 401]
-    assert refused["route"] == "/api/v1/suppression-list/{recipient}"
-    sent = [line for line in answered if line.get("route") == "/api/v1/transmissions"]
-    assert {line["account_id"] for line in sent} == {1}
-    assert all(line["request_id"] for line in answered)
+    response_lines = requests(lines)
+    (refusal_line,) = [line for line in response_lines if line["status"] == 401]
+    assert refusal_line["route"] == "/api/v1/suppression-list/{recipient}"
+    transmission_lines = [
+        line for line in response_lines if line.get("route") == "/api/v1/transmissions"
+    ]
+    assert {line["account_id"] for line in transmission_lines} == {1}
+    assert all(line["request_id"] for line in response_lines)
     assert any('"transmission_id"' in line for line in lines)
 
 

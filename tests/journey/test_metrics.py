@@ -17,9 +17,9 @@ PATH = "/api/v1/metrics"
 
 def ask(service: Service, path: str, **query: str) -> Any:
     since = f"{datetime.now(UTC) - timedelta(hours=1):%Y-%m-%dT%H:%M}"
-    answer = service.request("GET", f"{PATH}{path}?{urlencode({'from': since} | query)}")
-    assert answer.status == 200, answer.body
-    return answer.json["results"]
+    response = service.request("GET", f"{PATH}{path}?{urlencode({'from': since} | query)}")
+    assert response.status == 200, response.body
+    return response.json["results"]
 
 
 def send(service: Service, campaign: str, *recipients: str) -> None:
@@ -36,7 +36,7 @@ def test_a_campaign_is_counted_within_a_second_or_two(service: Service) -> None:
     campaign = f"spring-{time.monotonic_ns()}"
     people = ["ann@one.test", "bob@one.test", "bounce-hard@two.test", "defer@three.test"]
     send(service, campaign, *people)
-    wanted = {
+    expected = {
         "count_targeted": 4,
         "count_injected": 4,
         "count_sent": 4,
@@ -47,9 +47,9 @@ def test_a_campaign_is_counted_within_a_second_or_two(service: Service) -> None:
         "count_delayed": 2,
         "count_delayed_first": 1,
     }
-    names = ",".join(wanted)
+    names = ",".join(expected)
     eventually(
-        lambda: ask(service, "/deliverability", campaigns=campaign, metrics=names) == [wanted]
+        lambda: ask(service, "/deliverability", campaigns=campaign, metrics=names) == [expected]
     )
 
     domains = ask(

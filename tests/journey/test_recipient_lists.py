@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.journey.service import Answer, Service
+from tests.journey.service import Response, Service
 
 LISTS = "/api/v1/recipient-lists"
 
@@ -22,29 +22,34 @@ def recipients(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def code(answer: Answer) -> tuple[int, str]:
-    return answer.status, answer.json["errors"][0]["code"]
+def code(response: Response) -> tuple[int, str]:
+    return response.status, response.json["errors"][0]["code"]
 
 
 @pytest.mark.spec("2.1-t3")
 def test_a_list_lives_from_its_creation_to_its_deletion(service: Service) -> None:
-    given = recipients(2500)
-    body = {"id": "readers", "name": "Readers", "attributes": {"of": 7}, "recipients": given}
-    answer = service.request("POST", LISTS, body)
-    assert answer.status == 200, answer.body
-    assert answer.json["results"]["total_accepted_recipients"] == 2500
+    new_recipients = recipients(2500)
+    body = {
+        "id": "readers",
+        "name": "Readers",
+        "attributes": {"of": 7},
+        "recipients": new_recipients,
+    }
+    response = service.request("POST", LISTS, body)
+    assert response.status == 200, response.body
+    assert response.json["results"]["total_accepted_recipients"] == 2500
 
     summary = service.request("GET", f"{LISTS}/readers").json["results"]
     assert "recipients" not in summary
     assert summary in service.request("GET", LISTS).json["results"]
-    whole = service.request("GET", f"{LISTS}/readers?show_recipients=true").json["results"]
-    assert whole == summary | {"recipients": given}
+    recipient_list = service.request("GET", f"{LISTS}/readers?show_recipients=true").json["results"]
+    assert recipient_list == summary | {"recipients": new_recipients}
 
-    answer = service.request("PUT", f"{LISTS}/readers", {"recipients": given[:3]})
-    assert answer.json["results"]["total_accepted_recipients"] == 3
-    whole = service.request("GET", f"{LISTS}/readers?show_recipients=true").json["results"]
-    assert whole["recipients"] == given[:3]
-    assert whole["name"] == "Readers"
+    response = service.request("PUT", f"{LISTS}/readers", {"recipients": new_recipients[:3]})
+    assert response.json["results"]["total_accepted_recipients"] == 3
+    recipient_list = service.request("GET", f"{LISTS}/readers?show_recipients=true").json["results"]
+    assert recipient_list["recipients"] == new_recipients[:3]
+    assert recipient_list["name"] == "Readers"
 
     assert service.request("DELETE", f"{LISTS}/readers").status == 200
     assert code(service.request("GET", f"{LISTS}/readers")) == (404, "1600")
@@ -52,10 +57,10 @@ def test_a_list_lives_from_its_creation_to_its_deletion(service: Service) -> Non
 
 def test_bad_recipients_stop_only_themselves(service: Service) -> None:
     mixed = [*recipients(2), {"address": "nobody"}, {}]
-    answer = service.request("POST", LISTS, {"id": "mixed", "recipients": mixed})
-    assert answer.status == 200
-    assert answer.json["errors"][0]["code"] == "5000"
-    results = answer.json["results"]
+    response = service.request("POST", LISTS, {"id": "mixed", "recipients": mixed})
+    assert response.status == 200
+    assert response.json["errors"][0]["code"] == "5000"
+    results = response.json["results"]
     assert (results["total_accepted_recipients"], results["total_rejected_recipients"]) == (2, 2)
     assert [error["code"] for error in results["rcpt_to_errors"]] == ["1300", "1400"]
 

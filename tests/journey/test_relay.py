@@ -35,19 +35,19 @@ def connected(service: Service, user: str = "SMTP_Injection", key: str = KEY) ->
     return client
 
 
-def message(to: str, asked: dict[str, Any] | None = None, **headers: str) -> EmailMessage:
+def message(to: str, options: dict[str, Any] | None = None, **headers: str) -> EmailMessage:
     """Return a message with a link in its html, asking for something in its API header."""
-    made = EmailMessage()
-    made["From"] = "Ann <ann@example.test>"
-    made["To"] = to
-    made["Subject"] = "Grüße"
+    mail = EmailMessage()
+    mail["From"] = "Ann <ann@example.test>"
+    mail["To"] = to
+    mail["Subject"] = "Grüße"
     for name, value in headers.items():
-        made[name.replace("_", "-")] = value
-    if asked is not None:
-        made["X-SVC-API"] = json.dumps(asked)
-    made.set_content(f"See {LINK}")
-    made.add_alternative(f'<p>{{{{name}}}} <a href="{LINK}">offer</a></p>', subtype="html")
-    return made
+        mail[name.replace("_", "-")] = value
+    if options is not None:
+        mail["X-SVC-API"] = json.dumps(options)
+    mail.set_content(f"See {LINK}")
+    mail.add_alternative(f'<p>{{{{name}}}} <a href="{LINK}">offer</a></p>', subtype="html")
+    return mail
 
 
 def read(raw: bytes) -> EmailMessage:
@@ -69,7 +69,7 @@ def urls_of(raw: bytes) -> list[str]:
 def test_copies_of_every_kind_show_what_they_may(service: Service) -> None:
     kinds = ("first", "carbon", "blind", "archive")
     to, cc, bcc, archive = (f"{kind}+copies@inbox.test" for kind in kinds)
-    asked = {
+    options = {
         "campaign_id": "copies",
         "metadata": {"order": {"id": 7}},
         "tags": ["vip"],
@@ -79,15 +79,15 @@ def test_copies_of_every_kind_show_what_they_may(service: Service) -> None:
         "options": {"open_tracking": True, "click_tracking": True},
     }
     with connected(service) as client:
-        client.send_message(message(to, asked))
+        client.send_message(message(to, options))
     raw = {each: service.arrived(each)[0] for each in (to, cc, bcc, archive)}
 
     for each in raw.values():
-        shown = read(each)
-        assert shown["To"] == to
-        assert [address.addr_spec for address in shown["Cc"].addresses] == [cc, to]
-        assert shown["X-SVC-API"] is None
-        assert shown["List-Unsubscribe"]
+        headers = read(each)
+        assert headers["To"] == to
+        assert [address.addr_spec for address in headers["Cc"].addresses] == [cc, to]
+        assert headers["X-SVC-API"] is None
+        assert headers["List-Unsubscribe"]
         assert "{{name}}" in html_of(each), "there is no template language over SMTP"
         assert LINK not in html_of(each)
     assert [read(raw[each])["Bcc"] for each in (to, cc, bcc, archive)] == [None, None, bcc, None]
@@ -97,19 +97,19 @@ def test_copies_of_every_kind_show_what_they_may(service: Service) -> None:
 
     eventually(lambda: all(len(service.event_types(each)) == 2 for each in raw))
     events = {each: service.events(recipients=each, events="injection")[0] for each in raw}
-    assert {each: found.get("rcpt_type") for each, found in events.items()} == {
+    assert {each: event.get("rcpt_type") for each, event in events.items()} == {
         to: None,
         cc: "cc",
         bcc: "bcc",
         archive: "archive",
     }
-    assert len({found["transmission_id"] for found in events.values()}) == 1
-    assert len({found["message_id"] for found in events.values()}) == 4
-    for found in events.values():
-        assert found["campaign_id"] == "copies"
-        assert found["rcpt_meta"] == {"order": {"id": 7}}
-        assert found["rcpt_tags"] == ["vip"]
-        assert found["recv_method"] == "esmtp"
+    assert len({event["transmission_id"] for event in events.values()}) == 1
+    assert len({event["message_id"] for event in events.values()}) == 4
+    for event in events.values():
+        assert event["campaign_id"] == "copies"
+        assert event["rcpt_meta"] == {"order": {"id": 7}}
+        assert event["rcpt_tags"] == ["vip"]
+        assert event["recv_method"] == "esmtp"
 
 
 def test_without_asking_nothing_is_tracked(service: Service) -> None:
@@ -121,23 +121,23 @@ def test_without_asking_nothing_is_tracked(service: Service) -> None:
 
 
 def test_style_sheets_are_inlined_on_request(service: Service) -> None:
-    made = EmailMessage()
-    made["From"], made["To"] = "ann@example.test", "inlined@inbox.test"
-    made["Subject"] = "s"
-    made["X-MSYS-API"] = json.dumps({"options": {"inline_css": True}})
-    made.set_content("<style>p {color: red}</style><p>Hello</p>", subtype="html")
+    mail = EmailMessage()
+    mail["From"], mail["To"] = "ann@example.test", "inlined@inbox.test"
+    mail["Subject"] = "s"
+    mail["X-MSYS-API"] = json.dumps({"options": {"inline_css": True}})
+    mail.set_content("<style>p {color: red}</style><p>Hello</p>", subtype="html")
     with connected(service) as client:
-        client.send_message(made)
+        client.send_message(mail)
     (raw,) = service.arrived("inlined@inbox.test")
     assert re.search(r'<p style="color: ?red', read(raw).get_content())
 
 
 def test_a_header_that_cannot_be_read_is_refused_with_the_reason(service: Service) -> None:
     with connected(service) as client:
-        with pytest.raises(smtplib.SMTPDataError) as refused:
+        with pytest.raises(smtplib.SMTPDataError) as refusal:
             client.send_message(message("refused@inbox.test", {"tags": "x"}))
-        assert refused.value.smtp_code == 550
-        assert refused.value.smtp_error == b"5.6.0 API header: tags must be an array"
+        assert refusal.value.smtp_code == 550
+        assert refusal.value.smtp_error == b"5.6.0 API header: tags must be an array"
         client.send_message(message("accepted@inbox.test", {"tags": ["x"]}))
     service.arrived("accepted@inbox.test")
     assert service.mailbox(to="refused@inbox.test") == []
@@ -176,8 +176,8 @@ def test_swaks_agrees(service: Service, arguments: list[str], status: int, said:
 @pytest.mark.spec("5-r7")
 @pytest.mark.parametrize("header", ["X-SVC-SUBACCOUNT", "X-MSYS-SUBACCOUNT"])
 def test_the_user_name_may_name_a_subaccount(service: Service, header: str) -> None:
-    made = service.request("POST", "/api/v1/subaccounts", {"name": "s", "setup_api_key": False})
-    number = made.json["results"]["subaccount_id"]
+    response = service.request("POST", "/api/v1/subaccounts", {"name": "s", "setup_api_key": False})
+    number = response.json["results"]["subaccount_id"]
     to = f"{header.lower()}@inbox.test"
     with connected(service, f"SMTP_Injection:{header}={number}") as client:
         client.send_message(message(to))
@@ -189,8 +189,8 @@ def test_the_user_name_may_name_a_subaccount(service: Service, header: str) -> N
 def test_a_list_of_the_message_has_suppressions_of_its_own(service: Service) -> None:
     to = "left-the-list@inbox.test"
     entry = {"recipient": to, "type": "non_transactional", "list_id": "news.example.test"}
-    answer = service.request("PUT", "/api/v1/suppression-list/", {"recipients": [entry]})
-    assert answer.status == 200, answer.body
+    response = service.request("PUT", "/api/v1/suppression-list/", {"recipients": [entry]})
+    assert response.status == 200, response.body
     with connected(service) as client:
         client.send_message(message(to, List_Id="News <news.example.test>"))
         client.send_message(message(to, List_Id="<other.example.test>"))
@@ -217,8 +217,8 @@ def test_the_envelope_sender_becomes_the_service_s_own(service: Service) -> None
 
 
 def relay_of(service: Service) -> psutil.Process:
-    (found,) = service.running("relay")
-    return found
+    (process,) = service.running("relay")
+    return process
 
 
 def is_answering(service: Service) -> bool:

@@ -33,16 +33,16 @@ def send(service: Service, first: int, count: int) -> None:
 
 
 def status(service: Service) -> Any:
-    answer = service.request("GET", ITEM)
-    return answer.json["results"] if answer.status == 200 else None
+    response = service.request("GET", ITEM)
+    return response.json["results"] if response.status == 200 else None
 
 
 def metrics(service: Service) -> dict[str, int]:
     path = "/api/v1/metrics/deliverability?from=2020-01-01T00:00&precision=day"
     path += f"&metrics=count_injected,count_delivered&campaigns={CAMPAIGN}"
-    answer = service.request("GET", path)
-    assert answer.status == 200, answer.body
-    return answer.json["results"][0] if answer.json["results"] else {}
+    response = service.request("GET", path)
+    assert response.status == 200, response.body
+    return response.json["results"][0] if response.json["results"] else {}
 
 
 @pytest.mark.spec("3-t19")
@@ -60,9 +60,9 @@ def test_a_campaign_is_seeded_when_its_threshold_is_met(service: Service) -> Non
     eventually(lambda: (status(service) or {}).get("count") == 600)
     assert status(service)["seed_start"] is None
     send(service, 600, 400)
-    begun = eventually(lambda: (found := status(service))["seed_start"] and found)
-    assert begun["count"] == begun["threshold"] == 1000
-    assert begun["duration"] == 20
+    seeding = eventually(lambda: (current := status(service))["seed_start"] and current)
+    assert seeding["count"] == seeding["threshold"] == 1000
+    assert seeding["duration"] == 20
     (raw,) = service.arrived(seeds[0])
     copy = email.message_from_bytes(raw, policy=email.policy.default)
     assert seeds[0] in copy["To"]

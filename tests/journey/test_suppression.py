@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from tests.journey.service import ROOT, Answer, Service
+from tests.journey.service import ROOT, Response, Service
 
 PATH = "/api/v1/suppression-list"
 IN_SUBACCOUNT = "X-SVC-SUBACCOUNT"
@@ -24,23 +24,23 @@ def domain(request: pytest.FixtureRequest) -> str:
 
 
 def search(service: Service, **query: Any) -> Any:
-    answer = service.request("GET", f"{PATH}?{urlencode(query)}")
-    assert answer.status == 200, answer.body
-    return answer.json
+    response = service.request("GET", f"{PATH}?{urlencode(query)}")
+    assert response.status == 200, response.body
+    return response.json
 
 
-def load(service: Service, *recipients: dict[str, Any], **options: Any) -> Answer:
+def load(service: Service, *recipients: dict[str, Any], **options: Any) -> Response:
     return service.request("PUT", f"{PATH}/", {"recipients": list(recipients)}, **options)
 
 
-def admin(service: Service, *arguments: str, given: str = "") -> str:
+def admin(service: Service, *arguments: str, stdin: str = "") -> str:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "infrastructure.admin.suppression"),
             *("--local", str(service.data_dir), *arguments),
         ],
         cwd=ROOT,
-        input=given,
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=30,
@@ -55,19 +55,19 @@ def admin(service: Service, *arguments: str, given: str = "") -> str:
 @pytest.mark.spec("1-r1")
 def test_an_address_is_suppressed_found_and_taken_off_again(service: Service, domain: str) -> None:
     plus = f"Ann+News@{domain}"
-    answer = load(service, {"recipient": plus, "type": "transactional", "description": "asked"})
-    assert answer.status == 200
-    assert answer.json == {"results": {"message": "Suppression List successfully updated"}}
+    response = load(service, {"recipient": plus, "type": "transactional", "description": "asked"})
+    assert response.status == 200
+    assert response.json == {"results": {"message": "Suppression List successfully updated"}}
     path = f"{PATH}/{quote(plus.lower())}"
-    shown = service.request("GET", path + "/").json
-    (entry,) = shown["results"]
+    response = service.request("GET", path + "/").json
+    (entry,) = response["results"]
     assert (entry["recipient"], entry["description"]) == (plus.lower(), "asked")
-    assert (shown["links"], shown["total_count"]) == ([], 1)
+    assert (response["links"], response["total_count"]) == ([], 1)
     removed = service.request("DELETE", path)
     assert (removed.status, removed.body) == (204, b"")
-    gone = service.request("GET", path)
-    assert gone.status == 404
-    assert gone.json == {"errors": [{"message": "Recipient could not be found"}]}
+    response = service.request("GET", path)
+    assert response.status == 404
+    assert response.json == {"errors": [{"message": "Recipient could not be found"}]}
 
 
 @pytest.mark.spec("4.8-t4")
@@ -83,8 +83,8 @@ def test_a_removal_takes_a_body_and_a_list_id(service: Service, domain: str) -> 
         assert service.request("PUT", ann, body).status == 200
     assert service.request("DELETE", ann, {"type": "open_tracking"}).status == 204
     assert service.request("DELETE", f"{ann}?list_id=").status == 204
-    (left,) = service.request("GET", ann).json["results"]
-    assert left["list_id"] == "news.example"
+    (remaining,) = service.request("GET", ann).json["results"]
+    assert remaining["list_id"] == "news.example"
     assert service.request("DELETE", f"{ann}?list_id=").status == 404
     assert service.request("DELETE", f"{ann}?list_id=news.example").status == 204
 
@@ -105,17 +105,19 @@ def test_ten_thousand_entries_are_loaded_and_paged_through(service: Service, dom
         seen |= {each["recipient"] for each in page["results"]}
         href = next((each["href"] for each in page["links"] if each["rel"] == "next"), "")
     assert len(seen) == 10_000
-    found = search(service, domain=domain, description="ROW 77", per_page=5, page=2)
-    assert found["total_count"] == sum("77" in str(n) for n in range(10_000))
-    assert len(found["results"]) == 5
+    page = search(service, domain=domain, description="ROW 77", per_page=5, page=2)
+    assert page["total_count"] == sum("77" in str(n) for n in range(10_000))
+    assert len(page["results"]) == 5
 
 
 @pytest.mark.spec("4.8-t1")
 def test_a_load_with_a_malformed_entry_is_refused_whole(service: Service, domain: str) -> None:
     good = {"recipient": f"good@{domain}", "type": "transactional"}
-    answer = load(service, good, {"recipient": "bad address", "type": "transactional"})
-    assert answer.status == 400
-    assert "1 invalid or malformed recipient(s): bad address" in answer.json["errors"][0]["message"]
+    response = load(service, good, {"recipient": "bad address", "type": "transactional"})
+    assert response.status == 400
+    assert (
+        "1 invalid or malformed recipient(s): bad address" in response.json["errors"][0]["message"]
+    )
     assert search(service, domain=domain)["total_count"] == 0
 
 
@@ -145,34 +147,34 @@ def test_a_subaccount_has_a_list_of_its_own(service: Service, domain: str) -> No
     (first, second) = search(service, domain=domain)["results"]
     assert {first.get("subaccount_id"), second.get("subaccount_id")} == {None, int(number)}
     for header, owner in (("0", None), (number, int(number))):
-        found = service.request(
+        response = service.request(
             "GET", f"{PATH}?domain={domain}", headers={IN_SUBACCOUNT: header}
         ).json
-        assert [each.get("subaccount_id") for each in found["results"]] == [owner]
+        assert [each.get("subaccount_id") for each in response["results"]] == [owner]
     assert service.request("DELETE", f"{PATH}/ann@{domain}").status == 204
-    (left,) = search(service, domain=domain)["results"]
-    assert left["subaccount_id"] == int(number)
+    (remaining,) = search(service, domain=domain)["results"]
+    assert remaining["subaccount_id"] == int(number)
 
 
 @pytest.mark.spec("4.8-r1")
 def test_the_operator_adds_what_customers_cannot_touch(service: Service, domain: str) -> None:
     admin(service, "add-compliance", f"ann@{domain}", "--type", "transactional")
     path = f"{PATH}/ann@{domain}"
-    for answer in (
+    for response in (
         service.request("DELETE", path),
         service.request("PUT", path, {"type": "transactional"}),
         load(service, {"recipient": f"ann@{domain}", "type": "transactional"}),
     ):
-        assert answer.status == 403
-        assert answer.json["errors"][0]["message"].endswith(" - Compliance")
+        assert response.status == 403
+        assert response.json["errors"][0]["message"].endswith(" - Compliance")
     assert search(service, domain=domain, sources="Compliance")["total_count"] == 1
     assert "2 entries" not in admin(service, "erase", f"ann@{domain}")
     assert service.request("GET", path).status == 404
 
 
 def test_the_operator_imports_and_exports_a_list(service: Service, domain: str) -> None:
-    given = f"email,type,source\nann@{domain},non_transactional,Bounce Rule\n"
-    assert "1 entries written" in admin(service, "import", "-", given=given)
+    csv_text = f"email,type,source\nann@{domain},non_transactional,Bounce Rule\n"
+    assert "1 entries written" in admin(service, "import", "-", stdin=csv_text)
     assert search(service, domain=domain, sources="Bounce Rule")["total_count"] == 1
     exported = list(csv.DictReader(io.StringIO(admin(service, "export", "-"))))
     (row,) = [each for each in exported if each["recipient"].endswith(domain)]
@@ -183,12 +185,12 @@ def test_privacy_requests_are_carried_out(service: Service, domain: str) -> None
     recipient = f"ann@{domain}"
     body: dict[str, Any] = {"recipients": [recipient]}
     saved = {"results": {"message": "Request saved."}}
-    answer = service.request("POST", "/api/v1/data-privacy/opt-out-request", body)
-    assert (answer.status, answer.json) == (200, saved)
+    response = service.request("POST", "/api/v1/data-privacy/opt-out-request", body)
+    assert (response.status, response.json) == (200, saved)
     assert search(service, domain=domain)["total_count"] == 1
     body["include_subaccounts"] = True
-    answer = service.request("POST", "/api/v1/data-privacy/rtbf-request", body)
-    assert (answer.status, answer.json) == (200, saved)
+    response = service.request("POST", "/api/v1/data-privacy/rtbf-request", body)
+    assert (response.status, response.json) == (200, saved)
     assert search(service, domain=domain)["total_count"] == 0
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.journey.service import Answer, Service
+from tests.journey.service import Response, Service
 
 TEMPLATES = "/api/v1/templates"
 SNIPPETS = "/api/labs/snippets"
@@ -19,21 +19,21 @@ CONTENT = {
 }
 
 
-def put(service: Service, template_id: str, body: Any, query: str = "") -> Answer:
+def put(service: Service, template_id: str, body: Any, query: str = "") -> Response:
     return service.request("PUT", f"{TEMPLATES}/{template_id}{query}", body)
 
 
 def create(service: Service, template_id: str, **fields: Any) -> None:
     body = {"id": template_id, "content": CONTENT, **fields}
-    answer = service.request("POST", TEMPLATES, body)
-    assert answer.status == 200, answer.body
-    assert answer.json == {"results": {"id": template_id}}
+    response = service.request("POST", TEMPLATES, body)
+    assert response.status == 200, response.body
+    assert response.json == {"results": {"id": template_id}}
 
 
 def show(service: Service, template_id: str, query: str = "") -> dict[str, Any]:
-    answer = service.request("GET", f"{TEMPLATES}/{template_id}{query}")
-    assert answer.status == 200, answer.body
-    return answer.json["results"]
+    response = service.request("GET", f"{TEMPLATES}/{template_id}{query}")
+    assert response.status == 200, response.body
+    return response.json["results"]
 
 
 @pytest.mark.spec("3-t1")
@@ -56,16 +56,16 @@ def test_a_template_goes_from_draft_to_published_and_away(service: Service) -> N
     assert show(service, "life", "?draft=false")["content"] == direct
     assert show(service, "life", "?draft=true")["content"] == draft
 
-    listed = service.request("GET", f"{TEMPLATES}/").json["results"]
-    (summary,) = [each for each in listed if each["id"] == "life"]
+    templates = service.request("GET", f"{TEMPLATES}/").json["results"]
+    (summary,) = [each for each in templates if each["id"] == "life"]
     assert summary["has_published"] is True
     assert summary["shared_with_subaccount"] is False
     assert "content" not in summary
 
     deleted = service.request("DELETE", f"{TEMPLATES}/life")
     assert (deleted.status, deleted.body) == (200, b"")
-    gone = service.request("GET", f"{TEMPLATES}/life")
-    assert (gone.status, gone.json["errors"][0]["code"]) == (404, "1600")
+    response = service.request("GET", f"{TEMPLATES}/life")
+    assert (response.status, response.json["errors"][0]["code"]) == (404, "1600")
 
 
 @pytest.mark.spec("4.2-t4")
@@ -82,18 +82,20 @@ def test_what_is_previewed_is_rendered_with_data_and_snippets(service: Service) 
         "html": "<i>A &amp; B</i>",
     }
     data = {"substitution_data": {"name": "A & B"}}
-    answer = service.request("POST", f"{TEMPLATES}/previewed/preview", data)
-    assert (answer.status, answer.json["results"]) == (200, expected)
-    answer = service.request("POST", "/api/v1/utils/content-previewer", data | {"content": content})
-    assert (answer.status, answer.json["results"]) == (200, expected)
+    response = service.request("POST", f"{TEMPLATES}/previewed/preview", data)
+    assert (response.status, response.json["results"]) == (200, expected)
+    response = service.request(
+        "POST", "/api/v1/utils/content-previewer", data | {"content": content}
+    )
+    assert (response.status, response.json["results"]) == (200, expected)
 
 
 @pytest.mark.spec("7-t24")
 def test_syntax_errors_are_told_for_every_part(service: Service) -> None:
     content = CONTENT | {"subject": "{{end}}", "html": "one\n{{if a b}}x{{end}}"}
-    answer = service.request("POST", TEMPLATES, {"id": "faulty", "content": content})
-    assert answer.status == 422
-    places = [(e["code"], e["part"], e["line"]) for e in answer.json["errors"]]
+    response = service.request("POST", TEMPLATES, {"id": "faulty", "content": content})
+    assert response.status == 422
+    places = [(e["code"], e["part"], e["line"]) for e in response.json["errors"]]
     assert places == [("3000", "Header:Subject", 1), ("3000", "html", 2)]
     assert service.request("GET", f"{TEMPLATES}/faulty").status == 404
 
@@ -124,8 +126,8 @@ def test_edits_at_the_same_time_are_all_kept(service: Service) -> None:
         ({"shared_with_subaccounts": True}, ""),
     ]
     with ThreadPoolExecutor(len(edits)) as pool:
-        answers = list(pool.map(lambda edit: put(service, "busy", *edit), edits))
-    assert [answer.status for answer in answers] == [200] * len(edits)
+        responses = list(pool.map(lambda edit: put(service, "busy", *edit), edits))
+    assert [response.status for response in responses] == [200] * len(edits)
     draft, published = show(service, "busy", "?draft=true"), show(service, "busy", "?draft=false")
     assert (draft["name"], draft["description"]) == ("n", "d")
     assert draft["options"] == dict.fromkeys(
@@ -157,21 +159,24 @@ def test_a_snippet_lives_and_goes(service: Service) -> None:
     body = {"id": "journey", "name": "Journey", "content": {"html": "<b>x</b>", "text": "x"}}
     assert service.request("POST", SNIPPETS, body).json == {"results": {"id": "journey"}}
     assert service.request("POST", SNIPPETS, body).status == 409
-    answer = service.request("PUT", path, {"content": {"html": "", "amp_html": "a"}})
-    assert (answer.status, answer.body) == (200, b"")
-    shown = service.request("GET", path).json["results"]
-    assert shown["content"] == {"text": "x", "amp_html": "a"}
-    assert shown["created_at"] < shown["updated_at"]
-    listed = service.request("GET", f"{SNIPPETS}?shared_with_subaccounts=false").json["results"]
-    (summary,) = [each for each in listed if each["id"] == "journey"]
+    response = service.request("PUT", path, {"content": {"html": "", "amp_html": "a"}})
+    assert (response.status, response.body) == (200, b"")
+    snippet = service.request("GET", path).json["results"]
+    assert snippet["content"] == {"text": "x", "amp_html": "a"}
+    assert snippet["created_at"] < snippet["updated_at"]
+    snippets = service.request("GET", f"{SNIPPETS}?shared_with_subaccounts=false").json["results"]
+    (summary,) = [each for each in snippets if each["id"] == "journey"]
     assert summary["shared_with_subaccount"] is False
     assert "content" not in summary
     assert service.request("DELETE", path).status == 204
-    gone = service.request("GET", path)
-    assert (gone.status, gone.json) == (404, {"errors": [{"message": "Snippet does not exist"}]})
+    response = service.request("GET", path)
+    assert (response.status, response.json) == (
+        404,
+        {"errors": [{"message": "Snippet does not exist"}]},
+    )
 
 
 def test_an_id_that_needs_escaping_names_nothing(service: Service) -> None:
     for odd in ("a b", "a/b", "ä", "a#b", "%", "..", "x" * 2000):
-        answer = service.request("GET", f"{TEMPLATES}/{quote(odd, safe='')}")
-        assert answer.status == 404, odd
+        response = service.request("GET", f"{TEMPLATES}/{quote(odd, safe='')}")
+        assert response.status == 404, odd

@@ -27,9 +27,9 @@ def to(*addresses: str) -> list[dict[str, Any]]:
     return [{"address": address} for address in addresses]
 
 
-def accepted(answer: Any) -> str:
-    assert answer.status == 200, answer.body
-    return answer.json["results"]["id"]
+def accepted(response: Any) -> str:
+    assert response.status == 200, response.body
+    return response.json["results"]["id"]
 
 
 def message(service: Service, recipient: str) -> EmailMessage:
@@ -41,8 +41,8 @@ def at(seconds: float) -> str:
     return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat(timespec="seconds")
 
 
-def code(answer: Any) -> tuple[int, str]:
-    return answer.status, answer.json["errors"][0]["code"]
+def code(response: Any) -> tuple[int, str]:
+    return response.status, response.json["errors"][0]["code"]
 
 
 @pytest.mark.spec("2.2-t8")
@@ -137,15 +137,17 @@ def test_a_render_fault_fails_one_recipient_and_not_the_others(service: Service)
         {"address": "fault@inbox.test"},
         {"address": "no-fault@inbox.test", "substitution_data": {"n": 2}},
     ]
-    sent = accepted(post(service, recipients, content))
+    transmission_id = accepted(post(service, recipients, content))
     service.arrived("no-fault@inbox.test")
     eventually(lambda: service.event_types("fault@inbox.test") == ["generation_failure"])
     failure = service.events(recipients="fault@inbox.test")[0]
     assert failure["error_code"] == "554"
     assert "part text" in failure["reason"]
-    shown = service.request("GET", f"{TRANSMISSIONS}/{sent}").json["results"]["transmission"]
-    assert (shown["num_generated"], shown["num_failed_gen"]) == (1, 1)
-    assert shown["state"] == "Success"
+    transmission = service.request("GET", f"{TRANSMISSIONS}/{transmission_id}").json["results"][
+        "transmission"
+    ]
+    assert (transmission["num_generated"], transmission["num_failed_gen"]) == (1, 1)
+    assert transmission["state"] == "Success"
 
 
 @pytest.mark.spec("4.1-r3")
@@ -171,12 +173,12 @@ def test_of_fifty_parallel_requests_with_one_key_one_sends(service: Service) -> 
         return service.request("POST", TRANSMISSIONS, body, headers={"Idempotency-Key": "race"})
 
     with ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(send, range(50)))
-    assert {answer.status for answer in answers} <= {200, 409}
-    fresh = [a for a in answers if a.status == 200 and "x-idempotent-replayed" not in a.headers]
+        responses = list(pool.map(send, range(50)))
+    assert {response.status for response in responses} <= {200, 409}
+    fresh = [a for a in responses if a.status == 200 and "x-idempotent-replayed" not in a.headers]
     assert len(fresh) == 1
-    assert len({a.json["results"]["id"] for a in answers if a.status == 200}) == 1
-    assert {code(a)[1] for a in answers if a.status == 409} <= {"1601"}
+    assert len({a.json["results"]["id"] for a in responses if a.status == 200}) == 1
+    assert {code(a)[1] for a in responses if a.status == 409} <= {"1601"}
     service.arrived("race@inbox.test")
     assert len(service.mailbox(to="race@inbox.test")) == 1
 
@@ -186,20 +188,24 @@ def test_of_fifty_parallel_requests_with_one_key_one_sends(service: Service) -> 
 def test_a_malformed_key_is_refused(service: Service, key: str) -> None:
     body = {"recipients": to("x@inbox.test"), "content": INLINE}
     headers = {"Idempotency-Key": key.encode("utf-8").decode("latin-1")}
-    answer = service.request("POST", TRANSMISSIONS, body, headers=headers)
-    assert code(answer) == (400, "1602")
+    response = service.request("POST", TRANSMISSIONS, body, headers=headers)
+    assert code(response) == (400, "1602")
 
 
 @pytest.mark.spec("3-t9")
 def test_a_scheduled_transmission_starts_at_its_time(service: Service) -> None:
     options = {"start_time": at(3)}
-    sent = accepted(post(service, to("sched-a@inbox.test", "sched-b@inbox.test"), options=options))
-    shown = service.request("GET", f"{TRANSMISSIONS}/{sent}").json["results"]["transmission"]
-    assert shown["state"] == "submitted"
+    transmission_id = accepted(
+        post(service, to("sched-a@inbox.test", "sched-b@inbox.test"), options=options)
+    )
+    transmission = service.request("GET", f"{TRANSMISSIONS}/{transmission_id}").json["results"][
+        "transmission"
+    ]
+    assert transmission["state"] == "submitted"
     assert service.mailbox(to="sched-a@inbox.test") == []
     service.arrived("sched-a@inbox.test")
     service.arrived("sched-b@inbox.test")
-    eventually(lambda: _state(service, sent) == "Success")
+    eventually(lambda: _state(service, transmission_id) == "Success")
 
 
 def test_a_due_transmission_starts_after_the_service_was_down(own_service: Service) -> None:
@@ -212,10 +218,12 @@ def test_a_due_transmission_starts_after_the_service_was_down(own_service: Servi
 
 
 def test_a_cancelled_transmission_is_not_sent(service: Service) -> None:
-    sent = accepted(post(service, to("cancel@inbox.test"), options={"start_time": at(600)}))
-    assert service.request("DELETE", f"{TRANSMISSIONS}/{sent}").status == 204
-    assert _state(service, sent) == "Canceled"
-    assert code(service.request("DELETE", f"{TRANSMISSIONS}/{sent}")) == (409, "2006")
+    transmission_id = accepted(
+        post(service, to("cancel@inbox.test"), options={"start_time": at(600)})
+    )
+    assert service.request("DELETE", f"{TRANSMISSIONS}/{transmission_id}").status == 204
+    assert _state(service, transmission_id) == "Canceled"
+    assert code(service.request("DELETE", f"{TRANSMISSIONS}/{transmission_id}")) == (409, "2006")
     assert code(service.request("DELETE", f"{TRANSMISSIONS}/12345")) == (404, "1600")
 
 
@@ -235,13 +243,13 @@ def test_a_cancelled_campaign_bounces_each_recipient(service: Service) -> None:
     ids=["word", "date", "no-offset", "too-far"],
 )
 def test_a_start_time_that_cannot_be_is_refused(service: Service, when: str) -> None:
-    answer = post(service, to("x@inbox.test"), options={"start_time": when})
-    assert code(answer) == (422, "1300")
+    response = post(service, to("x@inbox.test"), options={"start_time": when})
+    assert code(response) == (422, "1300")
 
 
 def _state(service: Service, transmission_id: str) -> str:
-    answer = service.request("GET", f"{TRANSMISSIONS}/{transmission_id}")
-    return answer.json["results"]["transmission"]["state"]
+    response = service.request("GET", f"{TRANSMISSIONS}/{transmission_id}")
+    return response.json["results"]["transmission"]["state"]
 
 
 @pytest.mark.spec("2.1-t3")
@@ -252,9 +260,9 @@ def test_a_stored_list_is_sent_to(service: Service) -> None:
         "POST", "/api/v1/recipient-lists", {"id": "journey", "recipients": recipients}
     )
     assert created.status == 200, created.body
-    sent = accepted(post(service, {"list_id": "journey"}))
+    transmission_id = accepted(post(service, {"list_id": "journey"}))
     eventually(lambda: len(service.mailbox(to="list-", limit="1000")) == count)
-    eventually(lambda: _state(service, sent) == "Success")
+    eventually(lambda: _state(service, transmission_id) == "Success")
     assert code(post(service, {"list_id": "unknown"})) == (422, "1603")
 
 
@@ -283,8 +291,8 @@ def test_an_unknown_template_is_refused(service: Service) -> None:
 
 @pytest.mark.spec("4.1-r7")
 def test_an_unknown_dkim_key_is_refused(service: Service) -> None:
-    answer = post(service, to("x@inbox.test"), options={"dkim_key": "none"})
-    assert code(answer) == (400, "1100")
+    response = post(service, to("x@inbox.test"), options={"dkim_key": "none"})
+    assert code(response) == (400, "1100")
 
 
 @pytest.mark.spec("4.1-r9")
@@ -293,7 +301,7 @@ def test_an_unknown_tracking_domain_is_refused(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "wanted"),
+    ("content", "expected"),
     [
         ({"template_id": "a", "html": "x"}, "1301"),
         ({"template_id": "a", "ab_test_id": "b"}, "1301"),
@@ -303,8 +311,8 @@ def test_an_unknown_tracking_domain_is_refused(service: Service) -> None:
         (INLINE | {"attachments": [{"name": "a", "type": "t/x", "data": "?"}]}, "3010"),
     ],
 )
-def test_content_that_cannot_be_is_refused(service: Service, content: Any, wanted: str) -> None:
-    assert code(post(service, to("x@inbox.test"), content)) == (422, wanted)
+def test_content_that_cannot_be_is_refused(service: Service, content: Any, expected: str) -> None:
+    assert code(post(service, to("x@inbox.test"), content)) == (422, expected)
 
 
 @pytest.mark.spec("4.1-r10")
@@ -349,9 +357,9 @@ def test_a_template_is_not_deleted_while_a_transmission_is_to_be_generated(
     template = {"id": "journey-kept", "published": True, "content": INLINE}
     assert service.request("POST", "/api/v1/templates", template).status == 200
     options = {"start_time": at(600)}
-    sent = accepted(
+    transmission_id = accepted(
         post(service, to("kept-t@inbox.test"), {"template_id": "journey-kept"}, options=options)
     )
     assert code(service.request("DELETE", "/api/v1/templates/journey-kept")) == (409, "1602")
-    assert service.request("DELETE", f"{TRANSMISSIONS}/{sent}").status == 204
+    assert service.request("DELETE", f"{TRANSMISSIONS}/{transmission_id}").status == 204
     assert service.request("DELETE", "/api/v1/templates/journey-kept").status == 200

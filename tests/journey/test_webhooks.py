@@ -25,9 +25,9 @@ def target() -> Iterator[Target]:
 
 def make(service: Service, target: Target, *events: str, **fields: Any) -> str:
     body = {"name": "Ours", "target": target.url, "events": events, **fields}
-    answer = service.request("POST", PATH, body)
-    assert answer.status == 200, answer.body
-    return answer.json["results"]["id"]
+    response = service.request("POST", PATH, body)
+    assert response.status == 200, response.body
+    return response.json["results"]["id"]
 
 
 def delete(service: Service, webhook: str) -> None:
@@ -35,8 +35,8 @@ def delete(service: Service, webhook: str) -> None:
 
 
 def of_recipient(target: Target, recipient: str) -> list[dict[str, Any]]:
-    found = [event for post in target.batches() for event in post.events()]
-    return [event for event in found if event["rcpt_to"] == recipient]
+    events = [event for post in target.batches() for event in post.events()]
+    return [event for event in events if event["rcpt_to"] == recipient]
 
 
 @pytest.mark.spec("6-r1")
@@ -52,20 +52,20 @@ def test_what_happens_to_a_message_is_posted_within_seconds(
     eventually(lambda: len(of_recipient(target, recipient)) == 2)
     time_taken = time.monotonic() - time_taken
     posted = {event["type"]: event for event in of_recipient(target, recipient)}
-    for found in service.events(recipients=recipient):
-        event = posted[found["type"]]
-        assert event["event_id"] == found["event_id"]
+    for event in service.events(recipients=recipient):
+        event = posted[event["type"]]
+        assert event["event_id"] == event["event_id"]
         assert event["timestamp"].isdigit()
         extra = {"display_name", "event_description"}
-        assert set(event) == set(found) - extra, "search and webhooks show the same fields"
-    (listed,) = eventually(
+        assert set(event) == set(event) - extra, "search and webhooks show the same fields"
+    (webhook,) = eventually(
         lambda: [
             each
             for each in service.request("GET", PATH).json["results"]
             if each["id"] == webhook and each["last_successful"]
         ]
     )
-    assert len(listed["last_successful"]) == len("2026-01-31 09:05:00")
+    assert len(webhook["last_successful"]) == len("2026-01-31 09:05:00")
     status = service.request("GET", f"{PATH}/{webhook}/batch-status").json["results"]
     assert {each["batch_id"] for each in status} == {post.batch_id for post in target.batches()}
     assert {each["response_code"] for each in status} == {"200"}
@@ -101,9 +101,11 @@ def test_webhooks_and_search_tell_the_same_of_every_kind_of_event(
     eventually(lambda: found() and found().keys() <= target.event_ids(), 30)
     posted = {event["event_id"]: event for post in target.batches() for event in post.events()}
     for event_id, event in found().items():
-        shown = {k: v for k, v in event.items() if k not in ("display_name", "event_description")}
-        assert posted[event_id] | {"timestamp": ""} == shown | {"timestamp": ""}
-        assert set(shown) <= documented[event["type"]], event["type"]
+        documented = {
+            k: v for k, v in event.items() if k not in ("display_name", "event_description")
+        }
+        assert posted[event_id] | {"timestamp": ""} == documented | {"timestamp": ""}
+        assert set(documented) <= documented[event["type"]], event["type"]
     delete(service, webhook)
 
 
@@ -112,29 +114,31 @@ def test_a_target_that_fails_half_the_time_gets_everything(
     service: Service, target: Target
 ) -> None:
     chance = random.Random(3)
-    taken: set[str] = set()
+    delivered: set[str] = set()
 
-    def answer(post: Post) -> Reply:
+    def response(post: Post) -> Reply:
         if post.json == [{"svc": {}}]:
             return Reply(200)
         if chance.random() < 0.5:
             return Reply(503)
-        taken.update(event["event_id"] for event in post.events())
+        delivered.update(event["event_id"] for event in post.events())
         return Reply(200)
 
-    target.answer = answer
+    target.answer = response
     webhook = make(service, target, "injection", "delivery", "bounce")
     recipients = [f"hook-{n}@inbox.test" for n in range(30)] + ["bounce-hard+hook@inbox.test"]
     for start in range(0, len(recipients), 5):
         service.send(*recipients[start : start + 5])
 
     def happened() -> set[str]:
-        wanted = ",".join(recipients)
+        recipient_filter = ",".join(recipients)
         types = "injection,delivery,bounce"
-        return {each["event_id"] for each in service.events(recipients=wanted, events=types)}
+        return {
+            each["event_id"] for each in service.events(recipients=recipient_filter, events=types)
+        }
 
     eventually(lambda: len(happened()) == 2 * len(recipients))
-    eventually(lambda: happened() <= taken, 40)
+    eventually(lambda: happened() <= delivered, 40)
     eventually(
         lambda: all(
             each["response_code"] == "200"
@@ -169,8 +173,8 @@ def test_a_receiver_verifies_signatures_and_has_a_batch_again(
     post = eventually(lambda: _signed(service, path, target))
     Receiver(secret).verify(post.body, dict(post.headers))
     before = len(target.posts)
-    answer = service.request("POST", f"{path}/batches/{post.batch_id}/redeliver")
-    assert answer.status == 200
+    response = service.request("POST", f"{path}/batches/{post.batch_id}/redeliver")
+    assert response.status == 200
     eventually(lambda: len(target.posts) > before)
     assert (target.posts[-1].body, target.posts[-1].batch_id) == (post.body, post.batch_id)
     delete(service, webhook)
@@ -179,7 +183,7 @@ def test_a_receiver_verifies_signatures_and_has_a_batch_again(
 def _signed(service: Service, path: str, target: Target) -> Post | None:
     """Return the first batch, redelivered if it was posted before its secret was known."""
     first = target.batches()[0]
-    found = [post for post in target.batches() if "webhook-signature" in post.headers]
-    if not found:
+    signed_posts = [post for post in target.batches() if "webhook-signature" in post.headers]
+    if not signed_posts:
         service.request("POST", f"{path}/batches/{first.batch_id}/redeliver")
-    return found[0] if found else None
+    return signed_posts[0] if signed_posts else None

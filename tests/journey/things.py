@@ -74,12 +74,12 @@ def make_things(service: Service, target: str) -> dict[str, str]:
     service.send("reader@inbox.test", html='<a href="https://example.test/">Hello</a>')
     scheduled = {"content": _CONTENT, "options": {"start_time": _TOMORROW}}
     recipients = [{"address": "a@inbox.test"}, {"address": "b@inbox.test"}]
-    sent = _post(service, "transmissions", scheduled | {"recipients": recipients})
+    transmission = _post(service, "transmissions", scheduled | {"recipients": recipients})
     key = _post(service, "api-keys", {"label": "Thing", "grants": ["smtp/inject"]})
     pool = _post(service, "ip-pools", {"name": "Thing"})
     hook = {"name": "Thing", "target": target, "events": ["delivery"]}
     webhook = _post(service, "webhooks", hook)
-    made = _post(service, "subaccounts", {"name": "Thing", "setup_api_key": False})
+    subaccount = _post(service, "subaccounts", {"name": "Thing", "setup_api_key": False})
     return {
         **dict.fromkeys(("template_id", "snippet_id", "list_id", "test_id"), "thing"),
         "domain": DOMAIN,
@@ -87,21 +87,21 @@ def make_things(service: Service, target: str) -> dict[str, str]:
         "webhook_id": webhook["id"],
         "pool_id": pool["id"],
         "recipient": RECIPIENT,
-        "subaccount_id": str(made["subaccount_id"]),
-        "transmission_id": sent["id"],
+        "subaccount_id": str(subaccount["subaccount_id"]),
+        "transmission_id": transmission["id"],
     }
 
 
 def _sending_domain(service: Service) -> None:
     _post(service, "sending-domains", {"domain": DOMAIN})
-    answer = service.request(
+    response = service.request(
         "POST", f"/api/v1/sending-domains/{DOMAIN}/verify", {"dkim_verify": True}
     )
-    assert answer.status == 200, answer.body
+    assert response.status == 200, response.body
     _post(service, f"sending-domains/{DOMAIN}/dkim-keys", {"id": "thing", "selector": "thing"})
 
 
 def _post(service: Service, path: str, body: Json) -> Any:
-    answer = service.request("POST", f"/api/v1/{path}".replace("v1/../", ""), body)
-    assert answer.status == 200, (path, answer.body)
-    return answer.json["results"]
+    response = service.request("POST", f"/api/v1/{path}".replace("v1/../", ""), body)
+    assert response.status == 200, (path, response.body)
+    return response.json["results"]
