@@ -91,9 +91,9 @@ def _measure(now: int) -> None:
         _print(text, holds, f"as measured, at most {MOST_REQUESTS}")
     page = search_messages(2, {"per_page": str(PAGE), **ever})
     for _ in range(20):
-        with counted() as requests:
+        with counted() as counts:
             page = search_messages(2, dict(parse_qsl(urlsplit(page.next_link).query)))
-    requests = len(requests.operations)
+    requests = len(counts.operations)
     _print(f"page 21 by time: {requests} requests", requests <= MOST_REQUESTS, f"{MOST_REQUESTS}")
     for query in ({"subjects": "reader 77"} | ever, {"from_addresses": "a@b.c"} | ever):
         _, large = _first_pages(query, rounds=1)

@@ -207,7 +207,7 @@ def _requests(
 ) -> int:
     """Return how many requests a report of all metrics takes."""
     start = NOW - timedelta(days=days)
-    query = {
+    parameters = {
         "from": f"{start:%Y-%m-%dT%H:%M}",
         "to": f"{NOW:%Y-%m-%dT%H:%M}",
         "precision": precision,
@@ -215,7 +215,7 @@ def _requests(
         **query,
     }
     caller = Caller(Scope(account, None), "bench", frozenset())
-    report_request = read(Request(query=query, authenticated=caller), precisions=SERIES)
+    report_request = read(Request(query=parameters, authenticated=caller), precisions=SERIES)
     with counted() as requests:
         report(report_request)
     return len(requests.operations)

@@ -27,8 +27,8 @@ now: Json = read(TEMPLATES / "template.yaml")["Resources"]
 
 
 def indexes(resource: Json) -> dict[str, Json]:
-    indexes = resource["Properties"].get("GlobalSecondaryIndexes", [])
-    return {index["IndexName"]: index for index in indexes}
+    declared = resource["Properties"].get("GlobalSecondaryIndexes", [])
+    return {index["IndexName"]: index for index in declared}
 
 
 def key_types(resource: Json, schema: list[Json]) -> list[tuple[str, str, str]]:

@@ -58,8 +58,8 @@ def operations() -> list[Operation]:
     """Return every operation of the description, those that delete at the end."""
     document = without_subaccount(json.loads(WRITTEN.read_text(encoding="utf-8")))
     described = schemathesis.openapi.from_dict(document)
-    operations = [each.ok() for each in described.get_all_operations() if isinstance(each, Ok)]
-    return sorted(operations, key=lambda each: each.method.upper() == "DELETE")
+    parsed = [each.ok() for each in described.get_all_operations() if isinstance(each, Ok)]
+    return sorted(parsed, key=lambda each: each.method.upper() == "DELETE")
 
 
 @pytest.fixture(scope="module")

@@ -108,7 +108,7 @@ def test_types_are_documented_and_sampled_without_a_key(service: Service) -> Non
 @pytest.mark.spec("4.10-t2")
 def test_events_from_elsewhere_are_found_like_our_own(service: Service) -> None:
     now = str(int(time.time()))
-    lines = [
+    events = [
         {
             "type": "delivery",
             "timestamp": now,
@@ -119,7 +119,7 @@ def test_events_from_elsewhere_are_found_like_our_own(service: Service) -> None:
         }
         for n in range(3)
     ]
-    lines = "\n".join(json.dumps({"svc": {"message_event": each}}) for each in [*lines, lines[0]])
+    lines = "\n".join(json.dumps({"svc": {"message_event": each}}) for each in [*events, events[0]])
     body = gzip.compress(f"{lines}\nno event\n".encode())
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/x-ndjson"}
     response = service.request("POST", "/api/v1/ingest/events", body, headers=headers)
@@ -139,4 +139,4 @@ def test_events_from_elsewhere_are_found_like_our_own(service: Service) -> None:
     assert json.loads(failure)["line"] == 5
     page = search(service, campaigns="elsewhere")
     assert page["total_count"] == 3
-    assert search(service, messages="elsewhere-1")["results"][0]["rcpt_to"] == lines[1]["rcpt_to"]
+    assert search(service, messages="elsewhere-1")["results"][0]["rcpt_to"] == events[1]["rcpt_to"]

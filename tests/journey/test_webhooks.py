@@ -52,20 +52,20 @@ def test_what_happens_to_a_message_is_posted_within_seconds(
     eventually(lambda: len(of_recipient(target, recipient)) == 2)
     time_taken = time.monotonic() - time_taken
     posted = {event["type"]: event for event in of_recipient(target, recipient)}
-    for event in service.events(recipients=recipient):
-        event = posted[event["type"]]
-        assert event["event_id"] == event["event_id"]
+    for searched in service.events(recipients=recipient):
+        event = posted[searched["type"]]
+        assert event["event_id"] == searched["event_id"]
         assert event["timestamp"].isdigit()
         extra = {"display_name", "event_description"}
-        assert set(event) == set(event) - extra, "search and webhooks show the same fields"
-    (webhook,) = eventually(
+        assert set(event) == set(searched) - extra, "search and webhooks show the same fields"
+    (record,) = eventually(
         lambda: [
             each
             for each in service.request("GET", PATH).json["results"]
             if each["id"] == webhook and each["last_successful"]
         ]
     )
-    assert len(webhook["last_successful"]) == len("2026-01-31 09:05:00")
+    assert len(record["last_successful"]) == len("2026-01-31 09:05:00")
     status = service.request("GET", f"{PATH}/{webhook}/batch-status").json["results"]
     assert {each["batch_id"] for each in status} == {post.batch_id for post in target.batches()}
     assert {each["response_code"] for each in status} == {"200"}
@@ -93,19 +93,17 @@ def test_webhooks_and_search_tell_the_same_of_every_kind_of_event(
         "generation_failure",
     }
 
-    def found() -> dict[str, dict[str, Any]]:
+    def events_by_id() -> dict[str, dict[str, Any]]:
         events = service.events(recipients=",".join(recipients))
         kinds = {each["type"] for each in events}
         return {each["event_id"]: each for each in events} if kinds >= expected else {}
 
-    eventually(lambda: found() and found().keys() <= target.event_ids(), 30)
+    eventually(lambda: events_by_id() and events_by_id().keys() <= target.event_ids(), 30)
     posted = {event["event_id"]: event for post in target.batches() for event in post.events()}
-    for event_id, event in found().items():
-        documented = {
-            k: v for k, v in event.items() if k not in ("display_name", "event_description")
-        }
-        assert posted[event_id] | {"timestamp": ""} == documented | {"timestamp": ""}
-        assert set(documented) <= documented[event["type"]], event["type"]
+    for event_id, event in events_by_id().items():
+        fields = {k: v for k, v in event.items() if k not in ("display_name", "event_description")}
+        assert posted[event_id] | {"timestamp": ""} == fields | {"timestamp": ""}
+        assert set(fields) <= documented[event["type"]], event["type"]
     delete(service, webhook)
 
 
