@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 
-from chalicelib.accounts import store as accounts
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.plan import self_hosted_plan
+from chalicelib.accounts.store import accounts
 from chalicelib.api_keys import model as key_model
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.grants import PRIMARY_GRANTS

@@ -1,4 +1,4 @@
-"""The body of ``PUT /account`` (spec 4.6): what it does not name stays."""
+"""Read the body of ``PUT /account`` (spec 4.6); fields that it does not have stay."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class AccountOptions(Body):
 
 
 class AccountChange(Body):
-    """What is to change."""
+    """The changes of an account."""
 
     company_name: Annotated[str, pydantic.Field(max_length=256)] | None = None
     tfa_required: bool | None = None
     options: AccountOptions | None = None
 
     def apply(self, account: Account) -> Account:
-        """Return ``account`` as changed."""
-        given = self.model_dump(exclude_none=True)
-        chosen = account.options | given.pop("options", {})
-        return replace(account, options=chosen, **given)
+        """Return ``account`` with the changes."""
+        fields = self.model_dump(exclude_none=True)
+        options = account.options | fields.pop("options", {})
+        return replace(account, options=options, **fields)

@@ -1,10 +1,11 @@
-"""``/account`` and ``/usage`` (spec 4.6). They are about the account as a whole, in any scope."""
+"""Serve ``/account`` and ``/usage`` (spec 4.6), which concern the whole account in any scope."""
 
 from __future__ import annotations
 
-from chalicelib.accounts import store, usage_shown
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.request import AccountChange
+from chalicelib.accounts.store import accounts
+from chalicelib.accounts.view import account_view, features_view, usage_view
 from chalicelib.core import clock
 from chalicelib.core.errors import Forbidden
 from chalicelib.core.fields import comma_list
@@ -17,17 +18,17 @@ routes = Routes(__name__)
 def show_account(request: Request) -> Reply:
     """Return the account of the key; with ``include=usage``, what it has used of its plan."""
     account = _account(request)
-    shown = account.as_json()
+    body = account_view(account)
     if "usage" in comma_list(request.query, "include") and not account.is_enterprise:
-        shown["usage"] = usage_shown.of_account(account)
-    return ok(shown)
+        body["usage"] = usage_view(account)
+    return ok(body)
 
 
 @routes.put("/api/v1/account", grant="account/manage")
 def change_account(request: Request) -> Reply:
     """Change the company's name, the two-factor requirement and options."""
     change = AccountChange.parse(request.json())
-    store.change(request.caller.account_id, change.apply)
+    accounts.change(request.caller.account_id, change.apply)
     return ok({"message": "Account has been updated"})
 
 
@@ -37,11 +38,11 @@ def show_usage(request: Request) -> Reply:
     account = _account(request)
     if account.is_enterprise:
         raise Forbidden("usage is not available to enterprise accounts")
-    return ok(usage_shown.of_features(account))
+    return ok(features_view(account))
 
 
 def _account(request: Request) -> Account:
-    account = store.get(request.caller.account_id)
+    account = accounts.get(request.caller.account_id)
     if account is None:
         raise LookupError(f"key {request.caller.key_id} belongs to no account")
     return account.at(clock.now())

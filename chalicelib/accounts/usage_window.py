@@ -1,9 +1,9 @@
-"""How much was sent lately: counts of accepted recipients by hour, and what limits leave of them.
+"""Count the recipients accepted in the last hours and compare them with a plan's limits.
 
-The hour is the clock's, the day is the 24 clock hours that end with the present one (a rolling day
-in steps of an hour), the month is the calendar's; all in UTC. Within an hour only its own count
-moves: what came before it is settled. So "is there room for n more" is one comparison, which a
-conditional write can make.
+The hour is a clock hour, the day is the 24 clock hours that end with the present one (a rolling day
+in steps of an hour), and the month is a calendar month; all in UTC. Within an hour only the count
+of that hour changes. So "is there room for n more" is one comparison, which a conditional write can
+make.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Window:
 
     def at(self, hour: int) -> Window:
         """Return the counts as of a later hour; those of a later hour than ``hour`` stay."""
-        passed = hour - self.hour
-        if passed <= 0:
+        hours = hour - self.hour
+        if hours <= 0:
             return self
-        empty = (0,) * min(passed - 1, _HOURS_BEFORE)
-        past = (*empty, self.used, *self.past) if passed <= _HOURS_BEFORE else ()
+        empty = (0,) * min(hours - 1, _HOURS_BEFORE)
+        past = (*empty, self.used, *self.past) if hours <= _HOURS_BEFORE else ()
         same_month = month_of(hour) == month_of(self.hour)
         earlier = self.earlier + self.used if same_month else 0
         return Window(hour, 0, past[:_HOURS_BEFORE], earlier, self.last)
@@ -49,7 +49,7 @@ class Window:
         hour = max(self.hour, other.hour)
         one, two = self.at(hour), other.at(hour)
         length = max(len(one.past), len(two.past))
-        pairs = zip(_padded(one.past, length), _padded(two.past, length), strict=True)
+        pairs = zip(_with_zeros(one.past, length), _with_zeros(two.past, length), strict=True)
         return Window(
             hour,
             one.used + two.used,
@@ -69,10 +69,10 @@ class Window:
         return self.used + self.earlier
 
     def most(self, limits: Limits) -> int | None:
-        """Return what ``used`` may become within the hour; ``None`` where nothing limits it."""
+        """Return what ``used`` may become within the hour; ``None`` without limits."""
         bounds = [
-            limit - settled
-            for limit, settled in (
+            limit - before
+            for limit, before in (
                 (limits.hourly, 0),
                 (limits.daily, sum(self.past)),
                 (limits.monthly, self.earlier),
@@ -93,7 +93,7 @@ class Window:
 
 
 def exceeded(name: str, limit: int, used: int) -> ApiError:
-    """Return 420 with code 2101, whichever limit it is: nothing is sent (spec 7, 8)."""
+    """Return the refusal for any limit, 420 with code 2101: nothing is sent (spec 7, 8)."""
     text = f"{used} of {limit} recipients of the {name} limit are used"
     return sending_limit_exceeded(name, text)
 
@@ -117,5 +117,5 @@ def month_bounds(hour: int) -> tuple[float, float]:
     return start.timestamp(), end.timestamp()
 
 
-def _padded(counts: tuple[int, ...], length: int) -> tuple[int, ...]:
+def _with_zeros(counts: tuple[int, ...], length: int) -> tuple[int, ...]:
     return counts + (0,) * (length - len(counts))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chalicelib.accounts import store as accounts
+from chalicelib.accounts.store import accounts
 from chalicelib.core import clock
 from chalicelib.core.errors import NotFound, invalid_params
 from chalicelib.core.http import Reply, Request, Routes, empty, ok

@@ -6,7 +6,7 @@ of its own.
 
 from __future__ import annotations
 
-from chalicelib.accounts import store as accounts
+from chalicelib.accounts.store import accounts
 from chalicelib.core.settings import settings
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.accounts.usage import Allowance
+from chalicelib.accounts.store.usage import Allowance
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import is_domain, read_mailbox
 from chalicelib.core.errors import ApiError, ServiceError, bad_format, invalid_domain

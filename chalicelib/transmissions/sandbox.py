@@ -6,7 +6,7 @@ and the messages count against the account's sandbox instead of its plan.
 
 from __future__ import annotations
 
-from chalicelib.accounts.usage import Allowance, SandboxMeter
+from chalicelib.accounts.store.usage import Allowance, SandboxMeter
 from chalicelib.core.errors import wrong_sandbox_template
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.model import Transmission

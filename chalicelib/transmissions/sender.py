@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.accounts import store as accounts
-from chalicelib.accounts import usage
 from chalicelib.accounts.model import Account
-from chalicelib.accounts.usage import Meter
+from chalicelib.accounts.store import accounts, usage
+from chalicelib.accounts.store.usage import Meter
 from chalicelib.core import config_cache
 from chalicelib.fleet import store as fleets
 from chalicelib.fleet.model import Fleet

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from chalicelib.accounts.usage import Allowance
+from chalicelib.accounts.store.usage import Allowance
 from chalicelib.core import clock, due, packing, queues
 from chalicelib.core.due import Due
 from chalicelib.core.errors import Unavailable

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.accounts import store as accounts
-from chalicelib.accounts import usage, usage_shown
 from chalicelib.accounts.model import Account, Cancellation
 from chalicelib.accounts.plan import Plan, self_hosted_plan
+from chalicelib.accounts.store import accounts, usage
+from chalicelib.accounts.view import account_view, usage_view
 from chalicelib.api_keys import model as key_model
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.grants import supported
@@ -63,7 +63,7 @@ def set_plan(given: argparse.Namespace) -> None:
 
     changed = accounts.change(given.account, edit)
     usage.gather(given.account)
-    _print_json(changed.as_json())
+    _print_json(account_view(changed))
 
 
 def set_status(given: argparse.Namespace) -> None:
@@ -77,7 +77,7 @@ def set_status(given: argparse.Namespace) -> None:
             status_updated=clock.now(),
         )
 
-    _print_json(accounts.change(given.account, edit).as_json())
+    _print_json(account_view(accounts.change(given.account, edit)))
 
 
 def set_cancellation(given: argparse.Namespace) -> None:
@@ -86,7 +86,7 @@ def set_cancellation(given: argparse.Namespace) -> None:
     changed = accounts.change(
         given.account, lambda account: replace(account, pending_cancellation=noted)
     )
-    _print_json(changed.as_json())
+    _print_json(account_view(changed))
 
 
 def list_accounts(given: argparse.Namespace) -> None:
@@ -101,7 +101,7 @@ def list_accounts(given: argparse.Namespace) -> None:
 def show(given: argparse.Namespace) -> None:
     """Print an account with its usage."""
     account = _account(given.account)
-    _print_json(account.as_json() | {"usage": usage_shown.of_account(account)})
+    _print_json(account_view(account) | {"usage": usage_view(account)})
 
 
 def list_keys(given: argparse.Namespace) -> None:

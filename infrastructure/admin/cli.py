@@ -17,7 +17,7 @@ from pathlib import Path
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.accounts.model import SERVICE_LEVELS, STATUSES
-from chalicelib.accounts.store import UnknownAccount
+from chalicelib.accounts.store.accounts import UnknownAccount
 from chalicelib.core import settings
 from infrastructure.admin import accounts as commands
 from infrastructure.admin import seeds, sending_ips

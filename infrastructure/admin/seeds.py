@@ -6,8 +6,8 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from chalicelib.accounts import store as accounts
-from chalicelib.accounts.store import UnknownAccount
+from chalicelib.accounts.store import accounts
+from chalicelib.accounts.store.accounts import UnknownAccount
 from chalicelib.core.addresses import is_address
 from chalicelib.seeding.store import addresses as seeds
 from chalicelib.seeding.store.addresses import MOST_ADDRESSES

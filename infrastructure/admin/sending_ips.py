@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from chalicelib.accounts import store as accounts
-from chalicelib.accounts.store import UnknownAccount
+from chalicelib.accounts.store import accounts
+from chalicelib.accounts.store.accounts import UnknownAccount
 from chalicelib.fleet import sending_ips
 from chalicelib.fleet.model import DEFAULT, SendingIp
 from chalicelib.fleet.sending_ips import Unsuitable

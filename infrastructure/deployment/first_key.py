@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from chalicelib.accounts import store as accounts
+from chalicelib.accounts.store import accounts
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.model import key_id
 from infrastructure.bootstrap import ACCOUNT_ID, first_start

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.accounts import store as accounts
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.plan import Plan, self_hosted_plan
+from chalicelib.accounts.store import accounts
 from chalicelib.api_keys import model as key_model
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.grants import supported

@@ -290,8 +290,6 @@ UNTIDY_STORES = {
     "ab_tests.engagement",
     "ab_tests.store.sample",
     "ab_tests.store.versions",
-    "accounts.store",
-    "accounts.usage",
     "api_keys.store",
     "core.defaults",
     "core.due",

@@ -84,7 +84,7 @@ def retry_conflicts(attempt: Callable[[], Result], on: type[Exception] = WriteCo
     raise Unavailable
 
 
-def if_unchanged(attribute: str, revision: int | str | None) -> dict[str, Any]:
+def if_unchanged(attribute: str, revision: float | str | None) -> dict[str, Any]:
     """Return, as keywords of a write, the condition that a record's revision is the one read.
 
     ``attribute`` is the attribute that holds the revision. ``None`` stands for a record that has

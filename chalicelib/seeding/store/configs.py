@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from chalicelib.accounts import store as accounts
+from chalicelib.accounts.store import accounts
 from chalicelib.core import config_cache, dynamo, leases
 from chalicelib.core.dynamo import Item, Key, Table
 from chalicelib.core.owner_keys import owner_digits

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 
-from chalicelib.accounts.usage import Allowance
+from chalicelib.accounts.store.usage import Allowance
 from chalicelib.core import blobs, caches, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
 from chalicelib.core.errors import ApiError

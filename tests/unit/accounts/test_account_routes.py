@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chalicelib.accounts import store
 from chalicelib.accounts.model import Account
+from chalicelib.accounts.store import accounts
 from chalicelib.api_keys.grants import PRIMARY_GRANTS
 from chalicelib.core import clock, config_cache
 from chalicelib.core.dynamo import Table
@@ -62,7 +62,7 @@ def test_a_limit_that_is_not_there_is_shown_as_minus_one(owner: Client) -> None:
 @pytest.mark.spec("2.7-t12")
 @pytest.mark.spec("2.7-t8")
 def test_an_enterprise_account_has_no_usage(owner: Client) -> None:
-    store.change(1, lambda account: replace(account, service_level="enterprise"))
+    accounts.change(1, lambda account: replace(account, service_level="enterprise"))
     shown = owner.get(f"{ACCOUNT}?include=usage").results
     assert shown["service_level"] == "enterprise"
     assert "usage" not in shown
@@ -141,40 +141,40 @@ def test_a_change_that_comes_in_between_is_not_lost(owner: Client) -> None:
     def edit(account: Account) -> Account:
         calls.append(account.company_name)
         if len(calls) == 1:
-            store.change(1, lambda other: replace(other, company_name="Theirs"))
+            accounts.change(1, lambda other: replace(other, company_name="Theirs"))
         return replace(account, tfa_required=True)
 
-    changed = store.change(1, edit)
+    changed = accounts.change(1, edit)
     assert calls == ["Company 1", "Theirs"]
     assert (changed.company_name, changed.tfa_required) == ("Theirs", True)
-    assert store.get(1) == changed
+    assert accounts.get(1) == changed
 
 
 def test_an_account_that_does_not_exist_cannot_be_changed() -> None:
-    with pytest.raises(store.UnknownAccount, match="account 9 does not exist"):
-        store.change(9, lambda account: account)
-    with pytest.raises(store.UnknownAccount):
-        store.get_cached(9)
+    with pytest.raises(accounts.UnknownAccount, match="account 9 does not exist"):
+        accounts.change(9, lambda account: account)
+    with pytest.raises(accounts.UnknownAccount):
+        accounts.get_cached(9)
 
 
 def test_the_account_that_acts_is_remembered_until_it_changes_here(owner: Client) -> None:
-    assert store.get_cached(1).company_name == "Company 1"
+    assert accounts.get_cached(1).company_name == "Company 1"
     with aws_requests() as made:
-        store.get_cached(1)
+        accounts.get_cached(1)
     assert made == []
     owner.put(ACCOUNT, {"company_name": "New"})
-    assert store.get_cached(1).company_name == "New"
+    assert accounts.get_cached(1).company_name == "New"
 
 
 def test_ids_of_accounts_are_drawn_in_order_and_accounts_are_listed_by_them() -> None:
-    drawn = [store.draw_id() for _ in range(3)]
+    drawn = [accounts.draw_id() for _ in range(3)]
     assert drawn == [1, 2, 3]
     for number in (10, 2):
         make_account(number)
-    assert [account.customer_id for account in store.all_accounts()] == [2, 10]
+    assert [account.customer_id for account in accounts.all_accounts()] == [2, 10]
 
 
 def test_a_key_of_an_account_that_is_gone_is_a_fault_and_shows_nothing(owner: Client) -> None:
-    Table("config").delete(*store.key_of(1))
+    Table("config").delete(*accounts.key_of(1))
     config_cache.clear_cache()
     assert owner.get(ACCOUNT).status == 500

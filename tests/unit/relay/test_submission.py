@@ -11,8 +11,7 @@ import pytest
 from botocore.client import BaseClient
 from botocore.exceptions import EndpointConnectionError
 
-from chalicelib.accounts import store as accounts
-from chalicelib.accounts import usage
+from chalicelib.accounts.store import accounts, usage
 from chalicelib.api_keys import model, store
 from chalicelib.core import queues
 from chalicelib.core.settings import settings
@@ -91,7 +90,7 @@ def test_an_unknown_key_is_told_nothing() -> None:
 def test_a_message_is_counted_and_queued() -> None:
     send(log_in(make_key().key), "a@inbox.test", "b@inbox.test")
     assert len(queued("generation")) == 1
-    assert usage.used(1)[0].day == 2
+    assert usage.get(1)[0].day == 2
 
 
 def test_a_message_costs_four_requests_when_nothing_is_known() -> None:
@@ -138,7 +137,7 @@ def test_a_limit_is_a_reason_to_try_again_later() -> None:
     queued("generation")
     told = reply_of(identity, "a@inbox.test", "b@inbox.test")
     assert told == "451 4.7.1 1 of 2 recipients of the daily limit are used"
-    assert usage.used(1)[0].day == 1
+    assert usage.get(1)[0].day == 1
 
 
 @pytest.fixture
@@ -250,7 +249,7 @@ def test_without_the_header_nothing_is_tracked() -> None:
 def test_a_header_that_cannot_be_met_is_refused_with_the_reason(header: bytes, told: str) -> None:
     identity = log_in(make_key().key)
     assert reply_of(identity, message=b"X-SVC-API: " + header + b"\r\n" + MESSAGE).startswith(told)
-    assert usage.used(1)[0].day == 0
+    assert usage.get(1)[0].day == 0
 
 
 def test_all_copies_count_against_a_limit() -> None:

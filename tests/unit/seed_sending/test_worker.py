@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts import store as accounts
+from chalicelib.accounts.store import accounts
 from chalicelib.core import due
 from chalicelib.core.request import Request
 from chalicelib.core.scope import Scope

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.accounts import store as accounts
+from chalicelib.accounts.store import accounts
 from chalicelib.core import due, queues
 from chalicelib.core.scope import Scope
 from chalicelib.seeding.counting import count

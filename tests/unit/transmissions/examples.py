@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.accounts.plan import Limits
-from chalicelib.accounts.usage import Meter
+from chalicelib.accounts.store.usage import Meter
 from chalicelib.accounts.usage_window import Window
 from chalicelib.transmissions.model import Transmission
 

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.ab_tests.model import AbTest, Share
 from chalicelib.ab_tests.store import sample
-from chalicelib.accounts import usage
+from chalicelib.accounts.store import usage
 from chalicelib.core import clock, due, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.request import Caller
@@ -351,7 +351,7 @@ class TestLists:
         assert record.list_ref == {"id": "friends", "version": named.version}
         assert record.transmission.uses == {"list": "friends"}
         assert record.transmission.resolved
-        assert usage.used(1)[0].day == 3
+        assert usage.get(1)[0].day == 3
 
     def test_one_that_is_missing_or_not_the_senders_is_refused(self) -> None:
         saved()
@@ -389,7 +389,7 @@ class TestScheduling:
         record = transmissions.get(result.id)
         assert record is not None
         assert (record.state, record.transmission.start_ms) == ("submitted", start)
-        assert usage.used(1)[0].day == 1
+        assert usage.get(1)[0].day == 1
 
     def test_what_it_names_is_not_resolved_yet_and_is_kept_for_it(self) -> None:
         TestTemplates().make()
@@ -432,7 +432,7 @@ def test_a_transmission_under_an_id_of_its_own_is_sent_once() -> None:
     assert {result.id for result in results} == {"191930000000000009"}
     units = {queues.read(each).head["chunk"] for each in queued("generation")}
     assert units == {0}
-    assert usage.used(1)[0].day == 1
+    assert usage.get(1)[0].day == 1
 
 
 def test_a_repeat_is_not_refused_for_the_room_that_it_takes_itself() -> None:
@@ -441,7 +441,7 @@ def test_a_repeat_is_not_refused_for_the_room_that_it_takes_itself() -> None:
         accept(CALLER, body(), "191930000000000009")
     assert len(queued("generation")) == 2
     assert refused_request(body()) == (420, "2101")
-    assert usage.used(1)[0].day == 1
+    assert usage.get(1)[0].day == 1
 
 
 @pytest.mark.spec("3-t5")

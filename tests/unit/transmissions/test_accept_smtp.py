@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts import usage
+from chalicelib.accounts.store import usage
 from chalicelib.core import clock, queues
 from chalicelib.core.addresses import Mailbox
 from chalicelib.core.errors import ServiceError
@@ -107,7 +107,7 @@ def test_each_recipient_of_the_envelope_counts_and_gets_it_once() -> None:
     send(MESSAGE, "a@x.test", "b@x.test", "A@x.test")
     assert [one["email"] for one in only_chunk().recipients] == ["a@x.test", "b@x.test"]
     with clock.use(lambda: CREATED / 1000):
-        assert usage.used(1)[0].day == 2
+        assert usage.get(1)[0].day == 2
 
 
 def test_the_options_are_those_of_the_account_for_smtp() -> None:
@@ -177,7 +177,7 @@ def test_every_copy_is_a_recipient_of_the_same_transmission() -> None:
         },
     ]
     with clock.use(lambda: CREATED / 1000):
-        assert usage.used(1)[0].day == 4
+        assert usage.get(1)[0].day == 4
     fields = rfc822.split(found.transmission.raw)[0]
     assert fields[-1] == ("cc", b"Cc: Cee <c@x.test>\r\n")
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts import store as accounts
-from chalicelib.accounts import usage
+from chalicelib.accounts.store import accounts, usage
 from chalicelib.core import clock, queues
 from chalicelib.core import request as core_request
 from chalicelib.core.errors import ServiceError, Unavailable
@@ -126,7 +125,7 @@ class TestIdempotency:
             assert again.headers == {"X-Idempotent-Replayed": "true"}
         assert ids() == []
         assert "X-Idempotent-Replayed" not in first.headers
-        assert usage.used(1)[0].day == 1
+        assert usage.get(1)[0].day == 1
 
     @pytest.mark.spec("4.1-r5")
     def test_a_repeat_with_another_body_is_refused(self) -> None:
@@ -190,7 +189,7 @@ class TestIdempotency:
             answer = Caller().post()
         assert answer.status == 200
         assert answer.body["results"]["id"] in (sent or ids())
-        assert usage.used(1)[0].day == 1
+        assert usage.get(1)[0].day == 1
 
     def test_what_was_sent_is_not_sent_again_although_its_repeat_is_refused(
         self, monkeypatch: pytest.MonkeyPatch

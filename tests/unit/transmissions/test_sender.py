@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts import store as accounts
-from chalicelib.accounts import usage
+from chalicelib.accounts.store import accounts, usage
 from chalicelib.core import aws, config_cache, queues
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
@@ -140,7 +139,7 @@ def test_nothing_of_a_transmission_is_sent_when_a_limit_would_be_exceeded(owner:
     }
     assert queued("generation") == []
     assert stored() == 1
-    assert usage.used(1)[0].day == 2
+    assert usage.get(1)[0].day == 2
     assert owner.post(PATH, transmission()).status == 200
 
 
@@ -152,7 +151,7 @@ def test_only_recipients_that_are_accepted_count_and_once_each(
     many = transmission("me@example.test", *(f"r{n}@inbox.test" for n in range(5)), "nonsense")
     assert owner.post(PATH, many).status == 200
     assert owner.post(PATH, transmission("me@unknown.test")).status == 400
-    assert usage.used(1)[0].day == 5
+    assert usage.get(1)[0].day == 5
 
 
 def test_subaccounts_count_for_their_account(owner: Client) -> None:
@@ -162,7 +161,7 @@ def test_subaccounts_count_for_their_account(owner: Client) -> None:
     assert owner.post(PATH, transmission()).status == 200
     assert owner.on_behalf_of(number).post(PATH, transmission()).status == 420
     make_account(2)
-    assert usage.used(2)[0].day == 0
+    assert usage.get(2)[0].day == 0
 
 
 @pytest.mark.spec("3-t22")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts import store as accounts
+from chalicelib.accounts.store import accounts
 from chalicelib.core import queues
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import Scope

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.accounts.plan import Limits
-from chalicelib.accounts.usage import Meter
+from chalicelib.accounts.store.usage import Meter
 from chalicelib.accounts.usage_window import Window, hour_of
 from chalicelib.core import aws, due, queues
 from chalicelib.core.dynamo import Table

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import NoCredentialsError
 
-from chalicelib.accounts import store
+from chalicelib.accounts.store import accounts
 from chalicelib.api_keys.grants import PRIMARY_GRANTS, SUBACCOUNT_GRANTS
 from chalicelib.core import settings
 from infrastructure.admin import cli
@@ -243,7 +243,7 @@ def test_what_keeps_it_from_the_deployment_is_told_in_one_line(
     def unreachable() -> None:
         raise NoCredentialsError
 
-    monkeypatch.setattr(store, "all_accounts", unreachable)
+    monkeypatch.setattr(accounts, "all_accounts", unreachable)
     assert refusal("list-accounts") == "Unable to locate credentials"
 
 
@@ -255,7 +255,7 @@ def store_ports(data_dir: Path, cloud: int) -> None:
 def test_what_the_tool_changes_is_what_is_stored(run: Any) -> None:
     run("create-account", "Example Ltd")
     run("set-plan", "1", "--hourly", "7")
-    account = store.get(1)
+    account = accounts.get(1)
     assert account is not None
     assert account.subscription is not None
     assert account.subscription.limits.hourly == 7

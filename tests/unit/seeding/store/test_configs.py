@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.accounts import store as accounts
+from chalicelib.accounts.store import accounts
 from chalicelib.core.errors import Unavailable
 from chalicelib.seeding.model import Config
 from chalicelib.seeding.store import configs

@@ -1,19 +1,19 @@
-"""How much of its plan an account has used: counted with what is accepted, or not at all.
+"""Count the recipients that an account sends to, and refuse those over its plan's limits.
 
 Recipients are counted when a transmission is accepted, in the same transaction that stores it, so
-the count costs no request of its own and neither exists without the other. Where a limit would be
-exceeded the whole transmission is refused with 420 (spec 7, 8). The counter is compared in the
-write, so of two requests at once one fails, looks again and finds no room. A request that is
-stored and then does not come to its end stays counted.
+the count costs no request of its own and neither exists without the other. A transmission over a
+limit is refused as a whole with 420 (spec 7, 8). The write compares the counter, so of two requests
+at once one fails, reads the counter again and finds no room. A request that is stored and fails
+later stays counted.
 
-Access patterns (table ``config``):
+Access patterns of ``config``:
 
-- a counter of an account → ``pk = usage#<account>#<number>``, ``sk = usage``
-- what an account has used of its sandbox → ``pk = usage#<account>#sandbox``, ``sk = usage``
+- a counter of an account → ``usage#<account>#<number>`` / ``usage``
+- what an account has used of its sandbox → ``usage#<account>#sandbox`` / ``usage``
 
-An account with limits, or with limits to come, has one counter, the first. Without limits nothing
-is compared, and its counts go to any of ``COUNTERS`` counters: a transaction fails when it meets
-another on one item. :func:`gather` brings them together when an account gets limits.
+An account with limits, or with a pending plan that has limits, has one counter, the first. Without
+limits nothing is compared, and its counts go to any of ``COUNTERS`` counters, because transactions
+on one item fail when they meet. :func:`gather` merges them when an account gets limits.
 """
 
 from __future__ import annotations
@@ -29,18 +29,21 @@ from chalicelib.accounts.usage_window import Window, exceeded, hour_of
 from chalicelib.core import clock, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
-from chalicelib.core.errors import ApiError, Unavailable
+from chalicelib.core.errors import ApiError
 
 _config = Table("config")
 
 COUNTERS = 16
 SANDBOX_MESSAGES = 5
-_ATTEMPTS = 20
-_NONE_YET = Window()
+_EMPTY = Window()
+
+
+class _CounterMoved(Exception):
+    """Another request counted recipients since the counter was read."""
 
 
 class Allowance(Protocol):
-    """What counts recipients as they are accepted, and says when they are too many."""
+    """Counts recipients as they are accepted, and refuses those over a limit."""
 
     def check(self, recipients: int) -> None:
         """Raise 420 if ``recipients`` more would exceed a limit."""
@@ -58,7 +61,7 @@ class SandboxMeter:
     account_id: int
 
     def check(self, recipients: int) -> None:
-        """Raise 420 for what can never be allowed."""
+        """Raise 420 for more recipients than any account may have."""
         if recipients > SANDBOX_MESSAGES:
             raise _sandbox_exceeded(self.account_id)
 
@@ -69,7 +72,7 @@ class SandboxMeter:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """A counter of an account, with what it showed when it was read, and the limits in force."""
+    """A counter of an account, its value when it was read, and the limits that apply."""
 
     key: Key
     limits: Limits
@@ -83,25 +86,28 @@ class Meter:
         """Apply ``writes`` and count ``recipients``, both or neither, in one request.
 
         Raises 420 if a limit would be exceeded, and :class:`TransactionFailed` if a condition of
-        ``writes`` does not hold. If others counted in between it takes two requests more.
+        ``writes`` does not hold. If other requests counted in between, it takes two requests more.
         """
         meter = self
-        for _ in range(_ATTEMPTS):
+
+        def attempt() -> None:
+            nonlocal meter
             meter.check(recipients)
             try:
                 dynamo.transact([*writes, meter._count(recipients)])
-                return
             except TransactionFailed as failure:
                 if failure.failed != [len(writes)]:
                     raise
-            meter = replace(self, seen=_window(_config.get(*self.key)))
-        raise Unavailable
+                meter = replace(self, seen=_window(_config.get(*self.key)))
+                raise _CounterMoved from None
+
+        dynamo.retry_conflicts(attempt, on=_CounterMoved)
 
     def _count(self, recipients: int) -> Write:
         now = _as_of_now(self.seen)
         if now.hour != self.seen.hour:
-            counted = replace(now, used=recipients, last=clock.now())
-            return _replacement(self.key, self.seen, counted)
+            new = replace(now, used=recipients, last=clock.now())
+            return _replacement(self.key, self.seen, new)
         values = {"hour": now.hour, "added": recipients, "last": clock.now()}
         condition = "#hour = :hour"
         most = now.most(self.limits)
@@ -113,14 +119,14 @@ class Meter:
 
 
 def counters_to_read(account_id: int) -> list[Key]:
-    """Return which counters to read before it is known of limits: the first, and any one."""
+    """Return the counters to read before the limits are known: the first, and a random one."""
     numbers = dict.fromkeys((0, random.randrange(COUNTERS)))
     return [_counter(account_id, number) for number in numbers]
 
 
-def meter(account: Account, read: Sequence[Key], items: Mapping[Key, Item]) -> Meter:
-    """Return the counter to use of those that were ``read``; ``items`` has those that exist."""
-    key = read[0] if account.is_limited else read[-1]
+def meter(account: Account, keys: Sequence[Key], items: Mapping[Key, Item]) -> Meter:
+    """Return the meter of one of the counters ``keys``, of which ``items`` has those that exist."""
+    key = keys[0] if account.is_limited else keys[-1]
     return Meter(key, account.limits(clock.now()), _window(items.get(key)))
 
 
@@ -146,32 +152,29 @@ def reserve_sandbox(account_id: int, messages: int, writes: Sequence[Write]) -> 
         raise _sandbox_exceeded(account_id) from None
 
 
-def used(account_id: int) -> tuple[Window, int]:
-    """Return what an account has accepted, as of now, and how much of its sandbox it has used."""
+def get(account_id: int) -> tuple[Window, int]:
+    """Return an account's usage as of now, and how many sandbox messages it has used."""
     items = _read_all(account_id, _sandbox(account_id))
     sandbox = items.pop(_sandbox(account_id), {"used": 0})
     return _as_of_now(_sum(map(_window, items.values()))), sandbox["used"]
 
 
 def gather(account_id: int) -> None:
-    """Bring the counts of an account together in its first counter, for limits to look at.
+    """Merge the counters of an account into its first one, which limits are compared with.
 
-    What processes count elsewhere while they still remember the account without limits is shown
-    in its usage and not compared with the limits.
+    A process that still has the account without limits in its config cache counts elsewhere; such
+    counts appear in the usage and are not compared with the limits.
     """
     first = _counter(account_id, 0)
-    for _ in range(_ATTEMPTS):
-        found = {key: _window(item) for key, item in _read_all(account_id).items()}
-        others = [key for key in found if key != first]
-        if not others:
-            return
-        whole = _replacement(first, found.get(first, _NONE_YET), _sum(found.values()))
-        try:
-            dynamo.transact([whole, *(_removal(key, found[key]) for key in others)])
-        except TransactionFailed:
-            continue
-        return
-    raise Unavailable
+
+    def attempt() -> None:
+        windows = {key: _window(item) for key, item in _read_all(account_id).items()}
+        others = [key for key in windows if key != first]
+        if others:
+            total = _replacement(first, windows.get(first, _EMPTY), _sum(windows.values()))
+            dynamo.transact([total, *(_removal(key, windows[key]) for key in others)])
+
+    dynamo.retry_conflicts(attempt)
 
 
 def _as_of_now(window: Window) -> Window:
@@ -179,14 +182,14 @@ def _as_of_now(window: Window) -> Window:
 
 
 def _sum(windows: Iterable[Window]) -> Window:
-    whole = _NONE_YET
+    total = _EMPTY
     for window in windows:
-        whole = whole.plus(window)
-    return whole
+        total = total.plus(window)
+    return total
 
 
 def _replacement(key: Key, seen: Window, new: Window) -> Write:
-    """Return the action that sets a counter, if it still shows what was seen."""
+    """Return the action that sets a counter if it is unchanged since it was read."""
     fields = asdict(new)
     change = "SET " + ", ".join(f"#{name} = :{name}" for name in fields)
     condition, values = _unchanged(seen)
@@ -199,7 +202,7 @@ def _removal(key: Key, seen: Window) -> Write:
 
 
 def _unchanged(seen: Window) -> tuple[str, dict[str, Any]]:
-    if seen == _NONE_YET:
+    if seen == _EMPTY:
         return "attribute_not_exists(#pk)", {}
     values = {"seen_hour": seen.hour, "seen_used": seen.used}
     return "#hour = :seen_hour AND #used = :seen_used", values
@@ -213,7 +216,7 @@ def _read_all(account_id: int, *also: Key) -> dict[Key, Item]:
 
 def _window(item: Item | None) -> Window:
     if item is None:
-        return _NONE_YET
+        return _EMPTY
     return Window(item["hour"], item["used"], tuple(item["past"]), item["earlier"], item["last"])
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts import store, usage
 from chalicelib.accounts.plan import Plan
-from chalicelib.accounts.usage import Meter
+from chalicelib.accounts.store import accounts, usage
+from chalicelib.accounts.store.usage import Meter
 from chalicelib.core import config_cache, dynamo
 from chalicelib.core.dynamo import Table, TransactionFailed
 from chalicelib.core.errors import ApiError
@@ -32,8 +32,8 @@ def time(cloud: None) -> Iterator[Clock]:
 def meter() -> Meter:
     """Read the counter of account 1, as acceptance does."""
     counters = usage.counters_to_read(1)
-    found = config_cache.read([store.key_of(1)], anew=counters)
-    return usage.meter(store.from_item(found[store.key_of(1)]), counters, found)
+    found = config_cache.read([accounts.key_of(1)], anew=counters)
+    return usage.meter(accounts.from_item(found[accounts.key_of(1)]), counters, found)
 
 
 def record(name: str = "r") -> dynamo.Write:
@@ -54,7 +54,7 @@ def test_recipients_are_counted_with_what_is_written_in_one_request() -> None:
         read.reserve(3, [record()])
     assert [request.operation for request in made] == ["TransactWriteItems"]
     assert CONFIG.get("r", "record")
-    assert usage.used(1)[0].day == 3
+    assert usage.get(1)[0].day == 3
 
 
 @pytest.mark.spec("8-t2")
@@ -66,7 +66,7 @@ def test_what_exceeds_a_limit_is_refused_whole_and_writes_nothing() -> None:
     assert "TransactWriteItems" not in [request.operation for request in made]
     assert CONFIG.get("second", "record") is None
     meter().reserve(2, [record("third")])
-    assert usage.used(1)[0].day == 10
+    assert usage.get(1)[0].day == 10
     assert exceeded(lambda: meter().check(1)) == "daily"
 
 
@@ -75,12 +75,12 @@ def test_two_at_once_do_not_both_slip_under_a_limit(time: Clock, hours_since: in
     limit(daily=10)
     meter().reserve(4, [])
     time.now += hours_since * 3600
-    room = 10 - usage.used(1)[0].day
+    room = 10 - usage.get(1)[0].day
     one, other = meter(), meter()
     one.reserve(room, [record("one")])
     assert exceeded(lambda: other.reserve(room, [record("other")])) == "daily"
     assert CONFIG.get("other", "record") is None
-    assert usage.used(1)[0].day == 10
+    assert usage.get(1)[0].day == 10
 
 
 def test_two_first_ones_at_once_do_not_both_slip_under_a_limit() -> None:
@@ -97,7 +97,7 @@ def test_two_at_once_that_both_fit_are_both_counted(time: Clock) -> None:
         one, other = meter(), meter()
         one.reserve(1, [])
         other.reserve(1, [])
-    assert usage.used(1)[0].month == 6
+    assert usage.get(1)[0].month == 6
 
 
 def test_what_others_count_while_an_hour_ends_is_not_lost(time: Clock) -> None:
@@ -107,7 +107,7 @@ def test_what_others_count_while_an_hour_ends_is_not_lost(time: Clock) -> None:
     other.reserve(2, [])
     time.now += 3600
     one.reserve(4, [])
-    assert usage.used(1)[0].day == 7
+    assert usage.get(1)[0].day == 7
 
 
 def test_a_condition_of_what_is_written_fails_as_such_and_counts_nothing() -> None:
@@ -115,7 +115,7 @@ def test_a_condition_of_what_is_written_fails_as_such_and_counts_nothing() -> No
     with pytest.raises(TransactionFailed) as failed:
         meter().reserve(1, [record()])
     assert failed.value.failed == [0]
-    assert usage.used(1)[0].day == 1
+    assert usage.get(1)[0].day == 1
 
 
 @pytest.mark.spec("8-t2")
@@ -128,7 +128,7 @@ def test_limits_open_again_as_their_windows_move_on(time: Clock) -> None:
     assert exceeded(lambda: meter().check(1)) == "daily"
     time.now += 23 * 3600  # 21:30 of 1 February: the hour of 21:30 the day before is over
     meter().reserve(2, [])
-    assert usage.used(1)[0].month == 2
+    assert usage.get(1)[0].month == 2
     time.now += 24 * 3600
     meter().reserve(2, [])
     time.now += 24 * 3600
@@ -141,14 +141,14 @@ def test_without_limits_counts_spread_over_counters_and_add_up() -> None:
         meter().reserve(2, [])
     items = [CONFIG.get(f"usage#1#{number}", "usage") for number in range(usage.COUNTERS)]
     assert len([item for item in items if item]) > usage.COUNTERS / 2
-    assert usage.used(1)[0].day == 120
+    assert usage.get(1)[0].day == 120
 
 
 def test_counters_are_read_in_one_request_however_many() -> None:
     for _ in range(5):
         meter().reserve(1, [])
     with aws_requests() as made:
-        usage.used(1)
+        usage.get(1)
     assert [request.operation for request in made] == ["BatchGetItem"]
 
 
@@ -157,19 +157,19 @@ def test_an_account_that_gets_limits_is_held_to_what_it_had_sent(time: Clock) ->
         meter().reserve(1, [])
     time.now += 3600
     meter().reserve(1, [])
-    before = usage.used(1)[0]
+    before = usage.get(1)[0]
     limit(daily=32)
     usage.gather(1)
-    assert usage.used(1)[0] == before
+    assert usage.get(1)[0] == before
     meter().reserve(1, [])
     assert exceeded(lambda: meter().check(1)) == "daily"
     usage.gather(1)
-    assert usage.used(1)[0].day == 32
+    assert usage.get(1)[0].day == 32
 
 
 def test_an_account_with_limits_to_come_counts_in_one_place(time: Clock) -> None:
     plan = Plan("next", "Next", time.now + 3600, daily=20)
-    store.change(1, lambda account: replace(account, pending_subscription=plan))
+    accounts.change(1, lambda account: replace(account, pending_subscription=plan))
     for _ in range(20):
         meter().reserve(1, [])
     meter().check(1)
@@ -179,7 +179,7 @@ def test_an_account_with_limits_to_come_counts_in_one_place(time: Clock) -> None
 
 def test_accounts_are_counted_apart() -> None:
     meter().reserve(1, [])
-    assert usage.used(2)[0].day == 0
+    assert usage.get(2)[0].day == 0
 
 
 @pytest.mark.spec("8-t1")
@@ -191,7 +191,7 @@ def test_the_sandbox_holds_five_messages_for_life(time: Clock) -> None:
     assert CONFIG.get("second", "record") is None
     usage.reserve_sandbox(1, 1, [record("third")])
     assert exceeded(lambda: usage.reserve_sandbox(1, 1, [])) == "sandbox"
-    assert usage.used(1)[1] == 5
+    assert usage.get(1)[1] == 5
     assert exceeded(lambda: usage.reserve_sandbox(2, 6, [])) == "sandbox"
     usage.reserve_sandbox(2, 5, [])
 
@@ -200,4 +200,4 @@ def test_a_condition_beside_the_sandbox_fails_as_such() -> None:
     usage.reserve_sandbox(1, 1, [record()])
     with pytest.raises(TransactionFailed):
         usage.reserve_sandbox(1, 1, [record()])
-    assert usage.used(1)[1] == 1
+    assert usage.get(1)[1] == 1

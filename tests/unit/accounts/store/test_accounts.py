@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.accounts import store
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.plan import self_hosted_plan
+from chalicelib.accounts.store import accounts
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -20,16 +20,16 @@ MINE = Account(
 
 
 def test_an_account_comes_back_with_all_its_fields() -> None:
-    assert store.create(MINE)
-    assert store.get(1) == MINE
+    assert accounts.create(MINE)
+    assert accounts.get(1) == MINE
 
 
 def test_an_account_that_does_not_exist_is_none() -> None:
-    store.create(MINE)
-    assert store.get(11) is None
+    accounts.create(MINE)
+    assert accounts.get(11) is None
 
 
 def test_the_id_of_an_account_cannot_be_taken_twice() -> None:
-    store.create(MINE)
-    assert not store.create(Account(1, "Another", created=0.0, updated=0.0))
-    assert store.get(1) == MINE
+    accounts.create(MINE)
+    assert not accounts.create(Account(1, "Another", created=0.0, updated=0.0))
+    assert accounts.get(1) == MINE

@@ -1,11 +1,13 @@
-"""Where accounts are kept.
+"""Store accounts.
 
-Access patterns (table ``config``):
+A change is conditional on the ``updated`` time that it was made from.
 
-- one account by its id → ``pk = account#<id>``, ``sk = account``
-- the accounts that act on a request → the same, remembered for ``KEY_CACHE_SECONDS``
-- all accounts, by id → index ``by_owner``: ``owner = accounts``
-- the next account's id → ``pk = counter#accounts``, ``sk = counter``
+Access patterns of ``config``:
+
+- one account → ``account#<account>`` / ``account`` (for requests and transmissions it is cached for
+  ``KEY_CACHE_SECONDS``)
+- all accounts, by id → ``accounts`` / ``<account, 10 digits>`` [by_owner]
+- the id of the next account → ``counter#accounts`` / ``counter``
 """
 
 from __future__ import annotations
@@ -15,14 +17,12 @@ from dataclasses import asdict, replace
 
 from chalicelib.accounts.model import Account, Cancellation
 from chalicelib.accounts.plan import Plan
-from chalicelib.core import clock, config_cache
+from chalicelib.core import clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import ConditionFailed, Item, Table
-from chalicelib.core.errors import Unavailable
 
 _config = Table("config")
 _NOT_FIELDS = ("pk", "sk", "owner", "owner_key")
-_ATTEMPTS = 20
 
 
 class UnknownAccount(LookupError):
@@ -33,7 +33,7 @@ class UnknownAccount(LookupError):
 
 
 def key_of(account_id: int) -> Key:
-    """Return where the account is kept."""
+    """Return the key of an account."""
     return (f"account#{account_id}", "account")
 
 
@@ -44,12 +44,12 @@ def get(account_id: int) -> Account | None:
 
 
 def get_cached(account_id: int) -> Account:
-    """Return the account of a caller, as remembered; raises :class:`UnknownAccount`."""
+    """Return the account from the config cache; raises :class:`UnknownAccount`."""
     key = key_of(account_id)
-    found = config_cache.read([key])
-    if key not in found:
+    items = config_cache.read([key])
+    if key not in items:
         raise UnknownAccount(account_id)
-    return from_item(found[key])
+    return from_item(items[key])
 
 
 def all_accounts() -> list[Account]:
@@ -68,31 +68,30 @@ def create(account: Account) -> bool:
 
 
 def draw_id() -> int:
-    """Draw the next id; it may be that of an account which was given its id."""
+    """Draw the next id; an account that was created with a chosen id may have it."""
     counter = _config.update("counter#accounts", "counter", "ADD #last :one", values={"one": 1})
     return int(counter["last"])
 
 
 def change(account_id: int, edit: Callable[[Account], Account]) -> Account:
-    """Change an account by ``edit``, which may be called again if others change it meanwhile.
+    """Change an account by ``edit`` and return it.
 
-    Raises :class:`UnknownAccount`, and 503 when too many others do.
+    ``edit`` may be called again if another writer changes the account meanwhile. Raises
+    :class:`UnknownAccount`, and 503 when other writers come first every time.
     """
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> Account:
         before = get(account_id)
         if before is None:
             raise UnknownAccount(account_id)
         now = clock.now()
         after = replace(edit(before.at(now)), updated=now)
-        try:
-            _config.put(
-                _to_item(after), condition="#updated = :seen", values={"seen": before.updated}
-            )
-        except ConditionFailed:
-            continue
-        config_cache.forget(key_of(account_id))
+        _config.put(_to_item(after), **dynamo.if_unchanged("updated", before.updated))
         return after
-    raise Unavailable
+
+    account = dynamo.retry_conflicts(attempt)
+    config_cache.forget(key_of(account_id))
+    return account
 
 
 def from_item(item: Item) -> Account:
