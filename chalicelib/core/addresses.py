@@ -1,8 +1,8 @@
-"""Email addresses: one strict, linear-time reading of them for every part of the service.
+"""Read email addresses, strictly and in linear time, for every part of the service.
 
 An address is a dot-atom or quoted local part of at most 64 bytes, ``@``, and a domain of at least
 two labels (RFC 5321 section 4.1.2, RFC 6531 for characters beyond ASCII), 254 bytes in all. Address
-literals such as ``a@[192.0.2.1]`` are refused: nothing this service does could verify them.
+literals such as ``a@[192.0.2.1]`` are refused, because the service cannot verify them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from chalicelib.core import domain_names
 
-# The sets name the ASCII characters that are left out: sets of ranges beyond ASCII take 25 ms to
-# compile, at every cold start. Surrogates are told apart: half a pair is no character and has no
-# UTF-8 form.
+# The sets name the ASCII characters that are not allowed, because sets of ranges beyond ASCII take
+# 25 ms to compile at every cold start. Surrogates are checked apart: half a pair is no character
+# and has no UTF-8 form.
 _ATEXT = r"""[^\x00-\x20"(),.:;<>@\[\\\]\x7f]"""
 _LOCAL = rf'(?:{_ATEXT}+(?:\.{_ATEXT}+)*|"(?:[ !#-\[\]-~]|\\[ -~])*")'
 _ALNUM = r"[^\x00-/:-@\[-`{-\x7f]"
@@ -43,25 +43,25 @@ class Mailbox:
 
     @property
     def domain_in_a_labels(self) -> str:
-        """Return the same as the DNS knows it, where it has such a form."""
+        """Return the domain in A-labels (RFC 5890) where it has such a form."""
         return domain_names.in_a_labels(self.domain) or self.domain
 
 
 def is_address(text: str) -> bool:
     """Tell whether ``text`` is one bare address."""
-    if len(text) > LONGEST or not (found := _ADDRESS.fullmatch(text)) or _is_torn(text):
+    if len(text) > LONGEST or not (match := _ADDRESS.fullmatch(text)) or _has_surrogate(text):
         return False
-    return len(found[1].encode()) <= LONGEST_LOCAL and len(text.encode()) <= LONGEST
+    return len(match[1].encode()) <= LONGEST_LOCAL and len(text.encode()) <= LONGEST
 
 
 def is_domain(text: str) -> bool:
     """Tell whether ``text`` is a domain name of at least two labels."""
-    if len(text) > LONGEST_DOMAIN or _is_torn(text):
+    if len(text) > LONGEST_DOMAIN or _has_surrogate(text):
         return False
     return _DOMAIN.fullmatch(text) is not None
 
 
-def _is_torn(text: str) -> bool:
+def _has_surrogate(text: str) -> bool:
     return not text.isascii() and _SURROGATE.search(text) is not None
 
 
@@ -73,11 +73,11 @@ def domain_of(email: str) -> str:
 def in_a_labels(email: str) -> str | None:
     """Return an address with its domain in A-labels (RFC 5890), ``None`` if that has no such form.
 
-    Its local part has no other form than its own.
+    The local part stays as it is: it has no such form.
     """
     local, at, domain = email.rpartition("@")
-    found = domain_names.in_a_labels(domain)
-    return None if found is None else f"{local}{at}{found}"
+    a_labels = domain_names.in_a_labels(domain)
+    return None if a_labels is None else f"{local}{at}{a_labels}"
 
 
 def read_mailbox(text: str) -> Mailbox | None:

@@ -1,6 +1,7 @@
-"""The one source of the time. Tests replace it with :func:`use`; nothing else reads a clock.
+"""Tell the time to all of the service, and format it as the specification wants.
 
-Times are seconds since the epoch as ``float``; formats are those of the specification.
+Nothing else reads the wall clock, so that tests can replace it with :func:`use`. Times are seconds
+since the epoch as ``float``; names of milliseconds end in ``_ms``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def now_ms() -> int:
 
 @contextmanager
 def use(source: Callable[[], float]) -> Iterator[None]:
-    """Let ``source`` tell the time within the block (for tests and simulations)."""
+    """Take the time from ``source`` within the block, for tests and simulations."""
     global _source
     before, _source = _source, source
     try:

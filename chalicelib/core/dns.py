@@ -1,8 +1,8 @@
-"""Questions to the DNS, asked afresh of the resolvers that ``DNS_SERVERS`` names.
+"""Look up DNS records with the resolvers of ``DNS_SERVERS``, without a cache.
 
-A name that does not exist and one that lacks the type are the same answer: no records. That the DNS
-could not tell (a time-out, SERVFAIL) is another: :class:`LookupFailed`. Names are returned in lower
-case and without their final dot.
+A name that does not exist and a name without records of the type both give an empty result. When
+the DNS could not answer (a time-out, SERVFAIL), :class:`LookupFailed` is raised. Names are returned
+in lower case and without their final dot.
 """
 
 from __future__ import annotations
@@ -23,63 +23,63 @@ _LONGEST_CHAIN = 8
 
 
 class LookupFailed(Exception):
-    """The DNS did not answer a question about ``name``; it may do so later."""
+    """The DNS gave no answer about ``name``; it may give one later."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"the DNS gave no answer for {name} ({reason})")
 
 
 def texts(name: str) -> list[str]:
-    """Return the TXT records of ``name``, each with its strings put together."""
-    records = _ask(name, "TXT")
+    """Return the TXT records of ``name``, each with its strings joined."""
+    records = _query(name, "TXT")
     return [b"".join(record.strings).decode("utf-8", "replace") for record in records]
 
 
 def aliases(name: str) -> Iterator[str]:
-    """Yield where ``name`` leads by CNAME records, link by link, each asked for when it is due."""
+    """Yield the names that ``name`` leads to by CNAME records; each is looked up when needed."""
     seen: set[str] = set()
     while len(seen) < _LONGEST_CHAIN:
-        found = [_plain(record.target) for record in _ask(name, "CNAME")]
-        if not found or found[0] in seen:
+        targets = [_plain(record.target) for record in _query(name, "CNAME")]
+        if not targets or targets[0] in seen:
             return
-        name = found[0]
+        name = targets[0]
         seen.add(name)
         yield name
 
 
 def mail_hosts(name: str) -> list[str]:
     """Return the hosts of the MX records of ``name``, the preferred ones first."""
-    records = sorted(_ask(name, "MX"), key=lambda record: record.preference)
+    records = sorted(_query(name, "MX"), key=lambda record: record.preference)
     return [_plain(record.exchange) for record in records]
 
 
 def addresses(host: str, *, within: float = math.inf) -> list[str]:
-    """Return the IP addresses of ``host``, those of version 4 first, in so many seconds at most.
+    """Return the IP addresses of ``host``, IPv4 first, within so many seconds.
 
-    Some name servers answer for one version only: what they do answer is enough.
+    Some name servers answer for one IP version only; one answer is enough.
     """
     until = time.monotonic() + within
-    found: list[str] = []
+    addresses: list[str] = []
     failure: LookupFailed | None = None
     for kind in ("A", "AAAA"):
         try:
-            records = _ask(host, kind, until - time.monotonic())
-            found += [record.address for record in records]
+            records = _query(host, kind, until - time.monotonic())
+            addresses += [record.address for record in records]
         except LookupFailed as error:
             failure = error
-    if failure and not found:
+    if failure and not addresses:
         raise failure
-    return found
+    return addresses
 
 
-def _ask(name: str, kind: str, within: float = math.inf) -> list[Any]:
+def _query(name: str, kind: str, within: float = math.inf) -> list[Any]:
     import dns.exception
     import dns.resolver
 
-    chosen = settings()
-    resolver = _resolver(chosen.dns_servers, chosen.dns_timeout, chosen.dns_lifetime)
+    current = settings()
+    resolver = _resolver(current.dns_servers, current.dns_timeout, current.dns_lifetime)
     try:
-        lifetime = min(chosen.dns_lifetime, within)
+        lifetime = min(current.dns_lifetime, within)
         return list(resolver.resolve(name, kind, search=False, lifetime=lifetime))
     except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
         return []
@@ -88,17 +88,17 @@ def _ask(name: str, kind: str, within: float = math.inf) -> list[Any]:
 
 
 def new_resolver() -> dns.resolver.Resolver:
-    """Return a resolver as the settings have it, for who asks in ways of their own."""
-    chosen = settings()
-    return _made(chosen.dns_servers, chosen.dns_timeout, chosen.dns_lifetime)
+    """Return a resolver with the settings' servers and time limits, for queries made elsewhere."""
+    current = settings()
+    return _make_resolver(current.dns_servers, current.dns_timeout, current.dns_lifetime)
 
 
 @cache
 def _resolver(servers: str, timeout: float, lifetime: float) -> dns.resolver.Resolver:
-    return _made(servers, timeout, lifetime)
+    return _make_resolver(servers, timeout, lifetime)
 
 
-def _made(servers: str, timeout: float, lifetime: float) -> dns.resolver.Resolver:
+def _make_resolver(servers: str, timeout: float, lifetime: float) -> dns.resolver.Resolver:
     import dns.nameserver
     import dns.resolver
 

@@ -1,7 +1,8 @@
-"""Domain names: their one spelling, and who can own what (the public suffix list).
+"""Normalize domain names, and tell which names one owner can have (the public suffix list).
 
 A name is kept in lower case and in A-labels (RFC 5890): ``Bücher.example`` is
-``xn--bcher-kva.example``. Names beyond ASCII are mapped by UTS 46, as browsers do.
+``xn--bcher-kva.example``. Names with characters beyond ASCII are mapped by UTS 46, as
+browsers do.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def canonical(text: str) -> str:
     return name
 
 
-def spelled(text: str) -> str | None:
-    """Return the spelling under which a name would be kept, ``None`` if none could be."""
+def normalize(text: str) -> str | None:
+    """Return a name in the spelling in which it is stored, ``None`` if it has none."""
     try:
         name = text.lower() if text.isascii() else _a_labels(text)
     except BadName:
@@ -52,15 +53,15 @@ def spelled(text: str) -> str | None:
 
 
 def in_a_labels(name: str) -> str | None:
-    """Return a name as DNS and SMTP know it, ``None`` if they cannot; one in ASCII is as given.
+    """Return a name in the form of DNS and SMTP, ``None`` if it has none; ASCII stays as it is.
 
-    Symbols that are no part of a name any more (RFC 5892) are still spelled as IDNA 2003 had it:
-    some domains were registered so.
+    Symbols that IDNA 2008 no longer allows (RFC 5892) are written as IDNA 2003 wrote them, because
+    some domains were registered with them.
     """
     if name.isascii():
         return name
     try:
-        return spelled(name) or name.encode("idna").decode()
+        return normalize(name) or name.encode("idna").decode()
     except UnicodeError:
         return None
 

@@ -1,6 +1,6 @@
-"""Typed fields out of a request: a JSON body by its model, a query parameter by its reader.
+"""Read typed fields of a request: a JSON body by its model, a query parameter by its function.
 
-What a body or a query holds beyond the fields that are asked for is ignored (spec 1.5).
+Unknown fields of a body and unknown query parameters are ignored (spec 1.5).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _INTEGER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
 class Body(pydantic.BaseModel):
     """A model of a JSON body, or of an object in it: exact types, unknown fields ignored.
 
-    A validator may raise ``ValueError`` (told as code 1300, beside the other violations) or a
-    ``ServiceError`` (told alone). A list that has no small ``max_length`` should be
-    ``Annotated[list[...], pydantic.FailFast()]``: else each bad element costs memory.
+    A validator may raise ``ValueError`` (code 1300, shown beside the other violations) or a
+    ``ServiceError`` (shown alone). A list without a small ``max_length`` should be
+    ``Annotated[list[...], pydantic.FailFast()]``: otherwise each bad element costs memory.
     """
 
     model_config = pydantic.ConfigDict(strict=True, extra="ignore", defer_build=True)
@@ -67,7 +67,7 @@ def integer(query: Query, name: str, default: int | None, low: int, high: int) -
 
 
 def comma_list(query: Query, name: str) -> list[str]:
-    """Read a comma-separated list without its blanks; empty when absent."""
+    """Read a comma-separated list, without blanks; empty when absent."""
     return [item for text in query.get(name, "").split(",") if (item := text.strip())]
 
 

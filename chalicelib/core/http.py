@@ -1,14 +1,16 @@
-"""The HTTP application: Chalice's registration and packaging, with our own dispatch.
+"""Answer HTTP requests: registration and packaging by Chalice, with a dispatch of our own.
 
-A feature declares its routes on a :class:`Routes`, each with the grant that it takes; ``app.py``
-registers them on the one :class:`App`. The order of a request's checks: path (404), method (405),
-key (401), grant (403), body (413, 415, syntax), and then the view. ``App`` answers API Gateway
-REST events itself, because Chalice's handler has error bodies of its own and keeps the current
-request in an attribute that threads share; so no state is shared between two calls, and several
-threads may call one ``App``. HEAD is answered wherever GET is.
+A feature declares its routes on a :class:`Routes`, each with the grant that it needs; ``app.py``
+registers them on the one :class:`App`. A request is checked in this order: path (404), method
+(405), key (401), grant (403), body (413, 415, syntax). Then the view is called. HEAD is answered
+wherever GET is.
 
-API Gateway is given two resources that take every path and method, not one for each route: it would
-answer a method that a path does not have with 403, and HEAD as well, and it holds 300 resources.
+``App`` answers API Gateway REST events itself, because Chalice's handler has its own error bodies
+and keeps the current request in an attribute that threads share. Here two calls share no state, so
+several threads may call one ``App``.
+
+API Gateway gets two resources that take every path and method, not one for each route: it would
+answer 403 to HEAD and to methods that a path does not have, and it holds at most 300 resources.
 """
 
 from __future__ import annotations
@@ -72,10 +74,10 @@ class App(chalice.Chalice):
         self.route_table = RouteTable()
         self._authenticate = authenticate
         self._endpoints: dict[str, dict[str, _Endpoint]] = {}
-        self._have_everything_sent_here()
+        self._register_all_paths()
 
     def declared_routes(self) -> list[DeclaredRoute]:
-        """List every method of every path with its grant, sorted."""
+        """Return every method of every path with its grant, sorted."""
         return sorted(
             DeclaredRoute(method, path, endpoint.grant)
             for path, methods in self._endpoints.items()
@@ -87,7 +89,7 @@ class App(chalice.Chalice):
         return self._endpoints[path][method].view
 
     def register_middleware(self, func: Callable[..., Any], event_type: str = "all") -> None:
-        """Register middleware for an event type other than HTTP, whose requests run none."""
+        """Register middleware for an event type other than HTTP: HTTP requests run none."""
         if event_type in ("all", "http"):
             raise ValueError("HTTP requests run no middleware: name another event type")
         super().register_middleware(func, event_type)
@@ -98,7 +100,7 @@ class App(chalice.Chalice):
         with logs.bound(request_id=request_id, **logs.of_invocation(context)):
             began = time.perf_counter()
             response = self._response(event, request_id)
-            _log_answer(event, response["statusCode"], time.perf_counter() - began)
+            _log_reply(event, response["statusCode"], time.perf_counter() - began)
             return response
 
     def _response(self, event: Mapping[str, Any], request_id: str) -> dict[str, Any]:
@@ -150,7 +152,7 @@ class App(chalice.Chalice):
         if kwargs.get("url_prefix"):
             raise ValueError("a route carries its whole path: url_prefix is not used")
         if options:
-            raise TypeError(f"route {path} has options of no meaning here: {', '.join(options)}")
+            raise TypeError(f"route {path} has unknown options: {', '.join(options)}")
         self.route_table.add(path)
         endpoints = self._endpoints.setdefault(path, {})
         for method in methods:
@@ -158,7 +160,7 @@ class App(chalice.Chalice):
                 raise ValueError(f"{method} {path} has two views")
             endpoints[method] = _Endpoint(user_handler, grant)
 
-    def _have_everything_sent_here(self) -> None:
+    def _register_all_paths(self) -> None:
         for path in _ALL_PATHS:
             super()._register_route(
                 "any_path", _any_path, {"path": path, "kwargs": {"methods": list(_METHODS)}}
@@ -166,17 +168,17 @@ class App(chalice.Chalice):
 
 
 def _endpoint(methods: Mapping[str, _Endpoint], method: str) -> _Endpoint:
-    found = methods.get(method) or (methods.get("GET") if method == "HEAD" else None)
-    if found is None:
+    endpoint = methods.get(method) or (methods.get("GET") if method == "HEAD" else None)
+    if endpoint is None:
         raise MethodNotAllowed(_allowed(methods))
-    return found
+    return endpoint
 
 
 def _allowed(methods: Iterable[str]) -> list[str]:
     return sorted({*methods, "HEAD"} if "GET" in methods else methods)
 
 
-def _log_answer(event: Mapping[str, Any], status: int, seconds: float) -> None:
+def _log_reply(event: Mapping[str, Any], status: int, seconds: float) -> None:
     logs.measured(
         _log,
         "answered",
@@ -202,4 +204,4 @@ def _fault(error: Exception, request_id: str) -> Reply:
 
 
 def _any_path() -> None:
-    """Stand for every path; ``App`` answers before any view of Chalice's is looked up."""
+    """Stand for every path; ``App`` answers before Chalice looks up a view."""

@@ -1,8 +1,8 @@
-"""Which IP addresses are everyone's to reach, and which lead into a private network.
+"""Tell public IP addresses from those that lead into a private network.
 
-An address of version 6 may hold one of version 4 that a gateway or tunnel leads on to; then both
-count. Of version 6 only global unicast (2000::/3) is anybody's: the rest is local, mapped,
-translated or not assigned.
+An IPv6 address may hold an IPv4 address that a gateway or tunnel forwards to; then both must be
+public. Of IPv6 only global unicast (2000::/3) is public: the rest is local, mapped, translated or
+not assigned.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from ipaddress import (
 )
 
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
-#: Given out for documentation (RFC 9637), which older tables of Python's do not know
+#: Reserved for documentation (RFC 9637); older versions of Python do not know it
 _DOCUMENTATION = IPv6Network("3fff::/20")
 _NOT_PUBLIC = (
     IPv4Network("192.0.0.0/24"),  # for protocols (RFC 6890); Python knows parts of it only
-    IPv4Network("192.88.99.0/24"),  # 6to4 relays (RFC 7526): whoever announces it gets the packets
+    IPv4Network(
+        "192.88.99.0/24"
+    ),  # 6to4 relays (RFC 7526): anyone may announce it and get the packets
     IPv4Network("168.63.129.16/32"),  # a cloud's own service, although the address is a public one
 )
 #: The middle of an ISATAP interface id (RFC 5214), before the IPv4 address that it tunnels to
@@ -29,7 +31,7 @@ _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an IP address, and any IPv4 address inside it, is reachable for everyone."""
+    """Tell whether an IP address, and any IPv4 address inside it, is public."""
     ip = ip_address(address)
     if isinstance(ip, IPv4Address):
         return _is_public_v4(ip)
@@ -41,7 +43,7 @@ def is_public(address: str) -> bool:
 
 
 def _inner(ip: IPv6Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses that packets to ``ip`` may be tunnelled to."""
+    """Yield the IPv4 addresses to which packets for ``ip`` may be tunnelled."""
     if ip.sixtofour:
         yield ip.sixtofour
     if int(ip) >> 32 & 0xFFFF_FFFF in _ISATAP:

@@ -1,4 +1,4 @@
-"""What a view returns: a status, headers and a body that is JSON unless made by :func:`raw`."""
+"""Make the reply of a view: a status, headers and a body, which is JSON except from :func:`raw`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def ok(
 def empty(status: int = 200, *, headers: Mapping[str, str] = _NO_HEADERS) -> Reply:
     """Reply without a body.
 
-    With ``VENDOR_ALIAS`` a 200 is ``{}``, as it is at the vendor, whose clients parse it.
+    With ``VENDOR_ALIAS`` the body of a 200 is ``{}``: the vendor's clients parse it.
     """
     if status == 204:
         return Reply(status, b"", headers)

@@ -1,6 +1,6 @@
-"""One HTTP request, read from an API Gateway REST event, and the caller who made it.
+"""Read an HTTP request from an API Gateway REST event, and hold the caller who made it.
 
-A view gets a :class:`Request` and needs nothing of the framework; a test builds one by its fields.
+A view gets a :class:`Request` and does not depend on the framework; a test makes one by its fields.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _JSON_TYPE = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json\s*(?:;|$)", re.IGN
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a key speaks for, and which part of the account this request is about.
+    """The account of a key, and the part of the account that this request is about.
 
-    ``confined_to`` is the subaccount of the key itself: what does not go by the scope, such as a
-    search with a parameter of its own, must not reach beyond it.
+    ``confined_to`` is the subaccount of the key itself. A view that does not use the scope, such
+    as a search with a subaccount parameter, must not show anything outside that subaccount.
     """
 
     scope: Scope
@@ -39,11 +39,11 @@ class Caller:
 
 @dataclass(slots=True)
 class Request:
-    """A request as a view reads it.
+    """A request.
 
-    ``path`` is as sent (percent-encoded, without the query); ``query`` is decoded, and the last of
-    several equal names counts; ``headers`` have lower-case names; ``source_ip`` is the peer of the
-    connection, whatever headers claim.
+    ``path`` is percent-encoded, without the query; ``query`` is decoded, and the last of several
+    equal names counts; ``headers`` have lower-case names; ``source_ip`` is the peer of the
+    connection, whatever the headers say.
     """
 
     method: str = "GET"
@@ -71,13 +71,13 @@ class Request:
 
     @property
     def caller(self) -> Caller:
-        """Who is calling; only on routes that ask for a key."""
+        """The caller; only on routes that need a key."""
         if self.authenticated is None:
             raise RuntimeError("a public route has no caller")
         return self.authenticated
 
     def json(self) -> Any:
-        """Parse the body; raises 415 when it is declared as something else, 422 or 400 when bad."""
+        """Parse the body; raises 415 for another content type, 422 or 400 for bad JSON."""
         if not self.raw_body:
             raise bad_format("Problems parsing request as json: the request body is empty")
         if not _JSON_TYPE.match(self.headers.get("content-type", "").strip()):

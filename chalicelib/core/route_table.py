@@ -1,7 +1,7 @@
-"""Which route a path means: a tree of path segments, as API Gateway matches them.
+"""Find the route of a path in a tree of path segments, by the rules of API Gateway.
 
-A fixed segment beats a parameter at the same place. One trailing slash is ignored (spec 1.1);
-paths are case sensitive (spec 1.2). Parameters are returned as they stand in the path.
+A fixed segment wins over a parameter at the same position. One trailing slash is ignored (spec
+1.1); paths are case sensitive (spec 1.2). Parameters are returned percent-encoded, as in the path.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Match(NamedTuple):
-    """A route's path, such as ``/templates/{template_id}``, and its parameters, still encoded."""
+    """A route's path, such as ``/templates/{template_id}``, and its encoded parameters."""
 
     route: str
     parameters: dict[str, str]
@@ -23,7 +23,7 @@ class _Node:
     parameter: _Node | None = None
     parameter_name: str = ""
     route: str | None = None
-    places: tuple[tuple[int, str], ...] = ()
+    parameter_positions: tuple[tuple[int, str], ...] = ()
 
 
 class RouteTable:
@@ -33,20 +33,20 @@ class RouteTable:
         self._root = _Node()
 
     def add(self, route: str) -> None:
-        """Add a route's path; raises ``ValueError`` where API Gateway could not hold it."""
+        """Add a route's path; raises ``ValueError`` if API Gateway could not have it."""
         if not route.startswith("/") or (route.endswith("/") and route != "/"):
             raise ValueError(f"a route begins with a slash and does not end with one: {route}")
-        node, places = self._root, []
+        node, positions = self._root, []
         for index, segment in enumerate(route[1:].split("/")):
             if segment.startswith("{") and segment.endswith("}"):
                 node = _parameter_node(node, segment[1:-1], route)
-                places.append((index, segment[1:-1]))
+                positions.append((index, segment[1:-1]))
             else:
                 node = node.fixed.setdefault(segment, _Node())
-        node.route, node.places = route, tuple(places)
+        node.route, node.parameter_positions = route, tuple(positions)
 
     def match(self, path: str) -> Match | None:
-        """Find the route of a path as it was sent, percent-encoded and without its query."""
+        """Return the route of a percent-encoded path without query, or ``None``."""
         if not path.startswith("/"):
             return None
         if path.endswith("/") and path != "/":
@@ -55,14 +55,16 @@ class RouteTable:
         node = _find(self._root, segments, 0)
         if node is None or node.route is None:
             return None
-        return Match(node.route, {name: segments[index] for index, name in node.places})
+        return Match(
+            node.route, {name: segments[index] for index, name in node.parameter_positions}
+        )
 
 
 def _parameter_node(node: _Node, name: str, route: str) -> _Node:
     if node.parameter is None:
         node.parameter, node.parameter_name = _Node(), name
     elif node.parameter_name != name:
-        # API Gateway allows one name for the parameter at one place of the tree.
+        # API Gateway allows one name for the parameter at one position of the tree.
         raise ValueError(f"{{{name}}} in {route} is called {{{node.parameter_name}}} elsewhere")
     return node.parameter
 
@@ -71,8 +73,8 @@ def _find(node: _Node, segments: list[str], index: int) -> _Node | None:
     if index == len(segments):
         return node if node.route is not None else None
     segment = segments[index]
-    if (child := node.fixed.get(segment)) and (found := _find(child, segments, index + 1)):
-        return found
+    if (child := node.fixed.get(segment)) and (leaf := _find(child, segments, index + 1)):
+        return leaf
     if node.parameter and segment:
         return _find(node.parameter, segments, index + 1)
     return None

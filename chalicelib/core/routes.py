@@ -1,4 +1,4 @@
-"""How a feature declares its routes: each with its method, its path and the grant it takes.
+"""Declare the routes of a feature, each with its method, its path and the grant that it needs.
 
 The decorated view stays a plain function of the :class:`Request` and the path's parameters.
 """
@@ -22,7 +22,7 @@ _GRANT = re.compile(r"[a-z_-]+/[a-z_-]+")
 
 
 class DeclaredRoute(NamedTuple):
-    """One method of one path, and the grant it takes (or ``PUBLIC``, or ``AUTHENTICATED``)."""
+    """One method of one path, and the grant it needs (or ``PUBLIC``, or ``AUTHENTICATED``)."""
 
     method: str
     path: str
@@ -30,9 +30,11 @@ class DeclaredRoute(NamedTuple):
 
 
 class Routes(chalice.Blueprint):
-    """The routes of one feature. ``grant`` names who may call: a grant such as ``templates/view``,
-    ``AUTHENTICATED`` (any valid key) or ``PUBLIC`` (no key). The view is called with the
-    :class:`Request` and the path's parameters by name, decoded once.
+    """The routes of one feature.
+
+    ``grant`` says who may call: a grant such as ``templates/view``, ``AUTHENTICATED`` (any valid
+    key) or ``PUBLIC`` (no key). The view gets the :class:`Request`, and the path's parameters by
+    name, decoded once.
     """
 
     def get(self, path: str, *, grant: str) -> Callable[[View], View]:

@@ -1,9 +1,9 @@
-"""Every setting of the service, read from the environment in one place.
+"""Read every setting of the service from the environment.
 
-A setting is a field of :class:`Settings`: its environment variable is the field's name in upper
+A setting is a field of :class:`Settings`. Its environment variable is the field's name in upper
 case, its type is the field's type (``int``, ``float``, ``bool`` or ``str``), and its metadata says
 what it means. ``local`` is the value that the one-command local runtime exports when it differs
-from the default; the difference is thereby one documented setting, and no code asks where it runs.
+from the default, so that no code asks where it runs.
 
 ``python -m chalicelib.core.settings`` prints the table of the documentation.
 """
@@ -32,37 +32,41 @@ class Settings:
 
     # Where the service runs
     stage: str = _setting(
-        "dev", "Name of the deployment; prefixes table and queue names", local="local"
+        "dev",
+        "Name of the deployment. The names of its tables and queues begin with it",
+        local="local",
     )
     log_level: str = _setting("INFO", "Lowest level that is logged")
     log_format: str = _setting(
         "text",
-        "`json`: one object a line, as the deployed functions log; `text`: as each process chooses",
+        "`json`: one JSON object a line, as the deployed functions log. `text`: each "
+        "process logs in its own way",
     )
-    bucket: str = _setting("", "Name of the bucket for large bodies; empty: `postfinch-<stage>`")
+    bucket: str = _setting("", "Name of the bucket for large bodies. Empty: `postfinch-<stage>`")
     public_url: str = _setting(
-        "http://localhost:8080", "Base of the URLs put into messages and links, without /api/v1"
+        "http://localhost:8080", "Base of the URLs in messages and links, without `/api/v1`"
     )
     mail_hostname: str = _setting(
-        "localhost", "Name used in EHLO, in Message-ID and in the relay's banner"
+        "localhost", "Host name in EHLO, in Message-ID and in the relay's banner"
     )
     system_domain: str = _setting(
         "postfinch.test",
-        "The service's own mail domain: CNAME target and last-resort bounce domain",
+        "The service's own mail domain: CNAME records of bounce domains point to it, and it"
+        " is the bounce domain of senders that have no other",
     )
 
-    # The DNS, and what is fetched on a caller's word
+    # DNS, and hosts that callers name
     dns_servers: str = _setting(
         "",
-        "Resolvers that domains are verified with, as `address` or `address:port` with commas "
-        "between; empty: those of the host",
+        "DNS resolvers for the checks of domains, each as `address` or `address:port`, "
+        "comma-separated. Empty: those of the host",
     )
-    dns_timeout: float = _setting(2.0, "How long one resolver is waited for")
-    dns_lifetime: float = _setting(6.0, "How long an answer of the DNS is waited for in all")
+    dns_timeout: float = _setting(2.0, "Time to wait for one DNS resolver")
+    dns_lifetime: float = _setting(6.0, "Time to wait for a DNS answer in all, over all resolvers")
     allow_private_addresses: bool = _setting(
         False,
-        "Whether hosts that callers name may have addresses that are not public; then names that "
-        "only this machine knows count as well",
+        "Whether a host that a caller names may have a private address. Names that only "
+        "this machine knows are then resolved too",
         local=True,
     )
 
@@ -73,21 +77,24 @@ class Settings:
         "mail.ru,me.com,msn.com,naver.com,orange.fr,outlook.com,proton.me,protonmail.com,qq.com,"
         "rocketmail.com,t-online.de,verizon.net,wanadoo.fr,web.de,yahoo.co.jp,yahoo.co.uk,"
         "yahoo.com,yandex.com,yandex.ru,ymail.com,163.com",
-        "Domains that, with those below them, nobody may send from: they are other people's "
-        "mailboxes",
+        "Domains that nobody may register for sending, with all domains below them, "
+        "comma-separated: they hold other people's mailboxes",
     )
     tenant_domain: str = _setting(
         "{account}.mail.{system}",
-        "Mail domain of an enterprise account, instead of `SYSTEM_DOMAIN` (`{system}`)",
+        "Mail domain of an enterprise account, in place of `SYSTEM_DOMAIN`. `{account}` is "
+        "the account's id, `{system}` is `SYSTEM_DOMAIN`",
     )
     domain_recheck: float = _setting(
-        86_400.0, "How often the DNS records of a verified domain are looked up again"
+        86_400.0, "Time between two checks of a verified domain's DNS records"
     )
     domain_recheck_soon: float = _setting(
-        3600.0, "The same after a lookup without an answer, or a record that was missing"
+        3600.0,
+        "The same after a check that got no answer, and for a domain that lost its verification",
     )
     domain_grace: float = _setting(
-        1_209_600.0, "A domain that nothing verifies for this time is dropped (14 days)"
+        1_209_600.0,
+        "A domain that has not been verified for this long is dropped from its account (14 days)",
     )
     mailbox_token_lifetime: float = _setting(
         259_200.0, "How long the link in a verification mail works (72 hours)"
@@ -96,111 +103,128 @@ class Settings:
     # Tracking domains
     tracking_target: str = _setting(
         "track.{system}",
-        "CNAME target of tracking domains; `{system}` stands for `SYSTEM_DOMAIN`",
+        "CNAME target of tracking domains. `{system}` is `SYSTEM_DOMAIN`",
     )
     tracking_fetch: str = _setting(
         "all",
-        "Which tracking domains are verified by fetching a page through them as well: `all`, "
-        "`plain` (those without TLS) or `none`",
+        "Which tracking domains are verified by fetching a page through them, besides their"
+        " CNAME record: `all`, `plain` (those without TLS) or `none`",
         local="plain",
     )
     tracking_port: int = _setting(
-        80, "Port at which tracking domains without TLS reach this service; 80 stays out of links"
+        80,
+        "Port at which tracking domains without TLS reach this service. Links name it "
+        "unless it is 80",
     )
 
     # Engagement
     tracking_patience: float = _setting(
-        2.0, "How long the answer to a click or an open waits for its event to be queued"
+        2.0, "How long the answer to a click or an open may wait until the event is queued"
     )
     tracking_visits_per_minute: int = _setting(
         600,
-        "Visits of one link of one message that a process answers in a minute, more get 403; "
-        "0: no limit",
+        "How often one process answers for the same link of the same message in a minute. "
+        "More visits get 403. 0: no limit",
     )
     providers_by_mx: bool = _setting(
         False,
-        "Whether the mailbox provider of a recipient's own domain is told by its MX records, which "
-        "are looked up beside the work and remembered",
+        "Whether MX records tell which mailbox provider hosts a recipient's own domain. "
+        "They are looked up in the background and remembered",
     )
     geoip_database: str = _setting(
         "",
-        "City database in MaxMind's format, read with the package `maxminddb`, that tells where "
-        "messages are opened; empty: events tell no places",
+        "File of a city database in MaxMind's format (needs the package `maxminddb`). It "
+        "tells where messages are opened. Empty: events name no place",
     )
 
     # Secrets
     secret_key: str = _setting(
         "",
-        "Base64 of 32 bytes: signs cursors, links and return paths, and encrypts DKIM keys at rest",
+        "Base64 of 32 bytes. It signs cursors, links and return paths, and encrypts DKIM "
+        "keys and webhook credentials at rest",
         secret=True,
     )
     kms_key_id: str = _setting(
-        "", "KMS key that encrypts DKIM keys at rest instead of `SECRET_KEY`; empty: not used"
+        "",
+        "KMS key that encrypts DKIM keys and webhook credentials at rest, instead of "
+        "`SECRET_KEY`. Empty: not used",
     )
 
     # HTTP
     max_body_bytes: int = _setting(
         6 * MIB,
-        "Largest HTTP request body; Lambda itself takes no more than 6 MiB",
+        "Largest HTTP request body. Lambda itself takes no more than 6 MiB",
         local=50 * MIB,
     )
     key_cache_seconds: float = _setting(
         5.0,
-        "How long a process trusts an API key, an account or a subaccount it has looked up; "
-        "revocation takes effect within it",
+        "How long a process trusts the API keys, accounts and subaccounts that it has read."
+        " A revoked key works at most this long",
         local=1.0,
     )
     rate_limit_per_second: float = _setting(
         100.0,
-        "Requests that an account may make per second, sending aside, in one process; 0: no limit",
+        "Requests that an account may make per second to one process. Sending is not "
+        "limited by it. 0: no limit",
         local=5000.0,
     )
     rate_limit_burst: int = _setting(500, "Requests that an account may make at once", local=10_000)
 
     # SMTP relay
-    relay_host: str = _setting("0.0.0.0", "Address that the relay binds", local="127.0.0.1")
-    relay_ports: str = _setting("587,2525", "Ports that the relay binds, with commas between")
+    relay_host: str = _setting("0.0.0.0", "Address that the relay listens on", local="127.0.0.1")
+    relay_ports: str = _setting(
+        "587,2525", "Ports on which the relay takes mail from senders, comma-separated"
+    )
     relay_inbound_ports: str = _setting(
         "25",
-        "Ports on which the relay takes bounces, complaints and unsubscriptions, with commas "
-        "between; empty: none",
+        "Ports on which the relay takes bounces, complaints and unsubscribe mails, "
+        "comma-separated. Empty: none",
     )
     relay_certificate: str = _setting(
-        "", "PEM file with the relay's certificate; empty: one is made at first start"
+        "", "PEM file with the relay's certificate. Empty: the relay makes one at its first start"
     )
     relay_key: str = _setting("", "PEM file with the key of `RELAY_CERTIFICATE`")
-    relay_tls_directory: str = _setting("tls", "Where the relay keeps a certificate it made itself")
+    relay_tls_directory: str = _setting(
+        "tls", "Directory for a certificate that the relay made itself"
+    )
     relay_processes: int = _setting(
-        0, "Processes that share the relay's ports; 0: one for each processor core", local=1
+        0, "Processes that share the relay's ports. 0: one for each processor core", local=1
     )
     relay_drain: float = _setting(
-        30.0, "How long a stopping relay lets messages under way come to their end", local=2.0
+        30.0, "How long a relay that stops waits for messages that clients are sending", local=2.0
     )
 
     # Accepting and generating
-    chunk_recipients: int = _setting(100, "Most recipients in one unit of generation and delivery")
+    chunk_recipients: int = _setting(
+        100,
+        "Most recipients in one chunk, the part of a transmission that is generated and "
+        "delivered together",
+    )
     chunk_bytes: int = _setting(
-        4 * MIB, "Most bytes of finished messages in one unit (a larger message goes alone)"
+        4 * MIB,
+        "Most bytes of finished messages in one chunk. A larger message has a chunk of its own",
     )
     max_message_bytes: int = _setting(20 * MIB, "Largest finished message")
     redelivery_base: float = _setting(
-        30.0, "Delay before a queue message whose handling failed is shown again", local=1.0
+        30.0, "Delay before a queue message is handled again after a failure", local=1.0
     )
     redelivery_factor: float = _setting(
         4.0, "Growth of that delay from one failure to the next", local=2.0
     )
     queue_inline_bytes: int = _setting(
-        180_000, "A queue message larger than this travels in the bucket instead"
+        180_000,
+        "The payload of a queue message is stored in the bucket when it is larger than this",
     )
     item_inline_bytes: int = _setting(
-        8_000, "Transmission content larger than this is kept in the bucket instead"
+        8_000,
+        "Content is stored in the bucket, and not in its table item, when it is larger than this",
     )
     accept_window: float = _setting(
-        120.0, "A bulk request that was not completely stored after this time is dropped"
+        120.0, "A bulk request that is not completely stored after this time is dropped"
     )
 
     sandbox_template: str = _setting(
-        "my-first-email", "Id of the sample template, the one that sandbox sends may use"
+        "my-first-email", "Id of the sample template, the only one that sandbox sends may use"
     )
     cancel_margin: float = _setting(
         660.0,
@@ -209,9 +233,15 @@ class Settings:
     )
 
     # Delivery
-    transport: str = _setting("smtp", "How mail leaves: `smtp` (smarthost), `mx` or `ses`")
-    smarthost: str = _setting("localhost:25", "Host and port for the `smtp` transport")
-    smarthost_username: str = _setting("", "User name for the smarthost; empty: no AUTH")
+    transport: str = _setting(
+        "smtp",
+        "How mail leaves: `smtp` (through a smarthost), `mx` (to the recipients' mail "
+        "hosts) or `ses`",
+    )
+    smarthost: str = _setting(
+        "localhost:25", "Host and port of the smarthost, for the `smtp` transport"
+    )
+    smarthost_username: str = _setting("", "User name for the smarthost. Empty: no login")
     smarthost_password: str = _setting("", "Password for the smarthost", secret=True)
     smarthost_tls: str = _setting(
         "required", "STARTTLS to the smarthost: `required`, `opportunistic` or `off`", local="off"
@@ -222,25 +252,26 @@ class Settings:
     )
     delivery_journal: str = _setting(
         "",
-        "Directory, shared by all delivery workers, for the record of each sent message; empty: "
-        "the record is written to the messages table, one request a message",
+        "Directory for the record of each sent message; all delivery workers must share it."
+        " Empty: the record is written to the messages table, one request for each message",
     )
     delivery_lease: float = _setting(
         900.0,
-        "How long a delivery worker owns a unit; another takes over after it",
+        "How long a delivery worker owns its work unit (the messages of a chunk). Another "
+        "worker may take over after it",
         local=24.0,
     )
     smtp_connect_timeout: float = _setting(
-        20.0, "How long a mail host may take to accept a connection", local=3.0
+        20.0, "Time for a mail host to accept a connection", local=3.0
     )
     smtp_command_timeout: float = _setting(
-        60.0, "How long a mail host may take to answer a command", local=3.0
+        60.0, "Time for a mail host to answer a command", local=3.0
     )
     smtp_final_timeout: float = _setting(
-        240.0, "How long a mail host may take to take and to accept a message", local=8.0
+        240.0, "Time for a mail host to receive a message, and again to accept it", local=8.0
     )
     retry_base: float = _setting(
-        1200.0, "Delay before a deferred message is first retried", local=1.0
+        1200.0, "Delay before the first retry of a deferred message", local=1.0
     )
     retry_factor: float = _setting(2.0, "Growth of the delay from one retry to the next")
     retry_cap: float = _setting(43_200.0, "Longest delay between two retries")
@@ -249,8 +280,8 @@ class Settings:
     # Seeding
     seed_addresses: str = _setting(
         "",
-        "Where copies of seeded campaigns go unless the operator has set addresses "
-        "(`python -m infrastructure.admin set-seeds`), with commas between",
+        "Seed addresses, comma-separated: copies of seeded campaigns go to them. Those set "
+        "with `python -m infrastructure.admin set-seeds` win",
         local="seed-1@seeds.test,seed-2@seeds.test,seed-3@seeds.test,seed-4@seeds.test",
     )
 
@@ -258,74 +289,83 @@ class Settings:
     events_retention: int = _setting(864_000, "How long events are kept (10 days)")
     events_shards: int = _setting(
         2,
-        "Partitions over which the events of an account and day are spread; each takes a bulk send "
-        "of some 20,000 events a second, and each page of a search by time asks all of them",
+        "Partitions for the events of one account and day. Each takes about 20,000 events a"
+        " second from a bulk send. Each page of a search by time reads all of them",
         local=1,
     )
     events_lag: float = _setting(
-        60.0, "Default upper bound of an events search: this long ago", local=0.0
+        60.0, "An events search without `to` ends this long ago", local=0.0
     )
     hidden_campaigns: str = _setting(
         "svc-performance-test-",
-        "Events of campaigns whose ids begin so are counted, and the events search does not find "
-        "them; empty: it finds all",
+        "Events of campaigns whose ids begin with this text are counted, but the events "
+        "search does not show them. Empty: it shows all",
     )
     max_reply_bytes: int = _setting(
         5 * MIB,
-        "Largest page of events, and most that is told of recipients that were refused; Lambda "
-        "itself answers with no more than 6 MB",
+        "Largest page of events, and most bytes of a reply about refused recipients. Lambda"
+        " itself answers with no more than 6 MB",
         local=50 * MIB,
     )
     metrics_retention: int = _setting(
-        16_070_400, "How long metrics are kept (186 days: six months, whichever they are)"
+        16_070_400, "How long metrics are kept (186 days: at least six months)"
     )
     messages_retention: int = _setting(
-        5_184_000, "How long the state of a message is kept for engagement (60 days)"
+        5_184_000,
+        "How long a message is known, for opens, clicks, bounces and complaints that come "
+        "late (60 days)",
     )
 
     # Webhooks
     vendor_alias: bool = _setting(
         False,
-        "Whether webhooks spell payload keys, headers and links as the vendor does, and answers "
-        "without a body are `{}`, as its client libraries expect",
+        "Whether webhooks use the vendor's spelling of payload keys, headers and links, and"
+        " answers without a body are `{}`, as its client libraries expect",
     )
     webhook_any_port: bool = _setting(
-        False, "Whether targets may have ports other than 80 and 443", local=True
+        False, "Whether webhook targets may have ports other than 80 and 443", local=True
     )
     webhook_start: float = _setting(
-        60.0, "A new webhook gets the events that happen this long after its creation", local=0.0
+        60.0,
+        "A new webhook gets events that happen this long after its creation, or later",
+        local=0.0,
     )
     webhook_cache_seconds: float = _setting(
         5.0,
-        "How long a process that records events trusts the webhooks it has looked up",
+        "How long a process that records events trusts the webhooks that it has read",
         local=0.0,
     )
     webhook_window: float = _setting(
-        40.0, "How long events wait for others to make a batch with; whole seconds", local=0.5
+        40.0,
+        "How long events wait for others that go into the same batch. Whole seconds",
+        local=0.5,
     )
-    webhook_timeout: float = _setting(10.0, "How long a target may take to answer")
+    webhook_timeout: float = _setting(10.0, "Time for a target to answer")
     webhook_retry_base: float = _setting(
-        14.0, "Delay before a failed batch is first tried again; the next ones grow", local=1.0
+        14.0,
+        "Delay before a failed batch is posted again for the first time. Later delays grow",
+        local=1.0,
     )
     webhook_attempts: int = _setting(
         12,
-        "Attempts to post a batch until `WEBHOOK_RETRY_EXPIRY`; the more, the slower delays grow",
+        "How often a batch is posted until `WEBHOOK_RETRY_EXPIRY`. With more attempts, "
+        "delays grow more slowly",
         local=30,
     )
     webhook_retry_expiry: float = _setting(
         28_800.0, "Age at which a batch that was not delivered is discarded (8 hours)"
     )
     webhook_pause: float = _setting(
-        120.0, "Longest time that a target which does not answer is left alone", local=2.0
+        120.0, "Longest time without posts to a target that does not answer", local=2.0
     )
     webhook_batch_retention: int = _setting(
         86_400, "How long a batch and its status are kept (24 hours)"
     )
     webhook_note_interval: float = _setting(
-        60.0, "How often a webhook's last success or failure is written at most", local=1.0
+        60.0, "Least time between two updates of a webhook's last success or failure", local=1.0
     )
     webhook_secret_overlap: float = _setting(
-        86_400.0, "How long a replaced signing secret stays in use beside the new one (24 hours)"
+        86_400.0, "How long a replaced signing secret is used beside the new one (24 hours)"
     )
 
     def table(self, name: str) -> str:
@@ -378,12 +418,12 @@ def _read(setting: Field[Any], text: str) -> Any:
 
 def load(environ: Mapping[str, str]) -> Settings:
     """Read the settings from ``environ``; a value of the wrong type raises ``ValueError``."""
-    given = {
+    values = {
         setting.name: _read(setting, environ[setting.name.upper()])
         for setting in fields(Settings)
         if setting.name.upper() in environ
     }
-    return Settings(**given)
+    return Settings(**values)
 
 
 @cache
@@ -410,9 +450,9 @@ def table() -> str:
     for setting in fields(Settings):
         local = setting.metadata["local"]
         default = f"`{setting.default}`" if setting.default != "" else "empty"
-        shown = f"`{local}`" if local is not None else ""
+        local_value = f"`{local}`" if local is not None else ""
         rows.append(
-            f"| `{setting.name.upper()}` | {default} | {shown} | {setting.metadata['doc']} |"
+            f"| `{setting.name.upper()}` | {default} | {local_value} | {setting.metadata['doc']} |"
         )
     return "\n".join(rows)
 

@@ -1,8 +1,8 @@
-"""JSON as a request body may be: RFC 8259, UTF-8, with numbers of a signed 32-bit size (spec 1.6).
+"""Parse a request body as JSON: RFC 8259, UTF-8, numbers within a signed 32-bit range (spec 1.6).
 
-``loads`` takes bytes that nobody has looked at and raises only the errors of this module's
-callers: 400 with code 1305 when the bytes are not UTF-8, 422 with code 1300 for everything else.
-A byte order mark is tolerated. Of equal keys in an object the last one wins.
+``loads`` takes unchecked bytes and raises only public errors: 400 with code 1305 when the bytes are
+not UTF-8, 422 with code 1300 for everything else. A byte order mark is ignored. Of equal keys in an
+object the last one wins.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from chalicelib.core.errors import ApiError, bad_format, not_utf8
 MAX_DEPTH = 64
 LOWEST, HIGHEST = -(2**31), 2**31 - 1
 
-_SURELY_SMALL = 10  # fewer characters than this cannot be out of range
-_MAX_DIGITS = 11  # of "-2147483648"; more need not be converted to be refused
+_SURELY_SMALL = 10  # a number with fewer characters is always within range
+_MAX_DIGITS = 11  # of "-2147483648"; a longer number is refused without converting it
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _CONTAINERS = frozenset({dict, list})
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -66,8 +66,8 @@ def _constant(name: str) -> NoReturn:
 
 
 def _out_of_range(digits: str) -> ApiError:
-    shown = digits if len(digits) <= 24 else digits[:24] + "..."
-    return bad_format(f"number '{shown}' is outside the range of a signed 32-bit integer")
+    beginning = digits if len(digits) <= 24 else digits[:24] + "..."
+    return bad_format(f"number '{beginning}' is outside the range of a signed 32-bit integer")
 
 
 def _check_depth(value: Any) -> None:
@@ -90,7 +90,7 @@ def _too_deep() -> ApiError:
 
 
 def _check_surrogates(value: Any) -> None:
-    # Half of a surrogate pair is no character, and no store or message could encode it.
+    # Half of a surrogate pair is no character: no store and no message can encode it.
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:

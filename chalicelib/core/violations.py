@@ -1,8 +1,8 @@
-"""A pydantic ``ValidationError`` told in the words of this API (spec 7).
+"""Turn a pydantic ``ValidationError`` into the errors of this API (spec 7).
 
 A missing field has code 1400 and everything else code 1300; missing fields come first. Types have
 their JSON names. A field that may have one of several forms gives one error, not one per form.
-A validator's own ``ValueError`` is told verbatim, so its text should name the field.
+The text of a validator's own ``ValueError`` is shown as it is, so it should name the field.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pydantic
 
 from chalicelib.core.errors import ApiErrors, ServiceError, bad_format, missing_field
 
-MAX_TOLD = 100
+MAX_ERRORS = 100
 _MAX_EXPANDED = 1000  # pydantic spends about 600 bytes on each error that it lists
 
 _NEEDED = {
@@ -33,20 +33,20 @@ _Path = tuple[str | int, ...]
 
 
 def from_validation(error: pydantic.ValidationError, data: Any) -> ServiceError:
-    """Return the 422 that tells what is wrong with ``data``, the body that was validated."""
+    """Return the 422 with the violations in ``data``, the body that was validated."""
     if error.error_count() > _MAX_EXPANDED:
         return bad_format(f"the request body has {error.error_count()} errors")
-    found: dict[_Path, list[Mapping[str, Any]]] = {}
+    by_path: dict[_Path, list[Mapping[str, Any]]] = {}
     for detail in error.errors(include_url=False):
-        found.setdefault(_path(detail, data), []).append(detail)
-    outer = {path[:end] for path in found for end in range(len(path))}
-    told = [
-        _told(path, form)
-        for path, details in found.items()
+        by_path.setdefault(_path(detail, data), []).append(detail)
+    outer = {path[:end] for path in by_path for end in range(len(path))}
+    errors = [
+        _as_error(path, form)
+        for path, details in by_path.items()
         for form in _decisive(details, path in outer)
     ]
-    told.sort(key=lambda one: one.code != "1400")
-    return ApiErrors(422, [entry for one in told[:MAX_TOLD] for entry in one.errors])
+    errors.sort(key=lambda each: each.code != "1400")
+    return ApiErrors(422, [entry for each in errors[:MAX_ERRORS] for entry in each.errors])
 
 
 def _path(detail: Mapping[str, Any], data: Any) -> _Path:
@@ -63,7 +63,7 @@ def _path(detail: Mapping[str, Any], data: Any) -> _Path:
 
 
 def _decisive(details: list[Mapping[str, Any]], has_inner: bool) -> Iterator[Mapping[str, Any]]:
-    """Drop the forms that a value did not attempt, and unite the wrong types into one error."""
+    """Drop the forms that a value did not try to have, and unite wrong types into one error."""
     wrong = [detail for detail in details if detail["type"] in _NEEDED]
     other = [detail for detail in details if detail["type"] not in _NEEDED]
     if other:
@@ -79,7 +79,7 @@ def _needed(detail: Mapping[str, Any]) -> str:
     return _NEEDED[detail["type"]]
 
 
-def _told(path: _Path, detail: Mapping[str, Any]) -> Any:
+def _as_error(path: _Path, detail: Mapping[str, Any]) -> Any:
     kind, context, name = detail["type"], detail.get("ctx", {}), _name(path)
     if kind == "missing":
         return missing_field(f"{name} is a required field")
@@ -88,16 +88,16 @@ def _told(path: _Path, detail: Mapping[str, Any]) -> Any:
 
 
 def _text(field: str, kind: str, detail: Mapping[str, Any], context: Mapping[str, Any]) -> str:
-    given = detail["input"]
+    value = detail["input"]
     if "needed" in detail:
         needed = detail["needed"]
-        return f"{field} is of type '{_json_type(given)}', but needs to be of type {needed}"
+        return f"{field} is of type '{_json_type(value)}', but needs to be of type {needed}"
     if kind in ("string_too_long", "too_long"):
         limit = context["max_length"]
-        return f"{field} has length '{len(given)}', which is over the max length '{limit}'"
+        return f"{field} has length '{len(value)}', which is over the max length '{limit}'"
     if kind in ("string_too_short", "too_short"):
         limit = context["min_length"]
-        return f"{field} has length '{len(given)}', which is under the min length '{limit}'"
+        return f"{field} has length '{len(value)}', which is under the min length '{limit}'"
     if kind == "literal_error":
         return f"{field} needs to be {context['expected']}"
     if kind == "value_error":

@@ -1,9 +1,10 @@
-"""The address of a web page that a caller named, read strictly: one spelling, no surprises.
+"""Read the URL of a web page that a caller named, strictly.
 
-Programs read a URL in different ways, and what one takes for a name is an address to another. So
-what is not plainly one or the other is refused: credentials, numbers that stand for an address
-(``2130706433``, ``0x7f.1``, ``0177.0.0.1``), zones of addresses, control characters, backslashes.
-Names beyond ASCII are mapped by UTS 46 first, as browsers do, and what comes out is judged.
+Programs read a URL in different ways: one takes for a name what another takes for an address. So
+this module refuses everything that is not clearly one or the other: credentials, numbers that stand
+for an address (``2130706433``, ``0x7f.1``, ``0177.0.0.1``), zones of addresses, control characters,
+backslashes. Names with characters beyond ASCII are mapped by UTS 46 first, as browsers do, and
+checked after that.
 """
 
 from __future__ import annotations
@@ -31,11 +32,14 @@ _LOOPBACK = ("127.0.0.1", "::1")
 
 
 class BadUrl(ValueError):
-    """The text is no URL that would be fetched; the message says why."""
+    """The service does not fetch this URL; the message says why."""
 
 
 class NoAddress(LookupError):
-    """There is no address that may be spoken to. ``code`` as in :class:`web_fetch.FetchFailed`."""
+    """The host has no address that the service may connect to.
+
+    ``code`` is one of those of :class:`web_fetch.FetchFailed`.
+    """
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -44,8 +48,10 @@ class NoAddress(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class WebAddress:
-    """A URL taken apart. ``host`` is a name in A-labels or an IP address, without brackets;
-    ``target`` is what goes into the request line.
+    """The parts of a URL.
+
+    ``host`` is a name in A-labels or an IP address without brackets; ``target`` goes into the
+    request line.
     """
 
     scheme: str
@@ -61,7 +67,7 @@ class WebAddress:
 
 
 def read(url: str) -> WebAddress:
-    """Take an absolute http or https URL apart; raises :class:`BadUrl`."""
+    """Return the parts of an absolute http or https URL; raises :class:`BadUrl`."""
     if len(url) > LONGEST:
         raise BadUrl(f"it has more than {LONGEST} characters")
     if _FORBIDDEN.search(url):
@@ -85,31 +91,30 @@ def read(url: str) -> WebAddress:
 
 
 def addresses(host: str, *, within: float = math.inf) -> list[str]:
-    """Return the IP addresses of a host that :func:`read` gave, those that may be spoken to.
+    """Return the IP addresses of a host of :func:`read` that the service may connect to.
 
-    Looks the name up now, for ``within`` seconds at most. Raises :class:`NoAddress` when there are
-    none.
+    The name is looked up now, within so many seconds. Raises :class:`NoAddress` if there are none.
     """
     try:
-        found = _literal(host) or _looked_up(host, within)
+        every = _literal(host) or _look_up(host, within)
     except dns.LookupFailed as error:
         raise NoAddress("ENOTFOUND", str(error)) from None
-    if not found:
+    if not every:
         raise NoAddress("ENOTFOUND", f"{host} has no address")
-    allowed = [each for each in found if settings().allow_private_addresses or is_public(each)]
+    allowed = [each for each in every if settings().allow_private_addresses or is_public(each)]
     if not allowed:
         raise NoAddress("EACCES", f"{host} has no public address")
     return allowed
 
 
 def _host(netloc: str, text: str) -> str:
-    name = _address_of_6(text) if _BRACKETED.fullmatch(netloc) else _name(text)
+    name = _ipv6_address(text) if _BRACKETED.fullmatch(netloc) else _name(text)
     if name is None:
         raise BadUrl(f"'{text}' is no host name")
     return name
 
 
-def _address_of_6(text: str) -> str | None:
+def _ipv6_address(text: str) -> str | None:
     try:
         address = IPv6Address(text)
     except ValueError:
@@ -118,8 +123,8 @@ def _address_of_6(text: str) -> str | None:
 
 
 def _name(text: str) -> str | None:
-    """Return a name in A-labels, or an IPv4 address as it is always written."""
-    name = (domain_names.spelled(text) or "").removesuffix(".")
+    """Return a name in A-labels, or an IPv4 address in its usual form."""
+    name = (domain_names.normalize(text) or "").removesuffix(".")
     if ":" not in name and _literal(name):
         return name
     labels = name.split(".")
@@ -134,19 +139,19 @@ def _literal(host: str) -> list[str]:
         return []
 
 
-def _looked_up(host: str, within: float) -> list[str]:
+def _look_up(host: str, within: float) -> list[str]:
     if host == "localhost" or host.endswith(".localhost"):  # RFC 6761 6.3
         return list(_LOOPBACK)
-    found = dns.addresses(host, within=within)
-    if found or not settings().allow_private_addresses:
-        return found
-    return _known_here(host)
+    addresses = dns.addresses(host, within=within)
+    if addresses or not settings().allow_private_addresses:
+        return addresses
+    return _look_up_locally(host)
 
 
-def _known_here(host: str) -> list[str]:
-    """Return the addresses of a name that this machine knows, if not the DNS we ask."""
+def _look_up_locally(host: str) -> list[str]:
+    """Return the addresses of a name that this machine knows and the resolvers do not."""
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
         return []
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))

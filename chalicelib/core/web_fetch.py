@@ -1,10 +1,12 @@
-"""HTTP with a host that a caller named, without letting the caller reach into our own network.
+"""Send an HTTP request to a host that a caller named, without opening our own network to callers.
 
-The host is looked up here, every address is judged before it is spoken to
-(``ALLOW_PRIVATE_ADDRESSES``), and the connection goes to the address that was judged, so a name
-that leads elsewhere a moment later changes nothing. TLS is for the host's name and its certificate
-is checked. Redirects are not followed. The whole exchange has one time limit, from the look-up to
-the last byte, and only the beginning of a body is read.
+- The host is looked up here, each address is checked (``ALLOW_PRIVATE_ADDRESSES``), and the
+  connection goes to the checked address. A name that leads elsewhere a moment later changes
+  nothing.
+- TLS is for the host's name, and its certificate is checked.
+- Redirects are not followed.
+- The whole exchange has one time limit, from the look-up to the last byte.
+- Only the beginning of a body is read.
 """
 
 from __future__ import annotations
@@ -31,15 +33,16 @@ MOST_BYTES = 16_384
 _MOST_ADDRESSES = 3
 
 _NO_HEADERS: Mapping[str, str] = {}
-#: When all that is fetched here has to be over (:func:`within`)
+#: When all exchanges of a block must be over (:func:`within`), in seconds of the monotonic clock
 _ends: ContextVar[float] = ContextVar("_ends", default=math.inf)
 
 
 class FetchFailed(Exception):
-    """Nothing was fetched; the text says why and ``code`` says it in one word.
+    """There was no response; the text says why and ``code`` says it in one word.
 
-    ``EINVAL`` the URL, ``ENOTFOUND`` no address, ``EACCES`` no address that may be spoken to,
-    ``ETIMEDOUT``, ``EPROTO`` TLS or HTTP went wrong, or the operating system's word.
+    ``EINVAL``: the URL is not accepted. ``ENOTFOUND``: no address. ``EACCES``: no address that the
+    service may connect to. ``ETIMEDOUT``. ``EPROTO``: TLS or HTTP failed. Or the operating
+    system's own code.
     """
 
     def __init__(self, code: str, text: str) -> None:
@@ -48,10 +51,10 @@ class FetchFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """A reply: its status, at most ``MOST_BYTES`` of its body, and its headers in lower case.
+class Response:
+    """A response: its status, at most ``MOST_BYTES`` of its body, and its headers in lower case.
 
-    A body that did not come to its end in time is cut short.
+    A body that did not end in time is cut short.
     """
 
     status: int
@@ -61,7 +64,7 @@ class Fetched:
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Let all exchanges of the block together take so many seconds, whatever each may take."""
+    """Limit all exchanges of the block together to so many seconds."""
     token = _ends.set(min(_ends.get(), time.monotonic() + seconds))
     try:
         yield
@@ -69,79 +72,79 @@ def within(seconds: float) -> Iterator[None]:
         _ends.reset(token)
 
 
-def get(url: str, *, timeout: float = TIMEOUT) -> Fetched:
+def get(url: str, *, timeout: float = TIMEOUT) -> Response:
     """Fetch ``url`` (http or https); raises :class:`FetchFailed`."""
     return _exchange("GET", url, None, _NO_HEADERS, timeout)
 
 
 def post(
     url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, timeout: float = TIMEOUT
-) -> Fetched:
+) -> Response:
     """Post ``body`` to ``url`` once; raises :class:`FetchFailed`."""
     return _exchange("POST", url, body, headers, timeout)
 
 
 def _exchange(
     method: str, url: str, body: bytes | None, headers: Mapping[str, str], timeout: float
-) -> Fetched:
+) -> Response:
     timeout = min(timeout, _ends.get() - time.monotonic())
     if timeout <= 0:
-        raise FetchFailed("ETIMEDOUT", "what came before left no time for it")
+        raise FetchFailed("ETIMEDOUT", "earlier requests left no time for it")
     deadline = time.monotonic() + timeout
     try:
         address = web_address.read(url)
-        found = web_address.addresses(address.host, within=timeout)
+        addresses = web_address.addresses(address.host, within=timeout)
     except BadUrl as error:
         raise FetchFailed("EINVAL", str(error)) from None
     except NoAddress as error:
         raise FetchFailed(error.code, str(error)) from None
-    connection = _connected(address, found[:_MOST_ADDRESSES], deadline)
+    connection = _connect(address, addresses[:_MOST_ADDRESSES], deadline)
     try:
-        return _asked(connection, method, address, body, headers)
+        return _send(connection, method, address, body, headers)
     except (OSError, http.client.HTTPException) as error:
-        raise _failed(error, connection, timeout) from error
+        raise _failure(error, connection, timeout) from error
     finally:
         connection.end()
 
 
-def _connected(address: WebAddress, found: list[str], deadline: float) -> _Connection:
-    """Connect to the first address that answers; nothing is sent to a second one after that."""
+def _connect(address: WebAddress, ips: list[str], deadline: float) -> _Connection:
+    """Return a connection to the first address that answers; the request goes to that one only."""
     failure = FetchFailed("ETIMEDOUT", f"{address.host} was not looked up in time")
-    for left, ip in zip(range(len(found), 0, -1), found, strict=True):
+    for remaining_ips, ip in zip(range(len(ips), 0, -1), ips, strict=True):
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             break
         connection = _Connection(ip, address, deadline)
         try:
-            connection.connect_within(remaining / left)
+            connection.connect_within(remaining / remaining_ips)
         except (OSError, http.client.HTTPException) as error:
-            failure = _failed(error, connection, remaining)
+            failure = _failure(error, connection, remaining)
             connection.end()
         else:
             return connection
     raise failure
 
 
-def _asked(
+def _send(
     connection: _Connection,
     method: str,
     address: WebAddress,
     body: bytes | None,
     headers: Mapping[str, str],
-) -> Fetched:
+) -> Response:
     connection.request(method, address.target, body, {**headers, "Host": address.authority})
     response = connection.getresponse()
-    if connection.was_cut:  # which looks like the end of the headers
+    if connection.was_cut:  # a cut looks like the end of the headers
         raise TimeoutError
-    told = {name.lower(): text for name, text in response.getheaders()}
-    return Fetched(response.status, _beginning(response), told)
+    received = {name.lower(): text for name, text in response.getheaders()}
+    return Response(response.status, _beginning(response), received)
 
 
 def _beginning(response: http.client.HTTPResponse) -> bytes:
-    """Return what comes of the body, up to ``MOST_BYTES``.
+    """Return the body, up to ``MOST_BYTES``.
 
-    It is taken as it comes: asked for so many bytes, a response believes the size of a chunk, and
-    of one with the size -1 it would hold whatever is sent.
+    It is read in the parts that arrive. A read of a fixed number of bytes trusts the sizes of
+    chunks, and with a chunk of size -1 it would keep everything that the server sends.
     """
     content = b""
     with contextlib.suppress(OSError, http.client.HTTPException):
@@ -150,7 +153,7 @@ def _beginning(response: http.client.HTTPResponse) -> bytes:
     return content[:MOST_BYTES]
 
 
-def _failed(error: Exception, connection: _Connection, seconds: float) -> FetchFailed:
+def _failure(error: Exception, connection: _Connection, seconds: float) -> FetchFailed:
     if connection.was_cut or isinstance(error, TimeoutError):
         text = f"{connection.host} took longer than {seconds:.3g} s"
         return FetchFailed("ETIMEDOUT", text)
@@ -161,9 +164,9 @@ def _failed(error: Exception, connection: _Connection, seconds: float) -> FetchF
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection to one address, whatever the host's name resolves to meanwhile.
+    """A connection to one address, whatever the host's name resolves to later.
 
-    A timer cuts it at the deadline: a time-out of the socket begins anew with every byte.
+    A timer cuts it at the deadline, because a time-out of the socket starts again with every byte.
     """
 
     def __init__(self, ip: str, address: WebAddress, deadline: float) -> None:
@@ -176,7 +179,7 @@ class _Connection(http.client.HTTPConnection):
         self.was_cut = False
 
     def connect_within(self, seconds: float) -> None:
-        """Connect, and with TLS prove that the other side holds the host's certificate."""
+        """Connect, and with TLS check the certificate of the host."""
         self.timeout = seconds
         self._limit.start()
         self._channel = self.sock = socket.create_connection((self._ip, self.port), seconds)
@@ -187,20 +190,21 @@ class _Connection(http.client.HTTPConnection):
             )
             self._channel = self.sock = secured
             secured.do_handshake()
-        self.sock.settimeout(None)  # from here on the timer counts
-        if self.was_cut:  # before there was a channel that could be shut down
+        self.sock.settimeout(None)  # from here on only the timer limits it
+        if self.was_cut:  # there was no channel yet to shut down
             raise TimeoutError
 
     def end(self) -> None:
-        """Close the connection, and forget its time limit.
+        """Close the connection and stop its timer.
 
-        ``close`` must not forget it: a response without a known end closes, and is then read.
+        ``close`` must not stop the timer: a response without a known length closes the connection
+        before its body is read.
         """
         self._limit.cancel()
         self.close()
 
     def _cut(self) -> None:
-        """End the exchange from another thread, whatever the other side is doing."""
+        """End the exchange from the timer's thread, whatever the other side is doing."""
         self.was_cut = True
         if self._channel is not None:
             with contextlib.suppress(OSError):
@@ -209,10 +213,10 @@ class _Connection(http.client.HTTPConnection):
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Return the context of all connections: reading the certificates takes 20 ms."""
+    """Return the TLS context, shared by all connections: loading certificates takes 20 ms."""
     return ssl.create_default_context()
 
 
 def clear_cache() -> None:
-    """Read the trusted certificates again (tests bring their own)."""
+    """Load the trusted certificates again, for tests that bring their own."""
     _tls.cache_clear()

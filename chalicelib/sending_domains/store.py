@@ -21,7 +21,7 @@ from typing import Any
 
 from chalicelib.core import defaults, due, dynamo
 from chalicelib.core.config_cache import Key
-from chalicelib.core.domain_names import canonical, is_within, parents, spelled
+from chalicelib.core.domain_names import canonical, is_within, normalize, parents
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import Table, Write
 from chalicelib.core.errors import Unavailable
@@ -41,7 +41,7 @@ _FIELDS = tuple(SendingDomain.__slots__)
 
 def key_of(domain: str) -> Key:
     """Return where the domain is kept; what is no domain name leads nowhere."""
-    return (_pk(spelled(domain) or "-"), "domain")
+    return (_pk(normalize(domain) or "-"), "domain")
 
 
 def get(domain: str) -> SendingDomain | None:

@@ -105,7 +105,7 @@ def location(target: str) -> str:
         return quote(target, safe=_PRINTABLE, errors="replace")
     before, host, rest = match.groups()
     if not host.isascii():
-        host = domain_names.spelled(host) or host
+        host = domain_names.normalize(host) or host
     return quote(before + host + rest, safe=_PRINTABLE, errors="replace")
 
 

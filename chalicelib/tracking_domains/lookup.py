@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chalicelib.core import defaults
-from chalicelib.core.domain_names import spelled
+from chalicelib.core.domain_names import normalize
 from chalicelib.core.errors import ApiError, invalid_params
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
@@ -42,7 +42,7 @@ def _in_service(
 ) -> TrackingDomain | None:
     """Return the first of the domains that the sender may use and that works."""
     known = store.get_all(names, read) if names else {}
-    for found in (known[name] for name in map(spelled, names) if name in known):
+    for found in (known[name] for name in map(normalize, names) if name in known):
         if found.is_in_service and found.usable_by(account_id, subaccount_id):
             return found
     return None

@@ -18,7 +18,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from chalicelib.core import defaults, dynamo
-from chalicelib.core.domain_names import spelled
+from chalicelib.core.domain_names import normalize
 from chalicelib.core.dynamo import ConditionFailed, Table, Write
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
@@ -35,14 +35,14 @@ _FIELDS = tuple(TrackingDomain.__slots__)
 
 def get(domain: str) -> TrackingDomain | None:
     """Return the domain, whoever owns it, or ``None``."""
-    name = spelled(domain)
+    name = normalize(domain)
     item = _config.get(_pk(name), "domain") if name else None
     return _from_item(item) if item else None
 
 
 def get_all(domains: Iterable[str], read: Read = read_config) -> dict[str, TrackingDomain]:
     """Return those of the domains that exist, by name."""
-    items = read([(_pk(name), "domain") for name in map(spelled, domains) if name])
+    items = read([(_pk(name), "domain") for name in map(normalize, domains) if name])
     return {item["domain"]: _from_item(item) for item in items.values()}
 
 

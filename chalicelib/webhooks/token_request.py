@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from chalicelib.core import web_fetch
 from chalicelib.core.settings import settings
-from chalicelib.core.web_fetch import Fetched
+from chalicelib.core.web_fetch import Response
 from chalicelib.webhooks.credentials import Credentials
 
 _REFUSES_FORMS = (400, 415, 422)
@@ -23,7 +23,7 @@ _LONGEST_LIFETIME = 10 * 365 * 86_400
 class TokenRefused(Exception):
     """No token was given. ``response`` is the server's, if there was one."""
 
-    def __init__(self, text: str, response: Fetched | None = None) -> None:
+    def __init__(self, text: str, response: Response | None = None) -> None:
         super().__init__(text)
         self.response = response
 
@@ -45,7 +45,7 @@ def ask(credentials: Credentials) -> tuple[str, int | None]:
     return value, _lifetime(given.get("expires_in"))
 
 
-def _post(credentials: Credentials, *, form: bool) -> Fetched:
+def _post(credentials: Credentials, *, form: bool) -> Response:
     content = credentials.token_body
     body = urlencode(_plain(content)) if form else json.dumps(content)
     kind = "application/x-www-form-urlencoded" if form else "application/json"

@@ -11,8 +11,8 @@ from chalicelib.core.domain_names import (
     in_a_labels,
     is_public_suffix,
     is_within,
+    normalize,
     parents,
-    spelled,
 )
 
 
@@ -29,7 +29,7 @@ from chalicelib.core.domain_names import (
     ],
 )
 def test_a_name_has_one_spelling(text: str, name: str) -> None:
-    assert canonical(text) == spelled(text) == name
+    assert canonical(text) == normalize(text) == name
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_is_no_host_name_is_refused_with_the_reason(text: str, reason: str)
 
 @given(st.text(max_size=300))
 def test_any_text_has_a_short_ascii_spelling_or_none(text: str) -> None:
-    name = spelled(text)
+    name = normalize(text)
     assert name is None or (name.isascii() and len(name) <= LONGEST)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from chalicelib.core import web_fetch
 from chalicelib.core.settings import settings
-from chalicelib.core.web_fetch import Fetched, FetchFailed
+from chalicelib.core.web_fetch import FetchFailed, Response
 from tests.http_target import Reply, serving
 from tests.unit.core.certificates import Authority
 from tests.unit.zones import Zone, served_zone
@@ -65,7 +65,7 @@ def test_a_page_is_fetched_from_the_address_of_its_host(zone: Zone) -> None:
 
     zone.set("a.test", ("A", "127.0.0.1"))
     with server(answer) as port:
-        assert web_fetch.get(f"http://a.test:{port}/x?y=1") == Fetched(200, b"hello")
+        assert web_fetch.get(f"http://a.test:{port}/x?y=1") == Response(200, b"hello")
         lines = heads[0].decode().split("\r\n")
         assert lines[0] == "GET /x?y=1 HTTP/1.1"
         assert f"Host: a.test:{port}" in lines
@@ -237,7 +237,7 @@ def test_a_status_counts_though_the_body_never_ends(zone: Zone, header: str) -> 
             assert time.monotonic() - began < 3
         finally:
             stop.set()
-    assert found == Fetched(200, b"he")
+    assert found == Response(200, b"he")
 
 
 @pytest.mark.parametrize("size", [b"-1", b"-5", b"ffffffffff"])
@@ -254,7 +254,7 @@ def test_no_more_is_held_of_a_chunk_than_is_wanted(zone: Zone, size: bytes) -> N
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found == Fetched(200, b"x" * web_fetch.MOST_BYTES)
+    assert found == Response(200, b"x" * web_fetch.MOST_BYTES)
     assert peak - before < 30_000_000  # of which 20 are the server's
 
 
