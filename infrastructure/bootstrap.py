@@ -26,7 +26,7 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.templates.model import Edit, new_template
 from chalicelib.templates.store import records as templates
-from chalicelib.transmissions.system_mail import SYSTEM_ACCOUNT
+from chalicelib.transmissions.model import SYSTEM_ACCOUNT
 
 ACCOUNT_ID = 1
 DOMAIN = "example.test"

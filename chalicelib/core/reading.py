@@ -49,6 +49,11 @@ class Reads:
         self._known.update({key: found.get(key) for key in keys})
 
 
+def config_reads() -> Reads:
+    """Return the reads of one task in the ``config`` table; they see what was written before."""
+    return Reads(_config, consistent=True)
+
+
 def read_ahead(wanted: Mapping[Reads, Iterable[Key]]) -> None:
     """Read what is not known yet of the keys of several tables, in one request for 100 of them."""
     unread = {reads: reads.unread(keys) for reads, keys in wanted.items()}

@@ -1,1 +1,1 @@
-"""From an accepted transmission to signed messages: headers, MIME, pre-built messages, DKIM."""
+"""Generate signed messages from accepted transmissions: merge, render, track, compose, sign."""

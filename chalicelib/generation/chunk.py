@@ -1,18 +1,30 @@
-"""A chunk: some recipients of a transmission, as they come from the ``generation`` queue."""
+"""Generate a chunk: the finished messages of its recipients, and the events of all of them.
+
+A chunk is some recipients of one transmission. One request for a hundred items reads what its
+generation needs: who is suppressed, the sending domain, where links and bounces lead; and what
+delivery asks soon after, the IP pools and whether campaigns are seeded. Each chunk reads anew, so
+that blocking a domain stops the next one.
+"""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
-from chalicelib.core import packing
-from chalicelib.core.queues import Received
+from chalicelib.core import config_cache, defaults
+from chalicelib.core.dynamo import Key
+from chalicelib.core.reading import Reads, config_reads, read_ahead
+from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.store.work_units import WorkUnit
-from chalicelib.transmissions.model import Transmission, unpacked
-from chalicelib.transmissions.store import transmissions
-
-Json = dict[str, Any]
+from chalicelib.events.model import Event, make
+from chalicelib.fleet import store as fleets
+from chalicelib.generation import suppression
+from chalicelib.generation.faults import NotGenerated
+from chalicelib.generation.message import Generator
+from chalicelib.seeding.store import configs as seeding
+from chalicelib.sending_domains import store as domains
+from chalicelib.suppression.store.items import table as suppression_table
+from chalicelib.tracking_domains import store as tracking_domains
+from chalicelib.transmissions.model import Json, Transmission
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +37,74 @@ class Chunk:
     recipients: list[Json]
 
 
-def from_received(message: Received) -> Chunk:
-    """Return the chunk of a queue message; raises :class:`store.NotSubmitted`."""
-    head = message.head
-    _, (text, *inside) = packing.unpack(message.payload())
-    transmission = (
-        unpacked(inside[0]) if inside else transmissions.get_submitted(head["transmission"])
+@dataclass(frozen=True, slots=True)
+class GeneratedChunk:
+    """The messages of a chunk that are to be delivered, and the events of its recipients."""
+
+    delivery_batch: DeliveryBatch
+    events: list[Event]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookups:
+    """The reads of one chunk, by table; an item that was not read ahead is read when needed."""
+
+    config: Reads = field(default_factory=config_reads)
+    suppression: Reads = field(default_factory=lambda: Reads(suppression_table, consistent=False))
+
+
+def generate_chunk(chunk: Chunk, injected_ms: int) -> GeneratedChunk:
+    """Generate the messages of a chunk, with ``injected_ms`` as the time of their generation.
+
+    The same chunk at the same time gives the same messages and events again.
+    """
+    lookups = Lookups()
+    generator = Generator(chunk.transmission, injected_ms, chunk.first_index, lookups.config)
+    look_ahead(chunk, lookups, generator.sending_domain)
+    holds = suppression.holds_of(chunk.transmission, chunk.recipients, lookups.suppression)
+    messages: list[FinishedMessage] = []
+    events: list[Event] = []
+    for index, recipient in enumerate(chunk.recipients, start=chunk.first_index):
+        try:
+            message = generator.generate(index, recipient)
+        except NotGenerated as fault:
+            events.append(fault.event)
+            continue
+        fields = generator.event | message.event
+        events.append(make("injection", fields, injected_ms))
+        if suppression.holds_back(holds.get(recipient["email"]), message.data):
+            events.append(suppression.bounce(fields, injected_ms))
+        else:
+            messages.append(message)
+    without_message = len(chunk.recipients) - len(messages)
+    batch = DeliveryBatch(chunk.unit, 1, injected_ms, generator.event, messages, without_message)
+    return GeneratedChunk(batch, events)
+
+
+def look_ahead(chunk: Chunk, lookups: Lookups, domain: str | None) -> None:
+    """Read the items that are needed in any case; ``domain`` is the sending domain, if known."""
+    transmission = chunk.transmission
+    if transmission.refusal:
+        return
+    needed_soon = config_cache.not_remembered(_keys_of_delivery(transmission))
+    read_ahead(
+        {
+            lookups.config: [*_keys_of_sender(transmission, domain), *needed_soon],
+            lookups.suppression: suppression.keys_of(transmission, chunk.recipients),
+        }
     )
-    return Chunk(
-        WorkUnit(head["transmission"], str(head["chunk"])),
-        transmission,
-        head["first_index"],
-        json.loads(text.decode("utf-8", "surrogatepass")),
-    )
+    config_cache.learn(needed_soon, lookups.config(needed_soon))
+
+
+def _keys_of_sender(transmission: Transmission, domain: str | None) -> list[Key]:
+    owner = transmission.account_id, transmission.subaccount_id
+    return [
+        *([domains.key_of(domain)] if domain else []),
+        *defaults.keys_of_sender(domains.BOUNCE, *owner),
+        *defaults.keys_of_sender(tracking_domains.KIND, *owner),
+    ]
+
+
+def _keys_of_delivery(transmission: Transmission) -> list[Key]:
+    account_id = transmission.account_id
+    return [fleets.key_of(account_id), seeding.config_key(account_id)]

@@ -1,4 +1,4 @@
-"""From rendered content to an unsigned message: headers in order, then the MIME tree."""
+"""Compose an unsigned message from rendered content: the headers, then the MIME tree."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def compose(
     content: Rendered,
     recipient: Mapping[str, str],
     message_id: str,
-    at_ms: int,
+    injected_ms: int,
     *,
     attachments: Sequence[Attachment] = (),
     inline_images: Sequence[InlineImage] = (),
 ) -> bytes:
     """Return the message for ``recipient`` (stored form); raises ``ValueError``.
 
-    ``message_id`` also seeds the MIME boundaries, and ``at_ms`` is the Date: composing the same
-    message again gives the same bytes.
+    ``message_id`` also seeds the MIME boundaries, and ``injected_ms`` is the Date: composing
+    the same message again gives the same bytes.
     """
-    given = {name.lower() for name in content.headers}
+    own_headers = {name.lower() for name in content.headers}
     headers = [
         encode_addresses("From", [_address(content.sender)]),
         _to_header(recipient),
@@ -49,11 +49,11 @@ def compose(
     ]
     if content.reply_to:
         headers.append(_reply_to_header(content.reply_to))
-    if "date" not in given:
-        headers.append(b"Date: " + _date(at_ms // 1000) + b"\r\n")
-    if "message-id" not in given:
-        own = f"{message_id}@{content.sender.domain_in_a_labels}"
-        headers.append(f"Message-ID: <{own}>\r\n".encode())
+    if "date" not in own_headers:
+        headers.append(b"Date: " + _date(injected_ms // 1000) + b"\r\n")
+    if "message-id" not in own_headers:
+        address = f"{message_id}@{content.sender.domain_in_a_labels}"
+        headers.append(f"Message-ID: <{address}>\r\n".encode())
     headers += [_header(name, value) for name, value in content.headers.items()]
     return build_message(
         headers,
@@ -75,8 +75,8 @@ def _to_header(recipient: Mapping[str, str]) -> bytes:
     mailboxes = [read_mailbox(each) for each in visible.split(",")] if "," in visible else []
     if mailboxes and all(mailboxes):
         return encode_addresses("To", [_address(each) for each in mailboxes if each])
-    shown = read_mailbox(visible)
-    return encode_addresses("To", [_address(shown)]) if shown else _header("To", visible)
+    mailbox = read_mailbox(visible)
+    return encode_addresses("To", [_address(mailbox)]) if mailbox else _header("To", visible)
 
 
 def _reply_to_header(value: str) -> bytes:
@@ -87,7 +87,7 @@ def _reply_to_header(value: str) -> bytes:
 
 
 def _header(name: str, value: str) -> bytes:
-    """Return a header as it was given; names beyond ASCII are encoded apart from addresses."""
+    """Return a header as the content has it; in a list, names beyond ASCII are encoded alone."""
     is_list = name.lower() in ADDRESS_FIELDS and not value.isascii()
     return address_list_field(name, value) if is_list else encode_header(name, value)
 

@@ -1,4 +1,4 @@
-"""``options.inline_css``: style sheets of the html become style attributes (css-inline)."""
+"""Turn the style sheets of html into style attributes, for ``options.inline_css`` (css-inline)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any
 
-from chalicelib.generation.render import RenderFault
+from chalicelib.generation.faults import RenderFault
 from chalicelib.tracking.literal_links import marks_before, marks_behind
 
 # The library keeps a stack frame for each level of nesting and overruns its stack at some thousands
@@ -25,7 +25,7 @@ _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "me
 def inline_css(html: str) -> str:
     """Return ``html`` with its style sheets inlined; raises :class:`RenderFault`.
 
-    At-rules such as media queries stay in a style element. Nothing is fetched from anywhere.
+    At-rules such as media queries stay in a style element. No remote style sheet is loaded.
     """
     if _nesting(html) > MOST_NESTED:
         raise RenderFault("[internal] inline_css: the html is nested too deeply")
@@ -44,7 +44,7 @@ def _inliner() -> Any:
 
 
 def _nesting(html: str) -> int:
-    """Return how deep elements are nested at most, taking each unclosed one for a level."""
+    """Return how deep elements are nested; each element without an end tag counts as a level."""
     depth = most = 0
     for closing, name in _TAG.findall(html):
         if closing:

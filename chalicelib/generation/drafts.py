@@ -1,4 +1,4 @@
-"""Drafts: a message for one recipient with everything substituted, before it is built and signed.
+"""Draft messages: fill in the content for one recipient, before the message is built and signed.
 
 There is one kind of drafter for inline content and one for pre-built messages; a chunk uses one of
 them for all of its recipients.
@@ -14,11 +14,11 @@ from typing import Protocol
 from chalicelib.core.addresses import Mailbox
 from chalicelib.generation.compose import compose
 from chalicelib.generation.css import inline_css
-from chalicelib.generation.overriding import overridden, overridden_header
-from chalicelib.generation.prebuilt import GivenHeader
-from chalicelib.generation.render import RenderFault, render
+from chalicelib.generation.faults import RenderFault
+from chalicelib.generation.prebuilt import PrebuiltHeader
+from chalicelib.generation.render import render
 from chalicelib.generation.substitution import Substitution, fills_bodies
-from chalicelib.generation.tracking_decorator import Dress
+from chalicelib.generation.tracking_decorator import MessageTracking
 from chalicelib.mail_format.mime import Attachment, InlineImage
 from chalicelib.template_language import AMP_HTML, HTML, TemplateError
 from chalicelib.templates.parts import Fill
@@ -30,119 +30,129 @@ from chalicelib.transmissions.model import Json, Transmission
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Who a message is from and about what, and how to build it once it has an id and a dress.
+    """The sender and subject of a message, and ``build``, which makes its bytes.
 
-    ``has_markup``: there is a part that takes pixels; ``has_amp``: one is AMP.
+    ``build`` takes the message id and the tracking of the message. ``has_markup``: there is a part
+    that can hold pixels; ``has_amp``: one part is AMP.
     """
 
     sender: Mailbox
     subject: str
     has_markup: bool
     has_amp: bool
-    build: Callable[[str, Dress], bytes]
+    build: Callable[[str, MessageTracking], bytes]
 
 
 class Drafter(Protocol):
-    """Makes drafts; raises :class:`RenderFault` or ``ValueError`` for one that cannot be made."""
+    """Makes drafts; raises :class:`RenderFault` or ``ValueError`` where it cannot."""
 
     @property
     def sender(self) -> str:
-        """The From that all drafts have, as it stands in the content, or the one of a template."""
+        """The From of all drafts as the content has it, which may be a template."""
         ...
 
     def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
         """Return the draft for a recipient; building it raises the same faults.
 
-        ``env_from`` is the envelope sender that templates may name, if it is known.
+        ``env_from`` is the envelope sender, which templates may use, if it is known yet.
         """
         ...
 
 
-def drafter(sent: Transmission, at_ms: int) -> Drafter:
-    """Return the drafter for a transmission; ``at_ms`` becomes the Date of its messages."""
-    return MessageDrafter(sent, at_ms) if sent.raw else InlineDrafter(sent, at_ms)
+def drafter(transmission: Transmission, injected_ms: int) -> Drafter:
+    """Return the drafter for a transmission; ``injected_ms`` becomes the Date of its messages."""
+    if transmission.raw:
+        return PrebuiltDrafter(transmission, injected_ms)
+    return InlineDrafter(transmission, injected_ms)
 
 
 class InlineDrafter:
-    """Inline content: each part is rendered, and the MIME tree is ours."""
+    """Drafts messages of inline content: each part is rendered, and the MIME tree is ours."""
 
-    def __init__(self, sent: Transmission, at_ms: int) -> None:
-        self._sent = sent
-        self._at_ms = at_ms
-        self._substitution = Substitution(sent)
-        self._verbatim = not fills_bodies(sent)
-        self._attachments = [Attachment(**file) for file in sent.content.get("attachments", [])]
-        self._images = [InlineImage(**file) for file in sent.content.get("inline_images", [])]
+    def __init__(self, transmission: Transmission, injected_ms: int) -> None:
+        content = transmission.content
+        self._transmission = transmission
+        self._injected_ms = injected_ms
+        self._substitution = Substitution(transmission)
+        self._verbatim = not fills_bodies(transmission)
+        self._attachments = [Attachment(**file) for file in content.get("attachments", [])]
+        self._images = [InlineImage(**file) for file in content.get("inline_images", [])]
 
     @property
     def sender(self) -> str:
-        """Return the From as it stands."""
-        given = self._sent.override.get("from") or self._sent.content["from"]
-        return given if isinstance(given, str) else given["email"]
+        """Return the From as the content has it."""
+        override, content = self._transmission.override, self._transmission.content
+        sender = override.get("from") or content["from"]
+        return sender if isinstance(sender, str) else sender["email"]
 
     def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
         """Render the content for a recipient."""
         fill = self._substitution.fill(recipient, env_from)
-        content = render(self._sent.content, fill, verbatim_bodies=self._verbatim)
-        content = overridden(content, self._sent.override)
-        if self._sent.options.get("inline_css") and content.html:
+        content = render(
+            self._transmission.content,
+            fill,
+            self._transmission.override,
+            verbatim_bodies=self._verbatim,
+        )
+        if self._transmission.options.get("inline_css") and content.html:
             content = replace(content, html=inline_css(content.html))
         return Draft(
             content.sender,
             content.subject,
             has_markup=content.html is not None or content.amp_html is not None,
             has_amp=content.amp_html is not None,
-            build=lambda message_id, dress: compose(
-                dress.content(content),
+            build=lambda message_id, tracking: compose(
+                tracking.content(content),
                 recipient,
                 message_id,
-                self._at_ms,
+                self._injected_ms,
                 attachments=self._attachments,
                 inline_images=self._images,
             ),
         )
 
 
-class MessageDrafter:
-    """A pre-built message: a template (spec 2.2), or one from SMTP that goes out as it is."""
+class PrebuiltDrafter:
+    """Drafts a pre-built message: a template (spec 2.2), or one from SMTP that stays as it is."""
 
-    def __init__(self, sent: Transmission, at_ms: int) -> None:
-        self._sent = sent
-        self._at_ms = at_ms
-        self._content = PrebuiltContent(sent.raw, as_given=not sent.substitute)
-        self._substitution = Substitution(sent) if sent.substitute else None
-        self._fills_bodies = fills_bodies(sent)
+    def __init__(self, transmission: Transmission, injected_ms: int) -> None:
+        substitute = transmission.substitute
+        self._transmission = transmission
+        self._injected_ms = injected_ms
+        self._content = PrebuiltContent(transmission.raw, as_given=not substitute)
+        self._substitution = Substitution(transmission) if substitute else None
+        self._fills_bodies = fills_bodies(transmission)
         kinds = {part.kind for part in self._content.texts if not part.is_sealed}
         self._has_amp = AMP_HTML in kinds
         self._has_markup = self._has_amp or HTML in kinds
 
     @property
     def sender(self) -> str:
-        """Return the From as it stands."""
-        header = overridden_header(GivenHeader(self._content.fields), self._sent.override)
+        """Return the From as the message has it."""
+        header = PrebuiltHeader(self._content.fields).overridden(self._transmission.override)
         return header.sender.email
 
     def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
-        """Fill the header fields in for a recipient, and the texts when it is built."""
+        """Fill in the header fields for a recipient; building fills in the texts."""
         fill = self._substitution.fill(recipient, env_from) if self._substitution else None
         fields = self._content.fields
         if fill:
-            with _told_as_fault():
+            with _template_errors_as_faults():
                 fields = self._content.filled_fields(fill)
-        header = GivenHeader(with_own_bcc(fields, recipient))
-        header = overridden_header(header, self._sent.override)
+        header = PrebuiltHeader(with_own_bcc(fields, recipient))
+        header = header.overridden(self._transmission.override)
 
-        def build(message_id: str, dress: Dress) -> bytes:
-            fields = header.completed(message_id, self._at_ms, dress.headers)
-            with _told_as_fault():
-                texts = [(part, self._text(part, fill, dress)) for part in self._content.texts]
-            changed = [(part, text) for part, text in texts if text != part.source]
-            return self._content.assembled(fields, changed)
+        def build(message_id: str, tracking: MessageTracking) -> bytes:
+            fields = header.completed(message_id, self._injected_ms, tracking.headers)
+            with _template_errors_as_faults():
+                texts = [(part, self._text(part, fill, tracking)) for part in self._content.texts]
+            changes = [(part, text) for part, text in texts if text != part.source]
+            return self._content.assembled(fields, changes)
 
         return Draft(header.sender, header.subject, self._has_markup, self._has_amp, build)
 
-    def _text(self, part: TextPart, fill: Fill | None, dress: Dress) -> str:
-        """Return the text that a part is to have; it is its own where nothing changes."""
+    def _text(self, part: TextPart, fill: Fill | None, tracking: MessageTracking) -> str:
+        """Return the text that a part is to have: its own where nothing changes."""
         text = part.source
         if part.is_sealed and TAG not in text:
             return text
@@ -150,13 +160,13 @@ class MessageDrafter:
             text = fill(text, part.kind)
         if part.is_sealed:
             return unmark(text)
-        if self._sent.options.get("inline_css") and part.kind is HTML:
+        if self._transmission.options.get("inline_css") and part.kind is HTML:
             text = inline_css(text)
-        return dress.body(text, part.kind)
+        return tracking.body(text, part.kind)
 
 
 @contextmanager
-def _told_as_fault() -> Iterator[None]:
+def _template_errors_as_faults() -> Iterator[None]:
     """Turn the template language's errors into :class:`RenderFault`."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""Why a message does not come to be: told by the one event that its recipient then has."""
+"""Say why a message cannot be generated: its recipient gets one event with the reason instead."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from chalicelib.events.model import Event
 from chalicelib.transmissions.model import Json
 
 
+class RenderFault(Exception):
+    """The content cannot be rendered for a recipient; the text says where and why."""
+
+
 class NotGenerated(Exception):
-    """No message came to be; ``event`` tells of it."""
+    """There is no message; ``event`` tells the account why."""
 
     def __init__(self, event: Event) -> None:
         super().__init__(event["reason"])
@@ -15,7 +19,7 @@ class NotGenerated(Exception):
 
 
 class Ungenerated(Exception):
-    """No message comes to be: an event of type ``kind`` with these fields does."""
+    """There is no message, but an event of type ``kind`` with these fields."""
 
     def __init__(self, kind: str, fields: Event) -> None:
         super().__init__(fields["reason"])
@@ -23,16 +27,16 @@ class Ungenerated(Exception):
         self.fields = {name: value for name, value in fields.items() if name != "type"}
 
 
-def failed(text: str, recipient: Json) -> Ungenerated:
-    """Return the fault of a message that could not be made of what was given."""
+def failure(text: str, recipient: Json) -> Ungenerated:
+    """Return the fault of a message that cannot be made from its content and data."""
     return _ungenerated("generation_failure", f"554 5.3.3 {text}", recipient)
 
 
-def rejected(text: str, recipient: Json) -> Ungenerated:
+def rejection(text: str, recipient: Json) -> Ungenerated:
     """Return the fault of a message that may not be sent."""
-    found = _ungenerated("generation_rejection", f"550 5.7.1 {text}", recipient)
-    found.fields["bounce_class"] = "25"
-    return found
+    fault = _ungenerated("generation_rejection", f"550 5.7.1 {text}", recipient)
+    fault.fields["bounce_class"] = "25"
+    return fault
 
 
 def _ungenerated(kind: str, reason: str, recipient: Json) -> Ungenerated:

@@ -1,4 +1,4 @@
-"""One message from one recipient: merge, render, dress, compose, sign."""
+"""Generate one message for one recipient: merge, render, track, compose, sign."""
 
 from __future__ import annotations
 
@@ -12,89 +12,96 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery.delivery_batch import FinishedMessage
 from chalicelib.events.model import Event, Sender, make, recipient_fields
 from chalicelib.generation.drafts import Draft, Drafter, drafter
-from chalicelib.generation.faults import NotGenerated, Ungenerated, failed, rejected
+from chalicelib.generation.faults import (
+    NotGenerated,
+    RenderFault,
+    Ungenerated,
+    failure,
+    rejection,
+)
 from chalicelib.generation.origin import Envelope, Origin
-from chalicelib.generation.render import RenderFault
 from chalicelib.generation.tracking_decorator import TrackingDecorator
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 from chalicelib.tracking.rewrite import TrackingOptions
 from chalicelib.transmissions.model import Json, Transmission
 
-__all__ = ["Generator", "NotGenerated"]
-
 
 class Generator:
-    """Makes the messages of one chunk. ``event`` holds the fields that all its events share.
+    """Generates the messages of one chunk. ``event`` holds the fields that all its events share.
 
-    ``made_ms`` is when they are generated; the chunk's first recipient has index ``first_index``.
-    What is looked up in the ``config`` table is looked up by ``read``.
+    ``injected_ms`` is the time of generation; the chunk's first recipient has index
+    ``first_index``. ``read`` reads items of the ``config`` table.
     """
 
     def __init__(
-        self, sent: Transmission, made_ms: int, first_index: int = 0, read: Read = read_config
+        self,
+        transmission: Transmission,
+        injected_ms: int,
+        first_index: int = 0,
+        read: Read = read_config,
     ) -> None:
-        self._sent = sent
-        self._made_ms = made_ms
-        self._origin = Origin(sent, made_ms, read)
-        self._dresser = TrackingDecorator(sent, first_index, made_ms, read)
-        self.event: Event = _shared_fields(sent)
+        self._transmission = transmission
+        self._injected_ms = injected_ms
+        self._origin = Origin(transmission, injected_ms, read)
+        self._decorator = TrackingDecorator(transmission, first_index, injected_ms, read)
+        self.event: Event = _shared_fields(transmission)
 
     @property
     def sending_domain(self) -> str | None:
-        """Return the From domain of all messages, if it can be told before they are rendered."""
+        """Return the From domain of all messages, if it is known before they are rendered."""
         return self._sender.domain if self._sender else None
 
     def generate(self, index: int, recipient: Json) -> FinishedMessage:
         """Return the finished message; raises :class:`NotGenerated`."""
-        tracked = self._dresser.tracked(recipient)
+        tracked = self._decorator.tracked(recipient)
         try:
             return self._generate(index, recipient, tracked)
         except Ungenerated as fault:
-            base = self.event | self._about(recipient) | self._own(_tracking_fields(tracked))
-            # Recipients may be named twice; each has an event of its own
-            fields = fault.fields | {"rcpt_index": index}
-            event = make(fault.kind, base, self._made_ms, nonce=str(index), **fields)
-            raise NotGenerated(event) from None
+            raise NotGenerated(self._fault_event(fault, index, recipient, tracked)) from None
 
     def _generate(self, index: int, recipient: Json, tracked: TrackingOptions) -> FinishedMessage:
-        if refusal := self._sent.refusal:
+        if refusal := self._transmission.refusal:
             raise Ungenerated(refusal["type"], refusal)
-        message_id = ids.message_id(self._sent.id, index)
+        message_id = ids.message_id(self._transmission.id, index)
         try:
-            foreseen = self._foreseen_envelope(message_id, recipient)
-            draft = self._drafter.draft(recipient, foreseen.sender if foreseen else None)
-            domain = self._origin.domain(draft.sender)
-            envelope = foreseen
-            if envelope is None or draft.sender.domain != self.sending_domain:
-                envelope = self._origin.envelope(message_id, domain, recipient)
-            dress = self._dresser.dress(
-                message_id, recipient, tracked, domain, envelope.inbound_domain
-            )
-            built = draft.build(message_id, dress)
-            data = self._origin.marked(built, envelope, domain, recipient)
+            draft, envelope, data = self._build(message_id, recipient, tracked)
         except ApiError as refusal:
-            raise rejected(f"[internal] {refusal}", recipient) from None
+            raise rejection(f"[internal] {refusal}", recipient) from None
         except (ValueError, RenderFault) as fault:
-            raise failed(str(fault), recipient) from None
-        if len(data) > settings().max_message_bytes:
-            text = f"[internal] message of {len(data)} bytes is over {settings().max_message_bytes}"
-            raise failed(text, recipient)
-        about = self._about(recipient) | {
+            raise failure(str(fault), recipient) from None
+        _check_size(data, recipient)
+        fields = self._recipient_fields(recipient) | {
             "message_id": message_id,
             "subject": draft.subject,
             "friendly_from": draft.sender.email,
             "msg_from": envelope.sender,
             "msg_size": str(len(data)),
             "sending_domain": draft.sender.domain,
-            "injection_time": clock.iso_ms(self._made_ms),
+            "injection_time": clock.iso_ms(self._injected_ms),
             **self._own(_message_fields(tracked, draft)),
         }
-        return FinishedMessage(index, envelope.sender, recipient["email"], about, data)
+        return FinishedMessage(index, envelope.sender, recipient["email"], fields, data)
+
+    def _build(
+        self, message_id: str, recipient: Json, tracked: TrackingOptions
+    ) -> tuple[Draft, Envelope, bytes]:
+        """Return the draft, the envelope and the signed bytes of a message."""
+        foreseen = self._foreseen_envelope(message_id, recipient)
+        draft = self._drafter.draft(recipient, foreseen.sender if foreseen else None)
+        domain = self._origin.domain(draft.sender)
+        envelope = foreseen
+        if envelope is None or draft.sender.domain != self.sending_domain:
+            envelope = self._origin.envelope(message_id, domain, recipient)
+        tracking = self._decorator.tracking(
+            message_id, recipient, tracked, domain, envelope.inbound_domain
+        )
+        message = draft.build(message_id, tracking)
+        return draft, envelope, self._origin.signed(message, envelope, domain, recipient)
 
     @cached_property
     def _sender(self) -> Mailbox | None:
-        """The From of all messages, if it can be told before they are rendered."""
-        if self._sent.refusal:
+        """The From of all messages, if it is known before they are rendered."""
+        if self._transmission.refusal:
             return None
         try:
             return read_mailbox(self._drafter.sender)
@@ -102,7 +109,7 @@ class Generator:
             return None
 
     def _foreseen_envelope(self, message_id: str, recipient: Json) -> Envelope | None:
-        """Return the envelope for templates, which do not know it if they make the From."""
+        """Return the envelope before rendering, for templates; ``None`` if they make the From."""
         if self._sender is None:
             return None
         domain = self._origin.domain(self._sender)
@@ -110,13 +117,24 @@ class Generator:
 
     @cached_property
     def _drafter(self) -> Drafter:
-        return drafter(self._sent, self._made_ms)
+        return drafter(self._transmission, self._injected_ms)
 
-    def _about(self, recipient: Json) -> Event:
+    def _fault_event(
+        self, fault: Ungenerated, index: int, recipient: Json, tracked: TrackingOptions
+    ) -> Event:
+        """Return the event of a recipient without a message."""
+        fields = self._recipient_fields(recipient) | self._own(_tracking_fields(tracked))
+        # An address may be twice among the recipients; each has an event of its own
+        own_fields = fault.fields | {"rcpt_index": index}
+        return make(
+            fault.kind, self.event | fields, self._injected_ms, nonce=str(index), **own_fields
+        )
+
+    def _recipient_fields(self, recipient: Json) -> Event:
         provider = mailbox_provider(domain_of(recipient["email"]))
         return recipient_fields(
             recipient["email"],
-            metadata=self._sent.metadata | (recipient.get("metadata") or {}),
+            metadata=self._transmission.metadata | (recipient.get("metadata") or {}),
             tags=recipient.get("tags") or [],
             rcpt_type=recipient.get("rcpt_type", ""),
         ) | {
@@ -125,30 +143,38 @@ class Generator:
         }
 
     def _own(self, fields: Event) -> Event:
-        """Return those of a message's fields that are not as all messages have them."""
+        """Return the fields whose values differ from those that all messages share."""
         return {name: value for name, value in fields.items() if self.event[name] != value}
 
 
-def _shared_fields(sent: Transmission) -> Event:
-    has_amp = bool(sent.content.get("amp_html"))
-    has_markup = has_amp or bool(sent.content.get("html") or sent.raw)
+def _check_size(message: bytes, recipient: Json) -> None:
+    if len(message) > (most := settings().max_message_bytes):
+        raise failure(f"[internal] message of {len(message)} bytes is over {most}", recipient)
+
+
+def _shared_fields(transmission: Transmission) -> Event:
+    """Return the event fields that all messages of a transmission share."""
+    content, options = transmission.content, transmission.options
+    has_amp = bool(content.get("amp_html"))
+    has_markup = has_amp or bool(content.get("html") or transmission.raw)
+    scheduled_time = str(transmission.start_ms // 1000) if transmission.start_ms else ""
     return Sender(
-        account_id=sent.account_id,
-        subaccount_id=sent.subaccount_id,
-        transmission_id=sent.id,
-        recv_method=sent.recv_method,
-        template_id=sent.template_id,
-        template_version=sent.template_version,
-        scheduled_time=str(sent.start_ms // 1000) if sent.start_ms else "",
-        campaign_id=sent.campaign_id,
-        ip_pool=sent.options["ip_pool"],
-        transactional=sent.options["transactional"],
-        open_tracking=sent.options["open_tracking"],
-        click_tracking=sent.options["click_tracking"],
-        initial_pixel=sent.options["initial_open"] and has_markup,
+        account_id=transmission.account_id,
+        subaccount_id=transmission.subaccount_id,
+        transmission_id=transmission.id,
+        recv_method=transmission.recv_method,
+        template_id=transmission.template_id,
+        template_version=transmission.template_version,
+        scheduled_time=scheduled_time,
+        campaign_id=transmission.campaign_id,
+        ip_pool=options["ip_pool"],
+        transactional=options["transactional"],
+        open_tracking=options["open_tracking"],
+        click_tracking=options["click_tracking"],
+        initial_pixel=options["initial_open"] and has_markup,
     ).fields() | {
         "amp_enabled": has_amp,
-        **{f"ab_test_{name}": str(value) for name, value in sent.ab_test.items()},
+        **{f"ab_test_{name}": str(value) for name, value in transmission.ab_test.items()},
     }
 
 
@@ -162,6 +188,6 @@ def _tracking_fields(tracked: TrackingOptions) -> Event:
 
 
 def _message_fields(tracked: TrackingOptions, draft: Draft) -> Event:
-    """Return the same of a finished message: an initial pixel is there or it is not."""
+    """Return the same for a finished message, which may have no part for an initial pixel."""
     pixel = tracked.initial_opens and draft.has_markup
     return _tracking_fields(tracked) | {"initial_pixel": pixel, "amp_enabled": draft.has_amp}

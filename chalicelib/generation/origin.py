@@ -1,4 +1,4 @@
-"""Where a message comes from: its sending domain, its envelope sender, the keys that sign it."""
+"""Find the origin of messages: the sending domain, the envelope sender, the keys that sign."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.transmissions.model import Json, Transmission
-from chalicelib.transmissions.sandbox import owner_of_domain
 
 
 class Envelope(NamedTuple):
-    """The envelope sender of a message, the domain at which the service takes mail for it, and what
-    names it in reports.
+    """The envelope sender of a message, and where reports about it come back.
+
+    The service takes mail for the message at ``inbound_domain``; ``report_id`` names the message in
+    reports.
     """
 
     sender: str
@@ -32,15 +33,16 @@ class Envelope(NamedTuple):
 
 
 class Origin:
-    """The origin of the messages of one chunk; what they share is found once."""
+    """The origin of the messages of one chunk; what they share is looked up once."""
 
-    def __init__(self, sent: Transmission, made_ms: int, read: Read) -> None:
-        self._sent = sent
-        self._made_ms = made_ms
+    def __init__(self, transmission: Transmission, injected_ms: int, read: Read) -> None:
+        self._transmission = transmission
+        self._injected_ms = injected_ms
         self._read = read
         self._domains: dict[str, SendingDomain | ApiError] = {}
         self._bounce_domains: dict[tuple[str, str], str] = {}
         self._keys: dict[str, DkimKey | None] = {}
+        self._pool = transmission.account_id, transmission.options["ip_pool"]
 
     def domain(self, sender: Mailbox) -> SendingDomain:
         """Return the sending domain of a From; raises 7001 if the sender may not use it."""
@@ -56,57 +58,57 @@ class Origin:
         return domain
 
     def _find_domain(self, name: str) -> SendingDomain:
-        item = self._read([place := domains.key_of(name)]).get(place)
-        found = domains.from_item(item) if item else None
-        return check_usable(found, name, *owner_of_domain(self._sent))
+        item = self._read([key := domains.key_of(name)]).get(key)
+        domain = domains.from_item(item) if item else None
+        return check_usable(domain, name, *self._transmission.domain_owner)
 
     def envelope(self, message_id: str, domain: SendingDomain, recipient: Json) -> Envelope:
         """Return the envelope sender: ours, at the domain that takes this sender's bounces.
 
-        An enterprise account's own choice is kept whole (spec 2.1).
+        An enterprise account's own return path is kept whole (spec 2.1).
         """
-        wanted = recipient.get("return_path") or self._sent.return_path
-        bounce_domain = self._bounce_domain(domain, wanted)
-        report_id = return_path.local_part(message_id, self._made_ms)
-        if wanted and self._sent.defaults.get("enterprise"):
-            return Envelope(wanted, settings().system_domain, report_id)
+        requested = recipient.get("return_path") or self._transmission.return_path
+        bounce_domain = self._bounce_domain(domain, requested)
+        report_id = return_path.local_part(message_id, self._injected_ms)
+        if requested and self._transmission.defaults.get("enterprise"):
+            return Envelope(requested, settings().system_domain, report_id)
         return Envelope(f"{report_id}@{bounce_domain}", bounce_domain, report_id)
 
-    def _bounce_domain(self, domain: SendingDomain, wanted: str) -> str:
-        key = (domain.domain, wanted)
+    def _bounce_domain(self, domain: SendingDomain, requested: str) -> str:
+        key = (domain.domain, requested)
         if key not in self._bounce_domains:
-            sent = self._sent
             self._bounce_domains[key] = bounce_domain_for(
-                sent.account_id, sent.subaccount_id, wanted, sending=domain, read=self._read
+                self._transmission.account_id,
+                self._transmission.subaccount_id,
+                requested,
+                sending=domain,
+                read=self._read,
             )
         return self._bounce_domains[key]
 
-    def marked(
+    def signed(
         self, message: bytes, envelope: Envelope, domain: SendingDomain, recipient: Json
     ) -> bytes:
-        """Return the message with what tells where it comes from, all of it in front.
+        """Return the message behind its signatures and the header that names it in reports.
 
-        That is a signature by each key that signs for this recipient, and the header that names
-        the message in reports about it.
+        Each key that signs for this recipient adds a signature.
         """
         keys = [self._signing_key(domain), self._feedback_key(recipient)]
-        at = self._made_ms // 1000
-        signatures = [_signer(key).sign(message, timestamp=at) for key in keys if key]
-        named = f"{return_path.HEADER}: {envelope.report_id}\r\n"
-        return b"".join([*signatures, named.encode(), message])
+        seconds = self._injected_ms // 1000
+        signatures = [_signer(key).sign(message, timestamp=seconds) for key in keys if key]
+        report_header = f"{return_path.HEADER}: {envelope.report_id}\r\n"
+        return b"".join([*signatures, report_header.encode(), message])
 
     def _signing_key(self, domain: SendingDomain) -> DkimKey | None:
         """Return the key of the sending domain, else that of the pool (spec 2.8)."""
         if domain.domain not in self._keys:
-            sent = self._sent
-            found = signing_key(domain, sent.options.get("dkim_key"))
-            self._keys[domain.domain] = found or pool_key(sent.account_id, sent.options["ip_pool"])
+            selector = self._transmission.options.get("dkim_key")
+            self._keys[domain.domain] = signing_key(domain, selector) or pool_key(*self._pool)
         return self._keys[domain.domain]
 
     def _feedback_key(self, recipient: Json) -> DkimKey | None:
         """Return the pool's key for hosts that want one for their feedback loop (spec 2.8)."""
-        sent = self._sent
-        return fbl_key(sent.account_id, sent.options["ip_pool"], domain_of(recipient["email"]))
+        return fbl_key(*self._pool, domain_of(recipient["email"]))
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,7 @@
-"""The header section of a pre-built message: it goes out as it is, with what must not lack."""
+"""Complete the header of a pre-built message, which otherwise goes out byte for byte.
+
+``override`` replaces fields (spec 2.1); Date and Message-ID are added where they are missing.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,17 @@ from email.utils import format_datetime
 from functools import cached_property
 
 from chalicelib.core.addresses import Mailbox
+from chalicelib.generation.render import list_id_header, overriding_sender
 from chalicelib.mail_format import rfc822
+from chalicelib.mail_format.address_list import address_list_field
 from chalicelib.mail_format.encoded_words import readable
 from chalicelib.mail_format.from_field import from_mailbox, values_of
-from chalicelib.mail_format.headers import encode_header
+from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
 from chalicelib.mail_format.rfc822 import Field
+from chalicelib.transmissions.model import Json
 
 
-class GivenHeader:
+class PrebuiltHeader:
     """Header fields; ``sender`` and ``subject`` are read from them."""
 
     def __init__(self, fields: list[Field]) -> None:
@@ -31,20 +37,41 @@ class GivenHeader:
         """Return the decoded subject, empty if there is none."""
         return "".join(map(readable, values_of(self.fields, "subject")[:1]))
 
+    def overridden(self, override: Json) -> PrebuiltHeader:
+        """Return the header with ``override`` applied; raises :class:`RenderFault`."""
+        fields = self.fields
+        if override.get("from"):
+            sender = overriding_sender(override["from"], self._name)
+            address = Address(sender.name or None, sender.email)
+            fields = rfc822.replace(fields, encode_addresses("From", [address]))
+        if override.get("reply_to"):
+            fields = rfc822.replace(fields, address_list_field("Reply-To", override["reply_to"]))
+        if override.get("list_id"):
+            fields = rfc822.replace(fields, encode_header(*list_id_header(override["list_id"])))
+        return self if fields is self.fields else PrebuiltHeader(fields)
+
     def completed(
-        self, message_id: str, at_ms: int, more: Sequence[tuple[str, str]] = ()
+        self, message_id: str, injected_ms: int, headers: Sequence[tuple[str, str]] = ()
     ) -> list[Field]:
         """Return the fields with Date and Message-ID, if they had none.
 
-        ``more`` are headers that take the place of others with their names.
+        ``headers`` replace fields with the same names.
         """
         fields = self.fields
-        for name, value in more:
+        for name, value in headers:
             fields = rfc822.replace(fields, encode_header(name, value))
         if not rfc822.has(fields, "date"):
-            moment = datetime.fromtimestamp(at_ms // 1000, UTC)
+            moment = datetime.fromtimestamp(injected_ms // 1000, UTC)
             fields = rfc822.append(fields, f"Date: {format_datetime(moment)}\r\n".encode())
         if not rfc822.has(fields, "message-id"):
             own = f"{message_id}@{self.sender.domain_in_a_labels}"
             fields = rfc822.append(fields, f"Message-ID: <{own}>\r\n".encode())
         return fields
+
+    @property
+    def _name(self) -> str:
+        """The name in the message's own From, which may be malformed."""
+        try:
+            return self.sender.name
+        except ValueError:
+            return ""

@@ -1,8 +1,8 @@
-"""What renders the parts of messages: the data of a transmission merged with each recipient's.
+"""Fill in the parts of messages with the data of a transmission, merged with each recipient's.
 
-A chunk has one :class:`Substitution`. It compiles each part once, with the links that its source
-writes out marked (``tracking.literal_links``), for only those are tracked. So are the snippets and
-the dynamic content that are brought into bodies. What goes into header fields is never marked.
+A chunk has one :class:`Substitution`. It compiles each part once and marks the links that its
+source writes literally (``tracking.literal_links``), because only those are tracked. The snippets
+and the dynamic content of bodies are marked as well; header fields never are.
 """
 
 from __future__ import annotations
@@ -27,45 +27,47 @@ from chalicelib.transmissions.model import Json, Transmission
 _DYNAMIC: Final = ("dynamic_html", "dynamic_plain", "dynamic_amp_html")
 
 
-def fills_bodies(sent: Transmission) -> bool:
+def fills_bodies(transmission: Transmission) -> bool:
     """Tell whether the bodies of a transmission's messages are rendered, and so hold marks.
 
-    They go out verbatim from SMTP, and where ``perform_substitutions`` is false (spec 2.1).
+    Messages from SMTP keep their bodies, and so do those with ``perform_substitutions`` false
+    (spec 2.1).
     """
-    is_template = sent.substitute or not sent.raw
-    return is_template and sent.options.get("perform_substitutions") is not False
+    is_template = transmission.substitute or not transmission.raw
+    return is_template and transmission.options.get("perform_substitutions") is not False
 
 
 class Substitution:
-    """The data of a transmission, ready to be merged with each recipient's."""
+    """Merges the data of a transmission with each recipient's, and renders with it."""
 
-    def __init__(self, sent: Transmission) -> None:
-        self._sent = sent
-        self._snippets = snippets.source(sent.account_id, sent.subaccount_id)
+    def __init__(self, transmission: Transmission) -> None:
+        self._transmission = transmission
+        self._snippets = snippets.source(transmission.account_id, transmission.subaccount_id)
         self._marked_snippets = _marked(self._snippets)
         self._compiled: dict[tuple[str, Part], CompiledPart] = {}
 
     def fill(self, recipient: Json, env_from: str | None = None) -> Fill:
-        """Return what renders the parts of a recipient's message; it raises ``TemplateError``.
+        """Return the function that renders the parts of a recipient's message.
 
-        ``env_from`` is its envelope sender. The parts share what a render may spend.
+        ``env_from`` is the envelope sender of the message. All parts share one budget. The function
+        raises ``TemplateError``.
         """
-        sent = self._sent
+        transmission = self._transmission
         data = merge_data(
-            transmission_metadata=sent.metadata,
-            transmission_data=sent.substitution_data,
+            transmission_metadata=transmission.metadata,
+            transmission_data=transmission.substitution_data,
             recipient_metadata=recipient.get("metadata"),
             recipient_data=recipient.get("substitution_data"),
             address=recipient,
             env_from=env_from,
-            return_path=recipient.get("return_path") or sent.return_path or None,
+            return_path=recipient.get("return_path") or transmission.return_path or None,
         )
         budget = Budget()
 
         def render(source: str, part: Part) -> str:
             compiled = self._compiled_part(source, part)
             if part.kind == "header":
-                snippets, dynamic = self._snippets, sent.substitution_data
+                snippets, dynamic = self._snippets, transmission.substitution_data
             else:
                 snippets, dynamic = self._marked_snippets, self._marked_dynamic
             return compiled.render(data, snippets=snippets, dynamic=dynamic, budget=budget)
@@ -73,20 +75,20 @@ class Substitution:
         return render
 
     def _compiled_part(self, source: str, part: Part) -> CompiledPart:
-        found = self._compiled.get((source, part))
-        if found is None:
-            found = compile_part(source if part.kind == "header" else mark(source), part)
-            self._compiled[source, part] = found
-        return found
+        compiled = self._compiled.get((source, part))
+        if compiled is None:
+            compiled = compile_part(source if part.kind == "header" else mark(source), part)
+            self._compiled[source, part] = compiled
+        return compiled
 
     @cached_property
     def _marked_dynamic(self) -> Json:
-        data = self._sent.substitution_data
+        data = self._transmission.substitution_data
         return data | {name: mark_all(data[name]) for name in _DYNAMIC if name in data}
 
 
 def _marked(source: SnippetSource) -> SnippetSource:
-    """Return what finds snippets with their links marked; each is marked once."""
+    """Return a source of snippets with their links marked; each is marked once."""
     seen: dict[str, Mapping[str, Any] | None] = {}
 
     def content_of(snippet_id: str) -> Mapping[str, Any] | None:

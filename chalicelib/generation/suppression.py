@@ -1,60 +1,59 @@
-"""Recipients who must not get a message of this kind (spec 2.9): looked up for a whole chunk.
+"""Hold back messages to suppressed recipients (spec 2.9), looked up for a whole chunk.
 
-Such a recipient was accepted and is counted so: there is an injection, and at once a bounce that
-names the customer's policy.
+A suppressed recipient was accepted and is counted so: there is an injection event, and at once a
+bounce event whose reason is the customer's policy.
 
-The mailing list that a message belongs to is what its List-Id header says when it is finished,
-whether the sender wrote the header, a template filled it in or ``override`` replaced it.
+The mailing list of a message is the one in the List-Id header of the finished message, whether the
+sender wrote the header, a template filled it in or ``override`` replaced it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chalicelib.core.dynamo import Key
 from chalicelib.core.reading import Read
 from chalicelib.events.model import Event, make
-from chalicelib.generation.chunk import Chunk
 from chalicelib.mail_format import rfc822
 from chalicelib.suppression.model import COMPLIANCE, Hold
 from chalicelib.suppression.store import lookup_items
-from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.model import Json, Transmission
 
 _REASON = "554 5.7.1 [internal] recipient address suppressed due to customer policy"
 
 
-def keys_of_chunk(found: Chunk) -> list[Key]:
-    """Return what :func:`of_chunk` reads."""
-    sent = found.transmission
-    if not _is_asked(sent):
+def keys_of(transmission: Transmission, recipients: Sequence[Json]) -> list[Key]:
+    """Return the keys that :func:`holds_of` reads."""
+    if transmission.refusal:
         return []
     return lookup_items.blocking_keys(
-        sent.account_id,
-        sent.subaccount_id,
-        _recipients(found),
-        transactional=sent.options["transactional"],
+        transmission.account_id,
+        transmission.subaccount_id,
+        [recipient["email"] for recipient in recipients],
+        transactional=transmission.options["transactional"],
     )
 
 
-def of_chunk(found: Chunk, read: Read) -> Mapping[str, Hold]:
-    """Return what may hold back messages to a chunk's recipients, by recipient.
+def holds_of(
+    transmission: Transmission, recipients: Sequence[Json], read: Read
+) -> Mapping[str, Hold]:
+    """Return what may hold back messages to these recipients, by address.
 
-    ``skip_suppression`` passes over everything but entries of compliance.
+    ``skip_suppression`` ignores everything but entries of compliance.
     """
-    sent = found.transmission
-    if not _is_asked(sent):
+    if transmission.refusal:
         return {}
     holds = lookup_items.blocking(
-        sent.account_id,
-        sent.subaccount_id,
-        _recipients(found),
-        transactional=sent.options["transactional"],
+        transmission.account_id,
+        transmission.subaccount_id,
+        [recipient["email"] for recipient in recipients],
+        transactional=transmission.options["transactional"],
         read=read,
     )
-    if not sent.options.get("skip_suppression"):
+    if not transmission.options.get("skip_suppression"):
         return holds
-    return {each: hold for each, hold in holds.items() if hold.source == COMPLIANCE}
+    return {email: hold for email, hold in holds.items() if hold.source == COMPLIANCE}
 
 
 def holds_back(hold: Hold | None, message: bytes) -> bool:
@@ -64,12 +63,12 @@ def holds_back(hold: Hold | None, message: bytes) -> bool:
     return bool(hold.source) or any(map(hold.holds_back, _list_ids(message)))
 
 
-def bounce(base: Mapping[str, Any], at_ms: int) -> Event:
+def bounce(fields: Mapping[str, Any], injected_ms: int) -> Event:
     """Return the bounce of a suppressed recipient's message."""
     return make(
         "bounce",
-        base,
-        at_ms,
+        fields,
+        injected_ms,
         attempt=1,
         bounce_class="25",
         error_code="554",
@@ -79,21 +78,13 @@ def bounce(base: Mapping[str, Any], at_ms: int) -> Event:
     )
 
 
-def _is_asked(sent: Transmission) -> bool:
-    return not sent.refusal
-
-
-def _recipients(found: Chunk) -> list[str]:
-    return [recipient["email"] for recipient in found.recipients]
-
-
 def _list_ids(message: bytes) -> Iterator[str]:
-    """Yield what the List-Id headers of a message name; there is one at most in a good one."""
+    """Yield the ids in the List-Id headers of a message; a well-formed one has one at most."""
     for name, raw in rfc822.split(message)[0]:
         if name == "list-id":
-            yield _named(raw.partition(b":")[2].decode("utf-8", "replace"))
+            yield _list_id(raw.partition(b":")[2].decode("utf-8", "replace"))
 
 
-def _named(value: str) -> str:
-    """Return the id in a List-Id value: what stands in angle brackets (RFC 2919)."""
+def _list_id(value: str) -> str:
+    """Return the id in a List-Id value: the text in angle brackets (RFC 2919)."""
     return value.rpartition("<")[2].partition(">")[0].strip() or value.strip()

@@ -1,28 +1,29 @@
-"""The consumer of the ``generation`` queue: recipients become finished messages.
+"""Generate the chunks of the ``generation`` queue: recipients become finished messages.
 
 Generating a chunk again gives the same message ids, times and events, so a crash or a repeated
-queue message does no harm: the events are stored over themselves, and delivery knows the unit.
+queue message does no harm: the same events are stored again, and delivery knows the work unit.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 
-from chalicelib.core import clock, queues
+from chalicelib.core import clock, packing, queues
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import FinishedMessage
 from chalicelib.delivery.store import work_units
-from chalicelib.delivery.store.work_units import Generation
+from chalicelib.delivery.store.work_units import Generation, WorkUnit
 from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
-from chalicelib.generation import chunk
-from chalicelib.generation.chunk import Chunk
-from chalicelib.generation.generated_chunk import GeneratedChunk, generate_chunk
+from chalicelib.generation.chunk import Chunk, GeneratedChunk, generate_chunk
 from chalicelib.seeding.sampling import sample_messages
 from chalicelib.tracking.store import message_context
+from chalicelib.transmissions.model import unpack
+from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NotSubmitted
 from chalicelib.transmissions.submit import QUEUE
 
@@ -34,22 +35,35 @@ _HOLD_SECONDS = 1.0
 def generate(message: Received) -> None:
     """Generate one chunk, and hand its messages to delivery and its events to recording."""
     try:
-        found = chunk.from_received(message)
+        chunk = read_chunk(message)
     except NotSubmitted:
         _hold_or_drop(message)
         return
-    made = generate_chunk(found, clock.now_ms())
-    begun = _begin(found, made)
-    if begun is None:
+    generated_chunk = generate_chunk(chunk, clock.now_ms())
+    generation = _record_generation(chunk, generated_chunk)
+    if generation is None:
         return  # it has been delivered
-    if begun.injected_ms != made.delivery_batch.injected_ms:
-        # It was made before, by who did not come to the end: that time counts
-        made = generate_chunk(found, begun.injected_ms)
-    _hand_on(found, made, begun)
+    if generation.injected_ms != generated_chunk.delivery_batch.injected_ms:
+        # An earlier worker began this unit and died: its time is that of the messages
+        generated_chunk = generate_chunk(chunk, generation.injected_ms)
+    _hand_on(chunk, generated_chunk, generation)
+
+
+def read_chunk(message: Received) -> Chunk:
+    """Return the chunk of a queue message; raises :class:`NotSubmitted`."""
+    head = message.head
+    _, (recipients, *inside) = packing.unpack(message.payload())
+    transmission_id = head["transmission"]
+    return Chunk(
+        WorkUnit(transmission_id, str(head["chunk"])),
+        unpack(inside[0]) if inside else transmissions.get_submitted(transmission_id),
+        head["first_index"],
+        json.loads(recipients.decode("utf-8", "surrogatepass")),
+    )
 
 
 def _hold_or_drop(message: Received) -> None:
-    """Keep a chunk whose request is still being stored; drop it if that never came to an end."""
+    """Delay a chunk whose request is still being stored; drop it if the request has died."""
     age = clock.now() - message.head["created_ms"] / 1000
     if age < settings().accept_window:
         queues.send_again(QUEUE, message, _HOLD_SECONDS)
@@ -57,40 +71,45 @@ def _hold_or_drop(message: Received) -> None:
     _log.warning("dropped a chunk of transmission %s", message.head["transmission"])
 
 
-def _begin(found: Chunk, made: GeneratedChunk) -> Generation | None:
-    """Note that the unit is made, and in the same request what events must know of its messages.
+def _record_generation(chunk: Chunk, generated_chunk: GeneratedChunk) -> Generation | None:
+    """Begin the work unit, and store the context of its messages in the same request.
 
-    Nothing was handed on before this, so nobody hears of a message that nothing is known of.
+    Nothing was handed on before this, so no event can name a message without a context.
     """
-    whole = made.delivery_batch
-    known = [(message.index, message.event) for message in whole.messages]
-    along = message_context.writes(found.transmission.id, found.first_index, whole.event, known)
-    single = len(found.recipients) == 1
+    batch = generated_chunk.delivery_batch
+    fields = [(message.index, message.event) for message in batch.messages]
+    context = message_context.writes(chunk.transmission.id, chunk.first_index, batch.event, fields)
+    is_single = len(chunk.recipients) == 1
     return work_units.record_generation(
-        found.unit, whole.injected_ms, to_deliver=single, along=along
+        chunk.unit, batch.injected_ms, to_deliver=is_single, along=context
     )
 
 
-def _hand_on(found: Chunk, made: GeneratedChunk, begun: Generation) -> None:
+def _hand_on(chunk: Chunk, generated_chunk: GeneratedChunk, generation: Generation) -> None:
     """Hand the messages to delivery and the events to recording."""
-    whole, events = made.delivery_batch, made.events
-    _note_sample(found, whole.messages)
-    if whole.messages and begun.lease:
-        deliver_at_once(whole, begun.lease, events)
+    batch, events = generated_chunk.delivery_batch, generated_chunk.events
+    _sample_messages(chunk, batch.messages)
+    if batch.messages and generation.lease:
+        deliver_at_once(batch, generation.lease, events)
         return
     stream.emit(events)
-    if whole.messages:
-        queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(whole)])
+    if batch.messages:
+        queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(batch)])
     else:
-        work_units.complete(found.unit, counts=whole.counts)
+        work_units.complete(chunk.unit, counts=batch.counts)
 
 
-def _note_sample(found: Chunk, messages: Sequence[FinishedMessage]) -> None:
-    """Note a message from each sending domain, for the seeding of its campaign."""
-    sent = found.transmission
+def _sample_messages(chunk: Chunk, messages: Sequence[FinishedMessage]) -> None:
+    """Keep a message from each sending domain as a sample, to seed its campaign with."""
+    transmission = chunk.transmission
     by_domain = {message.event["sending_domain"]: message.index for message in messages}
-    made = [
-        (domain, index, found.recipients[index - found.first_index])
-        for domain, index in by_domain.items()
-    ]
-    sample_messages(sent.account_id, sent.subaccount_id, sent.campaign_id, sent.id, made)
+    sample_messages(
+        transmission.account_id,
+        transmission.subaccount_id,
+        transmission.campaign_id,
+        transmission.id,
+        [
+            (domain, index, chunk.recipients[index - chunk.first_index])
+            for domain, index in by_domain.items()
+        ],
+    )

@@ -1,8 +1,10 @@
-"""Acceptance of a transmission over HTTP: the steps, in order; each lets it pass or refuses it."""
+"""Accept a transmission over HTTP: check it, find its content and sender, then submit it.
+
+Each step lets the transmission pass, or raises the error that refuses it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,23 +14,25 @@ from chalicelib.core.addresses import is_domain, read_mailbox
 from chalicelib.core.errors import ApiError, ServiceError, bad_format, invalid_domain
 from chalicelib.core.request import Caller
 from chalicelib.core.settings import settings
-from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.recipients import Refusals, sort_recipients
-from chalicelib.transmissions.checks import check_options
-from chalicelib.transmissions.leases import noted, release, use_list, use_template
+from chalicelib.transmissions.leases import lease_list, lease_template, leases_on, release
 from chalicelib.transmissions.model import Json, Transmission
-from chalicelib.transmissions.request import StoredList, TransmissionRequest, read_request
-from chalicelib.transmissions.resolve import Found, find_content, resolved, withdraw
-from chalicelib.transmissions.sandbox import allowance, check_sandbox, is_sandbox
-from chalicelib.transmissions.sender import find_sender
-from chalicelib.transmissions.start_time import read_start_time
+from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
+from chalicelib.transmissions.request import (
+    StoredList,
+    TransmissionRequest,
+    read_request,
+    read_start_time,
+)
+from chalicelib.transmissions.resolve import ResolvedContent, find_content, resolve, withdraw
+from chalicelib.transmissions.sender import Sender, check_options, check_sandbox, find_sender
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import submit
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
-    """What the caller is told; ``start_ms`` is 0 for a transmission that starts at once."""
+class Acceptance:
+    """What the client learns; ``start_ms`` is 0 for a transmission that starts at once."""
 
     id: str
     count: int
@@ -36,71 +40,40 @@ class Accepted:
     start_ms: int
 
 
-def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Accepted:
+def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acceptance:
     """Accept a transmission; returns when it is stored and queued, raises when it is refused.
 
     A request that is repeated under the same ``transmission_id`` is sent once.
     """
     request = read_request(body)
-    start_ms = read_start_time(request.options.start_time) or 0
-    sent = _describe(caller, request, transmission_id or ids.transmission_id(), start_ms)
-    check_sandbox(sent)
-    found = find_content(sent, _only_recipient(request), starts=not start_ms)
-    named: RecipientList | None = None
+    transmission = _describe(caller, request, transmission_id or ids.transmission_id())
+    check_sandbox(transmission)
+    content = find_content(
+        transmission, _ab_test_recipient(request), starts=not transmission.start_ms
+    )
+    recipients: Recipients | None = None
     try:
-        if isinstance(request.recipients, StoredList):
-            named = use_list(sent, request.recipients.list_id)
-            return _accept(sent, found, named, Refusals())
-        sorted_ = sort_recipients(request.recipients)
-        return _accept(sent, found, sorted_.accepted, sorted_.refusals)
+        recipients, refusals = _find_recipients(transmission, request)
+        sender = _find_sender(transmission, content)
+        allowance = sender.allowance(transmission)
+        _check_allowance(allowance, transmission, recipients.count)
+        transmission = check_options(transmission, sender)
+        transmission = _with_leases(transmission, content, recipients)
+        transmission = _with_defaults(transmission, content, sender)
+        submit(transmission, recipients, allowance)
     except ServiceError:
-        release(sent, noted(found.template, named))
-        withdraw(sent, found)
+        release(transmission, leases_on(content.template, recipients))
+        withdraw(transmission, content)
         raise
+    return Acceptance(transmission.id, recipients.count, refusals, transmission.start_ms)
 
 
-def _accept(
-    sent: Transmission,
-    found: Found,
-    recipients: Sequence[Json] | RecipientList,
-    refusals: Refusals,
-) -> Accepted:
-    named = recipients if isinstance(recipients, RecipientList) else None
-    count = recipients.count if isinstance(recipients, RecipientList) else len(recipients)
-    given = found.sender  # refuses a message that is none, even where its From does not count
-    domain = _sending_domain(sent.override.get("from") or given)
-    own_domain = None if is_sandbox(sent) else domain
-    sender = find_sender(sent.account_id, sent.subaccount_id, own_domain)
-    meter = allowance(sent, sender)
-    _check_room(sent, meter, count)
-    sent = check_options(sent, sender)
-    takes_time = sent.start_ms or count > settings().chunk_recipients
-    template = found.template if takes_time else None
-    if template:
-        use_template(sent, template, count)
-    defaults = sender.defaults("rest_tracking_default")
-    sent = replace(sent, defaults=defaults, uses=noted(template, named))
-    # What starts later is resolved when it starts: the template may change until then (spec 3)
-    submit(sent if sent.start_ms else resolved(sent, found), recipients, meter)
-    return Accepted(sent.id, count, refusals, sent.start_ms)
-
-
-def _check_room(sent: Transmission, meter: Allowance, count: int) -> None:
-    """Raise 420 for recipients over a limit, unless this repeats a request that counted them."""
-    try:
-        meter.check(count)
-    except ApiError:
-        if not transmissions.exists(sent.id):
-            raise
-
-
-def _describe(
-    caller: Caller, request: TransmissionRequest, transmission_id: str, start_ms: int
-) -> Transmission:
+def _describe(caller: Caller, request: TransmissionRequest, transmission_id: str) -> Transmission:
     return Transmission(
         id=transmission_id,
         account_id=caller.account_id,
         subaccount_id=caller.scope.owner,
+        start_ms=read_start_time(request.options.start_time) or 0,
         created_ms=clock.now_ms(),
         recv_method="rest",
         options=request.options.model_dump(exclude_none=True, exclude={"start_time"}),
@@ -112,11 +85,10 @@ def _describe(
         substitution_data=request.substitution_data,
         return_path=request.return_path or "",
         tracking_domain=request.tracking_domain or "",
-        start_ms=start_ms,
     )
 
 
-def _only_recipient(request: TransmissionRequest) -> str:
+def _ab_test_recipient(request: TransmissionRequest) -> str:
     """Return the recipient for whom an A/B test chooses a template; raises 1300 for several."""
     if not request.content.ab_test_id:
         return ""
@@ -125,11 +97,65 @@ def _only_recipient(request: TransmissionRequest) -> str:
     return sort_recipients(request.recipients).accepted[0]["email"]
 
 
+def _find_recipients(
+    transmission: Transmission, request: TransmissionRequest
+) -> tuple[Recipients, Refusals]:
+    """Return the recipients of the request or of its list, and what is wrong with the others."""
+    if isinstance(request.recipients, StoredList):
+        recipient_list = lease_list(transmission, request.recipients.list_id)
+        return ListRecipients(recipient_list), Refusals()
+    recipients = sort_recipients(request.recipients)
+    return RequestRecipients(recipients.accepted), recipients.refusals
+
+
+def _find_sender(transmission: Transmission, content: ResolvedContent) -> Sender:
+    """Return the sender, who must be allowed to use the From domain of the content."""
+    # Read first, as this refuses a malformed message even where its From does not count
+    content_sender = content.sender
+    domain = _sending_domain(transmission.override.get("from") or content_sender)
+    return find_sender(
+        transmission.account_id,
+        transmission.subaccount_id,
+        None if transmission.is_sandbox else domain,
+    )
+
+
+def _check_allowance(allowance: Allowance, transmission: Transmission, count: int) -> None:
+    """Raise 420 for recipients over a limit, unless this repeats a request that counted them."""
+    try:
+        allowance.check(count)
+    except ApiError:
+        if not transmissions.exists(transmission.id):
+            raise
+
+
+def _with_leases(
+    transmission: Transmission, content: ResolvedContent, recipients: Recipients
+) -> Transmission:
+    """Return the transmission with its leases, on the template only if generation takes time."""
+    takes_time = transmission.start_ms or recipients.count > settings().chunk_recipients
+    template = content.template if takes_time else None
+    if template:
+        lease_template(transmission, template, recipients.count)
+    return replace(transmission, uses=leases_on(template, recipients))
+
+
+def _with_defaults(
+    transmission: Transmission, content: ResolvedContent, sender: Sender
+) -> Transmission:
+    """Return the transmission with the account's choices, and resolved if it starts at once.
+
+    A scheduled one is resolved when it starts: the template may change until then (spec 3).
+    """
+    transmission = replace(transmission, defaults=sender.defaults("rest_tracking_default"))
+    return transmission if transmission.start_ms else resolve(transmission, content)
+
+
 def _sending_domain(sender: str | Json) -> str | None:
-    """Return the From domain, or ``None`` for one that a template makes: that is checked later."""
+    """Return the From domain, or ``None`` if a template makes it: generation checks that one."""
     email = sender if isinstance(sender, str) else sender["email"]
     if "{{" not in email:
-        mailbox = read_mailbox(email)  # none of several: another's domain may be among them
+        mailbox = read_mailbox(email)  # None for several: one of them may be of another's domain
         if mailbox is None:
             raise invalid_domain("No sending domain specified")
         return mailbox.domain

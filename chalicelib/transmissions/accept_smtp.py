@@ -1,4 +1,4 @@
-"""Acceptance of a finished message over SMTP: the same store and queue as over HTTP."""
+"""Accept a finished message over SMTP: it goes to the same store and queue as one over HTTP."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from chalicelib.mail_format.rfc822 import Field
 from chalicelib.recipient_lists.limits import too_large_data
 from chalicelib.recipient_lists.recipients import MOST_TAGS
 from chalicelib.sending_domains import store as domains
-from chalicelib.transmissions import copies, policy_rejections
-from chalicelib.transmissions.checks import check_options
+from chalicelib.transmissions import copies
 from chalicelib.transmissions.copies import Copies
 from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.policy_rejections import policy_rejections
+from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.resolve import options_in_force
-from chalicelib.transmissions.sender import Sender, find_sender
+from chalicelib.transmissions.sender import Sender, check_options, find_sender
 from chalicelib.transmissions.submit import submit
 
 
@@ -33,8 +34,8 @@ class SmtpMessage:
 
     ``data`` is without that header and has CRLF line ends; the recipients are addresses
     (``core.addresses``). ``options`` holds those of ``open_tracking``, ``click_tracking``,
-    ``transactional``, ``skip_suppression``, ``inline_css``, ``ip_pool`` and ``dkim_key`` that were
-    given.
+    ``transactional``, ``skip_suppression``, ``inline_css``, ``ip_pool`` and ``dkim_key`` that the
+    header set.
     """
 
     mail_from: str
@@ -48,61 +49,78 @@ class SmtpMessage:
     copies: Copies = field(default_factory=Copies)
 
 
-def accept_message(account_id: int, subaccount_id: int | None, given: SmtpMessage) -> str:
+def accept_message(account_id: int, subaccount_id: int | None, message: SmtpMessage) -> str:
     """Accept a message; return its transmission id when it is stored and queued.
 
     Raises :class:`ServiceError` when it is refused: a malformed message, a From domain that is not
-    the sender's, options that cannot be met, a sender who may not send, or an exceeded limit. The
-    From domain is told in events, too: a client's log is seldom read.
+    the sender's, options that cannot be met, a sender who may not send, or an exceeded limit. A
+    refused From domain makes events, too, since few people read the log of their mail client.
     """
-    if error := too_large_data(given.metadata, None):
-        raise error
-    fields, body = _read(given)
-    recipients = copies.recipients(given.recipients, given.copies, given.tags[:MOST_TAGS])
-    sent = _describe(account_id, subaccount_id, given)
-    sender = _find_sender(sent, fields, recipients, given)
+    _check_metadata(message)
+    fields, body = _read_fields(message)
+    recipients = copies.recipients(message.recipients, message.copies, message.tags[:MOST_TAGS])
+    transmission = _describe(account_id, subaccount_id, message)
+    sender = _find_sender(transmission, fields, recipients, message)
     sender.meter.check(len(recipients))
-    sent = check_options(sent, sender)
-    defaults = sender.defaults("smtp_tracking_default")
-    sent = replace(
-        sent,
-        options=options_in_force(sent.options, {}, defaults),
-        defaults=defaults,
-        return_path=_return_path(sent, sender, given.mail_from),
-        raw=_received(sent.id, given.peer_ip) + rfc822.join(fields, body),
-    )
-    submit(sent, recipients, sender.meter)
-    return sent.id
+    transmission = check_options(transmission, sender)
+    transmission = _resolve(transmission, sender, message.mail_from)
+    received = _received_field(transmission.id, message.peer_ip)
+    transmission = replace(transmission, raw=received + rfc822.join(fields, body))
+    submit(transmission, RequestRecipients(recipients), sender.meter)
+    return transmission.id
 
 
-def _read(given: SmtpMessage) -> tuple[list[Field], bytes]:
-    """Return header fields, as all recipients have them, and body."""
+def _check_metadata(message: SmtpMessage) -> None:
+    if error := too_large_data(message.metadata, None):
+        raise error
+
+
+def _read_fields(message: SmtpMessage) -> tuple[list[Field], bytes]:
+    """Return the header fields that all recipients get, and the body."""
     try:
-        fields, body = rfc822.split(given.data)
-        return copies.with_visible_copies(fields, given.copies.cc), body
+        fields, body = rfc822.split(message.data)
+        return copies.with_visible_copies(fields, message.copies.cc), body
     except ValueError as fault:  # rfc822.MessageError and headers.HeaderError are
         raise bad_format(str(fault)) from None
 
 
+def _describe(account_id: int, subaccount_id: int | None, message: SmtpMessage) -> Transmission:
+    return Transmission(
+        id=ids.transmission_id(),
+        account_id=account_id,
+        subaccount_id=subaccount_id,
+        created_ms=clock.now_ms(),
+        recv_method="esmtp",
+        options=message.options,
+        resolved=True,
+        campaign_id=message.campaign_id,
+        metadata=message.metadata,
+    )
+
+
 def _find_sender(
-    sent: Transmission, fields: list[Field], recipients: Sequence[Json], given: SmtpMessage
+    transmission: Transmission,
+    fields: list[Field],
+    recipients: Sequence[Json],
+    message: SmtpMessage,
 ) -> Sender:
-    """Return the sender; a From that is not the sender's to use is told in events as well."""
+    """Return the sender; a From domain that is not the sender's makes events as well."""
     friendly_from = ""
     try:
         friendly_from = _from_address(fields)
-        return find_sender(sent.account_id, sent.subaccount_id, domain_of(friendly_from))
+        domain = domain_of(friendly_from)
+        return find_sender(transmission.account_id, transmission.subaccount_id, domain)
     except ApiError as refusal:
         if refusal.code == "7001":
-            told = policy_rejections.events_of(
-                sent,
+            events = policy_rejections(
+                transmission,
                 recipients,
                 refusal,
-                mail_from=given.mail_from,
+                mail_from=message.mail_from,
                 friendly_from=friendly_from,
-                peer_ip=given.peer_ip,
+                peer_ip=message.peer_ip,
             )
-            stream.emit(told)
+            stream.emit(events)
         raise
 
 
@@ -113,39 +131,37 @@ def _from_address(fields: list[Field]) -> str:
         raise invalid_domain("No sending domain specified") from None
 
 
-def _describe(account_id: int, subaccount_id: int | None, given: SmtpMessage) -> Transmission:
-    return Transmission(
-        id=ids.transmission_id(),
-        account_id=account_id,
-        subaccount_id=subaccount_id,
-        created_ms=clock.now_ms(),
-        recv_method="esmtp",
-        options=given.options,
-        resolved=True,
-        campaign_id=given.campaign_id,
-        metadata=given.metadata,
+def _resolve(transmission: Transmission, sender: Sender, mail_from: str) -> Transmission:
+    """Return the transmission with its options in force and its return path."""
+    defaults = sender.defaults("smtp_tracking_default")
+    return replace(
+        transmission,
+        options=options_in_force(transmission.options, {}, defaults),
+        defaults=defaults,
+        return_path=_return_path(transmission, sender, mail_from),
     )
 
 
-def _return_path(sent: Transmission, sender: Sender, mail_from: str) -> str:
-    """Return MAIL FROM where it is to count, else the empty text: the sender's bounce domain does.
+def _return_path(transmission: Transmission, sender: Sender, mail_from: str) -> str:
+    """Return MAIL FROM where it counts, else "": bounces go to the sender's bounce domain.
 
     It counts whole for an enterprise account, and by its domain where that is verified to take the
-    sender's bounces. Any other is no fault: clients name what they are set up with.
+    sender's bounces. Any other is no error: clients give the address that they are set up with.
     """
     if not is_address(mail_from):
         return ""
     if sender.account.is_enterprise:
         return mail_from
     name = domain_of(mail_from)
-    at_hand = sender.domain is not None and name == sender.domain.domain
-    known = sender.domain if at_hand else domains.get(name)
-    if known is None or not known.may_bounce:
+    is_from_domain = sender.domain is not None and name == sender.domain.domain
+    domain = sender.domain if is_from_domain else domains.get(name)
+    if domain is None or not domain.may_bounce:
         return ""
-    return mail_from if known.usable_by(sent.account_id, sent.subaccount_id) else ""
+    owner = transmission.account_id, transmission.subaccount_id
+    return mail_from if domain.usable_by(*owner) else ""
 
 
-def _received(transmission_id: str, peer_ip: str) -> bytes:
+def _received_field(transmission_id: str, peer_ip: str) -> bytes:
     """Return the trace field that every host which takes a message adds (RFC 5321 4.4)."""
     date = format_datetime(datetime.fromtimestamp(int(clock.now()), UTC))
     host = settings().mail_hostname

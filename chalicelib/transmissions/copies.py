@@ -1,15 +1,16 @@
-"""Copies of a message that came over SMTP: who gets one, and what their headers show.
+"""Send copies of an SMTP message: find who gets one, and what its headers show.
 
-The header section may be asked to send the message to more addresses than the envelope names:
+The API header may ask to send the message to more addresses than the envelope names:
 
 ======= =======================================================================================
-cc      all readers see them in the Cc header
-bcc     nobody sees them but themselves: their copy has a Bcc header that names them only
-archive nobody sees them; they get what the first recipient of the envelope gets, down to the
-        tracked links
+cc      every copy shows them in the Cc header
+bcc     no other copy shows them: their own copy has a Bcc header with their address only
+archive no copy shows them; they get the same message as the first recipient of the envelope, with
+        the same tracked links
 ======= =======================================================================================
 
-Each address gets one copy, as what it is named first: recipient of the envelope, cc, bcc, archive.
+Each address gets one copy. An address in several places counts for the first of them: recipient of
+the envelope, cc, bcc, archive.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, Final
 from chalicelib.core.addresses import Mailbox
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.address_list import read_addresses
+from chalicelib.mail_format.from_field import values_of
 from chalicelib.mail_format.headers import Address, encode_addresses
 from chalicelib.mail_format.rfc822 import Field
 
@@ -33,7 +35,7 @@ ARCHIVE: Final = "archive"
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Those who get a copy besides the recipients of the envelope."""
+    """The mailboxes that get a copy besides the recipients of the envelope."""
 
     cc: Sequence[Mailbox] = ()
     bcc: Sequence[Mailbox] = ()
@@ -43,13 +45,13 @@ class Copies:
 def recipients(envelope: Sequence[str], copies: Copies, tags: Sequence[str]) -> list[Json]:
     """Return all recipients in their stored form, those of the envelope first.
 
-    A copy has its kind as ``rcpt_type``; an archive copy has in ``tracked_as`` the index and the
-    address of the recipient whose links it has.
+    The ``rcpt_type`` of a copy is its kind. ``tracked_as`` of an archive copy holds the index and
+    the address of the recipient whose links it has.
     """
     own: Json = {"tags": list(tags)} if tags else {}
-    found: dict[str, Json] = {}
+    by_address: dict[str, Json] = {}
     for email in envelope:
-        found.setdefault(email.lower(), {"email": email, **own})
+        by_address.setdefault(email.lower(), {"email": email, **own})
     first: Json = {"index": 0, "email": envelope[0]}
     kinds: dict[str, tuple[Iterable[Mailbox], Json]] = {
         CC: (copies.cc, {}),
@@ -58,21 +60,21 @@ def recipients(envelope: Sequence[str], copies: Copies, tags: Sequence[str]) -> 
     }
     for kind, (mailboxes, more) in kinds.items():
         for mailbox in mailboxes:
-            record = {**_named(mailbox), "rcpt_type": kind, **more, **own}
-            found.setdefault(mailbox.email.lower(), record)
-    return list(found.values())
+            record = {**_name_and_email(mailbox), "rcpt_type": kind, **more, **own}
+            by_address.setdefault(mailbox.email.lower(), record)
+    return list(by_address.values())
 
 
 def with_visible_copies(fields: Sequence[Field], cc: Sequence[Mailbox]) -> list[Field]:
-    """Return the fields that all copies share: ``cc`` is added to Cc, and there is no Bcc.
+    """Return the fields that all copies share: ``cc`` is added to Cc, and Bcc is removed.
 
-    Raises ``ValueError`` for a name that cannot stand in a header.
+    Raises ``ValueError`` for a name that no header can hold.
     """
-    open_fields = rfc822.remove(fields, BCC)
-    shown = set(_addresses(open_fields, CC))
+    fields = rfc822.remove(fields, BCC)
+    present = set(_addresses(fields, CC))
     new = {mailbox.email.lower(): mailbox for mailbox in cc}
-    missing = [_address(new[email]) for email in new if email not in shown]
-    return _extended(open_fields, encode_addresses("Cc", missing)) if missing else open_fields
+    missing = [_address(new[email]) for email in new if email not in present]
+    return _with_cc(fields, encode_addresses("Cc", missing)) if missing else fields
 
 
 def with_own_bcc(fields: Sequence[Field], recipient: Mapping[str, Any]) -> list[Field]:
@@ -83,7 +85,7 @@ def with_own_bcc(fields: Sequence[Field], recipient: Mapping[str, Any]) -> list[
     return rfc822.replace(fields, encode_addresses("Bcc", [_address(mailbox)]))
 
 
-def _named(mailbox: Mailbox) -> Json:
+def _name_and_email(mailbox: Mailbox) -> Json:
     return {"email": mailbox.email} | ({"name": mailbox.name} if mailbox.name else {})
 
 
@@ -93,13 +95,12 @@ def _address(mailbox: Mailbox) -> Address:
 
 def _addresses(fields: Iterable[Field], name: str) -> Iterator[str]:
     """Yield the addresses in the fields of a name, in lower case."""
-    values = [raw.partition(b":")[2].decode("utf-8", "replace") for n, raw in fields if n == name]
-    for _, email in read_addresses(" ".join(value.split()) for value in values):
+    for _, email in read_addresses(values_of(fields, name)):
         yield email.lower()
 
 
-def _extended(fields: Sequence[Field], cc: bytes) -> list[Field]:
-    """Return the fields with the addresses of a new Cc field behind those of the first old one."""
+def _with_cc(fields: Sequence[Field], cc: bytes) -> list[Field]:
+    """Return the fields with the addresses of the Cc field ``cc`` appended to the first Cc."""
     old = next((raw for name, raw in fields if name == CC), b"").rstrip(b"\r\n\t ,")
     if not old or old.endswith(b":"):
         return rfc822.replace(fields, cc)

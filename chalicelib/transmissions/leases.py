@@ -1,7 +1,7 @@
-"""What a transmission needs until it has started is kept from being changed: template and list.
+"""Keep a transmission's stored template and list from being changed until it has started.
 
-A use is noted while the request is checked, given back if it is refused, and ended when the
-transmission has started or was cancelled. A use that nobody ends runs out by itself.
+A lease is taken while the request is checked, given back if the request is refused, and ended when
+the transmission has started or was cancelled. A lease that nobody ends runs out by itself.
 """
 
 from __future__ import annotations
@@ -13,50 +13,51 @@ from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, is_list_
 from chalicelib.templates.model import Template
 from chalicelib.templates.store import leases as templates
 from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.recipients import Recipients
 
-#: How long after its start a transmission may still need what it uses
+#: How long after its start a transmission may still need what it has leases on
 AFTER_START_SECONDS = 900.0
-#: How fast messages are generated at least, where a transmission starts at once
+#: The least speed of generation for a transmission that starts at once
 GENERATED_PER_SECOND = 50
 
 
-def use_list(sent: Transmission, list_id: str) -> RecipientList:
-    """Return a stored list, kept as it is from ten minutes before the start.
+def lease_list(transmission: Transmission, list_id: str) -> RecipientList:
+    """Return a stored list, which does not change from ten minutes before the start on.
 
     Raises 422 with code 1603 if there is none; subaccounts have none.
     """
-    starts = (sent.start_ms or sent.created_ms) / 1000
-    found = None
-    if sent.subaccount_id is None and is_list_id(list_id):
-        until = max(starts, clock.now()) + AFTER_START_SECONDS  # a start may come late
-        found = lists.begin_use(sent.account_id, list_id, sent.id, starts=starts, until=until)
-    if found is None:
-        text = f"recipient list '{list_id[:LONGEST_ID]}' does not exist"
-        raise subresource_not_found(text)
-    return found
+    starts = transmission.starts_ms / 1000
+    recipient_list = None
+    if transmission.subaccount_id is None and is_list_id(list_id):
+        until = max(starts, clock.now()) + AFTER_START_SECONDS  # the start may be late
+        recipient_list = lists.begin_use(
+            transmission.account_id, list_id, transmission.id, starts=starts, until=until
+        )
+    if recipient_list is None:
+        raise subresource_not_found(f"recipient list '{list_id[:LONGEST_ID]}' does not exist")
+    return recipient_list
 
 
-def use_template(sent: Transmission, template: Template, recipients: int) -> None:
+def lease_template(transmission: Transmission, template: Template, recipients: int) -> None:
     """Keep a template from being deleted until the transmission has been generated."""
-    starts = (sent.start_ms or sent.created_ms) / 1000
-    after = AFTER_START_SECONDS if sent.start_ms else recipients / GENERATED_PER_SECOND
-    templates.begin_use(template, sent.id, starts + after)
+    after = AFTER_START_SECONDS if transmission.start_ms else recipients / GENERATED_PER_SECOND
+    templates.begin_use(template, transmission.id, transmission.starts_ms / 1000 + after)
 
 
-def noted(template: Template | None, found: RecipientList | None) -> Json:
-    """Return, for the record, what is in use."""
-    used: Json = {}
+def leases_on(template: Template | None, recipients: Recipients | None) -> Json:
+    """Return the names of the leased template and list, for ``Transmission.uses``."""
+    uses: Json = {}
     if template:
-        used["template"] = [template.subaccount_id, template.id]
-    if found:
-        used["list"] = found.id
-    return used
+        uses["template"] = [template.subaccount_id, template.id]
+    if recipients and recipients.list_ref:
+        uses["list"] = recipients.list_ref["id"]
+    return uses
 
 
-def release(sent: Transmission, used: Json) -> None:
-    """End the uses of a transmission; repeating it does no harm."""
-    if "template" in used:
-        subaccount_id, template_id = used["template"]
-        templates.end_use(sent.account_id, subaccount_id, template_id, sent.id)
-    if "list" in used:
-        lists.end_use(sent.account_id, used["list"], sent.id)
+def release(transmission: Transmission, uses: Json) -> None:
+    """End the leases of a transmission; repeating it does no harm."""
+    if "template" in uses:
+        subaccount_id, template_id = uses["template"]
+        templates.end_use(transmission.account_id, subaccount_id, template_id, transmission.id)
+    if "list" in uses:
+        lists.end_use(transmission.account_id, uses["list"], transmission.id)

@@ -1,18 +1,23 @@
-"""A transmission as it is kept: everything that generation needs besides the recipients.
+"""Hold a transmission: everything that generation needs besides the recipients.
 
 It is written when it is accepted, with its content *resolved*: taken from the template and with the
-options in force. Only a scheduled one is resolved later, when it starts (spec 3).
+options in force. Only a scheduled transmission is resolved later, when it starts (spec 3).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.core import packing
 from chalicelib.core.scope import PRIMARY, Scope
 
 Json = dict[str, Any]
+
+#: The account that owns the service's own domain. It comes with the deployment.
+SYSTEM_ACCOUNT: Final = 0
+#: The longest time from now to the start of a scheduled transmission (spec 8)
+LONGEST_AHEAD_MS: Final = 3 * 86_400_000
 
 #: The states that a record can have (spec 3). ``ACCEPTING`` is never shown.
 ACCEPTING = "accepting"
@@ -26,12 +31,12 @@ CANCELLED = "Canceled"
 class Transmission:
     """One transmission.
 
-    ``content`` is as it was given until it is ``resolved``, then inline content (spec 2.2), or
-    nothing when ``raw`` is a pre-built message; ``substitute`` says whether that message is a
-    template. ``options`` are as given until resolved, then those in force, for which ``defaults``
-    are the account's choices at acceptance. ``start_ms`` is 0 unless it was scheduled.
+    ``content`` is as the client sent it until it is ``resolved``, then inline content (spec 2.2),
+    or empty when ``raw`` is a pre-built message; ``substitute`` says whether that message is a
+    template. ``options`` are the client's until resolved, then those in force; ``defaults`` are the
+    account's choices at acceptance. ``start_ms`` is 0 unless the transmission was scheduled.
     ``refusal`` holds the fields of the one event that every recipient gets instead of a message;
-    ``uses`` names the stored template and list that are kept for it.
+    ``uses`` names the stored template and list on which the transmission has leases.
     """
 
     id: str
@@ -64,13 +69,33 @@ class Transmission:
         """Return the part of the account that sends."""
         return Scope(self.account_id, self.subaccount_id or PRIMARY)
 
-    def packed(self) -> bytes:
+    @property
+    def starts_ms(self) -> int:
+        """Return when the transmission starts: at its time, or when it was created."""
+        return self.start_ms or self.created_ms
+
+    @property
+    def is_sandbox(self) -> bool:
+        """Tell whether this is a sandbox send: the sample template from the service's own domain.
+
+        It needs no sending domain and counts against the account's sandbox, not its plan (spec 8).
+        """
+        return bool(self.options.get("sandbox"))
+
+    @property
+    def domain_owner(self) -> tuple[int, int | None]:
+        """Return the account and subaccount whose sending domain the transmission uses."""
+        if self.is_sandbox:
+            return SYSTEM_ACCOUNT, None
+        return self.account_id, self.subaccount_id
+
+    def pack(self) -> bytes:
         """Return the whole transmission as bytes."""
         head = {name: getattr(self, name) for name in self.__slots__ if name != "raw"}
         return packing.pack(head, [self.raw])
 
 
-def unpacked(data: bytes) -> Transmission:
-    """Return the transmission that :meth:`Transmission.packed` was made of."""
+def unpack(data: bytes) -> Transmission:
+    """Return the transmission that :meth:`Transmission.pack` returned as bytes."""
     head, (raw,) = packing.unpack(data)
     return Transmission(**head, raw=raw)

@@ -1,6 +1,6 @@
-"""The events of a message that policy keeps out over SMTP: its From is not the sender's to use.
+"""Make the events of an SMTP message that is refused because its From is not the sender's to use.
 
-Its client is told by the reply; each recipient that it named has an event that tells the account.
+The reply tells the client; one event for each recipient tells the account.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from chalicelib.transmissions.model import Transmission
 _ADMIN_FAILURE = "25"
 
 
-def events_of(
-    sent: Transmission,
+def policy_rejections(
+    transmission: Transmission,
     recipients: Sequence[Mapping[str, Any]],
     refusal: ApiError,
     *,
@@ -32,18 +32,18 @@ def events_of(
     ``friendly_from`` is empty where the From holds no single address.
     """
     reason = f"550 5.7.1 {refusal.errors[0]['description']}"
-    options = sent.options
-    shared = Sender(
-        account_id=sent.account_id,
-        subaccount_id=sent.subaccount_id,
-        transmission_id=sent.id,
-        recv_method=sent.recv_method,
-        campaign_id=sent.campaign_id,
+    options = transmission.options
+    fields = Sender(
+        account_id=transmission.account_id,
+        subaccount_id=transmission.subaccount_id,
+        transmission_id=transmission.id,
+        recv_method=transmission.recv_method,
+        campaign_id=transmission.campaign_id,
         transactional=options.get("transactional", False),
         open_tracking=options.get("open_tracking", False),
         click_tracking=options.get("click_tracking", False),
     ).fields() | {
-        "injection_time": clock.iso_ms(sent.created_ms),
+        "injection_time": clock.iso_ms(transmission.created_ms),
         "bounce_class": _ADMIN_FAILURE,
         "error_code": reason[:3],
         "reason": reason,
@@ -51,24 +51,26 @@ def events_of(
         "remote_addr": peer_ip,
     }
     if mail_from:
-        shared["msg_from"] = mail_from
+        fields["msg_from"] = mail_from
     if friendly_from:
-        shared |= {"friendly_from": friendly_from, "sending_domain": domain_of(friendly_from)}
+        fields |= {"friendly_from": friendly_from, "sending_domain": domain_of(friendly_from)}
     return [
         make(
             "policy_rejection",
-            shared | _about(sent, recipient) | {"message_id": ids.message_id(sent.id, index)},
-            sent.created_ms,
+            fields
+            | _recipient_fields(transmission, recipient)
+            | {"message_id": ids.message_id(transmission.id, index)},
+            transmission.created_ms,
         )
         for index, recipient in enumerate(recipients)
     ]
 
 
-def _about(sent: Transmission, recipient: Mapping[str, Any]) -> Event:
+def _recipient_fields(transmission: Transmission, recipient: Mapping[str, Any]) -> Event:
     provider = mailbox_provider(domain_of(recipient["email"]))
     return recipient_fields(
         recipient["email"],
-        metadata=sent.metadata,
+        metadata=transmission.metadata,
         tags=recipient.get("tags") or [],
         rcpt_type=recipient.get("rcpt_type", ""),
     ) | {"mailbox_provider": provider.provider, "mailbox_provider_region": provider.region}

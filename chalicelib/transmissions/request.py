@@ -1,27 +1,39 @@
-"""The body of ``POST /transmissions``, checked field by field (spec 2.1, 2.2)."""
+"""Read the body of ``POST /transmissions`` and check it field by field (spec 2.1, 2.2)."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import FailFast, Field
 
-from chalicelib.core.errors import invalid_combination, missing_field
+from chalicelib.core import clock
+from chalicelib.core.errors import (
+    bad_format,
+    invalid_combination,
+    mime_build_error,
+    missing_field,
+)
 from chalicelib.core.fields import Body
 from chalicelib.core.settings import settings
+from chalicelib.mail_format.mime import Attachment, InlineImage, MimeError
 from chalicelib.recipient_lists.limits import check_length, too_large_data
 from chalicelib.templates import content as parts
 from chalicelib.templates.content import FromAddress
-from chalicelib.transmissions.attachments import AttachmentField, InlineImageField, check_files
-from chalicelib.transmissions.list_id import check_list_id
+from chalicelib.transmissions.model import LONGEST_AHEAD_MS
 
 Json = dict[str, Any]
 
 CAMPAIGN_BYTES = 64
 DESCRIPTION_BYTES = 1024
+FILE_NAME_BYTES = 255
+LONGEST_LIST_ID = 255
 
-_WHOLE_FORMS = ("template_id", "ab_test_id", "email_rfc822")
+_FORMS_BESIDE_INLINE = ("template_id", "ab_test_id", "email_rfc822")
 _INLINE_TEXTS = ("subject", "text", "html", "amp_html")
+_LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
 
 class Options(Body):
@@ -48,6 +60,18 @@ class Override(Body):
     list_id: str | None = None
 
 
+class AttachmentField(Body):
+    """One file: its name, its MIME type as sent, its data in base64 without line ends."""
+
+    name: str
+    type: str
+    data: str
+
+
+class InlineImageField(AttachmentField):
+    """One picture that the html shows as ``cid:<name>``."""
+
+
 class Content(parts.Content):
     """Content in any of its four forms (spec 2.2)."""
 
@@ -61,7 +85,7 @@ class Content(parts.Content):
     @property
     def is_inline(self) -> bool:
         """Tell whether the content is neither stored nor a finished message."""
-        return not any(getattr(self, name) for name in _WHOLE_FORMS)
+        return not any(getattr(self, name) for name in _FORMS_BESIDE_INLINE)
 
 
 class StoredList(Body):
@@ -111,8 +135,59 @@ def read_request(data: Any) -> TransmissionRequest:
     return request
 
 
-def _without_nulls(given: Json) -> Json:
-    return {name: value for name, value in given.items() if value is not None}
+def read_start_time(text: str | None) -> int | None:
+    """Return ``options.start_time`` in milliseconds; ``None`` means now, or a time that has passed.
+
+    Raises 1300 unless it is an ISO 8601 time with an offset and at most three days ahead (spec 2.1,
+    8).
+    """
+    if text is None or text == "now":
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None or "T" not in text.upper():
+        raise bad_format(
+            "Error parsing scheduled start_time: it must be like 2026-01-31T09:05:00+00:00"
+        )
+    start_ms = int(moment.timestamp() * 1000)
+    now_ms = clock.now_ms()
+    if start_ms > now_ms + LONGEST_AHEAD_MS:
+        raise bad_format("options.start_time may be at most 3 days ahead")
+    return start_ms if start_ms > now_ms else None
+
+
+def check_list_id(list_id: str) -> None:
+    """Raise 1300 unless ``override.list_id`` is a list id (spec 2.9, RFC 2919)."""
+    if len(list_id) > LONGEST_LIST_ID or not _LIST_ID.fullmatch(list_id):
+        raise bad_format("field 'override.list_id' is not a valid list id")
+
+
+def check_files(
+    attachments: Sequence[AttachmentField], inline_images: Sequence[InlineImageField]
+) -> None:
+    """Raise 422 for a file that cannot be attached, or for too much data (spec 2.2)."""
+    files = [*attachments, *inline_images]
+    for file in files:
+        check_length("name", file.name, FILE_NAME_BYTES)
+    names = [image.name for image in inline_images]
+    if len(set(names)) != len(names):
+        raise bad_format("the names of inline_images must be unique")
+    if (size := sum(len(file.data) for file in files)) > settings().max_message_bytes:
+        most = settings().max_message_bytes
+        raise bad_format(f"attachments have length '{size}', but max length is '{most}'")
+    try:
+        for attachment in attachments:
+            _ = Attachment(attachment.name, attachment.type, attachment.data).encoded
+        for image in inline_images:
+            _ = InlineImage(image.name, image.type, image.data).encoded
+    except MimeError as fault:
+        raise mime_build_error(str(fault)) from None
+
+
+def _without_nulls(body: Json) -> Json:
+    return {name: value for name, value in body.items() if value is not None}
 
 
 def _check_content(content: Content) -> None:
@@ -126,10 +201,10 @@ def _check_content(content: Content) -> None:
 
 
 def _check_sizes(request: TransmissionRequest) -> None:
-    """Refuse what could only fail later, for each recipient: texts beyond the template language."""
-    whole = settings().max_message_bytes
-    text = whole if request.options.perform_substitutions is False else parts.CONTENT_BYTES
-    for name, most in {**dict.fromkeys(_INLINE_TEXTS, text), "email_rfc822": whole}.items():
+    """Refuse texts that the template language could only refuse later, for each recipient."""
+    message = settings().max_message_bytes
+    text = message if request.options.perform_substitutions is False else parts.CONTENT_BYTES
+    for name, most in {**dict.fromkeys(_INLINE_TEXTS, text), "email_rfc822": message}.items():
         check_length(f"content.{name}", getattr(request.content, name), most)
 
 
@@ -140,6 +215,6 @@ def _check_forms(content: Content) -> None:
     beside = any(value for name, value in content if name != "email_rfc822")
     if content.email_rfc822 and beside:
         raise invalid_combination("content.email_rfc822 excludes all other fields of content")
-    named = content.template_id or content.ab_test_id
-    if named and any(getattr(content, name) for name in _INLINE_TEXTS):
+    stored_id = content.template_id or content.ab_test_id
+    if stored_id and any(getattr(content, name) for name in _INLINE_TEXTS):
         raise invalid_combination("Both content object and template_id are specified")

@@ -1,7 +1,7 @@
-"""Resolution: content is taken from where it is stored, and each option gets the value in force.
+"""Resolve a transmission: find its content where it is stored, and the value of each option.
 
 An option's value is the transmission's own, else the template's, else the account's, else the
-service's default; a recipient's own beats them all, but that is seen when it is generated.
+service's default. A recipient's own value beats them all; generation applies that one.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from chalicelib.transmissions.store import transmissions
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The content that counts: inline content, or a pre-built message in ``raw``.
+class ResolvedContent:
+    """The content to send: inline content, or a pre-built message in ``raw``.
 
-    ``template`` and ``version`` say where it was stored, if it was, and ``ab_test`` in which test
-    it is tried.
+    ``template`` and ``version`` say where it was stored, if it was; ``ab_test`` names the test in
+    whose sample the transmission is.
     """
 
     content: Json = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Found:
 
     @property
     def sender(self) -> str | Json:
-        """Return the From as it stands in the content; raises 422 for a message that is none."""
+        """Return the From as it was written; raises 422 for a malformed pre-built message."""
         if not self.raw:
             return self.content["from"]
         try:
@@ -54,117 +54,127 @@ class Found:
             raise bad_message(fault) from None
 
 
-def find_content(sent: Transmission, recipient: str, *, starts: bool = True) -> Found:
-    """Return the content of ``sent`` as it is now; raises 422 with code 1603 if there is none.
+def find_content(
+    transmission: Transmission, recipient: str, *, starts: bool = True
+) -> ResolvedContent:
+    """Return the content as it is stored now; raises 422 with code 1603 if there is none.
 
-    ``recipient`` is the one of an A/B test's transmission, which has no other. Unless it ``starts``
-    now, nothing is tried on it yet.
+    ``recipient`` is the only one of a transmission that names an A/B test. The transmission takes a
+    place in the test's sample if it ``starts`` now, and not before.
     """
-    if sent.content.get("ab_test_id"):
-        return _of_test(sent, recipient) if starts else _foreseen(sent, recipient)
-    if sent.content.get("template_id"):
-        draft = bool(sent.content.get("use_draft_template"))
-        return _of_template(sent, sent.content["template_id"], draft)
-    return _of_stored(sent.content)
+    if transmission.content.get("ab_test_id"):
+        if starts:
+            return _content_of_test(transmission, recipient)
+        return _content_foreseen(transmission, recipient)
+    if transmission.content.get("template_id"):
+        draft = bool(transmission.content.get("use_draft_template"))
+        return _content_of_template(transmission, transmission.content["template_id"], draft)
+    return _parsed(transmission.content)
 
 
-def withdraw(sent: Transmission, found: Found) -> None:
-    """Give back the place in an A/B test's sample that a transmission took which is refused."""
-    if found.ab_test:
-        about = found.ab_test
-        test = ab_tests.version(sent.account_id, about["id"], about["version"])
+def withdraw(transmission: Transmission, content: ResolvedContent) -> None:
+    """Give back the place in an A/B test's sample, because the transmission is refused."""
+    if content.ab_test:
+        test_id, version = content.ab_test["id"], content.ab_test["version"]
+        test = ab_tests.version(transmission.account_id, test_id, version)
         if test:
-            _give_back(sent, test)
+            _give_back(transmission, test)
 
 
-def _of_test(sent: Transmission, recipient: str) -> Found:
-    test = find_test(sent.scope, sent.content["ab_test_id"])
-    message_id = ids.message_id(sent.id, 0)
-    chosen = assign(test, message_id, recipient, _starts_ms(sent))
+def _content_of_test(transmission: Transmission, recipient: str) -> ResolvedContent:
+    test = find_test(transmission.scope, transmission.content["ab_test_id"])
+    message_id = ids.message_id(transmission.id, 0)
+    assignment = assign(test, message_id, recipient, transmission.starts_ms)
     try:
-        found = _of_template(sent, chosen.template_id, draft=False)
+        content = _content_of_template(transmission, assignment.template_id, draft=False)
     except ServiceError:
-        _give_back(sent, test)
+        _give_back(transmission, test)
         raise
-    if not chosen.tried:
-        return found
-    return replace(found, ab_test={"id": test.id, "version": test.version})
+    if not assignment.tried:
+        return content
+    return replace(content, ab_test={"id": test.id, "version": test.version})
 
 
-def _foreseen(sent: Transmission, recipient: str) -> Found:
-    test = find_test(sent.scope, sent.content["ab_test_id"])
-    return _of_template(sent, foresee(test, recipient, _starts_ms(sent)), draft=False)
+def _content_foreseen(transmission: Transmission, recipient: str) -> ResolvedContent:
+    """Return the content that the test would choose now; it may choose another at the start."""
+    test = find_test(transmission.scope, transmission.content["ab_test_id"])
+    template_id = foresee(test, recipient, transmission.starts_ms)
+    return _content_of_template(transmission, template_id, draft=False)
 
 
-def _give_back(sent: Transmission, test: AbTest) -> None:
+def _give_back(transmission: Transmission, test: AbTest) -> None:
     """Give the place back, unless this repeats a request that was accepted and sent with it.
 
-    What starts later takes its place only then, long after it was stored.
+    A scheduled transmission takes its place when it starts, long after it was stored.
     """
-    if sent.start_ms or not transmissions.exists(sent.id):
-        sample.give_back(test, ids.message_id(sent.id, 0))
+    if transmission.start_ms or not transmissions.exists(transmission.id):
+        sample.give_back(test, ids.message_id(transmission.id, 0))
 
 
-def _starts_ms(sent: Transmission) -> int:
-    return sent.start_ms or sent.created_ms
-
-
-def _of_template(sent: Transmission, template_id: str, draft: bool) -> Found:
-    stored = templates.get_content(sent.scope, template_id, draft)
+def _content_of_template(
+    transmission: Transmission, template_id: str, draft: bool
+) -> ResolvedContent:
+    template_content = templates.get_content(transmission.scope, template_id, draft)
     return replace(
-        _of_stored(stored.content),
-        options=stored.version.options,
-        template=stored.template,
-        version=str(stored.version.number),
+        _parsed(template_content.content),
+        options=template_content.version.options,
+        template=template_content.template,
+        version=str(template_content.version.number),
     )
 
 
-def _of_stored(content: Json) -> Found:
+def _parsed(content: Json) -> ResolvedContent:
     message = content.get("email_rfc822")
-    return Found(raw=message.encode("utf-8", "surrogatepass")) if message else Found(content)
+    if message:
+        return ResolvedContent(raw=message.encode("utf-8", "surrogatepass"))
+    return ResolvedContent(content)
 
 
-def resolved(sent: Transmission, found: Found) -> Transmission:
-    """Return ``sent`` with its content and options as they are in force."""
-    if found.template is not None:
-        leases.note_use(found.template)
+def resolve(transmission: Transmission, content: ResolvedContent) -> Transmission:
+    """Return the transmission with its content, and its options as they are in force."""
+    if content.template is not None:
+        leases.note_use(content.template)
     return replace(
-        sent,
-        content=found.content,
-        raw=found.raw,
-        substitute=bool(found.raw),
-        options=options_in_force(sent.options, found.options, sent.defaults),
+        transmission,
+        content=content.content,
+        raw=content.raw,
+        substitute=bool(content.raw),
+        options=options_in_force(transmission.options, content.options, transmission.defaults),
         resolved=True,
-        template_id=found.template.id if found.template else "",
-        template_version=found.version,
-        ab_test=found.ab_test,
+        template_id=content.template.id if content.template else "",
+        template_version=content.version,
+        ab_test=content.ab_test,
     )
 
 
-def refused(sent: Transmission, refusal: Json) -> Transmission:
-    """Return ``sent`` with the fields of the one event that every recipient is to have."""
-    options = options_in_force(sent.options, {}, sent.defaults)
-    return replace(sent, resolved=True, options=options, refusal=refusal)
+def refuse(transmission: Transmission, refusal: Json) -> Transmission:
+    """Return the transmission with the fields of the one event that every recipient gets."""
+    options = options_in_force(transmission.options, {}, transmission.defaults)
+    return replace(transmission, resolved=True, options=options, refusal=refusal)
 
 
-def options_in_force(given: Json, template: Mapping[str, bool], account: Json) -> Json:
-    """Return every option with its value in force."""
+def options_in_force(options: Json, template: Mapping[str, bool], account: Json) -> Json:
+    """Return every option with its value in force.
 
-    def chosen(name: str, default: bool) -> bool:
-        for source in (given, template):
+    ``options`` are the transmission's own; ``template`` holds those of its template, and
+    ``account`` the account's choices (``Sender.defaults``).
+    """
+
+    def value_of(name: str, default: bool) -> bool:
+        for source in (options, template):
             if source.get(name) is not None:
                 return bool(source[name])
         return default
 
     may_open = account["tracks_opens"]
-    opens = may_open and chosen("open_tracking", account["tracking"])
+    opens = may_open and value_of("open_tracking", account["tracking"])
     initial = opens and account["initial_open"]
-    clicks = account["tracks_clicks"] and chosen("click_tracking", account["tracking"])
+    clicks = account["tracks_clicks"] and value_of("click_tracking", account["tracking"])
     return {
-        **given,
+        **options,
         "open_tracking": opens,
         "click_tracking": clicks,
-        "initial_open": may_open and chosen("initial_open", initial),
-        "transactional": chosen("transactional", account["transactional"]),
-        "ip_pool": given.get("ip_pool") or account["ip_pool"],
+        "initial_open": may_open and value_of("initial_open", initial),
+        "transactional": value_of("transactional", account["transactional"]),
+        "ip_pool": options.get("ip_pool") or account["ip_pool"],
     }

@@ -1,7 +1,7 @@
-"""Transmissions that start later: started when they are due, or cancelled before.
+"""Start scheduled transmissions when they are due, or cancel them before.
 
-Starting is asked for through the ``generation`` queue, and asking twice does no harm, so any number
-of schedulers may run, and one that was down starts what became due meanwhile.
+A start is queued on the ``generation`` queue, and queueing it twice does no harm. So any number of
+schedulers may run, and one that was down starts what became due meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.leases import release
 from chalicelib.transmissions.model import GENERATING, SUBMITTED, Transmission
-from chalicelib.transmissions.resolve import refused
+from chalicelib.transmissions.resolve import refuse
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import Record
 from chalicelib.transmissions.submit import CONCERN, due_of, queue_start
@@ -30,7 +30,7 @@ _CANCELLED = {
 
 
 def start_due() -> None:
-    """Have those transmissions generated whose time has come."""
+    """Queue the start of the transmissions whose time has come."""
     while entries := due.find(CONCERN, clock.now_ms()):
         for entry in entries:
             queue_start(entry.key)
@@ -38,52 +38,51 @@ def start_due() -> None:
 
 
 def cancel(scope: Scope, transmission_id: str) -> None:
-    """Cancel a scheduled transmission; nobody hears of it.
+    """Cancel a scheduled transmission; its recipients get no events.
 
     Raises 404 (1600), 409 (2003) when it starts too soon, 409 (2006) when it has started.
     """
-    record = owned(scope, transmission_id)
-    sent = record.transmission
-    if record.state != SUBMITTED or not sent.start_ms:
+    record = get_in_scope(scope, transmission_id)
+    transmission = record.transmission
+    if record.state != SUBMITTED or not transmission.start_ms:
         raise _illegal_state(record.state)
-    if sent.start_ms - clock.now_ms() < settings().cancel_margin * 1000:
-        text = (
-            f"a transmission that starts within {settings().cancel_margin:.0f} s is not cancelled"
-        )
-        raise schedule_too_close(text)
-    if not transmissions.cancel(sent):
+    if transmission.start_ms - clock.now_ms() < settings().cancel_margin * 1000:
+        margin = f"{settings().cancel_margin:.0f} s"
+        raise schedule_too_close(f"a transmission that starts within {margin} is not cancelled")
+    if not transmissions.cancel(transmission):
         raise _illegal_state(GENERATING)
-    _forget(record)
+    _release(record)
 
 
 def cancel_campaign(scope: Scope, campaign_id: str) -> None:
     """Cancel what is scheduled for a campaign; each recipient gets a bounce event of class 25."""
-    for each in transmissions.scheduled(scope.account_id):
-        if each.campaign_id != campaign_id or not scope.covers(each.subaccount_id):
+    for summary in transmissions.scheduled(scope.account_id):
+        if summary.campaign_id != campaign_id or not scope.covers(summary.subaccount_id):
             continue
-        record = transmissions.get(each.id)
-        if record and transmissions.cancel(refused(record.transmission, _CANCELLED)):
-            queue_start(each.id)
-            _forget(record)
+        record = transmissions.get(summary.id)
+        if record and transmissions.cancel(refuse(record.transmission, _CANCELLED)):
+            queue_start(summary.id)
+            _release(record)
 
 
-def owned(scope: Scope, transmission_id: str) -> Record:
-    """Return a transmission in scope; raises 404 with code 1600."""
+def get_in_scope(scope: Scope, transmission_id: str) -> Record:
+    """Return a transmission that the scope may see; raises 404 with code 1600."""
     record = transmissions.get(transmission_id) if _ID.fullmatch(transmission_id) else None
     if record is None or not _is_in(scope, record.transmission):
         raise resource_not_found(f"transmission '{transmission_id[:100]}' does not exist")
     return record
 
 
-def _is_in(scope: Scope, sent: Transmission) -> bool:
-    return sent.account_id == scope.account_id and scope.covers(sent.subaccount_id)
+def _is_in(scope: Scope, transmission: Transmission) -> bool:
+    is_of_account = transmission.account_id == scope.account_id
+    return is_of_account and scope.covers(transmission.subaccount_id)
 
 
-def _forget(record: Record) -> None:
+def _release(record: Record) -> None:
+    """Take a cancelled transmission out of the schedule and end its leases."""
     due.remove(due_of(record.transmission))
     release(record.transmission, record.transmission.uses)
 
 
 def _illegal_state(state: str) -> ApiError:
-    text = f"a transmission in state '{state}' cannot be cancelled"
-    return not_cancellable(text)
+    return not_cancellable(f"a transmission in state '{state}' cannot be cancelled")

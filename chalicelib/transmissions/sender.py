@@ -1,26 +1,31 @@
-"""Who sends: account, subaccount and sending domain, with the counter that it counts against.
+"""Find who sends: account, subaccount and sending domain, with the meter that counts the mail.
 
-All of it comes in one request: what the process remembers of the account and the subaccount
-(``core.recent``) is left out, the domain and the counter are always read.
+One request reads all of it: what the process remembers of the account and the subaccount
+(``core.config_cache``) is left out; the domain and the meter are always read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.store import accounts, usage
-from chalicelib.accounts.store.usage import Meter
+from chalicelib.accounts.store.usage import Allowance, Meter, SandboxMeter
 from chalicelib.core import config_cache
+from chalicelib.core.addresses import is_address
+from chalicelib.core.errors import bad_format, wrong_sandbox_template
+from chalicelib.core.settings import settings
 from chalicelib.fleet import store as fleets
 from chalicelib.fleet.model import Fleet
 from chalicelib.fleet.usable import usable_pool
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.lookup import check_usable
+from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.model import Subaccount
+from chalicelib.tracking_domains import lookup as tracking_domains
+from chalicelib.transmissions.model import Transmission
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +42,17 @@ class Sender:
         """Return the account's choice for an option, or the service's default."""
         return self.account.option(name)
 
-    def ip_pool(self, named: str | None) -> str:
-        """Return the id of the pool that mail goes by; raises 1300 for one that it may not."""
+    def allowance(self, transmission: Transmission) -> Allowance:
+        """Return what the recipients of a transmission count against: plan or sandbox (spec 8)."""
+        return SandboxMeter(transmission.account_id) if transmission.is_sandbox else self.meter
+
+    def ip_pool(self, pool_id: str | None) -> str:
+        """Return the id of the pool to send by, for the one asked for; raises 1300 if refused."""
         assigned = self.subaccount.ip_pool if self.subaccount else ""
-        return usable_pool(self.fleet, assigned or "", named)
+        return usable_pool(self.fleet, assigned or "", pool_id)
 
     def defaults(self, tracking_option: str) -> dict[str, Any]:
-        """Return what the account chose for options that a transmission leaves open.
+        """Return the account's choices for options that a transmission leaves open.
 
         ``tracking_option`` names the account's option for the way in: HTTP or SMTP.
         """
@@ -61,30 +70,58 @@ class Sender:
 
 
 def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) -> Sender:
-    """Return the sender, if it may send from ``domain`` (``None``: not known before generation).
+    """Return the sender, if it may send from ``domain`` (``None``: only generation knows it).
 
     Raises 403 when the account or the subaccount is suspended or terminated (spec 2.6, 2.7), and
     7001 for a domain that is not set up for it or not verified.
     """
-    account_at, counters = accounts.key_of(account_id), usage.counters_to_read(account_id)
-    subaccount_at = subaccounts.key_of(subaccount_id) if subaccount_id else None
-    fleet_at = fleets.key_of(account_id)
-    domain_at = domains.key_of(domain) if domain else None
-    found = config_cache.read(
-        [account_at, *([subaccount_at] if subaccount_at else [])],
-        maybe=[fleet_at],
-        anew=[*counters, *([domain_at] if domain_at else [])],
+    account_key, counters = accounts.key_of(account_id), usage.counters_to_read(account_id)
+    subaccount_key = subaccounts.key_of(subaccount_id) if subaccount_id else None
+    fleet_key = fleets.key_of(account_id)
+    domain_key = domains.key_of(domain) if domain else None
+    items = config_cache.read(
+        [account_key, *([subaccount_key] if subaccount_key else [])],
+        maybe=[fleet_key],
+        anew=[*counters, *([domain_key] if domain_key else [])],
     )
-    account = accounts.from_item(found[account_at])
+    account = accounts.from_item(items[account_key])
     account.check_may_send()
     subaccount = None
-    if subaccount_at:
-        subaccount = subaccounts.from_item(found[subaccount_at])
+    if subaccount_key:
+        subaccount = subaccounts.from_item(items[subaccount_key])
         subaccount.check_may_send()
-    usable = None
-    if domain and domain_at:
-        item = found.get(domain_at)
-        known = domains.from_item(item) if item else None
-        usable = check_usable(known, domain, account_id, subaccount_id)
-    fleet = fleets.from_item(account_id, found.get(fleet_at))
-    return Sender(account, subaccount, usable, fleet, usage.meter(account, counters, found))
+    sending_domain = None
+    if domain and domain_key:
+        item = items.get(domain_key)
+        record = domains.from_item(item) if item else None
+        sending_domain = check_usable(record, domain, account_id, subaccount_id)
+    fleet = fleets.from_item(account_id, items.get(fleet_key))
+    meter = usage.meter(account, counters, items)
+    return Sender(account, subaccount, sending_domain, fleet, meter)
+
+
+def check_sandbox(transmission: Transmission) -> None:
+    """Raise 2106 for a sandbox send of anything but the sample template (spec 4.1, rule 10)."""
+    template_id = settings().sandbox_template
+    if transmission.is_sandbox and transmission.content.get("template_id") != template_id:
+        raise wrong_sandbox_template(f"a sandbox send needs template_id '{template_id}'")
+
+
+def check_options(transmission: Transmission, sender: Sender) -> Transmission:
+    """Check that what the transmission names exists and is the sender's (spec 2.1, 4.1).
+
+    That is the pool (1300), the DKIM key (1100), the return path (7001) and the tracking domain
+    (400); only what the transmission names is read. Returns it with the id of the pool.
+    """
+    owner = transmission.account_id, transmission.subaccount_id
+    pool = sender.ip_pool(transmission.options.get("ip_pool"))
+    selector = transmission.options.get("dkim_key")
+    if selector and sender.domain:
+        signing_key(sender.domain, selector)
+    if transmission.return_path:
+        if not is_address(transmission.return_path):
+            raise bad_format("field 'return_path' is not a valid email address")
+        bounce_domain_for(*owner, transmission.return_path)
+    if transmission.tracking_domain:
+        tracking_domains.choose(*owner, requested=transmission.tracking_domain)
+    return replace(transmission, options=transmission.options | {"ip_pool": pool})

@@ -1,23 +1,20 @@
-"""The start of a transmission that was not cut into chunks when it was accepted.
+"""Start a stored transmission: resolve it and queue its chunks.
 
-That is one whose time has come, one that goes to a stored list, and one that was cancelled and
-tells so to each recipient. Starting twice does no harm: the first start fixes content and
-recipients, and chunks have the same numbers.
+Transmissions are stored first if they are scheduled, if they go to a stored list, or if they were
+cancelled and each recipient gets an event about it. Starting twice does no harm: the first start
+fixes content and recipients, and chunks have the same numbers each time.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
 
 from chalicelib.core.errors import Forbidden, ServiceError
-from chalicelib.recipient_lists import store as lists
-from chalicelib.recipient_lists.model import RecipientList
-from chalicelib.transmissions.leases import release, use_list
+from chalicelib.transmissions.leases import lease_list, release
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Json, Transmission
-from chalicelib.transmissions.resolve import find_content, refused, resolved
+from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
+from chalicelib.transmissions.resolve import find_content, refuse, resolve
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import Record
@@ -32,83 +29,89 @@ def start(transmission_id: str) -> None:
     if record is None or (record.state == CANCELLED and not record.transmission.refusal):
         _log.info("transmission %s is not started: it was cancelled", transmission_id)
         return
-    try:
-        named = _list_of(record)
-    except ServiceError as refusal:
-        _log.warning("transmission %s has nobody to go to: %s", transmission_id, refusal)
-        transmissions.cancel(record.transmission)
-        release(record.transmission, record.transmission.uses)
+    recipient_list = _find_list(record)
+    if record.list_ref and recipient_list is None:
+        _cancel(record)
         return
     if record.state == SUBMITTED:
-        record = _final(record, named)
+        record = _final(record, recipient_list)
         if not transmissions.start(record):
             start(transmission_id)  # it has started or was cancelled: what is stored counts
             return
-    elif record.state == GENERATING and named and named.version != record.list_ref["version"]:
+    elif record.state == GENERATING and _is_changed(recipient_list, record):
         return  # all chunks had been queued when the list could be changed again
-    sent = record.transmission
-    queue_chunks(sent, _recipients(sent, named), record.chunk_size)
-    release(sent, sent.uses)
+    recipients = recipient_list or _stored_recipients(record)
+    queue_chunks(record.transmission, recipients, record.chunk_size)
+    release(record.transmission, record.transmission.uses)
 
 
-def _list_of(record: Record) -> RecipientList | None:
-    """Return the stored list that a transmission goes to, kept as it is; raises 422 without it.
+def _find_list(record: Record) -> ListRecipients | None:
+    """Return the recipients of the stored list, which is leased; ``None`` without a list.
 
-    It may have changed until ten minutes before the start.
+    The list may have changed until ten minutes before the start, or have been deleted.
     """
     if not record.list_ref:
         return None
-    return use_list(record.transmission, record.list_ref["id"])
+    try:
+        return ListRecipients(lease_list(record.transmission, record.list_ref["id"]))
+    except ServiceError as refusal:
+        _log.warning("transmission %s has no recipients: %s", record.transmission.id, refusal)
+        return None
 
 
-def _final(record: Record, named: RecipientList | None) -> Record:
+def _cancel(record: Record) -> None:
+    """Cancel a transmission whose list is gone."""
+    transmissions.cancel(record.transmission)
+    release(record.transmission, record.transmission.uses)
+
+
+def _is_changed(recipients: ListRecipients | None, record: Record) -> bool:
+    return recipients is not None and recipients.list_ref["version"] != record.list_ref["version"]
+
+
+def _stored_recipients(record: Record) -> Recipients:
+    return RequestRecipients(transmissions.get_recipients(record.transmission.id))
+
+
+def _final(record: Record, recipients: ListRecipients | None) -> Record:
     """Return the record with the content and the recipients that count from now on."""
-    record = replace(record, transmission=_resolved(record))
-    if named is None:
+    record = replace(record, transmission=_resolve(record))
+    if recipients is None:
         return record
-    chunks = -(-named.count // record.chunk_size)
-    ref = {"id": named.id, "version": named.version}
-    return replace(record, recipients=named.count, chunks=chunks, list_ref=ref)
+    chunks = -(-recipients.count // record.chunk_size)
+    list_ref = recipients.list_ref
+    return replace(record, recipients=recipients.count, chunks=chunks, list_ref=list_ref)
 
 
-def _resolved(record: Record) -> Transmission:
+def _resolve(record: Record) -> Transmission:
     """Return the transmission resolved.
 
     Without its content every recipient gets a failure, and a rejection where the account or the
     subaccount was suspended since it was accepted.
     """
-    sent = record.transmission
-    if sent.resolved:
-        return sent
+    transmission = record.transmission
+    if transmission.resolved:
+        return transmission
     try:
-        find_sender(sent.account_id, sent.subaccount_id, None)
-        return resolved(sent, find_content(sent, _only_recipient(record)))
+        find_sender(transmission.account_id, transmission.subaccount_id, None)
+        return resolve(transmission, find_content(transmission, _ab_test_recipient(record)))
     except Forbidden as refusal:
         text = refusal.errors[0]["description"]
-        told = _told("generation_rejection", f"550 5.7.1 [internal] {text}")
-        return refused(sent, told | {"bounce_class": "25"})
+        event = _refusal("generation_rejection", f"550 5.7.1 [internal] {text}")
+        return refuse(transmission, event | {"bounce_class": "25"})
     except ServiceError as refusal:
         if refusal.status >= 500:
             raise
-        return refused(sent, _told("generation_failure", f"554 5.3.3 [internal] {refusal}"))
+        event = _refusal("generation_failure", f"554 5.3.3 [internal] {refusal}")
+        return refuse(transmission, event)
 
 
-def _told(kind: str, reason: str) -> Json:
+def _refusal(kind: str, reason: str) -> Json:
     return {"type": kind, "error_code": reason[:3], "reason": reason, "raw_reason": reason}
 
 
-def _only_recipient(record: Record) -> str:
-    """Return the address of a single recipient, whom an A/B test chooses content for."""
+def _ab_test_recipient(record: Record) -> str:
+    """Return the address of a single recipient, for whom an A/B test chooses content."""
     if record.recipients > 1 or record.list_ref:
         return ""
     return transmissions.get_recipients(record.transmission.id)[0]["email"]
-
-
-def _recipients(sent: Transmission, named: RecipientList | None) -> Iterable[Json]:
-    return _of_list(named) if named else transmissions.get_recipients(sent.id)
-
-
-def _of_list(found: RecipientList) -> Iterator[Json]:
-    """Yield the recipients of a list; their own options do not count (spec 2.1)."""
-    for recipient in chain.from_iterable(lists.parts(found)):
-        yield {name: value for name, value in recipient.items() if name != "options"}

@@ -1,20 +1,20 @@
-"""Submission: a transmission and its recipients are stored and queued, wholly or not at all.
+"""Submit a transmission: store and queue it with its recipients, wholly or not at all.
 
 The common case, one chunk now, needs two requests: the record is stored, then the chunk is queued
 with the transmission inside it. Several chunks cannot be queued in one step, so the record is
 stored as ``accepting`` first; generation holds back the chunks until it is ``submitted``, and drops
-them if the request never came to its end. What starts later, and what goes to a stored list, is
+them if the request never came to its end. A scheduled transmission, and one to a stored list, is
 stored with its recipients or the list's name, and is cut into chunks when it starts
 (``transmissions.start``).
 
-All of it may be repeated under the same id: a repetition finds what was stored, and chunks are
-known to generation by their number.
+All of it may be repeated under the same id: a repetition finds what was stored, and generation
+knows chunks by their number.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from chalicelib.accounts.store.usage import Allowance
@@ -23,115 +23,116 @@ from chalicelib.core.due import Due
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.queues import Work
 from chalicelib.core.settings import settings
-from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Json, Transmission
+from chalicelib.transmissions.recipients import Recipients
 from chalicelib.transmissions.store import transmissions
-from chalicelib.transmissions.store.transmissions import New
+from chalicelib.transmissions.store.transmissions import NewRecord
 
 QUEUE = "generation"
 #: The kinds of work on the queue that are queued here
 CHUNK = "chunk"
 START = "start"
+
 CONCERN = "transmissions"
 
 # What a message grows by: headers, encoding, signature, tracking
 _OVERHEAD_BYTES = 4096
 
 
-def submit(
-    sent: Transmission, recipients: Sequence[Json] | RecipientList, meter: Allowance
-) -> None:
-    """Store ``sent`` and have it generated now or at its time; when it returns, nothing is lost.
+def submit(transmission: Transmission, recipients: Recipients, allowance: Allowance) -> None:
+    """Store a transmission and have it generated now or at its time; then nothing can be lost.
 
-    The recipients count against ``meter``, which raises 420 when they are too many. Raises 503
+    The recipients count against ``allowance``, which raises 420 when they are too many. Raises 503
     when several chunks took too long to be queued; none of them will be sent.
     """
-    if isinstance(recipients, RecipientList):
-        _submit_list(sent, recipients, meter)
-    elif sent.start_ms:
-        transmissions.put_recipients(sent.id, recipients)
-        transmissions.put(_new(sent, len(recipients)), meter, along=[due.addition(due_of(sent))])
+    if transmission.start_ms or recipients.list_ref:
+        _submit_for_start(transmission, recipients, allowance)
     else:
-        _submit_now(sent, recipients, meter)
+        _submit_now(transmission, recipients, allowance)
 
 
-def due_of(sent: Transmission) -> Due:
+def due_of(transmission: Transmission) -> Due:
     """Return the entry that makes a scheduled transmission start at its time."""
-    return Due(CONCERN, sent.start_ms, sent.id)
+    return Due(CONCERN, transmission.start_ms, transmission.id)
 
 
 def queue_start(transmission_id: str) -> None:
-    """Have a stored transmission cut into chunks; asking for it again does no harm."""
+    """Queue the start of a stored transmission; queueing it again does no harm."""
     # Versions that know no kinds look at ``start``: one may still run while a stage is updated
     queues.send(QUEUE, [Work({"kind": START, "transmission": transmission_id, "start": True})])
 
 
-def queue_chunks(sent: Transmission, recipients: Iterable[Json], size: int) -> None:
+def queue_chunks(transmission: Transmission, recipients: Recipients, size: int) -> None:
     """Queue all chunks of a transmission; they are generated when it is submitted."""
-    queues.send(QUEUE, _works(sent, iter(recipients), size))
+    queues.send(QUEUE, _chunks(transmission, recipients, size))
 
 
-def _submit_list(sent: Transmission, recipients: RecipientList, meter: Allowance) -> None:
-    along = [due.addition(due_of(sent))] if sent.start_ms else []
-    ref = {"id": recipients.id, "version": recipients.version}
-    transmissions.put(_new(sent, recipients.count, list_ref=ref), meter, along=along)
-    if not sent.start_ms:
-        queue_start(sent.id)
+def _submit_for_start(
+    transmission: Transmission, recipients: Recipients, allowance: Allowance
+) -> None:
+    """Store a transmission that is cut into chunks later.
 
-
-def _submit_now(sent: Transmission, recipients: Sequence[Json], meter: Allowance) -> None:
-    packed = sent.packed()
-    size = _chunk_size(len(packed))
-    state = SUBMITTED if len(recipients) <= size else ACCEPTING
-    # When this request repeats one that died, its chunks are cut as they were then
-    size = transmissions.put(New(sent, packed, state, len(recipients), size), meter)
-    if state == SUBMITTED and len(recipients) <= size:
-        queues.send(QUEUE, [_work(sent, 0, size, recipients, [packed])])
-        return
-    queue_chunks(sent, recipients, size)
-    _check_in_time(sent)
-    transmissions.commit(sent.id)
-
-
-def _new(sent: Transmission, count: int, *, list_ref: Json | None = None) -> New:
-    """Return the record of what is cut into chunks later.
-
-    Its content may still change, up to the size that a template may have; so may its chunks'.
+    Its content may still change, up to the size that a template may have, and so may its chunks'.
     """
-    packed = sent.packed()
-    return New(sent, packed, SUBMITTED, count, _chunk_size(len(packed)), list_ref)
+    data = transmission.pack()
+    size, list_ref = _chunk_size(len(data)), recipients.list_ref
+    record = NewRecord(transmission, data, SUBMITTED, recipients.count, size, list_ref)
+    recipients.keep(transmission.id)
+    along = [due.addition(due_of(transmission))] if transmission.start_ms else []
+    transmissions.put(record, allowance, along=along)
+    if not transmission.start_ms:
+        queue_start(transmission.id)
 
 
-def _check_in_time(sent: Transmission) -> None:
+def _submit_now(transmission: Transmission, recipients: Recipients, allowance: Allowance) -> None:
+    data = transmission.pack()
+    size = _chunk_size(len(data))
+    state = SUBMITTED if recipients.count <= size else ACCEPTING
+    # When this request repeats one that died, its chunks are cut as they were then
+    record = NewRecord(transmission, data, state, recipients.count, size)
+    size = transmissions.put(record, allowance)
+    if state == SUBMITTED and recipients.count <= size:
+        queues.send(QUEUE, [_chunk(transmission, 0, size, list(recipients), [data])])
+        return
+    queue_chunks(transmission, recipients, size)
+    _check_in_time(transmission)
+    transmissions.commit(transmission.id)
+
+
+def _check_in_time(transmission: Transmission) -> None:
     """Refuse what took so long that generation may have begun to drop its chunks.
 
-    Half the time is left for the clocks of other hosts.
+    Half of the time is left as a margin for the clocks of other hosts.
     """
-    if clock.now_ms() - sent.created_ms > settings().accept_window * 500:
+    if clock.now_ms() - transmission.created_ms > settings().accept_window * 500:
         raise Unavailable
 
 
-def _chunk_size(packed_bytes: int) -> int:
-    fitting = settings().chunk_bytes // (packed_bytes + _OVERHEAD_BYTES)
+def _chunk_size(transmission_bytes: int) -> int:
+    fitting = settings().chunk_bytes // (transmission_bytes + _OVERHEAD_BYTES)
     return max(1, min(settings().chunk_recipients, fitting))
 
 
-def _works(sent: Transmission, recipients: Iterator[Json], size: int) -> Iterator[Work]:
-    number = 0
-    while chunk := list(islice(recipients, size)):
-        yield _work(sent, number, size, chunk, [])
+def _chunks(transmission: Transmission, recipients: Recipients, size: int) -> Iterator[Work]:
+    remaining, number = iter(recipients), 0
+    while chunk := list(islice(remaining, size)):
+        yield _chunk(transmission, number, size, chunk, [])
         number += 1
 
 
-def _work(
-    sent: Transmission, number: int, size: int, recipients: Sequence[Json], inside: list[bytes]
+def _chunk(
+    transmission: Transmission,
+    number: int,
+    size: int,
+    recipients: Sequence[Json],
+    inside: list[bytes],
 ) -> Work:
     head = {
         "kind": CHUNK,
-        "transmission": sent.id,
+        "transmission": transmission.id,
         "chunk": number,
         "first_index": number * size,
-        "created_ms": sent.created_ms,
+        "created_ms": transmission.created_ms,
     }
     text = json.dumps(recipients, separators=(",", ":"), ensure_ascii=False)
     return Work(head, packing.pack(None, [text.encode("utf-8", "surrogatepass"), *inside]))

@@ -1,8 +1,8 @@
-"""Mail from the service itself, such as verification mail: sent as any other, by account 0.
+"""Send mail from the service itself, such as verification mail, as account 0.
 
-Account 0 and its sending domain, ``SYSTEM_DOMAIN``, come with the deployment. That an earlier
-message bounced does not hold it back: a mailbox is often asked to verify a domain before it exists,
-and nobody who asks can reach the suppression list of account 0.
+Account 0 and its sending domain, ``SYSTEM_DOMAIN``, come with the deployment. System mail skips the
+suppression list: a mailbox is often asked to verify a domain before it exists, so that the first
+mail to it bounces, and the person who asks cannot reach the suppression list of account 0.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Final
 
 from chalicelib.core import clock, ids
 from chalicelib.core.settings import settings
-from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.model import SYSTEM_ACCOUNT, Transmission
+from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.submit import submit
 
-SYSTEM_ACCOUNT: Final = 0
 LOCAL_PART: Final = "verify"
 
 
@@ -43,4 +43,4 @@ def send(*, to: str, subject: str, text: str) -> None:
         resolved=True,
         content={"from": f"{LOCAL_PART}@{domain}", "subject": subject, "text": text},
     )
-    submit(transmission, [{"email": to}], sender.meter)
+    submit(transmission, RequestRecipients([{"email": to}]), sender.meter)

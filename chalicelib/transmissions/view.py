@@ -1,6 +1,7 @@
-"""How far a transmission is: told from its units, which know what was generated of them.
+"""Show transmissions: what the API tells of one that was accepted, of one, and of one in a list.
 
-Nothing is counted while it is sent: the records that keep work apart hold the numbers.
+How far a transmission is follows from its work units, which hold how many messages were generated.
+Nothing is counted while it is sent.
 """
 
 from __future__ import annotations
@@ -8,48 +9,71 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.core import clock
+from chalicelib.core.http import Reply, ok
 from chalicelib.delivery.store import work_units
+from chalicelib.transmissions.accept import Acceptance
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, SUCCESS
-from chalicelib.transmissions.store.transmissions import Listed, Record
+from chalicelib.transmissions.store.transmissions import Record, Summary
 
 Json = dict[str, Any]
 
 
-def show(record: Record) -> Json:
+def acceptance_reply(acceptance: Acceptance, most_errors: int) -> Reply:
+    """Return the reply to an accepted request, with at most ``most_errors`` of its recipients'."""
+    rejected = acceptance.refusals.count
+    results: Json = {
+        "id": acceptance.id,
+        "total_accepted_recipients": acceptance.count,
+        "total_rejected_recipients": rejected,
+    }
+    if not rejected:
+        return ok(results)
+    error = {
+        "message": "transmission created, but with validation errors",
+        "code": "2000",
+        "description": f"{rejected} recipient(s) were not accepted",
+    }
+    errors = acceptance.refusals.shown(most_errors)
+    return ok(results | {"rcpt_to_errors": errors}, errors=[error])
+
+
+def transmission_view(record: Record) -> Json:
     """Return a transmission as ``GET /transmissions/{id}`` shows it, with real counts."""
-    sent = record.transmission
-    generated = work_units.generated_chunks(sent.id)
-    done = len(generated) >= record.chunks
-    times = [chunk.injected_ms for chunk in generated]
-    draft = bool(sent.content.get("use_draft_template"))
+    transmission = record.transmission
+    chunks = work_units.generated_chunks(transmission.id)
+    is_complete = len(chunks) >= record.chunks
+    times_ms = [chunk.injected_ms for chunk in chunks]
+    template_id = transmission.template_id or transmission.content.get("template_id", "")
+    draft = bool(transmission.content.get("use_draft_template"))
     return {
-        "id": sent.id,
-        "campaign_id": sent.campaign_id,
-        "description": sent.description,
-        "state": _state(record.state, record.chunks, len(generated)),
-        "content": _content(sent.template_id or sent.content.get("template_id", ""), draft),
+        "id": transmission.id,
+        "campaign_id": transmission.campaign_id,
+        "description": transmission.description,
+        "state": _state(record.state, record.chunks, len(chunks)),
+        "content": _content(template_id, draft),
         "rcpt_list_chunk_size": record.chunk_size,
         "rcpt_list_total_chunks": record.chunks,
         "num_rcpts": record.recipients,
-        "num_generated": sum(unit.messages for unit in generated),
-        "num_failed_gen": sum(unit.failed for unit in generated),
-        "generation_start_time": _time(min(times, default=0)),
-        "generation_end_time": _time(max(times, default=0) if done else 0),
-        "return_path": sent.return_path,
-        "substitution_data": sent.substitution_data,
-        "metadata": sent.metadata,
-        "options": sent.options | _schedule(sent.start_ms),
+        "num_generated": sum(chunk.messages for chunk in chunks),
+        "num_failed_gen": sum(chunk.failed for chunk in chunks),
+        "generation_start_time": _time(min(times_ms, default=0)),
+        "generation_end_time": _time(max(times_ms, default=0) if is_complete else 0),
+        "return_path": transmission.return_path,
+        "substitution_data": transmission.substitution_data,
+        "metadata": transmission.metadata,
+        "options": transmission.options | _schedule(transmission.start_ms),
     }
 
 
-def summary(listed: Listed) -> Json:
+def summary_view(summary: Summary) -> Json:
     """Return what a list shows of a transmission."""
+    chunks = work_units.generated_chunks(summary.id)
     return {
-        "id": listed.id,
-        "campaign_id": listed.campaign_id,
-        "description": listed.description,
-        "state": _state(listed.state, listed.chunks, len(work_units.generated_chunks(listed.id))),
-        "content": _content(listed.template_id, listed.draft),
+        "id": summary.id,
+        "campaign_id": summary.campaign_id,
+        "description": summary.description,
+        "state": _state(summary.state, summary.chunks, len(chunks)),
+        "content": _content(summary.template_id, summary.draft),
     }
 
 
@@ -59,12 +83,13 @@ def _content(template_id: str, draft: bool) -> Json:
     return {"template_id": template_id, "use_draft_template": draft}
 
 
-def _state(stored: str, chunks: int, generated: int) -> str:
-    if stored == CANCELLED:
+def _state(state: str, chunks: int, generated_chunks: int) -> str:
+    """Return the state to show, for that of the record and the number of chunks."""
+    if state == CANCELLED:
         return CANCELLED
-    if generated >= chunks:
+    if generated_chunks >= chunks:
         return SUCCESS
-    return GENERATING if generated or stored == GENERATING else SUBMITTED
+    return GENERATING if generated_chunks or state == GENERATING else SUBMITTED
 
 
 def _schedule(start_ms: int) -> Json:

@@ -28,14 +28,14 @@ from chalicelib.fleet import store as fleets
 from chalicelib.generation import drafts
 from chalicelib.generation.message import Generator
 from chalicelib.generation.origin import Origin
-from chalicelib.generation.tracking_decorator import Dress
+from chalicelib.generation.tracking_decorator import MessageTracking
 from chalicelib.sending_domains import store as domains
 from tests.bench.naive_generation import NaiveGenerator
 from tests.bench.sample_templates import JINJA, LINKS, OURS, Templates, newsletter, recipient
 from tests.bench.sample_templates import notice as notice_of
 from tests.bench.timing import rates
 from tests.unit.sending_domains.examples import domain
-from tests.unit.transmissions.examples import CREATED, transmission
+from tests.unit.transmissions.examples import CREATED, make_transmission
 
 NAME = "mail.example.test"
 BAR = 10.0
@@ -102,7 +102,7 @@ def _generator(templates: Templates, pair: KeyPair) -> Generator:
         "html": templates.html,
         "text": templates.text,
     }
-    return Generator(transmission(content=content), CREATED, 0, read)
+    return Generator(make_transmission(content=content), CREATED, 0, read)
 
 
 def _check(generator: Generator, naive: NaiveGenerator, pair: KeyPair, name: str) -> None:
@@ -124,9 +124,9 @@ def _shares(generator: Generator) -> dict[str, float]:
     spent: dict[str, float] = {}
     steps: list[tuple[Any, str, str]] = [
         (drafts, "render", "rendering"),
-        (Dress, "content", "links and pixels"),
+        (MessageTracking, "content", "links and pixels"),
         (drafts, "compose", "headers and MIME"),
-        (Origin, "marked", "DKIM and report header"),
+        (Origin, "signed", "DKIM and report header"),
     ]
     real = [getattr(owner, name) for owner, name, _ in steps]
     for (owner, name, step), function in zip(steps, real, strict=True):

@@ -25,6 +25,7 @@ from chalicelib.core.settings import settings
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.seed_batches import send_due
 from chalicelib.seeding.store import addresses
+from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.submit import submit
 from infrastructure.local.worker.events import scheduled_event
 from tests.bench.local_cloud import counted, local_cloud
@@ -32,7 +33,7 @@ from tests.fake_cloud import create_resources
 from tests.unit.generation.examples import make_sender
 from tests.unit.seeding.examples import SPRING, START, seeded
 from tests.unit.seeding.simulation import World
-from tests.unit.transmissions.examples import meter, transmission
+from tests.unit.transmissions.examples import make_transmission, meter
 
 ACCOUNTS = 10_000
 CONCERNS = ("transmissions", "seeding", "ip-warmup", "ab_tests", "sending-domains", "privacy")
@@ -84,8 +85,9 @@ def _spacing(phase: float) -> None:
     with _world() as world:
         addresses.put(1, [f"{number}@seeds.test" for number in range(SEEDS)])
         seeded(duration=MINUTES)
-        template_transmission = transmission(campaign_id="spring", created_ms=START)
-        submit(template_transmission, [{"email": "ann@inbox.test"}], meter())
+        template_transmission = make_transmission(campaign_id="spring", created_ms=START)
+        recipients = RequestRecipients([{"email": "ann@inbox.test"}])
+        submit(template_transmission, recipients, meter())
         world.run(phase)
         count(1, 1, {SPRING: 1000})
         world.run((MINUTES + 10) * 60)

@@ -277,7 +277,7 @@ def test_each_recipient_is_sent_to_once_whatever_comes_twice_and_dies_anywhere(
         assert found - Counter([("delay", second)]) == Counter(expected), killed_at
         record = transmissions.get(sent)
         assert record is not None
-        assert view.show(record)["state"] == "Success"
+        assert view.transmission_view(record)["state"] == "Success"
         host.messages.clear()
         host.taken.clear()
     if steps == MOST_STEPS:

@@ -295,7 +295,6 @@ UNTIDY_STORES = {
     "core.due",
     "core.leases",
     "events.store",
-    "generation.lookups",
     "inbound.store",
     "metrics.counters",
     "metrics.pending",

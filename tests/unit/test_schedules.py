@@ -57,7 +57,7 @@ from tests.unit.seeding.examples import HOUR, SEEDS, SPRING, START
 from tests.unit.seeding.simulation import World
 from tests.unit.sending_domains.examples import domain
 from tests.unit.suppression.examples import entry
-from tests.unit.transmissions.examples import meter, recipients, transmission
+from tests.unit.transmissions.examples import make_transmission, meter, recipients
 from tests.unit.zones import Zone, served_zone
 
 DAY = 24 * HOUR
@@ -84,7 +84,7 @@ class Work:
 
 
 def schedule_transmission(number: int, at_ms: int) -> None:
-    sent = transmission(id=_transmission_id(number), start_ms=at_ms, resolved=False)
+    sent = make_transmission(id=_transmission_id(number), start_ms=at_ms, resolved=False)
     submit(sent, recipients(2), meter())
 
 
@@ -345,7 +345,7 @@ def test_what_is_to_start_in_three_days_starts_then(cloud: None) -> None:
     with World(START / 1000, [lambda _: start_due()]).running() as world:
         make_sender()
         in_three_days = START + 3 * DAY
-        submit(transmission(start_ms=in_three_days, created_ms=START), recipients(2), meter())
+        submit(make_transmission(start_ms=in_three_days, created_ms=START), recipients(2), meter())
         world.run(71 * 3600, ticking=False)
         world.run(3599)
         assert world.deliveries == []

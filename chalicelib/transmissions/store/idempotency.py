@@ -1,10 +1,10 @@
-"""Idempotent sends: a request repeated under the same key is answered again, not sent again.
+"""Claim idempotency keys: a request repeated under the same key is answered again, not sent again.
 
 Spec 4.1. A key is claimed before anything is stored. The claim fixes the transmission's id, and all
-that a transmission consists of derives from that id: when a process dies between claim and answer,
-the next request under the key takes the claim over after ``CLAIM_SECONDS`` and repeats the same
+parts of a transmission derive from that id: when a process dies between claim and answer, the next
+request under the key takes the claim over after ``CLAIM_SECONDS`` and repeats the same
 transmission, which changes nothing that was already done. A request that is refused gives its key
-back, unless another has taken it over, or the refused one itself had taken over what was sent.
+back, unless another request has taken the key over, or the transmission was accepted before.
 
 Access patterns (table ``transmissions``):
 
@@ -31,14 +31,15 @@ from chalicelib.core.errors import (
 )
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.transmissions.start_time import LONGEST_AHEAD_MS
+from chalicelib.transmissions.model import LONGEST_AHEAD_MS
 from chalicelib.transmissions.store import transmissions
 
 _transmissions = Table("transmissions")
 
 CLAIM_SECONDS = 60.0
 RETENTION = 86_400
-# What it claims may be accepted without an answer being kept, and start as late as that
+# A transmission may be accepted and its process die before the answer is stored; such a claim must
+# outlast the latest possible start
 _CLAIM_RETENTION = RETENTION + LONGEST_AHEAD_MS // 1000
 _KEY = re.compile(r"[A-Za-z0-9._-]{1,255}")
 
@@ -58,7 +59,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The answer that the first request under the key was given."""
+    """The answer to the first request under the key."""
 
     status: int
     body: Any
@@ -72,14 +73,14 @@ def check_key(key: str) -> None:
 
 
 def claim(scope: Scope, key: str, body: Any) -> Claim | Replay:
-    """Claim ``key`` for this body, or return the answer it was given before.
+    """Claim ``key`` for this body, or return the answer to the first request.
 
     Raises 409: 1600 if the key was used for another body, 1601 while the first is in progress.
     """
     pk = f"idempotency#{scope.account_id}#{scope.part or 0}#{key}"
     digest = _digest(body)
     now = clock.now()
-    fresh: Item = {
+    item: Item = {
         "pk": pk,
         "sk": "idempotency",
         "digest": digest,
@@ -89,77 +90,79 @@ def claim(scope: Scope, key: str, body: Any) -> Claim | Replay:
     }
     try:
         _transmissions.put(
-            fresh,
+            item,
             condition="attribute_not_exists(#pk) OR #expires <= :now",
             values={"now": int(now)},
         )
-    except ConditionFailed as found:
-        record = found.item or fresh
-        if record["transmission_id"] != fresh["transmission_id"]:  # else the client wrote it twice
-            return _found(record, digest, now)
-    return _claim(fresh)
+    except ConditionFailed as conflict:
+        earlier = conflict.item or item
+        # The ids are the same where boto3 repeated this very write
+        if earlier["transmission_id"] != item["transmission_id"]:
+            return _claimed_before(earlier, digest, now)
+    return _claim(item)
 
 
-def complete(claimed: Claim, answer: Replay, keep_from: float) -> None:
-    """Keep the answer for a day, from ``keep_from`` (seconds) on if that is still to come.
+def complete(claim: Claim, answer: Replay, keep_from: float) -> None:
+    """Store the answer for a day, counted from ``keep_from`` (seconds) if that is in the future.
 
     The whole record is written: whatever became of the claim meanwhile, the request was accepted.
     """
     _transmissions.put(
         {
-            "pk": claimed.pk,
+            "pk": claim.pk,
             "sk": "idempotency",
-            "digest": claimed.digest,
-            "transmission_id": claimed.transmission_id,
-            "lease": claimed.lease,
+            "digest": claim.digest,
+            "transmission_id": claim.transmission_id,
+            "lease": claim.lease,
             "status": answer.status,
             "expires": int(max(keep_from, clock.now())) + RETENTION,
-            **_stored(answer.body, claimed.transmission_id),
+            **_body_attributes(answer.body, claim.transmission_id),
         }
     )
 
 
-def release(claimed: Claim) -> None:
-    """Give the key back: the request was refused.
+def release(claim: Claim) -> None:
+    """Give the key back, because the request was refused.
 
-    It is kept where this repeated a request that was accepted: what was sent is not sent again.
+    The key stays claimed if this repeated a request that was accepted, so that nothing is sent
+    twice.
     """
-    if transmissions.get(claimed.transmission_id) is not None:
+    if transmissions.get(claim.transmission_id) is not None:
         return
     try:
         _transmissions.delete(
-            claimed.pk,
+            claim.pk,
             "idempotency",
             condition="#lease = :own AND attribute_not_exists(#status)",
-            values={"own": claimed.lease},
+            values={"own": claim.lease},
         )
     except ConditionFailed:
         return
 
 
-def _stored(body: Any, transmission_id: str) -> Item:
+def _body_attributes(body: Any, transmission_id: str) -> Item:
     """Return the attributes that hold an answer's body, after storing what does not fit."""
-    packed = zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 1)
-    if len(packed) <= settings().item_inline_bytes:
-        return {"body": packed, "blob": ""}
+    data = zlib.compress(json.dumps(body, separators=(",", ":")).encode(), 1)
+    if len(data) <= settings().item_inline_bytes:
+        return {"body": data, "blob": ""}
     key = f"transmissions/{transmission_id}/answer"
-    blobs.put(key, packed)
+    blobs.put(key, data)
     return {"body": b"", "blob": key}
 
 
 def _replay(record: Item) -> Replay:
-    packed = blobs.get(record["blob"]) if record["blob"] else record["body"]
-    return Replay(record["status"], json.loads(zlib.decompress(packed)))
+    data = blobs.get(record["blob"]) if record["blob"] else record["body"]
+    return Replay(record["status"], json.loads(zlib.decompress(data)))
 
 
 def _claim(record: Item) -> Claim:
     return Claim(record["pk"], record["transmission_id"], record["digest"], record["lease"])
 
 
-def _found(record: Item, digest: str, now: float) -> Claim | Replay:
+def _claimed_before(record: Item, digest: str, now: float) -> Claim | Replay:
+    """Return the answer to an earlier request, or its claim if its process died."""
     if record["digest"] != digest:
-        text = "the key was used with a different request"
-        raise idempotency_key_used(text)
+        raise idempotency_key_used("the key was used with a different request")
     if "status" in record:
         return _replay(record)
     if record["lease"] > now:
@@ -170,21 +173,20 @@ def _found(record: Item, digest: str, now: float) -> Claim | Replay:
 def _take_over(record: Item, now: float) -> Claim:
     """Take the claim of a request that never came to its answer."""
     try:
-        taken = _transmissions.update(
+        item = _transmissions.update(
             record["pk"],
             "idempotency",
             "SET #lease = :until",
-            values={"until": now + CLAIM_SECONDS, "found": record["lease"]},
-            condition="#lease = :found AND attribute_not_exists(#status)",
+            values={"until": now + CLAIM_SECONDS, "old": record["lease"]},
+            condition="#lease = :old AND attribute_not_exists(#status)",
         )
     except ConditionFailed:
         raise _in_progress() from None
-    return _claim(taken)
+    return _claim(item)
 
 
 def _in_progress() -> ApiError:
-    text = "a request with the same key is in progress"
-    return idempotent_request_in_progress(text)
+    return idempotent_request_in_progress("a request with the same key is in progress")
 
 
 def _digest(body: Any) -> str:

@@ -1,4 +1,4 @@
-"""Where transmissions are kept.
+"""Store transmissions and the recipients of those that start later.
 
 Access patterns (table ``transmissions``):
 
@@ -12,7 +12,7 @@ Access patterns (table ``transmissions``):
 
 The body is one compressed value in the item, or an object of the bucket when it is large. A
 request of several chunks is written in the state ``accepting`` and becomes ``submitted`` when all
-its chunks are queued: what was only partly accepted is never sent.
+its chunks are queued, so that nothing is sent of a partly accepted one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from chalicelib.transmissions.model import (
     SUBMITTED,
     Json,
     Transmission,
-    unpacked,
+    unpack,
 )
 
 _transmissions = Table("transmissions")
@@ -51,7 +51,7 @@ class NotSubmitted(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A transmission with what changes about it. Times are milliseconds."""
+    """A transmission with its state and the counts that change when it starts."""
 
     transmission: Transmission
     state: str
@@ -62,8 +62,8 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """What a list needs of a transmission: the index holds no more."""
+class Summary:
+    """The attributes of a transmission that the index holds: those that a list shows."""
 
     id: str
     subaccount_id: int | None
@@ -77,35 +77,38 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class New:
-    """A transmission to be stored. ``list_ref`` names the stored list it is sent to, if any."""
+class NewRecord:
+    """A transmission to be stored, ``data`` being its bytes.
+
+    ``list_ref`` names the stored list to which it is sent, if any.
+    """
 
     transmission: Transmission
-    packed: bytes
+    data: bytes
     state: str
     recipients: int
     chunk_size: int
     list_ref: Json | None = None
 
 
-def put(new: New, meter: Allowance, *, along: Sequence[Write] = ()) -> int:
+def put(new: NewRecord, allowance: Allowance, *, along: Sequence[Write] = ()) -> int:
     """Store a new transmission and count its recipients, both or neither.
 
-    ``along`` are writes that belong to it. Storing the same transmission again changes nothing, so
-    that a request that was interrupted can be repeated. Returns the size of its chunks, that of the
-    first time. Raises 420 when a limit is exceeded.
+    ``along`` are writes of the same transaction. Storing the same transmission again changes
+    nothing, so that an interrupted request can be repeated. Returns the size of its chunks, as it
+    was stored the first time. Raises 420 when a limit is exceeded.
     """
     item = _to_item(new)
-    record = dynamo.put(_transmissions, item, condition="attribute_not_exists(#pk)")
+    write = dynamo.put(_transmissions, item, condition="attribute_not_exists(#pk)")
     try:
-        meter.reserve(new.recipients, [record, *along])
+        allowance.reserve(new.recipients, [write, *along])
     except (TransactionFailed, ApiError):
-        # In any state: the request may have been interrupted before all its chunks were queued.
-        # And if it was counted, there may be no room for it a second time.
-        stored = _transmissions.get(item["pk"], item["sk"])
-        if stored is None:
+        # A repeated request may find a record in any state, as it may have been interrupted before
+        # all its chunks were queued; and the limit may have no room to count it a second time.
+        earlier = _transmissions.get(item["pk"], item["sk"])
+        if earlier is None:
             raise
-        return stored["chunk_size"]
+        return earlier["chunk_size"]
     return new.chunk_size
 
 
@@ -115,7 +118,7 @@ def exists(transmission_id: str) -> bool:
 
 
 def commit(transmission_id: str) -> None:
-    """Note that all chunks of a transmission are queued."""
+    """Record that all chunks of a transmission are queued."""
     _transmissions.update(
         _pk(transmission_id),
         "transmission",
@@ -126,39 +129,46 @@ def commit(transmission_id: str) -> None:
 
 
 def start(record: Record) -> bool:
-    """Note that generation starts, with the content and the recipients that count.
+    """Record that generation starts, with the final content and recipients.
 
-    ``False`` if it has started before or was cancelled.
+    Returns ``False`` if it has started before or was cancelled.
     """
-    sent = record.transmission
     values = {
         "recipients": record.recipients,
         "chunks": record.chunks,
         "list_ref": record.list_ref,
     }
-    listed = record.recipients > 1
-    return _moved(sent, GENERATING, values, found=(SUBMITTED, SUBMITTED), listed=listed)
+    in_list = record.recipients > 1
+    return _change_state(
+        record.transmission, (SUBMITTED, SUBMITTED), GENERATING, values, in_list=in_list
+    )
 
 
-def cancel(sent: Transmission) -> bool:
-    """Note that what has not started is cancelled; ``False`` if it has started."""
-    return _moved(sent, CANCELLED, {}, found=(SUBMITTED, CANCELLED), listed=True)
+def cancel(transmission: Transmission) -> bool:
+    """Record that a transmission is cancelled; return ``False`` if it has started."""
+    return _change_state(transmission, (SUBMITTED, CANCELLED), CANCELLED, {}, in_list=True)
 
 
-def _moved(
-    sent: Transmission, state: str, values: Item, *, found: tuple[str, str], listed: bool
+def _change_state(
+    transmission: Transmission,
+    old_states: tuple[str, str],
+    state: str,
+    values: Item,
+    *,
+    in_list: bool,
 ) -> bool:
-    values = values | _body(sent.id, sent.packed())
-    if listed:
-        values["owner"] = _owner(sent.account_id)
+    """Write a transmission with a new state; return ``False`` if it is in no old state."""
+    values = values | _body_attributes(transmission.id, transmission.pack())
+    if in_list:
+        values["owner"] = _owner(transmission.account_id)
     sets = ", ".join(f"#{name} = :{name}" for name in values)
-    unlisted = "" if listed else " REMOVE #owner"
-    one, other = found
+    removal = "" if in_list else " REMOVE #owner"
+    one, other = old_states
     try:
         _transmissions.update(
-            _pk(sent.id),
+            _pk(transmission.id),
             "transmission",
-            f"SET #state = :state, {sets}{unlisted}",
+            f"SET #state = :state, {sets}{removal}",
             values={"state": state, "one": one, "other": other, **values},
             condition="#state IN (:one, :other)",
         )
@@ -177,7 +187,7 @@ def get(transmission_id: str) -> Record | None:
 def get_submitted(transmission_id: str) -> Transmission:
     """Return a transmission whose content is final; raises :class:`NotSubmitted`.
 
-    Only what is asked for by its chunks: they are queued after its content was resolved.
+    It serves the chunks of a transmission, which are queued after its content was resolved.
     """
     record = get(transmission_id)
     if record is None or not record.transmission.resolved:
@@ -188,71 +198,72 @@ def get_submitted(transmission_id: str) -> Transmission:
 caches.register(get_submitted.cache_clear)
 
 
-def in_account(account_id: int) -> Iterator[Listed]:
-    """Yield an account's transmissions: what is scheduled, then those to several, newest first."""
+def in_account(account_id: int) -> Iterator[Summary]:
+    """Yield an account's transmissions: scheduled ones, then those to several, newest first."""
     yield from scheduled(account_id)
     yield from _owned_by(_owner(account_id))
 
 
-def scheduled(account_id: int) -> Iterator[Listed]:
+def scheduled(account_id: int) -> Iterator[Summary]:
     """Yield the transmissions of an account that have not started, the newest first."""
     yield from _owned_by(_owner(account_id, scheduled=True))
 
 
-def _owned_by(owner: str) -> Iterator[Listed]:
+def _owned_by(owner: str) -> Iterator[Summary]:
     items = _transmissions.query_all(
         "#owner = :owner", {"owner": owner}, index="by_owner", newest_first=True
     )
     for item in items:
         if item["state"] != ACCEPTING:
-            fields = {name: item[name] for name in Listed.__slots__ if name != "id"}
-            yield Listed(id=item["owner_key"], **fields)
+            fields = {name: item[name] for name in Summary.__slots__ if name != "id"}
+            yield Summary(id=item["owner_key"], **fields)
 
 
 def put_recipients(transmission_id: str, recipients: Sequence[Json]) -> None:
-    """Keep the recipients of a transmission that starts later."""
+    """Store the recipients of a transmission that starts later."""
     text = json.dumps(recipients, separators=(",", ":"), ensure_ascii=False)
-    packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
-    blobs.put(_recipients_key(transmission_id), packed)
+    data = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+    blobs.put(_recipients_key(transmission_id), data)
 
 
 def get_recipients(transmission_id: str) -> list[Json]:
-    """Return what :func:`put_recipients` was given."""
+    """Return the recipients that :func:`put_recipients` stored."""
     text = zlib.decompress(blobs.get(_recipients_key(transmission_id)))
     return json.loads(text.decode("utf-8", "surrogatepass"))
 
 
-def _to_item(new: New) -> Item:
-    sent = new.transmission
-    waits = bool(sent.start_ms)
-    listed = {"owner": _owner(sent.account_id, scheduled=waits), "owner_key": sent.id}
+def _to_item(new: NewRecord) -> Item:
+    transmission = new.transmission
+    scheduled = bool(transmission.start_ms)
+    owner = _owner(transmission.account_id, scheduled=scheduled)
+    index_keys = {"owner": owner, "owner_key": transmission.id}
     return {
-        "pk": _pk(sent.id),
+        "pk": _pk(transmission.id),
         "sk": "transmission",
-        **(listed if waits or new.recipients > 1 else {}),
-        "account_id": sent.account_id,
-        "subaccount_id": sent.subaccount_id,
-        "campaign_id": sent.campaign_id,
-        "description": sent.description,
-        "template_id": sent.template_id or sent.content.get("template_id", ""),
-        "draft": bool(sent.content.get("use_draft_template")),
+        **(index_keys if scheduled or new.recipients > 1 else {}),
+        "account_id": transmission.account_id,
+        "subaccount_id": transmission.subaccount_id,
+        "campaign_id": transmission.campaign_id,
+        "description": transmission.description,
+        "template_id": transmission.template_id or transmission.content.get("template_id", ""),
+        "draft": bool(transmission.content.get("use_draft_template")),
         "state": new.state,
         "recipients": new.recipients,
         "chunks": -(-new.recipients // new.chunk_size),
         "chunk_size": new.chunk_size,
         "list_ref": new.list_ref or {},
-        "created_ms": sent.created_ms,
+        "created_ms": transmission.created_ms,
         "expires": int(clock.now()) + RETENTION,
-        **_body(sent.id, new.packed),
+        **_body_attributes(transmission.id, new.data),
     }
 
 
-def _body(transmission_id: str, packed: bytes) -> dict[str, bytes | str]:
-    """Return the attribute that holds the body, after storing what does not fit into one.
+def _body_attributes(transmission_id: str, data: bytes) -> dict[str, bytes | str]:
+    """Return the attributes that hold the body, after storing a large one in the bucket.
 
-    The object is named by what it holds, so that the body of a write that fails replaces no other.
+    The object is named by a digest of its bytes: a write that fails replaces no other body.
     """
-    body = zlib.compress(packed, 1)
+    body = zlib.compress(data, 1)
     if len(body) <= settings().item_inline_bytes:
         return {"body": body, "blob": ""}
     key = f"transmissions/{transmission_id}/body-{sha256(body).hexdigest()[:32]}"
@@ -263,7 +274,7 @@ def _body(transmission_id: str, packed: bytes) -> dict[str, bytes | str]:
 def _record(item: Item) -> Record:
     body = blobs.get(item["blob"]) if item["blob"] else item["body"]
     return Record(
-        unpacked(zlib.decompress(body)),
+        unpack(zlib.decompress(body)),
         item["state"],
         item["recipients"],
         item["chunks"],

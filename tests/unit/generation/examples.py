@@ -10,13 +10,14 @@ from chalicelib.core.reading import read_config
 from chalicelib.dkim.key_pair import KeyPair, generate_key
 from chalicelib.dkim.model import DkimKey
 from chalicelib.dkim.sealed_key import sealed_key
-from chalicelib.generation.message import Generator, NotGenerated
-from chalicelib.generation.tracking_decorator import Dress, TrackingDecorator
+from chalicelib.generation.faults import NotGenerated
+from chalicelib.generation.message import Generator
+from chalicelib.generation.tracking_decorator import MessageTracking, TrackingDecorator
 from chalicelib.sending_domains import store as domains
 from chalicelib.transmissions.model import Transmission
 from tests.unit.people import make_account
 from tests.unit.sending_domains.examples import domain
-from tests.unit.transmissions.examples import CREATED, transmission
+from tests.unit.transmissions.examples import CREATED, make_transmission
 
 NAME = "mail.example.test"
 INJECTED = CREATED + 5000
@@ -40,25 +41,25 @@ def make_sender(account: int = 1, **fields: Any) -> None:
 
 
 def generator(
-    sent: Transmission | None = None, *, first_index: int = 0, **fields: Any
+    transmission: Transmission | None = None, *, first_index: int = 0, **fields: Any
 ) -> Generator:
     """Return a generator for a transmission made at a known time."""
-    return Generator(sent or transmission(**fields), INJECTED, first_index)
+    return Generator(transmission or make_transmission(**fields), INJECTED, first_index)
 
 
-def undressed(sent: Transmission) -> Dress:
+def undressed(transmission: Transmission) -> MessageTracking:
     """Return the dress of a message in which nothing is tracked and that nobody unsubscribes by."""
     options = {"open_tracking": False, "click_tracking": False, "initial_open": False}
-    quiet = replace(sent, options=sent.options | options | {"transactional": True})
+    quiet = replace(transmission, options=transmission.options | options | {"transactional": True})
     dresser = TrackingDecorator(quiet, 0, INJECTED, read_config)
     to = {"email": "r@example.test"}
-    return dresser.dress("0" * 24, to, dresser.tracked(to), domain(), NAME)
+    return dresser.tracking("0" * 24, to, dresser.tracked(to), domain(), NAME)
 
 
-def failure(sent: Generator, recipient: dict[str, Any], index: int = 0) -> dict[str, Any]:
+def failure(transmission: Generator, recipient: dict[str, Any], index: int = 0) -> dict[str, Any]:
     """Return the event of a recipient without a message."""
     try:
-        sent.generate(index, recipient)
+        transmission.generate(index, recipient)
     except NotGenerated as reason:
         return reason.event
     raise AssertionError("a message was generated")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.generation.css import MOST_NESTED, inline_css
-from chalicelib.generation.render import RenderFault
+from chalicelib.generation.faults import RenderFault
 from chalicelib.tracking.links import MARK
 from chalicelib.tracking.literal_links import mark
 

@@ -12,11 +12,11 @@ import pytest
 from chalicelib.core.addresses import Mailbox
 from chalicelib.core.scope import Scope
 from chalicelib.generation.drafts import Draft, drafter
-from chalicelib.generation.render import RenderFault
+from chalicelib.generation.faults import RenderFault
 from chalicelib.snippets import store as snippets
 from chalicelib.snippets.model import new_snippet
 from tests.unit.generation.examples import INJECTED, undressed
-from tests.unit.transmissions.examples import OPTIONS, body, transmission
+from tests.unit.transmissions.examples import OPTIONS, body, make_transmission
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -36,12 +36,12 @@ TO = {"email": "r@example.test", "substitution_data": {"n": "<Zoë>"}}
 
 
 def draft(to: Any = TO, **fields: Any) -> Draft:
-    return drafter(transmission(**fields), INJECTED).draft(to)
+    return drafter(make_transmission(**fields), INJECTED).draft(to)
 
 
 def built(to: Any = TO, **fields: Any) -> bytes:
     """Return the message as it is without tracking."""
-    return draft(to, **fields).build("0" * 24, undressed(transmission(**fields)))
+    return draft(to, **fields).build("0" * 24, undressed(make_transmission(**fields)))
 
 
 def message(to: Any = TO, **fields: Any) -> EmailMessage:

@@ -34,10 +34,10 @@ from tests.unit.generation.examples import (
 )
 from tests.unit.people import make_account
 from tests.unit.sending_domains.examples import domain
-from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, transmission
+from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, make_transmission
 
 TO = {"email": "R@Example.test"}
-ID = transmission().id
+ID = make_transmission().id
 INLINE = body()["content"]
 
 
@@ -59,10 +59,13 @@ class TestIdentity:
         inline = {"content": INLINE | {"html": "<p>{{n}}</p>", "headers": {"X-N": "{{n}}"}}}
         raw = {"content": {}, "raw": b"From: a@mail.example.test\r\n\r\n{{n}}\r\n"}
         for fields in (inline, raw, raw | {"substitute": True}):
-            sent = transmission(substitution_data={"n": "é"}, **fields)
-            first, second = generator(sent).generate(7, TO), generator(sent).generate(7, TO)
+            transmission = make_transmission(substitution_data={"n": "é"}, **fields)
+            first, second = (
+                generator(transmission).generate(7, TO),
+                generator(transmission).generate(7, TO),
+            )
             assert first == second
-            assert first.data != generator(sent).generate(8, TO).data
+            assert first.data != generator(transmission).generate(8, TO).data
 
     def test_the_id_follows_from_transmission_and_index(self) -> None:
         message = generator().generate(7, TO)
@@ -157,9 +160,9 @@ class TestEvents:
     @pytest.mark.spec("2.1-t7")
     @pytest.mark.spec("2.1-t22")
     def test_a_recipients_metadata_counts_before_the_transmissions(self) -> None:
-        sent = generator(metadata={"a": 1, "b": 1})
+        transmission = generator(metadata={"a": 1, "b": 1})
         to = TO | {"metadata": {"b": 2, "c": 2}}
-        assert sent.generate(0, to).event["rcpt_meta"] == {"a": 1, "b": 2, "c": 2}
+        assert transmission.generate(0, to).event["rcpt_meta"] == {"a": 1, "b": 2, "c": 2}
 
     @pytest.mark.spec("2.1-t24")
     @pytest.mark.parametrize("own", [True, False])
@@ -175,10 +178,12 @@ class TestEvents:
     def test_a_recipients_options_count_before_the_transmissions(
         self, option: str, field: str, own: bool, given: bool
     ) -> None:
-        sent = generator(options=OPTIONS | {option: given}, content=INLINE | {"html": "<p>"})
-        message = sent.generate(0, TO | {"options": {option: own}})
-        assert (sent.event | message.event)[field] is own
-        assert (sent.event | sent.generate(1, TO).event)[field] is given
+        transmission = generator(
+            options=OPTIONS | {option: given}, content=INLINE | {"html": "<p>"}
+        )
+        message = transmission.generate(0, TO | {"options": {option: own}})
+        assert (transmission.event | message.event)[field] is own
+        assert (transmission.event | transmission.generate(1, TO).event)[field] is given
 
 
 class TestSubstitution:
@@ -239,8 +244,8 @@ class TestSigning:
     def test_a_key_that_is_not_verified_does_not_sign(self) -> None:
         status = DomainStatus(ownership_verified=True)
         domains.create(domain("plain.test", status=status, dkim=signing("plain.test")))
-        sent = generator(content=INLINE | {"from": "a@plain.test"})
-        assert b"DKIM-Signature" not in sent.generate(0, TO).data
+        transmission = generator(content=INLINE | {"from": "a@plain.test"})
+        assert b"DKIM-Signature" not in transmission.generate(0, TO).data
 
     @pytest.mark.spec("2.8-t3")
     def test_the_key_of_the_pool_signs_for_a_domain_without_one(self) -> None:
@@ -248,16 +253,16 @@ class TestSigning:
         domains.create(domain("plain.test", status=status))
         pool = make_pool("Fast", signing_domain=NAME)
         options = OPTIONS | {"ip_pool": pool}
-        sent = generator(content=INLINE | {"from": "a@plain.test"}, options=options)
-        assert b"d=mail.example.test" in sent.generate(0, TO).data
+        transmission = generator(content=INLINE | {"from": "a@plain.test"}, options=options)
+        assert b"d=mail.example.test" in transmission.generate(0, TO).data
 
     @pytest.mark.spec("2.8-t4")
     def test_a_second_key_signs_for_hosts_whose_feedback_loop_wants_one(self) -> None:
         domains.create(domain("fbl.test", dkim=signing("fbl.test", "f1")))
         options = OPTIONS | {"ip_pool": make_pool("Fast", fbl_signing_domain="fbl.test")}
-        sent = generator(options=options)
-        assert sent.generate(0, {"email": "r@yahoo.com"}).data.count(b"DKIM-Signature") == 2
-        assert sent.generate(1, TO).data.count(b"DKIM-Signature") == 1
+        transmission = generator(options=options)
+        assert transmission.generate(0, {"email": "r@yahoo.com"}).data.count(b"DKIM-Signature") == 2
+        assert transmission.generate(1, TO).data.count(b"DKIM-Signature") == 1
 
     @pytest.mark.spec("2.1-t17")
     def test_a_key_that_is_not_there_any_more_refuses_the_message(self) -> None:
@@ -286,21 +291,21 @@ class TestEnvelope:
     def test_an_enterprise_account_may_name_one_for_each_recipient(self) -> None:
         make_account(2, service_level="enterprise")
         domains.create(domain("two.test", account=2, dkim=signing("two.test")))
-        sent = generator(
+        transmission = generator(
             account_id=2,
             content=INLINE | {"from": "a@two.test"},
             defaults=DEFAULTS | {"enterprise": True},
             return_path="all@any.test",
         )
         to = [TO, TO | {"return_path": "one+r=example.test@any.test"}]
-        senders = [sent.generate(index, each).sender for index, each in enumerate(to)]
+        senders = [transmission.generate(index, each).sender for index, each in enumerate(to)]
         assert senders == ["all@any.test", "one+r=example.test@any.test"]
 
 
 class TestFailures:
     def test_a_fault_of_the_content_fails_its_recipient_alone(self) -> None:
-        sent = generator(content=INLINE | {"text": "{{if n > 1}}x{{end}}"})
-        event = failure(sent, TO | {"substitution_data": {"n": "x"}, "tags": ["t"]}, 3)
+        transmission = generator(content=INLINE | {"text": "{{if n > 1}}x{{end}}"})
+        event = failure(transmission, TO | {"substitution_data": {"n": "x"}, "tags": ["t"]}, 3)
         assert event["type"] == "generation_failure"
         assert (event["error_code"], event["timestamp"]) == ("554", INJECTED)
         assert event["reason"].startswith(
@@ -311,7 +316,7 @@ class TestFailures:
         assert (event["rcpt_to"], event["rcpt_tags"]) == ("r@example.test", ["t"])
         assert event["transmission_id"] == ID
         assert "message_id" not in event
-        assert sent.generate(4, TO | {"substitution_data": {"n": 2}})
+        assert transmission.generate(4, TO | {"substitution_data": {"n": 2}})
 
     @pytest.mark.parametrize(
         ("fields", "told"),
@@ -343,19 +348,19 @@ class TestFailures:
     def test_a_from_that_a_template_made_must_be_of_a_verified_domain_of_the_sender(self) -> None:
         domains.create(domain("other.test", account=2))
         domains.create(domain("new.test", status=DomainStatus()))
-        sent = generator(content=INLINE | {"from": "a@{{n}}"})
+        transmission = generator(content=INLINE | {"from": "a@{{n}}"})
         for name in ("other.test", "new.test", "unknown.test"):
-            event = failure(sent, TO | {"substitution_data": {"n": name}})
+            event = failure(transmission, TO | {"substitution_data": {"n": name}})
             assert event["type"] == "generation_rejection"
             assert (event["error_code"], event["bounce_class"]) == ("550", "25")
             assert event["reason"].startswith("550 5.7.1 [internal] 400 U")
-        assert sent.generate(1, TO | {"substitution_data": {"n": NAME}})
+        assert transmission.generate(1, TO | {"substitution_data": {"n": NAME}})
 
     def test_a_domain_is_looked_up_once_whether_it_may_send_or_not(self) -> None:
-        sent = generator(content=INLINE | {"from": "a@{{n}}"})
+        transmission = generator(content=INLINE | {"from": "a@{{n}}"})
         with aws_requests() as made:
             for index in range(4):
-                failure(sent, TO | {"substitution_data": {"n": "unknown.test"}}, index)
+                failure(transmission, TO | {"substitution_data": {"n": "unknown.test"}}, index)
         assert len(made) == 1
 
     def test_a_message_that_is_too_large_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -370,18 +375,20 @@ class TestFailures:
         assert f"message of {size} bytes is over {size - 1}" in event["reason"]
 
     def test_a_recipient_that_is_named_twice_has_an_event_of_its_own_each_time(self) -> None:
-        sent = generator(content=INLINE | {"text": "{{end}}"})
-        events = [failure(sent, TO, index) for index in (0, 1, 1)]
+        transmission = generator(content=INLINE | {"text": "{{end}}"})
+        events = [failure(transmission, TO, index) for index in (0, 1, 1)]
         assert len({event["event_id"] for event in events}) == 2
         assert events[1] == events[2]
 
     def test_what_was_refused_as_a_whole_is_told_to_each_recipient(self) -> None:
         refusal = {"type": "bounce", "bounce_class": "25", "reason": "554 cancelled"}
-        sent = generator(replace(transmission(), refusal=refusal, content={"template_id": "gone"}))
+        transmission = generator(
+            replace(make_transmission(), refusal=refusal, content={"template_id": "gone"})
+        )
         with aws_requests() as made:
-            event = failure(sent, TO)
+            event = failure(transmission, TO)
         assert made == []
         assert (event["type"], event["bounce_class"]) == ("bounce", "25")
         assert (event["reason"], event["rcpt_to"]) == ("554 cancelled", "r@example.test")
         with pytest.raises(NotGenerated, match="554 cancelled"):
-            sent.generate(1, TO)
+            transmission.generate(1, TO)

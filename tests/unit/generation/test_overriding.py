@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.core.addresses import Mailbox
-from chalicelib.generation.render import RenderFault
+from chalicelib.generation.faults import RenderFault
 from tests.unit.generation.test_drafts import RAW, draft, inline, message, of_message
 
 pytestmark = pytest.mark.usefixtures("cloud")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.generation.prebuilt import GivenHeader
+from chalicelib.generation.prebuilt import PrebuiltHeader
 from chalicelib.mail_format import rfc822
 from tests.unit.generation.examples import INJECTED
 
@@ -36,12 +36,12 @@ def fields(header: bytes) -> list[rfc822.Field]:
     ],
 )
 def test_the_subject_is_decoded(header: bytes, subject: str) -> None:
-    assert GivenHeader(fields(header)).subject == subject
+    assert PrebuiltHeader(fields(header)).subject == subject
 
 
 def completed(header: bytes, *more: tuple[str, str]) -> bytes:
     """Return the header section with what is added to it."""
-    found = GivenHeader(fields(header.removesuffix(b"\r\n"))).completed(ID, INJECTED, more)
+    found = PrebuiltHeader(fields(header.removesuffix(b"\r\n"))).completed(ID, INJECTED, more)
     return b"".join(raw for _, raw in found)
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from chalicelib.core.addresses import Mailbox
-from chalicelib.generation.render import RenderFault, render
+from chalicelib.generation.faults import RenderFault
+from chalicelib.generation.render import render
 from chalicelib.templates.parts import renderer
 
 CONTENT = {"from": "News <news@example.test>", "subject": "Hi {{n}}", "text": "Hello {{n}}"}

@@ -10,7 +10,7 @@ from chalicelib.generation import substitution
 from chalicelib.generation.substitution import Substitution, fills_bodies
 from chalicelib.template_language import HTML, TEXT, Part, compile_part, header
 from chalicelib.tracking.links import MARK
-from tests.unit.transmissions.examples import OPTIONS, transmission
+from tests.unit.transmissions.examples import OPTIONS, make_transmission
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -29,18 +29,18 @@ VERBATIM = OPTIONS | {"perform_substitutions": False}
     ],
 )
 def test_bodies_are_filled_unless_they_go_out_verbatim(fields: Any, filled: bool) -> None:
-    assert fills_bodies(transmission(**fields)) is filled
+    assert fills_bodies(make_transmission(**fields)) is filled
 
 
 def test_each_part_is_compiled_once_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
 
-    def noted(source: str, part: Part) -> Any:
+    def leases_on(source: str, part: Part) -> Any:
         compiled.append(source)
         return compile_part(source, part)
 
-    monkeypatch.setattr(substitution, "compile_part", noted)
-    chunk = Substitution(transmission())
+    monkeypatch.setattr(substitution, "compile_part", leases_on)
+    chunk = Substitution(make_transmission())
     for number in range(3):
         fill = chunk.fill({"email": "a@b.test", "substitution_data": {"n": number}})
         assert fill("{{n}}", HTML) == fill("{{n}}", TEXT) == fill("{{n}}", SUBJECT) == str(number)
@@ -49,7 +49,7 @@ def test_each_part_is_compiled_once_a_chunk(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_links_are_marked_in_bodies_and_never_in_headers() -> None:
     data = {"dynamic_plain": {"x": "http://b"}, "dynamic_html": {"x": "http://c"}}
-    fill = Substitution(transmission(substitution_data=data)).fill({"email": "a@b.test"})
+    fill = Substitution(make_transmission(substitution_data=data)).fill({"email": "a@b.test"})
     text = "http://a {{render_dynamic_content(dynamic_plain.x)}}"
     assert fill(text, TEXT) == f"{MARK}http://a {MARK}http://b"
     assert fill(text, SUBJECT) == "http://a http://b"

@@ -8,9 +8,7 @@ import pytest
 
 from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.generation import suppression
-from chalicelib.generation.chunk import Chunk
-from chalicelib.generation.generated_chunk import generate_chunk
-from chalicelib.generation.lookups import Lookups
+from chalicelib.generation.chunk import Chunk, Lookups, generate_chunk
 from chalicelib.sending_domains import store as domains
 from chalicelib.suppression import service
 from tests.fake_cloud import aws_requests
@@ -18,7 +16,7 @@ from tests.unit.generation.examples import INJECTED, signing
 from tests.unit.people import make_account
 from tests.unit.sending_domains.examples import domain
 from tests.unit.suppression.examples import entry
-from tests.unit.transmissions.examples import CREATED, OPTIONS, body, transmission
+from tests.unit.transmissions.examples import CREATED, OPTIONS, body, make_transmission
 
 RAW = b"From: a@mail.example.test\r\nSubject: s\r\nList-ID:\r\n <%s>\r\n\r\nx\r\n"
 TEMPLATED: dict[str, Any] = {"substitution_data": {"list": "News"}}
@@ -38,9 +36,9 @@ def found(*emails: str, **fields: Any) -> set[str]:
 
 
 def chunk_of(*emails: str, **fields: Any) -> Chunk:
-    sent = transmission(**fields)
+    transmission = make_transmission(**fields)
     to = [{"email": each} for each in emails or ("a@x.test", "B@x.test", "c@x.test")]
-    return Chunk(WorkUnit(sent.id, "0"), sent, 0, to)
+    return Chunk(WorkUnit(transmission.id, "0"), transmission, 0, to)
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +90,8 @@ def test_an_override_names_the_list_before_the_content_does() -> None:
 
 
 def test_nobody_is_asked_about_where_nothing_is_sent() -> None:
-    assert suppression.keys_of_chunk(chunk_of(refusal={"type": "bounce", "reason": "x"})) == []
+    chunk = chunk_of(refusal={"type": "bounce", "reason": "x"})
+    assert suppression.keys_of(chunk.transmission, chunk.recipients) == []
 
 
 def test_who_asks_to_skip_suppression_does_not_skip_compliance() -> None:
@@ -108,8 +107,8 @@ def test_a_chunk_costs_one_request_whoever_is_named_twice() -> None:
     suppress("a@x.test")
     chunk = chunk_of(*["a@x.test", "A@x.test"] * 50)
     with aws_requests() as made:
-        held = suppression.of_chunk(chunk, Lookups().suppression)
-    assert set(held) == {"a@x.test", "A@x.test"}
+        holds = suppression.holds_of(chunk.transmission, chunk.recipients, Lookups().suppression)
+    assert set(holds) == {"a@x.test", "A@x.test"}
     assert len(made) == 1
 
 

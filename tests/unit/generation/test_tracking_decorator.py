@@ -29,7 +29,7 @@ from tests.unit.generation.examples import INJECTED, failure, generator, make_se
 from tests.unit.people import make_account
 from tests.unit.sending_domains.examples import domain
 from tests.unit.tracking_domains.examples import stored as tracking_domain
-from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, transmission
+from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, make_transmission
 
 TO = {"email": "Ann@example.test", "substitution_data": {"url": "https://value.example/"}}
 SHOP = '<body><a href="https://shop.example/" data-svc-linkname="Shop">x</a></body>'
@@ -50,7 +50,7 @@ def parsed(data: bytes) -> EmailMessage:
     return found
 
 
-def sent(to: dict[str, Any] = TO, index: int = 0, **fields: Any) -> EmailMessage:
+def transmission(to: dict[str, Any] = TO, index: int = 0, **fields: Any) -> EmailMessage:
     """Return the message that a recipient gets."""
     return parsed(generator(**{"content": INLINE} | fields).generate(index, to).data)
 
@@ -77,7 +77,7 @@ def targets(text: str) -> list[str]:
 
 class TestOptions:
     def tracked(self, own: Any = None, *, defaults: Any = None, **options: Any) -> TrackingOptions:
-        given = transmission(options=OPTIONS | options, defaults=DEFAULTS | (defaults or {}))
+        given = make_transmission(options=OPTIONS | options, defaults=DEFAULTS | (defaults or {}))
         dresser = TrackingDecorator(given, 0, INJECTED, read_config)
         return dresser.tracked(TO | ({"options": own} if own is not None else {}))
 
@@ -122,7 +122,7 @@ class TestInline:
     @pytest.mark.spec("2.1-t12")
     @pytest.mark.spec("2.1-t13")
     def test_links_and_pixels_come_by_the_options_in_force(self) -> None:
-        message = sent()
+        message = transmission()
         assert kinds(part(message)) == ["t/i", "t/c", "t/o"]
         assert kinds(part(message, "plain")) == ["t/c"]
         assert "data-svc" not in part(message)
@@ -132,13 +132,13 @@ class TestInline:
             ("click_tracking", ["t/i", "t/o"]),
             ("initial_open", ["t/c", "t/o"]),
         ):
-            assert kinds(part(sent(options=OPTIONS | {option: False}))) == left
-        assert part(sent(options=UNTRACKED)).strip() == SHOP.replace(
+            assert kinds(part(transmission(options=OPTIONS | {option: False}))) == left
+        assert part(transmission(options=UNTRACKED)).strip() == SHOP.replace(
             ' data-svc-linkname="Shop"', ""
         )
 
     def test_amp_has_links_and_pixels_of_its_own(self) -> None:
-        message = sent(content=INLINE | {"amp_html": f"<html ⚡4email>{SHOP}</html>"})
+        message = transmission(content=INLINE | {"amp_html": f"<html ⚡4email>{SHOP}</html>"})
         amp = next(p for p in message.walk() if p.get_content_type() == "text/x-amp-html")
         assert kinds(amp.get_content()) == ["t/ai", "t/c", "t/ao"]
         assert links(amp.get_content()) == [Link("https://shop.example/", "Shop", amp=True)]
@@ -148,7 +148,7 @@ class TestInline:
         html = part(parsed(made.generate(107, TO).data))
         about = {tokens.read(kind, token)[0] for _, kind, token in URL.findall(html)}
         last_day = tokens.last_day(INJECTED)
-        message_id = ids.message_id(transmission().id, 107)
+        message_id = ids.message_id(make_transmission().id, 107)
         assert about == {Message(1, None, message_id, 100, "Ann@example.test", last_day)}
 
     def test_links_whose_protocol_is_a_value_are_not_tracked(self) -> None:
@@ -156,7 +156,7 @@ class TestInline:
             "html": '<a href="{{url}}">a</a><a href="https://{{address.name}}.example/">b</a>',
             "text": "{{url}} https://own.example/",
         }
-        message = sent(TO | {"name": "ann"}, content=content)
+        message = transmission(TO | {"name": "ann"}, content=content)
         assert targets(part(message)) == ["https://ann.example/"]
         assert targets(part(message, "plain")) == ["https://own.example/"]
         assert part(message, "plain").startswith("https://value.example/")
@@ -168,7 +168,7 @@ class TestInline:
             "dynamic_html": {"offer": '<a href="https://dynamic.example/">x</a>'},
             "dynamic_plain": {"offer": "https://dynamic.example/"},
         }
-        message = sent(
+        message = transmission(
             substitution_data=data,
             content=INLINE
             | {
@@ -199,7 +199,7 @@ class TestInline:
 
     def test_a_preview_of_the_same_content_shows_no_marks(self) -> None:
         content = INLINE | {"html": f"{SHOP}{{{{email}}}}", "text": "http://a.example/{{email}}"}
-        sent(content=content)
+        transmission(content=content)
         source = snippets.source(1, None)
         shown = preview(content, {"email": "a@b.test"}, source)
         assert shown["html"] == f"{SHOP}a@b.test"
@@ -207,21 +207,21 @@ class TestInline:
 
     def test_bodies_that_are_not_rendered_are_tracked_all_the_same(self) -> None:
         options = OPTIONS | {"perform_substitutions": False}
-        message = sent(options=options, content=INLINE | {"html": f"{{{{if {SHOP}"})
+        message = transmission(options=options, content=INLINE | {"html": f"{{{{if {SHOP}"})
         assert kinds(part(message)) == ["t/i", "t/c", "t/o"]
         assert part(message).startswith("{{if ")
 
     def test_links_stay_links_when_styles_are_inlined(self) -> None:
         options = OPTIONS | {"inline_css": True}
         html = f"<html><head><style>a{{color:red}}</style></head>{SHOP}</html>"
-        message = sent(options=options, content=INLINE | {"html": html})
+        message = transmission(options=options, content=INLINE | {"html": html})
         assert kinds(part(message)) == ["t/i", "t/c", "t/o"]
         assert links(part(message)) == [Link("https://shop.example/", "Shop")]
 
 
 class TestTrackingDomain:
     def base(self, **fields: Any) -> str:
-        (base, _, _), *_ = URL.findall(part(sent(**fields)))
+        (base, _, _), *_ = URL.findall(part(transmission(**fields)))
         return str(base)
 
     @pytest.mark.spec("2.1-t10")
@@ -258,12 +258,12 @@ class TestTrackingDomain:
 
 class TestUnsubscribing:
     def test_mail_has_the_headers_that_clients_make_a_button_of(self) -> None:
-        message = sent(index=7)
+        message = transmission(index=7)
         url, mailbox = message["List-Unsubscribe"].strip("<>").split(">, <")
         base, _, token = url.rpartition("/t/u/")
         assert base == settings().public_url
         about, _ = tokens.read("t/u", token)
-        assert about.message_id == ids.message_id(transmission().id, 7)
+        assert about.message_id == ids.message_id(make_transmission().id, 7)
         address = re.fullmatch(r"mailto:([^@]+)@([^?]+)\?subject=unsubscribe", mailbox)
         assert address
         assert unsubscribe.message_of(address[1]) == about.message_id
@@ -271,13 +271,13 @@ class TestUnsubscribing:
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
     def test_both_are_signed_and_no_others_can_be_added(self) -> None:
-        (signed,) = re.findall(r"[; ]h=([^;]*);", sent()["DKIM-Signature"])
+        (signed,) = re.findall(r"[; ]h=([^;]*);", transmission()["DKIM-Signature"])
         names = signed.lower().replace(" ", "").split(":")
         assert names.count("list-unsubscribe") == names.count("list-unsubscribe-post") == 2
 
     def test_they_take_the_place_of_the_senders_own(self) -> None:
         own = {"LIST-Unsubscribe": "<https://own.example/>", "list-unsubscribe-post": "x"}
-        message = sent(content=INLINE | {"headers": own | {"X-Own": "1"}})
+        message = transmission(content=INLINE | {"headers": own | {"X-Own": "1"}})
         assert len(message.get_all("List-Unsubscribe")) == 1
         assert "own.example" not in message["List-Unsubscribe"]
         assert message.get_all("List-Unsubscribe-Post") == ["List-Unsubscribe=One-Click"]
@@ -286,20 +286,23 @@ class TestUnsubscribing:
     @pytest.mark.spec("2.1-t14")
     def test_transactional_mail_has_none_unless_the_account_wants_it(self) -> None:
         options = OPTIONS | {"transactional": True}
-        assert sent(options=options)["List-Unsubscribe"] is None
+        assert transmission(options=options)["List-Unsubscribe"] is None
         own = INLINE | {"headers": {"List-Unsubscribe": "<https://own.example/>"}}
-        assert sent(options=options, content=own)["List-Unsubscribe"] == "<https://own.example/>"
+        assert (
+            transmission(options=options, content=own)["List-Unsubscribe"]
+            == "<https://own.example/>"
+        )
         wanted = DEFAULTS | {"transactional_unsub": True}
-        assert sent(options=options, defaults=wanted)["List-Unsubscribe-Post"]
+        assert transmission(options=options, defaults=wanted)["List-Unsubscribe-Post"]
 
     def test_mail_to_unsubscribe_comes_to_us_whatever_the_return_path(self) -> None:
         domains.create(domain("bounce.test"))
-        header = sent(return_path="x@bounce.test")["List-Unsubscribe"]
+        header = transmission(return_path="x@bounce.test")["List-Unsubscribe"]
         assert "@bounce.test?" in header
         enterprise = {"return_path": "x@any.test", "defaults": DEFAULTS | {"enterprise": True}}
         make_account(2, service_level="enterprise")
         domains.create(domain("two.test", account=2, dkim=signing("two.test")))
-        message = sent(account_id=2, content=INLINE | {"from": "a@two.test"}, **enterprise)
+        message = transmission(account_id=2, content=INLINE | {"from": "a@two.test"}, **enterprise)
         assert f"@{settings().system_domain}?" in message["List-Unsubscribe"]
 
     def test_an_archive_copy_shows_anothers_links_and_unsubscribes_itself(self) -> None:
@@ -308,7 +311,7 @@ class TestUnsubscribing:
         copy = {"email": "archive@example.test", "rcpt_type": "archive", "tracked_as": shown}
         message = parsed(made.generate(150, copy).data)
         about = {tokens.read(k, t)[0] for _, k, t in URL.findall(part(message))}
-        first = ids.message_id(transmission().id, 0)
+        first = ids.message_id(make_transmission().id, 0)
         assert {(m.message_id, m.recipient, m.first_index) for m in about} == {
             (first, "first@example.test", 0)
         }

@@ -21,6 +21,7 @@ from chalicelib.suppression import service as suppression
 from chalicelib.tracking import tokens
 from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import queue_chunks, submit
 from tests.fake_cloud import aws_requests, queued, sqs_event
@@ -31,12 +32,12 @@ from tests.unit.suppression.examples import entry
 from tests.unit.transmissions.examples import (
     CREATED,
     body,
+    make_transmission,
     meter,
     recipients,
-    transmission,
 )
 
-UNIT = WorkUnit(transmission().id, "0")
+UNIT = WorkUnit(make_transmission().id, "0")
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +71,7 @@ def kinds(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def test_a_chunk_becomes_one_batch_and_one_event_for_each_message() -> None:
-    submit(transmission(campaign_id="spring"), recipients(3), meter())
+    submit(make_transmission(campaign_id="spring"), recipients(3), meter())
     assert generate() == []
     (whole,) = batches()
     assert (whole.unit, whole.attempt, whole.injected_ms, whole.failed) == (
@@ -94,13 +95,13 @@ def test_a_chunk_becomes_one_batch_and_one_event_for_each_message() -> None:
 
 def test_the_indexes_of_a_later_chunk_go_on() -> None:
     transmissions.put(_new(4), meter())
-    queue_chunks(transmission(), recipients(4), 2)
+    queue_chunks(make_transmission(), recipients(4), 2)
     generate()
     assert sorted(one.index for each in batches() for one in each.messages) == [0, 1, 2, 3]
 
 
 def test_the_events_are_queued_before_the_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    submit(transmission(), recipients(2), meter())
+    submit(make_transmission(), recipients(2), meter())
     monkeypatch.setattr(stream, "emit", lambda _: 1 / 0)
     assert generate() == ["m-0"]
     assert batches() == []
@@ -111,8 +112,8 @@ class TestFacts:
 
     def test_they_are_kept_of_every_message_that_is_delivered(self, host: MailHost) -> None:
         suppression.put_all(1, None, [entry("r1@example.test")])
-        for sent, count in ((transmission(campaign_id="spring"), 3), (other(), 1)):
-            submit(sent, recipients(count), meter())
+        for transmission, count in ((make_transmission(campaign_id="spring"), 3), (other(), 1)):
+            submit(transmission, recipients(count), meter())
             generate()
             for message in [message for each in batches() for message in each.messages]:
                 known = message_context.of_message(message.event["message_id"])
@@ -126,7 +127,7 @@ class TestFacts:
     def test_without_them_nothing_is_handed_on(
         self, count: int, host: MailHost, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        submit(transmission(), recipients(count), meter())
+        submit(make_transmission(), recipients(count), meter())
         bodies = queued("generation")
         with monkeypatch.context() as broken:
             broken.setattr(message_context, "writes", lambda *_: 1 / 0)
@@ -135,7 +136,7 @@ class TestFacts:
         assert generate(bodies) == []
 
     def test_those_of_the_first_generation_stay(self, time: Clock) -> None:
-        submit(transmission(), recipients(2), meter())
+        submit(make_transmission(), recipients(2), meter())
         bodies = queued("generation")
         generate(bodies)
         name = ids.message_id(UNIT.transmission_id, 0)
@@ -146,7 +147,7 @@ class TestFacts:
 
     def test_links_name_the_unit_in_which_they_are_found(self) -> None:
         transmissions.put(_new(4), meter())
-        queue_chunks(transmission(), recipients(4), 2)
+        queue_chunks(make_transmission(), recipients(4), 2)
         generate()
         for message in [message for each in batches() for message in each.messages]:
             header = email.message_from_bytes(message.data)["List-Unsubscribe"]
@@ -160,9 +161,9 @@ class TestFacts:
 class TestRepeating:
     def test_a_chunk_that_comes_again_makes_the_same_messages_and_events(self, time: Clock) -> None:
         content = body()["content"] | {"text": "{{if n > 1}}x{{end}}"}
-        to = recipients(3)
+        to = list(recipients(3))
         to[0]["substitution_data"] = to[2]["substitution_data"] = {"n": 2}
-        submit(transmission(content=content), to, meter())
+        submit(make_transmission(content=content), RequestRecipients(to), meter())
         bodies = queued("generation")
         first = (generate(bodies), batches(), events())
         time.now += 1000
@@ -171,7 +172,7 @@ class TestRepeating:
         assert len(first[2]) == 3
 
     def test_a_chunk_that_has_been_delivered_makes_nothing(self) -> None:
-        submit(transmission(), recipients(3), meter())
+        submit(make_transmission(), recipients(3), meter())
         bodies = queued("generation")
         generate(bodies)
         work_units.complete(UNIT, counts=(3, 0))
@@ -180,7 +181,9 @@ class TestRepeating:
         assert (batches(), events()) == ([], [])
 
     def test_a_chunk_without_a_message_is_known_to_be_done(self) -> None:
-        submit(transmission(content=body()["content"] | {"text": "{{"}), recipients(2), meter())
+        submit(
+            make_transmission(content=body()["content"] | {"text": "{{"}), recipients(2), meter()
+        )
         bodies = queued("generation")
         generate(bodies)
         assert kinds(events()) == [
@@ -198,7 +201,7 @@ class TestOneRecipient:
     """A single message is delivered where it was generated."""
 
     def test_it_is_delivered_at_once(self, host: MailHost) -> None:
-        submit(transmission(), recipients(1), meter())
+        submit(make_transmission(), recipients(1), meter())
         assert generate() == []
         assert host.taken == ["r0@example.test"]
         assert batches() == []
@@ -211,7 +214,7 @@ class TestOneRecipient:
         ]
 
     def test_coming_again_it_is_not_delivered_again(self, host: MailHost) -> None:
-        submit(transmission(), recipients(1), meter())
+        submit(make_transmission(), recipients(1), meter())
         bodies = queued("generation")
         generate(bodies)
         events()
@@ -221,7 +224,7 @@ class TestOneRecipient:
     def test_one_that_died_is_handed_to_delivery(
         self, host: MailHost, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        submit(transmission(), recipients(1), meter())
+        submit(make_transmission(), recipients(1), meter())
         bodies = queued("generation")
         with monkeypatch.context() as broken:
             broken.setattr(worker, "deliver_at_once", lambda *_: 1 / 0)
@@ -233,7 +236,7 @@ class TestOneRecipient:
         assert kinds(events()) == [("injection", "r0@example.test")]
 
     def test_its_way_costs_five_requests(self) -> None:
-        submit(transmission(), recipients(1), meter())
+        submit(make_transmission(), recipients(1), meter())
         bodies = queued("generation")
         for queue in ("delivery", "events"):
             queues._url(queue)
@@ -255,13 +258,13 @@ class TestSuppressed:
         self, count: int, host: MailHost
     ) -> None:
         suppression.put_all(1, None, [entry("r0@example.test")])
-        submit(transmission(), recipients(count), meter())
+        submit(make_transmission(), recipients(count), meter())
         assert generate() == []
         found = events()
         assert kinds(found)[:2] == [("injection", "r0@example.test"), ("bounce", "r0@example.test")]
         assert found[1]["bounce_class"] == "25"
-        sent = [message.recipient for each in batches() for message in each.messages]
-        assert sent == ["r1@example.test", "r2@example.test"][: count - 1]
+        transmission = [message.recipient for each in batches() for message in each.messages]
+        assert transmission == ["r1@example.test", "r2@example.test"][: count - 1]
         assert host.taken == []
 
 
@@ -269,7 +272,7 @@ class TestHolding:
     """A chunk of a request that is still being stored."""
 
     def bodies(self) -> list[str]:
-        queue_chunks(transmission(), recipients(1), 2)
+        queue_chunks(make_transmission(), recipients(1), 2)
         return queued("generation")
 
     def test_it_is_sent_on_until_the_request_is_stored(self, time: Clock) -> None:
@@ -289,9 +292,9 @@ class TestHolding:
 
 
 def test_a_message_that_asks_for_a_start_has_the_chunks_queued() -> None:
-    sent = transmission(start_ms=CREATED + 1000, resolved=False)
-    submit(sent, recipients(2), meter())
-    queues.send("generation", [queues.Work({"kind": "start", "transmission": sent.id})])
+    transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
+    submit(transmission, recipients(2), meter())
+    queues.send("generation", [queues.Work({"kind": "start", "transmission": transmission.id})])
     assert generate() == []
     assert batches() == []
     assert generate() == []
@@ -299,15 +302,15 @@ def test_a_message_that_asks_for_a_start_has_the_chunks_queued() -> None:
 
 
 def test_a_bad_message_fails_alone() -> None:
-    submit(transmission(), recipients(2), meter())
+    submit(make_transmission(), recipients(2), meter())
     assert generate(["nonsense", *queued("generation"), '{"head":{}}']) == ["m-0", "m-2"]
     assert len(batches()) == 1
 
 
 def other() -> Transmission:
-    return transmission(id="191930000000000002", campaign_id="spring")
+    return make_transmission(id="191930000000000002", campaign_id="spring")
 
 
-def _new(count: int) -> transmissions.New:
-    sent = transmission()
-    return transmissions.New(sent, sent.packed(), "submitted", count, 2)
+def _new(count: int) -> transmissions.NewRecord:
+    transmission = make_transmission()
+    return transmissions.NewRecord(transmission, transmission.pack(), "submitted", count, 2)

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from chalicelib.core.settings import Settings
-from chalicelib.transmissions.store.transmissions import Listed
+from chalicelib.transmissions.store.transmissions import Summary
 from infrastructure.provision import TEMPLATE, read_template
 
 RESOURCES: dict[str, Any] = read_template()["Resources"]
@@ -47,7 +47,7 @@ def test_the_index_of_transmissions_holds_what_a_list_shows_and_not_the_body() -
     assert index["IndexName"] == "by_owner"
     assert index["Projection"]["ProjectionType"] == "INCLUDE"
     shown = set(index["Projection"]["NonKeyAttributes"]) | {"id"}
-    assert shown == {field.name for field in fields(Listed)}
+    assert shown == {field.name for field in fields(Summary)}
 
 
 def test_every_queue_that_is_consumed_has_a_dead_letter_queue_that_keeps_two_weeks() -> None:

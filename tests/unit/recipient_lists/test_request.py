@@ -11,10 +11,10 @@ GOOD = {"recipients": [{"address": "a@b.test"}]}
 
 
 def codes(data: Any) -> list[str]:
-    with pytest.raises(ServiceError) as refused:
+    with pytest.raises(ServiceError) as refusal:
         read_new(data)
-    assert refused.value.status == 422
-    return [error["code"] for error in refused.value.errors]
+    assert refusal.value.status == 422
+    return [error["code"] for error in refusal.value.errors]
 
 
 def test_all_fields_are_read() -> None:
@@ -76,6 +76,6 @@ def test_a_field_of_another_type_is_refused(data: Any) -> None:
 
 def test_the_id_in_a_change_is_that_of_the_path() -> None:
     assert read_changes({"id": "a"}, "a").id == "a"
-    with pytest.raises(ServiceError) as refused:
+    with pytest.raises(ServiceError) as refusal:
         read_changes({"id": "b"}, "a")
-    assert (refused.value.status, refused.value.errors[0]["code"]) == (422, "1300")
+    assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "1300")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core import queues
-from chalicelib.generation import chunk
+from chalicelib.generation.worker import read_chunk
 from relay.backend import Envelope
 from relay.submission import ApiKeyAuthenticator, TransmissionAcceptor
 from tests.fake_cloud import queued
@@ -43,6 +43,6 @@ def test_a_message_from_an_international_domain_is_taken(container: None) -> Non
         message = "From: me@bücher.test\r\nTo: you@inbox.test\r\n\r\nHello\r\n".encode()
         envelope = Envelope(sender, ("you@postfach-für-dich.test",), message, PEER, smtp_utf8=True)
         sent = TransmissionAcceptor().accept(identity, envelope)
-        (found,) = [chunk.from_received(queues.read(each)) for each in queued("generation")]
+        (found,) = [read_chunk(queues.read(each)) for each in queued("generation")]
         assert found.transmission.id == sent
         queued("generation")

@@ -15,8 +15,8 @@ from chalicelib.accounts.store import accounts, usage
 from chalicelib.api_keys import model, store
 from chalicelib.core import queues
 from chalicelib.core.settings import settings
-from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.worker import read_chunk
 from chalicelib.subaccounts import store as subaccounts
 from relay.backend import Envelope, Identity
 from relay.errors import LoginRefused, Refusal
@@ -189,7 +189,7 @@ def with_header(**asked: Any) -> bytes:
 
 
 def only_chunk() -> Chunk:
-    (found,) = [chunk.from_received(queues.read(each)) for each in queued("generation")]
+    (found,) = [read_chunk(queues.read(each)) for each in queued("generation")]
     return found
 
 

@@ -35,6 +35,7 @@ from chalicelib.tracking import tokens
 from chalicelib.tracking.engagement import observe
 from chalicelib.tracking.model import OPEN
 from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import sqs_event
 from tests.unit.delivery.examples import DEFERRED, REFUSED
@@ -42,7 +43,7 @@ from tests.unit.generation.examples import make_sender
 from tests.unit.seeding.examples import DOMAIN, HOUR, SEEDS, SPRING, START, seeded
 from tests.unit.seeding.simulation import World
 from tests.unit.suppression.examples import entry
-from tests.unit.transmissions.examples import meter, transmission
+from tests.unit.transmissions.examples import make_transmission, meter
 
 ANN = {
     "email": "ann@inbox.test",
@@ -69,9 +70,9 @@ def world(cloud: None) -> Iterator[World]:
 def send(*recipients: dict[str, Any], **fields: Any) -> Transmission:
     """Send to ``ANN``, or to these, in a campaign."""
     known = {"content": CONTENT, "campaign_id": "spring", "created_ms": START} | fields
-    sent = transmission(**known)
-    submit(sent, list(recipients or [ANN]), meter())
-    return sent
+    transmission = make_transmission(**known)
+    submit(transmission, RequestRecipients(recipients or [ANN]), meter())
+    return transmission
 
 
 def seeds(world: World) -> list[tuple[float, str]]:

@@ -14,7 +14,7 @@ from tests.unit.delivery.mail_host import MailHost
 from tests.unit.generation.examples import make_sender
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.seeding.examples import START, seeded
-from tests.unit.transmissions.examples import meter, recipients, transmission
+from tests.unit.transmissions.examples import make_transmission, meter, recipients
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 
 def generated(number: int, campaign: str) -> list[str]:
     """Generate three messages of a campaign; return the requests that it took."""
-    new = transmission(id=f"19193000000000000{number}", campaign_id=campaign, created_ms=START)
+    new = make_transmission(id=f"19193000000000000{number}", campaign_id=campaign, created_ms=START)
     submit(new, recipients(3), meter())
     bodies = queued("generation")
     with aws_requests() as requests:

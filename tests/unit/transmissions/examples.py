@@ -8,6 +8,7 @@ from chalicelib.accounts.plan import Limits
 from chalicelib.accounts.store.usage import Meter
 from chalicelib.accounts.usage_window import Window
 from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.recipients import RequestRecipients
 
 CREATED = 1_769_850_000_000
 OPTIONS = {
@@ -41,7 +42,7 @@ def content(**fields: Any) -> dict[str, Any]:
     return body(content={name: value for name, value in whole.items() if value is not None})
 
 
-def transmission(**fields: Any) -> Transmission:
+def make_transmission(**fields: Any) -> Transmission:
     """Return a transmission as acceptance makes it, ready to be generated."""
     known: dict[str, Any] = {
         "id": "191930000000000001",
@@ -57,9 +58,9 @@ def transmission(**fields: Any) -> Transmission:
     return Transmission(**(known | fields))
 
 
-def recipients(count: int) -> list[dict[str, Any]]:
-    """Return recipients in their stored form."""
-    return [{"email": f"r{number}@example.test"} for number in range(count)]
+def recipients(count: int) -> RequestRecipients:
+    """Return the recipients of a request."""
+    return RequestRecipients([{"email": f"r{number}@example.test"} for number in range(count)])
 
 
 def meter() -> Meter:

@@ -13,8 +13,8 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.core.settings import settings
-from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.worker import read_chunk
 from chalicelib.recipient_lists import store as lists
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
@@ -45,7 +45,7 @@ def _with_a_domain(cloud: None) -> None:
 def accepted(data: Any, caller: Caller = CALLER) -> Chunk:
     """Accept a transmission of one chunk and return that."""
     accept(caller, data)
-    (found,) = [chunk.from_received(queues.read(each)) for each in queued("generation")]
+    (found,) = [read_chunk(queues.read(each)) for each in queued("generation")]
     return found
 
 
@@ -72,14 +72,18 @@ def test_an_accepted_transmission_is_queued_with_all_that_was_asked() -> None:
     with clock.use(lambda: CREATED / 1000):
         result = accept(CALLER, given)
     (received,) = [queues.read(each) for each in queued("generation")]
-    sent = chunk.from_received(received).transmission
-    assert result.id == sent.id
+    transmission = read_chunk(received).transmission
+    assert result.id == transmission.id
     assert (result.count, result.refusals.errors) == (1, [])
-    assert (sent.account_id, sent.subaccount_id, sent.recv_method) == (1, None, "rest")
-    assert sent.created_ms == CREATED
-    assert sent.content == given["content"]
-    assert (sent.campaign_id, sent.description) == ("spring", "Spring sale")
-    assert (sent.metadata, sent.substitution_data) == ({"m": 1}, {"s": 2})
+    assert (transmission.account_id, transmission.subaccount_id, transmission.recv_method) == (
+        1,
+        None,
+        "rest",
+    )
+    assert transmission.created_ms == CREATED
+    assert transmission.content == given["content"]
+    assert (transmission.campaign_id, transmission.description) == ("spring", "Spring sale")
+    assert (transmission.metadata, transmission.substitution_data) == ({"m": 1}, {"s": 2})
 
 
 @pytest.mark.spec("8-t6")
@@ -102,7 +106,7 @@ def test_bad_recipients_are_told_and_the_others_are_sent_to() -> None:
     given = body(recipients=[{"address": "nobody"}, {"address": "r@example.test"}])
     result = accept(CALLER, given)
     assert (result.count, result.refusals.count) == (1, 1)
-    (found,) = [chunk.from_received(queues.read(each)) for each in queued("generation")]
+    (found,) = [read_chunk(queues.read(each)) for each in queued("generation")]
     assert found.recipients == [{"email": "r@example.test"}]
 
 
@@ -214,8 +218,12 @@ RAW = "From: a@mail.example.test\nSubject: s\n\nHello {{name}}\n"
 
 class TestMessages:
     def test_one_that_is_pre_built_is_kept_as_bytes_and_is_a_template(self) -> None:
-        sent = accepted(body(content={"email_rfc822": RAW})).transmission
-        assert (sent.raw, sent.content, sent.substitute) == (RAW.encode(), {}, True)
+        transmission = accepted(body(content={"email_rfc822": RAW})).transmission
+        assert (transmission.raw, transmission.content, transmission.substitute) == (
+            RAW.encode(),
+            {},
+            True,
+        )
 
     @pytest.mark.spec("2.2-r5")
     @pytest.mark.spec("2.2-r4")
@@ -261,10 +269,14 @@ class TestTemplates:
 
     def test_content_and_options_are_taken_at_once(self) -> None:
         self.make(subject="Stored")
-        sent = accepted(body(content={"template_id": "welcome"})).transmission
-        assert sent.content == body()["content"] | {"subject": "Stored"}
-        assert sent.options == OPTIONS | {"open_tracking": False, "initial_open": False}
-        assert (sent.template_id, sent.template_version, sent.resolved) == ("welcome", "1", True)
+        transmission = accepted(body(content={"template_id": "welcome"})).transmission
+        assert transmission.content == body()["content"] | {"subject": "Stored"}
+        assert transmission.options == OPTIONS | {"open_tracking": False, "initial_open": False}
+        assert (transmission.template_id, transmission.template_version, transmission.resolved) == (
+            "welcome",
+            "1",
+            True,
+        )
 
     def test_its_from_is_checked(self) -> None:
         self.make(**{"from": "a@elsewhere.test"})
@@ -285,10 +297,10 @@ class TestAbTests:
 
     def test_a_recipient_gets_a_template_of_the_test(self) -> None:
         with clock.use(lambda: START / 1000):
-            sent = accepted(body(content={"ab_test_id": "welcome"})).transmission
-        assert sent.ab_test == {"id": "welcome", "version": 1}
-        assert sent.content["subject"] == sent.template_id
-        assert sent.template_id in ("t0", "t1")
+            transmission = accepted(body(content={"ab_test_id": "welcome"})).transmission
+        assert transmission.ab_test == {"id": "welcome", "version": 1}
+        assert transmission.content["subject"] == transmission.template_id
+        assert transmission.template_id in ("t0", "t1")
 
     @pytest.mark.parametrize(
         "to", [[{"address": "r@example.test"}] * 2, [], {"list_id": "friends"}]
@@ -399,13 +411,13 @@ class TestScheduling:
         result = accept(CALLER, body(content=content, recipients=to, options=self.OPTIONS))
         record = transmissions.get(result.id)
         assert record is not None
-        sent = record.transmission
-        assert (sent.resolved, sent.content, sent.options) == (
+        transmission = record.transmission
+        assert (transmission.resolved, transmission.content, transmission.options) == (
             False,
             content,
             {"ip_pool": "default"},
         )
-        assert sent.uses == {"template": [None, "welcome"], "list": "friends"}
+        assert transmission.uses == {"template": [None, "welcome"], "list": "friends"}
         assert record.list_ref["version"] == named.version
         with pytest.raises(ServiceError, match="in use"):
             template_uses.delete(Scope(1, 0), "welcome")

@@ -12,8 +12,8 @@ from chalicelib.core import clock, queues
 from chalicelib.core.addresses import Mailbox
 from chalicelib.core.errors import ServiceError
 from chalicelib.events import stream
-from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.worker import read_chunk
 from chalicelib.mail_format import rfc822
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
@@ -51,7 +51,7 @@ def send(
 
 
 def only_chunk() -> Chunk:
-    (found,) = [chunk.from_received(queues.read(each)) for each in queued("generation")]
+    (found,) = [read_chunk(queues.read(each)) for each in queued("generation")]
     return found
 
 
@@ -65,12 +65,20 @@ def refused_message(message: bytes = MESSAGE, **options: Any) -> tuple[int, str 
 def test_a_message_is_queued_as_it_is_behind_its_trace() -> None:
     name = send()
     found = only_chunk()
-    sent = found.transmission
-    assert (sent.id, sent.account_id, sent.recv_method) == (name, 1, "esmtp")
-    assert sent.created_ms == CREATED
-    assert (sent.resolved, sent.substitute, sent.content) == (True, False, {})
+    transmission = found.transmission
+    assert (transmission.id, transmission.account_id, transmission.recv_method) == (
+        name,
+        1,
+        "esmtp",
+    )
+    assert transmission.created_ms == CREATED
+    assert (transmission.resolved, transmission.substitute, transmission.content) == (
+        True,
+        False,
+        {},
+    )
     assert (
-        sent.raw
+        transmission.raw
         == (
             f"Received: from [{PEER}] by localhost (Postfinch)\r\n"
             f" with ESMTPSA id {name}; Sat, 31 Jan 2026 09:00:00 +0000\r\n"
@@ -78,7 +86,7 @@ def test_a_message_is_queued_as_it_is_behind_its_trace() -> None:
         + MESSAGE
     )
     assert found.recipients == [{"email": "R@example.test"}]
-    assert sent.options == OPTIONS | {"open_tracking": False, "click_tracking": False} | {
+    assert transmission.options == OPTIONS | {"open_tracking": False, "click_tracking": False} | {
         "initial_open": False
     }
 
@@ -131,9 +139,12 @@ def test_an_enterprise_account_tracks_over_smtp_unless_it_chose_not_to(chosen: b
 def test_a_message_may_choose_its_options() -> None:
     asked = {"open_tracking": True, "transactional": True, "inline_css": True}
     send(options=asked | {"skip_suppression": True}, campaign_id="spring", metadata={"a": 1})
-    sent = only_chunk().transmission
-    assert sent.options == OPTIONS | asked | {"skip_suppression": True, "click_tracking": False}
-    assert (sent.campaign_id, sent.metadata) == ("spring", {"a": 1})
+    transmission = only_chunk().transmission
+    assert transmission.options == OPTIONS | asked | {
+        "skip_suppression": True,
+        "click_tracking": False,
+    }
+    assert (transmission.campaign_id, transmission.metadata) == ("spring", {"a": 1})
 
 
 def test_the_account_s_ban_on_click_tracking_beats_the_message() -> None:
@@ -298,9 +309,9 @@ def test_a_subaccount_sends_from_its_own_domain() -> None:
 
 def test_a_limit_refuses_the_whole_message() -> None:
     limit(daily=2)
-    with aws_requests() as made, pytest.raises(ServiceError) as refused:
+    with aws_requests() as made, pytest.raises(ServiceError) as refusal:
         send(MESSAGE, "a@x.test", "b@x.test", "c@x.test")
-    assert refused.value.status == 420
+    assert refusal.value.status == 420
     assert [each.operation for each in made] == ["BatchGetItem"]
     assert queued("generation") == []
 

@@ -17,16 +17,17 @@ from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.leases import (
     AFTER_START_SECONDS,
     GENERATED_PER_SECOND,
-    noted,
+    lease_list,
+    lease_template,
+    leases_on,
     release,
-    use_list,
-    use_template,
 )
 from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.recipients import ListRecipients
 from tests.fake_cloud import aws_requests
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.recipient_lists.examples import saved
-from tests.unit.transmissions.examples import CREATED, body, transmission
+from tests.unit.transmissions.examples import CREATED, body, make_transmission
 
 NOW = CREATED / 1000
 HOUR = 3600.0
@@ -39,7 +40,7 @@ def time(cloud: None) -> Iterator[Clock]:
 
 
 def scheduled(seconds: float = HOUR, **fields: object) -> Transmission:
-    return replace(transmission(**fields), start_ms=CREATED + int(seconds * 1000))
+    return replace(make_transmission(**fields), start_ms=CREATED + int(seconds * 1000))
 
 
 def list_is_in_use() -> bool:
@@ -53,14 +54,14 @@ def list_is_in_use() -> bool:
 class TestLists:
     def test_one_that_is_sent_to_at_once_is_in_use_until_some_time_after(self, time: Clock) -> None:
         found = saved()
-        assert use_list(transmission(), "friends").version == found.version
+        assert lease_list(make_transmission(), "friends").version == found.version
         assert list_is_in_use()
         time.now += AFTER_START_SECONDS
         assert not list_is_in_use()
 
     def test_one_that_is_scheduled_may_change_until_ten_minutes_before(self, time: Clock) -> None:
         saved()
-        use_list(scheduled(), "friends")
+        lease_list(scheduled(), "friends")
         time.now += HOUR - PROTECTED_SECONDS - 1
         assert not list_is_in_use()
         time.now += 1
@@ -70,9 +71,9 @@ class TestLists:
 
     def test_a_start_that_comes_late_has_its_time_as_well(self, time: Clock) -> None:
         saved()
-        use_list(scheduled(), "friends")
+        lease_list(scheduled(), "friends")
         time.now += 5 * HOUR  # the service was down
-        use_list(scheduled(), "friends")
+        lease_list(scheduled(), "friends")
         assert list_is_in_use()
         time.now += AFTER_START_SECONDS - 1
         assert list_is_in_use()
@@ -81,19 +82,19 @@ class TestLists:
     @pytest.mark.parametrize("name", ["enemies", "", "é", "x" * 5000])
     def test_one_that_does_not_exist_is_refused(self, name: str) -> None:
         saved()
-        with pytest.raises(ServiceError) as refused:
-            use_list(transmission(), name)
-        assert (refused.value.status, refused.value.errors[0]["code"]) == (422, "1603")
+        with pytest.raises(ServiceError) as refusal:
+            lease_list(make_transmission(), name)
+        assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "1603")
 
     def test_a_name_that_no_list_can_have_is_not_looked_up(self) -> None:
         with aws_requests() as made, pytest.raises(ServiceError):
-            use_list(transmission(), "x" * 5000)
+            lease_list(make_transmission(), "x" * 5000)
         assert made == []
 
     def test_subaccounts_have_none(self) -> None:
         saved()
         with pytest.raises(ServiceError, match="does not exist"):
-            use_list(transmission(subaccount_id=7), "friends")
+            lease_list(make_transmission(subaccount_id=7), "friends")
 
 
 class TestTemplates:
@@ -108,18 +109,18 @@ class TestTemplates:
     def test_one_that_is_scheduled_cannot_be_deleted_until_it_has_started(
         self, time: Clock
     ) -> None:
-        use_template(scheduled(), self.make(), 100_000)
+        lease_template(scheduled(), self.make(), 100_000)
         time.now += HOUR + AFTER_START_SECONDS - 1
-        with pytest.raises(ServiceError) as refused:
+        with pytest.raises(ServiceError) as refusal:
             template_uses.delete(Scope(1, 0), "welcome")
-        assert (refused.value.status, refused.value.errors[0]["code"]) == (409, "1602")
+        assert (refusal.value.status, refusal.value.errors[0]["code"]) == (409, "1602")
         time.now += 1
         assert template_uses.delete(Scope(1, 0), "welcome")
 
     def test_one_that_is_sent_at_once_cannot_be_while_its_messages_are_generated(
         self, time: Clock
     ) -> None:
-        use_template(transmission(), self.make(), 1000)
+        lease_template(make_transmission(), self.make(), 1000)
         time.now += 1000 / GENERATED_PER_SECOND - 1
         with pytest.raises(ServiceError, match="in use"):
             template_uses.delete(Scope(1, 0), "welcome")
@@ -133,25 +134,25 @@ class TestRelease:
         self, subaccount: int | None
     ) -> None:
         template = TestTemplates().make(subaccount)
-        sent = scheduled(30.0)
-        use_template(sent, template, 1)
-        named = saved()
-        use_list(sent, "friends")
-        used = noted(template, named)
+        transmission = scheduled(30.0)
+        lease_template(transmission, template, 1)
+        recipients = ListRecipients(saved())
+        lease_list(transmission, "friends")
+        uses = leases_on(template, recipients)
         for _ in range(2):
-            release(sent, used)
+            release(transmission, uses)
         assert not list_is_in_use()
         assert template_uses.delete(Scope(1, subaccount or 0), "welcome")
 
     def test_another_transmission_uses_it_still(self) -> None:
-        named = saved()
-        use_list(transmission(), "friends")
-        use_list(transmission(id="191930000000000002"), "friends")
-        release(transmission(), noted(None, named))
+        recipients = ListRecipients(saved())
+        lease_list(make_transmission(), "friends")
+        lease_list(make_transmission(id="191930000000000002"), "friends")
+        release(make_transmission(), leases_on(None, recipients))
         assert list_is_in_use()
 
     def test_nothing_is_asked_where_nothing_is_in_use(self) -> None:
-        assert noted(None, None) == {}
+        assert leases_on(None, None) == {}
         with aws_requests() as made:
-            release(transmission(), {})
+            release(make_transmission(), {})
         assert made == []

@@ -5,8 +5,8 @@ from dataclasses import fields
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.transmissions.model import Transmission, unpacked
-from tests.unit.transmissions.examples import transmission
+from chalicelib.transmissions.model import Transmission, unpack
+from tests.unit.transmissions.examples import make_transmission
 
 DATA = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=3)
 
@@ -15,10 +15,10 @@ DATA = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5),
 def test_a_transmission_comes_back_as_it_was_packed(
     metadata: dict[str, object], data: dict[str, object], raw: bytes, subaccount: int | None
 ) -> None:
-    sent = transmission(
+    transmission = make_transmission(
         metadata=metadata, substitution_data=data, raw=raw, subaccount_id=subaccount
     )
-    assert unpacked(sent.packed()) == sent
+    assert unpack(transmission.pack()) == transmission
 
 
 def test_no_field_is_lost_in_packing() -> None:
@@ -26,10 +26,10 @@ def test_no_field_is_lost_in_packing() -> None:
         each.name: {"x": each.name} if each.type == "Json" else each.name
         for each in fields(Transmission)
     }
-    sent = Transmission(**(strange | {"raw": b"\x00\xff"}))  # type: ignore[arg-type]
-    assert unpacked(sent.packed()) == sent
+    transmission = Transmission(**(strange | {"raw": b"\x00\xff"}))  # type: ignore[arg-type]
+    assert unpack(transmission.pack()) == transmission
 
 
 def test_a_finished_message_is_packed_without_growing() -> None:
     raw = bytes(range(256)) * 100
-    assert len(transmission(raw=raw, content={}).packed()) < len(raw) + 1000
+    assert len(make_transmission(raw=raw, content={}).pack()) < len(raw) + 1000

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.core.settings import settings
 from chalicelib.templates.content import CONTENT_BYTES
-from chalicelib.transmissions.request import StoredList, read_request
+from chalicelib.transmissions.request import StoredList, check_list_id, read_request
 from tests.unit.refusals import refusal_errors
 from tests.unit.transmissions.examples import body, content
 
@@ -398,3 +398,20 @@ def test_content_that_is_sent_as_it_is_may_fill_a_message() -> None:
     assert read_request(content(text="x" * most) | plain)
     assert codes(content(text="x" * (most + 1)) | plain) == ["1300"]
     assert codes(body(content={"email_rfc822": "x" * (most + 1)})) == ["1300"]
+
+
+@pytest.mark.spec("2.9-t5")
+@pytest.mark.parametrize("list_id", ["a", "news", "news.example", "a-b_c.1.2", "x" * 255])
+def test_a_list_id_is_accepted(list_id: str) -> None:
+    check_list_id(list_id)
+
+
+@pytest.mark.spec("2.9-t5")
+@pytest.mark.parametrize(
+    "list_id",
+    ["", ".a", "a.", "a..b", "a b", "<a>", "é", "a\r\nBcc: x", "a\n", "a,b", "x" * 256],
+)
+def test_text_that_is_no_list_id_is_refused(list_id: str) -> None:
+    status, errors = refusal_errors(check_list_id, list_id)
+    assert (status, errors[0]["code"]) == (422, "1300")
+    assert "override.list_id" in errors[0]["description"]

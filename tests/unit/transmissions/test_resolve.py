@@ -14,14 +14,14 @@ from chalicelib.templates.model import Edit, Template, new_template
 from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.resolve import (
-    Found,
+    ResolvedContent,
     find_content,
     options_in_force,
-    refused,
-    resolved,
+    refuse,
+    resolve,
 )
 from tests.unit.ab_tests.examples import DAY, START, by_percent, stored
-from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, transmission
+from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, make_transmission
 
 CONTENT = body()["content"]
 RAW = "From: a@mail.example.test\nSubject: s\n\nHello\n"
@@ -37,11 +37,11 @@ def make_template(
 
 
 def asking(**content: Any) -> Transmission:
-    return transmission(resolved=False, options={}, defaults=DEFAULTS, content=content)
+    return make_transmission(resolved=False, options={}, defaults=DEFAULTS, content=content)
 
 
-def found_of(sent: Transmission) -> Found:
-    return find_content(sent, "r@example.test")
+def found_of(transmission: Transmission) -> ResolvedContent:
+    return find_content(transmission, "r@example.test")
 
 
 class TestOptionsInForce:
@@ -110,14 +110,14 @@ class TestOptionsInForce:
 class TestFound:
     @pytest.mark.parametrize("sender", ["a@b.test", {"email": "a@b.test", "name": "Ann"}])
     def test_the_sender_of_inline_content_is_its_from(self, sender: Any) -> None:
-        assert Found({"from": sender}).sender == sender
+        assert ResolvedContent({"from": sender}).sender == sender
 
     @pytest.mark.parametrize(
         "raw", [RAW, RAW.replace("\n", "\r"), RAW.replace("\n", "\r\n"), "From:\n " + RAW[6:]]
     )
     @pytest.mark.spec("2.2-r3")
     def test_the_sender_of_a_message_is_in_its_header(self, raw: str) -> None:
-        assert Found(raw=raw.encode()).sender == "a@mail.example.test"
+        assert ResolvedContent(raw=raw.encode()).sender == "a@mail.example.test"
 
     @pytest.mark.parametrize(
         "raw",
@@ -135,14 +135,14 @@ class TestFound:
     )
     def test_a_message_that_breaks_a_rule_is_refused(self, raw: str) -> None:
         with pytest.raises(ServiceError) as refusal:
-            _ = Found(raw=raw.encode()).sender
+            _ = ResolvedContent(raw=raw.encode()).sender
         assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "3020")
 
 
 @pytest.mark.usefixtures("cloud")
 class TestFindingContent:
     def test_inline_content_is_its_own(self) -> None:
-        assert found_of(asking(**CONTENT)) == Found(CONTENT)
+        assert found_of(asking(**CONTENT)) == ResolvedContent(CONTENT)
 
     def test_a_message_is_its_own_in_bytes(self) -> None:
         found = found_of(asking(email_rfc822=RAW + "é\ud800"))
@@ -178,40 +178,40 @@ class TestFindingContent:
         make_template()
         make_template("shared", shared=True)
         of_subaccount = {"resolved": False, "subaccount_id": 7}
-        sent = transmission(content={"template_id": "shared"}, **of_subaccount)
-        assert found_of(sent).content == CONTENT
+        transmission = make_transmission(content={"template_id": "shared"}, **of_subaccount)
+        assert found_of(transmission).content == CONTENT
         with pytest.raises(ServiceError, match="does not exist"):
-            found_of(transmission(content={"template_id": "welcome"}, **of_subaccount))
+            found_of(make_transmission(content={"template_id": "welcome"}, **of_subaccount))
 
 
 @pytest.mark.usefixtures("cloud")
 class TestResolved:
     def test_content_options_and_where_they_are_from_are_final(self) -> None:
         make_template(options={"open_tracking": False})
-        sent = asking(template_id="welcome")
-        done = resolved(sent, found_of(sent))
+        transmission = asking(template_id="welcome")
+        done = resolve(transmission, found_of(transmission))
         assert done.resolved
         assert (done.content, done.raw, done.substitute) == (CONTENT, b"", False)
         assert (done.template_id, done.template_version) == ("welcome", "1")
         assert done.options == OPTIONS | {"open_tracking": False, "initial_open": False}
 
     def test_a_message_given_over_http_is_a_template(self) -> None:
-        sent = asking(email_rfc822=RAW)
-        done = resolved(sent, found_of(sent))
+        transmission = asking(email_rfc822=RAW)
+        done = resolve(transmission, found_of(transmission))
         assert (done.content, done.raw, done.substitute) == ({}, RAW.encode(), True)
         assert (done.template_id, done.template_version) == ("", "")
 
     @pytest.mark.spec("2.3-t9")
     def test_a_template_knows_that_it_was_used(self) -> None:
         make_template()
-        sent = asking(template_id="welcome")
-        resolved(sent, found_of(sent))
-        found = found_of(sent).template
+        transmission = asking(template_id="welcome")
+        resolve(transmission, found_of(transmission))
+        found = found_of(transmission).template
         assert found is not None
         assert found.last_use is not None
 
     def test_one_that_was_refused_has_its_refusal_and_options(self) -> None:
-        done = refused(asking(template_id="gone"), {"type": "bounce", "reason": "why"})
+        done = refuse(asking(template_id="gone"), {"type": "bounce", "reason": "why"})
         assert (done.resolved, done.refusal["reason"]) == (True, "why")
         assert done.options == OPTIONS
 
@@ -227,10 +227,12 @@ class TestAbTests:
         stored(by_percent(50, 50))
         chosen = set()
         for number in range(12):
-            sent = asking(ab_test_id="welcome")
-            sent = replace(sent, created_ms=START, id=str(191930000000000000 + number))
-            first = find_content(sent, f"r{number}@example.test")
-            assert find_content(sent, f"r{number}@example.test") == first
+            transmission = asking(ab_test_id="welcome")
+            transmission = replace(
+                transmission, created_ms=START, id=str(191930000000000000 + number)
+            )
+            first = find_content(transmission, f"r{number}@example.test")
+            assert find_content(transmission, f"r{number}@example.test") == first
             assert first.ab_test == {"id": "welcome", "version": 1}
             assert first.template is not None
             assert first.content["subject"] == first.template.id
@@ -239,16 +241,16 @@ class TestAbTests:
 
     def test_one_that_does_not_run_gives_its_default_template_and_counts_nothing(self) -> None:
         stored(by_percent(50, 50))
-        sent = asking(ab_test_id="welcome")
+        transmission = asking(ab_test_id="welcome")
         for moment in (START - 1, START + 40 * DAY):
-            found = find_content(replace(sent, created_ms=moment), "r@example.test")
+            found = find_content(replace(transmission, created_ms=moment), "r@example.test")
             assert (found.content["subject"], found.ab_test) == ("t0", {})
-            assert resolved(sent, found).ab_test == {}
+            assert resolve(transmission, found).ab_test == {}
 
     def test_the_time_that_counts_is_that_of_the_start(self) -> None:
         stored(by_percent(50, 50))
-        sent = replace(asking(ab_test_id="welcome"), created_ms=START - DAY, start_ms=START)
-        done = resolved(sent, find_content(sent, "r@example.test"))
+        transmission = replace(asking(ab_test_id="welcome"), created_ms=START - DAY, start_ms=START)
+        done = resolve(transmission, find_content(transmission, "r@example.test"))
         assert done.ab_test == {"id": "welcome", "version": 1}
         assert done.template_id in ("t0", "t1")
 

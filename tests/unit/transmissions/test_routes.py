@@ -22,7 +22,7 @@ from tests.unit.calling import Answer, Client
 from tests.unit.people import make_account, make_key, make_subaccount
 from tests.unit.refusals import refusal_code
 from tests.unit.sending_domains.examples import domain
-from tests.unit.transmissions.examples import CREATED, body, meter, recipients, transmission
+from tests.unit.transmissions.examples import CREATED, body, make_transmission, meter, recipients
 
 PATH = "/api/v1/transmissions"
 GOOD, BAD = {"address": "r@example.test"}, {"address": "nobody"}
@@ -136,9 +136,9 @@ class TestIdempotency:
     @pytest.mark.spec("4.1-r1")
     @pytest.mark.parametrize("key", ["", "a b", "x" * 256])
     def test_a_malformed_key_is_refused_before_the_body_is_looked_at(self, key: str) -> None:
-        with pytest.raises(ServiceError) as refused:
+        with pytest.raises(ServiceError) as refusal:
             create_transmission(Caller().request("no body", key))
-        assert (refused.value.status, refused.value.errors[0]["code"]) == (400, "1602")
+        assert (refusal.value.status, refusal.value.errors[0]["code"]) == (400, "1602")
 
     @pytest.mark.spec("4.1-r2")
     def test_subaccounts_and_accounts_have_keys_of_their_own(self) -> None:
@@ -182,13 +182,13 @@ class TestIdempotency:
             broken.setattr(place, step, lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 Caller().post()
-        sent = ids()
+        transmission = ids()
         assert Caller().refused_post() == (409, "1601")
         later = clock.now() + idempotency.CLAIM_SECONDS
         with clock.use(lambda: later):
             answer = Caller().post()
         assert answer.status == 200
-        assert answer.body["results"]["id"] in (sent or ids())
+        assert answer.body["results"]["id"] in (transmission or ids())
         assert usage.get(1)[0].day == 1
 
     def test_what_was_sent_is_not_sent_again_although_its_repeat_is_refused(
@@ -198,7 +198,7 @@ class TestIdempotency:
             broken.setattr(idempotency, "complete", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 Caller().post()
-        (sent,) = ids()
+        (transmission,) = ids()
         later = clock.now() + idempotency.CLAIM_SECONDS
         with clock.use(lambda: later):
             accounts.change(1, lambda account: replace(account, status="suspended"))
@@ -208,7 +208,7 @@ class TestIdempotency:
             assert Caller().refused_post() == (409, "1601")
         later += idempotency.CLAIM_SECONDS
         with clock.use(lambda: later):
-            assert Caller().post().body["results"]["id"] == sent
+            assert Caller().post().body["results"]["id"] == transmission
 
     def test_a_scheduled_one_whose_answer_was_lost_is_not_accepted_again_until_it_is_over(
         self, monkeypatch: pytest.MonkeyPatch
@@ -253,8 +253,8 @@ class TestIdempotency:
 
 class TestReading:
     def make(self, number: int, count: int = 2, **fields: Any) -> None:
-        sent = transmission(id=str(191930000000000000 + number), **fields)
-        submit(sent, recipients(count), meter())
+        transmission = make_transmission(id=str(191930000000000000 + number), **fields)
+        submit(transmission, recipients(count), meter())
 
     def listed(self, client: Client, query: str = "") -> list[int]:
         return [int(each["id"]) % 1000 for each in client.get(PATH + query).results]
@@ -302,11 +302,11 @@ class TestReading:
 class TestCancelling:
     def make(self, number: int = 1, **fields: Any) -> str:
         start = clock.now_ms() + 86_400_000
-        sent = transmission(
+        transmission = make_transmission(
             id=str(191930000000000000 + number), start_ms=start, resolved=False, **fields
         )
-        submit(sent, recipients(2), meter())
-        return f"{PATH}/{sent.id}"
+        submit(transmission, recipients(2), meter())
+        return f"{PATH}/{transmission.id}"
 
     def test_one_that_is_scheduled_is_answered_without_a_body(self) -> None:
         path = self.make()

@@ -13,20 +13,21 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists import store as lists
-from chalicelib.transmissions.leases import noted, use_list
+from chalicelib.transmissions.leases import lease_list, leases_on
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Transmission
-from chalicelib.transmissions.scheduling import cancel, cancel_campaign, owned, start_due
+from chalicelib.transmissions.recipients import ListRecipients
+from chalicelib.transmissions.scheduling import cancel, cancel_campaign, get_in_scope, start_due
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.recipient_lists.examples import saved
 from tests.unit.refusals import refusal_code
-from tests.unit.transmissions.examples import CREATED, meter, recipients, transmission
+from tests.unit.transmissions.examples import CREATED, make_transmission, meter, recipients
 
 ACCOUNT = Scope(1, None)
 HOUR = 3600.0
-FIRST = transmission().id
+FIRST = make_transmission().id
 
 
 @pytest.fixture(autouse=True)
@@ -37,14 +38,14 @@ def time(cloud: None) -> Iterator[Clock]:
 
 def schedule(number: int = 1, seconds: float = HOUR, **fields: Any) -> Transmission:
     """Store a transmission that starts some time after the first moment of the test."""
-    sent = transmission(
+    transmission = make_transmission(
         id=str(191930000000000000 + number),
         start_ms=CREATED + int(seconds * 1000),
         resolved=False,
         **fields,
     )
-    submit(sent, recipients(3), meter())
-    return sent
+    submit(transmission, recipients(3), meter())
+    return transmission
 
 
 def start(transmission_id: str = FIRST) -> bool:
@@ -140,8 +141,8 @@ class TestCancelling:
             assert state() == SUBMITTED
 
     def test_what_starts_at_once_or_has_started_is_not(self) -> None:
-        sent = transmission()
-        submit(sent, recipients(1), meter())
+        transmission = make_transmission()
+        submit(transmission, recipients(1), meter())
         assert refused_cancel() == (409, "2006")
         later = schedule(2)
         assert start(later.id)
@@ -187,10 +188,10 @@ class TestCancelling:
         cancel(Scope(1, 0), "191930000000000002")
 
     def test_the_list_that_it_would_go_to_is_free_again(self, time: Clock) -> None:
-        named = saved()
-        sent = transmission(start_ms=CREATED + 3_600_000, resolved=False)
-        use_list(sent, "friends")
-        submit(replace(sent, uses=noted(None, named)), named, meter())
+        recipients = ListRecipients(saved())
+        transmission = make_transmission(start_ms=CREATED + 3_600_000, resolved=False)
+        lease_list(transmission, "friends")
+        submit(replace(transmission, uses=leases_on(None, recipients)), recipients, meter())
         time.now += HOUR - 661
         cancel(ACCOUNT, FIRST)
         time.now += 600
@@ -202,7 +203,9 @@ class TestCancellingACampaign:
         schedule(1, campaign_id="spring")
         schedule(2, campaign_id="summer")
         schedule(3, campaign_id="spring", subaccount_id=7)
-        submit(transmission(id="191930000000000004", campaign_id="spring"), recipients(1), meter())
+        submit(
+            make_transmission(id="191930000000000004", campaign_id="spring"), recipients(1), meter()
+        )
         queued("generation")
         cancel_campaign(Scope(1, 0), "spring")
         assert starts() == [FIRST]
@@ -248,7 +251,7 @@ class TestCancellingACampaign:
 def test_a_transmission_is_owned_by_its_part_of_the_account() -> None:
     schedule(1, subaccount_id=7)
     for scope in (ACCOUNT, Scope(1, 7)):
-        assert owned(scope, FIRST).transmission.subaccount_id == 7
+        assert get_in_scope(scope, FIRST).transmission.subaccount_id == 7
     for scope in (Scope(1, 0), Scope(1, 8), Scope(2, None)):
         with pytest.raises(ServiceError, match="does not exist"):
-            owned(scope, FIRST)
+            get_in_scope(scope, FIRST)

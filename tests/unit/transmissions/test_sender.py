@@ -11,7 +11,7 @@ from chalicelib.accounts.store import accounts, usage
 from chalicelib.core import aws, config_cache, queues
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
-from chalicelib.generation import chunk
+from chalicelib.generation.worker import read_chunk
 from chalicelib.subaccounts import store as subaccounts
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.calling import Client
@@ -37,8 +37,9 @@ def owner(cloud: None) -> Client:
 def options_of(client: Client, **given: Any) -> dict[str, Any]:
     """Send, and return the options in force."""
     assert client.post(PATH, transmission() | {"options": given}).status == 200
-    (sent,) = [chunk.from_received(queues.read(each)).transmission for each in queued("generation")]
-    return {name: sent.options[name] for name in sorted(sent.options)}
+    (message,) = queued("generation")
+    options = read_chunk(queues.read(message)).transmission.options
+    return {name: options[name] for name in sorted(options)}
 
 
 def stored() -> int:

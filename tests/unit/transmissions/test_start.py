@@ -14,8 +14,8 @@ from chalicelib.core import queues
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.worker import read_chunk
 from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
@@ -25,9 +25,10 @@ from chalicelib.templates.store import leases as template_uses
 from chalicelib.templates.store import records as templates
 from chalicelib.transmissions import start as starting
 from chalicelib.transmissions import submit
-from chalicelib.transmissions.leases import noted, use_list, use_template
+from chalicelib.transmissions.leases import lease_list, lease_template, leases_on
 from chalicelib.transmissions.model import CANCELLED, GENERATING, Transmission
-from chalicelib.transmissions.resolve import refused
+from chalicelib.transmissions.recipients import ListRecipients
+from chalicelib.transmissions.resolve import refuse
 from chalicelib.transmissions.start import start
 from chalicelib.transmissions.store import transmissions
 from tests.fake_cloud import queued
@@ -39,14 +40,14 @@ from tests.unit.transmissions.examples import (
     DEFAULTS,
     OPTIONS,
     body,
+    make_transmission,
     meter,
     recipients,
-    transmission,
 )
 
 CONTENT = body()["content"]
 OWNER = Scope(1, 0)
-ID = transmission().id
+ID = make_transmission().id
 
 
 @pytest.fixture(autouse=True)
@@ -61,17 +62,17 @@ def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 def scheduled(**fields: Any) -> Transmission:
     """Return a transmission that starts in an hour, as it is before it is stored."""
     known = {"resolved": False, "options": {}, "start_ms": CREATED + 3_600_000}
-    return transmission(**(known | fields))
+    return make_transmission(**(known | fields))
 
 
-def keep(sent: Transmission, to: Any = None) -> None:
+def keep(transmission: Transmission, to: Any = None) -> None:
     """Store a transmission that starts later, to three recipients or a list."""
-    submit.submit(sent, to or recipients(3), meter())
+    submit.submit(transmission, to or recipients(3), meter())
 
 
 def chunks() -> list[Chunk]:
     """Take the chunks off the queue, by their numbers."""
-    found = [chunk.from_received(queues.read(each)) for each in queued("generation")]
+    found = [read_chunk(queues.read(each)) for each in queued("generation")]
     return sorted(found, key=lambda each: int(each.unit.name))
 
 
@@ -99,19 +100,19 @@ def change_template(subject: str) -> None:
 
 def of_template() -> None:
     """Store a transmission of a template, which is kept for it."""
-    sent = scheduled(content={"template_id": "welcome"})
+    transmission = scheduled(content={"template_id": "welcome"})
     template = templates.get(1, None, "welcome")
     assert template is not None
-    use_template(sent, template, 3)
-    keep(replace(sent, uses=noted(template, None)))
+    lease_template(transmission, template, 3)
+    keep(replace(transmission, uses=leases_on(template, None)))
 
 
 def of_list(count: int = 3, **fields: Any) -> None:
     """Store a transmission to a list, which is kept for it."""
-    named = saved(count=count)
-    sent = scheduled(**fields)
-    use_list(sent, named.id)
-    keep(replace(sent, uses=noted(None, named)), named)
+    recipients = ListRecipients(saved(count=count))
+    transmission = scheduled(**fields)
+    lease_list(transmission, recipients.list.id)
+    keep(replace(transmission, uses=leases_on(None, recipients)), recipients)
 
 
 def change_list(count: int, first: int = 100) -> None:
@@ -175,8 +176,12 @@ def test_a_message_is_kept_as_bytes_until_its_start_and_then() -> None:
     raw = "From: a@mail.example.test\r\n\r\né"
     keep(scheduled(content={"email_rfc822": raw}))
     start(ID)
-    sent = chunks()[0].transmission
-    assert (sent.raw, sent.substitute, sent.content) == (raw.encode(), True, {})
+    transmission = chunks()[0].transmission
+    assert (transmission.raw, transmission.substitute, transmission.content) == (
+        raw.encode(),
+        True,
+        {},
+    )
 
 
 class TestTwice:
@@ -208,7 +213,7 @@ class TestTwice:
     ) -> None:
         make_template()
         of_template()
-        real: Callable[..., Any] = starting._resolved
+        real: Callable[..., Any] = starting._resolve
 
         def overtaken(record: Any) -> Transmission:
             monkeypatch.undo()
@@ -217,7 +222,7 @@ class TestTwice:
             start(ID)  # the other's
             return mine
 
-        monkeypatch.setattr(starting, "_resolved", overtaken)
+        monkeypatch.setattr(starting, "_resolve", overtaken)
         start(ID)
         found = chunks()
         assert len(found) == 2 + 2
@@ -235,21 +240,21 @@ class TestTwice:
 
 class TestCancelled:
     def test_what_was_cancelled_is_not_started(self) -> None:
-        sent = scheduled()
-        keep(sent)
-        assert transmissions.cancel(sent)
+        transmission = scheduled()
+        keep(transmission)
+        assert transmissions.cancel(transmission)
         start(ID)
         start("191930000000000009")  # nobody knows it
         assert chunks() == []
         assert state() == CANCELLED
 
     def test_one_that_is_cancelled_meanwhile_is_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        sent = scheduled()
-        keep(sent)
+        transmission = scheduled()
+        keep(transmission)
         real = transmissions.start
 
         def too_late(record: Any) -> bool:
-            transmissions.cancel(sent)
+            transmissions.cancel(transmission)
             return real(record)
 
         monkeypatch.setattr(transmissions, "start", too_late)
@@ -266,7 +271,7 @@ class TestCancelled:
         record = transmissions.get(ID)
         assert record is not None
         assert transmissions.cancel(
-            refused(record.transmission, {"type": "bounce", "reason": "why"})
+            refuse(record.transmission, {"type": "bounce", "reason": "why"})
         )
         for _ in range(2):
             start(ID)
@@ -282,10 +287,10 @@ class TestTemplates:
         of_template()
         change_template("Second")
         start(ID)
-        sent = chunks()[0].transmission
-        assert sent.content["subject"] == "Second"
-        assert (sent.template_id, sent.template_version) == ("welcome", "2")
-        assert sent.options["open_tracking"] is False
+        transmission = chunks()[0].transmission
+        assert transmission.content["subject"] == "Second"
+        assert (transmission.template_id, transmission.template_version) == ("welcome", "2")
+        assert transmission.options["open_tracking"] is False
 
     @pytest.mark.spec("3-t5")
     def test_it_may_be_deleted_when_the_transmission_has_started(self) -> None:

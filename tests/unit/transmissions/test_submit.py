@@ -15,15 +15,16 @@ from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
-from chalicelib.generation import chunk
 from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.worker import read_chunk
 from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.transmissions.recipients import ListRecipients
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NotSubmitted
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued, stored_objects
 from tests.unit.moving_clock import Clock, moving_clock
-from tests.unit.transmissions.examples import CREATED, meter, recipients, transmission
+from tests.unit.transmissions.examples import CREATED, make_transmission, meter, recipients
 
 
 @pytest.fixture(autouse=True)
@@ -38,53 +39,53 @@ def chunks_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
     settings.cache_clear()
 
 
-def sent() -> list[Received]:
+def transmission() -> list[Received]:
     found = [queues.read(body) for body in queued("generation")]
     return sorted(found, key=lambda message: int(message.head["chunk"]))
 
 
 def chunks() -> list[Chunk]:
-    return [chunk.from_received(message) for message in sent()]
+    return [read_chunk(message) for message in transmission()]
 
 
 def test_one_chunk_costs_exactly_two_requests() -> None:
     queues.send("generation", [queues.Work({})])  # finds the queue's address
     with aws_requests() as made:
-        submit(transmission(), recipients(settings().chunk_recipients), meter())
+        submit(make_transmission(), recipients(settings().chunk_recipients), meter())
     assert [request.operation for request in made] == ["TransactWriteItems", "SendMessage"]
 
 
 def test_the_record_is_stored_before_the_chunk_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transmissions, "put", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        submit(transmission(), recipients(1), meter())
+        submit(make_transmission(), recipients(1), meter())
     assert queued("generation") == []
 
 
 def test_a_single_chunk_carries_its_transmission() -> None:
-    submit(transmission(metadata={"k": "é"}), recipients(3), meter())
-    (message,) = sent()
+    submit(make_transmission(metadata={"k": "é"}), recipients(3), meter())
+    (message,) = transmission()
     assert message.head["created_ms"] == CREATED
     with aws_requests() as made:
-        found = chunk.from_received(message)
+        found = read_chunk(message)
     assert made == []
-    assert found.transmission == transmission(metadata={"k": "é"})
-    assert (str(found.unit), found.first_index) == (f"{transmission().id}-0", 0)
-    assert found.recipients == recipients(3)
+    assert found.transmission == make_transmission(metadata={"k": "é"})
+    assert (str(found.unit), found.first_index) == (f"{make_transmission().id}-0", 0)
+    assert found.recipients == list(recipients(3))
 
 
 @pytest.mark.usefixtures("chunks_of_two")
 def test_several_chunks_hold_every_recipient_once_with_its_index() -> None:
-    submit(transmission(), recipients(5), meter())
+    submit(make_transmission(), recipients(5), meter())
     found = chunks()
     assert [(each.unit.name, each.first_index, len(each.recipients)) for each in found] == [
         ("0", 0, 2),
         ("1", 2, 2),
         ("2", 4, 1),
     ]
-    assert [recipient for each in found for recipient in each.recipients] == recipients(5)
+    assert [recipient for each in found for recipient in each.recipients] == list(recipients(5))
     assert {id(each.transmission) for each in found} == {id(found[0].transmission)}  # read once
-    assert found[0].transmission == transmission()
+    assert found[0].transmission == make_transmission()
 
 
 @pytest.mark.usefixtures("chunks_of_two")
@@ -94,40 +95,42 @@ def test_several_chunks_are_not_visible_to_generation_until_all_are_queued(
     seen: list[type[Exception]] = []
 
     def look_first(transmission_id: str) -> None:
-        for message in sent():
+        for message in transmission():
             with pytest.raises(NotSubmitted) as hidden:
-                chunk.from_received(message)
+                read_chunk(message)
             seen.append(hidden.type)
 
     monkeypatch.setattr(transmissions, "commit", look_first)
-    submit(transmission(), recipients(5), meter())
+    submit(make_transmission(), recipients(5), meter())
     assert len(seen) == 3
 
 
 @pytest.mark.usefixtures("chunks_of_two")
 def test_what_was_queued_only_in_part_is_never_visible(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(params: dict[str, Any], **_: Any) -> None:
+    def refusal(params: dict[str, Any], **_: Any) -> None:
         raise ConnectionError("the queue is gone")
 
     events: Any = aws.sqs().meta.events
-    events.register("before-call.sqs.SendMessage", refuse)
+    events.register("before-call.sqs.SendMessage", refusal)
     try:
         with pytest.raises(ConnectionError):
-            submit(transmission(), recipients(21), meter())  # ten chunks in a batch, and one alone
+            submit(
+                make_transmission(), recipients(21), meter()
+            )  # ten chunks in a batch, and one alone
     finally:
-        events.unregister("before-call.sqs.SendMessage", refuse)
-    messages = sent()
+        events.unregister("before-call.sqs.SendMessage", refusal)
+    messages = transmission()
     assert len(messages) == 10
     for message in messages:
         with pytest.raises(NotSubmitted):
-            chunk.from_received(message)
+            read_chunk(message)
 
 
 @pytest.mark.usefixtures("chunks_of_two")
 def test_several_chunks_cost_a_record_a_request_for_ten_and_a_commit() -> None:
     queues.send("generation", [queues.Work({})])
     with aws_requests() as made:
-        submit(transmission(), recipients(40), meter())
+        submit(make_transmission(), recipients(40), meter())
     assert [request.operation for request in made] == [
         "TransactWriteItems",
         "SendMessageBatch",
@@ -149,17 +152,17 @@ def test_what_took_too_long_is_refused_and_not_sent(
 
     monkeypatch.setattr(queues, "send", slowly)
     with pytest.raises(ServiceError) as refusal:
-        submit(transmission(), recipients(5), meter())
+        submit(make_transmission(), recipients(5), meter())
     assert refusal.value.status == 503
     with pytest.raises(NotSubmitted):
-        transmissions.get_submitted(transmission().id)
+        transmissions.get_submitted(make_transmission().id)
 
 
 def test_chunks_of_large_messages_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHUNK_BYTES", "100000")
     settings.cache_clear()
     raw = random.Random(1).randbytes(20_000)
-    submit(transmission(raw=raw, content={}), recipients(10), meter())
+    submit(make_transmission(raw=raw, content={}), recipients(10), meter())
     sizes = [len(each.recipients) for each in chunks()]
     assert sizes == [4, 4, 2]
 
@@ -167,13 +170,13 @@ def test_chunks_of_large_messages_are_small(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_message_larger_than_a_chunk_goes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHUNK_BYTES", "1000")
     settings.cache_clear()
-    submit(transmission(), recipients(3), meter())
+    submit(make_transmission(), recipients(3), meter())
     assert [len(each.recipients) for each in chunks()] == [1, 1, 1]
 
 
 def test_content_that_does_not_fit_a_queue_message_travels_in_the_bucket() -> None:
     raw = random.Random(1).randbytes(400_000)
-    submit(transmission(raw=raw, content={}), recipients(2), meter())
+    submit(make_transmission(raw=raw, content={}), recipients(2), meter())
     assert len(stored_objects("transmissions/")) == 1
     assert len(stored_objects("queue/generation/")) == 1
     (found,) = chunks()
@@ -192,7 +195,7 @@ class TestRepeating:
     @pytest.mark.parametrize("count", [1, 2, 5])
     def test_it_is_counted_once_and_its_chunks_are_the_same(self, count: int) -> None:
         for _ in range(2):
-            submit(transmission(), recipients(count), meter())
+            submit(make_transmission(), recipients(count), meter())
         found = chunks()
         assert len(found) == 2 * -(-count // 2)
         assert {each.unit.name: each for each in found[::2]} == {
@@ -211,18 +214,18 @@ class TestRepeating:
         with monkeypatch.context() as broken:
             broken.setattr(queues, "send", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                submit(transmission(), recipients(count), meter())
-        submit(transmission(), recipients(count), meter())
+                submit(make_transmission(), recipients(count), meter())
+        submit(make_transmission(), recipients(count), meter())
         assert self.delivered() == [each["email"] for each in recipients(count)]
-        assert transmissions.get_submitted(transmission().id) == transmission()
+        assert transmissions.get_submitted(make_transmission().id) == make_transmission()
 
     @pytest.mark.usefixtures("chunks_of_two")
     def test_a_crash_before_the_commit_is_healed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as broken:
             broken.setattr(transmissions, "commit", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                submit(transmission(), recipients(5), meter())
-        submit(transmission(), recipients(5), meter())
+                submit(make_transmission(), recipients(5), meter())
+        submit(make_transmission(), recipients(5), meter())
         assert len(self.delivered()) == 5
 
     @pytest.mark.parametrize(("first", "second"), [("2", "3"), ("3", "2"), ("2", "9"), ("9", "2")])
@@ -233,56 +236,58 @@ class TestRepeating:
         for size in (first, second):
             monkeypatch.setenv("CHUNK_RECIPIENTS", size)
             settings.cache_clear()
-            submit(transmission(), recipients(5), meter())
+            submit(make_transmission(), recipients(5), meter())
         assert self.delivered() == [each["email"] for each in recipients(5)]
 
     def test_it_is_not_refused_for_the_room_that_it_takes_itself(self) -> None:
         limited = Meter(meter().key, Limits(daily=3), Window())
-        submit(transmission(), recipients(2), limited)
+        submit(make_transmission(), recipients(2), limited)
         full = replace(limited, seen=Window(hour_of(CREATED / 1000), 2))
-        submit(transmission(), recipients(2), full)
+        submit(make_transmission(), recipients(2), full)
         assert len(self.delivered()) == 2
         with pytest.raises(ServiceError):
-            submit(transmission(id="191930000000000002"), recipients(2), full)
+            submit(make_transmission(id="191930000000000002"), recipients(2), full)
 
 
 class TestLater:
     """What starts later is stored with all it needs, and only then due."""
 
     def test_a_scheduled_one_is_stored_and_due_and_not_queued(self) -> None:
-        sent = transmission(start_ms=CREATED + 1000, resolved=False)
+        transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
         for _ in range(2):
-            submit(sent, recipients(3), meter())
+            submit(transmission, recipients(3), meter())
         assert queued("generation") == []
-        assert [entry.key for entry in due.find("transmissions", CREATED + 1000)] == [sent.id]
-        assert transmissions.get_recipients(sent.id) == recipients(3)
-        record = transmissions.get(sent.id)
+        assert [entry.key for entry in due.find("transmissions", CREATED + 1000)] == [
+            transmission.id
+        ]
+        assert transmissions.get_recipients(transmission.id) == list(recipients(3))
+        record = transmissions.get(transmission.id)
         assert record is not None
         assert (record.recipients, record.chunks, record.list_ref) == (3, 1, {})
 
     def test_its_recipients_are_stored_before_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(transmissions, "put_recipients", lambda *_: 1 / 0)
-        sent = transmission(start_ms=CREATED + 1000, resolved=False)
+        transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
         with pytest.raises(ZeroDivisionError):
-            submit(sent, recipients(3), meter())
-        assert transmissions.get(sent.id) is None
+            submit(transmission, recipients(3), meter())
+        assert transmissions.get(transmission.id) is None
         assert due.find("transmissions", CREATED + 1000) == []
 
     @pytest.mark.parametrize("start_ms", [0, CREATED + 1000])
     def test_one_to_a_list_names_it(self, start_ms: int) -> None:
-        named = RecipientList(1, "friends", "Friends", "v1", 250, 1)
-        submit(transmission(start_ms=start_ms), named, meter())
-        record = transmissions.get(transmission().id)
+        recipient_list = RecipientList(1, "friends", "Friends", "v1", 250, 1)
+        submit(make_transmission(start_ms=start_ms), ListRecipients(recipient_list), meter())
+        record = transmissions.get(make_transmission().id)
         assert record is not None
         assert record.list_ref == {"id": "friends", "version": "v1"}
         assert (record.recipients, record.chunks) == (250, 3)
         heads = [queues.read(each).head for each in queued("generation")]
-        asked = [{"kind": "start", "transmission": transmission().id, "start": True}]
-        assert heads == ([] if start_ms else asked)
+        starts = [{"kind": "start", "transmission": make_transmission().id, "start": True}]
+        assert heads == ([] if start_ms else starts)
         assert len(due.find("transmissions", CREATED + 1000)) == (1 if start_ms else 0)
 
     def test_a_scheduled_one_costs_two_requests(self) -> None:
-        sent = transmission(start_ms=CREATED + 1000, resolved=False)
+        transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
         with aws_requests() as made:
-            submit(sent, recipients(3), meter())
+            submit(transmission, recipients(3), meter())
         assert [each.operation for each in made] == ["PutObject", "TransactWriteItems"]

@@ -5,8 +5,8 @@ import pytest
 from chalicelib.core import clock, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.settings import settings
-from chalicelib.generation import chunk
-from chalicelib.generation.generated_chunk import generate_chunk
+from chalicelib.generation.chunk import generate_chunk
+from chalicelib.generation.worker import read_chunk
 from chalicelib.suppression import service as suppression
 from chalicelib.suppression.model import BLOCKING
 from chalicelib.transmissions.system_mail import send
@@ -29,7 +29,7 @@ def test_a_mailbox_that_did_not_exist_once_is_written_to_again() -> None:
         suppression.add(0, None, to, kind, "Bounce Rule", "550 5.1.1 unknown user")
     send(to=to, subject="Verify", text="text")
     (queue_message,) = queued("generation")
-    made = generate_chunk(chunk.from_received(queues.read(queue_message)), clock.now_ms())
+    made = generate_chunk(read_chunk(queues.read(queue_message)), clock.now_ms())
     assert [message.recipient for message in made.delivery_batch.messages] == [to]
 
 

@@ -13,20 +13,20 @@ from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.transmissions import view
 from chalicelib.transmissions.model import CANCELLED, SUBMITTED, Transmission
 from chalicelib.transmissions.store import transmissions
-from chalicelib.transmissions.store.transmissions import New, Record
-from tests.unit.transmissions.examples import CREATED, OPTIONS, meter, transmission
+from chalicelib.transmissions.store.transmissions import NewRecord, Record
+from tests.unit.transmissions.examples import CREATED, OPTIONS, make_transmission, meter
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def record(chunks: int = 3, state: str = SUBMITTED, **fields: Any) -> Record:
-    return Record(transmission(**fields), state, chunks * 2, chunks, 2, {})
+    return Record(make_transmission(**fields), state, chunks * 2, chunks, 2, {})
 
 
 def generate(*numbers: int, messages: int = 2, failed: int = 0) -> None:
     """Let chunks be generated and met by delivery, one a second."""
     for number in numbers:
-        unit = WorkUnit(transmission().id, str(number))
+        unit = WorkUnit(make_transmission().id, str(number))
         work_units.record_generation(unit, CREATED + number * 1000)
         work_units.acquire(unit, counts=(messages, failed))
 
@@ -34,8 +34,8 @@ def generate(*numbers: int, messages: int = 2, failed: int = 0) -> None:
 def test_all_that_is_known_of_a_transmission_is_shown() -> None:
     fields = {"campaign_id": "spring", "description": "Spring sale", "return_path": "b@b.test"}
     data = {"metadata": {"m": 1}, "substitution_data": {"s": 2}}
-    assert view.show(record(**fields, **data)) == {
-        "id": transmission().id,
+    assert view.transmission_view(record(**fields, **data)) == {
+        "id": make_transmission().id,
         "state": "submitted",
         "content": {"template_id": "inline"},
         "rcpt_list_chunk_size": 2,
@@ -52,18 +52,18 @@ def test_all_that_is_known_of_a_transmission_is_shown() -> None:
 
 
 def test_a_scheduled_transmission_tells_when_it_starts() -> None:
-    shown = view.show(record(start_ms=CREATED + 3_600_000))
+    shown = view.transmission_view(record(start_ms=CREATED + 3_600_000))
     moment = clock.iso_offset(CREATED / 1000 + 3600)
     assert shown["options"] == {**OPTIONS, "start_time": moment}
 
 
 @pytest.mark.spec("3-t8")
 def test_a_transmission_goes_from_submitted_to_generating_to_success() -> None:
-    shown = [view.show(record())]
+    shown = [view.transmission_view(record())]
     generate(0)
-    shown.append(view.show(record()))
+    shown.append(view.transmission_view(record()))
     generate(2, 1, messages=1, failed=1)
-    shown.append(view.show(record()))
+    shown.append(view.transmission_view(record()))
     assert [each["state"] for each in shown] == ["submitted", "Generating", "Success"]
     assert [each["num_generated"] for each in shown] == [0, 2, 4]
     assert [each["num_failed_gen"] for each in shown] == [0, 0, 2]
@@ -73,21 +73,21 @@ def test_a_transmission_goes_from_submitted_to_generating_to_success() -> None:
 
 
 def test_one_that_was_started_is_generating_before_the_first_of_it_is() -> None:
-    assert view.show(record(state="Generating"))["state"] == "Generating"
+    assert view.transmission_view(record(state="Generating"))["state"] == "Generating"
 
 
 def test_what_delivery_goes_on_with_is_not_counted_again() -> None:
     generate(0)
-    unit = WorkUnit(transmission().id, "0")
+    unit = WorkUnit(make_transmission().id, "0")
     for following in (unit.deferred, unit.continued, unit.deferred.deferred):
         work_units.acquire(following, counts=(1, 0))
-    assert view.show(record())["num_generated"] == 2
+    assert view.transmission_view(record())["num_generated"] == 2
 
 
 @pytest.mark.parametrize("chunks", [1, 3])
 def test_one_that_was_cancelled_stays_so_whatever_was_generated_of_it(chunks: int) -> None:
     generate(0)
-    assert view.show(record(chunks, CANCELLED))["state"] == CANCELLED
+    assert view.transmission_view(record(chunks, CANCELLED))["state"] == CANCELLED
 
 
 @pytest.mark.parametrize(
@@ -105,17 +105,19 @@ def test_one_that_was_cancelled_stays_so_whatever_was_generated_of_it(chunks: in
     ],
 )
 def test_the_template_is_shown_before_and_after_it_is_resolved(fields: Any, draft: bool) -> None:
-    shown = view.show(record(**fields))["content"]
+    shown = view.transmission_view(record(**fields))["content"]
     assert shown == {"template_id": "welcome", "use_draft_template": draft}
 
 
 def test_a_list_shows_a_summary() -> None:
-    sent = transmission(campaign_id="spring", description="Spring sale", template_id="welcome")
-    put(sent)
+    transmission = make_transmission(
+        campaign_id="spring", description="Spring sale", template_id="welcome"
+    )
+    put(transmission)
     (listed,) = transmissions.in_account(1)
     generate(0)
-    assert view.summary(listed) == {
-        "id": sent.id,
+    assert view.summary_view(listed) == {
+        "id": transmission.id,
         "campaign_id": "spring",
         "description": "Spring sale",
         "state": "Generating",
@@ -125,10 +127,12 @@ def test_a_list_shows_a_summary() -> None:
 
 def test_a_summary_of_a_draft_says_so() -> None:
     content = {"template_id": "welcome", "use_draft_template": True}
-    put(replace(transmission(), content=content, resolved=False))
+    put(replace(make_transmission(), content=content, resolved=False))
     (listed,) = transmissions.in_account(1)
-    assert view.summary(listed)["content"] == content
+    assert view.summary_view(listed)["content"] == content
 
 
-def put(sent: Transmission) -> None:
-    transmissions.put(New(sent, sent.packed(), SUBMITTED, recipients=6, chunk_size=2), meter())
+def put(transmission: Transmission) -> None:
+    transmissions.put(
+        NewRecord(transmission, transmission.pack(), SUBMITTED, recipients=6, chunk_size=2), meter()
+    )

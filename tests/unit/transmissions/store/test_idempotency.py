@@ -62,9 +62,9 @@ class TestKeys:
 
     @pytest.mark.parametrize("key", ["", "x" * 256, "a b", "a\n", "é", "a/b", "٣", "a#b", "\ud800"])
     def test_anything_else_is_refused(self, key: str) -> None:
-        with pytest.raises(ServiceError) as refused:
+        with pytest.raises(ServiceError) as refusal:
             check_key(key)
-        assert (refused.value.status, refused.value.errors[0]["code"]) == (400, "1602")
+        assert (refusal.value.status, refusal.value.errors[0]["code"]) == (400, "1602")
 
 
 @pytest.mark.spec("4.1-r3")

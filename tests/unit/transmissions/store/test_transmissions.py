@@ -11,32 +11,36 @@ from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed
 from chalicelib.core.settings import settings
 from chalicelib.transmissions.model import ACCEPTING, CANCELLED, GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.store import transmissions
-from chalicelib.transmissions.store.transmissions import New, Record
+from chalicelib.transmissions.store.transmissions import NewRecord, Record
 from tests.fake_cloud import aws_requests, stored_objects
-from tests.unit.transmissions.examples import CREATED, meter, transmission
+from tests.unit.transmissions.examples import CREATED, make_transmission, meter
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-def put(sent: Transmission, state: str = SUBMITTED) -> None:
-    transmissions.put(New(sent, sent.packed(), state, recipients=3, chunk_size=2), meter())
+def put(transmission: Transmission, state: str = SUBMITTED) -> None:
+    transmissions.put(
+        NewRecord(transmission, transmission.pack(), state, recipients=3, chunk_size=2), meter()
+    )
 
 
 def large() -> Transmission:
     noise = random.Random(1).randbytes(settings().item_inline_bytes + 1)
-    return transmission(raw=noise, content={})
+    return make_transmission(raw=noise, content={})
 
 
 def test_a_submitted_transmission_comes_back() -> None:
-    put(transmission(metadata={"k": "é"}))
-    assert transmissions.get_submitted(transmission().id) == transmission(metadata={"k": "é"})
+    put(make_transmission(metadata={"k": "é"}))
+    assert transmissions.get_submitted(make_transmission().id) == make_transmission(
+        metadata={"k": "é"}
+    )
 
 
 def test_a_small_one_costs_one_request_to_store_and_one_to_get() -> None:
     with aws_requests() as made:
-        put(transmission())
+        put(make_transmission())
         for _ in range(3):
-            transmissions.get_submitted(transmission().id)
+            transmissions.get_submitted(make_transmission().id)
     assert [request.operation for request in made] == ["TransactWriteItems", "GetItem"]
 
 
@@ -56,12 +60,12 @@ def test_the_content_of_a_large_one_that_is_lost_is_no_missing_transmission() ->
 
 
 def test_one_that_is_being_accepted_is_not_submitted_until_it_is_committed() -> None:
-    put(transmission(), ACCEPTING)
+    put(make_transmission(), ACCEPTING)
     for _ in range(2):
         with pytest.raises(transmissions.NotSubmitted):
-            transmissions.get_submitted(transmission().id)
-    transmissions.commit(transmission().id)
-    assert transmissions.get_submitted(transmission().id) == transmission()
+            transmissions.get_submitted(make_transmission().id)
+    transmissions.commit(make_transmission().id)
+    assert transmissions.get_submitted(make_transmission().id) == make_transmission()
 
 
 def test_one_that_nobody_knows_is_not_submitted() -> None:
@@ -71,10 +75,10 @@ def test_one_that_nobody_knows_is_not_submitted() -> None:
 
 @pytest.mark.parametrize("state", [SUBMITTED, ACCEPTING])
 def test_what_is_stored_again_changes_nothing_and_is_counted_once(state: str) -> None:
-    put(transmission(), state)
+    put(make_transmission(), state)
     with clock.use(lambda: CREATED / 1000):
-        put(transmission(campaign_id="other"), state)
-    item = Table("transmissions").get(f"transmission#{transmission().id}", "transmission")
+        put(make_transmission(campaign_id="other"), state)
+    item = Table("transmissions").get(f"transmission#{make_transmission().id}", "transmission")
     assert item is not None
     assert (item["state"], item["campaign_id"]) == (state, "")
     counter = Table("config").get(*meter().key)
@@ -83,17 +87,19 @@ def test_what_is_stored_again_changes_nothing_and_is_counted_once(state: str) ->
 
 
 def test_what_belongs_to_it_is_stored_with_it_or_neither_is() -> None:
-    new = New(transmission(), transmission().packed(), SUBMITTED, recipients=3, chunk_size=2)
+    new = NewRecord(
+        make_transmission(), make_transmission().pack(), SUBMITTED, recipients=3, chunk_size=2
+    )
     other = Table("config")
     other.put({"pk": "taken", "sk": "x"})
     along = dynamo.put(other, {"pk": "taken", "sk": "x"}, condition="attribute_not_exists(#pk)")
     with pytest.raises(TransactionFailed):
         transmissions.put(new, meter(), along=[along])
-    assert transmissions.get(transmission().id) is None
+    assert transmissions.get(make_transmission().id) is None
     assert other.get(*meter().key) is None
     along = dynamo.put(other, {"pk": "free", "sk": "x"})
     transmissions.put(new, meter(), along=[along])
-    assert transmissions.get(transmission().id) is not None
+    assert transmissions.get(make_transmission().id) is not None
     assert other.get("free", "x") is not None
 
 
@@ -101,64 +107,66 @@ class TestStates:
     """A record moves from submitted to generating or canceled, and never between these."""
 
     @pytest.fixture
-    def sent(self) -> Transmission:
-        sent = transmission(resolved=False, start_ms=CREATED)
-        put(sent)
-        return sent
+    def transmission(self) -> Transmission:
+        transmission = make_transmission(resolved=False, start_ms=CREATED)
+        put(transmission)
+        return transmission
 
-    def start(self, sent: Transmission, **changes: Any) -> bool:
+    def start(self, transmission: Transmission, **changes: Any) -> bool:
         known: dict[str, Any] = {"recipients": 3, "chunks": 2, "chunk_size": 2, "list_ref": {}}
-        return transmissions.start(Record(sent, SUBMITTED, **(known | changes)))
+        return transmissions.start(Record(transmission, SUBMITTED, **(known | changes)))
 
     def state(self) -> str:
-        record = transmissions.get(transmission().id)
+        record = transmissions.get(make_transmission().id)
         assert record is not None
         return record.state
 
-    def test_starting_keeps_the_content_that_counts(self, sent: Transmission) -> None:
-        final = replace(sent, resolved=True, content={"subject": "final"})
+    def test_starting_keeps_the_content_that_counts(self, transmission: Transmission) -> None:
+        final = replace(transmission, resolved=True, content={"subject": "final"})
         assert self.start(final)
         assert self.state() == GENERATING
-        assert transmissions.get_submitted(sent.id) == final
+        assert transmissions.get_submitted(transmission.id) == final
 
-    def test_starting_keeps_the_recipients_that_count(self, sent: Transmission) -> None:
+    def test_starting_keeps_the_recipients_that_count(self, transmission: Transmission) -> None:
         ref = {"id": "friends", "version": "v2"}
-        assert self.start(sent, recipients=7, chunks=4, list_ref=ref)
-        record = transmissions.get(sent.id)
-        assert record == Record(sent, GENERATING, 7, 4, 2, ref)
+        assert self.start(transmission, recipients=7, chunks=4, list_ref=ref)
+        record = transmissions.get(transmission.id)
+        assert record == Record(transmission, GENERATING, 7, 4, 2, ref)
         (listed,) = transmissions.in_account(1)
         assert (listed.recipients, listed.chunks) == (7, 4)
 
-    def test_only_the_first_start_counts(self, sent: Transmission) -> None:
-        assert self.start(replace(sent, resolved=True))
-        assert not self.start(replace(sent, resolved=True, campaign_id="other"), recipients=9)
-        assert transmissions.get_submitted(sent.id).campaign_id == ""
+    def test_only_the_first_start_counts(self, transmission: Transmission) -> None:
+        assert self.start(replace(transmission, resolved=True))
+        assert not self.start(
+            replace(transmission, resolved=True, campaign_id="other"), recipients=9
+        )
+        assert transmissions.get_submitted(transmission.id).campaign_id == ""
 
-    def test_starting_and_cancelling_exclude_each_other(self, sent: Transmission) -> None:
-        assert transmissions.cancel(sent)
-        assert not self.start(sent)
+    def test_starting_and_cancelling_exclude_each_other(self, transmission: Transmission) -> None:
+        assert transmissions.cancel(transmission)
+        assert not self.start(transmission)
         assert self.state() == CANCELLED
-        other = replace(sent, id="191930000000000002")
+        other = replace(transmission, id="191930000000000002")
         put(other)
         assert self.start(other)
         assert not transmissions.cancel(other)
 
     @pytest.mark.parametrize("late", ["start", "cancel", "put"])
     def test_a_large_body_that_comes_too_late_replaces_none(self, late: str) -> None:
-        sent = replace(large(), start_ms=CREATED)
-        put(sent)
-        self.start(sent)
-        other = replace(sent, resolved=False, refusal={"reason": "late"})
+        transmission = replace(large(), start_ms=CREATED)
+        put(transmission)
+        self.start(transmission)
+        other = replace(transmission, resolved=False, refusal={"reason": "late"})
         if late == "start":
             assert not self.start(other)
         elif late == "cancel":
             assert not transmissions.cancel(other)
         else:
             put(other)
-        assert transmissions.get_submitted(sent.id) == sent
+        assert transmissions.get_submitted(transmission.id) == transmission
 
     def test_a_write_that_the_client_made_again_is_its_own(
-        self, sent: Transmission, monkeypatch: pytest.MonkeyPatch
+        self, transmission: Transmission, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         real = transmissions._transmissions.update
 
@@ -167,32 +175,32 @@ class TestStates:
             return real(*arguments, **options)
 
         monkeypatch.setattr(transmissions._transmissions, "update", twice)
-        assert transmissions.cancel(sent)
+        assert transmissions.cancel(transmission)
 
     def test_what_is_being_accepted_neither_starts_nor_is_cancelled_nor_seen(self) -> None:
-        put(transmission(), ACCEPTING)
-        assert not self.start(transmission())
-        assert not transmissions.cancel(transmission())
-        assert transmissions.get(transmission().id) is None
+        put(make_transmission(), ACCEPTING)
+        assert not self.start(make_transmission())
+        assert not transmissions.cancel(make_transmission())
+        assert transmissions.get(make_transmission().id) is None
         assert list(transmissions.in_account(1)) == []
 
-    def test_a_large_one_is_replaced_as_well(self, sent: Transmission) -> None:
+    def test_a_large_one_is_replaced_as_well(self, transmission: Transmission) -> None:
         final = replace(large(), start_ms=CREATED)
         assert self.start(final)
-        assert transmissions.get_submitted(sent.id) == final
+        assert transmissions.get_submitted(transmission.id) == final
 
     def test_committing_what_has_started_or_was_cancelled_changes_nothing(
-        self, sent: Transmission
+        self, transmission: Transmission
     ) -> None:
-        transmissions.cancel(sent)
+        transmissions.cancel(transmission)
         with pytest.raises(ConditionFailed):
-            transmissions.commit(sent.id)
+            transmissions.commit(transmission.id)
         assert self.state() == CANCELLED
 
 
 class TestListing:
     def put(self, number: int, **fields: Any) -> None:
-        put(transmission(id=str(191930000000000000 + number), **fields))
+        put(make_transmission(id=str(191930000000000000 + number), **fields))
 
     def ids(self, account: int = 1) -> list[int]:
         return [int(each.id) - 191930000000000000 for each in transmissions.in_account(account)]
@@ -211,14 +219,14 @@ class TestListing:
     def test_those_to_one_recipient_are_in_no_list_once_they_have_started(
         self, starts_later: bool
     ) -> None:
-        sent = transmission(start_ms=CREATED if starts_later else 0)
-        new = New(sent, sent.packed(), SUBMITTED, recipients=1, chunk_size=2)
+        transmission = make_transmission(start_ms=CREATED if starts_later else 0)
+        new = NewRecord(transmission, transmission.pack(), SUBMITTED, recipients=1, chunk_size=2)
         transmissions.put(new, meter())
         assert len(list(transmissions.in_account(1))) == int(starts_later)
         if starts_later:
-            assert transmissions.start(Record(sent, SUBMITTED, 1, 1, 2, {}))
+            assert transmissions.start(Record(transmission, SUBMITTED, 1, 1, 2, {}))
             assert list(transmissions.in_account(1)) == []
-        record = transmissions.get(sent.id)
+        record = transmissions.get(transmission.id)
         assert record is not None
         assert record.recipients == 1
 
@@ -226,8 +234,8 @@ class TestListing:
     def test_one_that_has_started_or_was_cancelled_is_not_scheduled(self, cancelled: bool) -> None:
         self.put(2, start_ms=CREATED)
         self.put(3)
-        sent = transmission(id="191930000000000002", start_ms=CREATED)
-        assert transmissions.cancel(sent) if cancelled else TestStates().start(sent)
+        transmission = make_transmission(id="191930000000000002", start_ms=CREATED)
+        assert transmissions.cancel(transmission) if cancelled else TestStates().start(transmission)
         assert list(transmissions.scheduled(1)) == []
         assert self.ids() == [3, 2]
 
@@ -249,15 +257,15 @@ def test_recipients_of_one_that_starts_later_come_back(email: str) -> None:
 
 
 def test_one_whose_content_is_not_final_is_not_generated() -> None:
-    put(transmission(resolved=False))
+    put(make_transmission(resolved=False))
     with pytest.raises(transmissions.NotSubmitted):
-        transmissions.get_submitted(transmission().id)
+        transmissions.get_submitted(make_transmission().id)
 
 
 def test_the_record_tells_what_lists_and_clean_up_need() -> None:
     with clock.use(lambda: CREATED / 1000):
-        put(transmission(campaign_id="spring", subaccount_id=7))
-    item = Table("transmissions").get(f"transmission#{transmission().id}", "transmission")
+        put(make_transmission(campaign_id="spring", subaccount_id=7))
+    item = Table("transmissions").get(f"transmission#{make_transmission().id}", "transmission")
     assert item is not None
     known = {name: item[name] for name in ("account_id", "subaccount_id", "campaign_id", "state")}
     assert known == {

@@ -10,10 +10,8 @@ import pytest
 from chalicelib.core import config_cache
 from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.fleet import store as fleets
-from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.chunk import Chunk, Lookups, generate_chunk, look_ahead
 from chalicelib.generation.faults import NotGenerated
-from chalicelib.generation.generated_chunk import generate_chunk
-from chalicelib.generation.lookups import Lookups, look_ahead
 from chalicelib.generation.message import Generator
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
@@ -22,7 +20,7 @@ from tests.fake_cloud import aws_requests
 from tests.unit.generation.examples import INJECTED, NAME, make_sender
 from tests.unit.suppression.examples import entry
 from tests.unit.tracking_domains.examples import stored as tracking_domain
-from tests.unit.transmissions.examples import body, recipients, transmission
+from tests.unit.transmissions.examples import body, make_transmission, recipients
 
 RAW = b"From: Ann <a@mail.example.test>\r\n\r\nx"
 
@@ -33,8 +31,8 @@ def _sender(cloud: None) -> None:
 
 
 def chunk(count: int = 3, **fields: Any) -> Chunk:
-    sent = transmission(**fields)
-    return Chunk(WorkUnit(sent.id, "0"), sent, 0, recipients(count))
+    transmission = make_transmission(**fields)
+    return Chunk(WorkUnit(transmission.id, "0"), transmission, 0, list(recipients(count)))
 
 
 def operations(found: Chunk) -> list[str]:

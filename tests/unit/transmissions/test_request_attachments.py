@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.settings import settings
-from chalicelib.transmissions.attachments import AttachmentField, InlineImageField, check_files
+from chalicelib.transmissions.request import AttachmentField, InlineImageField, check_files
 
 DATA = base64.b64encode(b"bytes").decode()
 
@@ -20,10 +20,10 @@ def image(name: str = "logo", kind: str = "image/png", data: str = DATA) -> Inli
 
 
 def code(*attachments: AttachmentField, images: tuple[InlineImageField, ...] = ()) -> str:
-    with pytest.raises(ServiceError) as refused:
+    with pytest.raises(ServiceError) as refusal:
         check_files(attachments, images)
-    assert refused.value.status == 422
-    return refused.value.errors[0]["code"]
+    assert refusal.value.status == 422
+    return refusal.value.errors[0]["code"]
 
 
 def test_files_that_can_be_attached_are_taken() -> None:

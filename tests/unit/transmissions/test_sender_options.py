@@ -14,15 +14,14 @@ from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.model import INVALID, VALID, DomainStatus
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.tracking_domains.model import TrackingDomain
-from chalicelib.transmissions.checks import check_options
 from chalicelib.transmissions.model import Transmission
-from chalicelib.transmissions.sender import Sender, find_sender
+from chalicelib.transmissions.sender import Sender, check_options, find_sender
 from tests.fake_cloud import aws_requests
 from tests.unit.fleet.examples import make_pool
 from tests.unit.people import make_account
 from tests.unit.refusals import refusal_code
 from tests.unit.sending_domains.examples import domain
-from tests.unit.transmissions.examples import transmission
+from tests.unit.transmissions.examples import make_transmission
 
 NAME = "mail.example.test"
 
@@ -38,7 +37,7 @@ def sender(name: str | None = NAME) -> Sender:
 
 
 def checked(options: Any = None, **fields: Any) -> Transmission:
-    return check_options(transmission(options=options or {}, **fields), sender())
+    return check_options(make_transmission(options=options or {}, **fields), sender())
 
 
 def refused_options(options: Any = None, **fields: Any) -> tuple[int, str | None]:
@@ -48,7 +47,7 @@ def refused_options(options: Any = None, **fields: Any) -> tuple[int, str | None
 def test_nothing_is_read_for_what_is_not_named() -> None:
     who = sender()
     with aws_requests() as made:
-        check_options(transmission(options={}), who)
+        check_options(make_transmission(options={}), who)
     assert made == []
 
 
@@ -87,10 +86,10 @@ class TestDkimKey:
         status = DomainStatus(ownership_verified=True, dkim_status=INVALID)
         domains.create(domain("new.test", status=status))
         with pytest.raises(ServiceError, match="verified DKIM key"):
-            check_options(transmission(options={"dkim_key": "s1"}), sender("new.test"))
+            check_options(make_transmission(options={"dkim_key": "s1"}), sender("new.test"))
 
     def test_it_is_looked_up_later_where_a_template_makes_the_from(self) -> None:
-        check_options(transmission(options={"dkim_key": "s9"}), sender(None))
+        check_options(make_transmission(options={"dkim_key": "s9"}), sender(None))
 
 
 @pytest.mark.spec("2.1-t9")
@@ -109,8 +108,8 @@ class TestReturnPath:
 
     def test_an_enterprise_account_may_use_any(self) -> None:
         make_account(2, service_level="enterprise")
-        sent = transmission(account_id=2, options={}, return_path="me@anywhere.test")
-        check_options(sent, find_sender(2, None, None))
+        transmission = make_transmission(account_id=2, options={}, return_path="me@anywhere.test")
+        check_options(transmission, find_sender(2, None, None))
 
 
 @pytest.mark.spec("2.1-t10")

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.errors import ServiceError
-from chalicelib.transmissions.start_time import read_start_time
+from chalicelib.transmissions.request import read_start_time
 
 #: 2026-01-31 09:00:00 UTC
 NOW = 1_769_850_000
@@ -49,11 +49,11 @@ def test_a_time_is_read_with_its_offset(text: str, seconds: float) -> None:
 @pytest.mark.spec("3-t9")
 def test_a_start_is_at_most_three_days_ahead() -> None:
     assert read_start_time("2026-02-03T09:00:00+00:00") == (NOW + 3 * 86_400) * 1000
-    with pytest.raises(ServiceError) as refused:
+    with pytest.raises(ServiceError) as refusal:
         read_start_time("2026-02-03T09:00:01+00:00")
-    assert refused.value.status == 422
-    assert refused.value.errors[0]["code"] == "1300"
-    assert "3 days" in refused.value.errors[0]["description"]
+    assert refusal.value.status == 422
+    assert refusal.value.errors[0]["code"] == "1300"
+    assert "3 days" in refusal.value.errors[0]["description"]
 
 
 @pytest.mark.spec("2.1-t19")
@@ -76,9 +76,9 @@ def test_a_start_is_at_most_three_days_ahead() -> None:
     ],
 )
 def test_what_is_no_time_that_can_be_is_refused(text: str) -> None:
-    with pytest.raises(ServiceError) as refused:
+    with pytest.raises(ServiceError) as refusal:
         read_start_time(text)
-    assert (refused.value.status, refused.value.errors[0]["code"]) == (422, "1300")
+    assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "1300")
 
 
 def test_the_earliest_time_that_there_is_has_passed() -> None:

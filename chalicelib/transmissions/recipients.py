@@ -1,0 +1,89 @@
+"""Know whom a transmission goes to: the recipients of the request, or those of a stored list.
+
+Whoever counts, stores or cuts recipients into chunks does so through :class:`Recipients`, whatever
+their source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Protocol
+
+from chalicelib.recipient_lists import store as lists
+from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.transmissions.model import Json
+from chalicelib.transmissions.store import transmissions
+
+
+class Recipients(Protocol):
+    """The recipients of one transmission, in their stored form.
+
+    They can be read several times, and each time in the same order.
+    """
+
+    @property
+    def count(self) -> int:
+        """The number of recipients."""
+        ...
+
+    @property
+    def list_ref(self) -> Json:
+        """The ``id`` and ``version`` of the stored list, or nothing."""
+        ...
+
+    def __iter__(self) -> Iterator[Json]: ...
+
+    def keep(self, transmission_id: str) -> None:
+        """Store what the transmission needs of them when it starts later."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecipients:
+    """Recipients that came with the request."""
+
+    recipients: Sequence[Json]
+
+    @property
+    def count(self) -> int:
+        """Return the number of recipients."""
+        return len(self.recipients)
+
+    @property
+    def list_ref(self) -> Json:
+        """Return nothing: no stored list is involved."""
+        return {}
+
+    def __iter__(self) -> Iterator[Json]:
+        return iter(self.recipients)
+
+    def keep(self, transmission_id: str) -> None:
+        """Store the recipients beside the transmission."""
+        transmissions.put_recipients(transmission_id, self.recipients)
+
+
+@dataclass(frozen=True, slots=True)
+class ListRecipients:
+    """The recipients of a stored list, on which the transmission has a lease."""
+
+    list: RecipientList
+
+    @property
+    def count(self) -> int:
+        """Return the number of recipients."""
+        return self.list.count
+
+    @property
+    def list_ref(self) -> Json:
+        """Return the list's id and the version that these recipients are."""
+        return {"id": self.list.id, "version": self.list.version}
+
+    def __iter__(self) -> Iterator[Json]:
+        # The options of recipients in a list do not count (spec 2.1)
+        for recipient in chain.from_iterable(lists.parts(self.list)):
+            yield {name: value for name, value in recipient.items() if name != "options"}
+
+    def keep(self, transmission_id: str) -> None:
+        """Do nothing: the list is stored."""
