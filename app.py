@@ -197,9 +197,9 @@ def send_seeds(event: Any) -> None:
     send_due(clock.now_ms())
 
 
-@app.schedule(Rate(1, unit=Rate.MINUTES), name="fold_metrics")
-def fold_metrics(event: Any) -> None:
-    """Add what recorded events counted to the counters, and tell those who count by them."""
+@app.schedule(Rate(1, unit=Rate.MINUTES), name="roll_up_metrics")
+def roll_up_metrics(event: Any) -> None:
+    """Add pending deltas to the counters of metrics, and count accepted messages for seeding."""
     from chalicelib.metrics.rollup import roll_up_pending
     from chalicelib.seeding.counting import count
 
@@ -234,5 +234,5 @@ SCHEDULES: dict[str, Callable[[Event, Any], Any]] = {
     "reverify_domains": reverify_domains,
     "send_seeds": send_seeds,
     "clean_up": clean_up,
-    "fold_metrics": fold_metrics,
+    "roll_up_metrics": roll_up_metrics,
 }

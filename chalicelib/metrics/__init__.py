@@ -1,6 +1,6 @@
-"""Metrics: how many messages were sent, delivered, bounced, opened, and when (spec 4.11).
+"""Metrics: how many messages were sent, delivered, bounced and opened, and when (spec 4.11).
 
-Counts come in by batches of events (``counting`` into a ``delta``), wait as pending deltas, are
-folded into counters (``fold``), and are read from those (``reading``): no figure is ever computed
-from events. ``model`` holds the vocabulary.
+``counting`` says what an event counts. A batch of events makes a ``delta``, which is stored as a
+pending delta until a ``rollup`` adds it to the counters. Reports are read from counters
+(``reading``): no figure is computed from events. ``model`` holds the vocabulary.
 """

@@ -1,19 +1,24 @@
-"""What one event counts (spec 2.13), and under what.
+"""Determine what one event counts (spec 2.13), and under which facet and label.
 
-Most of it stands in the event. Whether it is the first of its kind for its message does not: its
-:func:`marks` say what it would be the first of, and whoever records it says which of them are new.
-AMP parts are not html: their opens are no renderings, yet the message was opened, and clicked.
+Most of that follows from the event. Whether it is the first of its kind for its message does not:
+:func:`marks` returns what it may be the first of, and recording finds out which marks are new. AMP
+parts are not HTML, so their opens count as opens and not as renderings.
+
+Reasons are counted without what differs from one message to the next. Mail hosts put the
+recipient's address and the number of the attempt into their replies: counted as they are, there
+would be as many reasons as messages, and addresses would be stored for six months. Events keep the
+full text.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from chalicelib.core.bounce_classes import BOUNCE_CLASSES, UNDETERMINED
-from chalicelib.metrics import reasons
 from chalicelib.metrics.model import (
     CATEGORY_COUNTERS,
     EVENT_COUNTERS,
@@ -35,7 +40,7 @@ from chalicelib.metrics.model import (
 
 Event = Mapping[str, Any]
 
-#: What events are counted under besides their dimensions
+#: The facets: what events are counted by besides their dimensions
 MAIN: Final = ""
 BOUNCES: Final = "bounce"
 REJECTIONS: Final = "rejection"
@@ -49,27 +54,33 @@ _UNIQUE = {
     "amp_open": (UNIQUE_CONFIRMED,),
     "amp_initial_open": (UNIQUE_CONFIRMED,),
 }
-_CLICKED = (UNIQUE_CLICK, UNIQUE_CONFIRMED, NONPREFETCHED + UNIQUE_CONFIRMED)
+_CLICK_MARKS = (UNIQUE_CLICK, UNIQUE_CONFIRMED, NONPREFETCHED + UNIQUE_CONFIRMED)
 _CLICKS = ("click", "amp_click")
 _UNNAMED_LINK = "Raw URL"
-_BOUNCED = ("bounce", "out_of_band")
-_REJECTED = ("policy_rejection", "generation_failure", "generation_rejection")
-_RENDERED = ("open", "initial_open")
+_BOUNCE_TYPES = ("bounce", "out_of_band")
+_REJECTION_TYPES = ("policy_rejection", "generation_failure", "generation_rejection")
+_RENDERINGS = ("open", "initial_open")
+
+_LONGEST_REASON = 250
+_ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.-]{1,255}")
+# A word of at least twelve characters with four digits in it: an id, a queue's number, a time
+_WORD = re.compile(r"[\w.:+/=-]{12,}")
+_FEWEST_DIGITS = 4
 
 
 def marks(event: Event) -> tuple[str, ...]:
     """Return what the event may be the first of for its message."""
     kind = event["type"]
     if kind in _CLICKS:
-        return (*_CLICKED, _link_mark(event))
+        return (*_CLICK_MARKS, _link_mark(event))
     unique = _UNIQUE.get(kind, ())
     if unique and not _is_prefetched(event):
         return (*unique, *(NONPREFETCHED + code for code in unique))
     return unique
 
 
-def counted(event: Event, first: Collection[str]) -> Iterator[tuple[str, str, Counts]]:
-    """Yield what the event counts under, the label there, and the counts.
+def counts_of(event: Event, first: Collection[str]) -> Iterator[tuple[str, str, Counts]]:
+    """Yield the facets that the event counts in, each with the label and the counts.
 
     ``first`` are those of its marks that its message did not have before.
     """
@@ -84,30 +95,39 @@ def counted(event: Event, first: Collection[str]) -> Iterator[tuple[str, str, Co
         counts |= _delivery(event)
         yield ATTEMPTS, _attempt(event), {EVENT_COUNTERS[kind]: 1}
     elif kind == "delay":
-        delayed = counts | ({} if _retries(event) else {FIRST_DELAY: 1})
-        yield DELAYS, reasons.canonical(event.get("reason", "")), dict(delayed)
-        counts = delayed
-    elif kind in _BOUNCED:
+        counts |= {} if _retries(event) else {FIRST_DELAY: 1}
+        yield DELAYS, canonical_reason(event.get("reason", "")), dict(counts)
+    elif kind in _BOUNCE_TYPES:
         number = _bounce_class(event)
         counts[CATEGORY_COUNTERS[BOUNCE_CLASSES[number].category]] = 1
-        yield BOUNCES, _label(reasons.canonical(event.get("reason", "")), number), dict(counts)
-    elif kind in _REJECTED:
-        yield REJECTIONS, _label(reasons.canonical(event.get("reason", "")), kind), dict(counts)
+        yield BOUNCES, _label(canonical_reason(event.get("reason", "")), number), dict(counts)
+    elif kind in _REJECTION_TYPES:
+        yield REJECTIONS, _label(canonical_reason(event.get("reason", "")), kind), dict(counts)
     elif kind in _CLICKS:
         new = {RAW_CLICK: 1} if _link_mark(event) in first else {}
-        clicked = {EVENT_COUNTERS[kind]: 1, **new}
-        yield LINKS, _link_name(event), clicked
-    elif kind in _RENDERED and not _is_prefetched(event):
+        yield LINKS, _link_name(event), {EVENT_COUNTERS[kind]: 1, **new}
+    elif kind in _RENDERINGS and not _is_prefetched(event):
         counts[NONPREFETCHED + EVENT_COUNTERS[kind]] = 1
     yield MAIN, "", counts
 
 
+def canonical_reason(reason: str) -> str:
+    """Return a reason of at most 250 characters, with ``*`` for addresses and ids."""
+    text = _ADDRESS.sub("*", " ".join(reason[: 4 * _LONGEST_REASON].split()))
+    return _WORD.sub(_without_id, text)[:_LONGEST_REASON]
+
+
+def _without_id(word: re.Match[str]) -> str:
+    text = word.group()
+    return "*" if sum(map(str.isdigit, text)) >= _FEWEST_DIGITS else text
+
+
 def _delivery(event: Event) -> Counts:
-    took = _number(event, "queue_time")
+    queue_time = _number(event, "queue_time")
     volume = {VOLUME: _number(event, "msg_size")}
     if _retries(event):
-        return volume | {LATER_DELIVERY_TIME: took}
-    return volume | {FIRST_DELIVERY: 1, FIRST_DELIVERY_TIME: took}
+        return volume | {LATER_DELIVERY_TIME: queue_time}
+    return volume | {FIRST_DELIVERY: 1, FIRST_DELIVERY_TIME: queue_time}
 
 
 def _attempt(event: Event) -> str:
@@ -125,13 +145,13 @@ def _bounce_class(event: Event) -> int:
 
 
 def _number(event: Event, field: str) -> int:
-    """Return a number that events give as text; what is none counts as 0."""
+    """Return a number that events hold as text; anything else counts as 0."""
     text = str(event.get(field, ""))
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _is_prefetched(event: Event) -> bool:
-    # Events from outside may give it as text
+    # Ingested events may hold it as text
     return (event.get("user_agent_parsed") or {}).get("is_prefetched") in (True, "true")
 
 

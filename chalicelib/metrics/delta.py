@@ -1,7 +1,7 @@
-"""What a batch of events counted: numbers by minute, dimensions and label, and their packed form.
+"""Sum up what a batch of events counts, by minute, dimensions, facet and label.
 
-Deltas are merged before they are added to counters, so that a thousand events of one campaign are
-a few additions.
+Deltas are stored packed, and merged before they are added to counters, so that a thousand events of
+one campaign are a few additions.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
-from chalicelib.metrics.counting import counted
+from chalicelib.metrics.counting import counts_of
 from chalicelib.metrics.model import Counts, Values, add, values_of
 
 _MINUTE_MS = 60_000
 
 
 class Cell(NamedTuple):
-    """What a number is counted under: minutes since the epoch, dimensions, facet and label."""
+    """What a number belongs to: minutes since the epoch, dimensions, facet and label."""
 
     minute: int
     values: Values
@@ -38,46 +38,46 @@ class Delta:
     def add(self, event: Mapping[str, Any], first: Collection[str] = ()) -> None:
         """Count an event; ``first`` are those of its marks that are new (``counting``)."""
         minute, values = event["timestamp"] // _MINUTE_MS, values_of(event)
-        for facet, label, counts in counted(event, first):
+        for facet, label, counts in counts_of(event, first):
             self._add(Cell(minute, values, facet, label), counts)
 
     def cells(self) -> Iterator[tuple[Cell, Counts]]:
-        """Yield the cells and what was counted in each."""
+        """Yield each cell with its counts."""
         yield from self._cells.items()
 
     def pack(self) -> bytes:
         """Return the delta as bytes."""
-        places: dict[Values, int] = {}
+        indexes: dict[Values, int] = {}
         rows = [
-            (cell.minute, places.setdefault(cell.values, len(places)), *cell[2:], counts)
+            (cell.minute, indexes.setdefault(cell.values, len(indexes)), *cell[2:], counts)
             for cell, counts in self._cells.items()
         ]
-        text = json.dumps([list(places), rows], ensure_ascii=False, separators=(",", ":"))
-        # Half of a surrogate pair, which JSON may hold, is nothing that a table could
+        text = json.dumps([list(indexes), rows], ensure_ascii=False, separators=(",", ":"))
+        # JSON may hold half a surrogate pair, UTF-8 may not
         return zlib.compress(text.encode("utf-8", "replace"), 6)
 
     def pack_in_parts(self, largest: int) -> Iterator[bytes]:
-        """Yield the delta as packed deltas of at most ``largest`` bytes, as far as cells allow."""
+        """Yield packed deltas of at most ``largest`` bytes; one cell is never divided."""
         data = self.pack()
         if len(data) <= largest or len(self._cells) == 1:
             yield data
             return
         cells = list(self._cells.items())
-        for part in (cells[: len(cells) // 2], cells[len(cells) // 2 :]):
+        for half_cells in (cells[: len(cells) // 2], cells[len(cells) // 2 :]):
             half = type(self)()
-            half._cells = dict(part)
+            half._cells = dict(half_cells)
             yield from half.pack_in_parts(largest)
 
     @classmethod
-    def merged(cls, packed: Iterable[bytes]) -> Self:
+    def merged(cls, deltas: Iterable[bytes]) -> Self:
         """Return the sum of packed deltas."""
-        whole = cls()
-        for data in packed:
+        delta = cls()
+        for data in deltas:
             values, rows = json.loads(zlib.decompress(data))
             tuples = [tuple(each) for each in values]
-            for minute, place, facet, label, counts in rows:
-                whole._add(Cell(minute, tuples[place], facet, label), counts)
-        return whole
+            for minute, index, facet, label, counts in rows:
+                delta._add(Cell(minute, tuples[index], facet, label), counts)
+        return delta
 
     def _add(self, cell: Cell, counts: Mapping[str, int]) -> None:
         add(self._cells.setdefault(cell, {}), counts)

@@ -1,7 +1,7 @@
-"""Which mail a report is about: conditions on its dimensions (spec 4.11).
+"""Filter mail by conditions on its dimensions (spec 4.11).
 
-A filter is groups, all of which must hold. A group holds if all of its terms hold, or if any does.
-A term compares one dimension with some texts.
+A filter consists of groups, which must all hold. A group holds if all of its terms hold, or if any
+of them holds. A term compares one dimension with some texts.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Group(NamedTuple):
 
     def holds(self, values: Values) -> bool:
         """Tell whether these values pass."""
-        found = (term.holds(values) for term in self.terms)
-        return any(found) if self.any else all(found)
+        results = (term.holds(values) for term in self.terms)
+        return any(results) if self.any else all(results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ class Filter:
         return frozenset(term.position for group in self.groups for term in group.terms)
 
     def only(self, position: int) -> Texts | None:
-        """Return the values that a dimension can have in what passes, if they are enumerated."""
-        found: Texts | None = None
+        """Return the values that a dimension can have in mail that passes; ``None`` for any."""
+        texts: Texts | None = None
         for group in self.groups:
             for term in group.terms if len(group.terms) == 1 or not group.any else ():
                 if term.position == position and term.comparator == EQUAL:
-                    found = term.texts if found is None else found & term.texts
-        return found
+                    texts = term.texts if texts is None else texts & term.texts
+        return texts
 
     def confined_to(self, subaccount_id: int | None) -> Filter:
         """Return this filter for one subaccount's mail only; ``None`` changes nothing."""
@@ -82,14 +82,14 @@ class Filter:
 
 
 def term(filter_key: str, comparator: str, texts: list[str]) -> Term:
-    """Return a comparison by its public names; host names are alike in any case."""
+    """Return a comparison by its public names; the case of host names does not matter."""
     dimension = BY_FILTER_KEY[filter_key]
-    found = (dimension.spelled(text) for text in texts)
-    return Term(POSITION[dimension.name], comparator, frozenset(found))
+    values = (dimension.canonical(text) for text in texts)
+    return Term(POSITION[dimension.name], comparator, frozenset(values))
 
 
 def read_simple(query: Mapping[str, str]) -> Filter:
-    """Read the simple filters: lists of values, one of which must be met; raises 400."""
+    """Read the simple filters, which are lists of values; raises 400."""
     delimiter = query.get("delimiter") or ","
     terms = []
     for filter_key in BY_FILTER_KEY:

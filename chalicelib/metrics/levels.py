@@ -1,7 +1,7 @@
-"""Time as counters cut it: minutes, hours and days of UTC, and the partitions they are kept in.
+"""Divide time into the buckets of counters: minutes, hours and days of UTC.
 
-Times are whole minutes since the epoch. A window is made of as few buckets as possible: whole days,
-and hours and minutes at its ends.
+Times are whole minutes since the epoch. A window consists of as few buckets as possible: whole
+days, and hours and minutes at its ends.
 """
 
 from __future__ import annotations

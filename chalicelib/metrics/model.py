@@ -1,4 +1,4 @@
-"""The vocabulary of metrics (spec 2.13): dimensions, counters, and metrics as sums of counters."""
+"""Define dimensions, counters, and metrics as sums of counters (spec 2.13)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ Values = tuple[str, ...]
 """The value of each of ``DIMENSIONS``, empty where a message has none."""
 
 LONGEST: Final = 256
-"""Characters of a value or a label that are looked at."""
+"""Characters of a value or a label that count; the rest is cut off."""
 
 
 class Dimension(NamedTuple):
-    """What messages differ in. ``name`` is its path, with underscores in the name of its rows' key.
+    """A property by which mail is counted.
 
-    ``filter_key`` selects by it, ``field`` is the event's, ``key`` stands in results.
+    ``name`` is its path, ``filter_key`` its filter, ``field`` the event's field and ``key`` its key
+    in results.
     """
 
     name: str
@@ -31,11 +32,10 @@ class Dimension(NamedTuple):
         """The last part of the path that lists its values."""
         return self.filter_key.replace("_", "-")
 
-    def spelled(self, text: str) -> str:
-        """Return a value, or what is looked for in values, as it is counted.
+    def canonical(self, text: str) -> str:
+        """Return a value, or a text to compare values with, in the form that is counted.
 
-        Host names are alike in any case. Half of a surrogate pair, which JSON may hold, is nothing
-        that a table could.
+        The case of host names does not matter. JSON may hold half a surrogate pair, tables may not.
         """
         text = text.encode("utf-8", "replace").decode()
         return text.lower() if self.field in _HOST_NAMES else text
@@ -60,7 +60,7 @@ DIMENSIONS: Final = (
     ),
     Dimension("subject-campaign", "subject_campaigns", "subject", "subject_campaign"),
 )
-"""Their order is that of stored values: add at the end only."""
+"""Stored values are in this order: add at the end only."""
 
 POSITION: Final = {dimension.name: i for i, dimension in enumerate(DIMENSIONS)}
 BY_FILTER_KEY: Final = {dimension.filter_key: dimension for dimension in DIMENSIONS}
@@ -94,7 +94,7 @@ EVENT_COUNTERS: Final = {
     "link_unsubscribe": "ku",
     "sms_status": "ss",
 }
-"""The counter of each type of event that searches find; every event of a type is counted."""
+"""The counter of each type of event that searches find."""
 
 PLACEMENTS: Final = {
     "inbox_panel": "x0",
@@ -108,17 +108,17 @@ PLACEMENTS: Final = {
     "moved_to_inbox": "x8",
     "moved_to_spam": "x9",
 }
-"""What seeds and panels tell of where messages end up. An event of such a type counts once, in the
-metric of its name, and no event of this kind is stored."""
+"""Events of seed addresses and panels about where messages arrive. An event of such a type counts
+once, in the metric of its name, and is not stored."""
 
 #: Opens and clicks that are the first of their kind for their message
 UNIQUE_OPEN: Final = "uo"
 UNIQUE_INITIAL_OPEN: Final = "ui"
 UNIQUE_CONFIRMED: Final = "uc"
 UNIQUE_CLICK: Final = "uk"
-#: A link that was not followed before from its message
+#: The first click on a link of a message
 RAW_CLICK: Final = "rk"
-#: Before the code of a counter of opens: the same without those that a machine made in advance
+#: Prefix of a counter of opens: the same without prefetches by machines
 NONPREFETCHED: Final = "n"
 #: Deliveries and delays of the first attempt
 FIRST_DELIVERY: Final = "d1"
@@ -182,7 +182,7 @@ METRICS: Final = frozenset(_SUMS)
 
 RAW_CLICKED: Final = "count_raw_clicked"
 
-#: Those of reports about bounces, links and attempts
+#: The metrics of reports about bounces, links and attempts
 BOUNCE_METRICS: Final = frozenset(
     ("count_bounce", "count_inband_bounce", "count_outofband_bounce", "count_admin_bounce")
 )
@@ -198,7 +198,7 @@ _TERMS: Final = {name: _terms(text) for name, text in (_SUMS | {RAW_CLICKED: RAW
 
 
 def metric(name: str, counts: Mapping[str, int]) -> int:
-    """Return the metric ``name`` of what was counted."""
+    """Return the metric ``name``, a sum of counts."""
     return sum(sign * counts.get(code, 0) for code, sign in _TERMS[name])
 
 
@@ -211,12 +211,12 @@ def add(counts: Counts, more: Mapping[str, int]) -> None:
 def values_of(event: Mapping[str, Any]) -> Values:
     """Return an event's value in each dimension.
 
-    The primary account is subaccount 0. Subjects are told apart for placements only, since only
-    those can be asked for by subject (spec 4.11). What came from outside may be of any length.
+    The primary account is subaccount 0. Only placements have a subject, because only they can be
+    filtered by subject (spec 4.11). Values of ingested events may be of any length.
     """
-    found = [each.spelled(str(event.get(each.field) or "")[:LONGEST]) for each in DIMENSIONS]
-    subaccount = found[_SUBACCOUNT]
-    found[_SUBACCOUNT] = subaccount if subaccount.isdecimal() else PRIMARY
+    values = [each.canonical(str(event.get(each.field) or "")[:LONGEST]) for each in DIMENSIONS]
+    subaccount = values[_SUBACCOUNT]
+    values[_SUBACCOUNT] = subaccount if subaccount.isdecimal() else PRIMARY
     if event["type"] not in PLACEMENTS:
-        found[POSITION["subject-campaign"]] = ""
-    return tuple(found)
+        values[POSITION["subject-campaign"]] = ""
+    return tuple(values)

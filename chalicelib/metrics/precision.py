@@ -1,7 +1,7 @@
-"""Precisions: how long the buckets of a report are, where they begin, and how many it may span.
+"""Divide a report's window into buckets of its precision.
 
-Times are whole minutes since the epoch, in UTC. Buckets of less than a day begin where clocks in
-the caller's time zone say so; days, weeks (from Monday) and months are those of UTC (spec 4.11).
+Times are whole minutes since the epoch, in UTC. Buckets of less than a day follow the clocks in the
+caller's time zone; days, weeks (from Monday) and months are those of UTC (spec 4.11).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class Precision(Protocol):
 
     @property
     def longest(self) -> int | None:
-        """The longest window that may be asked for."""
+        """The longest window that a report may have."""
 
     @property
     def is_utc(self) -> bool:
-        """Whether the buckets are those of UTC whatever the time zone."""
+        """Whether the buckets are those of UTC in any time zone."""
 
     def floor(self, minute: int, zone: tzinfo) -> int:
         """Return where the bucket of a minute begins."""
@@ -48,7 +48,7 @@ class Minutes:
     def after(self, begin: int, zone: tzinfo) -> int:
         """Return where the next bucket begins.
 
-        Where clocks go on by half an hour, one bucket is that much longer or shorter.
+        Where clocks change by half an hour, one bucket is that much longer or shorter.
         """
         return begin + self.length - _clock(begin, zone) % self.length
 
@@ -115,18 +115,18 @@ PRECISIONS: Final[dict[str, Precision]] = {
     "hour": Minutes(_HOUR, 31 * _DAY),
     "day": Days(),
 }
-"""Those of all reports, the finest first."""
+"""The precisions of all reports, the finest first."""
 
 SERIES: Final[dict[str, Precision]] = PRECISIONS | {
     "12hr": HalfDays(),
     "week": Days(7),
     "month": Months(),
 }
-"""Those of reports over time."""
+"""The precisions of reports over time."""
 
 
 def ceiling(precision: Precision, minute: int, zone: tzinfo) -> int:
-    """Return the first beginning of a bucket that is not before a minute."""
+    """Return the first beginning of a bucket at or after a minute."""
     begin = precision.floor(minute, zone)
     return begin if begin == minute else precision.after(begin, zone)
 

@@ -1,6 +1,6 @@
-"""Advanced filters: a JSON object of groups of comparisons (spec 4.11).
+"""Read advanced filters, a JSON object of groups of comparisons (spec 4.11).
 
-``SCHEMA`` is what callers can ask for and what their filters are checked against.
+Filters are checked against ``SCHEMA``, which clients can read.
 """
 
 from __future__ import annotations
@@ -70,22 +70,22 @@ def parse(text: str) -> Filter:
     try:
         data = json.loads(text, object_pairs_hook=_object_of)
     except _Repeated as error:
-        raise _refused([Violation("uniqueKeys", "", str(error))]) from None
+        raise _invalid([Violation("uniqueKeys", "", str(error))]) from None
     except (ValueError, RecursionError):
-        raise _refused([Violation("type", "", "should be a JSON object")]) from None
-    found = violations(data, SCHEMA)
-    if found:
-        raise _refused(found)
+        raise _invalid([Violation("type", "", "should be a JSON object")]) from None
+    faults = violations(data, SCHEMA)
+    if faults:
+        raise _invalid(faults)
     return Filter(tuple(_group(each) for each in data["groupings"]))
 
 
 def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise _Repeated(f"'{twice[:100]}' should occur once in its object")
-    return found
+    return members
 
 
 def _group(data: dict[str, Any]) -> Group:
@@ -98,13 +98,15 @@ def _group(data: dict[str, Any]) -> Group:
     return Group(tuple(terms), any=operator == _ANY)
 
 
-def _refused(found: list[Violation]) -> ApiErrors:
-    """Return the error, with the violations in it and beside it: the specification says neither."""
-    listed = [violation._asdict() for violation in found]
+def _invalid(violations: list[Violation]) -> ApiErrors:
+    """Return the error. The specification does not say where its violations are, so they are both
+    in it and beside it.
+    """
+    details = [violation._asdict() for violation in violations]
     error = {
         "message": "invalid query_filters",
-        "description": "; ".join(f"{v.dataPath} {v.message}".strip() for v in found[:3]),
+        "description": "; ".join(f"{v.dataPath} {v.message}".strip() for v in violations[:3]),
         "param": "query_filters",
-        "validationErrors": listed,
+        "validationErrors": details,
     }
-    return ApiErrors(400, [error], extra={"validationErrors": listed})
+    return ApiErrors(400, [error], extra={"validationErrors": details})

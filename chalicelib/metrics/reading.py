@@ -1,9 +1,9 @@
-"""Counters, as a report needs them: from the smallest partitions that can answer it.
+"""Read counters for reports, from the smallest partitions that can answer.
 
-All mail has counters of its own, and so has each value of each dimension: a report that filters and
-groups by no more than one dimension reads those, named values a hundred in one request. A report
-that combines several dimensions reads the combinations that mail had, those of some campaigns if
-it names campaigns.
+All mail has counters of its own, and so has each value of each dimension. A report that filters and
+groups by at most one dimension reads those; values that it names are read a hundred in one request.
+A report that combines several dimensions reads the combinations that mail had: those of some
+campaigns if its filter names campaigns, otherwise all of them.
 """
 
 from __future__ import annotations
@@ -13,27 +13,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from chalicelib.core.dynamo import READ_BATCH, Item
-from chalicelib.metrics import counters
-from chalicelib.metrics.counters import ALL, table, tuples_of
 from chalicelib.metrics.counting import MAIN
 from chalicelib.metrics.filters import Filter
 from chalicelib.metrics.levels import Level, Span
 from chalicelib.metrics.model import CAMPAIGN, DIMENSIONS, POSITION, Counts, Dimension, Values
+from chalicelib.metrics.store import counters
+from chalicelib.metrics.store.counters import ALL, tuples_of
 
-MOST_NAMED: Final = 20
-"""Values or campaigns that a filter names are read by themselves if they are no more than this."""
-
+#: Values or campaigns in a filter are read one by one if they are at most so many
+MOST_VALUES: Final = 20
+#: Most keys that are read one by one: a zone that is half an hour off makes hours of minutes
 MOST_KEYS: Final = 50_000
-"""Keys that are asked for at most; hours of a zone that is half an hour off are made of minutes."""
 
 _CAMPAIGN = POSITION[CAMPAIGN.name]
 _NO_VALUES: Values = ("",) * len(DIMENSIONS)
 
 
 class Row(NamedTuple):
-    """A counter: its bucket, what it counts, the numbers, and the last fold that is in them.
+    """A counter: its bucket, its values and label, its counts, and the last rollup in them.
 
-    ``values`` holds the dimensions that were asked for, ``label`` that of a facet.
+    ``values`` holds the dimensions that the report uses, ``label`` that of a facet.
     """
 
     level: Level
@@ -49,8 +48,12 @@ class Row(NamedTuple):
         return self.bucket * self.level.minutes
 
 
-class Source(NamedTuple):
-    """Which counters answer: partitions by name, and those values of the key that are wanted."""
+class Selection(NamedTuple):
+    """The counters that answer a report: the name of their partitions, and the values to read.
+
+    ``position`` is the dimension of the partitions, if they have one; ``keys`` are its values, or
+    the campaigns of combinations, ``None`` for all of them.
+    """
 
     name: str
     combined: bool
@@ -59,15 +62,15 @@ class Source(NamedTuple):
     keys: Sequence[str] | None
 
 
-def source_of(filter: Filter, by: Iterable[Dimension] = (), facet: str = MAIN) -> Source:
-    """Return the smallest source for a filter, a grouping and a facet."""
-    used = filter.positions | {POSITION[dimension.name] for dimension in by}
-    if not used:
-        return Source(facet or ALL, False, facet, None, None if facet else ("",))
-    if len(used) == 1 and facet == MAIN:
-        (position,) = used
-        return Source(DIMENSIONS[position].name, False, facet, position, _keys(filter, position))
-    return Source(tuples_of(facet), True, facet, None, _keys(filter, _CAMPAIGN))
+def select(filter: Filter, by: Iterable[Dimension] = (), facet: str = MAIN) -> Selection:
+    """Return the smallest selection for a filter, a grouping and a facet."""
+    positions = filter.positions | {POSITION[dimension.name] for dimension in by}
+    if not positions:
+        return Selection(facet or ALL, False, facet, None, None if facet else ("",))
+    if len(positions) == 1 and facet == MAIN:
+        (position,) = positions
+        return Selection(DIMENSIONS[position].name, False, facet, position, _keys(filter, position))
+    return Selection(tuples_of(facet), True, facet, None, _keys(filter, _CAMPAIGN))
 
 
 def rows(
@@ -80,104 +83,95 @@ def rows(
     consistent: bool = False,
 ) -> Iterator[Row]:
     """Yield the counters of the spans that pass the filter."""
-    source = source_of(filter, by, facet)
-    for span, item in _items(account_id, spans, source, consistent):
-        bucket = counters.bucket_of(item, combined=source.combined)
+    selection = select(filter, by, facet)
+    for span, item in _items(account_id, spans, selection, consistent):
+        bucket = counters.bucket_of(item, combined=selection.combined)
         if span.first <= bucket < span.end:
-            row = _row(item, span.level, bucket, source)
+            row = _row(item, span.level, bucket, selection)
             if filter.holds(row.values):
                 yield row
 
 
+def only(positions: Iterable[int], values: Values) -> Values:
+    """Return the values at ``positions``, and empty ones elsewhere."""
+    chosen = list(_NO_VALUES)
+    for position in positions:
+        chosen[position] = values[position]
+    return tuple(chosen)
+
+
 def _keys(filter: Filter, position: int) -> Sequence[str] | None:
-    wanted = filter.only(position)
-    return sorted(wanted) if wanted is not None else None
+    values = filter.only(position)
+    return sorted(values) if values is not None else None
 
 
 def _items(
-    account_id: int, spans: Sequence[Span], source: Source, consistent: bool
+    account_id: int, spans: Sequence[Span], selection: Selection, consistent: bool
 ) -> Iterator[tuple[Span, Item]]:
-    if source.combined:
-        read = _combined
-    elif source.keys is not None and _is_quicker_by_key(spans, source):
-        yield from _named(account_id, spans, source, consistent)
+    if selection.combined:
+        read = _combinations
+    elif selection.keys is not None and _is_faster_by_key(spans, selection):
+        yield from _by_key(account_id, spans, selection, consistent)
         return
     else:
         read = _all_values
     for span in spans:
-        for period in _periods(span, source):
-            pk = counters.partition(account_id, source.name, span.level, period)
-            for item in read(pk, span, source, consistent):
+        for period in _periods(span, selection):
+            pk = counters.partition(account_id, selection.name, span.level, period)
+            for item in read(pk, span, selection, consistent):
                 yield span, item
 
 
-def _is_quicker_by_key(spans: Sequence[Span], source: Source) -> bool:
-    keys = len(source.keys or ())
+def _is_faster_by_key(spans: Sequence[Span], selection: Selection) -> bool:
+    keys = len(selection.keys or ())
     buckets = sum(span.end - span.first for span in spans)
-    if source.name == ALL:  # whose range holds nothing else
-        return buckets <= READ_BATCH * sum(len(_periods(span, source)) for span in spans)
-    return keys <= MOST_NAMED and keys * buckets <= MOST_KEYS
+    if selection.name == ALL:  # a range of it holds nothing else
+        return buckets <= READ_BATCH * sum(len(_periods(span, selection)) for span in spans)
+    return keys <= MOST_VALUES and keys * buckets <= MOST_KEYS
 
 
-def _named(
-    account_id: int, spans: Sequence[Span], source: Source, consistent: bool
+def _by_key(
+    account_id: int, spans: Sequence[Span], selection: Selection, consistent: bool
 ) -> Iterator[tuple[Span, Item]]:
-    wanted = {
-        counters.key_of(account_id, source.name, span.level, bucket, value): span
+    keys = {
+        counters.key_of(account_id, selection.name, span.level, bucket, value): span
         for span in spans
         for bucket in range(span.first, span.end)
-        for value in source.keys or ()
+        for value in selection.keys or ()
     }
-    for item in table.get_all(wanted, consistent=consistent):
-        yield wanted[item["pk"], item["sk"]], item
+    for item in counters.read(keys, consistent=consistent):
+        yield keys[item["pk"], item["sk"]], item
 
 
-def _all_values(pk: str, span: Span, source: Source, consistent: bool) -> Iterator[Item]:
-    first, last = counters.bucket_range(span)
-    yield from _between(pk, first, last, consistent)
+def _all_values(pk: str, span: Span, selection: Selection, consistent: bool) -> Iterator[Item]:
+    yield from counters.read_range(pk, counters.bucket_range(span), consistent=consistent)
 
 
-def _combined(pk: str, span: Span, source: Source, consistent: bool) -> Iterator[Item]:
-    if source.keys is None or len(source.keys) > MOST_NAMED:
-        yield from table.query_all("#pk = :pk", {"pk": pk}, consistent=consistent)
+def _combinations(pk: str, span: Span, selection: Selection, consistent: bool) -> Iterator[Item]:
+    if selection.keys is None or len(selection.keys) > MOST_VALUES:
+        yield from counters.read_partition(pk, consistent=consistent)
         return
-    for campaign in source.keys:
-        first, last = counters.campaign_range(campaign, span)
-        yield from _between(pk, first, last, consistent)
+    for campaign in selection.keys:
+        bounds = counters.campaign_range(campaign, span)
+        yield from counters.read_range(pk, bounds, consistent=consistent)
 
 
-def _between(pk: str, first: str, last: str, consistent: bool) -> Iterator[Item]:
-    yield from table.query_all(
-        "#pk = :pk AND #sk BETWEEN :first AND :last",
-        {"pk": pk, "first": first, "last": last},
-        consistent=consistent,
-    )
-
-
-def _periods(span: Span, source: Source) -> range:
-    length = span.level.apart if source.combined else span.level.together
+def _periods(span: Span, selection: Selection) -> range:
+    length = span.level.apart if selection.combined else span.level.together
     return range(span.first // length, (span.end - 1) // length + 1)
 
 
-def _row(item: Item, level: Level, bucket: int, source: Source) -> Row:
+def _row(item: Item, level: Level, bucket: int, selection: Selection) -> Row:
     values, label = _NO_VALUES, ""
-    if source.combined:
-        found = json.loads(item["label"])
-        label, found = ("", found) if source.facet == MAIN else found
-        values = tuple(found)
-    elif source.position is not None:
-        values = _with_value(source.position, counters.value_of(item))
+    if selection.combined:
+        parts = json.loads(item["label"])
+        label, parts = ("", parts) if selection.facet == MAIN else parts
+        values = tuple(parts)
+    elif selection.position is not None:
+        values = _with_value(selection.position, counters.value_of(item))
     else:
         label = counters.value_of(item)
     return Row(level, bucket, values, label, counters.counts_of(item), item["seq"])
-
-
-def only(positions: Iterable[int], values: Values) -> Values:
-    """Return values of which only those at ``positions`` are known."""
-    found = list(_NO_VALUES)
-    for position in positions:
-        found[position] = values[position]
-    return tuple(found)
 
 
 def _with_value(position: int, value: str) -> Values:

@@ -1,6 +1,6 @@
-"""Reports: counters summed up as they were asked for (spec 4.11).
+"""Make reports: sum up counters by what a report divides its metrics by (spec 4.11).
 
-Every figure is a sum over counters. Rows come in descending order of one metric, then by name.
+Rows are in descending order of one metric, then in order of their names.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from chalicelib.metrics.model import (
     metric,
 )
 from chalicelib.metrics.reading import Row, rows
-from chalicelib.metrics.request import PageRequest
-from chalicelib.metrics.watched import WATCHED
+from chalicelib.metrics.request import ReportRequest
 
 Json = dict[str, Any]
 Key = TypeVar("Key", bound=Hashable)
@@ -36,83 +35,96 @@ REJECTION_TYPES = {
 }
 """Category id and name by event type; the third id is this service's choice."""
 
+_DOMAIN_NAMES = """
+aol.com att.net bellsouth.net comcast.net cox.net gmail.com gmx.de gmx.net googlemail.com
+hotmail.co.uk hotmail.com hotmail.fr icloud.com live.com mac.com mail.ru me.com msn.com orange.fr
+outlook.com proton.me qq.com rocketmail.com sbcglobal.net t-online.de verizon.net web.de
+yahoo.co.jp yahoo.co.uk yahoo.com yahoo.de yahoo.fr yandex.ru ymail.com
+"""
+_WATCHED_DOMAINS = frozenset(_DOMAIN_NAMES.split())
+"""Domains at which most consumers have their mailboxes: the specification does not name them."""
 
-def summary(asked: PageRequest) -> Json:
+
+def summary(request: ReportRequest) -> Json:
     """Return the metrics of the whole window."""
-    return _shown(asked, _sums(_rows(asked), lambda _: None).get(None, {}))
+    return _metrics(request, _sums(_rows(request), lambda _: None).get(None, {}))
 
 
-def over_time(asked: PageRequest) -> list[Json]:
-    """Return the metrics of each bucket of the window, in order, empty ones as well."""
-    window = asked.window
+def over_time(request: ReportRequest) -> list[Json]:
+    """Return the metrics of each bucket of the window in order, empty buckets included."""
+    window = request.window
     begins = window.buckets()
     level = coarsest_for(*begins, window.end)
     parts = list(spans(window.start, window.end, level)) if begins else []
-    found = _sums(
-        rows(asked.account_id, parts, asked.filter),
+    sums = _sums(
+        rows(request.account_id, parts, request.filter),
         lambda row: bisect_right(begins, row.minute) - 1,
     )
     return [
-        {**_shown(asked, found.get(i, {})), "ts": window.show(begin)}
+        {**_metrics(request, sums.get(i, {})), "ts": window.iso_time(begin)}
         for i, begin in enumerate(begins)
     ]
 
 
-def by_dimension(asked: PageRequest, dimension: Dimension) -> list[Json]:
+def by_dimension(request: ReportRequest, dimension: Dimension) -> list[Json]:
     """Return the metrics of each value of a dimension; mail without a value is in no row."""
     position = POSITION[dimension.name]
-    found = _sums(_rows(asked, [dimension]), lambda row: row.values[position])
-    found.pop("", None)
+    sums = _sums(_rows(request, [dimension]), lambda row: row.values[position])
+    sums.pop("", None)
     read: Callable[[str], str | int] = int if dimension is SUBACCOUNT else str
-    return _ordered(asked, [({dimension.key: read(v)}, counts) for v, counts in found.items()])
+    return _ordered_rows(
+        request, [({dimension.key: read(v)}, counts) for v, counts in sums.items()]
+    )
 
 
-def by_watched_domain(asked: PageRequest) -> list[Json]:
+def by_watched_domain(request: ReportRequest) -> list[Json]:
     """Return the metrics of each of the large mailbox providers' domains."""
     position = POSITION[DOMAIN.name]
-    found = _sums(
-        (row for row in _rows(asked, [DOMAIN]) if row.values[position] in WATCHED),
+    sums = _sums(
+        (row for row in _rows(request, [DOMAIN]) if row.values[position] in _WATCHED_DOMAINS),
         lambda row: row.values[position],
     )
-    return _ordered(asked, [({"watched_domain": v}, counts) for v, counts in found.items()])
+    return _ordered_rows(request, [({"watched_domain": v}, counts) for v, counts in sums.items()])
 
 
-def by_attempt(asked: PageRequest) -> list[Json]:
+def by_attempt(request: ReportRequest) -> list[Json]:
     """Return how many messages were delivered at the first attempt, the second, and later."""
-    found = _sums(_rows(asked, facet=ATTEMPTS), lambda row: row.label)
-    attempts = [{"attempt": name, **_shown(asked, found[name])} for name in sorted(found)]
-    return attempts[: asked.limit]
+    sums = _sums(_rows(request, facet=ATTEMPTS), lambda row: row.label)
+    attempts = [{"attempt": name, **_metrics(request, sums[name])} for name in sorted(sums)]
+    return attempts[: request.limit]
 
 
-def by_link(asked: PageRequest) -> list[Json]:
+def by_link(request: ReportRequest) -> list[Json]:
     """Return the clicks on each link name."""
-    found = _sums(_rows(asked, facet=LINKS), lambda row: row.label)
-    return _counted(asked, [({"link_name": name}, counts) for name, counts in found.items()])
+    sums = _sums(_rows(request, facet=LINKS), lambda row: row.label)
+    return _counted_rows(request, [({"link_name": name}, counts) for name, counts in sums.items()])
 
 
-def bounces_by_reason(asked: PageRequest, by: Sequence[Dimension] = ()) -> list[Json]:
+def bounces_by_reason(request: ReportRequest, by: Sequence[Dimension] = ()) -> list[Json]:
     """Return the bounces of each reason and class, and of each domain if ``by`` names it."""
-    found = _by_label(asked, BOUNCES, by)
-    return _counted(
-        asked,
+    sums = _by_label(request, BOUNCES, by)
+    return _counted_rows(
+        request,
         [
             ({**values, "reason": reason, **_class_fields(number)}, counts)
-            for values, (reason, number), counts in found
+            for values, (reason, number), counts in sums
         ],
     )
 
 
-def bounces_by_class(asked: PageRequest) -> list[Json]:
+def bounces_by_class(request: ReportRequest) -> list[Json]:
     """Return the bounces of each class."""
-    found = _sums(_rows(asked, facet=BOUNCES), lambda row: int(json.loads(row.label)[1]))
-    return _counted(asked, [(_class_fields(number), counts) for number, counts in found.items()])
+    sums = _sums(_rows(request, facet=BOUNCES), lambda row: int(json.loads(row.label)[1]))
+    return _counted_rows(
+        request, [(_class_fields(number), counts) for number, counts in sums.items()]
+    )
 
 
-def rejections(asked: PageRequest, by: Sequence[Dimension] = ()) -> list[Json]:
+def rejections(request: ReportRequest, by: Sequence[Dimension] = ()) -> list[Json]:
     """Return the rejections of each reason and type, and of each domain if ``by`` names it."""
-    found = _by_label(asked, REJECTIONS, by)
-    return _counted(
-        asked,
+    sums = _by_label(request, REJECTIONS, by)
+    return _counted_rows(
+        request,
         [
             (
                 {
@@ -123,67 +135,67 @@ def rejections(asked: PageRequest, by: Sequence[Dimension] = ()) -> list[Json]:
                 },
                 counts,
             )
-            for values, (reason, kind), counts in found
+            for values, (reason, kind), counts in sums
         ],
     )
 
 
-def delays(asked: PageRequest, by: Sequence[Dimension] = ()) -> list[Json]:
+def delays(request: ReportRequest, by: Sequence[Dimension] = ()) -> list[Json]:
     """Return the delays of each reason, and of each domain if ``by`` names it."""
-    found = _by_label(asked, DELAYS, by)
-    return _counted(
-        asked, [({**values, "reason": reason}, counts) for values, reason, counts in found]
+    sums = _by_label(request, DELAYS, by)
+    return _counted_rows(
+        request, [({**values, "reason": reason}, counts) for values, reason, counts in sums]
     )
 
 
-def _rows(asked: PageRequest, by: Sequence[Dimension] = (), facet: str = MAIN) -> Iterable[Row]:
-    parts = list(spans(asked.window.start, asked.window.end))
-    return rows(asked.account_id, parts, asked.filter, by, facet)
+def _rows(request: ReportRequest, by: Sequence[Dimension] = (), facet: str = MAIN) -> Iterable[Row]:
+    parts = list(spans(request.window.start, request.window.end))
+    return rows(request.account_id, parts, request.filter, by, facet)
 
 
-def _sums(found: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, Counts]:
+def _sums(counters: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, Counts]:
     sums: dict[Key, Counts] = {}
-    for row in found:
+    for row in counters:
         add(sums.setdefault(key(row), {}), row.counts)
     return sums
 
 
 def _by_label(
-    asked: PageRequest, facet: str, by: Sequence[Dimension]
+    request: ReportRequest, facet: str, by: Sequence[Dimension]
 ) -> Iterable[tuple[Json, Any, Counts]]:
     """Yield the sums of a facet's labels: the dimensions' values, the label's parts, the counts."""
-    found = _sums(
-        _rows(asked, by, facet),
+    sums = _sums(
+        _rows(request, by, facet),
         lambda row: (row.label, *(row.values[POSITION[each.name]] for each in by)),
     )
-    for (label, *values), counts in found.items():
-        named = {each.key: value for each, value in zip(by, values, strict=True)}
-        yield named, label if facet == DELAYS else json.loads(label), counts
+    for (label, *values), counts in sums.items():
+        names = {each.key: value for each, value in zip(by, values, strict=True)}
+        yield names, label if facet == DELAYS else json.loads(label), counts
 
 
 def _class_fields(number: int) -> Json:
-    found = BOUNCE_CLASSES[number]
+    bounce_class = BOUNCE_CLASSES[number]
     return {
-        "bounce_class_name": found.name,
-        "bounce_class_description": found.description,
-        "bounce_category_id": found.category_id,
-        "bounce_category_name": found.category,
+        "bounce_class_name": bounce_class.name,
+        "bounce_class_description": bounce_class.description,
+        "bounce_category_id": bounce_class.category_id,
+        "bounce_category_name": bounce_class.category,
         "classification_id": number,
     }
 
 
-def _shown(asked: PageRequest, counts: Counts) -> Json:
-    return {name: metric(name, counts) for name in asked.metrics}
+def _metrics(request: ReportRequest, counts: Counts) -> Json:
+    return {name: metric(name, counts) for name in request.metrics}
 
 
-def _counted(asked: PageRequest, found: Iterable[tuple[Json, Counts]]) -> list[Json]:
-    """Return the rows in which anything that was asked for was counted."""
-    return _ordered(asked, [each for each in found if any(_shown(asked, each[1]).values())])
+def _counted_rows(request: ReportRequest, rows: Iterable[tuple[Json, Counts]]) -> list[Json]:
+    """Return the rows in which any of the report's metrics is not zero."""
+    return _ordered_rows(request, [row for row in rows if any(_metrics(request, row[1]).values())])
 
 
-def _ordered(asked: PageRequest, found: Iterable[tuple[Json, Counts]]) -> list[Json]:
-    shown = [{**names, **_shown(asked, counts)} for names, counts in found]
-    named = sorted(
-        shown, key=lambda row: [str(row[key]) for key in row if key not in asked.metrics]
-    )
-    return sorted(named, key=lambda row: -row[asked.order_by])[: asked.limit]
+def _ordered_rows(request: ReportRequest, rows: Iterable[tuple[Json, Counts]]) -> list[Json]:
+    """Return at most ``limit`` rows in the order of the report."""
+    views = [{**names, **_metrics(request, counts)} for names, counts in rows]
+    views.sort(key=lambda view: [str(view[key]) for key in view if key not in request.metrics])
+    views.sort(key=lambda view: -view[request.order_by])
+    return views[: request.limit]

@@ -1,4 +1,4 @@
-"""What a report is asked for: the parameters that its routes share (spec 4.11)."""
+"""Read the parameters that all reports share (spec 4.11)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MOST_ROWS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class PageRequest:
-    """One report: ``metrics`` in the order asked for, and at most ``limit`` rows."""
+class ReportRequest:
+    """One report: its ``metrics`` in the order of the request, and at most ``limit`` rows."""
 
     account_id: int
     window: Window
@@ -37,8 +37,8 @@ def read(
     *,
     fixed: tuple[str, ...] = (),
     precisions: Mapping[str, Precision] = PRECISIONS,
-) -> PageRequest:
-    """Read a request; raises 400. A report whose metrics are ``fixed`` takes no such parameter."""
+) -> ReportRequest:
+    """Read a request; raises 400. With ``fixed`` metrics, the parameter ``metrics`` is ignored."""
     query = request.query
     metrics = fixed or _metrics(query, allowed)
     window = read_window(query, precisions)
@@ -49,11 +49,11 @@ def read(
         raise invalid_params("order_by must be one of the metrics asked for")
     limit = read_limit(query)
     confined = filter.confined_to(request.caller.confined_to)
-    return PageRequest(request.caller.account_id, window, confined, metrics, limit, order_by)
+    return ReportRequest(request.caller.account_id, window, confined, metrics, limit, order_by)
 
 
 def read_limit(query: Mapping[str, str]) -> int:
-    """Read how many rows are wanted at most; raises 400."""
+    """Read the most rows that a report may have; raises 400."""
     return integer(query, "limit", DEFAULT_LIMIT, 1, MOST_ROWS)
 
 

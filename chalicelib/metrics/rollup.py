@@ -1,7 +1,8 @@
-"""Folding: pending deltas become additions to counters, each exactly once.
+"""Roll up pending deltas: add each of them to the counters exactly once.
 
-It may run at any time, several times at once, and die anywhere: a fold that was begun is found and
-completed before another one is fixed, and each counter takes a fold once. What is missed waits.
+A rollup may run at any time, several times at once, and die anywhere. A rollup that was begun is
+completed before another one of its account begins, and each counter takes a rollup once. What a run
+does not reach stays pending.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from typing import Final
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import TransactionFailed, Write
-from chalicelib.metrics import counters, pending, registry
 from chalicelib.metrics.counting import MAIN
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.model import CAMPAIGN, EVENT_COUNTERS, POSITION, SUBACCOUNT
-from chalicelib.metrics.pending import Rollup, Waiting
+from chalicelib.metrics.store import counters, dimension_values, pending
+from chalicelib.metrics.store.pending import PendingDeltas, Rollup
 
 #: Who sent: subaccount (``None`` for the primary account), campaign and sending domain
 Sending = tuple[int | None, str, str]
 
-#: Counts accepted messages elsewhere: called with the account, the number of the fold and the
+#: Counts accepted messages elsewhere: called with the account, the number of the rollup and the
 #: numbers. It may be called again with the same ones, even after later ones, and must then change
 #: nothing.
 Applier = Callable[[int, int, Mapping[Sending, int]], None]
@@ -35,40 +36,52 @@ _INJECTED = EVENT_COUNTERS["injection"]
 
 
 def roll_up_pending(appliers: Sequence[Applier] = ()) -> None:
-    """Add everything that waits to the counters, and tell ``appliers`` of each fold.
+    """Add all pending deltas to the counters, and call ``appliers`` for each rollup.
 
-    An account whose fold fails is tried again at the next call and does not hold up the others.
+    An account whose rollup fails is tried again at the next call and does not hold up the others.
     """
     failed: set[int] = set()
-    for waiting in pending.waiting():
-        if waiting.account_id in failed:
+    for deltas in pending.of_all_accounts():
+        if deltas.account_id in failed:
             continue
         try:
-            _count(waiting, appliers)
+            _roll_up(deltas, appliers)
         except Exception:
-            _log.exception("counting for account %d failed; it is tried again", waiting.account_id)
-            failed.add(waiting.account_id)
+            _log.exception("rollup for account %d failed; it is tried again", deltas.account_id)
+            failed.add(deltas.account_id)
 
 
-def _count(waiting: Waiting, appliers: Sequence[Applier]) -> None:
-    if waiting.fold:
-        _complete(waiting.fold, appliers)
-    if waiting.deltas:
-        fixed = pending.fix(waiting.account_id, waiting.deltas)
-        if fixed:
-            _complete(fixed, appliers)
+def injected(delta: Delta) -> dict[Sending, int]:
+    """Return how many messages were accepted, by who sent them."""
+    numbers: dict[Sending, int] = defaultdict(int)
+    for cell, counts in delta.cells():
+        if cell.facet == MAIN and counts.get(_INJECTED):
+            subaccount = int(cell.values[POSITION[SUBACCOUNT.name]])
+            campaign = cell.values[POSITION[CAMPAIGN.name]]
+            domain = cell.values[POSITION["sending-domain"]]
+            numbers[subaccount or None, campaign, domain] += counts[_INJECTED]
+    return dict(numbers)
 
 
-def _complete(fold: Rollup, appliers: Sequence[Applier]) -> None:
-    delta = fold.delta()
-    actions = counters.additions(fold.account_id, delta.cells(), fold.seq)
-    while some := list(islice(actions, MOST_ACTIONS)):
-        _apply(some)
-    registry.note(fold.account_id, delta)
-    sent = injected(delta)
-    for apply in appliers if sent else ():
-        apply(fold.account_id, fold.seq, sent)
-    pending.finish(fold)
+def _roll_up(pending_deltas: PendingDeltas, appliers: Sequence[Applier]) -> None:
+    if pending_deltas.rollup:
+        _complete(pending_deltas.rollup, appliers)
+    if pending_deltas.deltas:
+        rollup = pending.begin_rollup(pending_deltas.account_id, pending_deltas.deltas)
+        if rollup:
+            _complete(rollup, appliers)
+
+
+def _complete(rollup: Rollup, appliers: Sequence[Applier]) -> None:
+    delta = rollup.delta()
+    actions = counters.additions(rollup.account_id, delta.cells(), rollup.seq)
+    while batch := list(islice(actions, MOST_ACTIONS)):
+        _apply(batch)
+    dimension_values.add(rollup.account_id, delta)
+    numbers = injected(delta)
+    for apply in appliers if numbers else ():
+        apply(rollup.account_id, rollup.seq, numbers)
+    pending.finish_rollup(rollup)
 
 
 def _apply(actions: list[Write]) -> None:
@@ -80,15 +93,3 @@ def _apply(actions: list[Write]) -> None:
         except TransactionFailed as failure:
             done = set(failure.failed)
             actions = [action for i, action in enumerate(actions) if i not in done]
-
-
-def injected(delta: Delta) -> dict[Sending, int]:
-    """Return how many messages were accepted, by who sent them."""
-    found: dict[Sending, int] = defaultdict(int)
-    for cell, counts in delta.cells():
-        if cell.facet == MAIN and counts.get(_INJECTED):
-            subaccount = int(cell.values[POSITION[SUBACCOUNT.name]])
-            campaign = cell.values[POSITION[CAMPAIGN.name]]
-            domain = cell.values[POSITION["sending-domain"]]
-            found[subaccount or None, campaign, domain] += counts[_INJECTED]
-    return dict(found)

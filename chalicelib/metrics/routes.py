@@ -1,4 +1,4 @@
-"""``/metrics`` (spec 4.11)."""
+"""Serve ``/metrics`` (spec 4.11)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from chalicelib.core.errors import Forbidden
 from chalicelib.core.http import Reply, Request, Routes, ok
-from chalicelib.metrics import registry, reports
+from chalicelib.metrics import reports
 from chalicelib.metrics.model import (
     ATTEMPT_METRICS,
     BOUNCE_METRICS,
@@ -19,7 +19,8 @@ from chalicelib.metrics.model import (
 )
 from chalicelib.metrics.precision import SERIES
 from chalicelib.metrics.query_filters import SCHEMA
-from chalicelib.metrics.request import PageRequest, read, read_limit
+from chalicelib.metrics.request import ReportRequest, read, read_limit
+from chalicelib.metrics.store import dimension_values
 from chalicelib.metrics.window import read_window
 
 routes = Routes(__name__)
@@ -28,17 +29,17 @@ _ROOT = "/api/v1/metrics"
 _REPORTS = f"{_ROOT}/deliverability"
 _GRANT = "metrics/view"
 
-_REJECTED = ("count_rejected",)
-_DELAYED = ("count_delayed", "count_delayed_first")
+_REJECTION_METRICS = ("count_rejected",)
+_DELAY_METRICS = ("count_delayed", "count_delayed_first")
 
-Report = Callable[[PageRequest], list[dict[str, Any]]]
+Report = Callable[[ReportRequest], list[dict[str, Any]]]
 
 _LISTS = sorted(dimension.list_path for dimension in LISTED)
 
 
 @routes.get(_ROOT, grant=_GRANT)
 def metrics(request: Request) -> Reply:
-    """Return links to everything below."""
+    """Return links to the lists and reports."""
     children = [_link(f"{_ROOT}/{name}", name) for name in sorted([*_LISTS, "deliverability"])]
     return ok({}, links=[_link(_ROOT, ""), *children])
 
@@ -46,7 +47,7 @@ def metrics(request: Request) -> Reply:
 @routes.get(_REPORTS, grant=_GRANT)
 def deliverability(request: Request) -> Reply:
     """Return the metrics of a window, and links to the reports that divide them."""
-    links = [_link(f"{_REPORTS}/{name}", name) for name in sorted(_DIVIDED)]
+    links = [_link(f"{_REPORTS}/{name}", name) for name in sorted(_REPORT_NAMES)]
     return ok([reports.summary(read(request))], links=links)
 
 
@@ -65,25 +66,25 @@ def query_filters_schema(request: Request) -> Reply:
 @routes.get(f"{_REPORTS}/rejection-reason", grant=_GRANT)
 def rejection_reasons(request: Request) -> Reply:
     """Return the rejections of each reason."""
-    return ok(reports.rejections(read(request, fixed=_REJECTED)))
+    return ok(reports.rejections(read(request, fixed=_REJECTION_METRICS)))
 
 
 @routes.get(f"{_REPORTS}/rejection-reason/domain", grant=_GRANT)
 def rejection_reasons_by_domain(request: Request) -> Reply:
     """Return the rejections of each reason and domain."""
-    return ok(reports.rejections(read(request, fixed=_REJECTED), [DOMAIN]))
+    return ok(reports.rejections(read(request, fixed=_REJECTION_METRICS), [DOMAIN]))
 
 
 @routes.get(f"{_REPORTS}/delay-reason", grant=_GRANT)
 def delay_reasons(request: Request) -> Reply:
     """Return the delays of each reason."""
-    return ok(reports.delays(read(request, fixed=_DELAYED)))
+    return ok(reports.delays(read(request, fixed=_DELAY_METRICS)))
 
 
 @routes.get(f"{_REPORTS}/delay-reason/domain", grant=_GRANT)
 def delay_reasons_by_domain(request: Request) -> Reply:
     """Return the delays of each reason and domain."""
-    return ok(reports.delays(read(request, fixed=_DELAYED), [DOMAIN]))
+    return ok(reports.delays(read(request, fixed=_DELAY_METRICS), [DOMAIN]))
 
 
 @routes.get(f"{_REPORTS}/bounce-reason", grant=_GRANT)
@@ -122,7 +123,7 @@ def watched_domains(request: Request) -> Reply:
     return ok(reports.by_watched_domain(read(request)))
 
 
-def _divided_by(dimension: Dimension) -> None:
+def _declare_report(dimension: Dimension) -> None:
     """Declare the report that divides the metrics by a dimension."""
 
     @routes.get(f"{_REPORTS}/{dimension.name}", grant=_GRANT)
@@ -132,21 +133,21 @@ def _divided_by(dimension: Dimension) -> None:
     by_dimension.__doc__ = f"Return the metrics of each {_words(dimension.name)}."
 
 
-def _listed(dimension: Dimension) -> None:
-    """Declare the list of a dimension's values; those of messages that have none are left out."""
+def _declare_list(dimension: Dimension) -> None:
+    """Declare the list of a dimension's values."""
 
     @routes.get(f"{_ROOT}/{dimension.list_path}", grant=_GRANT)
-    def values(request: Request) -> Reply:
+    def list_values(request: Request) -> Reply:
         if request.caller.confined_to is not None:
             raise Forbidden("lists are of a whole account")
         window = read_window(request.query)
-        text = dimension.spelled(request.query.get("match", ""))
+        text = dimension.canonical(request.query.get("match", ""))
         account = request.caller.account_id
-        found = registry.values(account, dimension, window.start, window.end)
-        matching = [value for value in found if text in value]
+        values = dimension_values.values(account, dimension, window.start, window.end)
+        matching = [value for value in values if text in value]
         return ok({dimension.list_path: matching[: read_limit(request.query)]})
 
-    values.__doc__ = f"List the {_words(dimension.list_path)} that messages of a window had."
+    list_values.__doc__ = f"List the {_words(dimension.list_path)} that messages of a window had."
 
 
 def _words(name: str) -> str:
@@ -154,16 +155,16 @@ def _words(name: str) -> str:
 
 
 for _dimension in DIMENSIONS:
-    _divided_by(_dimension)
+    _declare_report(_dimension)
 for _dimension in LISTED:
-    _listed(_dimension)
+    _declare_list(_dimension)
 
 
 def _link(href: str, rel: str) -> dict[str, str]:
     return {"href": href, "rel": rel, "method": "GET"}
 
 
-_DIVIDED = [
+_REPORT_NAMES = [
     "attempt",
     "bounce-classification",
     "bounce-reason",

@@ -1,6 +1,6 @@
-"""Checks data against a JSON Schema, as far as the schema of this service's filters goes.
+"""Check data against a JSON Schema, with the keywords that the schema of filters uses.
 
-The keywords of draft-07 that are understood: ``$ref`` within the schema, ``type``, ``required``,
+These keywords of draft-07 are supported: ``$ref`` within the schema, ``type``, ``required``,
 ``properties``, ``additionalProperties: false``, ``minProperties``, ``maxProperties``, ``items``,
 ``minItems`` and ``minLength``.
 """
@@ -16,7 +16,7 @@ _TYPES = {"object": dict, "array": list, "string": str}
 
 
 class Violation(NamedTuple):
-    """One rule that the data break: which, where, and in words."""
+    """A rule that the data break: its keyword, the path of the data, and a text."""
 
     keyword: str
     dataPath: str
@@ -71,10 +71,10 @@ def _members(
     for name in schema.get("required", ()):
         if name not in data:
             yield Violation("required", path, f"should have required property '{name}'")
-    known = schema["properties"]
+    properties = schema["properties"]
     for name, value in data.items():
-        if name in known:
-            yield from _check(value, known[name], root, f"{path}.{name}")
+        if name in properties:
+            yield from _check(value, properties[name], root, f"{path}.{name}")
         elif schema.get("additionalProperties") is False:
             text = f"should not have the property '{name[:100]}'"
             yield Violation("additionalProperties", path, text)

@@ -1,7 +1,7 @@
-"""The span of time that a report is about, read from a query (spec 4.11).
+"""Read the time window of a report (spec 4.11).
 
-``from`` and ``to`` are times of day in the caller's time zone, without seconds. The report is about
-what happened from the beginning of ``from`` to before ``to``, rounded outward to whole buckets.
+``from`` and ``to`` are times of day in the caller's time zone, without seconds. The window
+goes from the beginning of ``from`` to before ``to``, and is rounded outward to whole buckets.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Window:
     zone: tzinfo
 
     def buckets(self) -> list[int]:
-        """Return where each bucket begins."""
+        """Return the beginnings of the buckets."""
         return list(buckets(self.precision, self.start, self.end, self.zone))
 
-    def show(self, minute: int) -> str:
+    def iso_time(self, minute: int) -> str:
         """Return a time as ISO 8601 with the offset that the zone has then."""
         return datetime.fromtimestamp(minute * 60, self.zone).isoformat(timespec="seconds")
 
@@ -44,8 +44,8 @@ class Window:
 def read_window(query: Query, precisions: Mapping[str, Precision] = PRECISIONS) -> Window:
     """Read ``from``, ``to``, ``timezone`` and ``precision``; raises 400.
 
-    Without a precision it is the finest that may span the window. What is older than metrics are
-    kept, and more than a day ahead, is left out.
+    Without a precision it is the finest one that allows the window. The window is cut to the time
+    for which metrics are kept, and to a day ahead.
     """
     zone = _zone(query.get("timezone") or "UTC")
     name = query.get("precision") or ""
@@ -66,9 +66,9 @@ def read_window(query: Query, precisions: Mapping[str, Precision] = PRECISIONS) 
 
 
 def _bounds(query: Query, zone: tzinfo) -> tuple[timedelta, int, int]:
-    """Return how long the window is by clock or in fact, whichever is less, and its bounds.
+    """Return the window's length, by the clock or in fact, whichever is shorter, and its bounds.
 
-    A time that clocks show twice, or pass over, is what makes the window the longer one.
+    If clocks show a bound twice, or skip it, the window is the longest of those possible.
     """
     start = _time(query, "from", zone)
     if start is None:
@@ -82,25 +82,25 @@ def _bounds(query: Query, zone: tzinfo) -> tuple[timedelta, int, int]:
 
 
 def _moments(local: datetime) -> tuple[float, float]:
-    """Return when it is that clocks show a time: twice, perhaps, when they are changed.
+    """Return the two moments at which clocks show a time; equal unless the clocks are changed.
 
-    Of a time that they pass over, these are the moments by the clock before and behind the change.
+    For a time that clocks skip, these are the moments by the clock before and after the change.
     """
     return local.replace(fold=0).timestamp(), local.replace(fold=1).timestamp()
 
 
-def _precision(name: str, length: timedelta, known: Mapping[str, Precision]) -> Precision:
+def _precision(name: str, length: timedelta, precisions: Mapping[str, Precision]) -> Precision:
     if name:
-        longest = known[name].longest
+        longest = precisions[name].longest
         if longest is not None and length > timedelta(minutes=longest):
             hours = f"{longest // 60} hours"
             raise invalid_params(f"the window of precision {name} is {hours} at most")
-        return known[name]
-    return next(_holding(length, known))
+        return precisions[name]
+    return next(_allowing(length, precisions))
 
 
-def _holding(length: timedelta, known: Mapping[str, Precision]) -> Iterator[Precision]:
-    for precision in known.values():
+def _allowing(length: timedelta, precisions: Mapping[str, Precision]) -> Iterator[Precision]:
+    for precision in precisions.values():
         if precision.longest is None or length <= timedelta(minutes=precision.longest):
             yield precision
 

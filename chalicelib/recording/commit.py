@@ -14,8 +14,9 @@ from typing import Final
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Key, Write
 from chalicelib.events.model import Event
-from chalicelib.metrics import counting, pending
+from chalicelib.metrics import counting
 from chalicelib.metrics.delta import Delta
+from chalicelib.metrics.store import pending
 from chalicelib.recording import store
 from chalicelib.recording.deduplication import DeduplicationRecord
 

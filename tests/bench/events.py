@@ -16,9 +16,9 @@ from chalicelib.events import service
 from chalicelib.events.message_search import search_messages
 from chalicelib.events.pages import Page
 from chalicelib.events.store import day_index
-from chalicelib.metrics import counters
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.rollup import MOST_ACTIONS
+from chalicelib.metrics.store import counters
 from tests.bench.events_on_paper import on_paper
 from tests.bench.local_cloud import counted, local_cloud
 from tests.bench.sample_events import CAMPAIGN, DAY_MS, RECIPIENT, TRANSMISSION, chunks

@@ -20,12 +20,13 @@ from chalicelib.core.http import Request
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import Scope
 from chalicelib.events.model import Event, Sender, make, recipient_fields
-from chalicelib.metrics import counters, reports
+from chalicelib.metrics import reports
 from chalicelib.metrics.levels import DAY, HOUR, MINUTE, Level
 from chalicelib.metrics.model import BY_FILTER_KEY, CAMPAIGN, DOMAIN, METRICS
 from chalicelib.metrics.precision import SERIES
-from chalicelib.metrics.request import PageRequest, read
+from chalicelib.metrics.request import ReportRequest, read
 from chalicelib.metrics.rollup import roll_up_pending
+from chalicelib.metrics.store import counters, table
 from chalicelib.metrics.totals import totals
 from chalicelib.recording import store
 from chalicelib.recording.commit import commit
@@ -120,7 +121,7 @@ def _fill() -> int:
             items += _items(DAY, days, dimension, [value])
         items += _items(HOUR, hours, dimension, [value])
         items += _items(MINUTE, minutes, dimension, [value])
-    counters.table.write_all(items)
+    table.write_all(items)
     return len(items)
 
 
@@ -158,7 +159,7 @@ def _measure_reports() -> None:
 
 
 def _report(
-    title: str, report: Callable[[PageRequest], Any], query: dict[str, str], **window: Any
+    title: str, report: Callable[[ReportRequest], Any], query: dict[str, str], **window: Any
 ) -> None:
     began = time.monotonic()
     requests = _requests(LARGE, report, query, **window)
@@ -181,7 +182,7 @@ def _measure_combinations() -> None:
                 sk = f"{campaign}\n{today:08d}\n{domain}"
                 item = {"pk": pk, "sk": sk, "label": label, "seq": 1, "expires": 2**33}
                 items.append(item | _COUNTS)
-        counters.table.write_all(items)
+        table.write_all(items)
         for name, query in (
             ("one domain by campaign", {"domains": DOMAINS[0]}),
             ("one campaign by domain", {"campaigns": CAMPAIGNS[0]}),
@@ -199,7 +200,7 @@ def _measure_combinations() -> None:
 
 def _requests(
     account: int,
-    report: Callable[[PageRequest], Any],
+    report: Callable[[ReportRequest], Any],
     query: dict[str, str],
     *,
     precision: str = "1min",

@@ -14,9 +14,9 @@ from typing import Any, Literal
 from chalicelib.core import clock, dynamo
 from chalicelib.events import service as events
 from chalicelib.events.model import Sender, make, recipient_fields
-from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.rollup import roll_up_pending
+from chalicelib.metrics.store import pending
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import counters as seeding
 from chalicelib.sending_domains import store as domains

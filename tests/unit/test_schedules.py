@@ -30,10 +30,10 @@ from chalicelib.dkim.model import DkimKey
 from chalicelib.events import stream
 from chalicelib.fleet import store as fleets
 from chalicelib.fleet import warmup
-from chalicelib.metrics import counters as metrics
-from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.levels import LEVELS
+from chalicelib.metrics.store import counters as metrics
+from chalicelib.metrics.store import pending
 from chalicelib.seeding.model import Sample, SeedSend
 from chalicelib.seeding.store import seed_sends
 from chalicelib.sending_domains import recheck
@@ -219,7 +219,7 @@ WORK = {
         "sending-domains", register_domains, what_became_of_domains, (True, True, True)
     ),
     "send_seeds": Work("seeding", begin_seeding, seeds_of, {0}, late={0, 1, 2, 3}),
-    "fold_metrics": Work("", record_an_event, counted_of, {1}),
+    "roll_up_metrics": Work("", record_an_event, counted_of, {1}),
     "clean_up": Work("", leave_a_journal, is_left, False),
 }
 NAMES = sorted(WORK)

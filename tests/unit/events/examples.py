@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.core import dynamo, ids
 from chalicelib.events import service
 from chalicelib.events.model import Event, Sender, make, recipient_fields
-from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
+from chalicelib.metrics.store import pending
 
 #: 2026-01-31 09:00:00 UTC, the beginning of an hour
 NINE = 1_769_850_000_000

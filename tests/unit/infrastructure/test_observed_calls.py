@@ -175,13 +175,13 @@ def the_way_of_messages(service: Service, patch: pytest.MonkeyPatch) -> None:
             make_stored_things(client)
             send_all_kinds(service, client)
             service.work_off()
-            for name in ("start_transmissions", "fold_metrics"):
+            for name in ("start_transmissions", "roll_up_metrics"):
                 service.call(name)
             service.work_off()
             react(service)
             hand_events_in(service, client)
             service.work_off()
-            service.call("fold_metrics")
+            service.call("roll_up_metrics")
             redeliver(client)
             target.answer = lambda _: Reply(500)
             send(client, "late@inbox.test", "later@inbox.test")

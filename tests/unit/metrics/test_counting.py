@@ -12,7 +12,8 @@ from chalicelib.metrics.counting import (
     LINKS,
     MAIN,
     REJECTIONS,
-    counted,
+    canonical_reason,
+    counts_of,
     marks,
 )
 from chalicelib.metrics.model import EVENT_COUNTERS, METRICS, PLACEMENTS, metric
@@ -26,14 +27,14 @@ def told(kind: str, first: Collection[str] | None = None, **fields: Any) -> dict
     """Return the metrics of one event that are not 0; all its marks are new unless told."""
     event = mail(1).event(kind, 0, **fields)
     new = marks(event) if first is None else first
-    (counts,) = (counts for facet, _, counts in counted(event, new) if facet == MAIN)
+    (counts,) = (counts for facet, _, counts in counts_of(event, new) if facet == MAIN)
     return {name: number for name in METRICS if (number := metric(name, counts))}
 
 
 def facets(kind: str, **fields: Any) -> dict[str, tuple[str, dict[str, int]]]:
     """Return label and counts under each facet."""
     event = mail(1).event(kind, 0, **fields)
-    found = counted(event, marks(event))
+    found = counts_of(event, marks(event))
     return {facet: (label, counts) for facet, label, counts in found if facet != MAIN}
 
 
@@ -147,7 +148,7 @@ def test_a_click_confirms_that_the_message_was_opened() -> None:
 def test_clicks_are_counted_by_link_and_each_link_of_a_message_once() -> None:
     assert facets("click", **SHOP) == {LINKS: ("Shop", {"c": 1, "rk": 1})}
     event = mail(1).event("click", 0, **SHOP)
-    again = [counts for facet, _, counts in counted(event, ()) if facet == LINKS]
+    again = [counts for facet, _, counts in counts_of(event, ()) if facet == LINKS]
     assert again == [{"c": 1}]
     other = mail(1).event("click", 0, **SHOP | {"target_link_url": "https://c.test"})
     assert len(set(marks(event)) ^ set(marks(other))) == 2
@@ -171,7 +172,7 @@ def test_what_seeds_and_panels_tell_is_counted_in_the_metric_of_its_name(kind: s
 
 def test_events_that_are_nobodys_mail_are_not_counted() -> None:
     event = mail(1).event("relay_delivery", 0)
-    assert list(counted(event, ())) == []
+    assert list(counts_of(event, ())) == []
     assert marks(event) == ()
 
 
@@ -179,3 +180,39 @@ def test_links_without_a_name_are_counted_together() -> None:
     assert facets("click", target_link_url="https://a.test") == {
         LINKS: ("Raw URL", {"c": 1, "rk": 1})
     }
+
+
+@pytest.mark.parametrize(
+    ("reason", "canonical"),
+    [
+        ("550 5.1.1 user unknown", "550 5.1.1 user unknown"),
+        ("550 5.1.1 <Ann.Lee+x@mail.example.com>: no such user", "550 5.1.1 <*>: no such user"),
+        ("550 no h4-20020a056402124400b0045bd8beb4casi1234edw.90 - gsmtp", "550 no * - gsmtp"),
+        (
+            "451 4.7.1 Greylisted [192.0.2.1], try later",
+            "451 4.7.1 Greylisted [192.0.2.1], try later",
+        ),
+        ("452 4.2.2 mailbox\r\n  full", "452 4.2.2 mailbox full"),
+        (
+            "554 see https://example.com/help/unsolicited",
+            "554 see https://example.com/help/unsolicited",
+        ),
+        ("", ""),
+    ],
+)
+def test_addresses_and_ids_are_left_out_of_reasons(reason: str, canonical: str) -> None:
+    assert canonical_reason(reason) == canonical
+
+
+def test_a_reason_has_at_most_250_characters() -> None:
+    assert canonical_reason("550 " + "very " * 1000) == ("550 " + "very " * 100)[:250]
+
+
+def test_long_reasons_take_no_long_time() -> None:
+    for text in ("a" * 100_000, "a@" * 50_000, "1." * 50_000, "@" * 100_000):
+        assert len(canonical_reason(text)) <= 250
+
+
+def test_a_canonical_reason_stays_as_it_is() -> None:
+    text = canonical_reason("550 <ann@example.com> 20020a056402124400b0045")
+    assert canonical_reason(text) == text

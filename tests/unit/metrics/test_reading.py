@@ -3,15 +3,16 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.core import dynamo
-from chalicelib.metrics import counters, pending, reading
+from chalicelib.metrics import reading
 from chalicelib.metrics.counting import BOUNCES, DELAYS
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.filters import Filter, read_simple
 from chalicelib.metrics.levels import DAY, HOUR, MINUTE, spans
 from chalicelib.metrics.model import CAMPAIGN, DOMAIN
 from chalicelib.metrics.query_filters import parse
-from chalicelib.metrics.reading import rows, source_of
+from chalicelib.metrics.reading import rows, select
 from chalicelib.metrics.rollup import roll_up_pending
+from chalicelib.metrics.store import counters, pending
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
 
@@ -40,8 +41,8 @@ UNLIKE = parse('{"groupings":[{"AND":{"domains":{"notEq":["x.test"]}}}]}')
 def test_the_smallest_partitions_that_can_answer_are_read(
     filter: Filter, by: tuple[object, ...], facet: str, name: str, keys: object
 ) -> None:
-    source = source_of(filter, by, facet)  # type: ignore[arg-type]
-    assert (source.name, source.keys) == (name, keys)
+    selection = select(filter, by, facet)  # type: ignore[arg-type]
+    assert (selection.name, selection.keys) == (name, keys)
 
 
 @pytest.fixture

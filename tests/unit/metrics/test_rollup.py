@@ -6,12 +6,13 @@ import pytest
 
 from chalicelib.core import aws, dynamo
 from chalicelib.core.settings import settings
-from chalicelib.metrics import counters, pending, rollup
+from chalicelib.metrics import rollup
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.filters import Filter
 from chalicelib.metrics.levels import spans
 from chalicelib.metrics.reading import rows
 from chalicelib.metrics.rollup import Sending, roll_up_pending
+from chalicelib.metrics.store import pending, table
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
 
@@ -35,7 +36,7 @@ def injected(account: int) -> int:
 
 
 def waiting() -> int:
-    return sum(len(each.deltas) + bool(each.fold) for each in pending.waiting())
+    return sum(len(each.deltas) + bool(each.rollup) for each in pending.of_all_accounts())
 
 
 def test_nothing_to_do_is_one_request() -> None:
@@ -88,35 +89,35 @@ def test_a_fold_that_was_begun_is_completed_before_the_next(
 
 def test_a_second_fold_cannot_be_fixed_beside_the_first() -> None:
     wait(1, ("spring", "a.test"))
-    ((first,),) = (each.deltas for each in pending.waiting())
+    ((first,),) = (each.deltas for each in pending.of_all_accounts())
     wait(1, ("spring", "b.test"))
-    assert pending.fix(1, [first]) is not None
-    assert pending.fix(1, [first]) is None
-    (found,) = pending.waiting()
-    assert found.fold is not None
-    assert pending.fix(1, found.deltas) is None
+    assert pending.begin_rollup(1, [first]) is not None
+    assert pending.begin_rollup(1, [first]) is None
+    (found,) = pending.of_all_accounts()
+    assert found.rollup is not None
+    assert pending.begin_rollup(1, found.deltas) is None
     roll_up_pending()
     assert injected(1) == 2
 
 
 def test_deltas_that_were_folded_meanwhile_are_not_folded_again() -> None:
     wait(1, ("spring", "a.test"))
-    (found,) = pending.waiting()
+    (found,) = pending.of_all_accounts()
     roll_up_pending()
-    assert pending.fix(1, found.deltas) is None
+    assert pending.begin_rollup(1, found.deltas) is None
     roll_up_pending()
     assert (injected(1), waiting()) == (1, 0)
 
 
 def test_who_is_late_to_finish_a_fold_does_no_harm() -> None:
     wait(1, ("spring", "a.test"))
-    (found,) = pending.waiting()
-    late = pending.fix(1, found.deltas)
+    (found,) = pending.of_all_accounts()
+    late = pending.begin_rollup(1, found.deltas)
     assert late is not None
     roll_up_pending()
     wait(1, ("spring", "a.test"))
-    (found,) = pending.waiting()
-    pending.fix(1, found.deltas)
+    (found,) = pending.of_all_accounts()
+    pending.begin_rollup(1, found.deltas)
     rollup._complete(late, ())
     assert waiting() == 1
     roll_up_pending()
@@ -127,12 +128,12 @@ def test_an_account_that_cannot_be_counted_does_not_hold_up_the_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     wait(1, ("spring", "a.test"))
-    counters.table.put({"pk": "pending", "sk": "0000000001#1delta#9", "data": b"broken"})
+    table.put({"pk": "pending", "sk": "0000000001#1delta#9", "data": b"broken"})
     wait(2, ("spring", "a.test"))
     roll_up_pending()
     assert (injected(1), injected(2)) == (0, 1)
     assert "account 1 failed" in caplog.text
-    counters.table.delete("pending", "0000000001#1delta#9")
+    table.delete("pending", "0000000001#1delta#9")
     roll_up_pending()
     assert injected(1) == 1
 
@@ -173,7 +174,7 @@ def test_others_are_told_again_when_they_failed() -> None:
 def test_whatever_is_stored_expires_but_for_what_waits() -> None:
     wait(1, ("spring", "a.test"))
     roll_up_pending()
-    stored = aws.dynamodb().scan(TableName=counters.table.name)["Items"]
+    stored = aws.dynamodb().scan(TableName=table.name)["Items"]
     lasting = [item for item in stored if "expires" not in item]
     assert [item["pk"]["S"] for item in lasting] == ["folds"]
     soonest = min(int(item["expires"]["N"]) for item in stored if "expires" in item)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from chalicelib.core import dynamo
-from chalicelib.metrics import pending, rollup
+from chalicelib.metrics import rollup
 from chalicelib.metrics.rollup import roll_up_pending
+from chalicelib.metrics.store import pending
 from chalicelib.metrics.totals import Unsettled, totals
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail, record
@@ -57,7 +58,7 @@ def test_a_fold_that_died_anywhere_is_in_the_totals_once(monkeypatch: pytest.Mon
         assert injected() == injected(campaigns=["spring"]) == injected(domains=["x.test"]) == 2
     monkeypatch.setattr(dynamo, "transact", real)
     roll_up_pending()
-    assert list(pending.waiting()) == []
+    assert list(pending.of_all_accounts()) == []
     assert injected() == 2
 
 

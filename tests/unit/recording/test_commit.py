@@ -6,8 +6,8 @@ import pytest
 
 from chalicelib.core import dynamo
 from chalicelib.core.errors import Unavailable
-from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
+from chalicelib.metrics.store import pending
 from chalicelib.recording import commit as committing
 from chalicelib.recording import deduplication, store
 from chalicelib.recording.commit import commit
@@ -25,7 +25,7 @@ def record(events: list[dict[str, Any]]) -> None:
 def waiting() -> dict[int, dict[str, int]]:
     """Return what waits of each account, by the first letter of its facet."""
     found: dict[int, dict[str, int]] = {}
-    for each in pending.waiting():
+    for each in pending.of_all_accounts():
         sums = found.setdefault(each.account_id, {})
         for cell, counts in Delta.merged(item["data"] for item in each.deltas).cells():
             for code, number in counts.items() if not cell.facet else ():
@@ -67,7 +67,7 @@ def test_many_events_are_counted_in_several_deltas(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(committing, "MOST_EVENTS", 150)
     record([mail(1, n).event("injection", 0) for n in range(400)])
     assert waiting() == {1: {"i": 400}}
-    assert sum(len(each.deltas) for each in pending.waiting()) == 4
+    assert sum(len(each.deltas) for each in pending.of_all_accounts()) == 4
 
 
 def test_ledgers_that_are_too_large_together_take_several_transactions(
@@ -87,7 +87,7 @@ def test_ledgers_that_are_too_large_together_take_several_transactions(
     assert len(sizes) == 4
     assert max(map(sum, sizes)) <= 2_500
     sums: dict[str, int] = {}
-    for each in pending.waiting():
+    for each in pending.of_all_accounts():
         for cell, counts in Delta.merged(item["data"] for item in each.deltas).cells():
             for code in ("o", "c", "uc") if not cell.facet else ():
                 sums[code] = sums.get(code, 0) + counts.get(code, 0)

@@ -19,8 +19,8 @@ import pytest
 from chalicelib.core import aws, clock
 from chalicelib.events import stream
 from chalicelib.events.model import Event
-from chalicelib.metrics import registry
 from chalicelib.metrics.rollup import Sending, roll_up_pending
+from chalicelib.metrics.store import dimension_values
 from chalicelib.metrics.totals import totals
 from chalicelib.recording.worker import record_batch
 from tests.fake_cloud import queued, sqs_event
@@ -64,7 +64,7 @@ class Process:
 
     def do(self, work: Callable[[], Any]) -> bool:
         """Do some work in a process that remembers nothing; tell whether it lived to the end."""
-        registry.clear_cache()
+        dimension_values.clear_cache()
         try:
             with self.running():
                 return work() in (None, {"batchItemFailures": []})

@@ -9,9 +9,9 @@ from chalicelib.core.request import Request
 from chalicelib.events import service, stream
 from chalicelib.events.model import Event, recipient_fields
 from chalicelib.events.positions import Window
-from chalicelib.metrics import pending
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.model import PLACEMENTS
+from chalicelib.metrics.store import pending
 from chalicelib.metrics.totals import totals
 from chalicelib.recording.worker import record_batch
 from chalicelib.suppression import service as suppression
@@ -167,6 +167,6 @@ def test_seeds_are_nobodys_mail_and_what_they_tell_is_counted() -> None:
     placed = event_at(NINE, 1 << 31, "inbox_seed")
     assert record_batch(sqs_event(emitted([seed, placed]))) == {"batchItemFailures": []}
     assert stored() == []
-    (waiting,) = pending.waiting()
+    (waiting,) = pending.of_all_accounts()
     counted = Delta.merged(item["data"] for item in waiting.deltas)
     assert [counts for _, counts in counted.cells()] == [{PLACEMENTS["inbox_seed"]: 1}]

@@ -5,10 +5,10 @@ import pytest
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import TransactionFailed
 from chalicelib.core.settings import settings
-from chalicelib.metrics import counters
 from chalicelib.metrics.delta import Cell, Delta
 from chalicelib.metrics.levels import DAY, HOUR, MINUTE, Span
 from chalicelib.metrics.model import DIMENSIONS
+from chalicelib.metrics.store import counters, table
 from tests.unit.metrics.examples import mail
 
 NOON = 29_540_000 // 1440 * 1440 + 720
@@ -18,63 +18,65 @@ def cell(facet: str = "", label: str = "", **fields: str) -> Cell:
     base = mail(1, **fields).base  # type: ignore[arg-type]
     delta = Delta()
     delta.add({**base, "type": "injection", "timestamp": NOON * 60_000})
-    ((found, _),) = delta.cells()
-    return found._replace(facet=facet, label=label)
+    ((cell, _),) = delta.cells()
+    return cell._replace(facet=facet, label=label)
 
 
 def test_mail_is_counted_by_everything_at_each_level() -> None:
-    found = list(counters.places(1, cell(campaign="spring")))
-    partitions = [place.pk.split("#") for place in found]
+    counter_list = list(counters.counters_of(1, cell(campaign="spring")))
+    partitions = [counter.pk.split("#") for counter in counter_list]
     assert {parts[0] for parts in partitions} == {"1"}
     for level in (MINUTE, HOUR, DAY):
         names = [parts[1] for parts in partitions if parts[2] == level.name]
         assert names == ["all", *(each.name for each in DIMENSIONS), "tuples"]
-    assert len(set(found)) == 3 * (len(DIMENSIONS) + 2)
+    assert len(set(counter_list)) == 3 * (len(DIMENSIONS) + 2)
 
 
 def test_a_facet_is_counted_by_its_label_and_combined_with_everything() -> None:
-    found = list(counters.places(1, cell("delay", "452 full")))
-    assert {place.pk.split("#")[1] for place in found} == {"delay", "delay-tuples"}
-    assert len(found) == 6
+    counter_list = list(counters.counters_of(1, cell("delay", "452 full")))
+    assert {counter.pk.split("#")[1] for counter in counter_list} == {"delay", "delay-tuples"}
+    assert len(counter_list) == 6
 
 
 def test_a_counter_expires_when_its_time_is_as_old_as_metrics_may_be() -> None:
-    for place in counters.places(1, cell()):
-        level = next(each for each in (MINUTE, HOUR, DAY) if f"#{each.name}#" in place.pk)
+    for counter in counters.counters_of(1, cell()):
+        level = next(each for each in (MINUTE, HOUR, DAY) if f"#{each.name}#" in counter.pk)
         end = (NOON // level.minutes + 1) * level.minutes * 60
-        assert place.expires == end + settings().metrics_retention
+        assert counter.expires == end + settings().metrics_retention
 
 
 @pytest.mark.parametrize("value", ["spring", "", "a#b", "é" * 32, "é" * 200, "a\nb", "~"])
 def test_a_value_is_told_from_its_key_whatever_it_is(value: str) -> None:
-    (place,) = (
+    (counter,) = (
         each
-        for each in counters.places(1, cell(campaign=value))
+        for each in counters.counters_of(1, cell(campaign=value))
         if each.pk.startswith("1#campaign#minute#")
     )
-    item = {"pk": place.pk, "sk": place.sk} | ({"label": place.label} if place.label else {})
+    item = {"pk": counter.pk, "sk": counter.sk} | (
+        {"label": counter.label} if counter.label else {}
+    )
     assert counters.value_of(item) == value
     assert counters.bucket_of(item, combined=False) == NOON
-    assert len(place.sk.encode()) <= 1024
-    assert (place.pk, place.sk) == counters.key_of(1, "campaign", MINUTE, NOON, value)
+    assert len(counter.sk.encode()) <= 1024
+    assert (counter.pk, counter.sk) == counters.key_of(1, "campaign", MINUTE, NOON, value)
     first, last = counters.bucket_range(Span(MINUTE, NOON, NOON + 1))
-    assert first < place.sk < last
+    assert first < counter.sk < last
     for other in (Span(MINUTE, NOON + 1, NOON + 9), Span(MINUTE, NOON - 9, NOON)):
         first, last = counters.bucket_range(other)
-        assert not first <= place.sk <= last
+        assert not first <= counter.sk <= last
 
 
 @pytest.mark.parametrize("campaign", ["spring", "", "a#b", "é" * 200, "a\nb", "~", "\0", "\t"])
 def test_combinations_of_a_campaign_stand_together(campaign: str) -> None:
-    (place,) = (
+    (counter,) = (
         each
-        for each in counters.places(1, cell(campaign=campaign))
+        for each in counters.counters_of(1, cell(campaign=campaign))
         if each.pk.startswith("1#tuples#hour#")
     )
     hour = NOON // 60
-    assert counters.bucket_of({"sk": place.sk}, combined=True) == hour
+    assert counters.bucket_of({"sk": counter.sk}, combined=True) == hour
     first, last = counters.campaign_range(campaign, Span(HOUR, hour, hour + 1))
-    assert first < place.sk < last
+    assert first < counter.sk < last
     elsewhere = [
         (campaign, Span(HOUR, hour + 1, hour + 9)),
         (campaign, Span(HOUR, hour - 9, hour)),
@@ -83,7 +85,7 @@ def test_combinations_of_a_campaign_stand_together(campaign: str) -> None:
     ]
     for other, span in elsewhere:
         first, last = counters.campaign_range(other, span)
-        assert not first <= place.sk <= last
+        assert not first <= counter.sk <= last
 
 
 @pytest.mark.usefixtures("cloud")
@@ -95,7 +97,7 @@ def test_a_fold_is_added_once_and_the_next_one_on_top() -> None:
             dynamo.transact(list(counters.additions(1, counted, seq)))
     dynamo.transact(list(counters.additions(1, counted, 6)))
     pk = counters.partition(1, "delay", DAY, NOON // 1440 // DAY.together)
-    (item,) = counters.table.query_all("#pk = :pk", {"pk": pk})
+    (item,) = table.query_all("#pk = :pk", {"pk": pk})
     assert counters.counts_of(item) == {"y": 4, "y1": 2}
     assert item["seq"] == 6
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chalicelib.metrics import registry
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.model import CAMPAIGN, DOMAIN
+from chalicelib.metrics.store import dimension_values
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
 
@@ -22,11 +22,11 @@ def note(account: int, day: str, *campaigns: str) -> None:
     for campaign in campaigns:
         event = mail(account, campaign=campaign).event("injection", minute(day) * 60_000)
         delta.add(event)
-    registry.note(account, delta)
+    dimension_values.add(account, delta)
 
 
 def listed(start: str, end: str, account: int = 1) -> list[str]:
-    return registry.values(account, CAMPAIGN, minute(start), minute(end))
+    return dimension_values.values(account, CAMPAIGN, minute(start), minute(end))
 
 
 def test_values_are_listed_by_day_and_account() -> None:
@@ -38,9 +38,9 @@ def test_values_are_listed_by_day_and_account() -> None:
     assert listed("2026-01-30T00:00", "2026-02-02T00:00") == ["a", "b"]
     assert listed("2026-02-02T00:00", "2026-02-02T00:01") == ["a", "c"]
     assert listed("2026-02-03T00:00", "2026-02-09T00:00") == []
-    assert registry.values(1, DOMAIN, minute("2026-01-01T00:00"), minute("2026-03-01T00:00")) == [
-        "x.test"
-    ]
+    assert dimension_values.values(
+        1, DOMAIN, minute("2026-01-01T00:00"), minute("2026-03-01T00:00")
+    ) == ["x.test"]
 
 
 def test_mail_without_a_value_lists_none() -> None:
@@ -61,7 +61,7 @@ def test_what_a_process_noted_it_does_not_write_again() -> None:
     with aws_requests() as made:
         note(1, "2026-01-30T13:00", "a")
     assert made == []
-    registry.clear_cache()
+    dimension_values.clear_cache()
     note(1, "2026-01-30T13:00", "a")
     assert listed("2026-01-01T00:00", "2026-03-01T00:00") == ["a"]
 
