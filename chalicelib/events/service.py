@@ -14,7 +14,7 @@ from chalicelib.core.settings import settings
 from chalicelib.events import search
 from chalicelib.events.model import Event
 from chalicelib.events.positions import Window, position
-from chalicelib.events.store import blocks, day_index, erasures, partitions, table
+from chalicelib.events.store import blocks, day_index, erasures, partitions
 
 
 def put_all(events: Sequence[Event]) -> None:
@@ -31,7 +31,7 @@ def put_all(events: Sequence[Event]) -> None:
         items.append(item)
         entries += [entry] if entry else []
     new = day_index.unwritten(entries)
-    table.write_all([*items, *(entry.item() for entry in new)])
+    blocks.table.write_all([*items, *(entry.item() for entry in new)])
     day_index.remember(new)
 
 
@@ -66,7 +66,9 @@ def erase_recipient(scope: Scope, address: str) -> int:
     own = partitions.recipient(scope.account_id, address.lower())
     erased = {position(event): event for event in _recipient_events(scope, own)}
     entries = dict.fromkeys(day_index.erasure_entry(event) for event in erased.values())
-    table.write_all([*(entry.item() for entry in entries), *map(erasures.item, erased.values())])
+    blocks.table.write_all(
+        [*(entry.item() for entry in entries), *map(erasures.item, erased.values())]
+    )
     by_partition: dict[str, list[Event]] = defaultdict(list)
     for event in erased.values():
         for partition in partitions.of_stored_event(event):

@@ -18,7 +18,7 @@ from chalicelib.core.dynamo import Item, Page
 from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks
 from chalicelib.events.positions import position, position_at
-from chalicelib.events.store import day_index, partitions, table
+from chalicelib.events.store import blocks, day_index, partitions
 from tests.bench import sample_events
 from tests.bench.sample_events import Chunk
 
@@ -95,8 +95,10 @@ def _run(chunk: Chunk) -> bytes:
 def on_paper(account: int, size: int, now: int) -> Iterator[Paper]:
     """Let searches of the block ask for the events of an account that exists on paper only."""
     paper = Paper(account, size, now)
-    table.query = paper.query  # type: ignore[method-assign]
+    for table in (blocks.table, day_index.table):
+        table.query = paper.query  # type: ignore[method-assign]
     try:
         yield paper
     finally:
-        vars(table).pop("query")
+        for table in (blocks.table, day_index.table):
+            vars(table).pop("query")

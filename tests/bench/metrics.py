@@ -26,7 +26,7 @@ from chalicelib.metrics.model import BY_FILTER_KEY, CAMPAIGN, DOMAIN, METRICS
 from chalicelib.metrics.precision import SERIES
 from chalicelib.metrics.request import ReportRequest, read
 from chalicelib.metrics.rollup import roll_up_pending
-from chalicelib.metrics.store import counters, table
+from chalicelib.metrics.store import counters
 from chalicelib.metrics.totals import totals
 from chalicelib.recording import store
 from chalicelib.recording.commit import commit
@@ -121,7 +121,7 @@ def _fill() -> int:
             items += _items(DAY, days, dimension, [value])
         items += _items(HOUR, hours, dimension, [value])
         items += _items(MINUTE, minutes, dimension, [value])
-    table.write_all(items)
+    counters.table.write_all(items)
     return len(items)
 
 
@@ -182,7 +182,7 @@ def _measure_combinations() -> None:
                 sk = f"{campaign}\n{today:08d}\n{domain}"
                 item = {"pk": pk, "sk": sk, "label": label, "seq": 1, "expires": 2**33}
                 items.append(item | _COUNTS)
-        table.write_all(items)
+        counters.table.write_all(items)
         for name, query in (
             ("one domain by campaign", {"domains": DOMAINS[0]}),
             ("one campaign by domain", {"campaigns": CAMPAIGNS[0]}),

@@ -7,10 +7,7 @@ events are in ``ingest/store.py``.
 
 from __future__ import annotations
 
-from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
-
-table = Table("events")
 
 
 def expiry(moment_ms: int) -> int:

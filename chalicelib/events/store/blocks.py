@@ -1,8 +1,20 @@
 """Keep events in blocks: one item for up to a hundred events that happened within five seconds.
 
 A search reads one partition, and an event is in a block of each partition that may be searched for
-it: ``partitions`` lists the access patterns. The sort key of a block is ``<ms>#<digest>``: the time
-of its newest event and a digest of its event ids.
+it (``partitions``). The sort key of a block has the time of its newest event and a digest of its
+event ids.
+
+Access patterns of ``events``:
+
+- an account's events of a day (UTC), newest first → ``<account>#day#<yyyymmdd>#<shard>`` /
+  ``<ms>#<digest>``
+- the events of a recipient → ``<account>#recipient#<address>`` / ``<ms>#<digest>``
+- the events of a transmission, and of a message in it →
+  ``<account>#transmission#<transmission id>`` / ``<ms>#<digest>``
+- the events of a message whose id does not contain its transmission →
+  ``<account>#message#<message id>`` / ``<ms>#<digest>``
+- the events of a campaign → ``<account>#campaign#<campaign>`` / ``<ms>#<digest>``
+- the results of ingested batches → ``<account>#ingest`` / ``<ms>#<digest>``
 
 Storing the same events again writes the same items. An event that was stored again in other blocks
 is read once (``search``). An item holds ``count``, the number of events, and ``data``, the block as
@@ -17,13 +29,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item
+from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.settings import settings
 from chalicelib.events import event_blocks
 from chalicelib.events.event_blocks import SPAN_MS, EncodedBlock, EventBlock
 from chalicelib.events.model import Event
 from chalicelib.events.positions import moment_of, position, position_at
-from chalicelib.events.store import day_index, expiry, partitions, table
+from chalicelib.events.store import day_index, expiry, partitions
+
+table = Table("events")
 
 #: Blocks that the first request of a query asks for, and the growth of later ones: a page of a few
 #: events reads little, and a long search reads the megabyte that one request can return

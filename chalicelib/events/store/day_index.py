@@ -20,10 +20,12 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from chalicelib.core import caches, clock
-from chalicelib.core.dynamo import Item
+from chalicelib.core.dynamo import Item, Table
 from chalicelib.events.documentation import SEARCHED_TYPES
 from chalicelib.events.model import Event
-from chalicelib.events.store import expiry, table
+from chalicelib.events.store import expiry
+
+table = Table("events")
 
 _DAY_MS: Final = 86_400_000
 _MOST_REMEMBERED: Final = 20_000

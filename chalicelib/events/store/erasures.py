@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.core.dynamo import Item
+from chalicelib.core.dynamo import Item, Table
 from chalicelib.events.model import Event
 from chalicelib.events.positions import Window, position
-from chalicelib.events.store import expiry, table
+from chalicelib.events.store import expiry
+
+table = Table("events")
 
 #: The fields that stay: searches may filter by them while the count comes from counters
 FIELDS: Final = (

@@ -1,18 +1,7 @@
 """Name the partitions that hold an event's blocks: one for each way to search for the event.
 
-Access patterns of ``events``:
-
-- an account's events of a day (UTC), newest first → ``<account>#day#<yyyymmdd>#<shard>`` /
-  ``<ms>#<digest>``
-- the events of a recipient → ``<account>#recipient#<address>`` / ``<ms>#<digest>``
-- the events of a transmission, and of a message in it →
-  ``<account>#transmission#<transmission id>`` / ``<ms>#<digest>``
-- the events of a message whose id does not contain its transmission →
-  ``<account>#message#<message id>`` / ``<ms>#<digest>``
-- the events of a campaign → ``<account>#campaign#<campaign>`` / ``<ms>#<digest>``
-- the results of ingested batches → ``<account>#ingest`` / ``<ms>#<digest>``
-
-The blocks of a day are spread over ``EVENTS_SHARDS`` partitions. ``blocks`` makes the sort keys.
+The blocks of a day are spread over ``EVENTS_SHARDS`` partitions. ``blocks`` lists the access
+patterns.
 """
 
 from __future__ import annotations

@@ -3,9 +3,3 @@
 Each module holds one entity, its keys and its access patterns: ``counters``, the ``pending`` deltas
 that are not in them yet, and the ``dimension_values`` that mail had.
 """
-
-from __future__ import annotations
-
-from chalicelib.core.dynamo import Table
-
-table = Table("metrics")

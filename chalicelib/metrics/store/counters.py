@@ -31,13 +31,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Key, Write
+from chalicelib.core.dynamo import Item, Key, Table, Write
 from chalicelib.core.settings import settings
 from chalicelib.metrics.counting import MAIN
 from chalicelib.metrics.delta import Cell
 from chalicelib.metrics.levels import LEVELS, Level, Span
 from chalicelib.metrics.model import CAMPAIGN, DIMENSIONS, POSITION, Counts, add
-from chalicelib.metrics.store import table
+
+table = Table("metrics")
 
 ALL: Final = "all"
 TUPLES: Final = "tuples"

@@ -16,12 +16,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from chalicelib.core import caches, dynamo
-from chalicelib.core.dynamo import Write
+from chalicelib.core.dynamo import Table, Write
 from chalicelib.core.settings import settings
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.levels import DAY
 from chalicelib.metrics.model import LISTED, POSITION, Dimension
-from chalicelib.metrics.store import counters, table
+from chalicelib.metrics.store import counters
+
+table = Table("metrics")
 
 _MOST_REMEMBERED: Final = 100_000
 _MOST_ACTIONS: Final = 100
@@ -59,7 +61,6 @@ def values(account_id: int, dimension: Dimension, start: int, end: int) -> list[
             if days & item["days"]:
                 present.add(item.get("label") or item["sk"])
     return sorted(present)
-
 
 
 @caches.register

@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import Item, TransactionFailed, Write
+from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
 from chalicelib.metrics.delta import Delta
-from chalicelib.metrics.store import table
+
+table = Table("metrics")
 
 #: Most deltas in one rollup: they are deleted in one transaction
 MOST_TOGETHER: Final = 90

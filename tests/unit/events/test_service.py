@@ -14,7 +14,7 @@ from chalicelib.events.documentation import SEARCHED, TYPES
 from chalicelib.events.event_blocks import EventBlock
 from chalicelib.events.model import Event
 from chalicelib.events.positions import Window
-from chalicelib.events.store import blocks, day_index, erasures, partitions, table
+from chalicelib.events.store import blocks, day_index, erasures, partitions
 from tests.fake_cloud import aws_requests
 from tests.unit.events.examples import HOUR, NINE, TRANSMISSION, event_at
 
@@ -36,7 +36,7 @@ def raw_items() -> list[dict[str, Any]]:
     """Return everything that the table holds, in order."""
     from chalicelib.core import aws, dynamo
 
-    answer = aws.dynamodb().scan(TableName=table.name)
+    answer = aws.dynamodb().scan(TableName=blocks.table.name)
     items = [dynamo.decode_item(item) for item in answer["Items"]]
     return sorted(items, key=lambda item: (item["pk"], item["sk"]))
 
@@ -162,7 +162,7 @@ def test_a_note_that_could_not_be_written_is_written_by_the_repetition(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr(table, "write_all", lambda *_: 1 / 0)
+        broken.setattr(blocks.table, "write_all", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             service.put_all([event_at(NINE)])
     service.put_all([event_at(NINE)])

@@ -12,7 +12,7 @@ from chalicelib.metrics.filters import Filter
 from chalicelib.metrics.levels import spans
 from chalicelib.metrics.reading import rows
 from chalicelib.metrics.rollup import Sending, roll_up_pending
-from chalicelib.metrics.store import pending, table
+from chalicelib.metrics.store import pending
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
 
@@ -128,12 +128,12 @@ def test_an_account_that_cannot_be_counted_does_not_hold_up_the_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     wait(1, ("spring", "a.test"))
-    table.put({"pk": "pending", "sk": "0000000001#1delta#9", "data": b"broken"})
+    pending.table.put({"pk": "pending", "sk": "0000000001#1delta#9", "data": b"broken"})
     wait(2, ("spring", "a.test"))
     roll_up_pending()
     assert (injected(1), injected(2)) == (0, 1)
     assert "account 1 failed" in caplog.text
-    table.delete("pending", "0000000001#1delta#9")
+    pending.table.delete("pending", "0000000001#1delta#9")
     roll_up_pending()
     assert injected(1) == 1
 
@@ -174,7 +174,7 @@ def test_others_are_told_again_when_they_failed() -> None:
 def test_whatever_is_stored_expires_but_for_what_waits() -> None:
     wait(1, ("spring", "a.test"))
     roll_up_pending()
-    stored = aws.dynamodb().scan(TableName=table.name)["Items"]
+    stored = aws.dynamodb().scan(TableName=pending.table.name)["Items"]
     lasting = [item for item in stored if "expires" not in item]
     assert [item["pk"]["S"] for item in lasting] == ["folds"]
     soonest = min(int(item["expires"]["N"]) for item in stored if "expires" in item)

@@ -8,7 +8,7 @@ from chalicelib.core.settings import settings
 from chalicelib.metrics.delta import Cell, Delta
 from chalicelib.metrics.levels import DAY, HOUR, MINUTE, Span
 from chalicelib.metrics.model import DIMENSIONS
-from chalicelib.metrics.store import counters, table
+from chalicelib.metrics.store import counters
 from tests.unit.metrics.examples import mail
 
 NOON = 29_540_000 // 1440 * 1440 + 720
@@ -97,7 +97,7 @@ def test_a_fold_is_added_once_and_the_next_one_on_top() -> None:
             dynamo.transact(list(counters.additions(1, counted, seq)))
     dynamo.transact(list(counters.additions(1, counted, 6)))
     pk = counters.partition(1, "delay", DAY, NOON // 1440 // DAY.together)
-    (item,) = table.query_all("#pk = :pk", {"pk": pk})
+    (item,) = counters.table.query_all("#pk = :pk", {"pk": pk})
     assert counters.counts_of(item) == {"y": 4, "y1": 2}
     assert item["seq"] == 6
 
