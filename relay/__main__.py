@@ -1,4 +1,4 @@
-"""The relay as a program: ``python -m relay`` serves until SIGTERM, then drains."""
+"""Run the relay: ``python -m relay`` serves until SIGTERM, then drains."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from relay.tls import CertificateFiles, TlsContexts, self_signed
 _MOST_LISTENERS = 2
 # Files that a process has open besides its clients' connections.
 _OTHER_FILES = 100
-# Recipients of one report: the least that RFC 5321 4.5.3.1.8 allows.
-_MOST_REPORTED = 100
+# Recipients of one report: the smallest limit that RFC 5321 4.5.3.1.8 allows.
+_MOST_REPORT_RECIPIENTS = 100
 
 
 def main() -> None:
     """Read the settings and serve."""
-    given = settings()
-    _log_json_lines(given.log_level)
+    current = settings()
+    _log_json_lines(current.log_level)
     _allow_many_files()
-    processes.run(listeners(given), given.relay_processes or processes.usable_cores())
+    processes.run(listeners(current), current.relay_processes or processes.usable_cores())
 
 
 def _log_json_lines(level: str) -> None:
@@ -41,48 +41,48 @@ def _log_json_lines(level: str) -> None:
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
-def listeners(given: Settings) -> list[Listener]:
-    """Everything that a relay process listens for."""
+def listeners(current: Settings) -> list[Listener]:
+    """Return the services of a relay process and where each listens."""
     config = RelayConfig(
-        hostname=given.mail_hostname,
-        host=given.relay_host,
-        ports=_ports(given.relay_ports),
-        max_message=given.max_message_bytes,
+        hostname=current.mail_hostname,
+        host=current.relay_host,
+        ports=_ports(current.relay_ports),
+        max_message=current.max_message_bytes,
         max_connections=_most_connections(),
-        drain_seconds=given.relay_drain,
+        drain_seconds=current.relay_drain,
     )
-    tls = TlsContexts(_certificate(given))
+    tls = TlsContexts(_certificate(current))
     submission = Listener(config, Submission(ApiKeyAuthenticator(), TransmissionAcceptor()), tls)
-    if not given.relay_inbound_ports:
+    if not current.relay_inbound_ports:
         return [submission]
     reports = ReportAcceptor()
     inbound = replace(
         config,
-        ports=_ports(given.relay_inbound_ports),
-        # A report may return the largest message that was sent, and says something besides
-        max_message=given.max_message_bytes + MIB,
-        max_recipients=_MOST_REPORTED,
+        ports=_ports(current.relay_inbound_ports),
+        # A report may return the largest message that was sent, and has a text of its own
+        max_message=current.max_message_bytes + MIB,
+        max_recipients=_MOST_REPORT_RECIPIENTS,
     )
-    return [Listener(inbound, Inbound(reports.wanted, reports), tls), submission]
+    return [Listener(inbound, Inbound(reports.is_served, reports), tls), submission]
 
 
-def _ports(listed: str) -> tuple[int, ...]:
-    return tuple(int(port) for port in listed.split(","))
+def _ports(numbers: str) -> tuple[int, ...]:
+    return tuple(int(port) for port in numbers.split(","))
 
 
-def _certificate(given: Settings) -> CertificateFiles:
-    """Return the certificate given, or one made at first start and kept."""
-    if given.relay_certificate:
-        return CertificateFiles(Path(given.relay_certificate), Path(given.relay_key))
-    return self_signed(Path(given.relay_tls_directory), given.mail_hostname)
+def _certificate(current: Settings) -> CertificateFiles:
+    """Return the operator's certificate, or a self-signed one made at the first start."""
+    if current.relay_certificate:
+        return CertificateFiles(Path(current.relay_certificate), Path(current.relay_key))
+    return self_signed(Path(current.relay_tls_directory), current.mail_hostname)
 
 
 def _allow_many_files() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = RelayConfig().max_connections * _MOST_LISTENERS + _OTHER_FILES
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    if allowed > soft:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    files = RelayConfig().max_connections * _MOST_LISTENERS + _OTHER_FILES
+    limit = files if hard == resource.RLIM_INFINITY else min(files, hard)
+    if limit > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def _most_connections() -> int:

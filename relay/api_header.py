@@ -1,8 +1,8 @@
-"""The API header of an SMTP message: `X-SVC-API: {json}`, taken out of the message.
+"""Take the API header, `X-SVC-API: {json}`, out of an SMTP message.
 
-Only the message's own header section is looked at, never a part's. A folded value is joined with
-one space for each fold, encoded words (RFC 2047) are decoded, and the rest must be a JSON object as
-a request body may be (`core.strict_json`). Pure, and linear in the size of the message.
+The header stands in the message's own header section, never in a part's. Folded lines are joined
+with one space, encoded words (RFC 2047) are decoded, and the value must be a JSON object as in a
+request body (`core.strict_json`). Pure, and linear in the size of the message.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _REQUEST = "Problems parsing request as json: "
 
 
 def take_api_header(message: bytes) -> tuple[ApiOptions | None, bytes]:
-    """The options of a message (CRLF line ends) and the message without their header.
+    """Return the options of a message (CRLF line ends), and the message without their header.
 
-    None, and the same message, when it has no such header. Raises Refused (550 5.6.0) for a header
-    that cannot be read or is there twice.
+    Without such a header, returns None and the same message. Raises Refused (550 5.6.0) if the
+    header cannot be read or stands in the message twice.
     """
-    found = list(_FIELD.finditer(message, 0, _header_end(message)))
-    if not found:
+    matches = list(_FIELD.finditer(message, 0, _header_end(message)))
+    if not matches:
         return None, message
-    if len(found) > 1:
+    if len(matches) > 1:
         raise refused("given more than once")
-    field = found[0]
+    field = matches[0]
     if len(field[1]) > _MAX_VALUE:
         raise refused(f"over {_MAX_VALUE} bytes")
     view = memoryview(message)
@@ -46,7 +46,7 @@ def take_api_header(message: bytes) -> tuple[ApiOptions | None, bytes]:
 
 
 def _header_end(message: bytes) -> int:
-    """Where the header section ends, the CRLF of its last line included."""
+    """Return where the header section ends, after the CRLF of its last line."""
     if message.startswith(b"\r\n"):
         return 0
     blank = message.find(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""What the API header of an SMTP message may ask for, checked key by key.
+"""Check the options in the API header of an SMTP message, key by key.
 
     campaign_id             string, 64 bytes at most
     metadata                object
@@ -7,7 +7,7 @@
     options                 object: open_tracking, click_tracking, transactional, skip_suppression
                             and inline_css (boolean), ip_pool and dkim_key (string)
 
-An absent option is None: the account's default holds. Keys that are not listed are ignored.
+An option that is absent is None: the account's default applies. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LINE_BREAKERS = re.compile("[\r\n\0]")
 
 @dataclass(frozen=True, slots=True)
 class SendOptions:
-    """The `options` of the header; None is what it does not say."""
+    """The `options` of the header; None for an absent one."""
 
     open_tracking: bool | None = None
     click_tracking: bool | None = None
@@ -44,7 +44,7 @@ class SendOptions:
 
 @dataclass(frozen=True, slots=True)
 class ApiOptions:
-    """The header, read and checked."""
+    """The content of a valid header."""
 
     campaign_id: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -55,32 +55,32 @@ class ApiOptions:
     options: SendOptions = SendOptions()
 
 
-def read_api_options(given: Mapping[str, Any]) -> ApiOptions:
-    """Check a parsed header; raises Refused (550 5.6.0) that names the field."""
-    campaign_id = _typed(given, "campaign_id", str)
+def read_api_options(fields: Mapping[str, Any]) -> ApiOptions:
+    """Return the options of a parsed header; raises Refused (550 5.6.0) naming a bad field."""
+    campaign_id = _typed(fields, "campaign_id", str)
     if campaign_id is not None and len(campaign_id.encode()) > _MAX_CAMPAIGN_ID:
         raise refused(f"campaign_id is over {_MAX_CAMPAIGN_ID} bytes")
-    copies = {name: _copies(given, name) for name in ("cc", "bcc", "archive")}
+    copies = {name: _copies(fields, name) for name in ("cc", "bcc", "archive")}
     if sum(map(len, copies.values())) > _MAX_COPIES:
         raise refused(f"cc, bcc and archive have more than {_MAX_COPIES} addresses")
     return ApiOptions(
         campaign_id=campaign_id,
-        metadata=_typed(given, "metadata", dict) or {},
-        tags=_tags(given),
-        options=_send_options(_typed(given, "options", dict) or {}),
+        metadata=_typed(fields, "metadata", dict) or {},
+        tags=_tags(fields),
+        options=_send_options(_typed(fields, "options", dict) or {}),
         **copies,
     )
 
 
 def refused(reason: str) -> Refused:
-    """The refusal of a message for its API header."""
+    """Return the refusal of a message for its API header."""
     return Refused(550, "5.6.0", f"API header: {reason}")
 
 
-def _typed(given: Mapping[str, Any], name: str, kind: type[T], label: str = "") -> T | None:
-    if name not in given:
+def _typed(fields: Mapping[str, Any], name: str, kind: type[T], label: str = "") -> T | None:
+    if name not in fields:
         return None
-    return _checked(given[name], kind, label or name)
+    return _checked(fields[name], kind, label or name)
 
 
 def _checked(value: Any, kind: type[T], label: str) -> T:
@@ -91,13 +91,13 @@ def _checked(value: Any, kind: type[T], label: str) -> T:
     return value
 
 
-def _tags(given: Mapping[str, Any]) -> tuple[str, ...]:
-    tags = _typed(given, "tags", list) or []
+def _tags(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    tags = _typed(fields, "tags", list) or []
     return tuple(_checked(tag, str, "each of tags") for tag in tags)
 
 
-def _copies(given: Mapping[str, Any], name: str) -> tuple[Mailbox, ...]:
-    return tuple(_copy(entry, name) for entry in _typed(given, name, list) or [])
+def _copies(fields: Mapping[str, Any], name: str) -> tuple[Mailbox, ...]:
+    return tuple(_copy(entry, name) for entry in _typed(fields, name, list) or [])
 
 
 def _copy(entry: Any, list_name: str) -> Mailbox:
@@ -116,9 +116,9 @@ def _copy(entry: Any, list_name: str) -> Mailbox:
     return copy
 
 
-def _send_options(given: Mapping[str, Any]) -> SendOptions:
+def _send_options(fields: Mapping[str, Any]) -> SendOptions:
     booleans = {
-        name: _typed(given, name, bool, f"options.{name}")
+        name: _typed(fields, name, bool, f"options.{name}")
         for name in (
             "open_tracking",
             "click_tracking",
@@ -129,6 +129,6 @@ def _send_options(given: Mapping[str, Any]) -> SendOptions:
     }
     return SendOptions(
         **booleans,
-        ip_pool=_typed(given, "ip_pool", str, "options.ip_pool"),
-        dkim_key=_typed(given, "dkim_key", str, "options.dkim_key"),
+        ip_pool=_typed(fields, "ip_pool", str, "options.ip_pool"),
+        dkim_key=_typed(fields, "dkim_key", str, "options.dkim_key"),
     )

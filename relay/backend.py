@@ -38,18 +38,18 @@ class Authenticator(Protocol):
     """Checks a login (spec 5, rule 7)."""
 
     def authenticate(self, password: str, subaccount: int | None, peer_ip: str) -> Identity:
-        """The sender whose API key `password` is, or LoginRefused."""
+        """Return the sender of the API key `password`; raises LoginRefused."""
 
 
 class Acceptor(Protocol):
     """Takes the messages of senders who logged in."""
 
     def accept(self, identity: Identity, envelope: Envelope) -> str:
-        """The id of the message once it is stored for good; otherwise Refused or Unavailable."""
+        """Return the id of the message when it is stored; raises Refused or Unavailable."""
 
 
 class InboundAcceptor(Protocol):
     """Takes the reports that come back to the service's own addresses."""
 
     def accept(self, envelope: Envelope) -> str:
-        """The id of the message once it is stored for good; otherwise Refused or Unavailable."""
+        """Return the id of the message when it is stored; raises Refused or Unavailable."""

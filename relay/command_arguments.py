@@ -1,7 +1,7 @@
-"""The arguments of MAIL and RCPT: a path in angle brackets, then parameters.
+"""Parse the arguments of MAIL and RCPT: a path in angle brackets, then parameters.
 
 Grammar of RFC 5321 4.1.2 and RFC 6531 3.3 (characters outside ASCII), without source routes.
-Blanks after the colon are let pass, because many clients send them; a missing bracket is not.
+Blanks after the colon are accepted, because many clients send them; a missing bracket is not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_SIZE_DIGITS = 20
 
 @dataclass(frozen=True, slots=True)
 class MailCommand:
-    """The argument of MAIL; `size` is the declared size or 0 when none is declared."""
+    """The argument of MAIL; `size` is the declared size, or 0 without one."""
 
     mail_from: str
     size: int
@@ -35,7 +35,7 @@ class MailCommand:
 
 
 def is_mailbox(address: str) -> bool:
-    """Whether `address` is a local part, an at-sign and a domain of permitted lengths."""
+    """Tell whether `address` is a local part, an at-sign and a domain of permitted lengths."""
     return (
         len(address.encode("utf-8", "surrogatepass")) <= _MAX_MAILBOX
         and _MAILBOX.fullmatch(address) is not None
@@ -46,7 +46,7 @@ def is_mailbox(address: str) -> bool:
 def parse_mail(argument: str) -> MailCommand:
     """Read `FROM:<path> [SIZE=n] [BODY=7BIT|8BITMIME] [SMTPUTF8] [AUTH=mailbox]`.
 
-    AUTH (RFC 4954 5) is read and not believed. Raises Refusal: 501, 553 or 555.
+    AUTH (RFC 4954 5) is accepted and ignored. Raises Refusal: 501, 553 or 555.
     """
     mail_from, rest = _path(argument, "FROM:", replies.MAIL_SYNTAX)
     size, smtp_utf8 = 0, False
@@ -74,7 +74,7 @@ def parse_mail(argument: str) -> MailCommand:
 
 
 def parse_recipient(argument: str, smtp_utf8: bool) -> str:
-    """Read `TO:<path>`; `postmaster` may stand without a domain (RFC 5321 4.5.1).
+    """Read `TO:<path>`; `postmaster` needs no domain (RFC 5321 4.5.1).
 
     Raises Refusal: 501, 553, or 555 for any parameter.
     """

@@ -1,4 +1,4 @@
-"""The relay's settings, as one value."""
+"""Hold the settings of a relay in one value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RelayConfig:
-    """Where a relay listens and what bounds a client. Sizes are octets, times are seconds."""
+    """Where a relay listens, and its limits on a client. Sizes are octets, times are seconds."""
 
     hostname: str = "localhost"
     """The name in the banner and in the answer to EHLO."""
@@ -18,7 +18,7 @@ class RelayConfig:
     reuse_port: bool = False
     """Let several processes listen on the same ports (SO_REUSEPORT)."""
     require_tls: bool = True
-    """Offer and take AUTH after STARTTLS only."""
+    """Offer and accept AUTH only after STARTTLS."""
 
     max_message: int = 20 * 1024 * 1024
     """A message, end mark and dot-stuffing not counted (RFC 1870 5)."""
@@ -41,10 +41,10 @@ class RelayConfig:
     idle_seconds: float = 60.0
     """A wait for the next command, or for the next octets of a message."""
     data_seconds: float = 600.0
-    """All of DATA, however steadily octets come."""
+    """The whole of DATA, even if octets keep coming."""
     drain_seconds: float = 30.0
-    """How long a stopping server lets messages under way finish."""
+    """How long a stopping server waits for messages under way."""
     counters_seconds: float = 60.0
     """The time between two records of the counters."""
     workers: int = 16
-    """Threads that talk to what stands behind the relay."""
+    """Threads for blocking calls of the service."""

@@ -1,12 +1,12 @@
-"""One client's connection: octets in, replies out, time limits, TLS, and the end.
+"""Move octets between a client and its session: input, replies, time limits, TLS and the end.
 
-It stands on aiosmtpd's SMTP class, which brings the life of the connection (protocol callbacks,
+The base is aiosmtpd's SMTP class. It provides the life cycle of the connection (protocol callbacks,
 handler task, timer), the session and envelope, and the table of commands. Input, output and the
-command loop are replaced, because aiosmtpd ends commands at a bare LF, reads DATA line by line,
+command loop are our own, because aiosmtpd ends commands at a bare LF, reads DATA line by line,
 writes replies one by one, times DATA as one idle period, and keeps size limits on the class.
 
-Replies gather until the client's input is used up and leave in one write, so that a pipelined burst
-(RFC 2920) costs one packet each way.
+Replies are collected until the client's input is used up, and leave in one write, so that a
+pipelined burst (RFC 2920) costs one packet each way.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from relay.input_buffer import InputBuffer
 from relay.replies import Reply
 from relay.server_context import ServerContext
 
-# Octets read ahead of the commands that are being worked on.
+# Octets that may wait unread before the server stops receiving.
 _READ_AHEAD = 128 * 1024
 # How long a client may take to read the last reply before the connection is cut.
 _LINGER_SECONDS = 2.0
 
 
-class HungUp(Exception):
-    """The client is gone, or has ended its side and everything it sent is answered."""
+class ClientGone(Exception):
+    """The client has closed the connection, and everything that it sent is answered."""
 
 
 class Connection(SMTP):
-    """The transport side of a session."""
+    """The connection of a session."""
 
     transport: Any
 
@@ -50,7 +50,7 @@ class Connection(SMTP):
         self.peer_ip = ""
         self.admitted = False
         self.tls_active = False
-        self.shaking_hands = False
+        self.in_handshake = False
         self.closing = False
         self._output: list[bytes] = []
         self._arrived = asyncio.Event()
@@ -61,7 +61,7 @@ class Connection(SMTP):
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Count the client in and begin to talk to it."""
+        """Count the client in and greet it."""
         self.peer_ip = _address_of(transport.get_extra_info("peername"))
         self.context.counters.connections += 1
         self.admitted = self.context.connections.admit(self)
@@ -74,48 +74,48 @@ class Connection(SMTP):
         super().connection_lost(error)
 
     def data_received(self, data: bytes) -> None:
-        """Keep what arrives, and stop reading when the session does not keep up."""
+        """Add octets to the input, and stop receiving when the session does not keep up."""
         self.input.feed(data)
         if len(self.input) > _READ_AHEAD:
             self.transport.pause_reading()
         self._arrived.set()
 
     def eof_received(self) -> bool:
-        """Let what arrived before the end be answered, where the transport can (not under TLS)."""
+        """Keep the connection open until all input is answered, where TLS does not forbid it."""
         self._ended = True
         self._arrived.set()
         return not self.tls_active
 
     def pause_writing(self) -> None:
-        """The client does not read its replies."""
+        """Wait with further replies: the client does not read them."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """The client reads again."""
+        """Go on: the client reads again."""
         self._writable.set()
 
     # Replies and the end.
 
     def reply(self, reply: Reply) -> None:
-        """Answer; leaves with the other replies of the burst."""
+        """Add a reply to those of the burst."""
         self.reply_octets(reply.encode())
 
     def reply_octets(self, octets: bytes) -> None:
-        """Answer with finished octets."""
+        """Add a reply that is encoded already."""
         self._output.append(octets)
 
     async def send_replies(self) -> None:
-        """Send what was answered so far; waits for a client that does not read."""
+        """Send the replies so far; waits for a client that does not read."""
         self._flush()
         await self._writable.wait()
 
-    def part(self, reply: Reply) -> None:
-        """Say a last word and close."""
+    def close_with(self, reply: Reply) -> None:
+        """Send a last reply and close the connection."""
         self.reply(reply)
         self.hang_up()
 
     def hang_up(self) -> None:
-        """Close once the client has read what was written, or soon in any case."""
+        """Close when the client has read its replies, or after some seconds in any case."""
         if self.transport is None or self.closing:
             return
         self._flush()
@@ -132,9 +132,9 @@ class Connection(SMTP):
     # Input.
 
     async def next_line(self, *, of_login: bool = False) -> bytes:
-        """The next line, without CRLF; raises Refusal for one that is not acceptable.
+        """Return the next line, without CRLF; raises Refusal for an unacceptable line.
 
-        The idle time runs for the whole line: octets that do not end it are no activity.
+        The idle time runs until the line ends: octets that do not end it are no activity.
         """
         self._reset_timeout()
         while True:
@@ -142,20 +142,20 @@ class Connection(SMTP):
             limit = self.config.max_auth_line if long else self.config.max_command_line
             if (line := self.input.line(limit)) is not None:
                 return line
-            await self._more()
+            await self._read_more()
 
     async def next_octets(self) -> bytes:
-        """At least one octet; the idle time runs until it comes."""
+        """Return at least one octet; the idle time runs until it comes."""
         self._reset_timeout()
         while not len(self.input):
-            await self._more()
+            await self._read_more()
         return self.input.take()
 
-    async def _more(self) -> None:
+    async def _read_more(self) -> None:
         """Send the replies and wait for octets."""
         await self.send_replies()
         if self._ended:
-            raise HungUp
+            raise ClientGone
         if not self.transport.is_reading():
             self.transport.resume_reading()
         await self._arrived.wait()
@@ -169,27 +169,27 @@ class Connection(SMTP):
     # Time.
 
     def stop_idle_time(self) -> None:
-        """The client waits for this side; the time starts anew with the next wait for input."""
+        """Stop the idle timer while the client waits for us; the next wait for input starts it."""
         self._timeout_handle.cancel()
 
     def _timeout_cb(self) -> None:
         if not self.closing:
-            self.part(replies.IDLE)
+            self.close_with(replies.IDLE)
 
     # TLS.
 
     async def start_tls(self) -> None:
-        """Shake hands and go on under TLS; raises HungUp when that fails.
+        """Go on under TLS; raises ClientGone if the handshake fails.
 
-        Nothing the client sent in the clear after STARTTLS survives: between clearing and the
-        change of protocol nothing else runs (RFC 3207 4.2, command injection).
+        Input that the client sent in the clear after STARTTLS is dropped. Nothing else runs between
+        this and the change of protocol (RFC 3207 4.2, command injection).
         """
         assert self.context.tls is not None
         self.stop_idle_time()
         self._flush()
         self.input.clear()
         self._original_transport = self.transport
-        self.tls_active = self.shaking_hands = True
+        self.tls_active = self.in_handshake = True
         try:
             self.transport = await self.loop.start_tls(
                 self._original_transport,
@@ -201,15 +201,15 @@ class Connection(SMTP):
         except OSError:
             self.transport = None
         finally:
-            self.shaking_hands = False
+            self.in_handshake = False
         if self.transport is None:
-            # Until hands are shaken, the loop tells a loss to the TLS layer only.
+            # During the handshake the event loop reports a lost connection to the TLS layer only.
             self.context.connections.remove(self)
-            raise HungUp
+            raise ClientGone
 
 
 def _address_of(peername: tuple[Any, ...] | None) -> str:
-    """The client's address, IPv4 also for an IPv4 client of an IPv6 socket; empty when gone."""
+    """Return the client's address, IPv4 also on an IPv6 socket; empty if the client is gone."""
     if peername is None:
         return ""
     address = ipaddress.ip_address(str(peername[0]).partition("%")[0])

@@ -1,8 +1,8 @@
-"""The command loop: one command after the other, and what refusals and faults lead to.
+"""Run a client's commands one after the other, and answer refusals and faults.
 
-A refusal is answered; 421 ends the connection and so do too many 5xx. A call behind the relay that
-fails is answered 451 4.3.0. A fault of the session itself ends the connection, because where its
-input stands is then not known. Both are logged with the id that the reply names.
+A refusal is answered; 421 ends the connection, and so do too many 5xx. A failed call of the service
+is answered with 451 4.3.0. A fault of the session itself ends the connection, because nobody knows
+how much of its input was read. Both are logged with the id that the reply names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from relay import replies
-from relay.connection import Connection, HungUp
+from relay.connection import ClientGone, Connection
 from relay.errors import Refusal
 from relay.replies import Reply
 from relay.server_context import ServerContext
@@ -23,19 +23,19 @@ logger = logging.getLogger("relay")
 
 T = TypeVar("T")
 
-# Commands of one burst before other connections get their turn.
+# Commands of one burst before other connections are served.
 _BURST = 50
 
 
 class Conversation(Connection):
-    """A connection that serves commands; the subclass knows them."""
+    """A connection that runs commands; the subclass defines them."""
 
     def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(context, loop)
         self._errors = 0
         self._commands = 0
         self._awaiting_command = False
-        self._asking = False
+        self._in_service_call = False
         self._finishing = False
         self._given_up = False
 
@@ -44,27 +44,30 @@ class Conversation(Connection):
         raise NotImplementedError
 
     def between_messages(self) -> bool:
-        """Whether no message is under way."""
+        """Tell whether no message is under way."""
         raise NotImplementedError
 
     def finish(self) -> None:
         """End after the message under way, at once when there is none."""
         self._finishing = True
         if self._awaiting_command and self.between_messages():
-            self.part(replies.SHUTTING_DOWN)
+            self.close_with(replies.SHUTTING_DOWN)
 
     def give_up(self) -> None:
-        """End now; what is being stored gets its reply first, or the client would send it again."""
-        self._finishing = self._given_up = True
-        if self.shaking_hands:
-            self.abort()
-        elif not self._asking:
-            self.part(replies.SHUTTING_DOWN)
+        """End now, but after the reply to a message that is being stored.
 
-    async def ask(self, call: Callable[..., T], *arguments: Any) -> T:
-        """Run a blocking call in the worker threads; raises Refusal and nothing else."""
+        Without the reply the client would send the message again.
+        """
+        self._finishing = self._given_up = True
+        if self.in_handshake:
+            self.abort()
+        elif not self._in_service_call:
+            self.close_with(replies.SHUTTING_DOWN)
+
+    async def run_blocking(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Run a blocking call in a worker thread; raises Refusal and nothing else."""
         self.stop_idle_time()
-        self._asking = True
+        self._in_service_call = True
         try:
             return await self.loop.run_in_executor(self.context.workers, call, *arguments)
         except Refusal:
@@ -72,22 +75,22 @@ class Conversation(Connection):
         except Exception as error:
             raise Refusal(replies.fault(self._write_fault(error))) from error
         finally:
-            self._asking = False
+            self._in_service_call = False
 
     async def _handle_client(self) -> None:
         try:
             await self._converse()
-        except (HungUp, OSError):
+        except (ClientGone, OSError):
             pass
         except Exception as error:
-            self.part(replies.internal_fault(self._write_fault(error)))
+            self.close_with(replies.internal_fault(self._write_fault(error)))
         finally:
             self.hang_up()
 
     async def _converse(self) -> None:
         if not self.admitted:
             self.context.counters.connections_refused += 1
-            self.part(replies.TOO_MANY_CONNECTIONS)
+            self.close_with(replies.TOO_MANY_CONNECTIONS)
             return
         self.reply(replies.greeting(self.hostname))
         while not self.closing:
@@ -96,7 +99,7 @@ class Conversation(Connection):
             except Refusal as refusal:
                 self._refuse(refusal.reply)
             if self._given_up or (self._finishing and self.between_messages()):
-                self.part(replies.SHUTTING_DOWN)
+                self.close_with(replies.SHUTTING_DOWN)
 
     async def _next_command(self) -> bytes:
         self._commands += 1
@@ -111,13 +114,13 @@ class Conversation(Connection):
 
     def _refuse(self, reply: Reply) -> None:
         if reply.code == 421:
-            self.part(reply)
+            self.close_with(reply)
             return
         self.reply(reply)
         if reply.code >= 500:
             self._errors += 1
             if self._errors >= self.config.max_errors:
-                self.part(replies.TOO_MANY_ERRORS)
+                self.close_with(replies.TOO_MANY_ERRORS)
 
     def _write_fault(self, error: Exception) -> str:
         fault_id = secrets.token_hex(6)

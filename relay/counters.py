@@ -1,7 +1,7 @@
-"""What a relay does, counted since its start and written to the log as records.
+"""Count what a relay does, and write it to the log as records.
 
-The logger is `relay`; a record's figures are in `fields` (`core.logs`). What has changed since the
-last record is written from time to time, as metrics, so the records of all processes add up. A
+The logger is `relay`; a record's figures are in `fields` (`core.logs`). From time to time the
+changes since the last record are written as metrics, so the records of all processes add up. A
 record names no sender, recipient or content.
 """
 
@@ -19,13 +19,13 @@ from relay.replies import Reply
 
 logger = logging.getLogger("relay")
 
-# The times of the latest messages between two records.
+# Accept times that are remembered between two records.
 _MOST_TIMES = 10_000
 
 
 @dataclass(slots=True)
 class Totals:
-    """Since the start."""
+    """Numbers since the start."""
 
     connections: int = 0
     connections_refused: int = 0
@@ -41,13 +41,13 @@ class Totals:
 
 @dataclass(slots=True)
 class Counters(Totals):
-    """Totals of one server, and how long it took from the end of DATA to its 250."""
+    """Totals of one server, and the times from the end of DATA to its 250."""
 
-    _written: Totals = field(default_factory=Totals)
+    _last_written: Totals = field(default_factory=Totals)
     _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=_MOST_TIMES))
 
     def accepted(self, message_id: str, envelope: Envelope, seconds: float) -> None:
-        """Count and record a message that is stored."""
+        """Count and log a message that was stored."""
         recipients, octets = len(envelope.recipients), len(envelope.data)
         self.messages_accepted += 1
         self.recipients_accepted += recipients
@@ -63,7 +63,7 @@ class Counters(Totals):
         )
 
     def refused(self, reply: Reply, peer_ip: str) -> None:
-        """Count and record a message that is refused for good (5xx) or for now (4xx)."""
+        """Count and log a message that was refused (5xx) or deferred (4xx)."""
         if reply.code >= 500:
             self.messages_refused += 1
         else:
@@ -77,12 +77,12 @@ class Counters(Totals):
         )
 
     def write(self, service: str, ports: Sequence[int], connections_open: int) -> None:
-        """Write what happened since the last time as one record; `service` is its dimension."""
+        """Write the changes since the last record; `service` is their dimension."""
         counts: dict[str, float] = {"ConnectionsOpen": connections_open}
         for total in fields(Totals):
             now = getattr(self, total.name)
-            counts[_metric(total.name)] = now - getattr(self._written, total.name)
-            setattr(self._written, total.name, now)
+            counts[_metric(total.name)] = now - getattr(self._last_written, total.name)
+            setattr(self._last_written, total.name, now)
         times = sorted(self._seconds)
         self._seconds.clear()
         if times:
@@ -99,8 +99,8 @@ class Counters(Totals):
         )
 
 
-def _record(message: str, **given: object) -> None:
-    logger.info(message, extra={"fields": given})
+def _record(message: str, **details: object) -> None:
+    logger.info(message, extra={"fields": details})
 
 
 def _metric(name: str) -> str:

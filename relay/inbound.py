@@ -1,4 +1,4 @@
-"""What stands behind the inbound ports in this service: mail that comes back to its addresses."""
+"""Turn mail that comes back to the service's own addresses into events."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NO_MESSAGE = (550, "5.1.1", "The message that this is about is not known")
 
 
 class ReportAcceptor:
-    """A report becomes events of the message that it is about."""
+    """Makes events of reports about messages that this service sent."""
 
-    def wanted(self, recipient: str) -> bool:
-        """Tell whether mail to this domain is taken; raises ``Refused`` for an unknown address."""
+    def is_served(self, recipient: str) -> bool:
+        """Tell whether the domain is served; raises ``Refused`` for an unknown address."""
         try:
             accept.check_recipient(recipient)
         except accept.NoSuchAddress:

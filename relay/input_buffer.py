@@ -1,8 +1,8 @@
-"""Octets a client has sent and the session has not read yet.
+"""Buffer the octets that a client has sent, and cut command lines from them.
 
-Only CRLF ends a command line. A line with a bare CR, a bare LF or a NUL, or one that is too long,
-is refused whole: one refusal, and reading goes on after its CRLF, so that no part of a refused
-line is ever run as a command. No I/O happens here.
+Only CRLF ends a command line. A line that is too long, or has a bare CR, a bare LF or a NUL, gets
+one refusal, and reading goes on after its CRLF: no part of a refused line ever runs as a command.
+No I/O happens here.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from relay import replies
 from relay.errors import Refusal
 
 _CR = 0x0D
-# How much of a refused line is read away before the connection is given up.
+# Octets of a refused line that are skipped before the connection is closed.
 _MAX_SKIPPED = 64 * 1024
 
 
 class InputBuffer:
-    """Received octets, taken as command lines or as they are."""
+    """Octets that the session has not read yet; it takes them as lines or as they are."""
 
     def __init__(self) -> None:
         self._octets = bytearray()
@@ -27,33 +27,33 @@ class InputBuffer:
         return len(self._octets)
 
     def feed(self, octets: bytes) -> None:
-        """Add what the network brought."""
+        """Add octets from the network."""
         self._octets += octets
 
     def clear(self) -> None:
-        """Forget everything unread."""
+        """Drop all unread octets."""
         self._octets.clear()
         self._skipping, self._skipped = False, 0
 
     def take(self) -> bytes:
-        """All unread octets, possibly none."""
+        """Return and remove all unread octets, possibly none."""
         octets = bytes(self._octets)
         self._octets.clear()
         return octets
 
     def put_back(self, octets: bytes) -> None:
-        """Return octets that were taken and not needed; they are read next."""
+        """Put octets back at the front, to be read next."""
         self._octets[:0] = octets
 
     def begins_with(self, word: bytes) -> bool:
-        """Whether the unread octets begin with `word` (capitals), in any letter case."""
+        """Tell whether the unread octets begin with `word` (capitals), in any letter case."""
         return self._octets[: len(word)].upper() == word
 
     def line(self, limit: int) -> bytes | None:
-        """The next line without its CRLF, or None when its end is still to come.
+        """Return the next line without its CRLF, or None if its end has not arrived.
 
-        `limit` counts the CRLF. Raises Refusal for a line that is not acceptable: 500, or 421 when
-        it does not end.
+        `limit` counts the CRLF. Raises Refusal for an unacceptable line: 500, or 421 if the line
+        does not end.
         """
         if self._skipping and not self._skipped_to_end():
             return None
@@ -64,7 +64,7 @@ class InputBuffer:
             self._skipping = True
             raise Refusal(replies.COMMAND_TOO_LONG)
         if end == 0 or self._octets[end - 1] != _CR:
-            # Answered at once, without its CRLF: a client that only knows LF would wait for ever.
+            # Refused at once, before its CRLF: a client that only sends LF would wait for ever.
             del self._octets[: end + 1]
             self._skipping = True
             raise Refusal(replies.BAD_LINE)
@@ -75,7 +75,7 @@ class InputBuffer:
         return line
 
     def _skipped_to_end(self) -> bool:
-        """Drop the rest of a refused line; False when its CRLF is still to come."""
+        """Drop the rest of a refused line; return False if its CRLF has not arrived."""
         end = self._octets.find(b"\r\n")
         if end >= 0:
             del self._octets[: end + 2]

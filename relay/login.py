@@ -1,6 +1,6 @@
-"""The username and the responses of AUTH (spec 5, rule 7; RFC 4954; RFC 4616).
+"""Read the username and the responses of AUTH (spec 5, rule 7; RFC 4954; RFC 4616).
 
-The username says only for whom mail is sent; the password is an API key:
+The username only says for whom mail is sent; the password is an API key:
 
     SMTP_Injection                          the account of the key
     SMTP_Injection:X-SVC-SUBACCOUNT=<id>    one subaccount, with the primary account's key
@@ -27,14 +27,14 @@ _MAX_ID_DIGITS = 10
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What a client gave to AUTH; `subaccount` None is the account of the key."""
+    """The login that a client sent; without `subaccount`, mail is sent for the key's account."""
 
     subaccount: int | None
     password: str = field(repr=False)
 
 
 def decode_response(encoded: str) -> bytes:
-    """A client's base64 response; `=` is the empty one, `*` gives up (RFC 4954 4)."""
+    """Decode a client's base64 response; `=` is an empty one, `*` cancels (RFC 4954 4)."""
     if encoded == "*":
         raise Refusal(replies.LOGIN_ABORTED)
     if encoded == "=":
@@ -46,7 +46,7 @@ def decode_response(encoded: str) -> bytes:
 
 
 def login_of_plain(response: bytes) -> Login:
-    """The login in a PLAIN response: authorization identity, NUL, username, NUL, password."""
+    """Return the login of a PLAIN response: identity, NUL, username, NUL, password."""
     parts = response.split(b"\0")
     if len(parts) != 3:
         raise LoginRefused
@@ -54,7 +54,7 @@ def login_of_plain(response: bytes) -> Login:
 
 
 def login_of(username: bytes, password: bytes) -> Login:
-    """The login in a username and a password; raises LoginRefused when they name nobody."""
+    """Return the login of a username and a password; raises LoginRefused if it is not valid."""
     try:
         return Login(subaccount_of(username.decode()), password.decode())
     except UnicodeDecodeError:
@@ -62,7 +62,7 @@ def login_of(username: bytes, password: bytes) -> Login:
 
 
 def subaccount_of(username: str) -> int | None:
-    """The subaccount a username asks for; raises LoginRefused for any other username."""
+    """Return the subaccount that a username names; raises LoginRefused for another username."""
     name, colon, assignment = username.partition(":")
     if name != USERNAME:
         raise LoginRefused

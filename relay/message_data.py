@@ -1,9 +1,9 @@
-"""The octets of one DATA command, read in chunks of any size.
+"""Read the message of a DATA command, in chunks of any size.
 
 Exactly CRLF.CRLF ends a message (RFC 5321 4.1.1.4). A message with a bare CR, a bare LF or a NUL is
-refused and never repaired, because repairing is what turns one message into two (SMTP smuggling);
-it is still read to its real end, as is one that is too big, so that the next octets are a command.
-All searches run over whole chunks; nothing is done line by line. No I/O happens here.
+refused and never repaired, because repairing can turn one message into two (SMTP smuggling). Such a
+message, and one that is too big, is still read to its real end, so that the next octets are a
+command. All searches run over whole chunks, never line by line. No I/O happens here.
 """
 
 from __future__ import annotations
@@ -17,36 +17,37 @@ _BEGINNINGS_OF_END = tuple(_END[:length] for length in (4, 3, 2, 1))
 
 
 class MessageData:
-    """One message under way: `feed` until it is complete, then `message`."""
+    """One message: call `feed` until it is complete, then `message`."""
 
     def __init__(self, max_octets: int, max_line: int | None) -> None:
         """With `max_line` None, NUL octets and lines of any length pass."""
         self._max_octets = max_octets
         self._max_line = max_line
         # The CRLF of the DATA command opens the message: a lone dot may be its first line.
-        self._held = b"\r\n"
+        self._possible_end = b"\r\n"
         self._parts: list[bytes] = []
-        self._begun = False
+        self._has_started = False
         self._size = 0
         self._open_line = 0
         self._refusal: Reply | None = None
 
     def feed(self, octets: bytes) -> bytes | None:
-        """Take a chunk: None while the message goes on, else the octets that follow its end."""
-        octets = self._held + octets
+        """Add a chunk; return None until the message ends, then the octets that follow its end."""
+        octets = self._possible_end + octets
         end = octets.find(_END)
         if end >= 0:
             self._add(octets[: end + 2])
             return octets[end + len(_END) :]
-        # What may be the beginning of the end waits, so that no part ends within CRLF or CRLF-dot.
-        self._held = next((part for part in _BEGINNINGS_OF_END if octets.endswith(part)), b"")
-        self._add(octets[: len(octets) - len(self._held)])
+        # A possible beginning of the end waits, so that no part ends within CRLF or CRLF-dot.
+        endings = (part for part in _BEGINNINGS_OF_END if octets.endswith(part))
+        self._possible_end = next(endings, b"")
+        self._add(octets[: len(octets) - len(self._possible_end)])
         return None
 
     def message(self) -> bytes:
-        """The message without dot-stuffing (RFC 5321 4.5.2); raises Refusal when it is refused.
+        """Return the message without dot-stuffing (RFC 5321 4.5.2); raises Refusal.
 
-        To be called once: the parts are let go, or a large message would be held twice.
+        Call it once: it releases the parts, so that a large message is not in memory twice.
         """
         if self._size > self._max_octets:
             raise Refusal(replies.MESSAGE_TOO_BIG)
@@ -59,8 +60,8 @@ class MessageData:
         if not part:
             return
         part = part.replace(b"\r\n.", b"\r\n")
-        if not self._begun:
-            part, self._begun = part[2:], True
+        if not self._has_started:
+            part, self._has_started = part[2:], True
         self._size += len(part)
         if self._refusal is None:
             self._refusal = self._fault_of(part)
@@ -82,7 +83,7 @@ class MessageData:
         return None
 
     def _has_long_line(self, part: bytes, limit: int) -> bool:
-        """Whether a line passes the limit, by leaps of that limit; keeps the last line's length."""
+        """Tell whether a line exceeds the limit, in steps of that limit; remember the last line."""
         start = -self._open_line
         while len(part) - start > limit:
             end = part.rfind(b"\n", max(start, 0), start + limit)

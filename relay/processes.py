@@ -1,9 +1,9 @@
-"""Several processes that serve the same ports (SO_REUSEPORT), and one that watches over them.
+"""Serve the same ports (SO_REUSEPORT) in several processes, and supervise them.
 
-The watching process binds the ports first and never listens on them: a port that is taken is an
-error before anything starts, and stays reserved while a process is started again. It starts again
-what ends, passes SIGTERM and SIGINT on, and returns when all have drained. Should it die itself,
-the others see that and drain.
+The supervisor binds the ports first and never listens on them: a port in use is an error before
+anything starts, and the ports stay reserved while a process is restarted. It restarts a process
+that ends, passes SIGTERM and SIGINT on, and returns when all have drained. If the supervisor dies,
+the other processes notice it and drain.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from relay.tls import TlsContexts
 
 logger = logging.getLogger("relay")
 
-# Before a process that ended is started again.
+# Before a process that ended is restarted.
 _PAUSE_SECONDS = 1.0
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
 # cgroup v2: the microseconds of processor time a period, or "max"; and the period
@@ -37,7 +37,7 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One service and where it listens; every process serves all listeners."""
+    """A service and where it listens; every process serves all listeners."""
 
     config: RelayConfig
     service: Service
@@ -53,17 +53,17 @@ def run(listeners: Sequence[Listener], processes: int) -> None:
         on_reserved_ports = []
         for listener in listeners:
             for port in listener.config.ports:
-                # Alone, since sharing would let this join another relay unnoticed.
+                # Not shared: otherwise this relay could join another one unnoticed.
                 bind_port(listener.config, port).close()
             config = replace(listener.config, reuse_port=True)
             sockets = [reserved.enter_context(bind_port(config, port)) for port in config.ports]
             ports = tuple(each.getsockname()[1] for each in sockets)
             on_reserved_ports.append(replace(listener, config=replace(config, ports=ports)))
-        _Watch(on_reserved_ports, processes).run()
+        _Supervisor(on_reserved_ports, processes).run()
 
 
 def usable_cores(quota_file: Path = _QUOTA) -> int:
-    """The cores that this process may keep busy: the container's quota, or all; at least one."""
+    """Return how many cores this process may use: the container's quota or all, at least one."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS
@@ -79,16 +79,16 @@ def _relays(listeners: Sequence[Listener]) -> list[RelayServer]:
     return [RelayServer(each.config, each.service, each.tls) for each in listeners]
 
 
-class _Watch:
-    """The watching process."""
+class _Supervisor:
+    """The process that starts and restarts the others."""
 
     def __init__(self, listeners: Sequence[Listener], processes: int) -> None:
         self._listeners = listeners
         self._children: set[int] = set()
-        # When each process that is missing is to be started.
+        # When each missing process is to be started.
         self._due = [0.0] * processes
         self._stopping = False
-        # The other end closes with this process, however that ends.
+        # The other end closes with this process, whatever ends it.
         self._lifeline, self._own_end = os.pipe()
         self._woken, self._signalled = os.pipe()
 
@@ -100,9 +100,9 @@ class _Watch:
         for number in _STOPPING:
             signal.signal(number, self._stop)
         while self._children or not self._stopping:
-            self._start_what_is_due()
+            self._start_due_processes()
             select.select([self._woken], [], [], self._seconds_to_next_start())
-            self._note_what_ended()
+            self._collect_ended_processes()
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         self._stopping = True
@@ -110,7 +110,7 @@ class _Watch:
         for child in self._children:
             os.kill(child, signal.SIGTERM)
 
-    def _start_what_is_due(self) -> None:
+    def _start_due_processes(self) -> None:
         now = time.monotonic()
         for due in [due for due in self._due if due <= now]:
             # A signal comes before the start, or finds the child among the children.
@@ -123,7 +123,7 @@ class _Watch:
     def _seconds_to_next_start(self) -> float | None:
         return max(0.0, min(self._due) - time.monotonic()) if self._due else None
 
-    def _note_what_ended(self) -> None:
+    def _collect_ended_processes(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self._woken, 4096)
         for child in tuple(self._children):
@@ -133,8 +133,8 @@ class _Watch:
             self._children.discard(child)
             if not self._stopping:
                 code = os.waitstatus_to_exitcode(status)
-                about = {"process_id": child, "status": code}
-                logger.error("relay process ended", extra={"fields": about})
+                fields = {"process_id": child, "status": code}
+                logger.error("relay process ended", extra={"fields": fields})
                 self._due.append(time.monotonic() + _PAUSE_SECONDS)
 
     def _fork(self) -> int:
@@ -154,7 +154,7 @@ class _Watch:
             os._exit(status)
 
     def _serve(self) -> None:
-        """Be a child: the watching process's signal handling and its pipe's end are not ours."""
+        """Serve in a child, without the supervisor's signal handlers and its end of the pipe."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number in _STOPPING:

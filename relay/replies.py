@@ -1,4 +1,4 @@
-"""The relay's SMTP replies, every text in one place.
+"""Define every SMTP reply of the relay, with its text.
 
 A reply is a code (RFC 5321 4.2), an enhanced status code (RFC 2034, RFC 3463; empty where the
 protocol allows none: greeting, HELO, EHLO, 334) and one line of text. Replies 5xx count as errors
@@ -25,50 +25,50 @@ class Reply:
     text: str
 
     def encode(self) -> bytes:
-        """The octets of the reply, CRLF included; what a reply cannot carry becomes a space."""
+        """Return the octets of the reply with CRLF; unprintable characters become spaces."""
         text = _NOT_PRINTABLE.sub(" ", self.text)[:_MAX_TEXT]
         return " ".join(filter(None, (str(self.code), self.enhanced, text))).encode() + b"\r\n"
 
 
 def greeting(hostname: str) -> Reply:
-    """The banner of a new connection."""
+    """Return the banner of a new connection."""
     return Reply(220, "", f"{hostname} ESMTP ready")
 
 
 def hello(hostname: str) -> Reply:
-    """The answer to HELO."""
+    """Return the reply to HELO."""
     return Reply(250, "", hostname)
 
 
 def extended_hello(hostname: str, capabilities: Sequence[str]) -> bytes:
-    """The answer to EHLO, as octets: one line for the host, then one for each capability."""
+    """Return the reply to EHLO as octets: a line for the host, then one for each capability."""
     lines = [hostname, *capabilities]
     marked = [f"250-{line}" for line in lines[:-1]] + [f"250 {lines[-1]}"]
     return "".join(f"{line}\r\n" for line in marked).encode()
 
 
 def challenge(encoded: str) -> Reply:
-    """A request for more of a login (RFC 4954 4); `encoded` is base64 or empty."""
+    """Return the prompt for the next part of a login (RFC 4954 4); `encoded` is base64 or empty."""
     return Reply(334, "", encoded)
 
 
 def accepted(message_id: str) -> Reply:
-    """The answer to a message that is stored under `message_id`."""
+    """Return the reply to a message that is stored under `message_id`."""
     return Reply(250, "2.0.0", f"OK {message_id}")
 
 
 def fault(fault_id: str) -> Reply:
-    """A failure on this side; `fault_id` finds it in the log."""
+    """Return the reply for a failure of the service; the log has it under `fault_id`."""
     return Reply(451, "4.3.0", f"Temporary failure, try again later (reference {fault_id})")
 
 
 def internal_fault(fault_id: str) -> Reply:
-    """A failure in the session itself, after which the connection cannot go on."""
+    """Return the reply for a failure of the session, which ends the connection."""
     return Reply(421, "4.3.0", f"Internal failure, closing (reference {fault_id})")
 
 
 def line_too_long(limit: int) -> Reply:
-    """A line of the message longer than `limit` octets."""
+    """Return the reply to a message with a line longer than `limit` octets."""
     return Reply(554, "5.6.0", f"A line of the message is longer than {limit} octets")
 
 
@@ -99,7 +99,7 @@ UTF8_NOT_DECLARED = Reply(553, "5.6.7", "An address outside ASCII needs the SMTP
 EHLO_FIRST = Reply(503, "5.5.1", "Send EHLO or HELO first")
 MAIL_FIRST = Reply(503, "5.5.1", "Send MAIL first")
 RCPT_FIRST = Reply(503, "5.5.1", "No valid recipients")
-MAIL_GIVEN = Reply(503, "5.5.1", "A message is under way already")
+MAIL_REPEATED = Reply(503, "5.5.1", "A message is under way already")
 TLS_ACTIVE = Reply(503, "5.5.1", "TLS is active already")
 TLS_UNAVAILABLE = Reply(454, "4.7.0", "TLS is not available")
 

@@ -1,8 +1,8 @@
-"""A listening relay: binds its ports, bounds its connections, and drains when it is told to stop.
+"""Listen on the relay's ports, limit its connections, and drain them at the end.
 
-`serve` runs one or more relays until it is told to stop. Then no new connection is taken, a client
-between messages gets 421, and a message under way may finish for `drain_seconds`, after which its
-client gets 421 as well. A message that is being stored is always answered.
+`serve` runs one or more relays until a signal stops it. Then the relays accept no new connection. A
+client between messages gets 421. A message under way has `drain_seconds` to finish, after which its
+client gets 421 as well. A message that is being stored always gets its reply.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from relay.tls import TlsContexts
 logger = logging.getLogger("relay")
 
 _BACKLOG = 512
-# Between two looks at whether the last client has gone.
+# Between two checks whether the last client has gone.
 _DRAIN_LOOK_SECONDS = 0.02
-# For the last replies to be read.
+# For clients to read their last replies.
 _GOODBYE_SECONDS = 0.5
 
 
@@ -37,7 +37,7 @@ class RelayServer:
     """One relay in the running event loop."""
 
     def __init__(self, config: RelayConfig, service: Service, tls: TlsContexts | None) -> None:
-        """Raises ValueError when logins need TLS and there is none."""
+        """Raise ValueError if logins need TLS and there is no certificate."""
         if tls is None and config.require_tls and service.takes_logins:
             raise ValueError("require_tls needs a certificate")
         self.counters = Counters()
@@ -56,24 +56,25 @@ class RelayServer:
 
     @property
     def connections_open(self) -> int:
-        """Clients connected now."""
+        """Return how many clients are connected."""
         return len(self._context.connections)
 
     async def start(self) -> None:
-        """Bind every port, or none and raise OSError; `ports` then has the real numbers."""
+        """Bind all ports, or none and raise OSError; `ports` then holds the real numbers."""
         loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as unbind:
             sockets = []
             for port in self._config.ports:
                 sockets.append(unbind.enter_context(bind_port(self._config, port)))
             unbind.pop_all()
-        self.ports = tuple(bound.getsockname()[1] for bound in sockets)
+        self.ports = tuple(each.getsockname()[1] for each in sockets)
         factory = functools.partial(RelaySession, self._context, loop)
-        for bound in sockets:
-            self._listeners.append(await loop.create_server(factory, sock=bound, backlog=_BACKLOG))
+        for listener in sockets:
+            server = await loop.create_server(factory, sock=listener, backlog=_BACKLOG)
+            self._listeners.append(server)
         self._recorder = loop.create_task(self._record())
-        about = {"ports": list(self.ports), "process_id": os.getpid()}
-        logger.info("relay listening", extra={"fields": about})
+        fields = {"ports": list(self.ports), "process_id": os.getpid()}
+        logger.info("relay listening", extra={"fields": fields})
 
     async def drain(self) -> None:
         """Stop listening, let messages under way finish, then end every connection."""
@@ -81,17 +82,17 @@ class RelayServer:
         for listener in self._listeners:
             listener.close()
         self._context.connections.finish()
-        await self._wait_for_all_to_go(self._config.drain_seconds)
+        await self._wait_for_clients_to_go(self._config.drain_seconds)
         self._context.connections.give_up()
-        # A call that has begun is let finish: what it stores must not be half stored.
+        # Calls under way end first: a message must not be half stored.
         await loop.run_in_executor(None, self._context.workers.shutdown)
-        await self._wait_for_all_to_go(_GOODBYE_SECONDS)
+        await self._wait_for_clients_to_go(_GOODBYE_SECONDS)
         self._context.connections.abort()
         if self._recorder is not None:
             self._recorder.cancel()
         self._write_counters()
 
-    async def _wait_for_all_to_go(self, seconds: float) -> None:
+    async def _wait_for_clients_to_go(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while len(self._context.connections) and loop.time() < deadline:
@@ -109,8 +110,8 @@ class RelayServer:
 async def serve(*relays: RelayServer, lifeline: int | None = None) -> None:
     """Run the relays until SIGTERM or SIGINT, then drain them all at once.
 
-    `lifeline` is the reading end of a pipe, of which another process holds the writing end: its
-    death ends the relays as well.
+    `lifeline` is the reading end of a pipe whose writing end another process holds: when that
+    process dies, the relays drain as well.
     """
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
@@ -129,17 +130,17 @@ async def serve(*relays: RelayServer, lifeline: int | None = None) -> None:
 
 
 def bind_port(config: RelayConfig, port: int) -> socket.socket:
-    """A bound socket that does not listen yet; raises OSError."""
+    """Return a bound socket that does not listen yet; raises OSError."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     # Without the protocol's number asyncio would leave Nagle's algorithm on.
-    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if config.reuse_port:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        bound.bind((config.host, port))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind((config.host, port))
     except OSError as error:
-        bound.close()
+        listener.close()
         raise OSError(error.errno, f"port {port} of {config.host}: {error.strerror}") from None
-    bound.setblocking(False)
-    return bound
+    listener.setblocking(False)
+    return listener

@@ -1,4 +1,4 @@
-"""What all sessions of one server share."""
+"""Hold what all sessions of one server share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relay.tls import TlsContexts
 
 @dataclass(frozen=True, slots=True)
 class ServerContext:
-    """`tls` None: STARTTLS is not offered. `workers` run every blocking call."""
+    """Without `tls`, STARTTLS is not offered. `workers` run every blocking call."""
 
     config: RelayConfig
     service: Service

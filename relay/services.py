@@ -1,6 +1,6 @@
-"""The two services a relay session can front: submission with a login, and inbound reports.
+"""Offer two services to a relay session: submission with a login, and inbound reports.
 
-A service gets `ask`, which runs a blocking call in the worker threads and awaits its value.
+A service gets `run_blocking`, which runs a blocking call in a worker thread and awaits its result.
 """
 
 from __future__ import annotations
@@ -15,33 +15,37 @@ from relay.backend import Acceptor, Authenticator, Envelope, Identity, InboundAc
 from relay.errors import LoginRefused, Refusal
 from relay.login import Login
 
-Ask = Callable[..., Awaitable[Any]]
+RunBlocking = Callable[..., Awaitable[Any]]
 
 
 class Service(Protocol):
-    """What a session asks; every method may raise Refusal."""
+    """What a session needs of a service; every method may raise Refusal."""
 
     @property
     def name(self) -> str:
-        """What the service is called in the log."""
+        """The name of the service in the log."""
 
     @property
     def takes_logins(self) -> bool:
-        """Whether AUTH exists."""
+        """Whether clients can log in by AUTH."""
 
-    async def log_in(self, ask: Ask, login: Login, peer_ip: str) -> Identity:
-        """Who the client is."""
+    async def log_in(self, run_blocking: RunBlocking, login: Login, peer_ip: str) -> Identity:
+        """Return whom the client sends for."""
 
-    async def check_recipient(self, ask: Ask, identity: Identity | None, recipient: str) -> None:
-        """Return when mail for the recipient is acceptable."""
+    async def check_recipient(
+        self, run_blocking: RunBlocking, identity: Identity | None, recipient: str
+    ) -> None:
+        """Raise Refusal if the service takes no mail for the recipient."""
 
-    async def accept(self, ask: Ask, identity: Identity | None, envelope: Envelope) -> str:
+    async def accept(
+        self, run_blocking: RunBlocking, identity: Identity | None, envelope: Envelope
+    ) -> str:
         """Store the message and return its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Mail of senders who log in, to anyone; to nobody without a login."""
+    """Takes mail to anyone from senders who have logged in."""
 
     authenticator: Authenticator
     acceptor: Acceptor
@@ -53,30 +57,36 @@ class Submission:
 
     @property
     def takes_logins(self) -> bool:
-        """Always: nothing is accepted without one."""
+        """Yes: nothing is accepted without a login."""
         return True
 
-    async def log_in(self, ask: Ask, login: Login, peer_ip: str) -> Identity:
+    async def log_in(self, run_blocking: RunBlocking, login: Login, peer_ip: str) -> Identity:
         """Ask the authenticator."""
-        return await ask(self.authenticator.authenticate, login.password, login.subaccount, peer_ip)
+        return await run_blocking(
+            self.authenticator.authenticate, login.password, login.subaccount, peer_ip
+        )
 
-    async def check_recipient(self, ask: Ask, identity: Identity | None, recipient: str) -> None:
-        """Refuse to relay without a login, and what mail cannot be sent to."""
+    async def check_recipient(
+        self, run_blocking: RunBlocking, identity: Identity | None, recipient: str
+    ) -> None:
+        """Refuse to relay without a login, and refuse an invalid address."""
         if identity is None:
             raise Refusal(replies.RELAYING_DENIED)
         if not is_address(recipient):
             raise Refusal(replies.BAD_ADDRESS)
 
-    async def accept(self, ask: Ask, identity: Identity | None, envelope: Envelope) -> str:
-        """Hand over to the acceptor."""
-        return await ask(self.acceptor.accept, identity, envelope)
+    async def accept(
+        self, run_blocking: RunBlocking, identity: Identity | None, envelope: Envelope
+    ) -> str:
+        """Pass the message to the acceptor."""
+        return await run_blocking(self.acceptor.accept, identity, envelope)
 
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """Mail of anyone to the addresses for which `wanted` (blocking) says yes."""
+    """Takes mail from anyone to the addresses that are served; `is_served` blocks."""
 
-    wanted: Callable[[str], bool]
+    is_served: Callable[[str], bool]
     acceptor: InboundAcceptor
 
     @property
@@ -86,18 +96,22 @@ class Inbound:
 
     @property
     def takes_logins(self) -> bool:
-        """Never."""
+        """No."""
         return False
 
-    async def log_in(self, ask: Ask, login: Login, peer_ip: str) -> Identity:
-        """There are no logins here."""
+    async def log_in(self, run_blocking: RunBlocking, login: Login, peer_ip: str) -> Identity:
+        """Refuse: this service has no logins."""
         raise LoginRefused
 
-    async def check_recipient(self, ask: Ask, identity: Identity | None, recipient: str) -> None:
-        """Refuse what is not an address of the service."""
-        if not await ask(self.wanted, recipient):
+    async def check_recipient(
+        self, run_blocking: RunBlocking, identity: Identity | None, recipient: str
+    ) -> None:
+        """Refuse an address that is not the service's own."""
+        if not await run_blocking(self.is_served, recipient):
             raise Refusal(replies.RELAYING_DENIED)
 
-    async def accept(self, ask: Ask, identity: Identity | None, envelope: Envelope) -> str:
-        """Hand over to the acceptor."""
-        return await ask(self.acceptor.accept, envelope)
+    async def accept(
+        self, run_blocking: RunBlocking, identity: Identity | None, envelope: Envelope
+    ) -> str:
+        """Pass the message to the acceptor."""
+        return await run_blocking(self.acceptor.accept, envelope)

@@ -1,8 +1,8 @@
-"""The SMTP commands of the relay (RFC 5321, 3207, 4954, 2034, 2920, 6152, 6531; spec 5, rule 7).
+"""Implement the SMTP commands (RFC 5321, 3207, 4954, 2034, 2920, 6152, 6531; spec 5, rule 7).
 
-A command is a method that ends with a reply or raises Refusal; the connection turns refusals into
-replies. 250 to DATA is sent only after the service has stored the message. What a session fronts,
-submission with a login or inbound reports, is its service's matter.
+A command is a method that replies or raises Refusal; the conversation turns refusals into replies.
+DATA gets 250 only after the service has stored the message. The session works for either service:
+submission with a login, or inbound reports.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ class RelaySession(Conversation):
         await command(argument.strip(" "))
 
     def between_messages(self) -> bool:
-        """Whether no message is under way."""
+        """Tell whether no message is under way."""
         return self.envelope.mail_from is None
 
     # Greeting.
 
     async def smtp_HELO(self, argument: str) -> None:
-        """Begin without extensions."""
+        """Start without extensions."""
         self._begin(argument, extended=False)
         self.reply(replies.hello(self.hostname))
 
     async def smtp_EHLO(self, argument: str) -> None:
-        """Begin, and say what is offered."""
+        """Start, and list the extensions."""
         self._begin(argument, extended=True)
         self.reply_octets(replies.extended_hello(self.hostname, self._capabilities()))
 
@@ -63,9 +63,9 @@ class RelaySession(Conversation):
         self.session.extended_smtp = extended
 
     def _capabilities(self) -> list[str]:
-        """What EHLO lists. Before a needed STARTTLS that is what helps to get there, no more."""
+        """Return what EHLO lists: before a required STARTTLS, only what the client needs for it."""
         takes_logins = self.context.service.takes_logins
-        if takes_logins and not self._may_log_in():
+        if takes_logins and not self._login_allowed():
             return ["STARTTLS", "ENHANCEDSTATUSCODES", "PIPELINING", "8BITMIME"]
         offers_tls = self.context.tls is not None and not self.tls_active
         return [
@@ -100,23 +100,25 @@ class RelaySession(Conversation):
             raise Refusal(replies.NOT_IMPLEMENTED)
         if not self.session.extended_smtp:
             raise Refusal(replies.EHLO_FIRST)
-        if not self._may_log_in():
+        if not self._login_allowed():
             raise Refusal(replies.LOGIN_NEEDS_TLS)
         if self.identity is not None:
             raise Refusal(replies.LOGIN_DONE)
         if not self.between_messages():
-            raise Refusal(replies.MAIL_GIVEN)
+            raise Refusal(replies.MAIL_REPEATED)
         mechanism, _, initial = argument.partition(" ")
         try:
-            given = await self._read_login(mechanism.upper(), initial or None)
-            self.identity = await self.context.service.log_in(self.ask, given, self.peer_ip)
+            credentials = await self._read_login(mechanism.upper(), initial or None)
+            self.identity = await self.context.service.log_in(
+                self.run_blocking, credentials, self.peer_ip
+            )
         except LoginRefused:
             self.context.counters.logins_refused += 1
             raise
         self.context.counters.logins += 1
         self.reply(replies.LOGIN_OK)
 
-    def _may_log_in(self) -> bool:
+    def _login_allowed(self) -> bool:
         return self.tls_active or not self.config.require_tls
 
     async def _read_login(self, mechanism: str, initial: str | None) -> Login:
@@ -128,20 +130,21 @@ class RelaySession(Conversation):
             return login.login_of(username, password)
         raise Refusal(replies.LOGIN_MECHANISM)
 
-    async def _response(self, given: str | None, prompt: str) -> bytes:
-        if given is None:
+    async def _response(self, initial: str | None, prompt: str) -> bytes:
+        """Return the initial response, or prompt for one."""
+        if initial is None:
             self.reply(replies.challenge(prompt))
-            given = (await self.next_line(of_login=True)).decode("latin-1")
-        return login.decode_response(given)
+            initial = (await self.next_line(of_login=True)).decode("latin-1")
+        return login.decode_response(initial)
 
     # A message.
 
     async def smtp_MAIL(self, argument: str) -> None:
-        """Begin a message."""
+        """Start a message."""
         if not self.session.host_name:
             raise Refusal(replies.EHLO_FIRST)
         if not self.between_messages():
-            raise Refusal(replies.MAIL_GIVEN)
+            raise Refusal(replies.MAIL_REPEATED)
         if self.messages >= self.config.max_messages:
             raise Refusal(replies.TOO_MANY_MESSAGES)
         mail = parse_mail(argument)
@@ -158,12 +161,12 @@ class RelaySession(Conversation):
         if len(self.envelope.rcpt_tos) >= self.config.max_recipients:
             raise Refusal(replies.TOO_MANY_RECIPIENTS)
         recipient = parse_recipient(argument, self.envelope.smtp_utf8)
-        await self.context.service.check_recipient(self.ask, self.identity, recipient)
+        await self.context.service.check_recipient(self.run_blocking, self.identity, recipient)
         self.envelope.rcpt_tos.append(recipient)
         self.reply(replies.RECIPIENT_OK)
 
     async def smtp_DATA(self, argument: str) -> None:
-        """Read the message and hand it over; whatever becomes of it, the next one starts fresh."""
+        """Read the message and pass it to the service; the envelope is cleared in any case."""
         _no_argument(argument)
         if self.between_messages():
             raise Refusal(replies.MAIL_FIRST)
@@ -173,7 +176,7 @@ class RelaySession(Conversation):
         data = await self._read_message()
         self.messages += 1
         try:
-            await self._hand_over(data)
+            await self._accept(data)
         except Refusal as refusal:
             self.context.counters.refused(refusal.reply, self.peer_ip)
             raise
@@ -191,7 +194,7 @@ class RelaySession(Conversation):
         self.input.put_back(rest)
         return data
 
-    async def _hand_over(self, data: MessageData) -> None:
+    async def _accept(self, data: MessageData) -> None:
         started = time.perf_counter()
         envelope = Envelope(
             mail_from=self.envelope.mail_from,
@@ -200,7 +203,7 @@ class RelaySession(Conversation):
             peer_ip=self.peer_ip,
             smtp_utf8=self.envelope.smtp_utf8,
         )
-        message_id = await self.context.service.accept(self.ask, self.identity, envelope)
+        message_id = await self.context.service.accept(self.run_blocking, self.identity, envelope)
         self.reply(replies.accepted(message_id))
         seconds = time.perf_counter() - started
         self.context.counters.accepted(message_id, envelope, seconds)
@@ -218,20 +221,20 @@ class RelaySession(Conversation):
         self.reply(replies.OK)
 
     async def smtp_QUIT(self, argument: str) -> None:
-        """Say goodbye."""
+        """Close the connection."""
         _no_argument(argument)
-        self.part(replies.GOODBYE)
+        self.close_with(replies.GOODBYE)
 
     async def smtp_HELP(self, argument: str) -> None:
-        """Name the commands."""
+        """List the commands."""
         self.reply(replies.HELP)
 
     async def smtp_VRFY(self, argument: str) -> None:
-        """Tell nothing about addresses (RFC 5321 3.5.3)."""
+        """Say nothing about addresses (RFC 5321 3.5.3)."""
         self.reply(replies.CANNOT_VERIFY)
 
     async def smtp_EXPN(self, argument: str) -> None:
-        """Tell nothing about lists."""
+        """Say nothing about lists."""
         raise Refusal(replies.NOT_IMPLEMENTED)
 
 

@@ -1,4 +1,4 @@
-"""What stands behind the relay in this service: API keys and the transmissions' acceptance."""
+"""Check logins against API keys, and accept SMTP messages as transmissions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _log = logging.getLogger(__name__)
 
 
 class ApiKeyAuthenticator:
-    """The password is an API key that holds the grant to send over SMTP (spec 5.7)."""
+    """Checks that the password is an API key with the grant to send over SMTP (spec 5.7)."""
 
     def authenticate(self, password: str, subaccount: int | None, peer_ip: str) -> Identity:
-        """Return who the key sends for; raises ``LoginRefused``, or 454 when nobody can tell."""
+        """Return whom the key sends for; raises ``LoginRefused``, or 454 without the cloud."""
         try:
             caller = sender_for(password, subaccount, peer_ip)
         except Unauthorized:
@@ -39,14 +39,14 @@ class ApiKeyAuthenticator:
 
 
 class TransmissionAcceptor:
-    """A message becomes a transmission to its envelope's recipients and those of its API header."""
+    """Makes a transmission of a message, to the recipients of its envelope and its API header."""
 
     def accept(self, identity: Identity, envelope: Envelope) -> str:
         """Return the transmission's id when it is stored; raises ``Refused``, ``Unavailable``."""
         try:
             sender_again(identity.key_id, identity.subaccount_id, envelope.peer_ip)
-            given, data = take_api_header(envelope.data)
-            message = _with_options(envelope, data, given or ApiOptions())
+            api_options, data = take_api_header(envelope.data)
+            message = _smtp_message(envelope, data, api_options or ApiOptions())
             return accept_message(identity.account_id, identity.subaccount_id, message)
         except ServiceError as refusal:
             raise _refused(refusal) from None
@@ -55,23 +55,23 @@ class TransmissionAcceptor:
             raise Unavailable from None
 
 
-def _with_options(envelope: Envelope, data: bytes, given: ApiOptions) -> SmtpMessage:
-    options = asdict(given.options)
+def _smtp_message(envelope: Envelope, data: bytes, api_options: ApiOptions) -> SmtpMessage:
+    options = asdict(api_options.options)
     return SmtpMessage(
         mail_from=envelope.mail_from,
         recipients=envelope.recipients,
         data=data,
         peer_ip=envelope.peer_ip,
         options={name: value for name, value in options.items() if value is not None},
-        campaign_id=given.campaign_id or "",
-        metadata=given.metadata,
-        tags=given.tags,
-        copies=Copies(given.cc, given.bcc, given.archive),
+        campaign_id=api_options.campaign_id or "",
+        metadata=api_options.metadata,
+        tags=api_options.tags,
+        copies=Copies(api_options.cc, api_options.bcc, api_options.archive),
     )
 
 
 def _refused(refusal: ServiceError) -> Refusal:
-    """Return the reply of a refusal.
+    """Return the SMTP refusal for a refusal of the service.
 
     A key that was revoked since the login gives 530 (RFC 4954 6). A sending limit gives 451 and
     not 550: its window moves on, so the client should keep the message and try again.

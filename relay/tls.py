@@ -1,7 +1,7 @@
-"""The relay's certificate: given by the operator, or self-signed at the first start and kept.
+"""Load the relay's certificate: the operator's, or one self-signed at the first start.
 
-`TlsContexts` follows the files: a renewed certificate is used from the next handshake on, without a
-restart. Files that do not load leave the last good certificate in use.
+`TlsContexts` watches the files: a renewed certificate is used from the next handshake on, without a
+restart. If the files do not load, the last good certificate stays in use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 logger = logging.getLogger("relay")
 
 _VALID_FOR = datetime.timedelta(days=3650)
-# A client's clock may be behind.
+# A client's clock may be late.
 _VALID_BEFORE_NOW = datetime.timedelta(days=1)
 
 
@@ -39,17 +39,17 @@ class TlsContexts:
     """Server contexts (TLS 1.2 and later) from certificate files, renewed when the files change."""
 
     def __init__(self, files: CertificateFiles) -> None:
-        """Raises OSError or ssl.SSLError when the files cannot be used."""
+        """Load the files; raises OSError or ssl.SSLError if they cannot be used."""
         self._files = files
         self._seen = self._state()
         self._context = self._load()
 
     def current(self) -> ssl.SSLContext:
-        """The context for the next handshake."""
+        """Return the context for the next handshake."""
         try:
             state = self._state()
             if state != self._seen:
-                # Remembered first, so that files that do not load are tried once per change.
+                # Set first, so that files that do not load are tried once per change.
                 self._seen = state
                 self._context = self._load()
         except OSError:
@@ -71,10 +71,10 @@ class TlsContexts:
 
 
 def self_signed(directory: Path, hostname: str) -> CertificateFiles:
-    """The certificate kept in `directory`; made now when there is none.
+    """Return the certificate in `directory`, which is made if there is none.
 
-    It names `hostname`, localhost and the loopback addresses, and can be given to a client as its
-    trust anchor. Safe when several processes start at once.
+    It names `hostname`, localhost and the loopback addresses; a client can use it as trust anchor.
+    Several processes may start at once.
     """
     files = CertificateFiles(directory / "relay-cert.pem", directory / "relay-key.pem")
     directory.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ def _make(files: CertificateFiles, hostname: str) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write whole or not at all, readable by the owner only."""
+    """Write all of the file or nothing, readable by the owner only."""
     unfinished = path.with_suffix(".new")
     unfinished.unlink(missing_ok=True)
     with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

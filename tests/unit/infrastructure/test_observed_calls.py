@@ -311,7 +311,7 @@ def react(service: Service) -> None:
     data = dsn(group()).replace("\n", "\r\n").encode()
     envelope = Envelope("", (left[0].sender,), data, "192.0.2.1", smtp_utf8=False)
     with service.observer.working_as(RELAY):
-        assert reports.wanted(left[0].sender)
+        assert reports.is_served(left[0].sender)
         reports.accept(envelope)
 
 

@@ -50,7 +50,7 @@ class FakeInboundStore:
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
 
-    def wanted(self, recipient: str) -> bool:
+    def is_served(self, recipient: str) -> bool:
         return recipient == "report@bounce.test"
 
     def accept(self, envelope: Envelope) -> str:

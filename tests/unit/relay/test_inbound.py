@@ -42,7 +42,7 @@ def host(cloud: None, now: list[float], start: Callable[..., RunningRelay]) -> W
     """A mail host that is connected to the inbound port."""
     domains.create(domain(DOMAIN))
     reports = ReportAcceptor()
-    client = start(Inbound(reports.wanted, reports)).client()
+    client = start(Inbound(reports.is_served, reports)).client()
     assert client.ask(b"HELO mx.inbox.test\r\n").startswith("250 ")
     return client
 
