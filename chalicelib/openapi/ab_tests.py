@@ -1,4 +1,4 @@
-"""``/ab-test``."""
+"""Describe ``/ab-test``: tests that compare templates on a sample of recipients."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SHARE: Final = record(
     count_unique_confirmed_opened=Maybe(integer()),
     engagement_rate=Maybe(number(0, 1)),
 )
-_SHOWN: Final = record(
+_TEST: Final = record(
     id=text(),
     name=text(),
     version=integer(1),
@@ -58,27 +58,28 @@ _SHOWN: Final = record(
     subaccount_id=Maybe(integer(1)),
 )
 _ID: Final = results(record(id=text()))
-_VERSION: Final = query("version", integer(1), "This version instead of the latest")
+_VERSION: Final = query("version", integer(1), "Version of the test; by default the latest")
 
 OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(_ID, body=_body("name", "default_template"), refusals=(409,)),
     f"GET {_PATH}": Operation(
-        results(array(_SHOWN)), takes=(query("status", one_of(STATUSES), "Those in this state"),)
+        results(array(_TEST)),
+        parameters=(query("status", one_of(STATUSES), "Tests with this status"),),
     ),
-    f"GET {_PATH}/{{test_id}}": Operation(results(_SHOWN), takes=(_VERSION,)),
+    f"GET {_PATH}/{{test_id}}": Operation(results(_TEST), parameters=(_VERSION,)),
     f"PUT {_PATH}/{{test_id}}": Operation(
         results(record(version=integer(1))),
-        takes=(_VERSION,),
+        parameters=(_VERSION,),
         body=_body(),
         optional_body=True,
         refusals=(409,),
     ),
-    f"DELETE {_PATH}/{{test_id}}": Operation(NO_CONTENT, takes=(_VERSION,), refusals=(409,)),
+    f"DELETE {_PATH}/{{test_id}}": Operation(NO_CONTENT, parameters=(_VERSION,), refusals=(409,)),
     f"POST {_PATH}/{{test_id}}/cancel": Operation(
         results(record(status=one_of(STATUSES))), refusals=(409,)
     ),
     f"POST {_PATH}/draft": Operation(_ID, body=_body("name", "default_template"), refusals=(409,)),
-    f"GET {_PATH}/draft/{{test_id}}": Operation(results(_SHOWN)),
+    f"GET {_PATH}/draft/{{test_id}}": Operation(results(_TEST)),
     f"PUT {_PATH}/draft/{{test_id}}": Operation(
         _ID, body=_body(), optional_body=True, refusals=(409,)
     ),

@@ -1,11 +1,11 @@
-"""``/account`` and ``/usage`` (spec 4.6)."""
+"""Describe ``/account`` and ``/usage`` (spec 4.6)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from chalicelib.accounts.request import AccountChange
-from chalicelib.openapi.operation import Operation, Operations, listed, results
+from chalicelib.openapi.operation import Operation, Operations, comma_list, results
 from chalicelib.openapi.schema import (
     ANY,
     Maybe,
@@ -67,7 +67,8 @@ _ACCOUNT: Final = record(
 
 OPERATIONS: Final[Operations] = {
     "GET /api/v1/account": Operation(
-        results(_ACCOUNT), takes=(listed("include", "What is shown besides", one_of(["usage"])),)
+        results(_ACCOUNT),
+        parameters=(comma_list("include", "What to show besides the account", one_of(["usage"])),),
     ),
     "PUT /api/v1/account": Operation(results(record(message=text())), body=of_model(AccountChange)),
     "GET /api/v1/usage": Operation(

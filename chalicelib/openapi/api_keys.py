@@ -1,4 +1,4 @@
-"""``/api-keys`` and ``/authenticate/grants``."""
+"""Describe ``/api-keys`` and ``/authenticate/grants``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIELDS: Final[dict[str, Schema]] = {
     "grants": array(one_of(grant.key for grant in GRANTS)),
     "valid_ips": array(text(about="An IP address or a network"), most=MOST_ADDRESSES),
 }
-_SHOWN: Final = record(
+_KEY: Final = record(
     id=text(),
     label=text(),
     short_key=text(),
@@ -39,16 +39,23 @@ _SHOWN: Final = record(
 OPERATIONS: Final[Operations] = {
     "GET /api/v1/authenticate/grants": Operation(
         results(array(record(key=text(), label=text(), description=text()))),
-        takes=(query("role", text(), "`subaccount`: those that keys of subaccounts can have"),),
+        parameters=(
+            query("role", text(), "`subaccount`: only grants that a subaccount's key can have"),
+        ),
     ),
-    f"GET {_PATH}": Operation(results(array(_SHOWN))),
+    f"GET {_PATH}": Operation(results(array(_KEY))),
     f"POST {_PATH}": Operation(
         results(
-            record(id=text(), key=text(about="Shown this once"), short_key=text(), label=text())
+            record(
+                id=text(),
+                key=text(about="The key; it is shown only this once"),
+                short_key=text(),
+                label=text(),
+            )
         ),
         body=obj("label", "grants", **_FIELDS),
     ),
-    f"GET {_PATH}/{{key_id}}": Operation(results(_SHOWN)),
+    f"GET {_PATH}/{{key_id}}": Operation(results(_KEY)),
     f"PUT {_PATH}/{{key_id}}": Operation(results(record(message=text())), body=obj(**_FIELDS)),
     f"DELETE {_PATH}/{{key_id}}": Operation(NO_CONTENT),
 }

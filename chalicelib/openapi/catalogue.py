@@ -1,4 +1,4 @@
-"""Every operation that is described, by the resource it belongs to."""
+"""List the descriptions of all operations, by resource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations share: errors (spec 7), links, paging, the subaccount header, credentials."""
+"""Describe what operations share: errors (spec 7), links, paging, headers and credentials."""
 
 from __future__ import annotations
 
@@ -14,9 +14,16 @@ _ERROR: Final = record(
     message=text(),
     description=Maybe(text()),
     code=Maybe(either(text(), integer())),
-    param=Maybe(text(about="The parameter or field that is meant")),
+    param=Maybe(text(about="The parameter or field that is wrong")),
     value=Maybe(ANY),
-    part=Maybe(text(about="Part of the content, for errors of the template language")),
+    part=Maybe(
+        text(
+            about=(
+                "Part of the content with the error, such as `html`, for errors of the "
+                "template language"
+            )
+        )
+    ),
     line=Maybe(integer()),
 )
 
@@ -39,24 +46,31 @@ PARAMETERS: Final[dict[str, Json]] = {
         "name": "X-SVC-SUBACCOUNT",
         "in": "header",
         "description": (
-            "Act for a subaccount; 0 is the primary account only. "
-            "Keys of subaccounts act for theirs whatever it says."
+            "Id of the subaccount to act for. 0: the primary account only. "
+            "A subaccount's key always acts for its own subaccount."
         ),
         "schema": integer(0, 2**31 - 1),
     },
     "cursor": query(
         "cursor",
         text() | {"default": "initial"},
-        "`initial` for the first page; then as the link to the next page has it",
+        "`initial` for the first page. The link to the next page holds the next value",
     ),
-    "per_page": query("per_page", integer(1, 10_000) | {"default": 1000}, "Results on a page"),
-    "page": query("page", integer(1, 10_000) | {"default": 1}, "Page, where there is no cursor"),
+    "per_page": query("per_page", integer(1, 10_000) | {"default": 1000}, "Results per page"),
+    "page": query(
+        "page",
+        integer(1, 10_000) | {"default": 1},
+        "Number of the page, for requests without `cursor`",
+    ),
     "timezone": query("timezone", text() | {"default": "UTC"}, "Time zone, such as `Europe/Oslo`"),
-    "delimiter": query("delimiter", text() | {"default": ","}, "What stands between values"),
+    "delimiter": query("delimiter", text() | {"default": ","}, "Separator of values in lists"),
     "draft": query(
         "draft",
         flag(),
-        "The draft or the published version; without it, the published one if there is one",
+        (
+            "`true`: the draft. `false`: the published version. Without it: the published"
+            " version if there is one, else the draft"
+        ),
     ),
 }
 
@@ -65,35 +79,35 @@ SECURITY: Final[dict[str, Json]] = {
         "type": "apiKey",
         "in": "header",
         "name": "Authorization",
-        "description": "The API key as it is",
+        "description": "The API key, without a prefix",
     },
     "basic": {
         "type": "http",
         "scheme": "basic",
-        "description": "The API key as user name, with an empty password",
+        "description": "The API key as user name, and an empty password",
     },
 }
 
-#: status → the name of its response, and what it means
+#: status → name of the shared response, and its description
 REFUSALS: Final[dict[int, tuple[str, str]]] = {
-    400: ("BadRequest", "Something in the request cannot be used"),
-    401: ("Unauthorized", "There is no API key, or none that is valid"),
-    403: ("Forbidden", "The key, the plan or the state of things does not allow it"),
-    404: ("NotFound", "There is no such thing"),
-    405: ("MethodNotAllowed", "The path does not take this method"),
-    409: ("Conflict", "It is in the way of something that exists or is under way"),
+    400: ("BadRequest", "A parameter or a field has a wrong value"),
+    401: ("Unauthorized", "There is no valid API key"),
+    403: ("Forbidden", "The key, the plan or the state of the account does not allow it"),
+    404: ("NotFound", "The resource does not exist"),
+    405: ("MethodNotAllowed", "The path does not have this method"),
+    409: ("Conflict", "It conflicts with something that exists or is in progress"),
     413: ("TooLarge", "The request is too large"),
-    415: ("UnsupportedMediaType", "The body is not of a type that is read here"),
-    420: ("SendingLimit", "A sending limit would be exceeded; nothing was sent"),
-    422: ("Unprocessable", "The request can be read, and breaks a rule"),
-    429: ("TooManyRequests", "The account, or everybody together, asks too often"),
-    500: ("Fault", "The service failed; the description has an id to quote"),
-    503: ("Unavailable", "The service cannot do it now and may later"),
+    415: ("UnsupportedMediaType", "The body has the wrong content type"),
+    420: ("SendingLimit", "A sending limit would be exceeded. Nothing was sent"),
+    422: ("Unprocessable", "The body breaks a rule"),
+    429: ("TooManyRequests", "Too many requests, from the account or in total"),
+    500: ("Fault", "The service failed. Quote the id in the description when you report it"),
+    503: ("Unavailable", "The service cannot do it now. Try again later"),
 }
 
 
 def refusal(status: int) -> Json:
-    """Refer to the response of a refusal."""
+    """Refer to the shared response of an error."""
     return {"$ref": f"#/components/responses/{REFUSALS[status][0]}"}
 
 

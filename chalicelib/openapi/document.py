@@ -1,6 +1,6 @@
-"""The OpenAPI document: the application's route table, with what ``catalogue`` knows of each route.
+"""Make the OpenAPI document from the application's routes and their descriptions in ``catalogue``.
 
-HEAD is answered wherever GET is, and therefore not listed.
+HEAD is left out, because it is answered wherever GET is.
 """
 
 from __future__ import annotations
@@ -21,28 +21,31 @@ from chalicelib.openapi.operation import Operation
 Json = dict[str, Any]
 
 _ABOUT = (
-    "Email delivery over HTTP. Bodies are JSON; their numbers are those of 32 bits. Paths are case "
-    "sensitive, one slash at their end is ignored, and HEAD is answered wherever GET is. Unknown "
-    "fields and parameters are ignored."
+    "Send email, and follow each message until it is delivered, opened or bounced. Bodies are "
+    "JSON. Their integers have 32 bits. Paths are case sensitive, and one slash at the end of a"
+    " path is ignored. HEAD is answered wherever GET is. Unknown fields and parameters are "
+    "ignored. A transmission is one request to send: one content, and one or more recipients. A"
+    " subaccount is a part of an account with keys, domains and templates of its own. The scope"
+    " of a request is the account, or the one subaccount that the request acts for."
 )
 _PARAMETER = re.compile(r"\{(\w+)\}")
-# 429, 500 and 503 may also be the gateway's, which knows no routes.
+# Any route can answer 429, 500 and 503, because the gateway can.
 OF_ALL = (413, 429, 500, 503)
-_OF_KEYED = (400, 401, 403)
+_OF_ALL_WITH_KEY = (400, 401, 403)
 
 
 @cache
 def document(app: App) -> Json:
-    """Return the document; raises ``KeyError`` for a route that nothing is known of."""
-    found = {f"{each.method} {each.path}": each for each in listed(app)}
+    """Return the document; raises ``KeyError`` for a route without a description."""
+    routes = {f"{each.method} {each.path}": each for each in documented_routes(app)}
     paths: dict[str, Json] = {}
     for tag, operations in RESOURCES.items():
         for name, operation in operations.items():
-            route = found.pop(name)
+            route = routes.pop(name)
             item = paths.setdefault(route.path, {})
-            item[route.method.lower()] = _described(app, route, tag, operation)
-    if found:
-        raise KeyError(f"nothing is known of {', '.join(found)}")
+            item[route.method.lower()] = _description(app, route, tag, operation)
+    if routes:
+        raise KeyError(f"no description of {', '.join(routes)}")
     return {
         "openapi": "3.1.0",
         "info": {"title": "Postfinch", "version": __version__, "description": _ABOUT},
@@ -53,38 +56,37 @@ def document(app: App) -> Json:
 
 
 def page(app: App) -> str:
-    """Return the document as it is written into the documentation."""
+    """Return the document as it is written to ``docs/openapi.json``."""
     return json.dumps(document(app), indent=1, ensure_ascii=False) + "\n"
 
 
-def listed(app: App) -> Iterator[DeclaredRoute]:
-    """Yield the routes that the document has."""
+def documented_routes(app: App) -> Iterator[DeclaredRoute]:
+    """Yield the routes that belong into the document."""
     return (each for each in app.declared_routes() if each.method != "HEAD")
 
 
-def _described(app: App, route: DeclaredRoute, tag: str, operation: Operation) -> Json:
-    found: Json = {
+def _description(app: App, route: DeclaredRoute, tag: str, operation: Operation) -> Json:
+    description: Json = {
         "operationId": _name(route),
         "tags": [tag],
         "summary": _summary(app, route),
         "security": _security(route.grant),
     }
-    takes = [*_in_path(route.path), *operation.takes]
+    parameters = [*_in_path(route.path), *operation.parameters]
     if route.grant != PUBLIC:
-        takes.append({"$ref": "#/components/parameters/subaccount"})
-    if takes:
-        found["parameters"] = takes
+        parameters.append({"$ref": "#/components/parameters/subaccount"})
+    if parameters:
+        description["parameters"] = parameters
     if operation.content is not None:
-        found["requestBody"] = {
+        description["requestBody"] = {
             "required": not operation.optional_body,
             "content": operation.content,
         }
-    answers = operation.answers
-    refused = {status: refusal(status) for status in refusals(route, operation)}
-    found["responses"] = {
-        str(status): answer for status, answer in sorted((refused | answers).items())
+    errors = {status: refusal(status) for status in refusals(route, operation)}
+    description["responses"] = {
+        str(status): answer for status, answer in sorted((errors | operation.responses).items())
     }
-    return found
+    return description
 
 
 def _name(route: DeclaredRoute) -> str:
@@ -119,7 +121,7 @@ def refusals(route: DeclaredRoute, operation: Operation) -> set[int]:
     """
     statuses = {*OF_ALL, *operation.refusals}
     if route.grant != PUBLIC:
-        statuses.update(_OF_KEYED)
+        statuses.update(_OF_ALL_WITH_KEY)
     if "{" in route.path and not operation.finds_all:
         statuses.add(404)
     if operation.body is not None:

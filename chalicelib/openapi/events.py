@@ -1,4 +1,4 @@
-"""``/events`` (spec 4.10) and ``/ingest``."""
+"""Describe ``/events`` (spec 4.10) and ``/ingest``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final
 from chalicelib.events.documentation import TYPES
 from chalicelib.events.fields import FIELDS
 from chalicelib.events.filters import FILTERS
-from chalicelib.events.ingest_search import TYPES as OUTCOMES
+from chalicelib.events.ingest_search import TYPES as INGEST_RESULTS
 from chalicelib.openapi.operation import (
     Operation,
     Operations,
+    comma_list,
     content,
-    listed,
     query,
     results,
-    shared,
+    shared_parameter,
 )
 from chalicelib.openapi.schema import (
     Schema,
@@ -39,12 +39,12 @@ _KINDS: Final = {bool: "boolean", int: "integer", str: "string", list: "array", 
 
 
 def _fields() -> Iterator[tuple[str, Schema]]:
-    """Yield what a search shows of each field, as its sample has it."""
+    """Yield the schema of each field of an event, with the type of its sample."""
     for name, field in FIELDS.items():
         if name in _TIMES:
             schema = moment()
         elif name == "type":
-            schema = one_of([*TYPES, *OUTCOMES])
+            schema = one_of([*TYPES, *INGEST_RESULTS])
         else:
             schema = {"type": _KINDS[type(field.sample)]}
         yield name, schema | {"description": field.description}
@@ -55,35 +55,41 @@ _ALWAYS: Final = ("type", "display_name", "event_description")
 SCHEMAS: Final[dict[str, Schema]] = {
     "Event": obj(*_ALWAYS, display_name=text(), event_description=text(), **dict(_fields()))
 }
-"""What is described once, for the components of the document."""
+"""Schemas for the components of the document."""
 
 _EVENTS: Final = array(ref("Event"))
 _PAGING: Final = (
-    shared("cursor"),
-    shared("per_page"),
-    shared("delimiter"),
-    query("from", moment(), "From this time on; by default, a day ago"),
-    query("to", moment(), "Before this time; by default, a minute ago"),
+    shared_parameter("cursor"),
+    shared_parameter("per_page"),
+    shared_parameter("delimiter"),
+    query("from", moment(), "Only events at this time or later; by default a day ago"),
+    query("to", moment(), "Only events before this time; by default a minute ago"),
 )
 _NUMBERS: Final = ("bounce_classes", "subaccounts", "ab_test_versions")
 _OUTCOME_FILTERS: Final = (
-    listed("events", "`success`, `error`", one_of(OUTCOMES)),
-    listed("event_ids", "Of these events"),
-    listed("batch_ids", "Of these batches"),
-    listed("error_types", "With these errors"),
-    listed("subaccounts", "Of these subaccounts", integer(0)),
-    query("retryable", flag(), "Those that can be sent again, or not"),
+    comma_list("events", "Only these results", one_of(INGEST_RESULTS)),
+    comma_list("event_ids", "Only results of these events"),
+    comma_list("batch_ids", "Only results of these batches"),
+    comma_list("error_types", "Only results with these errors"),
+    comma_list("subaccounts", "Only results of these subaccounts", integer(0)),
+    query(
+        "retryable", flag(), "`true`: only events that can be sent again. `false`: only the others"
+    ),
 )
 _FIELD: Final = record(description=text(), sampleValue={})
 
 OPERATIONS: Final[Operations] = {
     f"GET {_MESSAGES}": Operation(
         results(_EVENTS, total_count=integer(0), links=ref("NextLink")),
-        takes=(
+        parameters=(
             *_PAGING,
-            listed("events", "Events of these types", one_of(TYPES)),
+            comma_list("events", "Only events of these types", one_of(TYPES)),
             *(
-                listed(name, "Events with one of these", integer(0) if name in _NUMBERS else None)
+                comma_list(
+                    name,
+                    "Only events with one of these values",
+                    integer(0) if name in _NUMBERS else None,
+                )
                 for name in FILTERS
                 if name != "events"
             ),
@@ -93,20 +99,22 @@ OPERATIONS: Final[Operations] = {
         results(array(mapping({"anyOf": [_FIELD, text()]})))
     ),
     f"GET {_MESSAGES}/samples": Operation(
-        results(_EVENTS), takes=(listed("events", "Types of events"),), refusals=(400,)
+        results(_EVENTS),
+        parameters=(comma_list("events", "Types of events to show"),),
+        refusals=(400,),
     ),
     "GET /api/v1/events/ingest": Operation(
         results(_EVENTS, total_count=integer(0), links=ref("NextLink")),
-        takes=(*_PAGING, *_OUTCOME_FILTERS),
+        parameters=(*_PAGING, *_OUTCOME_FILTERS),
     ),
     "POST /api/v1/ingest/events": Operation(
         results(record(id=text())),
         media={
-            "application/x-ndjson": text(about="Events, one a line; gzipped or plain"),
+            "application/x-ndjson": text(about="Events as JSON, one on each line; gzip is allowed"),
             "application/octet-stream": text(about="The same"),
         },
     ),
     "GET /api/v1/ingest/failures/{token}": Operation(
-        content("application/x-ndjson", text(), about="The events that could not be taken")
+        content("application/x-ndjson", text(), about="The events that were not accepted")
     ),
 }

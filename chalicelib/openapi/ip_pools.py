@@ -1,4 +1,4 @@
-"""``/ip-pools`` and ``/sending-ips`` (spec 4.7)."""
+"""Describe ``/ip-pools`` and ``/sending-ips`` (spec 4.7)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IPS: Final = "/api/v1/sending-ips"
 _NAMES: Final = ("signing_domain", "fbl_signing_domain", "auto_warmup_overflow_pool")
 _FIELDS: Final[dict[str, Schema]] = {
     "name": text(least=1, most=MOST_NAME),
-    **{name: text(about="An empty string removes it") for name in _NAMES},
+    **{name: text(about="An empty string removes the value") for name in _NAMES},
 }
 _IN_POOL: Final[dict[str, Schema | Maybe]] = {
     "external_ip": text(),

@@ -1,4 +1,4 @@
-"""``/metrics`` (spec 4.11): the reports, each with the parameters that they share."""
+"""Describe ``/metrics`` (spec 4.11): the reports and the parameters that they share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ from chalicelib.metrics.model import (
 )
 from chalicelib.metrics.precision import PRECISIONS, SERIES
 from chalicelib.metrics.request import DEFAULT_LIMIT, MOST_ROWS
-from chalicelib.openapi.operation import Operation, Operations, listed, query, results, shared
+from chalicelib.openapi.operation import (
+    Operation,
+    Operations,
+    comma_list,
+    query,
+    results,
+    shared_parameter,
+)
 from chalicelib.openapi.schema import array, integer, mapping, one_of, record, text
 
 _ROOT: Final = "/api/v1/metrics"
@@ -36,68 +43,72 @@ _SPECIAL: Final = {
     "link-name": CLICK_METRICS,
 }
 _LINKS: Final = array(record(href=text(), rel=text(), method=text()))
-_ROWS: Final = array(mapping() | {"description": "What divides the metrics, and the metrics"})
+_ROWS: Final = array(mapping() | {"description": "The value that the row is for, and its metrics"})
 _TIME: Final = text(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}$")
 
 
 def _metrics(names: Iterable[str]) -> dict[str, Any]:
-    found = listed("metrics", "Metrics to be shown", one_of(sorted(names)))
-    return found | {"required": True, "schema": found["schema"] | {"minItems": 1}}
+    parameter = comma_list("metrics", "Metrics to show", one_of(sorted(names)))
+    return parameter | {"required": True, "schema": parameter["schema"] | {"minItems": 1}}
 
 
 PARAMETERS: Final = {
     f"metrics.{each['name']}": each
     for each in (
-        query("from", _TIME, "Beginning of the window, in the time zone", required=True),
-        query("to", _TIME, "End of the window; by default, now"),
-        query("precision", one_of(PRECISIONS), "Length of a bucket"),
-        query("limit", integer(1, MOST_ROWS) | {"default": DEFAULT_LIMIT}, "Rows, at most"),
+        query("from", _TIME, "Start of the time window, in `timezone`", required=True),
+        query("to", _TIME, "End of the time window; by default now"),
+        query("precision", one_of(PRECISIONS), "Length of each time bucket"),
+        query("limit", integer(1, MOST_ROWS) | {"default": DEFAULT_LIMIT}, "Most rows to return"),
         _metrics(METRICS),
-        query("order_by", text(), "One of the metrics, by which rows are ordered"),
-        query("query_filters", text(), "Comparisons as JSON, instead of the filters below"),
-        *(listed(key, "Messages with one of these") for key in BY_FILTER_KEY),
+        query("order_by", text(), "Metric to order the rows by"),
+        query("query_filters", text(), "Comparisons as JSON, in place of the filters below"),
+        *(comma_list(key, "Only messages with one of these values") for key in BY_FILTER_KEY),
     )
 }
-"""What the reports take, for the components of the document."""
+"""The reports' parameters, for the components of the document."""
 
 
 def _shared(*names: str) -> tuple[dict[str, Any], ...]:
-    return tuple(shared(f"metrics.{name}") for name in names)
+    return tuple(shared_parameter(f"metrics.{name}") for name in names)
 
 
-_WINDOW: Final = (shared("timezone"), *_shared("from", "to", "limit"))
+_WINDOW: Final = (shared_parameter("timezone"), *_shared("from", "to", "limit"))
 _PRECISION: Final = _shared("precision")
-_ASKED: Final = _shared("metrics")
+_METRICS: Final = _shared("metrics")
 _FILTERS: Final = (
-    shared("delimiter"),
+    shared_parameter("delimiter"),
     *_shared("order_by", "query_filters", *BY_FILTER_KEY),
 )
 _FIXED: Final = (*_WINDOW, *_PRECISION, *_FILTERS)
-_REPORT: Final = Operation(results(_ROWS), takes=(*_FIXED, *_ASKED))
-_WITHOUT_METRICS: Final = Operation(results(_ROWS), takes=_FIXED)
+_REPORT: Final = Operation(results(_ROWS), parameters=(*_FIXED, *_METRICS))
+_WITHOUT_METRICS: Final = Operation(results(_ROWS), parameters=_FIXED)
 _SERIES: Final = Operation(
     results(_ROWS),
-    takes=(
+    parameters=(
         *_WINDOW,
-        query("precision", one_of(SERIES), "Length of a bucket"),
-        *_ASKED,
+        query("precision", one_of(SERIES), "Length of each time bucket"),
+        *_METRICS,
         *_FILTERS,
     ),
 )
 _LISTS: Final = Operation(
     results(mapping(array(text()))),
-    takes=(*_WINDOW, *_PRECISION, query("match", text(), "Values that hold this")),
+    parameters=(
+        *_WINDOW,
+        *_PRECISION,
+        query("match", text(), "Only values that contain this text"),
+    ),
 )
 
 OPERATIONS: Final[Operations] = {
     f"GET {_ROOT}": Operation(results(mapping(), links=_LINKS)),
     **{f"GET {_ROOT}/{each.list_path}": _LISTS for each in LISTED},
-    f"GET {_REPORTS}": Operation(results(_ROWS, links=_LINKS), takes=_REPORT.takes),
+    f"GET {_REPORTS}": Operation(results(_ROWS, links=_LINKS), parameters=_REPORT.parameters),
     f"GET {_REPORTS}/time-series": _SERIES,
     f"GET {_REPORTS}/query-filters-schema": Operation(results(mapping())),
     **{f"GET {_REPORTS}/{name}": _WITHOUT_METRICS for name in _BY_REASON},
     **{
-        f"GET {_REPORTS}/{name}": Operation(results(_ROWS), takes=(*_FIXED, _metrics(names)))
+        f"GET {_REPORTS}/{name}": Operation(results(_ROWS), parameters=(*_FIXED, _metrics(names)))
         for name, names in _SPECIAL.items()
     },
     f"GET {_REPORTS}/watched-domain": _REPORT,

@@ -1,7 +1,7 @@
-"""What the route table cannot tell of an operation: what it takes, and what it answers.
+"""Describe an operation of the API: its parameters, its body, its responses and its errors.
 
-Method, path, grant and summary are the route's own; ``document`` adds them and the refusals that
-all operations have in common.
+The module ``document`` adds what the route itself says (method, path, grant and summary) and the
+errors that all operations share.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any
 from chalicelib.openapi.schema import Maybe, Schema, array, record, text
 
 Json = dict[str, Any]
-Answers = dict[int, Json]
+Responses = dict[int, Json]
 
-NO_CONTENT: Answers = {204: {"description": "Done; there is nothing to say"}}
-EMPTY: Answers = {200: {"description": "Done; the body is empty"}}
+NO_CONTENT: Responses = {204: {"description": "Done; no body"}}
+EMPTY: Responses = {200: {"description": "Done; empty body"}}
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operation.
 
-    ``takes`` are its parameters besides those of the path. ``body`` describes a JSON body;
+    ``parameters`` are those besides the parameters of the path. ``body`` describes a JSON body;
     ``optional_body`` says that it may be left out; ``media`` stands for bodies of another type.
     ``refusals`` are statuses of errors beyond those of every operation. ``finds_all`` says that
     no parameter of the path can lead to 404.
     """
 
-    answers: Answers
-    takes: tuple[Json, ...] = ()
+    responses: Responses
+    parameters: tuple[Json, ...] = ()
     body: Schema | None = None
     optional_body: bool = False
     media: Mapping[str, Schema] | None = None
@@ -49,50 +49,52 @@ Operations = Mapping[str, Operation]
 """Operations by method and path, such as ``GET /api/v1/templates/{template_id}``."""
 
 
-def results(of: Schema, **beside: Schema | Maybe) -> Answers:
-    """Answer 200 with ``results``, and further keys beside them."""
+def results(of: Schema, **beside: Schema | Maybe) -> Responses:
+    """Describe a 200 with ``results`` and the keys ``beside`` them."""
     return json(record(results=of, **beside))
 
 
-def json(schema: Schema) -> Answers:
-    """Answer 200 with a JSON body."""
+def json(schema: Schema) -> Responses:
+    """Describe a 200 with a JSON body."""
     return content("application/json", schema)
 
 
-def content(media_type: str, schema: Schema, *, status: int = 200, about: str = "Done") -> Answers:
-    """Answer with a body."""
+def content(
+    media_type: str, schema: Schema, *, status: int = 200, about: str = "Done"
+) -> Responses:
+    """Describe a response with a body."""
     return {status: {"description": about, "content": {media_type: {"schema": schema}}}}
 
 
-def page_of_html(status: int, about: str) -> Answers:
-    """Answer with a page for people."""
+def html_page(status: int, about: str) -> Responses:
+    """Describe a response with a web page."""
     return content("text/html", text(), status=status, about=about)
 
 
-def redirect(status: int, about: str) -> Answers:
-    """Send the client elsewhere."""
+def redirect(status: int, about: str) -> Responses:
+    """Describe a redirect."""
     location = {"Location": {"schema": text(), "required": True}}
     return {status: {"description": about, "headers": location}}
 
 
-def with_header(answers: Answers, name: str, schema: Schema, about: str) -> Answers:
-    """Let answers have a header, but not always."""
+def with_header(responses: Responses, name: str, schema: Schema, about: str) -> Responses:
+    """Add a header to responses that do not always have it."""
     header = {name: {"schema": schema, "description": about}}
-    return {status: answer | {"headers": header} for status, answer in answers.items()}
+    return {status: answer | {"headers": header} for status, answer in responses.items()}
 
 
 def query(name: str, schema: Schema, about: str, *, required: bool = False) -> Json:
-    """Take a query parameter."""
-    found = {"name": name, "in": "query", "description": about, "schema": schema}
-    return found | ({"required": True} if required else {})
+    """Describe a query parameter."""
+    parameter = {"name": name, "in": "query", "description": about, "schema": schema}
+    return parameter | ({"required": True} if required else {})
 
 
-def listed(name: str, about: str, of: Schema | None = None) -> Json:
-    """Take a query parameter that is a list with commas between."""
+def comma_list(name: str, about: str, of: Schema | None = None) -> Json:
+    """Describe a query parameter that is a comma-separated list."""
     form = {"style": "form", "explode": False}
     return query(name, array(of or text()), about) | form
 
 
-def shared(name: str) -> Json:
-    """Take a parameter that several operations take."""
+def shared_parameter(name: str) -> Json:
+    """Refer to a parameter that several operations have."""
     return {"$ref": f"#/components/parameters/{name}"}

@@ -1,11 +1,17 @@
-"""``/recipient-lists``."""
+"""Describe ``/recipient-lists``: recipients that are stored to be sent to later."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from chalicelib.openapi.operation import Operation, Operations, json, query, results
-from chalicelib.openapi.recipients import ERRORS_SHOWN, RECIPIENT, RECIPIENTS, SAVED, WITH_ERRORS
+from chalicelib.openapi.recipients import (
+    ACCEPTED_COUNTS,
+    NUM_RCPT_ERRORS,
+    RECIPIENT,
+    RECIPIENTS,
+    WITH_ERRORS,
+)
 from chalicelib.openapi.schema import (
     Maybe,
     Schema,
@@ -42,17 +48,19 @@ _SUMMARY: Final[dict[str, Schema]] = {
     "attributes": mapping(),
     "total_accepted_recipients": integer(1),
 }
-_SAVED: Final = results(record(id=text(), name=text(), **SAVED), **WITH_ERRORS)
+_SAVED_LIST: Final = results(record(id=text(), name=text(), **ACCEPTED_COUNTS), **WITH_ERRORS)
 
 OPERATIONS: Final[Operations] = {
-    f"POST {_PATH}": Operation(_SAVED, takes=(ERRORS_SHOWN,), body=_body("recipients")),
+    f"POST {_PATH}": Operation(
+        _SAVED_LIST, parameters=(NUM_RCPT_ERRORS,), body=_body("recipients")
+    ),
     f"GET {_PATH}": Operation(results(array(record(**_SUMMARY)))),
     f"GET {_PATH}/{{list_id}}": Operation(
         results(record(**_SUMMARY, recipients=Maybe(array(RECIPIENT)))),
-        takes=(query("show_recipients", flag(), "Whether the recipients are shown"),),
+        parameters=(query("show_recipients", flag(), "`true`: show the recipients too"),),
     ),
     f"PUT {_PATH}/{{list_id}}": Operation(
-        _SAVED, takes=(ERRORS_SHOWN,), body=_body(), refusals=(409,)
+        _SAVED_LIST, parameters=(NUM_RCPT_ERRORS,), body=_body(), refusals=(409,)
     ),
     f"DELETE {_PATH}/{{list_id}}": Operation(json(record()), refusals=(409,)),
 }

@@ -1,4 +1,4 @@
-"""Recipients as transmissions and stored lists take them, and what is said of those refused."""
+"""Describe the recipients of transmissions and stored lists, and the errors of refused ones."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _ADDRESS: Final = obj("email", email=email(), name=text(), header_to=text())
 RECIPIENT: Final = obj(
     "address",
     address=either(email(), _ADDRESS),
-    tags=array(text()) | {"description": f"The first {MOST_TAGS} are kept"},
+    tags=array(text()) | {"description": f"Tags after the first {MOST_TAGS} are dropped"},
     metadata=mapping(),
     substitution_data=mapping(),
     options=obj(open_tracking=flag(), click_tracking=flag(), initial_open=flag()),
-    return_path=text(about="For enterprise accounts"),
+    return_path=text(about="Enterprise accounts only"),
 )
 RECIPIENTS: Final = array(RECIPIENT, least=1)
 
-ERRORS_SHOWN: Final[dict[str, Any]] = query(
-    "num_rcpt_errors", integer(0, 1_000_000), "How many errors of recipients are shown at most"
+NUM_RCPT_ERRORS: Final[dict[str, Any]] = query(
+    "num_rcpt_errors", integer(0, 1_000_000), "Most errors of single recipients to show"
 )
 
-#: What is said of how many recipients were taken
-SAVED: Final[dict[str, Schema | Maybe]] = {
+#: How many recipients were accepted
+ACCEPTED_COUNTS: Final[dict[str, Schema | Maybe]] = {
     "total_accepted_recipients": integer(0),
     "total_rejected_recipients": integer(0),
     "rcpt_to_errors": Maybe(array(ref("Error"))),
 }
-#: Beside results: some recipients were refused
+#: Shown beside the results when recipients were refused
 WITH_ERRORS: Final[dict[str, Schema | Maybe]] = {"errors": Maybe(array(ref("Error")))}

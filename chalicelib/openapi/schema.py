@@ -1,6 +1,7 @@
-"""JSON Schemas in few words: constructors for what requests and answers are made of.
+"""Build JSON Schemas of requests and responses.
 
-A keyword argument that is a word of Python carries an underscore (``from_``), which is dropped.
+A keyword argument that is a word of Python has an underscore at its end (``from_``), which is
+dropped.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def text(
 
 
 def one_of(values: Iterable[str]) -> Schema:
-    """Describe one of some strings."""
+    """Describe a string that is one of ``values``."""
     return {"type": "string", "enum": list(values)}
 
 
@@ -73,49 +74,49 @@ def array(of: Schema, *, least: int | None = None, most: int | None = None) -> S
 
 
 def mapping(of: Schema = ANY) -> Schema:
-    """Describe an object with any keys, whose values are alike."""
+    """Describe an object with any keys, whose values have one schema."""
     return {"type": "object", "additionalProperties": of} if of else {"type": "object"}
 
 
 def obj(*required: str, **fields: Schema) -> Schema:
-    """Describe an object of which some fields have to be there."""
+    """Describe an object with these fields, some of them required."""
     properties = {name.removesuffix("_"): each for name, each in fields.items()}
-    found: Schema = {"type": "object", "properties": properties}
-    return found | ({"required": list(required)} if required else {})
+    schema: Schema = {"type": "object", "properties": properties}
+    return schema | ({"required": list(required)} if required else {})
 
 
 def record(**fields: Schema | Maybe) -> Schema:
-    """Describe an object that always has all its fields, but those that are ``Maybe``."""
+    """Describe an object that always has all fields except those that are ``Maybe``."""
     required = [name for name, each in fields.items() if not isinstance(each, Maybe)]
     schemas = {n: each.schema if isinstance(each, Maybe) else each for n, each in fields.items()}
     return obj(*(name.removesuffix("_") for name in required), **schemas)
 
 
 def nullable(schema: Schema) -> Schema:
-    """Describe what may be null instead."""
+    """Describe a value that may be null instead."""
     return schema | {"type": [schema["type"], "null"]}
 
 
 def either(*schemas: Schema) -> Schema:
-    """Describe what has one of several forms."""
+    """Describe a value that has one of several forms."""
     return {"anyOf": list(schemas)}
 
 
 def ref(name: str) -> Schema:
-    """Refer to a schema that is described once."""
+    """Refer to a schema of the document's components."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def of_model(model: type[Body], *required: str, **replaced: Schema) -> Schema:
     """Describe a body by the model that checks it.
 
-    ``required`` are the fields that the model leaves to rules behind it; ``replaced`` describes
-    fields more closely than their types do.
+    ``required`` are fields that the code after the model requires; ``replaced`` describes fields
+    more exactly than their types do.
     """
-    given = model.model_json_schema()
-    found = _plain(given, given.get("$defs", {}))
-    properties = found["properties"] | replaced
-    needed = list(dict.fromkeys([*found.get("required", []), *required]))
+    generated = model.model_json_schema()
+    schema = _plain(generated, generated.get("$defs", {}))
+    properties = schema["properties"] | replaced
+    needed = list(dict.fromkeys([*schema.get("required", []), *required]))
     return {"type": "object", "properties": properties} | ({"required": needed} if needed else {})
 
 
@@ -123,34 +124,34 @@ def _schema(kind: str, **keywords: Any) -> Schema:
     return {"type": kind} | {name: value for name, value in keywords.items() if value is not None}
 
 
-def _plain(given: Any, definitions: Mapping[str, Any]) -> Any:
-    """Return pydantic's schema with its definitions in place, and without its titles and prose."""
-    if not isinstance(given, dict):
-        return given
-    if "$ref" in given:
-        return _plain(definitions[given["$ref"].rpartition("/")[2]], definitions)
-    if forms := given.get("anyOf"):
+def _plain(generated: Any, definitions: Mapping[str, Any]) -> Any:
+    """Return pydantic's schema with its definitions in place, without titles and descriptions."""
+    if not isinstance(generated, dict):
+        return generated
+    if "$ref" in generated:
+        return _plain(definitions[generated["$ref"].rpartition("/")[2]], definitions)
+    if forms := generated.get("anyOf"):
         return _of_forms([_plain(each, definitions) for each in forms])
-    found = {
+    schema = {
         name: value
-        for name, value in given.items()
+        for name, value in generated.items()
         if name not in ("title", "description", "default", "$defs", "properties")
     }
-    if "items" in found:
-        found["items"] = _plain(found["items"], definitions)
-    if found.get("additionalProperties") is True:
-        del found["additionalProperties"]
-    elif "additionalProperties" in found:
-        found["additionalProperties"] = _plain(found["additionalProperties"], definitions)
-    if "properties" in given:
-        found["properties"] = {
-            name: _plain(value, definitions) for name, value in given["properties"].items()
+    if "items" in schema:
+        schema["items"] = _plain(schema["items"], definitions)
+    if schema.get("additionalProperties") is True:
+        del schema["additionalProperties"]
+    elif "additionalProperties" in schema:
+        schema["additionalProperties"] = _plain(schema["additionalProperties"], definitions)
+    if "properties" in generated:
+        schema["properties"] = {
+            name: _plain(value, definitions) for name, value in generated["properties"].items()
         }
-    return found
+    return schema
 
 
 def _of_forms(forms: list[Schema]) -> Schema:
-    """Return what may be null in the short spelling."""
+    """Return one of several forms; a form or null is written in the short way."""
     others = [each for each in forms if each != {"type": "null"}]
     if len(others) == 1 and len(forms) == 2 and isinstance(others[0].get("type"), str):
         return nullable(others[0]) if "enum" not in others[0] else either(*forms)

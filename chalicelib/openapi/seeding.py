@@ -1,4 +1,4 @@
-"""``/inline-seeds`` and ``/seeds`` (spec 4.12)."""
+"""Describe ``/inline-seeds`` and ``/seeds`` (spec 4.12): copies of campaigns to seed addresses."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ OPERATIONS: Final[Operations] = {
     f"PUT {_PATH}/config": Operation(results(record(**_CONFIG)), body=obj(**_CONFIG)),
     f"GET {_PATH}/status": Operation(
         results(either(array(_STATUS), _STATUS)),
-        takes=(
-            query("id", text(), "A campaign, together with `sending_domain`"),
-            query("sending_domain", text(), "Its sending domain"),
+        parameters=(
+            query("id", text(), "Id of one campaign. Needs `sending_domain`"),
+            query("sending_domain", text(), "Sending domain of that campaign"),
         ),
         refusals=(404,),
     ),

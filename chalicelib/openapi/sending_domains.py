@@ -1,4 +1,7 @@
-"""``/sending-domains`` (spec 4.4), and the page behind the link in a verification mail."""
+"""Describe ``/sending-domains`` (spec 4.4), and the page that a verification mail links to.
+
+A sending domain is a domain that mail may be sent from.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,
     Operations,
-    page_of_html,
+    html_page,
     query,
     results,
 )
@@ -58,7 +61,7 @@ _DKIM: Final[dict[str, Schema]] = {
     "signing_domain": text(),
     "headers": text(),
 }
-_SHOWN: Final[dict[str, Schema | Maybe]] = {
+_DOMAIN_FIELDS: Final[dict[str, Schema | Maybe]] = {
     "status": record(**_STATUS),
     "tracking_domain": Maybe(text()),
     "dkim": Maybe(record(**_DKIM)),
@@ -68,7 +71,9 @@ _SHOWN: Final[dict[str, Schema | Maybe]] = {
     "creation_time": moment(),
     "delegated": Maybe(flag()),
 }
-_DNS: Final = mapping(text()) | {"description": "Records found, and what is wrong with them"}
+_DNS: Final = mapping(text()) | {
+    "description": "The DNS records that were found, and the errors in them"
+}
 _KEY: Final[dict[str, Schema]] = {
     "id": text(),
     **_DKIM,
@@ -76,12 +81,16 @@ _KEY: Final[dict[str, Schema]] = {
     "creation_time": moment(),
 }
 _FILTERS: Final = (
-    *(query(name, one_of(CHECK_STATUSES), "Those with this status") for name in _CHECKED),
-    query("compliance_status", one_of(COMPLIANCE_STATUSES), "Those with this status"),
-    query("ownership_verified", flag(), "Those that are, or are not"),
-    query("is_default_bounce_domain", flag(), "Those that are, or are not"),
+    *(query(name, one_of(CHECK_STATUSES), "Only domains with this status") for name in _CHECKED),
+    query("compliance_status", one_of(COMPLIANCE_STATUSES), "Only domains with this status"),
+    query("ownership_verified", flag(), "`true`: only verified domains. `false`: only the others"),
+    query(
+        "is_default_bounce_domain",
+        flag(),
+        "`true`: only default bounce domains. `false`: the others",
+    ),
 )
-_USELESS: Final = page_of_html(410, "The link is too old, or was used already")
+_EXPIRED_LINK: Final = html_page(410, "The link is too old, or was already used")
 
 OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(
@@ -94,8 +103,10 @@ OPERATIONS: Final[Operations] = {
         ),
         refusals=(409,),
     ),
-    f"GET {_PATH}": Operation(results(array(record(domain=text(), **_SHOWN))), takes=_FILTERS),
-    f"GET {_PATH}/{{domain}}": Operation(results(record(**_SHOWN))),
+    f"GET {_PATH}": Operation(
+        results(array(record(domain=text(), **_DOMAIN_FIELDS))), parameters=_FILTERS
+    ),
+    f"GET {_PATH}/{{domain}}": Operation(results(record(**_DOMAIN_FIELDS))),
     f"PUT {_PATH}/{{domain}}": Operation(
         results(record(message=text(), domain=text())),
         body=of_model(DomainUpdate),
@@ -117,10 +128,10 @@ OPERATIONS: Final[Operations] = {
     f"DELETE {_KEYS}/{{key_id}}": Operation(NO_CONTENT),
     f"POST {_KEYS}/{{key_id}}/verify": Operation(results(record(**_KEY, dns=_DNS))),
     f"GET {PAGE_PATH}/{{token}}": Operation(
-        page_of_html(200, "A page with a button that verifies the domain") | _USELESS,
+        html_page(200, "A page with a button that verifies the domain") | _EXPIRED_LINK,
         finds_all=True,
     ),
     f"POST {PAGE_PATH}/{{token}}": Operation(
-        page_of_html(200, "The domain is verified") | _USELESS, finds_all=True
+        html_page(200, "The domain is verified") | _EXPIRED_LINK, finds_all=True
     ),
 }

@@ -1,4 +1,4 @@
-"""``/snippets`` (spec 4.3)."""
+"""Describe ``/snippets`` (spec 4.3): pieces of content that templates include."""
 
 from __future__ import annotations
 
@@ -46,7 +46,13 @@ OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(results(record(id=text())), body=_body("content"), refusals=(409,)),
     f"GET {_PATH}": Operation(
         results(array(record(**_SUMMARY, shared_with_subaccount=flag()))),
-        takes=(query("shared_with_subaccounts", flag(), "Those that are shared, or not"),),
+        parameters=(
+            query(
+                "shared_with_subaccounts",
+                flag(),
+                "`true`: only shared snippets. `false`: only the others",
+            ),
+        ),
     ),
     f"GET {_PATH}/{{snippet_id}}": Operation(
         results(

@@ -1,11 +1,18 @@
-"""``/subaccounts`` (spec 4.5)."""
+"""Describe ``/subaccounts`` (spec 4.5)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from chalicelib.api_keys.request import MOST_ADDRESSES, MOST_LABEL
-from chalicelib.openapi.operation import Operation, Operations, listed, query, results, shared
+from chalicelib.openapi.operation import (
+    Operation,
+    Operations,
+    comma_list,
+    query,
+    results,
+    shared_parameter,
+)
 from chalicelib.openapi.schema import (
     Maybe,
     Schema,
@@ -31,7 +38,7 @@ _FIELDS: Final[dict[str, Schema]] = {
     "ip_pool": text(most=MOST_POOL),
     "options": obj(**_OPTIONS),
 }
-_SHOWN: Final = record(
+_SUBACCOUNT: Final = record(
     id=integer(1),
     name=text(),
     status=one_of(STATUSES),
@@ -40,21 +47,25 @@ _SHOWN: Final = record(
     options=record(**_OPTIONS),
 )
 _FILTERS: Final = (
-    shared("cursor"),
-    query("per_page", integer(1, MOST_PER_PAGE) | {"default": DEFAULT_PER_PAGE}, "On a page"),
-    query("sort_by", one_of(ORDERS) | {"default": "created_at"}, "What orders them"),
-    query("order", one_of(["desc", "asc"]) | {"default": "desc"}, "In which direction"),
-    query("name", text(), "Those whose name holds this"),
-    query("status", one_of(STATUSES), "Those in this state"),
-    query("ip_pool", text(), "Those with this IP pool"),
-    query("option", one_of([LISTED_OPTION]), "Those that have this option"),
-    listed("ids", f"These, at most {MOST_IDS}", integer(1, 2**31 - 1)),
+    shared_parameter("cursor"),
+    query(
+        "per_page", integer(1, MOST_PER_PAGE) | {"default": DEFAULT_PER_PAGE}, "Results per page"
+    ),
+    query("sort_by", one_of(ORDERS) | {"default": "created_at"}, "Field to order by"),
+    query("order", one_of(["desc", "asc"]) | {"default": "desc"}, "Direction of the order"),
+    query("name", text(), "Only subaccounts whose name contains this text"),
+    query("status", one_of(STATUSES), "Only subaccounts with this status"),
+    query("ip_pool", text(), "Only subaccounts with this IP pool"),
+    query("option", one_of([LISTED_OPTION]), "Only subaccounts with this option"),
+    comma_list(
+        "ids", f"Only subaccounts with these ids, at most {MOST_IDS}", integer(1, 2**31 - 1)
+    ),
 )
 
 OPERATIONS: Final[Operations] = {
     f"GET {_PATH}": Operation(
-        results(array(_SHOWN), total_count=Maybe(integer(0)), links=Maybe(ref("NextLink"))),
-        takes=_FILTERS,
+        results(array(_SUBACCOUNT), total_count=Maybe(integer(0)), links=Maybe(ref("NextLink"))),
+        parameters=_FILTERS,
     ),
     f"GET {_PATH}/summary": Operation(results(record(total=integer(0)))),
     f"POST {_PATH}": Operation(
@@ -70,13 +81,16 @@ OPERATIONS: Final[Operations] = {
             "name",
             **_FIELDS,
             setup_api_key=flag()
-            | {"default": True, "description": "Then `key_label` and `key_grants` are needed"},
+            | {
+                "default": True,
+                "description": "`true`: create an API key too. Needs `key_label` and `key_grants`",
+            },
             key_label=text(least=1, most=MOST_LABEL),
             key_grants=array(text(), least=1),
             key_valid_ips=array(text(), most=MOST_ADDRESSES),
         ),
     ),
-    f"GET {_PATH}/{{subaccount_id}}": Operation(results(_SHOWN)),
+    f"GET {_PATH}/{{subaccount_id}}": Operation(results(_SUBACCOUNT)),
     f"PUT {_PATH}/{{subaccount_id}}": Operation(
         results(record(message=text())), body=obj(**_FIELDS, status=one_of(STATUSES))
     ),

@@ -1,4 +1,7 @@
-"""``/suppression-list`` (spec 4.8) and ``/data-privacy``."""
+"""Describe ``/suppression-list`` (spec 4.8) and ``/data-privacy``.
+
+The suppression list holds recipients that must not get certain mail.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,
     Operations,
-    listed,
+    comma_list,
     query,
     results,
-    shared,
+    shared_parameter,
 )
 from chalicelib.openapi.schema import (
     Maybe,
@@ -39,7 +42,7 @@ _ENTRY: Final[dict[str, Schema]] = {
     "description": text(),
     "list_id": text(),
 }
-_SHOWN: Final = record(
+_ENTRY_VIEW: Final = record(
     recipient=text(),
     type=one_of(TYPES),
     source=text(),
@@ -51,16 +54,27 @@ _SHOWN: Final = record(
     list_id=Maybe(text()),
     subaccount_id=Maybe(integer(1)),
 )
-_PAGE: Final = results(array(_SHOWN), links=ref("Links"), total_count=integer(0))
-_PAGING: Final = (shared("cursor"), shared("per_page"), shared("page"))
-_TYPES: Final = listed(
-    "types", "Those of these types; by default those that hold messages back", one_of(TYPES)
+_PAGE: Final = results(array(_ENTRY_VIEW), links=ref("Links"), total_count=integer(0))
+_PAGING: Final = (
+    shared_parameter("cursor"),
+    shared_parameter("per_page"),
+    shared_parameter("page"),
+)
+_TYPES: Final = comma_list(
+    "types",
+    "Only entries of these types; by default the types that hold messages back",
+    one_of(TYPES),
 )
 _LIST_ID: Final = query(
-    "list_id", text(), "Those of this mailing list; empty: those of none; without it, all"
+    "list_id",
+    text(),
+    "Only entries of this mailing list. Empty: only entries of no list. Without it: all entries",
 )
 _REMOVED: Final = one_of(TYPES) | {
-    "description": "Without it both that hold messages back; `open_tracking` goes only by its name"
+    "description": (
+        "Type of the entries to remove. Without it: both types that hold messages "
+        "back, but not `open_tracking`"
+    )
 }
 _DONE: Final = results(record(message=text()))
 _REQUEST: Final = Operation(
@@ -75,17 +89,17 @@ _REQUEST: Final = Operation(
 OPERATIONS: Final[Operations] = {
     f"GET {_PATH}": Operation(
         _PAGE,
-        takes=(
+        parameters=(
             *_PAGING,
             _TYPES,
-            query("from", moment(), "Updated at this time or later"),
-            query("to", moment(), "Updated at this time or before"),
-            listed("domain", "Those of these recipient domains"),
-            listed("sources", "Those that these have added", one_of(SOURCES)),
+            query("from", moment(), "Only entries updated at this time or later"),
+            query("to", moment(), "Only entries updated at this time or before"),
+            comma_list("domain", "Only recipients of these domains"),
+            comma_list("sources", "Only entries from these sources", one_of(SOURCES)),
             _LIST_ID,
-            query("description", text(), "Those whose description has these words"),
-            query("description_strict", flag(), "The description is exactly this"),
-            query("sort", one_of(["asc", "desc"]) | {"default": "desc"}, "By time of update"),
+            query("description", text(), "Only entries whose description contains these words"),
+            query("description_strict", flag(), "`true`: the description must match exactly"),
+            query("sort", one_of(["asc", "desc"]) | {"default": "desc"}, "Order by time of update"),
         ),
     ),
     f"PUT {_PATH}": Operation(
@@ -98,10 +112,10 @@ OPERATIONS: Final[Operations] = {
         ),
     ),
     f"GET {_PATH}/summary": Operation(results(mapping(integer(0)))),
-    f"GET {_PATH}/{{recipient}}": Operation(_PAGE, takes=(*_PAGING, _TYPES)),
+    f"GET {_PATH}/{{recipient}}": Operation(_PAGE, parameters=(*_PAGING, _TYPES)),
     f"PUT {_PATH}/{{recipient}}": Operation(_DONE, body=obj("type", **_ENTRY), finds_all=True),
     f"DELETE {_PATH}/{{recipient}}": Operation(
-        NO_CONTENT, takes=(_LIST_ID,), body=obj(type=_REMOVED), optional_body=True
+        NO_CONTENT, parameters=(_LIST_ID,), body=obj(type=_REMOVED), optional_body=True
     ),
     "POST /api/v1/data-privacy/rtbf-request": _REQUEST,
     "POST /api/v1/data-privacy/opt-out-request": _REQUEST,

@@ -1,10 +1,17 @@
-"""``/templates`` and ``/utils/content-previewer`` (spec 4.2)."""
+"""Describe ``/templates`` and ``/utils/content-previewer`` (spec 4.2)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.openapi.operation import EMPTY, Operation, Operations, query, results, shared
+from chalicelib.openapi.operation import (
+    EMPTY,
+    Operation,
+    Operations,
+    query,
+    results,
+    shared_parameter,
+)
 from chalicelib.openapi.schema import (
     Maybe,
     Schema,
@@ -26,8 +33,8 @@ from chalicelib.templates.request import ContentPreviewBody, PreviewBody, Templa
 _PATH: Final = "/api/v1/templates"
 
 _CONTENT: Final = of_model(StorableContent)
-# Attachments are known to the model only to be refused
-_STORABLE: Final = _CONTENT | {
+# The model has attachments only to refuse them
+_TEMPLATE_CONTENT: Final = _CONTENT | {
     "properties": {
         name: schema
         for name, schema in _CONTENT["properties"].items()
@@ -35,7 +42,7 @@ _STORABLE: Final = _CONTENT | {
     }
 }
 _SHARED: Final = query(
-    "shared_with_subaccounts", flag(), "Those that are shared, or those that are not"
+    "shared_with_subaccounts", flag(), "`true`: only shared templates. `false`: only the others"
 )
 
 
@@ -46,7 +53,7 @@ def _body(*required: str) -> Schema:
         id=identifier(),
         name=text(most=LONGEST_TEXT),
         description=text(most=LONGEST_TEXT),
-        content=_STORABLE,
+        content=_TEMPLATE_CONTENT,
     )
 
 
@@ -63,7 +70,7 @@ _SUMMARY: Final[dict[str, Schema | Maybe]] = {
     "subaccount_id": Maybe(integer(1)),
     "options": mapping(),
 }
-_RENDERED: Final = obj(
+_PREVIEW: Final = obj(
     from_=obj("email", email=text(), name=text()),
     subject=text(),
     reply_to=text(),
@@ -78,25 +85,33 @@ OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(results(record(id=text())), body=_body("content"), refusals=(409,)),
     f"GET {_PATH}": Operation(
         results(array(record(**_SUMMARY, shared_with_subaccount=flag()))),
-        takes=(shared("draft"), _SHARED),
+        parameters=(shared_parameter("draft"), _SHARED),
     ),
     f"GET {_PATH}/{{template_id}}": Operation(
-        results(record(**_SUMMARY, content=_STORABLE)), takes=(shared("draft"),), refusals=(422,)
+        results(record(**_SUMMARY, content=_TEMPLATE_CONTENT)),
+        parameters=(shared_parameter("draft"),),
+        refusals=(422,),
     ),
     f"PUT {_PATH}/{{template_id}}": Operation(
         EMPTY,
-        takes=(query("update_published", flag(), "Change the published version directly"),),
+        parameters=(
+            query(
+                "update_published", flag(), "`true`: change the published version, not the draft"
+            ),
+        ),
         body=_body(),
     ),
     f"DELETE {_PATH}/{{template_id}}": Operation(EMPTY, refusals=(409,)),
     f"POST {_PATH}/{{template_id}}/preview": Operation(
-        results(_RENDERED),
-        takes=(shared("draft"),),
+        results(_PREVIEW),
+        parameters=(shared_parameter("draft"),),
         body=of_model(PreviewBody),
         optional_body=True,
     ),
     "POST /api/v1/utils/content-previewer": Operation(
-        results(_RENDERED),
-        body=of_model(ContentPreviewBody, "content", "substitution_data", content=_STORABLE),
+        results(_PREVIEW),
+        body=of_model(
+            ContentPreviewBody, "content", "substitution_data", content=_TEMPLATE_CONTENT
+        ),
     ),
 }

@@ -1,4 +1,7 @@
-"""``/tracking-domains``, and how a tracking domain is told from others."""
+"""Describe ``/tracking-domains``, and the page that verifies one.
+
+A tracking domain is the host name in the links of messages.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,
     Operations,
+    comma_list,
     content,
-    listed,
     query,
     results,
 )
@@ -32,7 +35,7 @@ _STATUS: Final[dict[str, Schema]] = {
     "cname_status": text(),
     "compliance_status": text(),
 }
-_SHOWN: Final = record(
+_DOMAIN: Final = record(
     domain=text(),
     port=integer(),
     secure=flag(),
@@ -40,25 +43,31 @@ _SHOWN: Final = record(
     status=record(**_STATUS),
     subaccount_id=Maybe(integer(1)),
 )
-_NAMED: Final = results(record(domain=text()))
+_ID_ONLY: Final = results(record(domain=text()))
 
 OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(
-        _NAMED, body=obj("domain", domain=text(), secure=flag()), refusals=(409,)
+        _ID_ONLY, body=obj("domain", domain=text(), secure=flag()), refusals=(409,)
     ),
     f"GET {_PATH}": Operation(
-        results(array(_SHOWN)),
-        takes=(
-            query("default", flag(), "Only those that are the default"),
-            listed("subaccounts", "Those of these subaccounts; 0 is the primary account"),
+        results(array(_DOMAIN)),
+        parameters=(
+            query("default", flag(), "`true`: only default domains"),
+            comma_list(
+                "subaccounts", "Only domains of these subaccounts; 0 is the primary account"
+            ),
         ),
     ),
-    f"GET {_PATH}/{{domain}}": Operation(results(_SHOWN)),
-    f"PUT {_PATH}/{{domain}}": Operation(_NAMED, body=obj(secure=flag(), default=flag())),
+    f"GET {_PATH}/{{domain}}": Operation(results(_DOMAIN)),
+    f"PUT {_PATH}/{{domain}}": Operation(_ID_ONLY, body=obj(secure=flag(), default=flag())),
     f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT),
     f"POST {_PATH}/{{domain}}/verify": Operation(results(record(**_STATUS))),
     f"GET {CHECK_PATH}/{{challenge}}": Operation(
-        content("text/plain", text(), about="What only this service can answer to a challenge"),
+        content(
+            "text/plain",
+            text(),
+            about="The answer to the challenge, which only this service can give",
+        ),
         finds_all=True,
     ),
 }

@@ -1,4 +1,4 @@
-"""``/transmissions`` (spec 4.1)."""
+"""Describe ``/transmissions`` (spec 4.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.openapi.operation import (
     results,
     with_header,
 )
-from chalicelib.openapi.recipients import ERRORS_SHOWN, RECIPIENTS, SAVED, WITH_ERRORS
+from chalicelib.openapi.recipients import ACCEPTED_COUNTS, NUM_RCPT_ERRORS, RECIPIENTS, WITH_ERRORS
 from chalicelib.openapi.schema import (
     Maybe,
     Schema,
@@ -41,28 +41,33 @@ _PATH: Final = "/api/v1/transmissions"
 _IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "Makes the request safe to repeat: the same answer is given again",
+    "description": (
+        "Makes the request safe to repeat: a request with the same key is not sent "
+        "again, and gets the first response again"
+    ),
     "schema": text(pattern="^[A-Za-z0-9._-]{1,255}$"),
 }
 _CONTENT: Final = (
-    "One of four: `from`, `subject` and `text` or `html`, with what else a message has; "
-    "`template_id`; `ab_test_id`; `email_rfc822`"
+    "One of four: the parts of a message (`from`, `subject`, and `text` or `html`), `template_id`, "
+    "`ab_test_id`, or `email_rfc822` (a whole message)"
 )
 _MODEL: Final = of_model(TransmissionRequest)["properties"]
 _OPTIONS: Final = _MODEL["options"]["properties"] | {
-    "start_time": nullable(moment()) | {"description": "At most 3 days ahead; without it, now"}
+    "start_time": nullable(moment()) | {"description": "At most 3 days from now. Without it: now"}
 }
 _BODY: Final = of_model(
     TransmissionRequest,
     content=_MODEL["content"] | {"description": _CONTENT},
     options=_MODEL["options"] | {"properties": _OPTIONS},
     metadata=mapping()
-    | {"description": f"At most {METADATA_BYTES} bytes; recipients' own data wins over it"},
-    recipients=either(RECIPIENTS, obj("list_id", list_id=text(about="A stored list"))),
+    | {"description": f"At most {METADATA_BYTES} bytes; data of a recipient takes precedence"},
+    recipients=either(
+        RECIPIENTS, obj("list_id", list_id=text(about="Id of a stored recipient list"))
+    ),
     campaign_id=text(most=CAMPAIGN_BYTES),
     description=text(most=DESCRIPTION_BYTES),
     substitution_data=mapping()
-    | {"description": f"At most {SUBSTITUTION_BYTES} bytes; recipients' own data wins over it"},
+    | {"description": f"At most {SUBSTITUTION_BYTES} bytes; data of a recipient takes precedence"},
 )
 _SUMMARY: Final[dict[str, Schema]] = {
     "id": text(),
@@ -71,7 +76,7 @@ _SUMMARY: Final[dict[str, Schema]] = {
     "state": one_of([SUBMITTED, GENERATING, SUCCESS, CANCELLED]),
     "content": record(template_id=text(), use_draft_template=Maybe({"type": "boolean"})),
 }
-_SHOWN: Final = record(
+_TRANSMISSION: Final = record(
     **_SUMMARY,
     rcpt_list_chunk_size=integer(),
     rcpt_list_total_chunks=integer(),
@@ -85,25 +90,28 @@ _SHOWN: Final = record(
     metadata=mapping(),
     options=mapping(),
 )
-_OF_CAMPAIGN: Final = query("campaign_id", text(), "Those of this campaign")
+_CAMPAIGN_ID: Final = query("campaign_id", text(), "Only transmissions of this campaign")
 
 OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(
         with_header(
-            results(record(id=text(), **SAVED), **WITH_ERRORS),
+            results(record(id=text(), **ACCEPTED_COUNTS), **WITH_ERRORS),
             "X-Idempotent-Replayed",
             one_of(["true"]),
-            "There where the request was answered before, and is only answered again",
+            "Present when this is the stored response to an earlier request with the same key",
         ),
-        takes=(ERRORS_SHOWN, _IDEMPOTENCY_KEY),
+        parameters=(NUM_RCPT_ERRORS, _IDEMPOTENCY_KEY),
         body=_BODY,
         refusals=(409, 420),
     ),
     f"GET {_PATH}": Operation(
         results(array(record(**_SUMMARY))),
-        takes=(_OF_CAMPAIGN, query("template_id", text(), "Those with this template")),
+        parameters=(
+            _CAMPAIGN_ID,
+            query("template_id", text(), "Only transmissions with this template"),
+        ),
     ),
-    f"DELETE {_PATH}": Operation(NO_CONTENT, takes=(_OF_CAMPAIGN | {"required": True},)),
-    f"GET {_PATH}/{{transmission_id}}": Operation(results(record(transmission=_SHOWN))),
+    f"DELETE {_PATH}": Operation(NO_CONTENT, parameters=(_CAMPAIGN_ID | {"required": True},)),
+    f"GET {_PATH}/{{transmission_id}}": Operation(results(record(transmission=_TRANSMISSION))),
     f"DELETE {_PATH}/{{transmission_id}}": Operation(NO_CONTENT, refusals=(409,)),
 }

@@ -1,4 +1,4 @@
-"""``/webhooks`` (spec 4.9)."""
+"""Describe ``/webhooks`` (spec 4.9): URLs that get events as they happen."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,
     Operations,
-    listed,
+    comma_list,
     query,
     results,
-    shared,
+    shared_parameter,
 )
 from chalicelib.openapi.schema import (
     ANY,
@@ -38,12 +38,13 @@ _ONE: Final = f"{_PATH}/{{webhook_id}}"
 
 _CREDENTIALS: Final = obj(username=text(), password=text())
 _DETAILS: Final = mapping() | {
-    "description": "Posted to the token server as it is; "
-    f"at most {LARGEST_DETAILS} bytes when it is written as JSON"
+    "description": f"Sent to the token server as it is. At most {LARGEST_DETAILS} bytes as JSON"
 }
 _FIELDS: Final[dict[str, Schema]] = {
     "name": text(least=1, most=LONGEST_NAME),
-    "target": text(least=1, about="An HTTP or HTTPS URL, tried before it is stored"),
+    "target": text(
+        least=1, about="HTTP or HTTPS URL. The service sends a test POST to it before it stores it"
+    ),
     "events": array(text(), least=1),
     "active": flag(),
     "auth_type": one_of(AUTH_TYPES),
@@ -53,7 +54,7 @@ _FIELDS: Final[dict[str, Schema]] = {
     "custom_headers": mapping(text()) | {"maxProperties": custom_headers.MOST},
     "exception_subaccounts": array(integer(1, 2**31 - 1), most=MOST_EXCEPTIONS),
 }
-_SHOWN: Final = record(
+_WEBHOOK: Final = record(
     id=text(),
     name=text(),
     target=text(),
@@ -71,7 +72,7 @@ _SHOWN: Final = record(
     exception_subaccounts=Maybe(array(integer(1))),
     links=ref("Links"),
 )
-_NAMED: Final = results(record(id=text(), links=ref("Links")))
+_ID_ONLY: Final = results(record(id=text(), links=ref("Links")))
 _BATCH: Final = record(
     webhook_id=text(),
     batch_id=text(),
@@ -85,10 +86,10 @@ _BATCH: Final = record(
 _SAMPLE: Final = mapping(mapping(mapping()))
 
 OPERATIONS: Final[Operations] = {
-    f"POST {_PATH}": Operation(_NAMED, body=obj("name", "target", "events", **_FIELDS)),
-    f"GET {_PATH}": Operation(results(array(_SHOWN)), takes=(shared("timezone"),)),
-    f"GET {_ONE}": Operation(results(_SHOWN), takes=(shared("timezone"),)),
-    f"PUT {_ONE}": Operation(_NAMED, body=obj(**_FIELDS, subaccount_id=integer(-1, 2**31 - 1))),
+    f"POST {_PATH}": Operation(_ID_ONLY, body=obj("name", "target", "events", **_FIELDS)),
+    f"GET {_PATH}": Operation(results(array(_WEBHOOK)), parameters=(shared_parameter("timezone"),)),
+    f"GET {_ONE}": Operation(results(_WEBHOOK), parameters=(shared_parameter("timezone"),)),
+    f"PUT {_ONE}": Operation(_ID_ONLY, body=obj(**_FIELDS, subaccount_id=integer(-1, 2**31 - 1))),
     f"DELETE {_ONE}": Operation(NO_CONTENT),
     f"POST {_ONE}/validate": Operation(
         results(
@@ -102,7 +103,9 @@ OPERATIONS: Final[Operations] = {
     ),
     f"GET {_ONE}/batch-status": Operation(
         results(array(_BATCH)),
-        takes=(query("limit", integer(1, 10_000) | {"default": 1000}, "At most"),),
+        parameters=(
+            query("limit", integer(1, 10_000) | {"default": 1000}, "Most batches to return"),
+        ),
     ),
     f"POST {_ONE}/signing-secret": Operation(results(record(signing_secret=text()))),
     f"DELETE {_ONE}/signing-secret": Operation(NO_CONTENT),
@@ -113,6 +116,8 @@ OPERATIONS: Final[Operations] = {
         results(mapping(record(display_name=text(), description=text(), events=mapping())))
     ),
     f"GET {_PATH}/events/samples": Operation(
-        results(array(_SAMPLE)), takes=(listed("events", "Types of events"),), refusals=(400,)
+        results(array(_SAMPLE)),
+        parameters=(comma_list("events", "Types of events to show"),),
+        refusals=(400,),
     ),
 }

@@ -1,4 +1,4 @@
-"""What the routes answer is what the description says of them."""
+"""The responses of the routes have the form that the description gives them."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ def world() -> Iterator[World]:
 
 
 def closed(schema: Any) -> Any:
-    """Return a schema that lets no field pass that it does not name."""
+    """Return a schema that allows no fields besides those that it names."""
     if isinstance(schema, list):
         return [closed(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {name: closed(each) for name, each in schema.items()}
-    return found | ({"additionalProperties": False} if "properties" in schema else {})
+    properties = {name: closed(each) for name, each in schema.items()}
+    return properties | ({"additionalProperties": False} if "properties" in schema else {})
 
 
 CLOSED = {"components": {"schemas": closed(DOCUMENT["components"]["schemas"])}}
 
 
-def followed(found: Json) -> Json:
-    """Return what a reference leads to."""
-    if "$ref" not in found:
-        return found
+def resolved(response: Json) -> Json:
+    """Return the response that a reference stands for."""
+    if "$ref" not in response:
+        return response
     responses: dict[str, Json] = DOCUMENT["components"]["responses"]
-    return responses[found["$ref"].rpartition("/")[2]]
+    return responses[response["$ref"].rpartition("/")[2]]
 
 
 def faults(name: str, answer: Answer) -> Iterator[str]:
-    """Yield what an answer has that its description does not let it have."""
+    """Yield the ways in which a response differs from its description."""
     method, path = name.split(" ")
     response = DOCUMENT["paths"][path][method.lower()]["responses"].get(str(answer.status))
     if response is None:
         yield f"{name} answers {answer.status}: {answer.body}"
         return
-    content = followed(response).get("content")
+    content = resolved(response).get("content")
     if content is None:
         if answer.body is not None:
             yield f"{name} answers {answer.status} with a body: {answer.body}"
@@ -74,9 +74,9 @@ def faults(name: str, answer: Answer) -> Iterator[str]:
         yield f"{name} answers {answer.status}: {error.json_path}: {error.message[:300]}"
 
 
-def test_what_is_answered_is_described(world: World) -> None:
+def test_every_response_has_its_described_form(world: World) -> None:
     wrong: list[str] = []
-    shown: set[str] = set()
+    successful: set[str] = set()
     for route in sorted(ROUTES, key=lambda each: (_LAST[each.method], -len(each.path))):
         if route.path.endswith("/verify"):  # asks the DNS
             continue
@@ -86,12 +86,12 @@ def test_what_is_answered_is_described(world: World) -> None:
                 name = f"{route.method} {route.path}"
                 wrong += faults(name, answer)
                 if answer.status < 300:
-                    shown.add(name)
+                    successful.add(name)
     assert not wrong, "\n".join(dict.fromkeys(wrong))
-    assert len(shown) > 110, sorted({f"{r.method} {r.path}" for r in ROUTES} - shown)
+    assert len(successful) > 110, sorted({f"{r.method} {r.path}" for r in ROUTES} - successful)
 
 
-def test_what_is_not_described_is_found() -> None:
+def test_a_response_that_differs_from_its_description_is_reported() -> None:
     name = "GET /api/v1/subaccounts/summary"
     assert not list(faults(name, Answer(200, {"results": {"total": 1}})))
     assert list(faults(name, Answer(200, {"results": {"total": "1"}})))
@@ -102,7 +102,9 @@ def test_what_is_not_described_is_found() -> None:
 
 @pytest.mark.parametrize("about", ["events/message", "webhooks/events"])
 @pytest.mark.parametrize("page", ["documentation", "samples"])
-def test_descriptions_of_events_are_described(world: World, about: str, page: str) -> None:
+def test_the_documentation_of_events_has_its_described_form(
+    world: World, about: str, page: str
+) -> None:
     path = f"/api/v1/{about}/{page}"
     answer = world.callers[0].client.get(path)
     assert answer.results

@@ -1,4 +1,4 @@
-"""The document: valid, complete, and the same wherever it is found."""
+"""The document is valid and complete, and the file in docs is the one that is served."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def nobody(request: Request) -> Any:
     raise AssertionError("nobody is called")
 
 
-def test_it_is_valid() -> None:
+def test_the_document_is_valid() -> None:
     OpenAPIV31SpecValidator(DOCUMENT).validate()
 
 
-def test_the_validator_finds_what_is_wrong() -> None:
+def test_the_validator_reports_a_missing_parameter() -> None:
     broken = json.loads(page(app))
     broken["paths"]["/api/v1/subaccounts/{subaccount_id}"]["get"]["parameters"].pop(0)
     assert list(OpenAPIV31SpecValidator(broken).iter_errors())
@@ -50,13 +50,13 @@ def test_every_route_is_described_and_every_description_has_a_route() -> None:
     assert set(OPERATIONS) == set(described)
 
 
-def test_what_answers_head_alone_would_be_missed() -> None:
-    """HEAD is left out because GET is answered at the same path."""
+def test_no_path_answers_head_without_get() -> None:
+    """The document leaves HEAD out, because GET is answered at the same path."""
     routes = {(each.method, each.path) for each in app.declared_routes()}
     assert all(("GET", path) in routes for method, path in routes if method == "HEAD")
 
 
-def test_a_route_that_nobody_describes_is_told() -> None:
+def test_a_route_without_a_description_is_an_error() -> None:
     extra = App("extra", authenticate=nobody)
     for each in app.declared_routes():
         view = app.view(each.method, each.path)
@@ -72,7 +72,7 @@ def test_a_route_that_nobody_describes_is_told() -> None:
         document(extra)
 
 
-def test_a_description_whose_route_is_gone_is_told() -> None:
+def test_a_description_without_a_route_is_an_error() -> None:
     with pytest.raises(KeyError):
         document(App("empty", authenticate=nobody))
 
@@ -92,22 +92,22 @@ def test_an_operation_has_its_routes_grant_and_summary() -> None:
 
 def test_every_parameter_of_a_path_is_described() -> None:
     for name, operation in OPERATIONS.items():
-        taken = [each for each in operation.get("parameters", []) if each.get("in") == "path"]
-        assert [each["name"] for each in taken] == re.findall(r"\{(\w+)\}", name)
+        parameters = [each for each in operation.get("parameters", []) if each.get("in") == "path"]
+        assert [each["name"] for each in parameters] == re.findall(r"\{(\w+)\}", name)
 
 
 @pytest.mark.spec("7-t1")
 def test_every_status_of_an_error_is_among_the_shared_responses() -> None:
-    shared = DOCUMENT["components"]["responses"]
-    assert len(shared) == 13
+    components = DOCUMENT["components"]["responses"]
+    assert len(components) == 13
     used = {status for operation in OPERATIONS.values() for status in operation["responses"]}
     documented = {400, 401, 403, 404, 405, 409, 413, 415, 420, 422, 429, 500, 503}
     assert documented <= {int(status) for status in used}
-    for response in shared.values():
+    for response in components.values():
         assert response["content"]["application/json"]["schema"]["$ref"].endswith("/Errors")
 
 
-def test_every_shared_thing_is_used() -> None:
+def test_every_component_is_used() -> None:
     text = json.dumps(DOCUMENT)
     for kind in ("schemas", "parameters", "responses"):
         for name in DOCUMENT["components"][kind]:
@@ -123,14 +123,16 @@ def test_bodies_are_those_of_the_models_that_check_them() -> None:
     assert "from" in schema["properties"]["content"]["properties"]
 
 
-def test_it_is_served_as_it_is_written() -> None:
-    written = API_DESCRIPTION.read_text(encoding="utf-8")
-    assert written == page(app), "docs/openapi.json is not up to date: run `make docs`"
+def test_the_served_document_is_the_one_in_docs() -> None:
+    file_text = API_DESCRIPTION.read_text(encoding="utf-8")
+    assert file_text == page(app), "docs/openapi.json is not up to date: run `make docs`"
     answer = Client("").get("/openapi.json")
-    assert (answer.status, answer.body) == (200, json.loads(written))
+    assert (answer.status, answer.body) == (200, json.loads(file_text))
 
 
-def test_starting_the_application_does_not_load_it() -> None:
+def test_starting_the_application_does_not_import_the_descriptions() -> None:
     code = "import sys, app; print([m for m in sys.modules if m.startswith('chalicelib.openapi')])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == "[]"

@@ -10,11 +10,11 @@ import pytest
 from app import app
 from chalicelib.core.http import PUBLIC, DeclaredRoute
 from chalicelib.openapi.catalogue import RESOURCES
-from chalicelib.openapi.document import OF_ALL, listed, refusals
+from chalicelib.openapi.document import OF_ALL, documented_routes, refusals
 from tests.unit.openapi.reach import Place, raised
 
 OPERATIONS = {name: each for operations in RESOURCES.values() for name, each in operations.items()}
-ROUTES = {f"{each.method} {each.path}": each for each in listed(app)}
+ROUTES = {f"{each.method} {each.path}": each for each in documented_routes(app)}
 AUTHENTICATE = ("chalicelib.authentication.service", "authenticate")
 
 #: (operation, status) that the search finds and no request can meet
@@ -38,8 +38,8 @@ def test_a_route_promises_the_errors_that_it_can_raise(name: str) -> None:
     statuses = statuses_of(route)
     unreachable = {status for other, status in UNREACHABLE if other == name}
     assert unreachable <= statuses.keys(), "this exception is no longer needed"
-    promised = refusals(route, operation) - operation.answers.keys() - set(OF_ALL)
-    possible = statuses.keys() - unreachable - operation.answers.keys() - set(OF_ALL)
+    promised = refusals(route, operation) - operation.responses.keys() - set(OF_ALL)
+    possible = statuses.keys() - unreachable - operation.responses.keys() - set(OF_ALL)
     never = promised - possible
     forgotten = {status: statuses[status] for status in possible - promised}
     assert not never, f"{name} promises what it never raises: {sorted(never)}"

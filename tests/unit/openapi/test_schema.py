@@ -1,4 +1,4 @@
-"""The words in which schemas are written."""
+"""Constructors of JSON Schemas."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Outer(Body):
 INNER = obj("title", title=text())
 
 
-def test_a_record_has_all_its_fields_but_those_that_may_be_missing() -> None:
+def test_a_record_requires_all_its_fields_except_those_that_are_maybe() -> None:
     assert record(id=text(), more=Maybe(integer(1))) == {
         "type": "object",
         "properties": {"id": {"type": "string"}, "more": {"type": "integer", "minimum": 1}},
@@ -53,11 +53,11 @@ def test_a_record_has_all_its_fields_but_those_that_may_be_missing() -> None:
     }
 
 
-def test_words_of_python_stand_for_fields() -> None:
+def test_an_underscore_behind_a_word_of_python_is_dropped() -> None:
     assert obj("from", from_=text()) == record(from_=text())
 
 
-def test_bounds_that_are_not_given_are_not_written() -> None:
+def test_bounds_without_a_value_are_left_out() -> None:
     assert array(text(most=3), least=1) == {
         "type": "array",
         "items": {"type": "string", "maxLength": 3},
@@ -83,8 +83,8 @@ def test_a_model_is_described_without_titles_and_definitions() -> None:
     )
 
 
-def test_a_field_may_be_described_more_closely_than_by_its_type() -> None:
-    found = of_model(Outer, "inner", needed=integer(1, 2), inner=ANY)
-    assert found["required"] == ["needed", "inner"]
-    assert found["properties"]["needed"] == integer(1, 2)
-    assert found["properties"]["inner"] == ANY
+def test_a_field_may_be_described_more_exactly_than_by_its_type() -> None:
+    schema = of_model(Outer, "inner", needed=integer(1, 2), inner=ANY)
+    assert schema["required"] == ["needed", "inner"]
+    assert schema["properties"]["needed"] == integer(1, 2)
+    assert schema["properties"]["inner"] == ANY
