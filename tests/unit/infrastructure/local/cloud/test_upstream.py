@@ -1,0 +1,163 @@
+"""MiniStack by itself still behaves as the modules of `infrastructure.local.cloud` repair it.
+
+A test that fails here after an upgrade of MiniStack tells that its patch may be removed: MiniStack
+does by now what the patch does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ministack.services import dynamodb, lambda_svc, sqs
+
+from infrastructure.local.cloud.server import ministack_environment
+from infrastructure.local.supervisor.probes import answers_http
+from tests.unit.infrastructure.clouds import LocalCloud, eventually, free_port
+
+QUEUE = "upstream"
+
+
+@pytest.fixture
+def queue_url() -> str:
+    sqs._HANDLERS["CreateQueue"]({"QueueName": QUEUE}, "")
+    return sqs._HANDLERS["GetQueueUrl"]({"QueueName": QUEUE}, "")["QueueUrl"]
+
+
+def test_snapshots_ministack_writes_its_state_only_when_it_ends(tmp_path: Path) -> None:
+    cloud = LocalCloud(tmp_path)
+    cloud.port = free_port()
+    environment = ministack_environment(tmp_path) | {
+        "GATEWAY_PORT": str(cloud.port),
+        "PERSIST_STATE": "1",
+        "TMPDIR": str(tmp_path),
+    }
+    cloud.process = subprocess.Popen(
+        [sys.executable, "-m", "ministack"], env=os.environ | environment
+    )
+    state = Path(environment["STATE_DIR"]) / "sqs.json"
+    try:
+        eventually(lambda: answers_http(cloud.port, "/_ministack/health", (200,)))
+        cloud.client("sqs").create_queue(QueueName=QUEUE)
+        time.sleep(2)
+        assert not state.exists()
+        cloud.stop(signal.SIGTERM)
+        assert QUEUE in state.read_text()
+    finally:
+        cloud.close()
+
+
+def test_function_code_ministack_removes_archives_that_another_snapshot_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lambda_svc, "CODE_BLOB_DIR", str(tmp_path))
+    (tmp_path / "of-an-earlier-snapshot.zip").touch()
+    lambda_svc.get_state()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_function_code_ministack_restores_a_function_without_its_lost_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lambda_svc, "CODE_BLOB_DIR", str(tmp_path))
+    function = {"code_zip": {lambda_svc._BLOB_REF_KEY: "lost"}, "code_s3_bucket": "b"}
+    lambda_svc._internalize_code_zip(function, {})
+    assert function["code_zip"] is None
+
+
+def test_long_polls_ministack_looks_at_a_queue_again_and_again(
+    queue_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+    sleep = asyncio.sleep
+
+    async def counting_sleep(seconds: float) -> None:
+        nonlocal looks
+        looks += 1
+        await sleep(seconds)
+
+    monkeypatch.setattr(sqs.asyncio, "sleep", counting_sleep)
+    asyncio.run(sqs._HANDLERS["ReceiveMessage"]({"WaitTimeSeconds": 1}, queue_url))
+    assert looks > 3
+
+
+def test_long_polls_ministack_goes_on_for_a_receiver_that_hung_up(queue_url: str) -> None:
+    assert asyncio.run(_waits_after_disconnect(queue_url)) is True
+
+
+async def _waits_after_disconnect(queue_url: str) -> bool:
+    from ministack.app import app
+
+    body = json.dumps({"QueueUrl": queue_url, "WaitTimeSeconds": 20}).encode()
+    events = [
+        {"type": "http.request", "body": body, "more_body": False},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Any:
+        return events.pop(0) if events else await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        pass
+
+    headers = [(b"x-amz-target", b"AmazonSQS.ReceiveMessage"), (b"host", b"127.0.0.1")]
+    headers.append((b"content-type", b"application/x-amz-json-1.0"))
+    scope = {"type": "http", "method": "POST", "path": "/", "raw_path": b"/", "headers": headers}
+    scope |= {"query_string": b"", "client": ("127.0.0.1", 1), "scheme": "http"}
+    request = asyncio.ensure_future(app(scope, receive, send))
+    await asyncio.sleep(0.5)
+    is_waiting = not request.done()
+    request.cancel()
+    await asyncio.gather(request, return_exceptions=True)
+    return is_waiting
+
+
+def test_ordered_indexes_ministack_tests_every_item_of_a_partition_for_one_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    evaluate: Callable[..., bool] = dynamodb._evaluate_condition
+    evaluations = 0
+
+    def counting_evaluate(*arguments: Any, **options: Any) -> bool:
+        nonlocal evaluations
+        evaluations += 1
+        return evaluate(*arguments, **options)
+
+    key = [
+        {"AttributeName": "pk", "KeyType": "HASH"},
+        {"AttributeName": "sk", "KeyType": "RANGE"},
+    ]
+    dynamodb._create_table(
+        {
+            "TableName": QUEUE,
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")
+            ],
+            "KeySchema": key,
+        }
+    )
+    for number in range(500):
+        item = {"pk": {"S": "p"}, "sk": {"S": f"{number:04d}"}}
+        dynamodb._put_item({"TableName": QUEUE, "Item": item})
+    monkeypatch.setattr(dynamodb, "_evaluate_condition", counting_evaluate)
+    page = dynamodb._query(
+        {
+            "TableName": QUEUE,
+            "KeyConditionExpression": "pk = :p",
+            "ExpressionAttributeValues": {":p": {"S": "p"}},
+            "Limit": 10,
+        }
+    )
+    dynamodb._delete_table({"TableName": QUEUE})
+    assert json.loads(page[2])["Count"] == 10
+    assert evaluations >= 500
