@@ -86,7 +86,7 @@ def deploy(
     package: Package,
     *,
     clients: Clients,
-    chosen: Mapping[str, str],
+    parameters: Mapping[str, str],
     cloud: str = "",
     api_key: str = "",
 ) -> Deployed:
@@ -96,17 +96,17 @@ def deploy(
     account; without one, the first deployment makes one. Raises :class:`ProvisionFailed`.
     """
     source = {"TemplateURL": upload(package, clients), "Capabilities": _CAPABILITIES}
-    kept = [name for name in package.template["Parameters"] if not name.endswith("Visibility")]
+    names = [name for name in package.template["Parameters"] if not name.endswith("Visibility")]
     stack = Stack(clients("cloudformation"), f"postfinch-{stage}")
-    parameters = {**chosen, "Stage": stage}
+    parameters = {**parameters, "Stage": stage}
     if not stack.exists():
         # Names of buckets are shared by everybody who uses AWS.
         account = clients("sts").get_caller_identity()["Account"]
         parameters.setdefault("BucketName", f"postfinch-{stage}-{account}")
-    stack.apply(source, parameters, kept=kept)
+    stack.apply(source, parameters, keep=names)
     if not stack.parameters()["PublicUrl"]:
         parameters["PublicUrl"] = api_url(stack.outputs(), cloud)
-        stack.apply(source, parameters, kept=kept)
+        stack.apply(source, parameters, keep=names)
     complete_tables(stage, clients("dynamodb"))
     outputs, settled = stack.outputs(), stack.parameters()
     environment = {
@@ -165,15 +165,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Deploy Postfinch with CloudFormation.")
     parser.add_argument("--stage", default="dev")
     parser.add_argument("--architecture", choices=ARCHITECTURES, default="arm64")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
         with tempfile.TemporaryDirectory() as directory:
-            package = build(Path(directory), architecture=given.architecture)
+            package = build(Path(directory), architecture=options.architecture)
             deployed = deploy(
-                given.stage,
+                options.stage,
                 package,
                 clients=_session().client,
-                chosen=chosen_parameters(package, os.environ),
+                parameters=chosen_parameters(package, os.environ),
                 cloud=os.environ.get("AWS_ENDPOINT_URL", ""),
                 api_key=os.environ.get("API_KEY", ""),
             )

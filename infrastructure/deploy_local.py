@@ -70,10 +70,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Deploy Postfinch to a cloud on this machine.")
     parser.add_argument("--stage", default="dev")
     parser.add_argument("--url", help="the cloud's address; without it, that of `make run`")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     environ = dict(os.environ)
-    if given.url:
-        url = given.url.rstrip("/")
+    if options.url:
+        url = options.url.rstrip("/")
     else:
         try:
             ports = InternalPorts.of_running(Path(environ.get("DATA_DIR") or ".local"))
@@ -86,13 +86,13 @@ def main(arguments: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as directory:
             # MiniStack runs functions under this interpreter, LocalStack in Lambda's image.
             package = build(
-                Path(directory), architecture=host_architecture(), installed=not given.url
+                Path(directory), architecture=host_architecture(), installed=not options.url
             )
             deployed = deploy(
-                given.stage,
+                options.stage,
                 package,
                 clients=session.client,
-                chosen=chosen_parameters(package, environ),
+                parameters=chosen_parameters(package, environ),
                 cloud=url,
                 api_key=environ.get("API_KEY", ""),
             )

@@ -113,9 +113,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--installed", action="store_true", help="take the packages of this environment"
     )
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        package = build(given.out, architecture=given.architecture, installed=given.installed)
+        package = build(options.out, architecture=options.architecture, installed=options.installed)
     except PackagingFailed as failure:
         print(failure, file=sys.stderr)
         return 1

@@ -34,11 +34,11 @@ def provision(stage: str, parameters: Mapping[str, str] | None = None) -> None:
 
     Parameters are those of the template other than ``Stage``. Raises :class:`ProvisionFailed`.
     """
-    given = {"Stage": stage, **(parameters or {})}
+    values = {"Stage": stage, **(parameters or {})}
     stack = Stack(boto3.client("cloudformation"), f"postfinch-{stage}")
     if stack.outputs():
         raise ProvisionFailed(f"postfinch-{stage} has functions: update it with `make deploy`")
-    stack.apply({"TemplateBody": TEMPLATE.read_text()}, given)
+    stack.apply({"TemplateBody": TEMPLATE.read_text()}, values)
     complete_tables(stage, boto3.client("dynamodb"))
 
 

@@ -25,15 +25,15 @@ class Refused(Exception):
     """What was asked for cannot be done; the text says why."""
 
 
-def create_account(given: argparse.Namespace) -> None:
+def create_account(options: argparse.Namespace) -> None:
     """Create an account and its first key."""
     now = clock.now()
     account = Account(
         customer_id=accounts.draw_id(),
-        company_name=given.name,
+        company_name=options.name,
         created=now,
         updated=now,
-        country_code=given.country,
+        country_code=options.country,
         subscription=self_hosted_plan(now),
     )
     while not accounts.create(account):
@@ -42,54 +42,54 @@ def create_account(given: argparse.Namespace) -> None:
     _create_key(account.customer_id, None, "First key", supported(None), [])
 
 
-def set_plan(given: argparse.Namespace) -> None:
+def set_plan(options: argparse.Namespace) -> None:
     """Put an account on a plan; limits that are not given do not exist."""
     now = clock.now()
     plan = Plan(
-        given.code,
-        given.name,
-        given.effective or now,
+        options.code,
+        options.name,
+        options.effective or now,
         type="manual",
-        hourly=given.hourly,
-        daily=given.daily,
-        monthly=given.monthly,
+        hourly=options.hourly,
+        daily=options.daily,
+        monthly=options.monthly,
     )
 
     def edit(account: Account) -> Account:
-        level = given.service_level or account.service_level
+        level = options.service_level or account.service_level
         if plan.effective > now:
             return replace(account, service_level=level, pending_subscription=plan)
         return replace(account, service_level=level, subscription=plan, pending_subscription=None)
 
-    changed = accounts.change(given.account, edit)
-    usage.gather(given.account)
+    changed = accounts.change(options.account, edit)
+    usage.gather(options.account)
     _print_json(account_view(changed))
 
 
-def set_status(given: argparse.Namespace) -> None:
+def set_status(options: argparse.Namespace) -> None:
     """Make an account active, suspended or terminated."""
 
     def edit(account: Account) -> Account:
         return replace(
             account,
-            status=given.status,
-            status_reason_category=given.reason,
+            status=options.status,
+            status_reason_category=options.reason,
             status_updated=clock.now(),
         )
 
-    _print_json(account_view(accounts.change(given.account, edit)))
+    _print_json(account_view(accounts.change(options.account, edit)))
 
 
-def set_cancellation(given: argparse.Namespace) -> None:
+def set_cancellation(options: argparse.Namespace) -> None:
     """Note that an account is to be cancelled at a date, or is not."""
-    noted = Cancellation(clock.now(), given.on, given.by) if given.on else None
+    cancellation = Cancellation(clock.now(), options.on, options.by) if options.on else None
     changed = accounts.change(
-        given.account, lambda account: replace(account, pending_cancellation=noted)
+        options.account, lambda account: replace(account, pending_cancellation=cancellation)
     )
     _print_json(account_view(changed))
 
 
-def list_accounts(given: argparse.Namespace) -> None:
+def list_accounts(options: argparse.Namespace) -> None:
     """Print one line for each account."""
     for account in accounts.all_accounts():
         print(
@@ -98,39 +98,39 @@ def list_accounts(given: argparse.Namespace) -> None:
         )
 
 
-def show(given: argparse.Namespace) -> None:
+def show(options: argparse.Namespace) -> None:
     """Print an account with its usage."""
-    account = _account(given.account)
+    account = _account(options.account)
     _print_json(account_view(account) | {"usage": usage_view(account)})
 
 
-def list_keys(given: argparse.Namespace) -> None:
+def list_keys(options: argparse.Namespace) -> None:
     """Print one line for each key of an account."""
-    for key in api_keys.listed(Scope(given.account, given.subaccount)):
+    for key in api_keys.listed(Scope(options.account, options.subaccount)):
         owner = f"subaccount {key.subaccount_id}" if key.subaccount_id else "primary"
         print(f"{key.id}\t{key.short_key}…\t{owner}\t{key.label}")
 
 
-def create_key(given: argparse.Namespace) -> None:
+def create_key(options: argparse.Namespace) -> None:
     """Create a key of an account or of one of its subaccounts."""
-    _account(given.account)
-    if given.subaccount and subaccounts.get(given.account, given.subaccount) is None:
-        raise Refused(f"account {given.account} has no subaccount {given.subaccount}")
-    allowed = supported(given.subaccount)
-    grants = frozenset(_listed(given.grants)) or allowed
+    _account(options.account)
+    if options.subaccount and subaccounts.get(options.account, options.subaccount) is None:
+        raise Refused(f"account {options.account} has no subaccount {options.subaccount}")
+    allowed = supported(options.subaccount)
+    grants = frozenset(_listed(options.grants)) or allowed
     if unsupported := sorted(grants - allowed):
         raise Refused(f"such a key cannot have these grants: {', '.join(unsupported)}")
-    addresses = _listed(given.valid_ips)
+    addresses = _listed(options.valid_ips)
     if wrong := [text for text in addresses if not is_network(text)]:
         raise Refused(f"not an address or a network: {', '.join(wrong)}")
-    _create_key(given.account, given.subaccount, given.label, grants, addresses)
+    _create_key(options.account, options.subaccount, options.label, grants, addresses)
 
 
-def revoke_key(given: argparse.Namespace) -> None:
+def revoke_key(options: argparse.Namespace) -> None:
     """Delete a key."""
-    key = api_keys.find(Scope(given.account, None), given.key)
+    key = api_keys.find(Scope(options.account, None), options.key)
     if key is None:
-        raise Refused(f"account {given.account} has no key {given.key}")
+        raise Refused(f"account {options.account} has no key {options.key}")
     api_keys.delete(key)
     print(f"revoked {key.id}")
 
@@ -166,5 +166,5 @@ def _listed(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
-def _print_json(shown: dict[str, Any]) -> None:
-    print(json.dumps(shown, indent=2))
+def _print_json(fields: dict[str, Any]) -> None:
+    print(json.dumps(fields, indent=2))

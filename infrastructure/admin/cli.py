@@ -36,10 +36,10 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="work on the service that runs on this machine (DATA_DIR, default .local)",
     )
-    known = top.add_subparsers(dest="command", required=True)
+    subparsers = top.add_subparsers(dest="command", required=True)
 
     def command(name: str, run: Command, *, of_account: bool = True) -> argparse.ArgumentParser:
-        added = known.add_parser(name, help=run.__doc__, description=run.__doc__)
+        added = subparsers.add_parser(name, help=run.__doc__, description=run.__doc__)
         added.set_defaults(run=run)
         if of_account:
             added.add_argument("account", type=int, help="number of the account")
@@ -86,11 +86,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; return the status of the process."""
-    given = parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
-        if given.local:
+        if options.local:
             use_local(Path(os.environ.get("DATA_DIR") or ".local"))
-        given.run(given)
+        options.run(options)
     except (commands.Refused, UnknownAccount, NotRunning, BotoCoreError, ClientError) as error:
         print(error, file=sys.stderr)
         return 1

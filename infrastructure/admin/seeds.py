@@ -27,24 +27,24 @@ def add_commands(command: Adding) -> None:
     _add_account(command("list-seeds", list_seeds, of_account=False))
 
 
-def set_seeds(given: argparse.Namespace) -> None:
+def set_seeds(options: argparse.Namespace) -> None:
     """Set the seed addresses of an account, or of all that have none of their own."""
-    _check_account(given.account)
-    texts = sys.stdin.read().split() if given.addresses == ["-"] else given.addresses
+    _check_account(options.account)
+    texts = sys.stdin.read().split() if options.addresses == ["-"] else options.addresses
     addresses = list(dict.fromkeys(text.lower() for text in texts))
     if wrong := [text for text in addresses if not is_address(text)]:
         raise Refused(f"not an address: {', '.join(wrong[:10])}")
     if len(addresses) > MOST_ADDRESSES:
         raise Refused(f"{len(addresses)} addresses are too many: at most {MOST_ADDRESSES}")
-    seeds.put(given.account, addresses)
-    whose = "all accounts" if given.account is None else f"account {given.account}"
+    seeds.put(options.account, addresses)
+    whose = "all accounts" if options.account is None else f"account {options.account}"
     print(f"{len(addresses)} seed addresses set for {whose}")
 
 
-def list_seeds(given: argparse.Namespace) -> None:
+def list_seeds(options: argparse.Namespace) -> None:
     """Print the seed addresses in force, one a line."""
-    _check_account(given.account)
-    for address in seeds.of_account(given.account):
+    _check_account(options.account)
+    for address in seeds.of_account(options.account):
         print(address)
 
 

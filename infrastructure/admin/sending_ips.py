@@ -29,46 +29,46 @@ def add_commands(command: Adding) -> None:
     new.add_argument("--customer-provided", action="store_true", help="the customer brought it")
     new.add_argument("--auto-warmup", action="store_true", help="it is new: warm it up")
 
-    gone = command("remove-sending-ip", remove_sending_ip)
-    gone.add_argument("ip", help="address that remote hosts see")
+    removal = command("remove-sending-ip", remove_sending_ip)
+    removal.add_argument("ip", help="address that remote hosts see")
 
     command("list-sending-ips", list_sending_ips)
 
 
-def add_sending_ip(given: argparse.Namespace) -> None:
+def add_sending_ip(options: argparse.Namespace) -> None:
     """Give an account a sending IP."""
-    if accounts.get(given.account) is None:
-        raise UnknownAccount(given.account)
+    if accounts.get(options.account) is None:
+        raise UnknownAccount(options.account)
     ip = SendingIp(
-        given.ip,
-        given.hostname,
-        ip_pool=given.pool,
-        customer_provided=given.customer_provided,
-        source_address=given.source_address,
-        smarthost=given.smarthost,
-        ses_pool=given.ses_pool,
-        auto_warmup_enabled=given.auto_warmup,
+        options.ip,
+        options.hostname,
+        ip_pool=options.pool,
+        customer_provided=options.customer_provided,
+        source_address=options.source_address,
+        smarthost=options.smarthost,
+        ses_pool=options.ses_pool,
+        auto_warmup_enabled=options.auto_warmup,
     )
     try:
-        _print(sending_ips.add(given.account, ip))
+        _print(sending_ips.add(options.account, ip))
     except (Unsuitable, IpTaken) as error:
         raise Refused(str(error)) from None
 
 
-def remove_sending_ip(given: argparse.Namespace) -> None:
+def remove_sending_ip(options: argparse.Namespace) -> None:
     """Take a sending IP from an account."""
     try:
-        found = sending_ips.remove(given.account, given.ip)
+        is_removed = sending_ips.remove(options.account, options.ip)
     except Unsuitable as error:
         raise Refused(str(error)) from None
-    if not found:
-        raise Refused(f"account {given.account} has no sending IP {given.ip}")
-    print(f"removed {given.ip}")
+    if not is_removed:
+        raise Refused(f"account {options.account} has no sending IP {options.ip}")
+    print(f"removed {options.ip}")
 
 
-def list_sending_ips(given: argparse.Namespace) -> None:
+def list_sending_ips(options: argparse.Namespace) -> None:
     """Print one line for each sending IP of an account."""
-    for ip in sending_ips.of_account(given.account):
+    for ip in sending_ips.of_account(options.account):
         _print(ip)
 
 

@@ -56,24 +56,24 @@ def import_csv(lines: Iterable[str], account_id: int, subaccount_id: int | None)
                 left_out += 1
                 print(f"line {number}: {row.get('recipient', '')}: {reason}", file=sys.stderr)
 
-    written, found = 0, entries()
-    while batch := list(islice(found, _AT_A_TIME)):
+    count, pending = 0, entries()
+    while batch := list(islice(pending, _AT_A_TIME)):
         service.impose_all(account_id, subaccount_id, batch)
-        written += len(batch)
-    return written, left_out
+        count += len(batch)
+    return count, left_out
 
 
 def export_csv(file: IO[str], account_id: int, subaccount_id: int | None) -> int:
     """Write a list as CSV, oldest update first; return the number of entries."""
     writer = csv.writer(file)
     writer.writerow(COLUMNS)
-    written = 0
+    count = 0
     for entry in search.everything(account_id, subaccount_id):
         writer.writerow(
             (entry.recipient, entry.type, entry.description, entry.list_id, entry.source)
         )
-        written += 1
-    return written
+        count += 1
+    return count
 
 
 def rows(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
@@ -110,52 +110,54 @@ def add_compliance(
     description: str | None,
 ) -> None:
     """Add entries that customers can neither update nor remove."""
-    wanted = list(types)
+    kinds = list(types)
     entries = [
         new_entry(each, kind, COMPLIANCE, description=description)
         for each in recipients
-        for kind in wanted
+        for kind in kinds
     ]
     service.impose_all(account_id, subaccount_id, entries)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
-    given = _parser().parse_args(arguments)
-    if given.local:
-        _use_local(given.local)
+    options = _parser().parse_args(arguments)
+    if options.local:
+        _use_local(options.local)
     try:
-        return int(given.run(given))
+        return int(options.run(options))
     except (ServiceError, ValueError, csv.Error) as refusal:
         print(refusal, file=sys.stderr)
         return 1
 
 
-def _import(given: argparse.Namespace) -> int:
-    with _opened(given.file, "r", sys.stdin) as file:
-        written, left_out = import_csv(file, given.account, given.subaccount)
-    print(f"{written} entries written, {left_out} rows left out")
+def _import(options: argparse.Namespace) -> int:
+    with _opened(options.file, "r", sys.stdin) as file:
+        count, left_out = import_csv(file, options.account, options.subaccount)
+    print(f"{count} entries written, {left_out} rows left out")
     return 1 if left_out else 0
 
 
-def _export(given: argparse.Namespace) -> int:
-    with _opened(given.file, "w", sys.stdout) as file:
-        written = export_csv(file, given.account, given.subaccount)
-    print(f"{written} entries", file=sys.stderr)
+def _export(options: argparse.Namespace) -> int:
+    with _opened(options.file, "w", sys.stdout) as file:
+        count = export_csv(file, options.account, options.subaccount)
+    print(f"{count} entries", file=sys.stderr)
     return 0
 
 
-def _add_compliance(given: argparse.Namespace) -> int:
-    types = given.type or BLOCKING
-    add_compliance(given.account, given.subaccount, given.recipients, types, given.description)
+def _add_compliance(options: argparse.Namespace) -> int:
+    types = options.type or BLOCKING
+    add_compliance(
+        options.account, options.subaccount, options.recipients, types, options.description
+    )
     return 0
 
 
-def _erase(given: argparse.Namespace) -> int:
-    scope = Scope(given.account, given.subaccount or PRIMARY)
-    if given.whole_account:
-        scope = Scope(given.account, None)
-    for each in given.recipients:
+def _erase(options: argparse.Namespace) -> int:
+    scope = Scope(options.account, options.subaccount or PRIMARY)
+    if options.whole_account:
+        scope = Scope(options.account, None)
+    for each in options.recipients:
         print(f"{each}: {erase(scope, each, compliance=True)} entries and events erased")
     return 0
 

@@ -14,12 +14,12 @@ _FAILURES = 3
 _CALLS = 5
 
 
-def written(functions: Iterable[Function], resources: Json) -> Json:
+def template_part(functions: Iterable[Function], resources: Json) -> Json:
     """Return an alarm for each queue of ``resources`` without successor and for each schedule."""
-    found: Json = {}
+    alarms: Json = {}
     for logical_id, resource in resources.items():
         if resource.get("Type") == "AWS::SQS::Queue" and _is_dead_end(resource):
-            found[f"{logical_id}Alarm"] = _alarm(
+            alarms[f"{logical_id}Alarm"] = _alarm(
                 "Messages that failed again and again lie in a dead-letter queue",
                 ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum"),
                 ("QueueName", {"Fn::Sub": f"${{{logical_id}.QueueName}}"}),
@@ -28,14 +28,14 @@ def written(functions: Iterable[Function], resources: Json) -> Json:
             )
     for function in functions:
         if function.kind is Kind.SCHEDULE:
-            found[f"{function.logical_id}Alarm"] = _alarm(
+            alarms[f"{function.logical_id}Alarm"] = _alarm(
                 f"{function.name} fails again and again",
                 ("AWS/Lambda", "Errors", "Sum"),
                 ("FunctionName", {"Ref": function.logical_id}),
                 threshold=_FAILURES,
                 period=_CALLS * function.every,
             )
-    return {"Resources": found}
+    return {"Resources": alarms}
 
 
 def _is_dead_end(queue: Json) -> bool:

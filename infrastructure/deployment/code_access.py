@@ -57,10 +57,10 @@ class Access:
 
 def access_of(function: Function) -> Access:
     """Return what ``function`` uses."""
-    found = _access_from(_entry_points(function))
+    access = _access_from(_entry_points(function))
     if function.kind is Kind.QUEUE:
-        found.actions.add("s3:GetObject")  # payloads of messages that do not fit into a queue
-    return found
+        access.actions.add("s3:GetObject")  # payloads of messages that do not fit into a queue
+    return access
 
 
 def access_of_relay() -> Access:
@@ -70,12 +70,12 @@ def access_of_relay() -> Access:
 
 
 def _access_from(modules: list[str]) -> Access:
-    found = Access()
+    access = Access()
     for module in _reached(modules):
-        found.add(_access_of_module(module))
-    if found.sends_to:
-        found.actions.add("s3:PutObject")
-    return found
+        access.add(_access_of_module(module))
+    if access.sends_to:
+        access.actions.add("s3:PutObject")
+    return access
 
 
 def _entry_points(function: Function) -> list[str]:
@@ -92,14 +92,14 @@ def _entry_points(function: Function) -> list[str]:
 def _reached(modules: list[str]) -> set[str]:
     """Return the modules of ours that importing ``modules`` and calling them can reach."""
     reached: set[str] = set()
-    waiting = list(modules)
-    while waiting:
-        module = waiting.pop()
+    modules_to_read = list(modules)
+    while modules_to_read:
+        module = modules_to_read.pop()
         if module not in reached:
             reached.add(module)
-            waiting += _imported_by(module)
+            modules_to_read += _imported_by(module)
             package = module.rpartition(".")[0]
-            waiting += [package] if package != "chalicelib" else []
+            modules_to_read += [package] if package != "chalicelib" else []
     return reached
 
 
@@ -150,24 +150,24 @@ def _parsed(module: str) -> ast.Module:
 
 @cache
 def _access_of_module(module: str) -> Access:
-    found = Access()
+    access = Access()
     if _is_of_core(module):
         # Its modules offer access; who calls them uses it. A table of its own is used at once.
-        found.tables |= {_table(node) for node in _calls(module) if _called(node) == "Table"}
-        return found
+        access.tables |= {_table(node) for node in _calls(module) if _called(node) == "Table"}
+        return access
     _refuse_other_names(module)
     for node in ast.walk(_parsed(module)):
         if isinstance(node, ast.Attribute) and (name := ast.unparse(node)) in _CALLS:
-            found.actions.add(_CALLS[name])
+            access.actions.add(_CALLS[name])
     for node in _calls(module):
         name = _called(node)
         if name == "Table":
-            found.tables.add(_table(node))
+            access.tables.add(_table(node))
         elif name in _SENDS:
-            found.sends_to.add(_queue(module, node.args[0]))
+            access.sends_to.add(_queue(module, node.args[0]))
         elif name == "boto3.client":
-            found.actions.update(_client(module, node))
-    return found
+            access.actions.update(_client(module, node))
+    return access
 
 
 def _refuse_other_names(module: str) -> None:
@@ -182,11 +182,11 @@ def _refuse_other_names(module: str) -> None:
             if direct or renamed or alias.name == "aws":
                 raise UnreadableAccess(f"{module}: {ast.unparse(node)}")
     called = sum(_called(node) in _SENDS for node in _calls(module))
-    named = sum(
+    mentions = sum(
         isinstance(node, ast.Attribute) and ast.unparse(node) in _SENDS
         for node in ast.walk(_parsed(module))
     )
-    if named > called:
+    if mentions > called:
         raise UnreadableAccess(f"{module}: queues.send is passed on, to send who knows where")
 
 

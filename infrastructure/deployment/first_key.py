@@ -36,10 +36,10 @@ def ensure(environment: Mapping[str, str], api_key: str) -> str | None:
 
 def main() -> None:
     """Make the first start if it was not made."""
-    given = os.environ.get("API_KEY", "")
-    if accounts.get(ACCOUNT_ID) is not None and (not given or api_keys.get(key_id(given))):
+    api_key = os.environ.get("API_KEY", "")
+    if accounts.get(ACCOUNT_ID) is not None and (not api_key or api_keys.get(key_id(api_key))):
         return
-    key = given or secrets.token_hex(20)
+    key = api_key or secrets.token_hex(20)
     first_start(key)
     print(key)
 

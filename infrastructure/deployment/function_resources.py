@@ -12,7 +12,7 @@ Json = dict[str, Any]
 _NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
-def written(function: Function, resources: Json) -> Json:
+def template_part(function: Function, resources: Json) -> Json:
     """Return what the template says of ``function``: sizes, role, log group and event source."""
     role, logs = f"{function.logical_id}Role", f"{function.logical_id}LogGroup"
     properties: Json = {
@@ -31,7 +31,7 @@ def written(function: Function, resources: Json) -> Json:
             "MaximumEventAgeInSeconds": 60,
             "MaximumRetryAttempts": 0,
         }
-    found: Json = {
+    part: Json = {
         "Resources": {
             function.logical_id: {"Properties": properties},
             logs: {
@@ -47,8 +47,8 @@ def written(function: Function, resources: Json) -> Json:
         }
     }
     if function.kind is Kind.QUEUE and not function.concurrency:
-        found |= _concurrency(function)
-    return found
+        part |= _concurrency(function)
+    return part
 
 
 def _queue_source(function: Function, resources: Json) -> Json:

@@ -96,13 +96,13 @@ def functions() -> list[Function]:
 
 def _of_event_source(app: Any, source: Any) -> Function:
     handler = source.handler_string.rpartition(".")[2]
-    named: Mapping[str, Any] = {
+    names: Mapping[str, Any] = {
         "name": source.name,
         "logical_id": to_cfn_resource_name(source.name),
         "handler": handler,
     }
     if hasattr(source, "schedule_expression"):
-        return Function(kind=Kind.SCHEDULE, every=_seconds(source.schedule_expression), **named)
+        return Function(kind=Kind.SCHEDULE, every=_seconds(source.schedule_expression), **names)
     (queue,) = (
         queue for queue, each in app.QUEUE_HANDLERS.items() if each is getattr(app, handler)
     )
@@ -111,14 +111,14 @@ def _of_event_source(app: Any, source: Any) -> Function:
         queue=queue,
         window=source.maximum_batching_window_in_seconds,
         concurrency=source.maximum_concurrency or 0,
-        **named,
+        **names,
     )
 
 
 def _seconds(schedule: Any) -> int:
     """Return the time between the calls of a ``rate(...)``; raises ``ValueError`` for others."""
     text = schedule if isinstance(schedule, str) else schedule.to_string()
-    found = re.fullmatch(r"rate\((\d+) (minute|hour)s?\)", text)
-    if not found:
+    match = re.fullmatch(r"rate\((\d+) (minute|hour)s?\)", text)
+    if not match:
         raise ValueError(f"{text}: say how often schedules are called in minutes or hours")
-    return int(found[1]) * {"minute": 60, "hour": 3600}[found[2]]
+    return int(match[1]) * {"minute": 60, "hour": 3600}[match[2]]

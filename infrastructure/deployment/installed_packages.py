@@ -15,8 +15,8 @@ from packaging.requirements import Requirement
 
 def copy_installed(requirements: Path, target: Path) -> None:
     """Copy what ``requirements`` names, with all that it needs, as far as it is importable."""
-    for found in _closure(requirements):
-        for file in found.files or []:
+    for package in _closure(requirements):
+        for file in package.files or []:
             inside = ".." not in file.parts and "__pycache__" not in file.parts
             if inside and (source := Path(str(file.locate()))).is_file():
                 destination = target.joinpath(*file.parts)
@@ -26,20 +26,20 @@ def copy_installed(requirements: Path, target: Path) -> None:
 
 def _closure(requirements: Path) -> list[Distribution]:
     lines = (line.split("#")[0].strip() for line in requirements.read_text().splitlines())
-    waiting = [Requirement(line) for line in lines if line]
-    found: dict[str, Distribution] = {}
+    pending = [Requirement(line) for line in lines if line]
+    packages: dict[str, Distribution] = {}
     seen: set[str] = set()
-    while waiting:
-        wanted = waiting.pop()
-        if str(wanted) in seen:
+    while pending:
+        requirement = pending.pop()
+        if str(requirement) in seen:
             continue
-        seen.add(str(wanted))
-        found[wanted.name] = distribution(wanted.name)
-        for text in found[wanted.name].requires or []:
-            needed = Requirement(text)
-            extras = wanted.extras or {""}
-            if needed.marker is None or any(
-                needed.marker.evaluate({"extra": extra}) for extra in extras
+        seen.add(str(requirement))
+        packages[requirement.name] = distribution(requirement.name)
+        for text in packages[requirement.name].requires or []:
+            dependency = Requirement(text)
+            extras = requirement.extras or {""}
+            if dependency.marker is None or any(
+                dependency.marker.evaluate({"extra": extra}) for extra in extras
             ):
-                waiting.append(needed)
-    return list(found.values())
+                pending.append(dependency)
+    return list(packages.values())

@@ -35,15 +35,15 @@ def merge_template(application: Iterable[Function]) -> Json:
     functions = list(application)
     merged = read(TEMPLATES / "template.yaml")
     _merge(merged, read(TEMPLATES / "deployment.yaml"))
-    for written in (
-        setting_parameters.written(),
-        *(function_resources.written(each, merged["Resources"]) for each in functions),
+    for part in (
+        setting_parameters.template_part(),
+        *(function_resources.template_part(each, merged["Resources"]) for each in functions),
         _visibility(functions, merged["Resources"]),
-        alarms.written(functions, merged["Resources"]),
+        alarms.template_part(functions, merged["Resources"]),
         _relay(merged["Resources"]),
         _versions(merged["Resources"]),
     ):
-        _merge(merged, written)
+        _merge(merged, part)
     _refuse_clashes(functions, merged)
     return merged
 
@@ -92,7 +92,7 @@ def _visibility(functions: Iterable[Function], resources: Json) -> Json:
 def _versions(resources: Json) -> Json:
     """Return what keeps objects that were removed or replaced, for as long as tables go back."""
     rules = resources["Bucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
-    kept = {
+    expiry = {
         "Id": "removed",
         "Status": "Enabled",
         "NoncurrentVersionExpiration": {"NoncurrentDays": _RECOVERY_DAYS},
@@ -100,7 +100,7 @@ def _versions(resources: Json) -> Json:
     }
     bucket = {
         "VersioningConfiguration": {"Status": "Enabled"},
-        "LifecycleConfiguration": {"Rules": [*rules, kept]},
+        "LifecycleConfiguration": {"Rules": [*rules, expiry]},
     }
     return {"Resources": {"Bucket": {"Properties": bucket}}}
 

@@ -34,11 +34,11 @@ _CONSUME_ACTIONS = [
 
 def statements(function: Function, resources: Json) -> list[Json]:
     """Return the statements of the function's policy over the template's ``resources``."""
-    found = [_logs(function), *_uses(access_of(function), resources)]
+    allowed = [_logs(function), *_uses(access_of(function), resources)]
     if function.queue:
         queues = _by_name("AWS::SQS::Queue", "QueueName", resources)
-        found.append(_allow(_CONSUME_ACTIONS, [_sub(f"${{{queues[function.queue]}.Arn}}")]))
-    return found
+        allowed.append(_allow(_CONSUME_ACTIONS, [_sub(f"${{{queues[function.queue]}.Arn}}")]))
+    return allowed
 
 
 def relay_statements(resources: Json) -> list[Json]:
@@ -49,7 +49,7 @@ def relay_statements(resources: Json) -> list[Json]:
 def _uses(used: Access, resources: Json) -> list[Json]:
     tables = _by_name("AWS::DynamoDB::Table", "TableName", resources)
     queues = _by_name("AWS::SQS::Queue", "QueueName", resources)
-    found: list[Json] = []
+    allowed: list[Json] = []
     if used.tables:
         arns = [_sub(f"${{{tables[name]}.Arn}}") for name in sorted(used.tables)]
         indexes = [
@@ -57,15 +57,15 @@ def _uses(used: Access, resources: Json) -> list[Json]:
             for name in sorted(used.tables)
             if "GlobalSecondaryIndexes" in resources[tables[name]]["Properties"]
         ]
-        found.append(_allow(_TABLE_ACTIONS, arns + indexes))
+        allowed.append(_allow(_TABLE_ACTIONS, arns + indexes))
     if used.sends_to:
         arns = [_sub(f"${{{queues[name]}.Arn}}") for name in sorted(used.sends_to)]
-        found.append(_allow(["sqs:GetQueueUrl", "sqs:SendMessage"], arns))
-    found += _bucket(used.actions) + _key(used.actions)
+        allowed.append(_allow(["sqs:GetQueueUrl", "sqs:SendMessage"], arns))
+    allowed += _bucket(used.actions) + _key(used.actions)
     if mail := sorted(action for action in used.actions if action.startswith("ses:")):
         ses = "arn:${AWS::Partition}:ses:${AWS::Region}:${AWS::AccountId}:"
-        found.append(_allow(mail, [_sub(ses + "identity/*"), _sub(ses + "configuration-set/*")]))
-    return found
+        allowed.append(_allow(mail, [_sub(ses + "identity/*"), _sub(ses + "configuration-set/*")]))
+    return allowed
 
 
 def _logs(function: Function) -> Json:
@@ -77,11 +77,11 @@ def _bucket(actions: set[str]) -> list[Json]:
     objects = sorted(action for action in actions if action.startswith("s3:"))
     if not objects:
         return []
-    found = [_allow(objects, [_sub("${Bucket.Arn}/*")])]
+    allowed = [_allow(objects, [_sub("${Bucket.Arn}/*")])]
     if "s3:GetObject" in objects:
         # Without it S3 answers "forbidden", not "missing", where there is no object.
-        found.append(_allow(["s3:ListBucket"], [_sub("${Bucket.Arn}")]))
-    return found
+        allowed.append(_allow(["s3:ListBucket"], [_sub("${Bucket.Arn}")]))
+    return allowed
 
 
 def _key(actions: set[str]) -> list[Json]:

@@ -41,7 +41,7 @@ def is_secret(setting: Field[Any]) -> bool:
     return not setting.repr
 
 
-def written() -> Json:
+def template_part() -> Json:
     """Return a parameter for each setting, and the variable that it becomes if it is given."""
     parameters: Json = {}
     conditions: Json = {}
@@ -61,11 +61,11 @@ def written() -> Json:
 
 def _parameter(setting: Field[Any]) -> Json:
     default = str(setting.default)
-    shown = default if 0 < len(default) < _LONGEST_SHOWN else "the default"
+    default_text = default if 0 < len(default) < _LONGEST_SHOWN else "the default"
     parameter: Json = {
         "Type": "String",
         "Default": "",
-        "Description": f"{setting.metadata['doc']}; empty: {shown}",
+        "Description": f"{setting.metadata['doc']}; empty: {default_text}",
     }
     if is_secret(setting):
         parameter["NoEcho"] = True

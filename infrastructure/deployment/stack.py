@@ -29,7 +29,7 @@ class Stack:
         self._name = name
 
     def apply(
-        self, source: Json, parameters: Mapping[str, str], *, kept: Collection[str] = ()
+        self, source: Json, parameters: Mapping[str, str], *, keep: Collection[str] = ()
     ) -> None:
         """Create or update the stack and wait; raises :class:`ProvisionFailed`.
 
@@ -37,10 +37,10 @@ class Stack:
         do (``Capabilities``). The parameters ``kept`` keep the values that the stack has, unless
         ``parameters`` gives new ones.
         """
-        if self._settled() in _NEVER_COMPLETED:
+        if self._wait_until_settled() in _NEVER_COMPLETED:
             self._client.delete_stack(StackName=self._name)
-            self._settled()
-        previous = (set(kept) & set(self.parameters())) - set(parameters)
+            self._wait_until_settled()
+        previous = (set(keep) & set(self.parameters())) - set(parameters)
         request: Json = {
             "StackName": self._name,
             **source,
@@ -53,7 +53,7 @@ class Stack:
             self._client.create_stack(**request)
         elif not self._update(request):
             return
-        if self._settled() not in _COMPLETE:
+        if self._wait_until_settled() not in _COMPLETE:
             raise ProvisionFailed(f"{self._name}: {self._status()}: {self._reason()}")
 
     def _update(self, request: Json) -> bool:
@@ -71,28 +71,28 @@ class Stack:
 
     def parameters(self) -> dict[str, str]:
         """Return the parameters of the stack as it is; those that are secret are masked."""
-        found = (self._described() or {}).get("Parameters", [])
-        return {each["ParameterKey"]: each["ParameterValue"] for each in found}
+        parameters = (self._description() or {}).get("Parameters", [])
+        return {each["ParameterKey"]: each["ParameterValue"] for each in parameters}
 
     def outputs(self) -> dict[str, str]:
         """Return the outputs of the stack as it is."""
-        found = (self._described() or {}).get("Outputs", [])
-        return {each["OutputKey"]: each["OutputValue"] for each in found}
+        outputs = (self._description() or {}).get("Outputs", [])
+        return {each["OutputKey"]: each["OutputValue"] for each in outputs}
 
     def _status(self) -> str | None:
-        found = self._described()
-        return found["StackStatus"] if found else None
+        description = self._description()
+        return description["StackStatus"] if description else None
 
-    def _described(self) -> Json | None:
+    def _description(self) -> Json | None:
         try:
-            found: Json = self._client.describe_stacks(StackName=self._name)["Stacks"][0]
+            description: Json = self._client.describe_stacks(StackName=self._name)["Stacks"][0]
         except ClientError as error:
             if "does not exist" in str(error):
                 return None
             raise
-        return None if found["StackStatus"] == "DELETE_COMPLETE" else found
+        return None if description["StackStatus"] == "DELETE_COMPLETE" else description
 
-    def _settled(self) -> str | None:
+    def _wait_until_settled(self) -> str | None:
         """Wait until no operation runs on the stack; return its status."""
         deadline = time.monotonic() + DEADLINE
         pause = 0.02

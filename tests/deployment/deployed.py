@@ -171,7 +171,7 @@ class Deployment:
                 self.stage,
                 _with_batch_actions(self.package),
                 clients=session.client,
-                chosen=parameters,
+                parameters=parameters,
                 cloud="" if as_on_aws else self.cloud.url,
                 api_key=KEY,
             )

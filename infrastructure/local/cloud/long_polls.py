@@ -35,28 +35,28 @@ class LongPolls:
     """The receivers that wait, by the name of their queue."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, set[asyncio.Future[None]]] = {}
+        self._receivers: dict[str, set[asyncio.Future[None]]] = {}
 
     def install(self) -> None:
         """Take the place of MiniStack's own receive action and listen to those that reveal."""
         receive = sqs._HANDLERS["ReceiveMessage"]
-        sqs._HANDLERS["ReceiveMessage"] = self._waiting_receive(receive)
+        sqs._HANDLERS["ReceiveMessage"] = self._receive_that_waits(receive)
         for action in _REVEALING:
             sqs._HANDLERS[action] = self._waking(sqs._HANDLERS[action])
 
-    def _waiting_receive(self, receive: Callable[[Json, str], Awaitable[Json]]) -> Any:
+    def _receive_that_waits(self, receive: Callable[[Json, str], Awaitable[Json]]) -> Any:
         async def receive_when_there_is_something(data: Json, url: str) -> Json:
             queue = sqs._get_q(data.get("QueueUrl", url))
-            asked = data.get("WaitTimeSeconds")
-            if asked is None:
-                asked = queue["attributes"].get("ReceiveMessageWaitTimeSeconds", 0)
-            deadline = time.monotonic() + int(asked)
+            wait = data.get("WaitTimeSeconds")
+            if wait is None:
+                wait = queue["attributes"].get("ReceiveMessageWaitTimeSeconds", 0)
+            deadline = time.monotonic() + int(wait)
             while True:
                 answer = await receive({**data, "WaitTimeSeconds": 0}, url)
-                left = deadline - time.monotonic()
-                if answer or left <= 0:
+                seconds_left = deadline - time.monotonic()
+                if answer or seconds_left <= 0:
                     return answer
-                await self._sleep(queue["name"], min(left, _until_visible(queue)))
+                await self._sleep(queue["name"], min(seconds_left, _until_visible(queue)))
 
         return receive_when_there_is_something
 
@@ -69,18 +69,18 @@ class LongPolls:
         return act_and_wake
 
     async def _sleep(self, queue: str, seconds: float) -> None:
-        waiting = self._waiting.setdefault(queue, set())
+        receivers = self._receivers.setdefault(queue, set())
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        waiting.add(future)
+        receivers.add(future)
         try:
             await asyncio.wait_for(future, seconds)
         except TimeoutError:
             pass
         finally:
-            waiting.discard(future)
+            receivers.discard(future)
 
     def _wake(self, queue: str) -> None:
-        for future in self._waiting.get(queue, ()):
+        for future in self._receivers.get(queue, ()):
             if not future.done():
                 future.set_result(None)
 

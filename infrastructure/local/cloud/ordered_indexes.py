@@ -55,7 +55,7 @@ class Partition(dict[BaseKey, tuple[Any, ...]]):
         return self._ordered
 
 
-class _Asked(NamedTuple):
+class KeyQuery(NamedTuple):
     """A query that is being answered: which items of which partition it asks for.
 
     ``index_name`` is empty for a partition of the table itself.
@@ -71,12 +71,12 @@ class _Asked(NamedTuple):
 class _Tables:
     """MiniStack's tables, with one of them holding only the items that a query asks for."""
 
-    def __init__(self, tables: Any, asked: _Asked) -> None:
+    def __init__(self, tables: Any, query: KeyQuery) -> None:
         self._tables = tables
-        bucket = asked.table["items"].get(asked.partition, {})
-        found = {sk: bucket[sk] for _, sk in asked.keys if sk in bucket}
-        self._narrowed = {**asked.table, "items": {asked.partition: found}}
-        self._name = asked.table["TableName"]
+        bucket = query.table["items"].get(query.partition, {})
+        items = {sk: bucket[sk] for _, sk in query.keys if sk in bucket}
+        self._narrowed = {**query.table, "items": {query.partition: items}}
+        self._name = query.table["TableName"]
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a table."""
@@ -90,7 +90,7 @@ class OrderedIndexes:
     """Takes the place of what MiniStack keeps of index partitions."""
 
     def __init__(self) -> None:
-        self._asked: _Asked | None = None
+        self._query_keys: KeyQuery | None = None
         self._query: Callable[[Json], Any] = dynamodb._query
         self._evaluate: Callable[..., bool] = dynamodb._evaluate_condition
 
@@ -102,30 +102,30 @@ class OrderedIndexes:
         dynamodb._index_item = _index_item
 
     def _answer(self, data: Json) -> Any:
-        asked = self._asked = _asked(data)
+        query = self._query_keys = _key_query(data)
         tables = dynamodb._tables
         try:
-            if asked and not asked.index_name:
-                dynamodb._tables = _Tables(tables, asked)
+            if query and not query.index_name:
+                dynamodb._tables = _Tables(tables, query)
             return self._query(data)
         finally:
             dynamodb._tables = tables
-            self._asked = None
+            self._query_keys = None
 
     def _members(self, table: Json) -> Any:
-        asked = self._asked
-        return {asked.index_name: {asked.partition: asked.keys}} if asked else _all_members(table)
+        query = self._query_keys
+        return {query.index_name: {query.partition: query.keys}} if query else _all_members(table)
 
     def _holds(self, expression: str, item: Json, *rest: Any, **options: Any) -> bool:
-        asked = self._asked
+        query = self._query_keys
         is_key = options.get("slot") == "KeyConditionExpression"
         # The items were chosen by their keys; the key that a page starts from is the caller's
-        if asked and is_key and item is not asked.start_key:
+        if query and is_key and item is not query.start_key:
             return True
         return self._evaluate(expression, item, *rest, **options)
 
 
-def _asked(data: Json) -> _Asked | None:
+def _key_query(data: Json) -> KeyQuery | None:
     """Return what a query asks for, or ``None`` if it is not one of those served here."""
     table = dynamodb._tables.get(dynamodb._normalize_table_name(data.get("TableName")))
     condition = _CONDITION.fullmatch(data.get("KeyConditionExpression") or "")
@@ -140,11 +140,11 @@ def _asked(data: Json) -> _Asked | None:
         data.get("ExpressionAttributeNames", {}),
         data.get("ExpressionAttributeValues", {}),
     )
-    given = [names.get(name, name) for name in (condition[1], condition[3]) if name]
+    key_names = [names.get(name, name) for name in (condition[1], condition[3]) if name]
     texts = [values.get(name, {}).get("S") for name in condition.group(2, 4, 5) if name]
     is_text = all(dynamodb._get_attr_type(table, name) == "S" for name in ranges)
     if (
-        given != [*hashes, *ranges][: len(given)]
+        key_names != [*hashes, *ranges][: len(key_names)]
         or None in texts
         or len(ranges) != 1
         or not is_text
@@ -152,7 +152,7 @@ def _asked(data: Json) -> _Asked | None:
         return None
     partition = _partition(table, index_name, texts[0])
     keys = _chosen(partition.ordered(), texts[1:], data, _order_of(table, ranges))
-    return _Asked(table, index_name, texts[0], keys, data.get("ExclusiveStartKey"))
+    return KeyQuery(table, index_name, texts[0], keys, data.get("ExclusiveStartKey"))
 
 
 def _partition(table: Json, index_name: str, value: Any) -> Partition:

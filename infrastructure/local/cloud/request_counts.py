@@ -34,19 +34,19 @@ class Counting:
         if scope["type"] != "http" or scope["path"].startswith("/_ministack"):
             await self._application(scope, receive, send)
         elif scope["path"] == PATH:
-            await self._tell(send)
+            await self._send_counts(send)
         else:
             await self._count(scope, receive, send)
 
-    async def _tell(self, send: Send) -> None:
-        found = {
+    async def _send_counts(self, send: Send) -> None:
+        counts = {
             "requests": dict(self._requests),
             "write_units": self._units["write"],
             "read_units": self._units["read"],
             "latest": list(self._latest),
         }
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": json.dumps(found).encode()})
+        await send({"type": "http.response.body", "body": json.dumps(counts).encode()})
 
     async def _count(self, scope: Scope, receive: Receive, send: Send) -> None:
         name = operation(scope)
@@ -62,7 +62,7 @@ class Counting:
             answer.extend(message.get("body", b""))
             await send(message)
 
-        await self._application(scope, await _asking_for_capacity(receive), overhear)
+        await self._application(scope, await _with_capacity_report(receive), overhear)
         self._units["write" if action in _WRITES else "read"] += _capacity(bytes(answer))
 
 
@@ -75,15 +75,15 @@ def operation(scope: Any) -> str:
     return f"SQS.{action}" if service else f"S3.{scope['method']}"
 
 
-async def _asking_for_capacity(receive: Receive) -> Receive:
+async def _with_capacity_report(receive: Receive) -> Receive:
     body = bytearray()
     more = True
     while more:
         message = await receive()
         body.extend(message.get("body", b""))
         more = message.get("more_body", False)
-    asked = json.dumps(json.loads(body) | {"ReturnConsumedCapacity": "TOTAL"}).encode()
-    messages = iter([{"type": "http.request", "body": asked, "more_body": False}])
+    request = json.dumps(json.loads(body) | {"ReturnConsumedCapacity": "TOTAL"}).encode()
+    messages = iter([{"type": "http.request", "body": request, "more_body": False}])
 
     async def again() -> Any:
         return next(messages, None) or await receive()
@@ -92,6 +92,6 @@ async def _asking_for_capacity(receive: Receive) -> Receive:
 
 
 def _capacity(answer: bytes) -> float:
-    found = json.loads(answer or b"{}").get("ConsumedCapacity") or []
-    reports = found if isinstance(found, list) else [found]
+    capacity = json.loads(answer or b"{}").get("ConsumedCapacity") or []
+    reports = capacity if isinstance(capacity, list) else [capacity]
     return sum(report["CapacityUnits"] for report in reports)

@@ -186,12 +186,12 @@ def encoded(value: Any, depth: int) -> Iterator[str]:
 
 def _undisturbed() -> ExitStack:
     """Hold the locks under which MiniStack's threads change what this thread is to copy."""
-    held = ExitStack()
+    locks = ExitStack()
     for service, lock in _LOCKS:
         module = sys.modules.get(f"ministack.services.{service}")
         if module is not None:
-            held.enter_context(getattr(module, lock))
-    return held
+            locks.enter_context(getattr(module, lock))
+    return locks
 
 
 def _write_service(path: Path, service: str, state: Any) -> None:

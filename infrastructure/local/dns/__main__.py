@@ -15,8 +15,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
-    given = parser.parse_args()
-    server = DnsServer(given.host, given.port, ServiceRecords())
+    options = parser.parse_args()
+    server = DnsServer(options.host, options.port, ServiceRecords())
     server.start()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -48,18 +48,18 @@ class MailboxEndpoint:
             await _reply_json(send, 405, _error("Method Not Allowed"))
 
     async def _list(self, query: MutableMapping[str, Any], send: Send) -> None:
-        given = {name: values[-1] for name, values in query.items()}
-        limit = given.get("limit", str(DEFAULT_LIMIT))
+        parameters = {name: values[-1] for name, values in query.items()}
+        limit = parameters.get("limit", str(DEFAULT_LIMIT))
         if not limit.isascii() or not limit.isdigit():
             await _reply_json(send, 400, _error("limit must be a whole number"))
             return
-        found = self._mailbox.list(
-            to=given.get("to"),
-            sender=given.get("from"),
-            subject=given.get("subject"),
+        entries = self._mailbox.list(
+            to=parameters.get("to"),
+            sender=parameters.get("from"),
+            subject=parameters.get("subject"),
             limit=min(int(limit), MOST_LISTED),
         )
-        await _reply_json(send, 200, {"results": found})
+        await _reply_json(send, 200, {"results": entries})
 
 
 def _error(message: str) -> dict[str, Any]:

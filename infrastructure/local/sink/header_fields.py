@@ -18,10 +18,10 @@ def header_block(message: bytes) -> bytes:
 
 def field(headers: bytes, name: str) -> str:
     """The first field of that name, unfolded but not decoded (RFC 5322 2.2.3); "" when absent."""
-    found = _pattern(name).search(headers)
-    if found is None:
+    match = _pattern(name).search(headers)
+    if match is None:
         return ""
-    return found[1].replace(b"\r", b"").replace(b"\n", b"").decode("utf-8", "replace").strip()
+    return match[1].replace(b"\r", b"").replace(b"\n", b"").decode("utf-8", "replace").strip()
 
 
 @cache

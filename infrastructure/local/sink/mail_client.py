@@ -43,8 +43,8 @@ def one_click_url(message: bytes) -> str | None:
     headers = header_block(message)
     if field(headers, "List-Unsubscribe-Post").lower() != ONE_CLICK.lower():
         return None
-    found = re.search(r"<\s*(https?://[^<>\s]+)\s*>", field(headers, "List-Unsubscribe"), re.I)
-    return found[1] if found else None
+    match = re.search(r"<\s*(https?://[^<>\s]+)\s*>", field(headers, "List-Unsubscribe"), re.I)
+    return match[1] if match else None
 
 
 def leads_here(url: str) -> bool:

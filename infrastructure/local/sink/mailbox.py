@@ -71,8 +71,8 @@ class Mailbox:
         `to` is looked for in the envelope recipient, `sender` in the From field and the envelope
         sender, `subject` in the decoded Subject. `size` counts the bytes that `read` gives.
         """
-        wanted = {"recipients": to or "", "senders": sender or "", "subjects": subject or ""}
-        return [_entry(row) for row in self._index.search(wanted, limit)]
+        texts = {"recipients": to or "", "senders": sender or "", "subjects": subject or ""}
+        return [_entry(row) for row in self._index.search(texts, limit)]
 
     def read(self, message_id: str) -> bytes | None:
         """The message as stored, trace fields first; None when there is no such id."""
@@ -117,12 +117,12 @@ class Mailbox:
                     yield message_id
 
     def _summarise(self, message_id: str) -> Row | None:
-        stored = self.read(message_id)
-        if stored is None:
+        message = self.read(message_id)
+        if message is None:
             return None
-        headers = header_block(stored)
+        headers = header_block(message)
         sender = field(headers, "Return-Path").strip("<>")
-        return _row(message_id, sender, field(headers, "Delivered-To"), stored, len(stored))
+        return _row(message_id, sender, field(headers, "Delivered-To"), message, len(message))
 
 
 def _trace(sender: str, recipient: str) -> bytes:
@@ -158,7 +158,7 @@ def _entry(row: Row) -> Entry:
 
 
 def _received_at(message_id: str) -> str:
-    found = _ID.fullmatch(message_id)
-    assert found is not None, "only ids made here are indexed"
-    seconds = datetime.fromtimestamp(int(found[1]), UTC)
-    return f"{seconds:%Y-%m-%dT%H:%M:%S}.{found[2][:3]}Z"
+    match = _ID.fullmatch(message_id)
+    assert match is not None, "only ids made here are indexed"
+    seconds = datetime.fromtimestamp(int(match[1]), UTC)
+    return f"{seconds:%Y-%m-%dT%H:%M:%S}.{match[2][:3]}Z"

@@ -54,15 +54,15 @@ class MailboxIndex:
         with self._lock:
             self._database.execute(f"INSERT OR REPLACE INTO messages VALUES ({marks})", row)
 
-    def search(self, wanted: dict[str, str], limit: int) -> list[Row]:
+    def search(self, texts: dict[str, str], limit: int) -> list[Row]:
         """The newest rows whose columns contain the texts wanted of them, in any case."""
-        columns = [column for column in _SEARCHED if wanted.get(column)]
+        columns = [column for column in _SEARCHED if texts.get(column)]
         where = " AND ".join(f"instr({column}, ?)" for column in columns) or "1"
-        texts = [wanted[column].casefold() for column in columns]
+        values = [texts[column].casefold() for column in columns]
         with self._lock:
             rows = self._database.execute(
                 f"SELECT * FROM messages WHERE {where} ORDER BY id DESC LIMIT ?",
-                (*texts, max(limit, 0)),
+                (*values, max(limit, 0)),
             )
             return [Row(*row) for row in rows]
 
@@ -122,13 +122,13 @@ class MailboxIndex:
         database.execute("BEGIN IMMEDIATE")
         # Rows first, files second: a file always exists before its row, so no live row is dropped.
         indexed = {row[0] for row in database.execute("SELECT id FROM messages")}
-        stored = set(self._stored_ids())
-        gone = ((message_id,) for message_id in indexed - stored)
-        database.executemany("DELETE FROM messages WHERE id = ?", gone)
-        found = (self._summarise(message_id) for message_id in sorted(stored - indexed))
+        message_ids = set(self._stored_ids())
+        lost = ((message_id,) for message_id in indexed - message_ids)
+        database.executemany("DELETE FROM messages WHERE id = ?", lost)
+        rows = (self._summarise(message_id) for message_id in sorted(message_ids - indexed))
         marks = ",".join("?" * len(Row._fields))
         database.executemany(
-            f"INSERT INTO messages VALUES ({marks})", (row for row in found if row is not None)
+            f"INSERT INTO messages VALUES ({marks})", (row for row in rows if row is not None)
         )
         database.execute("COMMIT")
 

@@ -123,5 +123,5 @@ def _typed(address: str) -> str:
     """An address with its type; beyond ASCII in the 7-bit form of RFC 6533 section 3."""
     if address.isascii():
         return f"rfc822; {address}"
-    escaped = re.sub(r"[^\x21-\x7e]", lambda found: f"\\x{{{ord(found[0]):X}}}", address)
+    escaped = re.sub(r"[^\x21-\x7e]", lambda match: f"\\x{{{ord(match[0]):X}}}", address)
     return f"utf-8; {escaped}"

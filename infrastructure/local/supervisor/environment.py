@@ -81,17 +81,17 @@ class LocalConfig:
     ports: InternalPorts
     secret_key: str
     lock: int
-    given: Mapping[str, str]
+    environ: Mapping[str, str]
 
     @property
     def public_url(self) -> str:
         """Return the base of every URL, as the caller set it or else on this machine."""
-        return self.given.get("PUBLIC_URL", f"http://localhost:{self.api_port}")
+        return self.environ.get("PUBLIC_URL", f"http://localhost:{self.api_port}")
 
     def child_environment(self) -> dict[str, str]:
         """Return the environment of every process of the runtime."""
         inherited = {
-            name: value for name, value in self.given.items() if not name.startswith("AWS_")
+            name: value for name, value in self.environ.items() if not name.startswith("AWS_")
         }
         return {
             **self._local_settings(),
@@ -118,7 +118,7 @@ class LocalConfig:
             "RELAY_INBOUND_PORTS": str(self.ports.inbound),
             "RELAY_TLS_DIRECTORY": str(self.data_dir / "tls"),
         }
-        if "SMARTHOST" in self.given or "TRANSPORT" in self.given:
+        if "SMARTHOST" in self.environ or "TRANSPORT" in self.environ:
             # Plain text is for the sink on loopback, not for a host of the caller's choice.
             values.pop("SMARTHOST_TLS", None)
         return values
@@ -135,7 +135,7 @@ class LocalConfig:
         }
 
     def _no_proxy(self) -> str:
-        theirs = self.given.get("NO_PROXY") or self.given.get("no_proxy")
+        theirs = self.environ.get("NO_PROXY") or self.environ.get("no_proxy")
         return ",".join(filter(None, (theirs, _LOOPBACK, "localhost")))
 
 
@@ -150,7 +150,7 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     except ValueError as error:
         raise ConfigError(str(error)) from None
     data_dir = _data_dir(environ.get("DATA_DIR") or ".local")
-    given_key = _given_key(environ)
+    api_key = _checked_api_key(environ)
     lock = _take(data_dir)
     try:
         for name, port in (("API_PORT", api_port), ("SMTP_PORT", smtp_port)):
@@ -161,25 +161,25 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     return LocalConfig(
         api_port=api_port,
         smtp_port=smtp_port,
-        api_key=given_key or _kept(data_dir / "api_key", lambda: secrets.token_hex(20)),
+        api_key=api_key or _kept(data_dir / "api_key", lambda: secrets.token_hex(20)),
         data_dir=data_dir,
         ports=choose_ports(data_dir, exclude=(api_port, smtp_port)),
         secret_key=_kept(data_dir / "secret.key", _new_secret_key),
         lock=lock,
-        given=dict(environ),
+        environ=dict(environ),
     )
 
 
 def choose_ports(data_dir: Path, exclude: tuple[int, ...]) -> InternalPorts:
     """Keep the ports of the last run that are still free, choose the others, and store all."""
     path = data_dir / _PORTS_FILE
-    kept: dict[str, int] = json.loads(path.read_text()) if path.exists() else {}
-    chosen: dict[str, int] = {}
+    earlier_ports: dict[str, int] = json.loads(path.read_text()) if path.exists() else {}
+    ports_by_name: dict[str, int] = {}
     for name in InternalPorts.__slots__:
-        taken = {*exclude, *chosen.values()}
-        port = kept.get(name)
-        chosen[name] = port if port and _is_usable(port, taken) else _free_port(taken)
-    ports = InternalPorts(**chosen)
+        used = {*exclude, *ports_by_name.values()}
+        port = earlier_ports.get(name)
+        ports_by_name[name] = port if port and _is_usable(port, used) else _free_port(used)
+    ports = InternalPorts(**ports_by_name)
     path.write_text(json.dumps(asdict(ports)))
     return ports
 
@@ -213,15 +213,15 @@ def _has_ipv6() -> bool:
     return True
 
 
-def _free_port(taken: set[int]) -> int:
+def _free_port(used: set[int]) -> int:
     while True:
         port = random.randrange(*_INTERNAL_RANGE)
-        if _is_usable(port, taken):
+        if _is_usable(port, used):
             return port
 
 
-def _is_usable(port: int, taken: set[int]) -> bool:
-    return port not in taken and is_free(port, socket.SOCK_STREAM, socket.SOCK_DGRAM)
+def _is_usable(port: int, used: set[int]) -> bool:
+    return port not in used and is_free(port, socket.SOCK_STREAM, socket.SOCK_DGRAM)
 
 
 def _public_port(environ: Mapping[str, str], name: str, default: int) -> int:
@@ -263,11 +263,11 @@ def _take(data_dir: Path) -> int:
     return descriptor
 
 
-def _given_key(environ: Mapping[str, str]) -> str:
-    given = environ.get("API_KEY", "")
-    if not (given.isascii() and given.isprintable() and " " not in given):
+def _checked_api_key(environ: Mapping[str, str]) -> str:
+    key = environ.get("API_KEY", "")
+    if not (key.isascii() and key.isprintable() and " " not in key):
         raise ConfigError("API_KEY must be printable ASCII without spaces")
-    return given
+    return key
 
 
 def _new_secret_key() -> str:

@@ -129,9 +129,11 @@ class Supervisor:
 
     def start(self, *processes: Process) -> None:
         """Start ``processes`` together; return when all are ready or raise :class:`StartFailed`."""
-        waiting = self._spawn(processes)
+        not_ready = self._spawn(processes)
         started = time.monotonic()
-        while waiting := [watched for watched in waiting if not _is_ready(watched.child, started)]:
+        while not_ready := [
+            watched for watched in not_ready if not _is_ready(watched.child, started)
+        ]:
             self._go_on_starting()
 
     def watch(self) -> None:

@@ -21,14 +21,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Consume the queues, as Lambda does on AWS.")
     parser.add_argument("--name", default="worker", help="what its log lines are headed with")
     parser.add_argument("--schedules", action="store_true", help="call the scheduled functions too")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     logging.basicConfig(
         level=settings().log_level,
-        format=f"%(asctime)s {given.name} %(threadName)s %(levelname)s %(message)s",
+        format=f"%(asctime)s {options.name} %(threadName)s %(levelname)s %(message)s",
     )
     logging.getLogger("botocore").setLevel(logging.WARNING)
     app = importlib.import_module("app")
-    work(app.QUEUE_HANDLERS, app.SCHEDULES if given.schedules else None)
+    work(app.QUEUE_HANDLERS, app.SCHEDULES if options.schedules else None)
     # Threads that wait for messages would keep the process; the queue notices that they are gone.
     os._exit(0)
 

@@ -39,23 +39,23 @@ class Permission(NamedTuple):
     resource: str
 
 
-def needed(service: str, operation: str, asked: Mapping[str, Any]) -> Iterator[Permission]:
+def needed(service: str, operation: str, arguments: Mapping[str, Any]) -> Iterator[Permission]:
     """Yield the permissions that AWS asks for a request (its service authorization reference)."""
     match service:
         case "dynamodb":
-            yield from _of_tables(operation, asked)
+            yield from _of_tables(operation, arguments)
         case "sqs":
-            name = asked.get("QueueName") or asked["QueueUrl"].rpartition("/")[2]
+            name = arguments.get("QueueName") or arguments["QueueUrl"].rpartition("/")[2]
             # One permission covers requests of one message and of several.
             yield Permission(f"sqs:{operation.removesuffix('Batch')}", f"queue/{name}")
         case "s3" if operation in ("GetObject", "PutObject", "DeleteObject"):
-            yield Permission(f"s3:{operation}", f"bucket/{asked['Bucket']}/{asked['Key']}")
+            yield Permission(f"s3:{operation}", f"bucket/{arguments['Bucket']}/{arguments['Key']}")
         case "kms" if operation in ("Encrypt", "Decrypt"):
             yield Permission(f"kms:{operation}", "key/SealingKey")
-        case "sesv2" if operation == "SendEmail" and "Raw" in asked["Content"]:
+        case "sesv2" if operation == "SendEmail" and "Raw" in arguments["Content"]:
             resources = ["identity/example.test"]
-            if "ConfigurationSetName" in asked:
-                resources.append(f"configuration-set/{asked['ConfigurationSetName']}")
+            if "ConfigurationSetName" in arguments:
+                resources.append(f"configuration-set/{arguments['ConfigurationSetName']}")
             for resource in resources:
                 yield Permission("ses:SendEmail", resource)
                 yield Permission("ses:SendRawEmail", resource)
@@ -63,17 +63,17 @@ def needed(service: str, operation: str, asked: Mapping[str, Any]) -> Iterator[P
             raise AssertionError(f"which permission does {service} {operation} take?")
 
 
-def _of_tables(operation: str, asked: Mapping[str, Any]) -> Iterator[Permission]:
+def _of_tables(operation: str, arguments: Mapping[str, Any]) -> Iterator[Permission]:
     if operation in _TABLE_READS_AND_WRITES:
-        yield Permission(f"dynamodb:{operation}", f"table/{asked['TableName']}")
+        yield Permission(f"dynamodb:{operation}", f"table/{arguments['TableName']}")
     elif operation == "Query":
-        index = f"/index/{asked['IndexName']}" if "IndexName" in asked else ""
-        yield Permission("dynamodb:Query", f"table/{asked['TableName']}{index}")
+        index = f"/index/{arguments['IndexName']}" if "IndexName" in arguments else ""
+        yield Permission("dynamodb:Query", f"table/{arguments['TableName']}{index}")
     elif operation in ("BatchGetItem", "BatchWriteItem"):
-        for table in asked["RequestItems"]:
+        for table in arguments["RequestItems"]:
             yield Permission(f"dynamodb:{operation}", f"table/{table}")
     elif operation in ("TransactWriteItems", "TransactGetItems"):
-        for item in asked["TransactItems"]:
+        for item in arguments["TransactItems"]:
             ((kind, about),) = item.items()
             action = f"dynamodb:{_ACTIONS_OF_TRANSACTIONS[kind]}"
             yield Permission(action, f"table/{about['TableName']}")
@@ -106,10 +106,10 @@ def _named(arn: str, resources: Json) -> str:
     return f"{kind}/{name.replace('${Stage}', settings().stage)}{rest}"
 
 
-def covers(policy: Iterable[Permission], wanted: Permission) -> bool:
+def covers(policy: Iterable[Permission], permission: Permission) -> bool:
     """Tell whether a policy allows what is wanted."""
     return any(
-        each.action == wanted.action and fnmatchcase(wanted.resource, each.resource)
+        each.action == permission.action and fnmatchcase(permission.resource, each.resource)
         for each in policy
     )
 
@@ -141,14 +141,14 @@ class Observer:
         call = every_client._make_api_call
 
         @functools.wraps(call)
-        def noted(client: Any, operation: str, asked: Json) -> Any:
+        def call_and_note(client: Any, operation: str, arguments: Json) -> Any:
             if self._at_work:
                 service = client.meta.service_model.service_name
                 seen = self.seen.setdefault(self._at_work[-1], set())
-                seen.update(needed(service, operation, asked))
-            return call(client, operation, asked)
+                seen.update(needed(service, operation, arguments))
+            return call(client, operation, arguments)
 
-        patch.setattr(every_client, "_make_api_call", noted)
+        patch.setattr(every_client, "_make_api_call", call_and_note)
 
 
 def forget_processes_memory() -> None:

@@ -22,9 +22,9 @@ SETTINGS = {setting.name.upper(): setting for setting in fields(Settings)}
 
 @pytest.mark.parametrize("name", ["provision", "relay"])
 def test_a_container_is_told_what_is_a_setting(name: str) -> None:
-    given = set(SERVICES[name]["environment"]) - {"API_KEY"}
-    assert {each for each in given if not each.startswith("AWS_")} <= set(SETTINGS)
-    assert "AWS_ENDPOINT_URL" in given
+    variables = set(SERVICES[name]["environment"]) - {"API_KEY"}
+    assert {each for each in variables if not each.startswith("AWS_")} <= set(SETTINGS)
+    assert "AWS_ENDPOINT_URL" in variables
 
 
 def test_the_image_is_told_what_is_a_setting() -> None:

@@ -44,12 +44,12 @@ def test_every_parameter_can_be_chosen() -> None:
 
 
 def test_functions_in_a_local_cloud_use_the_running_sink_and_dns_server() -> None:
-    chosen = chosen_parameters(PACKAGE, local_environment({"RETRY_BASE": "9"}, PORTS))
-    assert chosen["Smarthost"] == "127.0.0.1:2"
-    assert chosen["DnsServers"] == "127.0.0.1:3"
-    assert chosen["RetryBase"] == "9"
-    assert chosen["LogLevel"] == "INFO"
-    assert "Stage" not in chosen
+    parameters = chosen_parameters(PACKAGE, local_environment({"RETRY_BASE": "9"}, PORTS))
+    assert parameters["Smarthost"] == "127.0.0.1:2"
+    assert parameters["DnsServers"] == "127.0.0.1:3"
+    assert parameters["RetryBase"] == "9"
+    assert parameters["LogLevel"] == "INFO"
+    assert "Stage" not in parameters
 
 
 def test_the_address_is_that_of_the_stage_on_aws_and_one_path_in_a_local_cloud() -> None:
@@ -89,7 +89,7 @@ def test_what_a_stage_lacks_stands_at_the_end_of_the_report() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "to_set"),
+    ("parameters", "to_set"),
     [
         ({}, [("SMARTHOST=", "TRANSPORT=ses"), ("SYSTEM_DOMAIN=",)]),
         ({"Transport": "smtp"}, [("SMARTHOST=", "TRANSPORT=ses"), ("SYSTEM_DOMAIN=",)]),
@@ -100,9 +100,9 @@ def test_what_a_stage_lacks_stands_at_the_end_of_the_report() -> None:
     ],
 )
 def test_settings_that_only_the_user_can_know_are_asked_for(
-    chosen: dict[str, str], to_set: list[tuple[str, ...]]
+    parameters: dict[str, str], to_set: list[tuple[str, ...]]
 ) -> None:
-    parameters = dict.fromkeys(PACKAGE.template["Parameters"], "") | chosen
+    parameters = dict.fromkeys(PACKAGE.template["Parameters"], "") | parameters
     warnings = missing_choices("prod", parameters)
     assert len(warnings) == len(to_set)
     for warning, settings in zip(warnings, to_set, strict=True):
@@ -115,5 +115,5 @@ def test_a_local_deployment_to_nothing_that_runs_is_refused_before_packaging(
 ) -> None:
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
     assert deploy_local.main([]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith(f"Nothing runs on `{tmp_path}/`; start it with `make run`.")
+    error_output = capsys.readouterr().err
+    assert error_output.startswith(f"Nothing runs on `{tmp_path}/`; start it with `make run`.")

@@ -16,8 +16,19 @@ ROOT = Path(__file__).parents[3]
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "settings.md")
 MERGED = merge_template(functions())
 
-# What is no setting of ours: AWS's variables, arguments of make, levels, HTTP
-FOREIGN = {"ALARM", "API_KEY", "ARCHITECTURE", "DATA_DIR", "INFO", "NUL", "OUT", "URL"}
+# Words in capitals that are no settings: of AWS, make, log levels and HTTP
+FOREIGN = {
+    "ALARM",
+    "API_KEY",
+    "ARCHITECTURE",
+    "DATA_DIR",
+    "INFO",
+    "NUL",
+    "OUT",
+    "POST",
+    "PUT",
+    "URL",
+}
 
 
 def variable(parameter: str) -> str:
@@ -26,33 +37,33 @@ def variable(parameter: str) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_variables_that_a_page_names_exist(page: Path) -> None:
-    known = {setting.name.upper() for setting in fields(Settings)}
-    known |= {variable(parameter) for parameter in MERGED["Parameters"]}
+    known_names = {setting.name.upper() for setting in fields(Settings)}
+    known_names |= {variable(parameter) for parameter in MERGED["Parameters"]}
     code = re.findall(r"```.*?```|`[^`]+`", page.read_text(), re.DOTALL)
-    named = {
+    names = {
         word
         for part in code
         for word in re.findall(r"\b[A-Z]{3,}(?:_[A-Z0-9]+)*\b(?==|`|,|$)", part)
     }
-    ours = {word for word in named if not word.startswith("AWS_")}
-    assert ours - known - FOREIGN == set()
+    ours = {word for word in names if not word.startswith("AWS_")}
+    assert ours - known_names - FOREIGN == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_defaults_that_a_page_gives_are_those_of_the_settings(page: Path) -> None:
     """They stand in parentheses behind the setting's name: `DELIVERY_CONNECTIONS` (16)."""
     defaults = {setting.name.upper(): setting.default for setting in fields(Settings)}
-    for name, shown in re.findall(r"`([A-Z_]+)`\s\((\d+)\)", page.read_text()):
-        assert defaults[name] == int(shown), name
+    for name, number in re.findall(r"`([A-Z_]+)`\s\((\d+)\)", page.read_text()):
+        assert defaults[name] == int(number), name
 
 
-def test_the_costs_of_a_stage_that_does_nothing_add_up() -> None:
-    found = functions()
+def test_the_costs_of_an_idle_stage_add_up() -> None:
+    all_functions = functions()
     resources = MERGED["Resources"].values()
-    queues = [each for each in found if each.kind is Kind.QUEUE]
+    queues = [each for each in all_functions if each.kind is Kind.QUEUE]
     alarms = [each for each in resources if each.get("Type") == "AWS::CloudWatch::Alarm"]
-    calls = sum(30 * 86_400 / each.every for each in found if each.kind is Kind.SCHEDULE)
-    text = (ROOT / "docs" / "costs.md").read_text().partition("## A stage that does nothing")[2]
+    calls = sum(30 * 86_400 / each.every for each in all_functions if each.kind is Kind.SCHEDULE)
+    text = (ROOT / "docs" / "costs.md").read_text().partition("## Cost of an idle stage")[2]
     *rows, total = [float(row) for row in re.findall(r"\| \**(\d+\.\d\d)\** \|$", text, re.M)]
     # Dollars: an alarm, a metric of our own; calls in millions
     assert f"{len(alarms) * 0.10:.2f}" in text

@@ -12,12 +12,12 @@ QUIETLY = ("--no-print-directory",)
 
 
 def test_help_is_the_default_and_lists_every_target() -> None:
-    listed = subprocess.run(
+    output = subprocess.run(
         ["make", *QUIETLY], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     declared = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert declared is not None
-    assert re.findall(r"^  make ([a-z-]+) +\S", listed, re.MULTILINE) == declared[1].split()
+    assert re.findall(r"^  make ([a-z-]+) +\S", output, re.MULTILINE) == declared[1].split()
 
 
 @pytest.mark.parametrize("target", ["run", "docs", "deploy", "deploy-local"])

@@ -137,10 +137,10 @@ class Service:
             return app.QUEUE_HANDLERS[queue](sqs_event(queue, messages), None)
 
     def _received(self, queue: str) -> list[Any]:
-        found: Any = aws.sqs().receive_message(
+        access: Any = aws.sqs().receive_message(
             QueueUrl=self._url(queue), MaxNumberOfMessages=10, AttributeNames=["All"]
         )
-        return list(found.get("Messages", []))
+        return list(access.get("Messages", []))
 
     def _delete(self, queue: str, messages: list[Any]) -> None:
         for message in messages:
@@ -216,9 +216,9 @@ def make_webhooks(client: Client, target: Target) -> None:
 
 
 def make_domain(client: Client, zone: Zone) -> None:
-    made = done(client.post("/api/v1/sending-domains", {"domain": DOMAIN}))["dkim"]
-    record = f"v=DKIM1; k=rsa; p={made['public']}"
-    zone.set(f"{made['selector']}._domainkey.{DOMAIN}", ("TXT", record))
+    dkim = done(client.post("/api/v1/sending-domains", {"domain": DOMAIN}))["dkim"]
+    record = f"v=DKIM1; k=rsa; p={dkim['public']}"
+    zone.set(f"{dkim['selector']}._domainkey.{DOMAIN}", ("TXT", record))
     path = f"/api/v1/sending-domains/{DOMAIN}"
     assert done(client.post(f"{path}/verify", {"dkim_verify": True}))["ownership_verified"]
     done(client.put(path, {"dkim": {"headers": "from:to:subject:date"}}))
@@ -299,8 +299,8 @@ def visit(method: str, path: str) -> int:
 
 def react(service: Service) -> None:
     """Open, click, unsubscribe and bounce afterwards what has come."""
-    left = [each for each in service.host.messages if each.recipient == "ann@inbox.test"]
-    text = left[0].data.decode().replace("=\r\n", "").replace("=3D", "=")
+    delivered = [each for each in service.host.messages if each.recipient == "ann@inbox.test"]
+    text = delivered[0].data.decode().replace("=\r\n", "").replace("=3D", "=")
     paths = set(re.findall(r"http://localhost:8080(/[tf]/[\w./~-]+)", text))
     assert paths
     for path in paths:
@@ -309,9 +309,9 @@ def react(service: Service) -> None:
             assert visit("POST", path) == 200
     reports = ReportAcceptor()
     data = dsn(group()).replace("\n", "\r\n").encode()
-    envelope = Envelope("", (left[0].sender,), data, "192.0.2.1", smtp_utf8=False)
+    envelope = Envelope("", (delivered[0].sender,), data, "192.0.2.1", smtp_utf8=False)
     with service.observer.working_as(RELAY):
-        assert reports.is_served(left[0].sender)
+        assert reports.is_served(delivered[0].sender)
         reports.accept(envelope)
 
 
@@ -319,12 +319,12 @@ def hand_events_in(service: Service, client: Client) -> None:
     """Have two good events and a bad one recorded, and look at the file of the bad one."""
     seconds = int(clock.now()) - 60
     data = packed(given(0, timestamp=str(seconds)), given(1, timestamp=str(seconds)), "{}")
-    sent = {"Authorization": client.key, "Content-Encoding": "gzip"}
-    posted = event(app.app, "POST", "/api/v1/ingest/events", headers=sent, body=data)
+    headers = {"Authorization": client.key, "Content-Encoding": "gzip"}
+    posted = event(app.app, "POST", "/api/v1/ingest/events", headers=headers, body=data)
     assert app.app(posted, None)["statusCode"] == 200
     service.work_off()
-    told = done(client.get("/api/v1/events/ingest"))
-    files = [each["href"] for each in told if each.get("href")]
+    results = done(client.get("/api/v1/events/ingest"))
+    files = [each["href"] for each in results if each.get("href")]
     assert files
     for address in files:
         assert visit("GET", urlsplit(address).path) == 200
@@ -358,7 +358,7 @@ def work_on_the_clock(service: Service, patch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def observed() -> Iterator[dict[str, set[Permission]]]:
     """What was asked by each function and by the relay."""
-    found: dict[str, set[Permission]] = {}
+    access: dict[str, set[Permission]] = {}
     for scene in (everything_the_api_does, the_way_of_messages, work_on_the_clock):
         with pytest.MonkeyPatch.context() as patch, mock_aws():
             for name, value in SETTINGS.items():
@@ -369,17 +369,17 @@ def observed() -> Iterator[dict[str, set[Permission]]]:
             create_resources()
             scene(service, patch)
             for name, seen in service.observer.seen.items():
-                found.setdefault(name, set()).update(seen)
-    yield found
+                access.setdefault(name, set()).update(seen)
+    yield access
     forget_processes_memory()
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, RELAY])
 def test_what_is_asked_of_aws_is_allowed(name: str, observed: dict[str, set[Permission]]) -> None:
     policy = allowed(POLICIES[name], RESOURCES)
-    asked = observed.get(name, set())
-    assert asked or name == "clean_up"
-    assert [each for each in sorted(asked) if not covers(policy, each)] == []
+    permissions = observed.get(name, set())
+    assert permissions or name == "clean_up"
+    assert [each for each in sorted(permissions) if not covers(policy, each)] == []
 
 
 def tables(permissions: set[Permission]) -> set[str]:

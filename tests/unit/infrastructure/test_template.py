@@ -78,8 +78,8 @@ def test_the_bytes_of_a_webhooks_batch_live_until_nobody_can_ask_for_them() -> N
     (rule,) = (
         rule for rule in bucket["LifecycleConfiguration"]["Rules"] if rule["Prefix"] == "webhooks/"
     )
-    given = Settings()
-    longest = given.webhook_retry_expiry + given.webhook_batch_retention
+    defaults = Settings()
+    longest = defaults.webhook_retry_expiry + defaults.webhook_batch_retention
     assert rule["ExpirationInDays"] * 86_400 > longest
 
 

@@ -25,9 +25,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
     def command(*arguments: str) -> str:
         capsys.readouterr()
         status = cli.main(arguments)
-        told = capsys.readouterr()
-        assert status == 0, told.err
-        return told.out
+        output = capsys.readouterr()
+        assert status == 0, output.err
+        return output.out
 
     return command
 
@@ -48,13 +48,13 @@ def values(text: str) -> dict[str, str]:
 
 
 def test_an_account_is_created_with_a_key_that_can_do_everything(run: Any) -> None:
-    told = values(run("create-account", "Example Ltd", "--country", "FR"))
-    assert told["account"] == "1"
-    client = Client(told["key"])
-    shown = client.get("/api/v1/account").results
-    assert (shown["company_name"], shown["country_code"]) == ("Example Ltd", "FR")
+    output = values(run("create-account", "Example Ltd", "--country", "FR"))
+    assert output["account"] == "1"
+    client = Client(output["key"])
+    view = client.get("/api/v1/account").results
+    assert (view["company_name"], view["country_code"]) == ("Example Ltd", "FR")
     (key,) = client.get("/api/v1/api-keys").results
-    assert (key["id"], set(key["grants"])) == (told["key id"], PRIMARY_GRANTS)
+    assert (key["id"], set(key["grants"])) == (output["key id"], PRIMARY_GRANTS)
     assert values(run("create-account", "Another"))["account"] == "2"
 
 
@@ -69,11 +69,11 @@ def test_a_plan_limits_an_account_from_now_on(run: Any) -> None:
     make_domain("example.test")
     for _ in range(3):
         assert client.post("/api/v1/transmissions", transmission()).status == 200
-    shown = json.loads(run("set-plan", "1", "--daily", "4", "--service-level", "enterprise"))
-    assert shown["service_level"] == "enterprise"
-    shown = json.loads(run("set-plan", "1", "--hourly", "9", "--daily", "4", "--monthly", "50"))
-    assert shown["service_level"] == "enterprise"
-    assert (shown["subscription"]["plan_volume"], shown["subscription"]["type"]) == (50, "manual")
+    view = json.loads(run("set-plan", "1", "--daily", "4", "--service-level", "enterprise"))
+    assert view["service_level"] == "enterprise"
+    view = json.loads(run("set-plan", "1", "--hourly", "9", "--daily", "4", "--monthly", "50"))
+    assert view["service_level"] == "enterprise"
+    assert (view["subscription"]["plan_volume"], view["subscription"]["type"]) == (50, "manual")
     assert client.post("/api/v1/transmissions", transmission()).status == 200
     answer = client.post("/api/v1/transmissions", transmission())
     assert (answer.status, answer.error["code"]) == (420, "2101")
@@ -86,11 +86,11 @@ def test_a_plan_limits_an_account_from_now_on(run: Any) -> None:
 @pytest.mark.spec("2.7-t10")
 def test_a_plan_can_be_set_for_later(run: Any) -> None:
     run("create-account", "Example Ltd")
-    shown = json.loads(
+    view = json.loads(
         run("set-plan", "1", "--monthly", "9", "--name", "Large", "--effective", "2999-01-01")
     )
-    assert shown["subscription"]["code"] == "self-hosted"
-    assert shown["pending_subscription"] == {
+    assert view["subscription"]["code"] == "self-hosted"
+    assert view["pending_subscription"] == {
         "code": "custom",
         "name": "Large",
         "effective_date": "2999-01-01T00:00:00.000Z",
@@ -104,22 +104,22 @@ def test_a_plan_can_be_set_for_later(run: Any) -> None:
 def test_the_status_decides_about_sending(run: Any) -> None:
     client = Client(values(run("create-account", "Example Ltd"))["key"])
     make_domain("example.test")
-    shown = json.loads(run("set-status", "1", "suspended", "--reason", "NONPAYMENT"))
-    assert (shown["status"], shown["status_reason_category"]) == ("suspended", "NONPAYMENT")
+    view = json.loads(run("set-status", "1", "suspended", "--reason", "NONPAYMENT"))
+    assert (view["status"], view["status_reason_category"]) == ("suspended", "NONPAYMENT")
     answer = client.post("/api/v1/transmissions", transmission())
     assert answer.status == 403
     assert answer.error["description"] == "the account is suspended and cannot send"
     assert client.get("/api/v1/account").results["status"] == "suspended"
-    shown = json.loads(run("set-status", "1", "active"))
-    assert (shown["status"], shown["status_reason_category"]) == ("active", "")
+    view = json.loads(run("set-status", "1", "active"))
+    assert (view["status"], view["status_reason_category"]) == ("active", "")
     assert client.post("/api/v1/transmissions", transmission()).status == 200
 
 
 @pytest.mark.spec("2.7-t14")
 def test_a_cancellation_is_noted_and_withdrawn(run: Any) -> None:
     run("create-account", "Example Ltd")
-    shown = json.loads(run("set-cancellation", "1", "--on", "2999-01-01", "--by", "ann"))
-    pending = shown["pending_cancellation"]
+    view = json.loads(run("set-cancellation", "1", "--on", "2999-01-01", "--by", "ann"))
+    pending = view["pending_cancellation"]
     assert pending["effective_date"] == "2999-01-01T00:00:00.000Z"
     assert pending["requesting_user"] == "ann"
     assert "pending_cancellation" not in json.loads(run("set-cancellation", "1"))
@@ -158,12 +158,12 @@ def test_a_subaccounts_key_gets_what_it_can_have(run: Any) -> None:
     make_subaccount()
     key = values(run("create-key", "1", "--subaccount", "1"))["key"]
     owner = Client(values(run("create-key", "1"))["key"])
-    (shown,) = owner.on_behalf_of(1).get("/api/v1/api-keys").results
-    assert (shown["short_key"], set(shown["grants"])) == (key[:4], SUBACCOUNT_GRANTS)
+    (view,) = owner.on_behalf_of(1).get("/api/v1/api-keys").results
+    assert (view["short_key"], set(view["grants"])) == (key[:4], SUBACCOUNT_GRANTS)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "output"),
     [
         (("show", "9"), "account 9 does not exist"),
         (("set-plan", "9"), "account 9 does not exist"),
@@ -175,9 +175,9 @@ def test_a_subaccounts_key_gets_what_it_can_have(run: Any) -> None:
         (("revoke-key", "1", "0" * 26), "account 1 has no key"),
     ],
 )
-def test_what_cannot_be_done_is_told(refusal: Any, arguments: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_done_is_told(refusal: Any, arguments: tuple[str, ...], output: str) -> None:
     make_account(1)
-    assert told in refusal(*arguments)
+    assert output in refusal(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -203,9 +203,9 @@ def test_a_wrong_command_line_is_refused(
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--help"])
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for command in ("create-account", "set-plan", "set-status", "list-accounts", "revoke-key"):
-        assert command in told
+        assert command in output
         with pytest.raises(SystemExit) as ended:
             cli.main([command, "--help"])
         assert ended.value.code == 0
@@ -233,8 +233,8 @@ def test_where_nothing_runs_the_user_is_told_in_one_line(
     if started_before:
         store_ports(tmp_path, free_port())
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    told = f"Nothing runs on `{tmp_path}/`; start it with `make run`."
-    assert refusal("--local", "list-accounts") == told
+    output = f"Nothing runs on `{tmp_path}/`; start it with `make run`."
+    assert refusal("--local", "list-accounts") == output
 
 
 def test_what_keeps_it_from_the_deployment_is_told_in_one_line(

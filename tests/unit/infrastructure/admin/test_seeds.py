@@ -19,16 +19,16 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
     def command(*arguments: str) -> tuple[int, str]:
         capsys.readouterr()
         status = cli.main(arguments)
-        told = capsys.readouterr()
-        return status, (told.err if status else told.out).strip()
+        output = capsys.readouterr()
+        return status, (output.err if status else output.out).strip()
 
     return command
 
 
 def test_addresses_are_set_for_all_accounts_or_for_one(run: Any) -> None:
     make_account(1)
-    told = run("set-seeds", "A@seeds.test", "b@seeds.test", "a@seeds.test")
-    assert told == (0, "2 seed addresses set for all accounts")
+    output = run("set-seeds", "A@seeds.test", "b@seeds.test", "a@seeds.test")
+    assert output == (0, "2 seed addresses set for all accounts")
     assert run("set-seeds", "--account", "1", "c@seeds.test")[0] == 0
     assert addresses.of_account(1) == ["c@seeds.test"]
     assert run("list-seeds") == (0, "a@seeds.test\nb@seeds.test")

@@ -21,8 +21,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
     def command(*arguments: str, status: int = 0) -> str:
         capsys.readouterr()
         assert cli.main(arguments) == status
-        told = capsys.readouterr()
-        return told.err if status else told.out
+        output = capsys.readouterr()
+        return output.err if status else output.out
 
     return command
 
@@ -32,20 +32,20 @@ def test_an_ip_is_added_listed_and_removed(run: Any) -> None:
     (ip,) = store.get(1).ips
     assert (ip.ip_pool, ip.customer_provided, ip.auto_warmup_enabled) == ("default", False, False)
     run("add-sending-ip", "1", "192.0.2.1", "mta1.test", "--source-address", "10.0.0.1")
-    listed = run("list-sending-ips", "1").splitlines()
-    assert listed == [
+    lines = run("list-sending-ips", "1").splitlines()
+    assert lines == [
         "192.0.2.1\tmta1.test\tdefault\tno warm-up\tby 10.0.0.1",
         "192.0.2.2\tmta2.test\tdefault\tno warm-up\tby this host",
     ]
     assert run("remove-sending-ip", "1", "192.0.2.2") == "removed 192.0.2.2\n"
-    assert run("list-sending-ips", "1").splitlines() == listed[:1]
+    assert run("list-sending-ips", "1").splitlines() == lines[:1]
 
 
 def test_what_is_told_of_an_ip_is_kept(run: Any) -> None:
     make_pool("Fast")
-    given = ("--pool", "fast", "--customer-provided", "--auto-warmup", "--ses-pool", "dedicated")
-    told = run("add-sending-ip", "1", "192.0.2.1", "mta1.test", *given)
-    assert told == "192.0.2.1\tmta1.test\tfast\twarm-up stage 1\tby dedicated\n"
+    options = ("--pool", "fast", "--customer-provided", "--auto-warmup", "--ses-pool", "dedicated")
+    output = run("add-sending-ip", "1", "192.0.2.1", "mta1.test", *options)
+    assert output == "192.0.2.1\tmta1.test\tfast\twarm-up stage 1\tby dedicated\n"
     (ip,) = store.get(1).ips
     assert (ip.customer_provided, ip.auto_warmup_enabled, ip.ses_pool) == (True, True, "dedicated")
     assert ip.advance_ms
@@ -54,7 +54,7 @@ def test_what_is_told_of_an_ip_is_kept(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "output"),
     [
         (("add-sending-ip", "9", "192.0.2.1", "mta1.test"), "account 9 does not exist"),
         (("add-sending-ip", "1", "192.0.2", "mta1.test"), "not an IP address"),
@@ -64,7 +64,7 @@ def test_what_is_told_of_an_ip_is_kept(run: Any) -> None:
         (("remove-sending-ip", "1", "nothing"), "not an IP address"),
     ],
 )
-def test_what_cannot_be_done_is_told(run: Any, arguments: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_done_is_told(run: Any, arguments: tuple[str, ...], output: str) -> None:
     run("add-sending-ip", "1", "192.0.2.5", "mta5.test")
-    assert told in run(*arguments, status=1)
+    assert output in run(*arguments, status=1)
     assert len(store.get(1).ips) == 1

@@ -37,8 +37,10 @@ def run(account: int, *arguments: str) -> int:
 
 
 def entries(account: int, owner: int | None = None) -> list[tuple[str, str, str, str, str]]:
-    found = search.everything(account, owner)
-    return sorted((e.recipient, e.type, e.description or "", e.list_id, e.source) for e in found)
+    all_entries = search.everything(account, owner)
+    return sorted(
+        (e.recipient, e.type, e.description or "", e.list_id, e.source) for e in all_entries
+    )
 
 
 @pytest.mark.spec("2.9-t3")
@@ -83,9 +85,9 @@ def test_rows_that_are_no_entries_are_told_by_line_and_left_out(
         "last@x.test,transactional,,\n"
     )
     assert run(account, "import", str(file)) == 1
-    told = capsys.readouterr()
-    assert "2 entries written, 3 rows left out" in told.out
-    assert [line.partition(": ")[0] for line in told.err.splitlines()] == [
+    output = capsys.readouterr()
+    assert "2 entries written, 3 rows left out" in output.out
+    assert [line.partition(": ")[0] for line in output.err.splitlines()] == [
         "line 4",
         "line 5",
         "line 6",
@@ -134,14 +136,14 @@ def test_a_large_file_is_neither_held_nor_sent_whole(account: int) -> None:
     reader = rows(lines())
     next(reader)
     assert seen < 10
-    with aws_requests() as made:
-        written, _ = suppression.import_csv(
+    with aws_requests() as requests:
+        count, _ = suppression.import_csv(
             (f"u{n}@x.test,transactional\n" if n else "email,type\n" for n in range(2001)),
             account,
             None,
         )
-    assert written == 2000
-    assert len(made) <= 0.042 * 2000
+    assert count == 2000
+    assert len(requests) <= 0.042 * 2000
 
 
 @pytest.mark.spec("4.8-r1")

@@ -43,8 +43,8 @@ def test_a_function_may_use_what_the_modules_that_it_reaches_use(code: Path) -> 
     write(code, "chalicelib.tidying", "from chalicelib import things\n")
     write(code, "chalicelib.things", '_config = Table("config")\nqueues.send("events", [])\n')
     write(code, "chalicelib.other", '_events = Table("events")\n')
-    found = access_of(schedule())
-    assert (found.tables, found.sends_to) == ({"config"}, {"events"})
+    access = access_of(schedule())
+    assert (access.tables, access.sends_to) == ({"config"}, {"events"})
 
 
 def test_imports_inside_functions_and_relative_ones_count(code: Path) -> None:

@@ -64,13 +64,13 @@ class Web:
 
     def __init__(self) -> None:
         self.requests: queue.Queue[Request] = queue.Queue()
-        noted = self.requests
+        requests = self.requests
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
                 agent, host = self.headers["User-Agent"], self.headers["Host"]
-                noted.put(Request(self.command, self.path, host, agent, body))
+                requests.put(Request(self.command, self.path, host, agent, body))
                 self.send_response(302)
                 self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/next")  # type: ignore[attr-defined]
                 self.send_header("Content-Length", "0")

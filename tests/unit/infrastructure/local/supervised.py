@@ -56,9 +56,9 @@ class Supervised:
         patience: float = 10.0,
     ) -> None:
         self.where = where
-        told = {"groups": groups, "runs": runs or [], "grace": grace, "patience": patience}
+        config = {"groups": groups, "runs": runs or [], "grace": grace, "patience": patience}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", SUPERVISOR, str(where), json.dumps(told)],
+            [sys.executable, "-c", SUPERVISOR, str(where), json.dumps(config)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

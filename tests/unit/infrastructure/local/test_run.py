@@ -44,9 +44,9 @@ def test_the_curl_line_can_be_pasted(config: LocalConfig) -> None:
     assert words[:2] == ["curl", "-s"]
     assert words[2] == f"http://localhost:{config.api_port}/api/v1/transmissions"
     assert "Authorization: the-key" in words
-    sent = json.loads(words[words.index("-d") + 1])
-    assert sent["content"]["from"].endswith("@example.test")
-    assert sent["recipients"]
+    body = json.loads(words[words.index("-d") + 1])
+    assert body["content"]["from"].endswith("@example.test")
+    assert body["recipients"]
 
 
 def test_the_cloud_has_time_to_wait_for_its_predecessor_and_then_to_read_its_state(
@@ -56,8 +56,8 @@ def test_the_cloud_has_time_to_wait_for_its_predecessor_and_then_to_read_its_sta
 
 
 def test_an_impossible_wish_is_told_in_one_line_with_status_two(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as occupant:
+        port = occupant.getsockname()[1]
         ended = subprocess.run(
             [sys.executable, "-m", "infrastructure.local.run"],
             cwd=ROOT,

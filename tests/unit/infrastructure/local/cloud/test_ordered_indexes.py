@@ -92,15 +92,15 @@ def question(index_name: str, sort: str, bounds: tuple[str, str] | None, **more:
     } | more
 
 
-def pages(query: Any, asked: dict[str, Any]) -> list[Any]:
+def pages(query: Any, request: dict[str, Any]) -> list[Any]:
     """Return all pages of an answer, following each page's key to the next."""
-    found, start = [], None
+    answers, start = [], None
     while True:
-        page = call(query, asked | ({"ExclusiveStartKey": start} if start else {}))
-        found.append(page)
+        page = call(query, request | ({"ExclusiveStartKey": start} if start else {}))
+        answers.append(page)
         start = page.get("LastEvaluatedKey")
         if start is None:
-            return found
+            return answers
 
 
 @pytest.fixture
@@ -132,19 +132,19 @@ def test_the_answers_are_those_of_ministack(
         if step % 20 != 19:
             continue
         for bounds in (None, ("t2", "t6"), ("s1", "s3"), ("", "z"), ("t4", "t4")):
-            asked = question(index_name, sort, bounds, ScanIndexForward=not newest_first)
-            asked |= {"Limit": limit} if limit else {}
+            request = question(index_name, sort, bounds, ScanIndexForward=not newest_first)
+            request |= {"Limit": limit} if limit else {}
             if bounds != ("", "z"):
-                assert pages(dynamodb._query, asked) == pages(own_query, asked)
+                assert pages(dynamodb._query, request) == pages(own_query, request)
 
 
 def of_table(bounds: tuple[str, str] | None, **more: Any) -> Any:
     """Ask for a partition of the table itself."""
-    asked = question("", "sk", bounds, **more)
-    del asked["IndexName"]
-    asked["ExpressionAttributeNames"]["#group"] = "pk"
-    asked["ExpressionAttributeValues"][":group"] = {"S": "p1"}
-    return asked
+    request = question("", "sk", bounds, **more)
+    del request["IndexName"]
+    request["ExpressionAttributeNames"]["#group"] = "pk"
+    request["ExpressionAttributeValues"][":group"] = {"S": "p1"}
+    return request
 
 
 @pytest.mark.parametrize("newest_first", [True, False])
@@ -163,9 +163,9 @@ def test_the_answers_about_a_table_are_those_of_ministack(
         if step % 20 != 19:
             continue
         for bounds in (None, ("s05", "s25"), ("s07", "s07"), ("x", "z")):
-            asked = of_table(bounds, ScanIndexForward=not newest_first)
-            asked |= {"Limit": limit} if limit else {}
-            assert pages(dynamodb._query, asked) == pages(own_query, asked)
+            request = of_table(bounds, ScanIndexForward=not newest_first)
+            request |= {"Limit": limit} if limit else {}
+            assert pages(dynamodb._query, request) == pages(own_query, request)
     for sk in range(40):
         delete("p1", f"s{sk:02d}")
     put("p1", "s1", "a", "t")
@@ -176,11 +176,11 @@ def test_counts_and_pages_of_a_megabyte_are_those_of_ministack(own_query: Any) -
     for number in range(700):
         put(f"p{number}", "s", "a", f"t{number % 50:02d}" + "x" * 900)
         put(f"q{number}", "s" * 1000, "a", f"t{number % 50:02d}" + "y" * 900)
-    asked = question("by_time", "at", ("t10", "t40"), Select="COUNT")
-    assert pages(dynamodb._query, asked) == pages(own_query, asked)
-    whole = question("by_time", "at", None)
-    answered = pages(dynamodb._query, whole)
-    assert answered == pages(own_query, whole)
+    request = question("by_time", "at", ("t10", "t40"), Select="COUNT")
+    assert pages(dynamodb._query, request) == pages(own_query, request)
+    all_items = question("by_time", "at", None)
+    answered = pages(dynamodb._query, all_items)
+    assert answered == pages(own_query, all_items)
     assert len(answered) > 1
 
 
@@ -192,18 +192,18 @@ def test_other_queries_go_the_old_way(own_query: Any) -> None:
     later["KeyConditionExpression"] += " AND #at > :at"
     later["ExpressionAttributeNames"]["#at"] = "at"
     later["ExpressionAttributeValues"][":at"] = {"S": "t15"}
-    for asked in (by_number, later):
-        answered = pages(dynamodb._query, asked)
-        assert answered == pages(own_query, asked)
+    for request in (by_number, later):
+        answered = pages(dynamodb._query, request)
+        assert answered == pages(own_query, request)
         assert answered[0]["Count"] > 0
 
 
 def test_a_key_to_start_from_that_is_outside_the_range_is_refused_as_before() -> None:
     put("p", "s", "a", "t5")
     start = {"pk": "p", "sk": "s", "group": "a", "at": "t9"}
-    asked = question("by_time", "at", ("t0", "t6"))
-    asked["ExclusiveStartKey"] = {name: {"S": text} for name, text in start.items()}
-    status, _, body = dynamodb._query(asked)
+    request = question("by_time", "at", ("t0", "t6"))
+    request["ExclusiveStartKey"] = {name: {"S": text} for name, text in start.items()}
+    status, _, body = dynamodb._query(request)
     assert status == 400
     assert b"range key predicate" in (body if isinstance(body, bytes) else body.encode())
 
@@ -211,13 +211,13 @@ def test_a_key_to_start_from_that_is_outside_the_range_is_refused_as_before() ->
 @pytest.mark.parametrize("of", ["index", "table"])
 def test_a_page_costs_the_same_however_large_its_partition_is(of: str) -> None:
     def seconds() -> float:
-        asked = question("by_time", "at", ("t", "u"), Limit=10, ScanIndexForward=False)
+        request = question("by_time", "at", ("t", "u"), Limit=10, ScanIndexForward=False)
         if of == "table":
-            asked = of_table(("s", "t"), Limit=10, ScanIndexForward=False)
+            request = of_table(("s", "t"), Limit=10, ScanIndexForward=False)
         best = 1.0
         for _ in range(5):
             began = time.perf_counter()
-            assert call(dynamodb._query, asked)["Count"] == 10
+            assert call(dynamodb._query, request)["Count"] == 10
             best = min(best, time.perf_counter() - began)
         return best
 

@@ -73,27 +73,27 @@ def test_a_kill_in_the_middle_of_writes_loses_only_the_last_moments_and_no_half_
     local_cloud: LocalCloud,
 ) -> None:
     make_table(local_cloud)
-    written: list[float] = []
+    write_times: list[float] = []
 
     def write_until_it_dies() -> None:
         client = local_cloud.client("dynamodb")
         try:
             for i in itertools.count():
                 put_pair(client, i)
-                written.append(time.monotonic())
+                write_times.append(time.monotonic())
         except (BotoCoreError, ClientError):
             return
 
     writer = threading.Thread(target=write_until_it_dies)
     writer.start()
-    eventually(lambda: written and time.monotonic() - written[0] > 2.5)
+    eventually(lambda: write_times and time.monotonic() - write_times[0] > 2.5)
     killed = time.monotonic()
     local_cloud.stop(signal.SIGKILL)
     writer.join()
     local_cloud.start()
-    left, right = numbers(local_cloud, "left"), numbers(local_cloud, "right")
-    assert left == right == list(range(len(left)))
-    lost = [at for at in written[len(left) :] if at < killed - 2.0]
+    left_numbers, right_numbers = numbers(local_cloud, "left"), numbers(local_cloud, "right")
+    assert left_numbers == right_numbers == list(range(len(left_numbers)))
+    lost = [at for at in write_times[len(left_numbers) :] if at < killed - 2.0]
     assert lost == []
 
 
@@ -155,8 +155,8 @@ def test_objects_are_on_disk_when_they_are_stored(local_cloud: LocalCloud) -> No
     client.put_object(Bucket="bodies", Key="queue/x", Body=b"\x00body")
     local_cloud.stop(signal.SIGKILL)
     local_cloud.start()
-    found = local_cloud.client("s3").get_object(Bucket="bodies", Key="queue/x")
-    assert found["Body"].read() == b"\x00body"
+    response = local_cloud.client("s3").get_object(Bucket="bodies", Key="queue/x")
+    assert response["Body"].read() == b"\x00body"
 
 
 def test_a_second_cloud_waits_until_the_first_has_let_go_of_the_data(

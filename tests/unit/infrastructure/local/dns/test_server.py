@@ -36,10 +36,10 @@ class Zone:
     }
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.lookups: list[str] = []
 
     def lookup(self, name: str) -> Records | None:
-        self.asked.append(name)
+        self.lookups.append(name)
         if name == "failing.a.test":
             raise ConnectionError("the store is down")
         return self.records.get(name)
@@ -71,8 +71,8 @@ def ask(server: DnsServer, name: str, rtype: str, **options: int) -> dns.message
 
 
 def test_mx_records_come_with_their_preference(resolver: dns.resolver.Resolver) -> None:
-    found = {(mx.preference, str(mx.exchange)) for mx in resolver.resolve("a.test", "MX")}
-    assert found == {(10, "mx1.a.test."), (20, "mx2.a.test.")}
+    answers = {(mx.preference, str(mx.exchange)) for mx in resolver.resolve("a.test", "MX")}
+    assert answers == {(10, "mx1.a.test."), (20, "mx2.a.test.")}
 
 
 def test_a_long_text_comes_in_strings_of_255_bytes(resolver: dns.resolver.Resolver) -> None:
@@ -83,19 +83,19 @@ def test_a_long_text_comes_in_strings_of_255_bytes(resolver: dns.resolver.Resolv
 
 def test_names_are_asked_for_in_any_case(resolver: dns.resolver.Resolver, zone: Zone) -> None:
     assert len(resolver.resolve("A.TeSt", "MX")) == 2
-    assert zone.asked == ["a.test"]
+    assert zone.lookups == ["a.test"]
 
 
 def test_a_cname_is_followed_to_the_type_asked_for(resolver: dns.resolver.Resolver) -> None:
-    found = resolver.resolve("web.a.test", "A")
-    assert [str(address) for address in found] == ["127.0.0.1"]
-    assert str(found.canonical_name).lower() == "host.a.test."
+    answers = resolver.resolve("web.a.test", "A")
+    assert [str(address) for address in answers] == ["127.0.0.1"]
+    assert str(answers.canonical_name).lower() == "host.a.test."
     assert [str(address) for address in resolver.resolve("web.a.test", "AAAA")] == ["::1"]
 
 
 def test_a_cname_asked_for_is_not_followed(resolver: dns.resolver.Resolver, zone: Zone) -> None:
     assert str(resolver.resolve("web.a.test", "CNAME")[0].target) == "Host.a.test."
-    assert zone.asked == ["web.a.test"]
+    assert zone.lookups == ["web.a.test"]
 
 
 @pytest.mark.parametrize("name", ["dangling.a.test", "outside.a.test"])
@@ -118,7 +118,7 @@ def test_a_name_of_another_zone_does_not_exist_and_is_not_looked_up(
     for name in ("example.com", "atest", "a.test.example.com"):
         with pytest.raises(dns.resolver.NXDOMAIN):
             resolver.resolve(name, "MX")
-    assert zone.asked == []
+    assert zone.lookups == []
 
 
 @pytest.mark.parametrize("name", ["host.a.test", "empty.a.test"])
@@ -134,9 +134,9 @@ def test_an_answer_too_long_for_udp_is_cut_and_comes_whole_by_tcp(server: DnsSer
     assert cut.flags & dns.flags.TC
     assert not cut.answer
     query = dns.message.make_query("many.a.test", "TXT")
-    whole, by_tcp = dns.query.udp_with_fallback(query, "127.0.0.1", timeout=10, port=server.port)
+    response, by_tcp = dns.query.udp_with_fallback(query, "127.0.0.1", timeout=10, port=server.port)
     assert by_tcp
-    assert len(whole.answer[0]) == 20
+    assert len(response.answer[0]) == 20
 
 
 def test_edns_lets_a_dkim_key_through_udp_and_plain_dns_does_not(server: DnsServer) -> None:
@@ -201,7 +201,7 @@ def test_updates_and_packets_without_a_question_are_refused(zone: Zone) -> None:
     update.header.opcode = 5
     for query, rcode in ((update, dns.rcode.NOTIMP), (empty, dns.rcode.FORMERR)):
         assert reply_to(query.pack(), zone)[3] & 0xF == rcode
-    assert zone.asked == []
+    assert zone.lookups == []
 
 
 def test_a_stopped_server_frees_its_port_for_the_next(zone: Zone) -> None:

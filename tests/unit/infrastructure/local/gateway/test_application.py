@@ -92,17 +92,17 @@ def ask(
     chunks: tuple[bytes, ...] = (b"",),
 ) -> tuple[int, dict[bytes, bytes], bytes]:
     """Send one request straight into the gateway."""
-    sent: list[Any] = []
-    waiting = [
+    responses: list[Any] = []
+    messages = [
         {"type": "http.request", "body": chunk, "more_body": number < len(chunks)}
         for number, chunk in enumerate(chunks, 1)
     ]
 
     async def receive() -> Any:
-        return waiting.pop(0) if waiting else {"type": "http.disconnect"}
+        return messages.pop(0) if messages else {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
-        sent.append(message)
+        responses.append(message)
 
     scope = {
         "type": "http",
@@ -113,7 +113,7 @@ def ask(
         "client": ("192.0.2.8", 1234),
     }
     asyncio.run(GATEWAY(scope, receive, send))
-    start, body = sent
+    start, body = responses
     return start["status"], dict(start["headers"]), body["body"]
 
 
@@ -123,11 +123,11 @@ def results(reply: tuple[int, dict[bytes, bytes], bytes]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("sent", "name"), [(b"a%2Fb", "a/b"), (b"a+b%40x", "a+b@x"), (b"a%252Fb", "a%2Fb")]
+    ("path", "name"), [(b"a%2Fb", "a/b"), (b"a+b%40x", "a+b@x"), (b"a%252Fb", "a%2Fb")]
 )
-def test_the_path_is_decoded_once(sent: bytes, name: str) -> None:
-    told = results(ask("GET", b"/api/v1/mirror/" + sent))
-    assert (told["name"], told["path"]) == (name, f"/api/v1/mirror/{sent.decode()}")
+def test_the_path_is_decoded_once(path: bytes, name: str) -> None:
+    result = results(ask("GET", b"/api/v1/mirror/" + path))
+    assert (result["name"], result["path"]) == (name, f"/api/v1/mirror/{path.decode()}")
 
 
 @pytest.mark.spec("1-r1")
@@ -136,8 +136,8 @@ def test_a_trailing_slash_is_ignored() -> None:
 
 
 def test_the_query_is_decoded_once_and_its_last_value_counts() -> None:
-    told = results(ask("GET", b"/api/v1/mirror/x", query=b"a=1&a=2+3&b=%2525&c=&d&e=%ff"))
-    assert told["query"] == {"a": "2 3", "b": "%25", "c": "", "d": "", "e": "\ufffd"}
+    result = results(ask("GET", b"/api/v1/mirror/x", query=b"a=1&a=2+3&b=%2525&c=&d&e=%ff"))
+    assert result["query"] == {"a": "2 3", "b": "%25", "c": "", "d": "", "e": "\ufffd"}
 
 
 def test_the_source_address_is_the_peer_whatever_headers_say() -> None:
@@ -146,8 +146,8 @@ def test_the_source_address_is_the_peer_whatever_headers_say() -> None:
 
 
 def test_the_last_of_equal_headers_counts() -> None:
-    told = results(ask("GET", b"/api/v1/mirror/x", headers=[(b"x-a", b"1"), (b"x-a", b"\xe9")]))
-    assert told["headers"] == {"x-a": "é"}
+    result = results(ask("GET", b"/api/v1/mirror/x", headers=[(b"x-a", b"1"), (b"x-a", b"\xe9")]))
+    assert result["headers"] == {"x-a": "é"}
 
 
 @pytest.mark.parametrize("content", [b"", b"text \xc3\xa9", b"\x00\xff\xfe", bytes(range(256))])
@@ -181,15 +181,15 @@ def test_a_body_over_the_limit_is_refused_in_its_turn(
 
 def test_a_body_over_the_limit_is_not_kept_in_memory() -> None:
     async def receive() -> Any:
-        nonlocal left
-        left -= 1
-        return {"type": "http.request", "body": bytes(1_000_000), "more_body": left > 0}
+        nonlocal remaining
+        remaining -= 1
+        return {"type": "http.request", "body": bytes(1_000_000), "more_body": remaining > 0}
 
     async def send(message: Any) -> None:
-        sent.append(message)
+        responses.append(message)
 
-    left = 100
-    sent: list[Any] = []
+    remaining = 100
+    responses: list[Any] = []
     scope = {
         "type": "http",
         "method": "POST",
@@ -202,7 +202,7 @@ def test_a_body_over_the_limit_is_not_kept_in_memory() -> None:
     asyncio.run(GATEWAY(scope, receive, send))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (sent[0]["status"], left) == (413, 0)
+    assert (responses[0]["status"], remaining) == (413, 0)
     assert peak < 5_000_000
 
 
@@ -256,17 +256,17 @@ def test_a_client_that_leaves_while_sending_ends_the_request_quietly() -> None:
 
 
 def test_lifespan_events_are_acknowledged() -> None:
-    waiting = ["lifespan.startup", "lifespan.shutdown"]
-    sent: list[str] = []
+    messages = ["lifespan.startup", "lifespan.shutdown"]
+    responses: list[str] = []
 
     async def receive() -> Any:
-        return {"type": waiting.pop(0)}
+        return {"type": messages.pop(0)}
 
     async def send(message: Any) -> None:
-        sent.append(message["type"])
+        responses.append(message["type"])
 
     asyncio.run(_gateway()({"type": "lifespan"}, receive, send))
-    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert responses == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
 
 @settings(max_examples=100)

@@ -10,10 +10,10 @@ from infrastructure.local.gateway.request_body import RequestBody, read_body
 
 
 def _read(*messages: dict[str, Any], limit: int = 10, **headers: str) -> RequestBody | None:
-    waiting = list(messages)
+    pending = list(messages)
 
     async def receive() -> Any:
-        return waiting.pop(0)
+        return pending.pop(0)
 
     pairs = [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()]
     return asyncio.run(read_body({"headers": pairs}, receive, limit))

@@ -28,8 +28,8 @@ def box(tmp_path: Path) -> Mailbox:
     return Mailbox(tmp_path)
 
 
-def ids(box: Mailbox, **wanted: str) -> list[str]:
-    return [entry["id"] for entry in box.list(**wanted)]  # type: ignore[arg-type]
+def ids(box: Mailbox, **texts: str) -> list[str]:
+    return [entry["id"] for entry in box.list(**texts)]  # type: ignore[arg-type]
 
 
 def test_a_message_is_listed_as_soon_as_it_is_added(box: Mailbox) -> None:
@@ -37,14 +37,14 @@ def test_a_message_is_listed_as_soon_as_it_is_added(box: Mailbox) -> None:
     message_id = box.add("bounces@a.test", "bob@b.test", message())
     (entry,) = box.list()
     received_at = entry.pop("received_at")  # type: ignore[misc]
-    stored = box.read(message_id)
-    assert stored is not None
+    raw = box.read(message_id)
+    assert raw is not None
     assert entry == {
         "id": message_id,
         "from": "ann@a.test",
         "to": "bob@b.test",
         "subject": "Hello",
-        "size": len(stored),
+        "size": len(raw),
     }
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", received_at)
     assert before <= datetime.fromisoformat(received_at) <= datetime.now(UTC)
@@ -231,13 +231,13 @@ def test_an_index_that_is_damaged_is_built_again(box: Mailbox, tmp_path: Path, d
 def test_opening_finds_what_a_crash_left_out_and_forgets_what_is_gone(
     box: Mailbox, tmp_path: Path
 ) -> None:
-    kept, unlisted, gone = [box.add("a@a.test", "b@b.test", message()) for _ in range(3)]
+    staying, unlisted, lost = [box.add("a@a.test", "b@b.test", message()) for _ in range(3)]
     box.close()
     with sqlite3.connect(tmp_path / "index.sqlite3") as database:
         database.execute("DELETE FROM messages WHERE id = ?", (unlisted,))
-    (tmp_path / "new" / gone).unlink()
+    (tmp_path / "new" / lost).unlink()
     (tmp_path / "new" / "README").write_text("not a message")
-    assert ids(Mailbox(tmp_path)) == [unlisted, kept]
+    assert ids(Mailbox(tmp_path)) == [unlisted, staying]
 
 
 def test_a_reader_in_another_process_sees_and_clears_what_is_added(

@@ -39,9 +39,9 @@ def report_to(inbound: RunningSink, sender: str) -> Message:
     """The report that arrives at the return path, whose envelope sender must be null."""
     (entry,) = eventually(inbound.mailbox.list)
     assert entry["to"] == sender
-    stored = inbound.mailbox.read(entry["id"])
-    assert stored is not None
-    report = message_from_bytes(stored)
+    raw = inbound.mailbox.read(entry["id"])
+    assert raw is not None
+    report = message_from_bytes(raw)
     assert report["Return-Path"] == "<>"
     assert not report.defects
     return report

@@ -30,8 +30,8 @@ def deliver(sink: RunningSink, *recipients: str, content: bytes = message()) -> 
         client.ehlo()
         client.mail("bounces@a.test")
         replies = [client.rcpt(recipient) for recipient in recipients]
-        refused = [reply for reply in replies if reply[0] != 250]
-        code, text = refused[-1] if refused else client.data(content)
+        refusals = [reply for reply in replies if reply[0] != 250]
+        code, text = refusals[-1] if refusals else client.data(content)
         return code, text.decode()
 
 

@@ -85,8 +85,8 @@ def test_the_message_can_be_found_once_it_is_accepted(client: Client, server: Ru
 
 def test_pipelined_transactions_are_answered_in_order(client: Client, server: RunningSink) -> None:
     one = ENVELOPE + b"DATA\r\nhi\r\n.\r\n"
-    refused = b"MAIL FROM:<>\r\nRCPT TO:<bounce-hard@b.test>\r\nDATA\r\n"
-    codes = client.codes(one + refused + b"RSET\r\n" + one + b"QUIT\r\n", 13)
+    refusals = b"MAIL FROM:<>\r\nRCPT TO:<bounce-hard@b.test>\r\nDATA\r\n"
+    codes = client.codes(one + refusals + b"RSET\r\n" + one + b"QUIT\r\n", 13)
     accepted = ["250", "250", "354", "250"]
     assert codes == [*accepted, "250", "550", "554", "250", *accepted, "221"]
     assert client.reply() == ""
@@ -99,7 +99,7 @@ def test_a_message_is_stored_for_each_recipient(client: Client, server: RunningS
 
 
 @pytest.mark.parametrize(
-    ("sent", "message"),
+    ("octets", "message"),
     [
         (b".\r\n", b""),
         (b"\r\n.\r\n", b"\r\n"),
@@ -109,9 +109,9 @@ def test_a_message_is_stored_for_each_recipient(client: Client, server: RunningS
     ],
 )
 def test_dots_are_unstuffed(
-    client: Client, server: RunningSink, sent: bytes, message: bytes
+    client: Client, server: RunningSink, octets: bytes, message: bytes
 ) -> None:
-    assert client.codes(ENVELOPE + b"DATA\r\n" + sent, 4)[-1] == "250"
+    assert client.codes(ENVELOPE + b"DATA\r\n" + octets, 4)[-1] == "250"
     assert stored(server) == message
     assert client.codes(b"NOOP\r\n", 1) == ["250"]
 

@@ -20,7 +20,7 @@ from tests.unit.infrastructure.clouds import free_port
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> dict[str, str]:
+def environ(tmp_path: Path) -> dict[str, str]:
     return {
         "API_PORT": str(free_port()),
         "SMTP_PORT": str(free_port()),
@@ -29,71 +29,71 @@ def given(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def config(given: dict[str, str]) -> Iterator[LocalConfig]:
-    config = prepare(given)
+def config(environ: dict[str, str]) -> Iterator[LocalConfig]:
+    config = prepare(environ)
     yield config
     os.close(config.lock)
 
 
-def again(given: dict[str, str], config: LocalConfig) -> LocalConfig:
+def again(environ: dict[str, str], config: LocalConfig) -> LocalConfig:
     """What the next run on the same data is given, once this one has ended."""
     fcntl.flock(config.lock, fcntl.LOCK_UN)
-    return prepare(given)
+    return prepare(environ)
 
 
 @pytest.mark.parametrize("name", ["API_PORT", "SMTP_PORT"])
 @pytest.mark.parametrize("text", ["http", "0", "65536", "-1", "8080.0", "８０８０"])
-def test_what_is_no_port_is_refused_by_name(given: dict[str, str], name: str, text: str) -> None:
+def test_what_is_no_port_is_refused_by_name(environ: dict[str, str], name: str, text: str) -> None:
     with pytest.raises(ConfigError, match=name):
-        prepare({**given, name: text})
+        prepare({**environ, name: text})
 
 
-def test_a_taken_port_is_refused_in_one_line_that_names_it(given: dict[str, str]) -> None:
-    expected = pytest.raises(ConfigError, match=f"port {given['API_PORT']} .*API_PORT")
-    with socket.create_server(("127.0.0.1", int(given["API_PORT"]))), expected as refusal:
-        prepare(given)
+def test_a_taken_port_is_refused_in_one_line_that_names_it(environ: dict[str, str]) -> None:
+    expected = pytest.raises(ConfigError, match=f"port {environ['API_PORT']} .*API_PORT")
+    with socket.create_server(("127.0.0.1", int(environ["API_PORT"]))), expected as refusal:
+        prepare(environ)
     assert "\n" not in str(refusal.value)
 
 
-def test_both_servers_cannot_have_one_port(given: dict[str, str]) -> None:
+def test_both_servers_cannot_have_one_port(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="must differ"):
-        prepare({**given, "SMTP_PORT": given["API_PORT"]})
+        prepare({**environ, "SMTP_PORT": environ["API_PORT"]})
 
 
 def test_a_second_instance_on_the_same_data_is_refused(
-    given: dict[str, str], config: LocalConfig
+    environ: dict[str, str], config: LocalConfig
 ) -> None:
     with pytest.raises(ConfigError, match=f"in use by .*process {os.getpid()}"):
-        prepare(given)
+        prepare(environ)
 
 
 def test_a_data_directory_that_cannot_be_made_is_refused(
-    given: dict[str, str], tmp_path: Path
+    environ: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="DATA_DIR"):
-        prepare({**given, "DATA_DIR": str(tmp_path / "file" / "below")})
+        prepare({**environ, "DATA_DIR": str(tmp_path / "file" / "below")})
 
 
-def test_a_setting_of_the_wrong_type_is_refused(given: dict[str, str]) -> None:
+def test_a_setting_of_the_wrong_type_is_refused(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="RETRY_BASE"):
-        prepare({**given, "RETRY_BASE": "soon"})
+        prepare({**environ, "RETRY_BASE": "soon"})
 
 
-def test_a_key_with_a_space_or_a_line_end_is_refused(given: dict[str, str]) -> None:
+def test_a_key_with_a_space_or_a_line_end_is_refused(environ: dict[str, str]) -> None:
     for key in ("two words", "a\nb", "clé"):
         with pytest.raises(ConfigError, match="API_KEY"):
-            prepare({**given, "API_KEY": key})
+            prepare({**environ, "API_KEY": key})
 
 
 def test_secrets_and_ports_are_made_once_and_kept_for_their_owner(
-    given: dict[str, str], config: LocalConfig
+    environ: dict[str, str], config: LocalConfig
 ) -> None:
     assert len(bytes.fromhex(config.api_key)) == 20
     assert len(base64.b64decode(config.secret_key, validate=True)) == 32
     for name in ("api_key", "secret.key"):
         assert (config.data_dir / name).stat().st_mode & 0o777 == 0o600
-    next_run = again(given, config)
+    next_run = again(environ, config)
     assert next_run.api_key == config.api_key
     assert next_run.secret_key == config.secret_key
     assert next_run.ports == config.ports == InternalPorts.read(config.data_dir)
@@ -101,17 +101,17 @@ def test_secrets_and_ports_are_made_once_and_kept_for_their_owner(
 
 
 def test_only_a_taken_internal_port_is_chosen_anew(
-    given: dict[str, str], config: LocalConfig
+    environ: dict[str, str], config: LocalConfig
 ) -> None:
     with socket.create_server(("127.0.0.1", config.ports.sink)):
-        next_run = again(given, config)
+        next_run = again(environ, config)
     os.close(next_run.lock)
     assert next_run.ports.sink != config.ports.sink
     assert next_run.ports.cloud == config.ports.cloud
 
 
-def test_a_given_key_is_used_and_not_stored(given: dict[str, str]) -> None:
-    config = prepare({**given, "API_KEY": "mine"})
+def test_a_given_key_is_used_and_not_stored(environ: dict[str, str]) -> None:
+    config = prepare({**environ, "API_KEY": "mine"})
     os.close(config.lock)
     assert config.child_environment()["API_KEY"] == "mine"
     assert not (config.data_dir / "api_key").exists()
@@ -130,8 +130,8 @@ def test_children_get_the_local_values_of_the_settings(config: LocalConfig) -> N
     assert loaded.secret_key == config.secret_key
 
 
-def test_what_the_caller_sets_wins_over_local_values(given: dict[str, str]) -> None:
-    config = prepare({**given, "RETRY_BASE": "7", "PUBLIC_URL": "https://mail.example"})
+def test_what_the_caller_sets_wins_over_local_values(environ: dict[str, str]) -> None:
+    config = prepare({**environ, "RETRY_BASE": "7", "PUBLIC_URL": "https://mail.example"})
     os.close(config.lock)
     environment = config.child_environment()
     assert environment["RETRY_BASE"] == "7"
@@ -139,15 +139,15 @@ def test_what_the_caller_sets_wins_over_local_values(given: dict[str, str]) -> N
 
 
 def test_a_smarthost_of_the_callers_choice_is_not_spoken_to_in_plain_text(
-    given: dict[str, str],
+    environ: dict[str, str],
 ) -> None:
-    config = prepare({**given, "SMARTHOST": "mail.example:587"})
+    config = prepare({**environ, "SMARTHOST": "mail.example:587"})
     os.close(config.lock)
     loaded = settings.load(config.child_environment())
     assert (loaded.smarthost, loaded.smarthost_tls) == ("mail.example:587", "required")
 
 
-def test_nothing_of_the_callers_cloud_account_is_passed_on(given: dict[str, str]) -> None:
+def test_nothing_of_the_callers_cloud_account_is_passed_on(environ: dict[str, str]) -> None:
     theirs = {
         "AWS_PROFILE": "production",
         "AWS_SESSION_TOKEN": "real",
@@ -156,7 +156,7 @@ def test_nothing_of_the_callers_cloud_account_is_passed_on(given: dict[str, str]
         "HTTP_PROXY": "http://proxy.example",
         "NO_PROXY": "intra.example",
     }
-    config = prepare({**given, **theirs})
+    config = prepare({**environ, **theirs})
     os.close(config.lock)
     environment = config.child_environment()
     assert environment["AWS_ENDPOINT_URL"] == f"http://127.0.0.1:{config.ports.cloud}"

@@ -76,9 +76,9 @@ def test_what_ignores_sigterm_is_killed_after_the_grace_with_what_it_started(sta
     supervised = start([["stubborn", STUBBORN, "stubborn"]], grace=0.3)
     supervised.wait_until_ready()
     pids = supervised.pids("stubborn", 2)
-    asked = time.monotonic()
+    started = time.monotonic()
     supervised.stop()
-    assert 0.3 <= time.monotonic() - asked < 5
+    assert 0.3 <= time.monotonic() - started < 5
     eventually(lambda: not any(is_alive(pid) for pid in pids), 2)
 
 
