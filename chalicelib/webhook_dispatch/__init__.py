@@ -1,5 +1,5 @@
-"""Events on their way to webhooks: collected, cut into batches, posted until they are taken.
+"""Deliver events to webhooks: select them, merge them into batches, and post those until accepted.
 
-No event is lost: each step ends when the next one's queue holds its work. An event may come twice;
+No event is lost: each step ends when the next step's queue holds its work. An event may come twice;
 its ``event_id`` and the batch's id tell (spec 6.2).
 """

@@ -1,8 +1,8 @@
-"""A batch on its way: what its queue message says, and how one is made of events.
+"""Build the queue messages of batches, and describe their heads.
 
-The message's payload is the body that is posted, byte for byte, at every attempt. The id begins
-with the time, so that ids grow, and ends with a digest of webhook and body: making the batch again
-of the same events makes the same one.
+The payload of a message is the body that is posted, byte for byte, at every attempt. A batch id
+begins with the time, so that ids grow, and ends with a digest of webhook and body, so that the same
+events at the same time make the same batch again.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from chalicelib.webhooks import payload
 QUEUE: Final = "webhook-batches"
 
 MOST_EVENTS: Final = 350
-#: What common servers take without being told to: 1 MiB, less a margin
+#: What common servers accept by default: 1 MiB, less a margin
 MOST_BYTES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The head of a batch's message. Times are milliseconds.
+class BatchHead:
+    """The head of a batch's message. Times are in milliseconds.
 
-    ``attempts``: posts that failed; ``waits``: times that it was put off since the last of them;
-    ``round``: redeliveries that were asked for; ``not_before``: seconds, as ``core.queues`` reads.
+    ``attempts`` counts failed posts, ``waits`` how often the batch was postponed since the last of
+    them, and ``round`` the redeliveries that were requested. ``not_before`` is in seconds, as
+    ``core.queues`` reads it.
     """
 
     account_id: int
@@ -45,20 +46,20 @@ class Head:
         return asdict(self)
 
 
-def read_head(head: dict[str, Any]) -> Head:
-    """Return the head that :meth:`Head.as_json` wrote."""
-    return Head(**head)
+def read_head(head: dict[str, Any]) -> BatchHead:
+    """Return the head that :meth:`BatchHead.as_json` wrote."""
+    return BatchHead(**head)
 
 
 def batches_of(
     account_id: int, webhook_id: str, elements: Sequence[bytes], at_ms: int
 ) -> Iterator[Work]:
-    """Yield the messages of as many batches as these events fill, the latest of them at a time."""
+    """Yield the messages of the batches that these events fill; ``at_ms`` is when the last came."""
     for part in _cut(elements):
         body = payload.batch(part)
         digest = hashlib.sha256(f"{webhook_id}\0".encode() + body).hexdigest()
         batch_id = f"{at_ms:012x}{digest[:20]}"
-        head = Head(account_id, webhook_id, batch_id, len(part), at_ms)
+        head = BatchHead(account_id, webhook_id, batch_id, len(part), at_ms)
         yield Work(head.as_json(), body)
 
 

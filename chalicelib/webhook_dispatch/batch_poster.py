@@ -1,12 +1,12 @@
-"""Posting the batches of one webhook, as far as its target lets us.
+"""Post the batches of one webhook behind its circuit breaker.
 
-A target that does not answer in good time is left alone for a while (``webhooks.state``): its
-batches are put off untried, and when the pause is over one of them is tried before the others
-follow. A batch whose time ends meanwhile waits for that as well: only what the target was found
-not to answer is discarded untried.
+While the breaker is open, batches are queued again without a post. When it is half-open, one batch
+is posted, and the others follow only if the target answers again. A batch whose retry time ends in
+the meantime waits for that post as well, so that it is never discarded because of an old failure.
 
-What is not taken is queued again before the attempt is recorded: a crash between the two repeats
-an attempt and loses nothing. A message whose attempt is on record is a duplicate and is dropped.
+A batch that the target does not take is queued again before the attempt is recorded: a crash
+between the two repeats an attempt and loses nothing. A message whose attempt is already on record
+is a duplicate and is dropped.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from chalicelib.core.queues import Received
 from chalicelib.core.retry import Backoff
 from chalicelib.core.settings import settings
 from chalicelib.webhook_dispatch import schedule
-from chalicelib.webhook_dispatch.batch import Head
-from chalicelib.webhook_dispatch.known import Known
+from chalicelib.webhook_dispatch.batch import BatchHead
+from chalicelib.webhook_dispatch.store import DispatchState
 from chalicelib.webhook_dispatch.task import Task
-from chalicelib.webhooks import batches, circuit_breaker, posting
-from chalicelib.webhooks.batches import Batch
-from chalicelib.webhooks.model import Webhook
-from chalicelib.webhooks.posting import Answer
+from chalicelib.webhooks import posting
+from chalicelib.webhooks.circuit_breaker import CLOSED, OPEN
+from chalicelib.webhooks.model import Batch, Webhook
+from chalicelib.webhooks.posting import PostResult
+from chalicelib.webhooks.store import batches, circuit_breakers
 
 _log = logging.getLogger(__name__)
 
@@ -42,115 +43,119 @@ PATIENCE: Final = 5.0
 #: threads for the queue, on Lambda it has one. A slow target must leave some to others.
 _calls = PerKeyLimit(2)
 
-#: A failure that takes longer than this (seconds) holds up others, so it earns its target a pause
+#: A failure that takes longer than this (seconds) holds up other batches, so it opens the breaker
 _SLOW = 1.0
-#: What is recorded of a batch whose time ended while its target was left alone
-_UNTRIED = Answer(None, failure_code="ETIMEDOUT")
+#: What is recorded of a batch that is discarded while the breaker is open
+_NOT_POSTED = PostResult(None, failure_code="ETIMEDOUT")
 
 
 class BatchPoster:
-    """The batches of one webhook in one call."""
+    """Posts the batches of one webhook that one call of the consumer has."""
 
-    def __init__(self, told: Known, tasks: Sequence[Task]) -> None:
+    def __init__(self, state: DispatchState, tasks: Sequence[Task]) -> None:
         self._webhook_id = tasks[0].head.webhook_id
-        self._webhook = told.webhooks.get(self._webhook_id)
-        self._state = told.states[self._webhook_id]
-        self._batches = told.batches
+        self._webhook = state.webhooks.get(self._webhook_id)
+        self._breaker = state.breakers[self._webhook_id]
+        self._batches = state.batches
         self._tasks = tasks
         self._stop_at = time.monotonic() + PATIENCE
-        self._taken = self._refused = False
-        self._paused_until = 0.0
+        self._succeeded = self._failed = False
+        self._open_until = 0.0
 
     def run(self) -> list[Received]:
-        """Post, put off or drop each batch; return the messages of those for which that failed."""
+        """Post, postpone or drop each batch; return the messages for which that failed."""
         if self._webhook is None:
             _log.error("webhook %s is gone: its batches are dropped", self._webhook_id)
             return []
         with _calls.place(self._webhook_id) as has_place:
             if not has_place:
-                return self._put_off_all(self._tasks)
-            failed = (
-                self._post_after_pause(self._webhook)
-                if self._state.unanswered
-                else self._post_abreast(self._webhook, self._tasks)
+                return self._postpone_all(self._tasks)
+            unfinished = (
+                self._post_all(self._webhook, self._tasks)
+                if self._breaker.state(clock.now()) == CLOSED
+                else self._post_half_open(self._webhook)
             )
-            self._note()
-            return failed
+            self._update_breaker()
+            return unfinished
 
-    def _post_after_pause(self, webhook: Webhook) -> list[Received]:
-        """Try one batch when the pause is over, and the others only if the target answers again."""
+    def _post_half_open(self, webhook: Webhook) -> list[Received]:
+        """Post one batch if the breaker is half-open, and the others if the target answers again.
+
+        Of several workers one posts; to the others the breaker is open.
+        """
         now = clock.now()
-        until = self._state.paused_until_ms / 1000
-        lease = now + _lease()
-        if now < until or not circuit_breaker.claim_probe(
-            webhook.id, self._state, int(lease * 1000)
+        lease_until_ms = int((now + _lease()) * 1000)
+        if self._breaker.state(now) == OPEN or not circuit_breakers.claim_half_open(
+            webhook.id, self._breaker, lease_until_ms
         ):
-            return self._put_off_all(self._tasks, until)
+            return self._postpone_all(self._tasks, self._breaker.open_until_ms / 1000)
         first, *others = self._tasks
-        return _unfinished(first, self._post, webhook) + self._post_abreast(webhook, others)
+        return _unfinished(first, self._post, webhook) + self._post_all(webhook, others)
 
-    def _post_abreast(self, webhook: Webhook, tasks: Sequence[Task]) -> list[Received]:
+    def _post_all(self, webhook: Webhook, tasks: Sequence[Task]) -> list[Received]:
+        """Post batches side by side until one opens the breaker or the call's time is over."""
+
         def post(task: Task) -> list[Received]:
-            if self._paused_until or time.monotonic() > self._stop_at:
-                return self._put_off_all([task], self._paused_until)
+            if self._open_until or time.monotonic() > self._stop_at:
+                return self._postpone_all([task], self._open_until)
             return _unfinished(task, self._post, webhook)
 
         if len(tasks) < 2:  # the usual case needs no threads
-            return [name for task in tasks for name in post(task)]
+            return [message for task in tasks for message in post(task)]
         with ThreadPoolExecutor(ABREAST) as pool:
-            return [name for failed in pool.map(post, tasks) for name in failed]
+            return [message for messages in pool.map(post, tasks) for message in messages]
 
     def _post(self, task: Task, webhook: Webhook) -> None:
-        head, recorded = task.head, self._batches.get(task.head.batch_id)
-        if recorded and _is_over(recorded, head):
+        head, record = task.head, self._batches.get(task.head.batch_id)
+        if record and _is_duplicate(record, head):
             return
         body = task.message.payload()
-        began = time.monotonic()
-        answer = posting.post(webhook, head.batch_id, body)
-        if answer.is_taken:
-            self._taken = True
+        started = time.monotonic()
+        result = posting.post(webhook, head.batch_id, body)
+        if result.is_accepted:
+            self._succeeded = True
         else:
-            self._refuse(time.monotonic() - began)
-            _queue_again(task, answer)
-        batches.record(_attempted(head, answer), None if recorded else body)
+            self._fail(time.monotonic() - started)
+            _queue_again(task, result)
+        batches.record(_after_attempt(head, result), None if record else body)
 
-    def _refuse(self, took: float) -> None:
-        self._refused = True
+    def _fail(self, took: float) -> None:
+        self._failed = True
         if took >= _SLOW:
-            backoff = Backoff(2 * took, cap_seconds=settings().webhook_pause)
-            self._paused_until = clock.now() + backoff.delay(self._state.unanswered + 1)
+            self._open_until = clock.now() + self._breaker.open_seconds(took)
 
-    def _note(self) -> None:
-        """Note once for all batches of the lane how the target answered.
+    def _update_breaker(self) -> None:
+        """Store once, for all batches of the call, how the target answered.
 
-        They are accounted for: that this fails must not show their messages again.
+        Each batch is finished by now, so an error here must not make SQS show its message again.
         """
         try:
-            self._note_answers()
+            self._store_breaker()
         except Exception:
-            _log.exception("the state of webhook %s was not noted", self._webhook_id)
+            _log.exception("the circuit breaker of webhook %s was not stored", self._webhook_id)
 
-    def _note_answers(self) -> None:
-        webhook_id, known, now_ms = self._webhook_id, self._state, clock.now_ms()
-        if self._taken:
-            circuit_breaker.note_success(webhook_id, known, now_ms)
-        if self._paused_until and not self._taken:
-            circuit_breaker.pause(webhook_id, known, now_ms, int(self._paused_until * 1000))
-        elif self._refused:
-            circuit_breaker.note_failure(webhook_id, known, now_ms)
+    def _store_breaker(self) -> None:
+        webhook_id, breaker, now_ms = self._webhook_id, self._breaker, clock.now_ms()
+        if self._succeeded:
+            circuit_breakers.record_success(webhook_id, breaker, now_ms)
+        if self._open_until and not self._succeeded:
+            open_until_ms = int(self._open_until * 1000)
+            circuit_breakers.open_until(webhook_id, breaker, now_ms, open_until_ms)
+        elif self._failed:
+            circuit_breakers.record_failure(webhook_id, breaker, now_ms)
 
-    def _put_off_all(self, tasks: Sequence[Task], until: float = 0.0) -> list[Received]:
-        """Queue batches again without an attempt, to be seen at a time or a little later."""
-        return [name for task in tasks for name in _unfinished(task, self._put_off, until)]
+    def _postpone_all(self, tasks: Sequence[Task], until: float = 0.0) -> list[Received]:
+        """Queue batches again without a post, to be shown at ``until`` or a little later."""
+        return [message for task in tasks for message in _unfinished(task, self._postpone, until)]
 
-    def _put_off(self, task: Task, until: float) -> None:
+    def _postpone(self, task: Task, until: float) -> None:
         head, now = task.head, clock.now()
         end = head.begun_ms / 1000 + settings().webhook_retry_expiry + _overtime()
         if now >= end:
             _log.warning("webhook %s: batch %s is discarded", head.webhook_id, head.batch_id)
-            untried = replace(_attempted(head, _UNTRIED), attempts=head.attempts)
+            batch = replace(_after_attempt(head, _NOT_POSTED), attempts=head.attempts)
             body = None if head.batch_id in self._batches else task.message.payload()
-            batches.record(untried, body)
+            batches.record(batch, body)
             return
         backoff = Backoff(1.0, cap_seconds=settings().webhook_pause)
         wait = max(until - now, backoff.delay(head.waits + 1))
@@ -158,20 +163,20 @@ class BatchPoster:
 
 
 def _lease() -> float:
-    """Return the seconds for which whoever tries a target after its pause has it to itself."""
+    """Return for how many seconds the worker that claims a half-open breaker posts alone."""
     return 2 * settings().webhook_timeout + 10
 
 
 def _overtime() -> float:
-    """Return the seconds by which a batch that is put off may outlive its time.
+    """Return for how many seconds a postponed batch may outlive its retry time.
 
-    Its time may end as a pause begins; what is tried when that is over shows how the target is.
+    Its time may end just as the breaker opens; the post in the half-open state then decides.
     """
     return settings().webhook_pause + 2 * _lease()
 
 
 def _unfinished(task: Task, step: Callable[[Task, Any], None], argument: Any) -> list[Received]:
-    """Do a step of a task; return its message if that fails, to be shown again."""
+    """Do a step of a task; return its message if that fails, so that SQS shows it again."""
     try:
         step(task, argument)
     except Exception:
@@ -180,35 +185,35 @@ def _unfinished(task: Task, step: Callable[[Task, Any], None], argument: Any) ->
     return []
 
 
-def _queue_again(task: Task, answer: Answer) -> None:
-    """Queue a batch that was not taken for its next attempt, if it has one."""
+def _queue_again(task: Task, result: PostResult) -> None:
+    """Queue a batch that the target did not take for its next attempt, if it has one."""
     head, now = task.head, clock.now()
-    failed, elapsed = head.attempts + 1, now - head.begun_ms / 1000
-    asked = schedule.asked_wait(answer.headers, now)
-    wait = schedule.next_wait(failed, elapsed, head.batch_id, asked)
+    attempts, elapsed = head.attempts + 1, now - head.begun_ms / 1000
+    retry_after = schedule.retry_after(result.headers, now)
+    wait = schedule.next_wait(attempts, elapsed, head.batch_id, retry_after)
     if wait is None:
         _log.warning("webhook %s: batch %s is discarded", head.webhook_id, head.batch_id)
         return
-    task.send_again(replace(head, attempts=failed, waits=0), wait)
+    task.send_again(replace(head, attempts=attempts, waits=0), wait)
 
 
-def _is_over(recorded: Batch, head: Head) -> bool:
-    """Tell whether the attempt of a message is on record, so that the message is a duplicate."""
-    if recorded.round != head.round:
-        return recorded.round > head.round
-    return recorded.delivered or recorded.attempts > head.attempts
+def _is_duplicate(record: Batch, head: BatchHead) -> bool:
+    """Tell whether the attempt that a message asks for is already on record."""
+    if record.round != head.round:
+        return record.round > head.round
+    return record.delivered or record.attempts > head.attempts
 
 
-def _attempted(head: Head, answer: Answer) -> Batch:
+def _after_attempt(head: BatchHead, result: PostResult) -> Batch:
     return Batch(
         webhook_id=head.webhook_id,
         batch_id=head.batch_id,
         size=head.size,
         at_ms=clock.now_ms(),
-        attempts=head.attempts + (not answer.is_taken),
-        response_code=answer.status,
-        failure_code=answer.failure_code,
-        latency=answer.latency,
-        delivered=answer.is_taken,
+        attempts=head.attempts + (not result.is_accepted),
+        response_code=result.status,
+        failure_code=result.failure_code,
+        latency=result.latency,
+        delivered=result.is_accepted,
         round=head.round,
     )

@@ -1,7 +1,7 @@
-"""Which webhooks want which events: what they want goes on to the ``webhook-events`` queue.
+"""Select the events that webhooks get, and queue them for merging (``webhook-events``).
 
-Called by whoever records events. An account's webhooks are remembered for a few seconds, so a lot
-of events costs no request but that of its queue message.
+Recording calls this. An account's webhooks are cached for a few seconds, so a group of events
+usually costs only the request that queues it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from chalicelib.events.model import Event
 from chalicelib.webhooks import lookup, payload
 from chalicelib.webhooks.model import Webhook
 
+#: An event and the ids of the webhooks that get it
+Selection = tuple[Mapping[str, Any], list[str]]
+
 QUEUE: Final = "webhook-events"
-_MOST_IN_ONE = 400
+_MOST_PER_MESSAGE = 400
 
 
 def collect(events: Sequence[Event]) -> None:
-    """Queue the events for the webhooks that want them; returns when the queue holds them all."""
+    """Queue the events for the webhooks that select them; returns when the queue holds them all."""
     by_account: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         by_account[int(event["customer_id"])].append(event)
@@ -36,27 +39,27 @@ def collect(events: Sequence[Event]) -> None:
 
 
 def read(message: queues.Received) -> Iterator[tuple[int, str, list[bytes]]]:
-    """Yield what a message holds: an account, one of its webhooks, and that one's events."""
-    wanted, elements = packing.unpack(message.payload())
-    for webhook_id, places in wanted.items():
-        yield message.head["account"], webhook_id, [elements[place] for place in places]
+    """Yield account, webhook id and events for each webhook in a message."""
+    indexes_by_webhook, elements = packing.unpack(message.payload())
+    for webhook_id, indexes in indexes_by_webhook.items():
+        yield message.head["account"], webhook_id, [elements[index] for index in indexes]
 
 
 def _works(account_id: int, events: Sequence[Event], webhooks: Sequence[Webhook]) -> Iterator[Work]:
     types = {webhook.id: webhook.types for webhook in webhooks}
-    chosen: list[tuple[Mapping[str, Any], list[str]]] = []
+    selections: list[Selection] = []
     for event in events:
-        takers = [w.id for w in webhooks if event["type"] in types[w.id] and w.covers(event)]
-        if takers:
-            chosen.append((event, takers))
-    for start in range(0, len(chosen), _MOST_IN_ONE):
-        yield _work(account_id, chosen[start : start + _MOST_IN_ONE])
+        ids = [w.id for w in webhooks if event["type"] in types[w.id] and w.covers(event)]
+        if ids:
+            selections.append((event, ids))
+    for start in range(0, len(selections), _MOST_PER_MESSAGE):
+        yield _work(account_id, selections[start : start + _MOST_PER_MESSAGE])
 
 
-def _work(account_id: int, chosen: Sequence[tuple[Mapping[str, Any], list[str]]]) -> Work:
-    wanted: dict[str, list[int]] = defaultdict(list)
-    for place, (_, takers) in enumerate(chosen):
-        for webhook_id in takers:
-            wanted[webhook_id].append(place)
-    head = {"account": account_id, "at": clock.now_ms(), "count": len(chosen)}
-    return Work(head, packing.pack(wanted, [payload.element(event) for event, _ in chosen]))
+def _work(account_id: int, selections: Sequence[Selection]) -> Work:
+    indexes: dict[str, list[int]] = defaultdict(list)
+    for index, (_, webhook_ids) in enumerate(selections):
+        for webhook_id in webhook_ids:
+            indexes[webhook_id].append(index)
+    head = {"account": account_id, "at": clock.now_ms(), "count": len(selections)}
+    return Work(head, packing.pack(indexes, [payload.element(event) for event, _ in selections]))

@@ -1,6 +1,6 @@
-"""The consumer of the ``webhook-events`` queue: events of many messages become few batches.
+"""Consume the ``webhook-events`` queue: merge the events of many messages into few batches.
 
-The queue waits ``WEBHOOK_WINDOW`` for messages to come together; all that arrived by then goes out.
+SQS collects messages for ``WEBHOOK_WINDOW`` before it calls the consumer.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from chalicelib.webhook_dispatch import batch, collect
 #: An account and one of its webhooks
 Key = tuple[int, str]
 
-#: When so much is gathered it goes out first: a thousand messages of large events fit no memory
-_MOST_BYTES_HELD = 64_000_000
+#: Bytes after which batches are sent: a thousand messages of large events do not fit into memory
+_MOST_BYTES_MERGED = 64_000_000
 
 
 def merge_events(event: dict[str, Any]) -> dict[str, Any]:
@@ -26,27 +26,27 @@ def merge_events(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merge(messages: list[Received]) -> None:
-    # A dictionary for its keys: what was recorded twice is posted once, if it comes together
-    gathered: dict[Key, dict[bytes, None]] = defaultdict(dict)
+    # A dictionary for its keys: an event that was recorded twice is posted once if both meet here
+    elements_by_webhook: dict[Key, dict[bytes, None]] = defaultdict(dict)
     latest: dict[Key, int] = defaultdict(int)
     size = 0
     for message in messages:
         for account_id, webhook_id, elements in collect.read(message):
             key = (account_id, webhook_id)
-            gathered[key].update(dict.fromkeys(elements))
+            elements_by_webhook[key].update(dict.fromkeys(elements))
             latest[key] = max(latest[key], message.head["at"])
             size += sum(map(len, elements))
-        if size >= _MOST_BYTES_HELD:
-            _send(gathered, latest)
-            gathered.clear()
+        if size >= _MOST_BYTES_MERGED:
+            _send(elements_by_webhook, latest)
+            elements_by_webhook.clear()
             size = 0
-    _send(gathered, latest)
+    _send(elements_by_webhook, latest)
 
 
-def _send(gathered: Mapping[Key, Iterable[bytes]], latest: Mapping[Key, int]) -> None:
+def _send(elements_by_webhook: Mapping[Key, Iterable[bytes]], latest: Mapping[Key, int]) -> None:
     works = (
         work
-        for key, elements in gathered.items()
+        for key, elements in elements_by_webhook.items()
         for work in batch.batches_of(*key, list(elements), latest[key])
     )
     queues.send(batch.QUEUE, works)

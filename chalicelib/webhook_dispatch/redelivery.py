@@ -1,25 +1,25 @@
-"""A batch once more, whatever became of it: its bytes are kept for a day."""
+"""Post a batch of the last day again, whether or not its target took it."""
 
 from __future__ import annotations
 
 from chalicelib.core import queues
 from chalicelib.core.queues import Work
-from chalicelib.webhook_dispatch.batch import QUEUE, Head
-from chalicelib.webhooks import batches
+from chalicelib.webhook_dispatch.batch import QUEUE, BatchHead
 from chalicelib.webhooks.model import Webhook
+from chalicelib.webhooks.store import batches
 
 
 def redeliver(webhook: Webhook, batch_id: str) -> bool:
-    """Queue a batch to be posted now, with the same id; ``False`` if it is not kept any more.
+    """Queue a batch to be posted now, with the same id; ``False`` if it has expired.
 
-    It begins anew, with eight hours of its own, and takes the place of attempts still to come:
-    only once it is queued, or a crash would leave neither.
+    The new round has its full retry time and ends the attempts that are still to come. It is queued
+    before it is recorded, so that a crash between the two does not lose both.
     """
-    found = batches.anew(webhook.id, batch_id)
-    if found is None:
+    next_round = batches.next_round(webhook.id, batch_id)
+    if next_round is None:
         return False
-    batch, body = found
-    head = Head(
+    batch, body = next_round
+    head = BatchHead(
         webhook.account_id,
         webhook.id,
         batch_id,

@@ -1,9 +1,9 @@
-"""When a batch that its target did not take is posted again (spec 6.3).
+"""Schedule the next attempt of a batch that its target did not take (spec 6.3).
 
-``WEBHOOK_ATTEMPTS`` in all, which are twelve: the first again after ``WEBHOOK_RETRY_BASE``, the
-last when ``WEBHOOK_RETRY_EXPIRY`` is reached, the delays between growing by one factor, each moved
-by up to a tenth so that batches that failed together do not come back together. A target may ask
-for more time (Retry-After, RFC 9110 10.2.3), within bounds.
+A batch has ``WEBHOOK_ATTEMPTS`` attempts (twelve). The second comes after ``WEBHOOK_RETRY_BASE``,
+the last at ``WEBHOOK_RETRY_EXPIRY``, and the delays between grow by a constant factor. Each delay
+is changed at random by up to a tenth, so that batches that failed together do not come back
+together. A target may ask for more time (Retry-After, RFC 9110 10.2.3), up to an hour.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from chalicelib.core.settings import settings
 LONGEST_RETRY_AFTER: Final = 3600.0
 
 
-def next_wait(failed: int, elapsed: float, seed: str, retry_after: float = 0.0) -> float | None:
+def next_wait(attempts: int, elapsed: float, seed: str, retry_after: float = 0.0) -> float | None:
     """Return the seconds until the next attempt, or ``None`` when there is none.
 
-    ``failed`` counts the attempts made, ``elapsed`` is the batch's age in seconds, ``seed`` names
-    the batch.
+    ``attempts`` counts the failed attempts, ``elapsed`` is the batch's age in seconds, ``seed`` is
+    the batch's id.
     """
-    attempts, expiry = settings().webhook_attempts, settings().webhook_retry_expiry
-    left = expiry - elapsed
-    if failed >= attempts or left <= 0:
+    most, expiry = settings().webhook_attempts, settings().webhook_retry_expiry
+    remaining = expiry - elapsed
+    if attempts >= most or remaining <= 0:
         return None
-    if failed == attempts - 1:
-        return left
-    policy = _policy(settings().webhook_retry_base, expiry, attempts)
-    wait = policy.next_delay(failed, elapsed, seed)
-    return min(max(wait or 0.0, min(retry_after, LONGEST_RETRY_AFTER)), left)
+    if attempts == most - 1:
+        return remaining
+    policy = _policy(settings().webhook_retry_base, expiry, most)
+    wait = policy.next_delay(attempts, elapsed, seed)
+    return min(max(wait or 0.0, min(retry_after, LONGEST_RETRY_AFTER)), remaining)
 
 
-def asked_wait(headers: Mapping[str, str], now: float) -> float:
-    """Return the seconds that a response's Retry-After asks for, 0 if it does not."""
+def retry_after(headers: Mapping[str, str], now: float) -> float:
+    """Return the seconds that a response's Retry-After asks for, 0 without one."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -57,7 +57,7 @@ def _policy(base: float, expiry: float, attempts: int) -> RetryPolicy:
 
 
 def _factor(base: float, expiry: float, attempts: int) -> float:
-    """Return the growth by which the delays between all attempts add up to ``expiry``."""
+    """Return the growth factor with which the delays between attempts add up to ``expiry``."""
     low, high = 1.0, max(2.0, expiry / max(base, 1.0))
     for _ in range(60):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""One batch in hand: its queue message, and how the message is sent on."""
+"""Read the batches in queue messages, and queue them again."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import dataclass, replace
 
 from chalicelib.core import clock, queues
 from chalicelib.core.queues import Received
-from chalicelib.webhook_dispatch.batch import QUEUE, Head, read_head
+from chalicelib.webhook_dispatch.batch import QUEUE, BatchHead, read_head
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A message of the ``webhook-batches`` queue."""
+    """A message of the ``webhook-batches`` queue, and the batch in it."""
 
     message: Received
-    head: Head
+    head: BatchHead
 
-    def send_again(self, head: Head, wait: float) -> None:
+    def send_again(self, head: BatchHead, wait: float) -> None:
         """Queue the same batch under another head, to be seen after ``wait`` seconds."""
         later = replace(head, not_before=clock.now() + wait)
         queues.send_again(QUEUE, replace(self.message, head=later.as_json()), wait)
 
 
 def read_tasks(messages: Iterable[Received]) -> tuple[list[Task], list[Received]]:
-    """Return the batches of queue messages, and those messages that hold none."""
+    """Return the batches of queue messages, and the messages that hold none."""
     tasks: list[Task] = []
     malformed: list[Received] = []
     for message in messages:

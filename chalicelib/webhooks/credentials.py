@@ -1,7 +1,7 @@
-"""What of a webhook is secret: how it authenticates, its headers, and what it signs with.
+"""Hold a webhook's secrets: its credentials, custom headers and signing secrets.
 
-Kept sealed in the webhook's record and opened only to post, or to be shown to somebody who may
-change the webhook.
+They are sealed in the webhook's record, and opened only to post a batch or to show them to a caller
+who may change the webhook.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chalicelib.core import sealing
 
 @dataclass(frozen=True, slots=True)
 class SigningSecret:
-    """A secret of the Standard Webhooks scheme; in use until ``until_ms`` once it is replaced."""
+    """A secret of the Standard Webhooks scheme; in use until ``until_ms`` after it was replaced."""
 
     secret: str
     until_ms: int | None = None
@@ -25,7 +25,7 @@ class SigningSecret:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The secrets of one webhook: those of its ``auth_type``, and those of any."""
+    """The secrets of one webhook; ``auth_type`` decides which of the first four are in use."""
 
     username: str = ""
     password: str = ""
@@ -44,10 +44,10 @@ def seal(credentials: Credentials, webhook_id: str) -> bytes:
 
 @lru_cache(maxsize=1024)
 def open_sealed(sealed: bytes, webhook_id: str) -> Credentials:
-    """Return what :func:`seal` was given."""
-    given = json.loads(sealing.open_sealed(sealed, _context(webhook_id)))
-    signing = tuple(SigningSecret(**each) for each in given.pop("signing"))
-    return Credentials(**given, signing=signing)
+    """Return the credentials that :func:`seal` sealed."""
+    fields = json.loads(sealing.open_sealed(sealed, _context(webhook_id)))
+    signing = tuple(SigningSecret(**secret) for secret in fields.pop("signing"))
+    return Credentials(**fields, signing=signing)
 
 
 def _context(webhook_id: str) -> str:

@@ -1,7 +1,7 @@
-"""The rules for ``custom_headers`` (spec 2.10): what a caller may add to each POST.
+"""Check the ``custom_headers`` that a customer adds to each POST (spec 2.10).
 
-A header must not end another one, change where or how long the message is, or stand for what the
-service itself says of a batch.
+A custom header must not end another header, change the routing or length of the message, or replace
+a header that the service sets.
 """
 
 from __future__ import annotations
@@ -34,24 +34,25 @@ _RESERVED = frozenset(
         "transfer-encoding",
         "upgrade",
         *signatures.HEADERS,
-        *(name.lower() for each in (NEUTRAL, VENDOR) for name in (each.batch_id, each.token)),
+        *(name.lower() for names in (NEUTRAL, VENDOR) for name in (names.batch_id, names.token)),
     }
 )
 
 
-def fault(given: Any) -> str:
+def fault(headers: Any) -> str:
     """Return what is wrong with a value of ``custom_headers``, empty if nothing is."""
-    if not isinstance(given, Mapping):
+    if not isinstance(headers, Mapping):
         return "custom_headers must be an object"
-    if not all(isinstance(value, str) for value in given.values()):
+    if not all(isinstance(value, str) for value in headers.values()):
         return "custom_headers must hold strings"
-    if len(given) > MOST:
+    if len(headers) > MOST:
         return f"custom_headers must have at most {MOST} entries"
-    if sum(len(name.encode()) + len(value.encode()) for name, value in given.items()) >= MOST_BYTES:
+    size = sum(len(name.encode()) + len(value.encode()) for name, value in headers.items())
+    if size >= MOST_BYTES:
         return f"custom_headers must be less than {MOST_BYTES} bytes in all"
-    if len({name.lower() for name in given}) < len(given):
+    if len({name.lower() for name in headers}) < len(headers):
         return "custom_headers: a name is given twice"
-    return next(filter(None, map(_fault_of, given, given.values())), "")
+    return next(filter(None, map(_fault_of, headers, headers.values())), "")
 
 
 def _fault_of(name: str, value: str) -> str:

@@ -1,4 +1,4 @@
-"""The webhook record (spec 2.10), and which events a webhook gets."""
+"""Webhooks, their batches and access tokens, and which events a webhook gets (spec 2.10)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ BASIC: Final = "basic"
 OAUTH2: Final = "oauth2"
 AUTH_TYPES: Final = (NONE, BASIC, OAUTH2)
 
-#: Names under which a type may be selected as well (spec 6 names one)
-_SPELLINGS: Final = {"rejection": "policy_rejection"}
+#: Other names under which a type may be selected (spec 6 has one)
+_ALIASES: Final = {"rejection": "policy_rejection"}
+
+_TOKEN_MARGIN_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A webhook. Times are milliseconds.
+    """A webhook. Times are in milliseconds.
 
-    ``source``: -1 for the primary account and all subaccounts, 0 for the primary account, else a
-    subaccount; the webhook belongs to the same part of the account. ``sealed`` holds what is
-    secret (``webhooks.credentials``). A deleted webhook is kept until its queued batches are out.
+    ``source`` is -1 for the primary account and all subaccounts, 0 for the primary account, or a
+    subaccount id; the webhook belongs to the same part of the account. ``sealed`` holds the secrets
+    (``webhooks.credentials``). A deleted webhook is stored until its queued batches are out.
     """
 
     id: str
@@ -43,7 +45,7 @@ class Webhook:
     auth_type: str = NONE
     sealed: bytes = b""
     deleted_ms: int | None = None
-    version: int = field(default=0, compare=False)
+    revision: int = field(default=0, compare=False)
 
     @property
     def subaccount_id(self) -> int | None:
@@ -53,10 +55,10 @@ class Webhook:
     @property
     def types(self) -> frozenset[str]:
         """Return the event types that are selected."""
-        return frozenset(_SPELLINGS.get(name, name) for name in self.events)
+        return frozenset(_ALIASES.get(name, name) for name in self.events)
 
     def collects(self, now_ms: int) -> bool:
-        """Tell whether new events go to it: it is active, and a minute old (spec 3)."""
+        """Tell whether new events go to the webhook: it is active and a minute old (spec 3)."""
         begins = self.created_ms + settings().webhook_start * 1000
         return self.active and self.deleted_ms is None and now_ms >= begins
 
@@ -68,7 +70,46 @@ class Webhook:
         return subaccount == self.source
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch after an attempt. ``attempts`` counts failed posts, ``latency`` is milliseconds.
+
+    Without a response ``response_code`` is ``None`` and ``failure_code`` says why. ``round`` counts
+    the redeliveries that were requested.
+    """
+
+    webhook_id: str
+    batch_id: str
+    size: int
+    at_ms: int
+    attempts: int = 0
+    response_code: int | None = None
+    failure_code: str = ""
+    latency: int = 0
+    delivered: bool = False
+    round: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """An OAuth access token. ``details`` is a digest of the request that got it."""
+
+    value: str
+    details: str
+    fetched_ms: int
+    expires_in: int | None = None
+
+    def is_fresh(self, details: str, now_ms: int) -> bool:
+        """Tell whether the token can be used with these details."""
+        if self.details != details:
+            return False
+        if self.expires_in is None:
+            return True
+        lifetime = self.expires_in * 1000
+        return now_ms < self.fetched_ms + max(lifetime - _TOKEN_MARGIN_MS, lifetime // 2)
+
+
 def type_of(name: str) -> str | None:
     """Return the event type that may be selected as ``name``, ``None`` if there is none."""
-    kind = _SPELLINGS.get(name, name)
-    return kind if kind in TYPES else None
+    event_type = _ALIASES.get(name, name)
+    return event_type if event_type in TYPES else None

@@ -1,4 +1,4 @@
-"""What webhooks call things: neutral names, or the vendor's if ``VENDOR_ALIAS`` asks for them."""
+"""Name the fields and headers of webhooks: neutral names, or the vendor's with ``VENDOR_ALIAS``."""
 
 from __future__ import annotations
 

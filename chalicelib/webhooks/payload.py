@@ -1,6 +1,7 @@
-"""What is posted to a webhook: a JSON array of events, each in its wrapper (spec 6.1).
+"""Build the body of a batch: a JSON array of events, each in its wrapper (spec 6.1).
 
-All bytes are ASCII: text from outside may hold half a surrogate pair, which UTF-8 cannot carry.
+The body is ASCII, because text from outside may hold half a surrogate pair, which UTF-8 cannot
+encode.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ _TIMES = ("timestamp", "expiration_timestamp")
 
 def public_form(event: Mapping[str, Any]) -> Event:
     """Return an event as webhooks show it: documented fields, times in Unix seconds (spec 2.11)."""
-    shown = {name: value for name, value in event.items() if name in FIELDS}
-    return shown | {name: _seconds(shown[name]) for name in _TIMES if name in shown}
+    fields = {name: value for name, value in event.items() if name in FIELDS}
+    return fields | {name: _seconds(fields[name]) for name in _TIMES if name in fields}
 
 
 def wrapped(event: Mapping[str, Any]) -> Event:
-    """Return an event's element of the array."""
+    """Return an event in its wrapper, as an element of the array."""
     return {names().wrapper: {wrapper_of(event["type"]): public_form(event)}}
 
 
 def element(event: Mapping[str, Any]) -> bytes:
-    """Return an event's element of the array as it is posted."""
+    """Return the bytes of an event's element of the array."""
     return _dumps(wrapped(event))
 
 
@@ -40,12 +41,12 @@ def batch(elements: Iterable[bytes]) -> bytes:
 
 
 def ping() -> bytes:
-    """Return the batch that a target is tested with (spec 6.5)."""
+    """Return the batch of a test POST (spec 6.5)."""
     return message([{names().wrapper: {}}])
 
 
 def message(content: Any) -> bytes:
-    """Return any JSON value as it is posted."""
+    """Return the bytes of any JSON value."""
     return _dumps(content)
 
 

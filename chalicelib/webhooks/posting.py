@@ -1,4 +1,4 @@
-"""One POST to a webhook's target: its headers, its signature, its token (spec 5.8, 6)."""
+"""Post a batch to a webhook's target once, with its headers, signature and token (spec 5.8, 6)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ _OK = 200
 _REFUSED_TOKEN = (400, 401)
 _USER_AGENT = "Postfinch"
 
-#: ``failure_code`` where no token was given
+#: The ``failure_code`` when the token server gave no token
 NO_TOKEN = "ETOKEN"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What came of a POST. ``status`` is ``None`` where there was no response, and ``failure_code``
-    then says why in one word and ``reason`` in more. ``latency`` is milliseconds.
+class PostResult:
+    """The result of a POST. ``latency`` is in milliseconds.
+
+    Without a response ``status`` is ``None``, ``failure_code`` says why in one word and ``reason``
+    in more.
     """
 
     status: int | None
@@ -37,57 +39,58 @@ class Answer:
     latency: int = 0
 
     @property
-    def is_taken(self) -> bool:
+    def is_accepted(self) -> bool:
         """Tell whether the target took the batch (spec 6.3)."""
         return self.status == _OK
 
 
-def post(webhook: Webhook, batch_id: str, body: bytes) -> Answer:
+def post(webhook: Webhook, batch_id: str, body: bytes) -> PostResult:
     """Post a batch once, or twice where the target refuses an OAuth token that it took before."""
     credentials = open_sealed(webhook.sealed, webhook.id)
     if webhook.auth_type != OAUTH2:
-        return _posted(webhook, credentials, batch_id, body, _authorization(webhook, credentials))
+        return _post(webhook, credentials, batch_id, body, _authorization(webhook, credentials))
     try:
         token = oauth.token_for(webhook.id, credentials)
-        answer = _posted(webhook, credentials, batch_id, body, f"Bearer {token.value}")
-        if answer.status not in _REFUSED_TOKEN:
-            return answer
+        result = _post(webhook, credentials, batch_id, body, f"Bearer {token.value}")
+        if result.status not in _REFUSED_TOKEN:
+            return result
         token = oauth.token_instead_of(token, webhook.id, credentials)
     except TokenRefused as error:
-        return Answer(None, failure_code=NO_TOKEN, reason=str(error))
-    return _posted(webhook, credentials, batch_id, body, f"Bearer {token.value}")
+        return PostResult(None, failure_code=NO_TOKEN, reason=str(error))
+    return _post(webhook, credentials, batch_id, body, f"Bearer {token.value}")
 
 
-def _posted(
+def _post(
     webhook: Webhook, credentials: Credentials, batch_id: str, body: bytes, authorization: str
-) -> Answer:
+) -> PostResult:
     headers = _headers(credentials, batch_id, body, authorization)
-    began = time.monotonic()
+    started = time.monotonic()
     try:
-        found = web_fetch.post(webhook.target, body, headers, timeout=settings().webhook_timeout)
+        response = web_fetch.post(webhook.target, body, headers, timeout=settings().webhook_timeout)
     except web_fetch.FetchFailed as error:
-        return Answer(None, failure_code=error.code, reason=str(error), latency=_since(began))
-    return Answer(found.status, found.headers, found.body, latency=_since(began))
+        latency = _ms_since(started)
+        return PostResult(None, failure_code=error.code, reason=str(error), latency=latency)
+    latency = _ms_since(started)
+    return PostResult(response.status, response.headers, response.body, latency=latency)
 
 
 def _headers(
     credentials: Credentials, batch_id: str, body: bytes, authorization: str
 ) -> dict[str, str]:
-    called = names()
     own = {
         "Content-Type": "application/json",
-        called.batch_id: batch_id,
+        names().batch_id: batch_id,
         **signatures.headers(credentials.signing, batch_id, body, clock.now_ms()),
     }
     if authorization:
         own["Authorization"] = authorization
     if credentials.auth_token:
-        own[called.token] = credentials.auth_token
-    return {"User-Agent": _USER_AGENT} | _given(credentials) | own
+        own[names().token] = credentials.auth_token
+    return {"User-Agent": _USER_AGENT} | _custom_headers(credentials) | own
 
 
-def _given(credentials: Credentials) -> dict[str, str]:
-    """Return the custom headers, with the one that we set by default spelled as we do."""
+def _custom_headers(credentials: Credentials) -> dict[str, str]:
+    """Return the custom headers; a User-Agent is spelled as ours, so that it replaces ours."""
     return {
         "User-Agent" if name.lower() == "user-agent" else name: value
         for name, value in credentials.headers.items()
@@ -101,5 +104,5 @@ def _authorization(webhook: Webhook, credentials: Credentials) -> str:
     return "Basic " + base64.b64encode(pair.encode()).decode()
 
 
-def _since(began: float) -> int:
-    return round((time.monotonic() - began) * 1000)
+def _ms_since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)

@@ -1,6 +1,6 @@
-"""What webhooks are told of: the pages that describe the events and show a sample of each.
+"""Build the public pages that describe all events and show a sample of each.
 
-Built of ``events.documentation``, in the form in which real events are posted.
+They come from ``events.documentation``, in the form in which real events are posted.
 """
 
 from __future__ import annotations
@@ -23,33 +23,35 @@ def documentation() -> Json:
         wrapper.key: {
             "display_name": wrapper.label,
             "description": wrapper.description,
-            "events": {each.name: _described(each) for each in wrapper.types},
+            "events": {
+                event_type.name: _type_documentation(event_type) for event_type in wrapper.types
+            },
         }
         for wrapper in WRAPPERS
     }
 
 
 def samples(query: Mapping[str, str]) -> list[Json]:
-    """Return a sample of each type that ``events`` names, of all by default; raises 400."""
-    return [wrapped(sample(kind)) for kind in dict.fromkeys(_wanted(query))]
+    """Return a sample of each type in ``events``, of all types by default; raises 400."""
+    return [wrapped(sample(name)) for name in dict.fromkeys(_requested_types(query))]
 
 
-def _described(about: EventType) -> Json:
-    values = public_form(sample(about.name))
+def _type_documentation(event_type: EventType) -> Json:
+    values = public_form(sample(event_type.name))
     return {
-        "display_name": about.label,
-        "description": about.description,
+        "display_name": event_type.label,
+        "description": event_type.description,
         "event": {
             name: {"description": field.description, "sampleValue": values[name]}
-            for name, field in described(about.name)
+            for name, field in described(event_type.name)
         },
     }
 
 
-def _wanted(query: Mapping[str, str]) -> Iterator[str]:
+def _requested_types(query: Mapping[str, str]) -> Iterator[str]:
     for name in comma_list(query, "events") or TYPES:
-        kind = type_of(name)
-        if kind is None:
+        event_type = type_of(name)
+        if event_type is None:
             text = f"unknown event type: {name[:100]}"
             raise bad_request(text, param="events", value=name[:100])
-        yield kind
+        yield event_type

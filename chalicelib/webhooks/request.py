@@ -1,6 +1,6 @@
-"""The body of POST and PUT /webhooks, read into a webhook and its credentials (spec 2.10).
+"""Read the bodies of POST and PUT /webhooks into a webhook and its credentials (spec 2.10).
 
-A faulty field is told with its name (``core.params``); all faults are told at once.
+The refusal names every faulty field (``core.params``).
 """
 
 from __future__ import annotations
@@ -9,23 +9,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from chalicelib.core import web_address
+from chalicelib.core.errors import bad_request
 from chalicelib.core.params import Params
 from chalicelib.core.scope import PRIMARY
-from chalicelib.core.web_address import LONGEST as LONGEST_URL
-from chalicelib.webhooks import custom_headers, payload, targets
+from chalicelib.core.settings import settings
+from chalicelib.webhooks import custom_headers, payload
 from chalicelib.webhooks.credentials import Credentials
 from chalicelib.webhooks.custom_headers import AUTHORIZATION
 from chalicelib.webhooks.model import ALL, AUTH_TYPES, BASIC, NONE, OAUTH2, Webhook, type_of
 
 LONGEST_NAME: Final = 1024
 MOST_EXCEPTIONS: Final = 10
-#: Bytes of ``auth_request_details.body`` as JSON, at most
+#: Most bytes of ``auth_request_details.body`` as JSON
 LARGEST_DETAILS: Final = 10_000
 _MOST_EVENTS = 100
 _LONGEST_TEXT = 2048
 _LARGEST = 2**31 - 1
 
-#: Tells whether the caller may ask for the events of a source
+#: Tells whether the caller may choose the events of a source
 MayBeSource = Callable[[int], bool]
 
 
@@ -38,25 +40,39 @@ class Draft:
 
 
 def read_new(body: Any, blank: Webhook) -> Draft:
-    """Return what ``body`` makes of ``blank``, a webhook of the request's scope; raises 400."""
-    given = _Given(body, new=True)
-    webhook = given.fields(blank)
-    draft = given.authentication(Draft(webhook, Credentials()))
-    given.params.check()
+    """Return ``blank``, a webhook of the caller's part, with the fields of ``body``; raises 400."""
+    reader = _Reader(body, new=True)
+    webhook = reader.fields(blank)
+    draft = reader.authentication(Draft(webhook, Credentials()))
+    reader.params.check()
     return draft
 
 
 def read_changes(body: Any, before: Draft, may_be: MayBeSource) -> Draft:
-    """Return what ``body`` makes of a webhook; raises 400."""
-    given = _Given(body, new=False)
-    webhook = given.fields(given.source(before.webhook, may_be))
-    draft = given.authentication(Draft(webhook, before.credentials))
-    given.params.check()
+    """Return a webhook with the changes in ``body``; raises 400."""
+    reader = _Reader(body, new=False)
+    webhook = reader.fields(reader.source(before.webhook, may_be))
+    draft = reader.authentication(Draft(webhook, before.credentials))
+    reader.params.check()
     return draft
 
 
-class _Given:
-    """The fields that were given; a null counts as absent."""
+def read_test_batch(body: Any) -> bytes:
+    """Return the batch to post for a validation: the body or its ``message``.
+
+    Either is an array of events or one event. Nothing, or an empty object, stands for the batch of
+    the test POST. Raises 400 for anything else.
+    """
+    content = body["message"] if isinstance(body, dict) and "message" in body else body
+    if content is None or content == {}:
+        return payload.ping()
+    if not isinstance(content, list | dict):
+        raise bad_request("message must be an array of events", param="message")
+    return payload.message(content if isinstance(content, list) else [content])
+
+
+class _Reader:
+    """Reads the fields of one body; a null counts as absent."""
 
     def __init__(self, body: Any, *, new: bool) -> None:
         self.params = Params(body)
@@ -64,7 +80,7 @@ class _Given:
         self._new = new
 
     def fields(self, webhook: Webhook) -> Webhook:
-        """Read what is not secret."""
+        """Read the fields that are not secret."""
         params, new = self.params, self._new
         changes = {
             "name": params.text("name", most=LONGEST_NAME, required=new),
@@ -74,11 +90,11 @@ class _Given:
             "auth_type": params.choice("auth_type", AUTH_TYPES),
             "exceptions": self._exceptions(webhook),
         }
-        given = {name: value for name, value in changes.items() if value is not None}
-        return replace(webhook, **given)
+        present = {name: value for name, value in changes.items() if value is not None}
+        return replace(webhook, **present)
 
     def source(self, webhook: Webhook, may_be: MayBeSource) -> Webhook:
-        """Read ``subaccount_id``: where the events come from."""
+        """Read ``subaccount_id``, the source of the events."""
         value = self._body.get("subaccount_id")
         if value is None or value == webhook.source:
             return webhook
@@ -89,19 +105,19 @@ class _Given:
         return replace(webhook, source=value, exceptions=())
 
     def authentication(self, draft: Draft) -> Draft:
-        """Read what is secret."""
-        webhook, held = draft.webhook, draft.credentials
+        """Read the secret fields."""
+        webhook, before = draft.webhook, draft.credentials
         secrets = replace(
-            held,
-            auth_token=self._auth_token(held.auth_token),
-            headers=self._headers(webhook.auth_type, held.headers),
+            before,
+            auth_token=self._auth_token(before.auth_token),
+            headers=self._headers(webhook.auth_type, before.headers),
         )
         readers = {NONE: self._no_credentials, BASIC: self._basic, OAUTH2: self._oauth2}
         return Draft(webhook, readers[webhook.auth_type](secrets))
 
     def _url(self, params: Params, name: str, *, required: bool, any_port: bool = False) -> Any:
-        url = params.text(name, most=LONGEST_URL, required=required)
-        if url is not None and (fault := targets.fault(url, any_port=any_port)):
+        url = params.text(name, most=web_address.LONGEST, required=required)
+        if url is not None and (fault := _target_fault(url, any_port=any_port)):
             params.refuse(name, f"{name} {fault}", url)
         return url
 
@@ -112,8 +128,8 @@ class _Given:
         if not names and not self._new:
             self.params.refuse("events", "events must not be empty", names)
         if unknown := [name for name in names if type_of(name) is None]:
-            shown = ", ".join(unknown)[:_LONGEST_TEXT]
-            self.params.refuse("events", f"events: unknown event types: {shown}", unknown)
+            text = ", ".join(unknown)[:_LONGEST_TEXT]
+            self.params.refuse("events", f"events: unknown event types: {text}", unknown)
         return tuple(dict.fromkeys(names))
 
     def _exceptions(self, webhook: Webhook) -> tuple[int, ...] | None:
@@ -125,13 +141,13 @@ class _Given:
             return None
         return tuple(value)
 
-    def _headers(self, auth_type: str, held: Mapping[str, str]) -> Mapping[str, str]:
+    def _headers(self, auth_type: str, before: Mapping[str, str]) -> Mapping[str, str]:
         headers = self._body.get("custom_headers")
         if headers is None:
-            headers = held
+            headers = before
         elif fault := custom_headers.fault(headers):
             self.params.refuse("custom_headers", fault, headers)
-            return held
+            return before
         if auth_type != NONE and AUTHORIZATION in (name.lower() for name in headers):
             text = f"custom_headers: Authorization is set by auth_type {auth_type}"
             self.params.refuse("custom_headers", text, list(headers))
@@ -172,15 +188,27 @@ class _Given:
             inner.refuse("body", text, None)
         return replace(secrets, token_url=url or "", token_body=dict(content))
 
-    def _auth_token(self, held: str) -> str:
+    def _auth_token(self, before: str) -> str:
         text = self.params.text("auth_token", most=_LONGEST_TEXT, blank=True)
         if text and not (text.isascii() and text.isprintable()):
             self.params.refuse("auth_token", "auth_token must be printable ASCII", text)
-        return held if text is None else text
+        return before if text is None else text
+
+
+def _target_fault(url: str, *, any_port: bool) -> str:
+    """Return what is wrong with a target, empty if nothing is (spec 2.10). Looks nothing up."""
+    try:
+        address = web_address.read(url)
+    except web_address.BadUrl as error:
+        return f"is not a valid URL: {error}"
+    if any_port or settings().webhook_any_port:
+        return ""
+    usual = web_address.PORTS[address.scheme]
+    return "" if address.port == usual else "must use port 80 (http) or 443 (https)"
 
 
 def _exceptions_fault(value: Any, webhook: Webhook, *, new: bool) -> str:
-    """Return which rule for ``exception_subaccounts`` a value breaks, empty if none."""
+    """Return the rule for ``exception_subaccounts`` that a value breaks, empty if none."""
     if not isinstance(value, list):
         return "must be an array"
     if not all(map(_is_integer, value)):

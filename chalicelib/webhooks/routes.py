@@ -1,4 +1,4 @@
-"""``/webhooks`` (spec 4.9), and what goes beyond it: signing secrets and redelivery."""
+"""Serve ``/webhooks`` (spec 4.9) and, beyond the specification, signing secrets."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ from chalicelib.core.errors import NotFound
 from chalicelib.core.fields import integer
 from chalicelib.core.http import PUBLIC, Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import PRIMARY
-from chalicelib.webhooks import (
-    batches,
-    circuit_breaker,
-    editing,
-    oauth,
-    reference,
-    store,
-    target_check,
-    views,
-)
+from chalicelib.webhooks import reference, service, target_check
 from chalicelib.webhooks.credentials import open_sealed
 from chalicelib.webhooks.model import ALL, Webhook
+from chalicelib.webhooks.request import read_test_batch
+from chalicelib.webhooks.store import batches, circuit_breakers, tokens
+from chalicelib.webhooks.store import webhooks as webhook_store
+from chalicelib.webhooks.view import batch_view, links, time_zone, webhook_view
 
 routes = Routes(__name__)
 
@@ -35,44 +30,43 @@ _MOST_BATCHES = 10_000
 def create_webhook(request: Request) -> Reply:
     """Add a webhook, once its target has answered the test POST."""
     source = _source_of(request)
-    return _named(editing.create(request.caller.account_id, source, request.json()))
+    return _link_reply(service.create(request.caller.account_id, source, request.json()))
 
 
 @routes.get(_PATH, grant=_VIEW)
 def list_webhooks(request: Request) -> Reply:
     """List the webhooks in scope."""
-    return ok(_shown(request, store.in_scope(request.caller.scope)))
+    return ok(_views(request, webhook_store.in_scope(request.caller.scope)))
 
 
 @routes.get(_PATH + "/{webhook_id}", grant=_VIEW)
 def show_webhook(request: Request, webhook_id: str) -> Reply:
-    """Show one."""
-    (shown,) = _shown(request, [_found(request, webhook_id)])
-    return ok(shown)
+    """Show one webhook."""
+    (view,) = _views(request, [_find(request, webhook_id)])
+    return ok(view)
 
 
 @routes.put(_PATH + "/{webhook_id}", grant=_MODIFY)
 def update_webhook(request: Request, webhook_id: str) -> Reply:
-    """Change what is given; a new target, or new details for tokens, must pass the test first."""
+    """Change the fields in the body; a new target or new token details must pass the test first."""
     body = request.json()
-    return _named(editing.update(request.caller, _found(request, webhook_id), body))
+    return _link_reply(service.update(request.caller, _find(request, webhook_id), body))
 
 
 @routes.delete(_PATH + "/{webhook_id}", grant=_MODIFY)
 def delete_webhook(request: Request, webhook_id: str) -> Reply:
-    """Delete one; what is queued for it still goes out."""
-    editing.delete(request.caller.scope, _found(request, webhook_id))
+    """Delete a webhook; batches that are already queued are still posted."""
+    service.delete(request.caller.scope, _find(request, webhook_id))
     return empty(204)
 
 
 @routes.post(_PATH + "/{webhook_id}/validate", grant=_MODIFY)
 def validate_webhook(request: Request, webhook_id: str) -> Reply:
-    """Post the given batch to the target and show what it answers."""
-    webhook = _found(request, webhook_id)
-    given = request.json() if request.raw_body else None
-    message = target_check.message(given)
-    with target_check.in_time():
-        response = target_check.try_target(webhook, message)
+    """Post a test batch to the target and show its response."""
+    webhook = _find(request, webhook_id)
+    batch = read_test_batch(request.json() if request.raw_body else None)
+    with target_check.time_limit():
+        response = target_check.check_target(webhook, batch)
     return ok({"msg": "Test POST to endpoint succeeded", "response": response})
 
 
@@ -80,21 +74,21 @@ def validate_webhook(request: Request, webhook_id: str) -> Reply:
 def list_batches(request: Request, webhook_id: str) -> Reply:
     """Show how posting the latest batches went, newest first."""
     limit = integer(request.query, "limit", _DEFAULT_BATCHES, 1, _MOST_BATCHES)
-    webhook = _found(request, webhook_id)
-    return ok([batch.as_json() for batch in batches.newest(webhook.id, limit)])
+    webhook = _find(request, webhook_id)
+    return ok([batch_view(batch) for batch in batches.newest(webhook.id, limit)])
 
 
 @routes.post(_PATH + "/{webhook_id}/signing-secret", grant=_MODIFY)
 def draw_signing_secret(request: Request, webhook_id: str) -> Reply:
-    """Sign batches with a new secret, shown once; a former one stays in use for a day."""
-    webhook = _found(request, webhook_id)
-    return ok({"signing_secret": editing.draw_secret(request.caller.scope, webhook)})
+    """Sign batches with a new secret, shown once; the former secret stays in use for a day."""
+    webhook = _find(request, webhook_id)
+    return ok({"signing_secret": service.draw_secret(request.caller.scope, webhook)})
 
 
 @routes.delete(_PATH + "/{webhook_id}/signing-secret", grant=_MODIFY)
 def drop_signing_secret(request: Request, webhook_id: str) -> Reply:
-    """Sign batches no more."""
-    editing.drop_secrets(request.caller.scope, _found(request, webhook_id))
+    """Stop signing batches."""
+    service.drop_secrets(request.caller.scope, _find(request, webhook_id))
     return empty(204)
 
 
@@ -111,35 +105,35 @@ def show_samples(request: Request) -> Reply:
 
 
 def _source_of(request: Request) -> int:
-    """Return whose events a new webhook gets: without the header everybody's (spec 5.6)."""
+    """Return whose events a new webhook gets: without the header, everybody's (spec 5.6)."""
     caller = request.caller
-    named = any(name in request.headers for name in SUBACCOUNT_HEADERS)
-    if caller.confined_to is None and not named:
+    has_header = any(name in request.headers for name in SUBACCOUNT_HEADERS)
+    if caller.confined_to is None and not has_header:
         return ALL
     return caller.scope.owner or PRIMARY
 
 
-def _named(webhook: Webhook) -> Reply:
-    return ok({"id": webhook.id, "links": views.links(webhook.id)})
+def _link_reply(webhook: Webhook) -> Reply:
+    return ok({"id": webhook.id, "links": links(webhook.id)})
 
 
-def _found(request: Request, webhook_id: str) -> Webhook:
-    found = store.find(request.caller.scope, webhook_id)
-    if found is None:
+def _find(request: Request, webhook_id: str) -> Webhook:
+    webhook = webhook_store.find(request.caller.scope, webhook_id)
+    if webhook is None:
         raise NotFound(f"webhook '{webhook_id[:100]}' could not be found")
-    return found
+    return webhook
 
 
-def _shown(request: Request, webhooks: list[Webhook]) -> list[dict[str, Any]]:
-    zone = views.zone(request.query)
+def _views(request: Request, webhooks: list[Webhook]) -> list[dict[str, Any]]:
+    zone = time_zone(request.query)
     ids = [webhook.id for webhook in webhooks]
-    states, tokens = circuit_breaker.of_all(ids), oauth.shown(ids)
+    breakers, access_tokens = circuit_breakers.of_all(ids), tokens.of_all(ids)
     return [
-        views.shown(
+        webhook_view(
             webhook,
             open_sealed(webhook.sealed, webhook.id),
-            states[webhook.id],
-            tokens.get(webhook.id),
+            breakers[webhook.id],
+            access_tokens.get(webhook.id),
             zone,
             secrets=_MODIFY in request.caller.grants,
         )

@@ -1,7 +1,7 @@
-"""Signatures by which a target knows that a batch is ours and of now (standardwebhooks.com).
+"""Sign batches, so that a target can tell that they are genuine and recent (standardwebhooks.com).
 
-``webhook-signature`` holds one signature for each secret in use, so that a target can be given a
-new secret before or after ours changes. What is signed is id, time and body of the request.
+``webhook-signature`` holds one signature for each secret in use, so that the target may change to a
+new secret before or after the service does. The signature covers id, time and body of the request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chalicelib.webhooks.credentials import SigningSecret
 
 HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
-#: Secrets in use at a time, at most: each makes the header longer, which servers bound
+#: Most secrets in use at a time: each makes the header longer, and servers limit that
 MOST: Final = 5
 
 _PREFIX = "whsec_"
@@ -33,24 +33,27 @@ def draw_secret() -> str:
 def rotated(signing: Iterable[SigningSecret], new: str, now_ms: int) -> tuple[SigningSecret, ...]:
     """Return the secrets in use once ``new`` replaces the current one, the newest ``MOST``."""
     until = now_ms + int(settings().webhook_secret_overlap * 1000)
-    kept = [each for each in signing if each.until_ms is None or each.until_ms > now_ms]
-    replaced = [SigningSecret(each.secret, each.until_ms or until) for each in kept]
-    return (SigningSecret(new), *replaced)[:MOST]
+    former = [SigningSecret(s.secret, s.until_ms or until) for s in _in_use(signing, now_ms)]
+    return (SigningSecret(new), *former)[:MOST]
 
 
 def headers(
     signing: Iterable[SigningSecret], batch_id: str, body: bytes, now_ms: int
 ) -> dict[str, str]:
-    """Return the headers that sign a request made now; none if there is no secret."""
-    used = [each for each in signing if each.until_ms is None or each.until_ms > now_ms]
-    if not used:
+    """Return the headers that sign a request at ``now_ms``; none if there is no secret."""
+    secrets_in_use = _in_use(signing, now_ms)
+    if not secrets_in_use:
         return {}
-    at = str(now_ms // 1000)
-    signed = b".".join([batch_id.encode(), at.encode(), body])
-    given = " ".join(f"v1,{_signature(each.secret, signed)}" for each in used)
-    return dict(zip(HEADERS, (batch_id, at, given), strict=True))
+    timestamp = str(now_ms // 1000)
+    content = b".".join([batch_id.encode(), timestamp.encode(), body])
+    signature = " ".join(f"v1,{_signature(s.secret, content)}" for s in secrets_in_use)
+    return dict(zip(HEADERS, (batch_id, timestamp, signature), strict=True))
 
 
-def _signature(secret: str, signed: bytes) -> str:
+def _in_use(signing: Iterable[SigningSecret], now_ms: int) -> list[SigningSecret]:
+    return [s for s in signing if s.until_ms is None or s.until_ms > now_ms]
+
+
+def _signature(secret: str, content: bytes) -> str:
     key = base64.b64decode(secret.removeprefix(_PREFIX))
-    return base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
+    return base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()

@@ -1,7 +1,8 @@
-"""Asking a token server for an access token (spec 5.8, RFC 6749 4.4).
+"""Request an access token from a token server (spec 5.8, RFC 6749 4.4).
 
-The details are posted as a form, and as JSON to a server that refuses that. They are posted as they
-were given: what the server wants to be told, such as ``grant_type``, is for the customer to say.
+The details are posted as a form, and as JSON to a server that refuses forms. They are posted
+exactly as the customer wrote them, because the customer knows what the server wants, such as
+``grant_type``.
 """
 
 from __future__ import annotations
@@ -21,35 +22,35 @@ _LONGEST_LIFETIME = 10 * 365 * 86_400
 
 
 class TokenRefused(Exception):
-    """No token was given. ``response`` is the server's, if there was one."""
+    """The server gave no token. ``response`` is the server's response, if there was one."""
 
     def __init__(self, text: str, response: Response | None = None) -> None:
         super().__init__(text)
         self.response = response
 
 
-def ask(credentials: Credentials) -> tuple[str, int | None]:
-    """Return a token and the seconds it lasts, as far as told; raises :class:`TokenRefused`."""
-    answer = _post(credentials, form=True)
-    if answer.status in _REFUSES_FORMS:
-        answer = _post(credentials, form=False)
-    if not 200 <= answer.status < 300:
-        raise TokenRefused(f"the server answered with status {answer.status}", answer)
+def request_token(credentials: Credentials) -> tuple[str, int | None]:
+    """Return a token and its lifetime in seconds, if stated; raises :class:`TokenRefused`."""
+    response = _post(credentials, form=True)
+    if response.status in _REFUSES_FORMS:
+        response = _post(credentials, form=False)
+    if not 200 <= response.status < 300:
+        raise TokenRefused(f"the server answered with status {response.status}", response)
     try:
-        given = json.loads(answer.body)
+        content = json.loads(response.body)
     except (ValueError, RecursionError):
-        given = None
-    value = given.get("access_token") if isinstance(given, dict) else None
+        content = None
+    value = content.get("access_token") if isinstance(content, dict) else None
     if not isinstance(value, str) or not value or not (value.isascii() and value.isprintable()):
-        raise TokenRefused("the answer holds no access_token", answer)
-    return value, _lifetime(given.get("expires_in"))
+        raise TokenRefused("the answer holds no access_token", response)
+    return value, _lifetime(content.get("expires_in"))
 
 
 def _post(credentials: Credentials, *, form: bool) -> Response:
     content = credentials.token_body
-    body = urlencode(_plain(content)) if form else json.dumps(content)
-    kind = "application/x-www-form-urlencoded" if form else "application/json"
-    headers = {"Content-Type": kind, "Accept": "application/json"}
+    body = urlencode(_form_fields(content)) if form else json.dumps(content)
+    media_type = "application/x-www-form-urlencoded" if form else "application/json"
+    headers = {"Content-Type": media_type, "Accept": "application/json"}
     try:
         return web_fetch.post(
             credentials.token_url, body.encode(), headers, timeout=settings().webhook_timeout
@@ -58,16 +59,16 @@ def _post(credentials: Credentials, *, form: bool) -> Response:
         raise TokenRefused(str(error)) from error
 
 
-def _plain(content: Mapping[str, Any]) -> dict[str, str]:
+def _form_fields(content: Mapping[str, Any]) -> dict[str, str]:
     return {
         name: value if isinstance(value, str) else json.dumps(value)
         for name, value in content.items()
     }
 
 
-def _lifetime(given: Any) -> int | None:
-    """Return ``expires_in`` as whole seconds; without a usable one a token serves until refused."""
+def _lifetime(expires_in: Any) -> int | None:
+    """Return ``expires_in`` in whole seconds; without a usable one the target decides."""
     try:
-        return max(0, min(int(given), _LONGEST_LIFETIME))
+        return max(0, min(int(expires_in), _LONGEST_LIFETIME))
     except (TypeError, ValueError, OverflowError):
         return None

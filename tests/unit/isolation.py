@@ -20,11 +20,10 @@ from chalicelib.metrics.store import pending
 from chalicelib.seeding.model import Campaign
 from chalicelib.seeding.store import counters as seeding
 from chalicelib.sending_domains import store as domains
-from chalicelib.webhooks import batches
-from chalicelib.webhooks import store as webhooks
-from chalicelib.webhooks.batches import Batch
 from chalicelib.webhooks.credentials import Credentials, seal
-from chalicelib.webhooks.model import Webhook
+from chalicelib.webhooks.model import Batch, Webhook
+from chalicelib.webhooks.store import batches
+from chalicelib.webhooks.store import webhooks as webhooks
 from tests.unit.calling import Client
 from tests.unit.people import transmission
 

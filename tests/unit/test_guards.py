@@ -311,11 +311,6 @@ UNTIDY_STORES = {
     "tracking_domains.store",
     "transmissions.store.idempotency",
     "transmissions.store.transmissions",
-    "webhook_dispatch.known",
-    "webhooks.batches",
-    "webhooks.circuit_breaker",
-    "webhooks.oauth",
-    "webhooks.store",
 }
 
 

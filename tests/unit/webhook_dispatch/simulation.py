@@ -18,9 +18,9 @@ from chalicelib.events.model import Event
 from chalicelib.webhook_dispatch.collect import collect
 from chalicelib.webhook_dispatch.merge import merge_events
 from chalicelib.webhook_dispatch.worker import post_batches
-from chalicelib.webhooks import store
 from chalicelib.webhooks.credentials import Credentials, seal
 from chalicelib.webhooks.model import Webhook
+from chalicelib.webhooks.store import webhooks as webhook_store
 from tests.fake_cloud import AwsRequest, aws_requests, sqs_event
 
 #: 2026-01-31 09:00:00 UTC
@@ -37,7 +37,7 @@ def make_webhook(target: str, name: str = "w", **fields: Any) -> Webhook:
     given: dict[str, Any] = {"events": ("delivery", "bounce"), "created_ms": 0} | fields
     sealed = seal(given.pop("credentials", Credentials()), name)
     webhook = Webhook(name, 1, "Ours", target, sealed=sealed, **given)
-    store.create(webhook)
+    webhook_store.create(webhook)
     return webhook
 
 

@@ -9,7 +9,8 @@ from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.recording.worker import record_batch
 from chalicelib.webhook_dispatch.collect import collect, read
-from chalicelib.webhooks import lookup, payload, store
+from chalicelib.webhooks import lookup, payload
+from chalicelib.webhooks.store import webhooks as webhook_store
 from tests.fake_cloud import aws_requests, queued, sqs_event
 from tests.unit.events.examples import event_at
 from tests.unit.webhook_dispatch.simulation import NINE, Simulation, make_webhook, operations
@@ -94,7 +95,7 @@ def test_an_accounts_webhooks_are_read_once_in_a_few_seconds(world: Simulation) 
         for n in range(5):
             collect([event_at(NOW, n)])
     assert operations(made) == ["Query"]
-    (webhook,) = store.of_account(1)
+    (webhook,) = webhook_store.of_account(1)
     world.now += 6
     with aws_requests() as made:
         collect([event_at(NOW, 9)])

@@ -85,7 +85,7 @@ def test_ids_of_batches_grow_with_time_and_differ_for_each_webhook(world: Simula
 def test_what_is_held_at_once_is_bounded(
     world: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(merge, "_MOST_BYTES_HELD", 1)
+    monkeypatch.setattr(merge, "_MOST_BYTES_MERGED", 1)
     make_webhook(TARGET, "a")
     found = merged(recorded(world, range(4), range(4, 6)))
     assert [head["size"] for head, _ in found] == [4, 2]

@@ -5,7 +5,7 @@ from typing import NoReturn
 import pytest
 
 from chalicelib.webhook_dispatch import redelivery
-from chalicelib.webhooks import batches
+from chalicelib.webhooks.store import batches
 from tests.http_target import Reply, Target
 from tests.unit.events.examples import event_at
 from tests.unit.webhook_dispatch.simulation import NINE, Simulation, make_webhook

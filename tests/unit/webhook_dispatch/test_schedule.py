@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from chalicelib.core.settings import local_values, settings
-from chalicelib.webhook_dispatch.schedule import asked_wait, next_wait
+from chalicelib.webhook_dispatch.schedule import next_wait, retry_after
 
 EIGHT_HOURS = 8 * 3600.0
 
@@ -81,5 +81,5 @@ def test_a_target_may_ask_for_more_time_within_bounds() -> None:
     ],
 )
 def test_retry_after_is_read_as_seconds_or_a_date(text: str, seconds: float) -> None:
-    assert asked_wait({"retry-after": text}, 1_769_850_000.0) == seconds
-    assert asked_wait({}, 1_769_850_000.0) == 0
+    assert retry_after({"retry-after": text}, 1_769_850_000.0) == seconds
+    assert retry_after({}, 1_769_850_000.0) == 0

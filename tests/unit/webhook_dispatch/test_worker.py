@@ -17,10 +17,12 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.webhook_dispatch import batch_poster, worker
 from chalicelib.webhook_dispatch.redelivery import redeliver
-from chalicelib.webhooks import batches, circuit_breaker, store
-from chalicelib.webhooks.batches import Batch
-from chalicelib.webhooks.circuit_breaker import State
+from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 from chalicelib.webhooks.credentials import Credentials, SigningSecret
+from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.store import batches, circuit_breakers
+from chalicelib.webhooks.store import webhooks as webhook_store
+from chalicelib.webhooks.view import batch_view
 from tests.fake_cloud import aws_requests, sqs_event, stored_objects
 from tests.http_target import Post, Reply, Target, serving
 from tests.unit.events.examples import event_at
@@ -38,11 +40,11 @@ def record(world: Simulation, *numbers: int) -> set[str]:
 
 
 def statuses(webhook_id: str = "w") -> list[dict[str, Any]]:
-    return [batch.as_json() for batch in batches.newest(webhook_id, 1000)]
+    return [batch_view(batch) for batch in batches.newest(webhook_id, 1000)]
 
 
-def state_of(webhook_id: str = "w") -> State:
-    return circuit_breaker.of_all([webhook_id])[webhook_id]
+def state_of(webhook_id: str = "w") -> CircuitBreaker:
+    return circuit_breakers.of_all([webhook_id])[webhook_id]
 
 
 def failing(times: int, status: int = 500) -> Any:
@@ -71,7 +73,7 @@ def test_a_batch_that_is_taken_is_posted_once(world: Simulation, target: Target)
     assert (status["batch_size"], status["attempts"], status["response_code"]) == (3, 0, "200")
     assert status["failure_code"] is None
     assert status["latency"] >= 0
-    assert state_of() == State(success_ms=NOW)
+    assert state_of() == CircuitBreaker(success_ms=NOW)
 
 
 @pytest.mark.spec("6-r3")
@@ -238,9 +240,9 @@ def test_queued_batches_go_out_after_their_webhook_is_deleted_or_inactive(
     target.answer = failing(4)
     world.run(until=NINE + 1)
     if how == "delete":
-        assert store.delete(Scope(1, None), "w")
+        assert webhook_store.delete(Scope(1, None), "w")
     else:
-        store.change(Scope(1, None), "w", lambda found: replace(found, active=False))
+        webhook_store.change(Scope(1, None), "w", lambda found: replace(found, active=False))
     world.now += 6  # beyond what is remembered of the webhook
     assert record(world, 2)
     world.run()
@@ -252,7 +254,7 @@ def test_queued_batches_go_out_after_their_webhook_is_deleted_or_inactive(
 def test_a_batch_whose_webhook_is_long_gone_is_dropped(world: Simulation, target: Target) -> None:
     make_webhook(target.url)
     record(world, 1)
-    store._config.delete(*store.key_of(1, "w"))
+    webhook_store._config.delete(*webhook_store.key_of(1, "w"))
     world.run()
     assert target.posts == []
 
@@ -360,7 +362,7 @@ def test_a_state_that_cannot_be_noted_repeats_no_post(
     def fail(*_: Any) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(circuit_breaker, "note_success", fail)
+    monkeypatch.setattr(circuit_breakers, "record_success", fail)
     world.run()
     assert len(target.posts) == 1
     assert statuses()[0]["response_code"] == "200"
@@ -405,7 +407,7 @@ class TestSlowTargets:
         for n in range(12):
             record(world, n)
         world.run(until=NINE + 60)
-        assert state_of().unanswered >= 3
+        assert state_of().timeouts >= 3
         assert len(target.posts) < 12
         assert sum(each["attempts"] for each in statuses()) == len(target.posts)
 
@@ -425,17 +427,17 @@ class TestSlowTargets:
         target.answer = answer
         world.run(until=NINE + 2000)
         assert taken == happened
-        assert (state_of().unanswered, state_of().paused_until_ms) == (0, 0)
+        assert (state_of().timeouts, state_of().open_until_ms) == (0, 0)
 
     def test_a_quick_refusal_ends_a_pause(self, world: Simulation, target: Target) -> None:
         make_webhook(target.url)
         target.answer = lambda _: Reply(held=True)
         record(world, 1)
         world.run(until=NINE + 1)
-        assert state_of().unanswered == 1
+        assert state_of().timeouts == 1
         target.answer = lambda _: Reply(500)
         world.run(until=NINE + 60)
-        assert (state_of().unanswered, state_of().paused_until_ms) == (0, 0)
+        assert (state_of().timeouts, state_of().open_until_ms) == (0, 0)
 
     def test_what_waits_untried_until_its_time_is_over_is_discarded(
         self, world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
@@ -457,7 +459,7 @@ class TestSlowTargets:
     ) -> None:
         make_webhook(target.url)
         until = NINE + EIGHT_HOURS + 100
-        circuit_breaker.pause("w", State(), NOW, int(until * 1000))
+        circuit_breakers.open_until("w", CircuitBreaker(), NOW, int(until * 1000))
         happened = record(world, 1)
         world.run(until=until - 1)
         assert target.posts == []

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.webhooks import lookup, store
+from chalicelib.webhooks import lookup
+from chalicelib.webhooks.store import webhooks as webhook_store
 from tests.fake_cloud import aws_requests
-from tests.unit.webhooks.test_store import NINE, webhook
+from tests.unit.webhooks.store.test_webhooks import NINE, webhook
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -14,7 +15,7 @@ def test_webhooks_are_remembered_for_a_few_seconds() -> None:
     moment = [NINE]
     with clock.use(lambda: moment[0]), aws_requests() as made:
         assert lookup.collecting(1) == []
-        store.create(webhook("a"))
+        webhook_store.create(webhook("a"))
         moment[0] += 4.9
         assert lookup.collecting(1) == []
         moment[0] += 0.2
@@ -23,7 +24,7 @@ def test_webhooks_are_remembered_for_a_few_seconds() -> None:
 
 
 def test_a_remembered_webhook_begins_when_its_minute_is_over() -> None:
-    store.create(webhook("a", created_ms=int(NINE * 1000)))
+    webhook_store.create(webhook("a", created_ms=int(NINE * 1000)))
     with clock.use(lambda: NINE + 59):
         assert lookup.collecting(1) == []
     with clock.use(lambda: NINE + 61):

@@ -9,10 +9,12 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
-from chalicelib.webhooks import batches, circuit_breaker, oauth, store, target_check
-from chalicelib.webhooks.batches import Batch
-from chalicelib.webhooks.circuit_breaker import State
+from chalicelib.webhooks import oauth, target_check
+from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 from chalicelib.webhooks.credentials import open_sealed
+from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.store import batches, circuit_breakers
+from chalicelib.webhooks.store import webhooks as webhook_store
 from tests.fake_cloud import aws_requests
 from tests.http_target import Post, Reply, Target
 from tests.unit.calling import Answer, Client
@@ -455,8 +457,8 @@ def test_last_success_and_failure_are_told_in_the_zone_that_is_asked_for(
     client: Client, target: Target
 ) -> None:
     webhook = make(client, target)
-    circuit_breaker.note_success(webhook, State(), int(NINE * 1000))
-    circuit_breaker.note_failure(webhook, State(), int((NINE - 3600) * 1000))
+    circuit_breakers.record_success(webhook, CircuitBreaker(), int(NINE * 1000))
+    circuit_breakers.record_failure(webhook, CircuitBreaker(), int((NINE - 3600) * 1000))
     for query, success, failure in (
         ("", "2026-01-31 09:00:00", "2026-01-31 08:00:00"),
         ("?timezone=Europe/Oslo", "2026-01-31 10:00:00", "2026-01-31 09:00:00"),
@@ -561,7 +563,7 @@ def test_secrets_are_shown_to_those_who_may_change_them(client: Client, target: 
 
 def test_secrets_are_kept_sealed(client: Client, target: Target) -> None:
     webhook = make(client, target, auth_token="t0ken", custom_headers={"X-Key": "k3y"})
-    (kept,) = store.of_account(1)
+    (kept,) = webhook_store.of_account(1)
     assert kept.id == webhook
     assert b"t0ken" not in kept.sealed
     assert b"k3y" not in kept.sealed
@@ -687,12 +689,12 @@ def test_a_token_is_replaced_shortly_before_its_time_is_over(
 def test_a_token_that_others_have_fetched_is_used(client: Client, target: Target) -> None:
     target.answer = server = TokenServer()
     webhook = make(client, target, **oauth2(target))
-    mine = dict(oauth._remembered)
-    (kept,) = store.of_account(1)
+    mine = dict(oauth._cache)
+    (kept,) = webhook_store.of_account(1)
     credentials = open_sealed(kept.sealed, kept.id)
     oauth.fetch(webhook, credentials)
-    oauth._remembered.clear()
-    oauth._remembered.update(mine)
+    oauth._cache.clear()
+    oauth._cache.update(mine)
     assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
     assert server.given == 2
 

@@ -8,8 +8,8 @@ from chalicelib.core import clock
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import Scope
-from chalicelib.webhooks import store
 from chalicelib.webhooks.model import Webhook
+from chalicelib.webhooks.store import webhooks as webhook_store
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -29,62 +29,62 @@ def test_a_scope_holds_the_webhooks_of_its_part_the_oldest_first() -> None:
         webhook("d", source=7, created_ms=4),
         webhook("e", account=2),
     ):
-        store.create(each)
+        webhook_store.create(each)
 
     def names(account: int, part: int | None) -> list[str]:
-        return [each.id for each in store.in_scope(Scope(account, part))]
+        return [each.id for each in webhook_store.in_scope(Scope(account, part))]
 
     assert names(1, None) == ["c", "b", "a", "d"]
     assert names(1, 0) == ["c", "b", "a"]
     assert names(1, 7) == ["d"]
     assert names(1, 8) == []
     assert names(2, None) == ["e"]
-    assert store.find(Scope(1, 0), "d") is None
-    assert store.find(Scope(2, None), "a") is None
+    assert webhook_store.find(Scope(1, 0), "d") is None
+    assert webhook_store.find(Scope(2, None), "a") is None
 
 
 def test_a_webhook_comes_back_as_it_was_stored() -> None:
     given = replace(webhook("a"), exceptions=(3, 4), sealed=b"sealed", active=False)
-    store.create(given)
-    assert store.find(ALL_OF_1, "a") == given
+    webhook_store.create(given)
+    assert webhook_store.find(ALL_OF_1, "a") == given
 
 
 def test_of_two_changes_at_once_neither_is_lost() -> None:
-    store.create(webhook("a"))
+    webhook_store.create(webhook("a"))
     meddled: list[bool] = []
 
     def rename(found: Webhook) -> Webhook:
         if not meddled:
             meddled.append(True)
-            store.change(ALL_OF_1, "a", lambda each: replace(each, active=False))
+            webhook_store.change(ALL_OF_1, "a", lambda each: replace(each, active=False))
         return replace(found, name="New")
 
-    changed = store.change(ALL_OF_1, "a", rename)
+    changed = webhook_store.change(ALL_OF_1, "a", rename)
     assert changed is not None
     assert (changed.name, changed.active) == ("New", False)
-    assert store.find(ALL_OF_1, "a") == changed
+    assert webhook_store.find(ALL_OF_1, "a") == changed
 
 
 def test_a_webhook_that_never_rests_is_not_changed() -> None:
-    store.create(webhook("a"))
+    webhook_store.create(webhook("a"))
     names = iter(range(1000))
 
     def meddle(found: Webhook) -> Webhook:
-        store._replaced(found, replace(found, name=f"{next(names)}"))
+        webhook_store._replace(found, replace(found, name=f"{next(names)}"))
         return replace(found, active=False)
 
     with pytest.raises(Unavailable):
-        store.change(ALL_OF_1, "a", meddle)
+        webhook_store.change(ALL_OF_1, "a", meddle)
 
 
 def test_a_deleted_webhook_is_hidden_and_kept_for_two_days() -> None:
-    store.create(webhook("a"))
+    webhook_store.create(webhook("a"))
     with clock.use(lambda: NINE):
-        assert store.delete(ALL_OF_1, "a")
-    assert not store.delete(ALL_OF_1, "a")
-    assert store.of_account(1) == []
-    assert store.find(ALL_OF_1, "a") is None
-    item = Table("config").get(*store.key_of(1, "a"))
+        assert webhook_store.delete(ALL_OF_1, "a")
+    assert not webhook_store.delete(ALL_OF_1, "a")
+    assert webhook_store.of_account(1) == []
+    assert webhook_store.find(ALL_OF_1, "a") is None
+    item = Table("config").get(*webhook_store.key_of(1, "a"))
     assert item is not None
     assert item["expires"] == NINE + 172_800
-    assert store.from_item(item).target == "https://a.test/"
+    assert webhook_store.from_item(item).target == "https://a.test/"

@@ -1,7 +1,7 @@
-"""A webhook as callers see it (spec 2.10).
+"""Build what the API shows of webhooks, batches and test responses (spec 2.10).
 
-Its secrets are shown to those who may change it, and who could therefore have them sent anywhere;
-to others only what is not secret of them. A signing secret is shown once, when it is drawn.
+A caller who may change a webhook sees its secrets, because that caller could have them sent
+anywhere; other callers do not. A signing secret is shown once, when it is drawn.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from chalicelib.core import clock
 from chalicelib.core.errors import bad_request
 from chalicelib.core.settings import settings
-from chalicelib.webhooks.circuit_breaker import State
+from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 from chalicelib.webhooks.credentials import Credentials
-from chalicelib.webhooks.model import ALL, BASIC, OAUTH2, Webhook
+from chalicelib.webhooks.model import ALL, BASIC, OAUTH2, AccessToken, Batch, Webhook
 from chalicelib.webhooks.names import names
-from chalicelib.webhooks.oauth import Token
+from chalicelib.webhooks.posting import PostResult
 
 Json = dict[str, Any]
 
@@ -28,8 +29,8 @@ _LINKS = {
 }
 
 
-def zone(query: Mapping[str, str]) -> ZoneInfo:
-    """Return the time zone of a query, UTC unless it names one; raises 400."""
+def time_zone(query: Mapping[str, str]) -> ZoneInfo:
+    """Return the time zone in a query, UTC by default; raises 400."""
     name = query.get("timezone") or "UTC"
     try:
         return ZoneInfo(name)
@@ -47,11 +48,11 @@ def links(webhook_id: str) -> list[Json]:
     ]
 
 
-def shown(
+def webhook_view(
     webhook: Webhook,
     credentials: Credentials,
-    state: State,
-    token: Token | None,
+    breaker: CircuitBreaker,
+    token: AccessToken | None,
     zone: ZoneInfo,
     *,
     secrets: bool,
@@ -68,8 +69,8 @@ def shown(
         **_authentication(webhook, credentials, token, secrets=secrets),
         "custom_headers": dict(credentials.headers) if secrets else {},
         "signed": bool(credentials.signing),
-        "last_successful": _time(state.success_ms, zone),
-        "last_failure": _time(state.failure_ms, zone),
+        "last_successful": _time(breaker.success_ms, zone),
+        "last_failure": _time(breaker.failure_ms, zone),
         "links": links(webhook.id),
     }
     if webhook.source == ALL:
@@ -79,8 +80,32 @@ def shown(
     return fields
 
 
+def batch_view(batch: Batch) -> Json:
+    """Return the batch status object."""
+    code = batch.response_code
+    return {
+        "webhook_id": batch.webhook_id,
+        "batch_id": batch.batch_id,
+        "batch_size": batch.size,
+        "ts": clock.iso_offset(batch.at_ms // 1000),
+        "attempts": batch.attempts,
+        "response_code": None if code is None else str(code),
+        "failure_code": batch.failure_code or None,
+        "latency": batch.latency,
+    }
+
+
+def response_view(result: PostResult) -> Json:
+    """Return a target's response to a test POST."""
+    return {
+        "status": result.status,
+        "headers": dict(result.headers),
+        "body": result.body.decode("utf-8", "replace"),
+    }
+
+
 def _authentication(
-    webhook: Webhook, credentials: Credentials, token: Token | None, *, secrets: bool
+    webhook: Webhook, credentials: Credentials, token: AccessToken | None, *, secrets: bool
 ) -> Json:
     if webhook.auth_type == BASIC:
         pair = {"username": credentials.username, "password": credentials.password}
@@ -91,10 +116,12 @@ def _authentication(
     if not secrets:
         return {"auth_request_details": details}
     details["body"] = dict(credentials.token_body)
-    return {
-        "auth_request_details": details,
-        "auth_credentials": token.as_json() if token else {},
-    }
+    return {"auth_request_details": details, "auth_credentials": _token_view(token)}
+
+
+def _token_view(token: AccessToken | None) -> Json:
+    """Return the ``auth_credentials`` that the service has set (spec 2.10)."""
+    return {"access_token": token.value, "expires_in": token.expires_in} if token else {}
 
 
 def _time(moment_ms: int, zone: ZoneInfo) -> str | None:

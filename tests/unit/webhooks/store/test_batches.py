@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.webhooks import batches
-from chalicelib.webhooks.batches import Batch
+from chalicelib.webhooks.model import Batch
+from chalicelib.webhooks.store import batches
 from tests.fake_cloud import aws_requests, stored_objects
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -54,7 +54,7 @@ def test_a_delivery_counts_although_a_duplicate_has_failed_more_often() -> None:
 
 def test_a_new_round_begins_anew_with_the_same_bytes() -> None:
     assert batches.record(TAKEN, BODY)
-    again = batches.anew("w", "b")
+    again = batches.next_round("w", "b")
     assert again is not None
     batch, body = again
     assert (batch.round, batch.attempts, batch.delivered, body) == (1, 0, False, BODY)
@@ -73,7 +73,7 @@ def test_many_bytes_go_to_the_bucket_and_few_do_not() -> None:
     batches.record(replace(TAKEN, batch_id="c"), noise)
     assert stored_objects("webhooks/") == ["webhooks/w/c"]
     for batch_id, body in (("b", BODY), ("c", noise)):
-        again = batches.anew("w", batch_id)
+        again = batches.next_round("w", batch_id)
         assert again is not None
         assert again[1] == body
 
@@ -83,10 +83,10 @@ def test_a_batch_is_kept_for_a_day_after_its_last_attempt() -> None:
     batches.record(TAKEN, BODY)
     with clock.use(lambda: NINE + 86_399):
         assert batches.newest("w", 10) == [TAKEN]
-        assert batches.anew("w", "b")
+        assert batches.next_round("w", "b")
     with clock.use(lambda: NINE + 2 * 86_400):
         assert batches.newest("w", 10) == []
-        assert batches.anew("w", "b") is None
+        assert batches.next_round("w", "b") is None
 
 
 @pytest.mark.spec("6-r4")

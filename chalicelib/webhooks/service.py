@@ -1,0 +1,120 @@
+"""Create, change and delete webhooks; a new target is tested before anything is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from chalicelib.core import clock
+from chalicelib.core.errors import NotFound
+from chalicelib.core.request import Caller
+from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.subaccounts import store as subaccounts
+from chalicelib.webhooks import payload, signatures, target_check
+from chalicelib.webhooks.credentials import Credentials, open_sealed, seal
+from chalicelib.webhooks.model import ALL, Webhook
+from chalicelib.webhooks.request import Draft, read_changes, read_new
+from chalicelib.webhooks.store import circuit_breakers
+from chalicelib.webhooks.store import webhooks as webhook_store
+
+#: How long the circuit breaker of a deleted webhook is stored: its queued batches still use it
+_BREAKER_KEPT_MS = 3 * 86_400_000
+
+
+def create(account_id: int, source: int, body: Any) -> Webhook:
+    """Store a new webhook; raises 400 when the body is not valid or the target fails its test."""
+    blank = Webhook(
+        id=str(uuid4()),
+        account_id=account_id,
+        name="",
+        target="",
+        events=(),
+        created_ms=clock.now_ms(),
+        source=source,
+    )
+    draft = read_new(body, blank)
+    webhook = replace(draft.webhook, sealed=seal(draft.credentials, blank.id))
+    with target_check.time_limit():
+        target_check.check_token(webhook)
+        target_check.check_target(webhook, payload.ping())
+    webhook_store.create(webhook)
+    return webhook
+
+
+def update(caller: Caller, before: Webhook, body: Any) -> Webhook:
+    """Change a webhook; raises 400 as :func:`create` does, and then changes nothing."""
+
+    def edit(webhook: Webhook) -> Webhook:
+        credentials = open_sealed(webhook.sealed, webhook.id)
+        draft = read_changes(body, Draft(webhook, credentials), partial(_may_be_source, caller))
+        return _with_credentials(draft.webhook, credentials, draft.credentials)
+
+    after = edit(before)
+    with target_check.time_limit():
+        if _token_details(after) != _token_details(before):
+            target_check.check_token(after)
+        if after.target != before.target:
+            target_check.check_target(after, payload.ping())
+    return _change(caller.scope, before, edit)
+
+
+def delete(scope: Scope, webhook: Webhook) -> None:
+    """Delete a webhook; its queued batches are still posted."""
+    webhook_store.delete(scope, webhook.id)
+    circuit_breakers.expire(webhook.id, clock.now_ms() + _BREAKER_KEPT_MS)
+
+
+def draw_secret(scope: Scope, webhook: Webhook) -> str:
+    """Sign a webhook's batches with a new secret from now on, and return it."""
+    secret, now_ms = signatures.draw_secret(), clock.now_ms()
+
+    def rotate(credentials: Credentials) -> Credentials:
+        signing = signatures.rotated(credentials.signing, secret, now_ms)
+        return replace(credentials, signing=signing)
+
+    _change_credentials(scope, webhook, rotate)
+    return secret
+
+
+def drop_secrets(scope: Scope, webhook: Webhook) -> None:
+    """Stop signing a webhook's batches."""
+    _change_credentials(scope, webhook, lambda credentials: replace(credentials, signing=()))
+
+
+def _may_be_source(caller: Caller, source: int) -> bool:
+    """Tell whether the caller may choose the events of this source."""
+    if caller.confined_to is not None:
+        return source == caller.confined_to
+    return source in (ALL, PRIMARY) or subaccounts.get(caller.account_id, source) is not None
+
+
+def _token_details(webhook: Webhook) -> tuple[str, Any, Any]:
+    credentials = open_sealed(webhook.sealed, webhook.id)
+    return webhook.auth_type, credentials.token_url, credentials.token_body
+
+
+def _change_credentials(
+    scope: Scope, webhook: Webhook, edit: Callable[[Credentials], Credentials]
+) -> None:
+    def apply(before: Webhook) -> Webhook:
+        credentials = open_sealed(before.sealed, before.id)
+        return _with_credentials(before, credentials, edit(credentials))
+
+    _change(scope, webhook, apply)
+
+
+def _with_credentials(webhook: Webhook, before: Credentials, after: Credentials) -> Webhook:
+    """Return the webhook with its credentials changed; sealing again would make it differ."""
+    if after == before:
+        return webhook
+    return replace(webhook, sealed=seal(after, webhook.id))
+
+
+def _change(scope: Scope, webhook: Webhook, edit: Callable[[Webhook], Webhook]) -> Webhook:
+    after = webhook_store.change(scope, webhook.id, edit)
+    if after is None:  # another request deleted it
+        raise NotFound
+    return after

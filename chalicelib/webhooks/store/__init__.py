@@ -1,0 +1,1 @@
+"""Store webhooks, their batches, their circuit breakers and their access tokens."""

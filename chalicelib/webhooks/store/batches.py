@@ -1,0 +1,115 @@
+"""Store how posting each batch of a webhook went, and its bytes, for a day (spec 2.10, 6.4).
+
+Access patterns of ``webhooks``:
+
+- the batches of a webhook, newest first → ``webhook#<webhook id>`` / ``batch#*``
+- one batch → ``webhook#<webhook id>`` / ``batch#<batch id>`` (ids grow with time)
+
+The item holds the bytes when they are few; otherwise the bucket holds them under
+``webhooks/<webhook id>/<batch id>``. A batch is recorded after its first attempt; before that only
+its queue message exists. Messages may be redelivered and in any order, so only a later attempt
+replaces a record, and only a redelivery (``round``) replaces a delivered batch.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from chalicelib.core import blobs, clock
+from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table
+from chalicelib.core.settings import settings
+from chalicelib.webhooks.model import Batch
+
+_table = Table("webhooks")
+_PREFIX = "batch#"
+_INLINE_BYTES = 4000
+_FIELDS = tuple(Batch.__slots__)
+_CHANGING_FIELDS = tuple(name for name in _FIELDS if name not in ("webhook_id", "batch_id"))
+
+
+def key_of(webhook_id: str, batch_id: str) -> Key:
+    """Return the key of a batch."""
+    return (f"webhook#{webhook_id}", f"{_PREFIX}{batch_id}")
+
+
+def from_item(item: Item) -> Batch:
+    """Return the batch in an item of the table."""
+    return Batch(**{name: item[name] for name in _FIELDS})
+
+
+def newest(webhook_id: str, limit: int) -> list[Batch]:
+    """Return the latest batches of a webhook, newest first."""
+    pk, low = key_of(webhook_id, "")
+    _, high = key_of(webhook_id, "~")
+    items = _table.query_all(
+        "#pk = :pk AND #sk BETWEEN :low AND :high",
+        {"pk": pk, "low": low, "high": high},
+        newest_first=True,
+        limit=limit,
+        consistent=True,
+    )
+    # A batch that was tried for hours, or redelivered, expires later than batches created after it
+    return [from_item(item) for item in islice(filter(_is_current, items), limit)]
+
+
+def record(batch: Batch, body: bytes | None) -> bool:
+    """Record an attempt, and the batch's bytes unless ``None``.
+
+    Returns ``False`` if a later attempt is already on record.
+    """
+    values = {name: getattr(batch, name) for name in _CHANGING_FIELDS}
+    values["expires"] = batch.at_ms // 1000 + settings().webhook_batch_retention
+    if body is not None:
+        values |= _store_body(batch, body)
+    names = {"webhook_id": batch.webhook_id, "batch_id": batch.batch_id} | values
+    earlier = "#attempts <= :attempts AND " if not batch.delivered else ""
+    try:
+        _table.update(
+            *key_of(batch.webhook_id, batch.batch_id),
+            "SET " + ", ".join(f"#{name} = :{name}" for name in names),
+            values=names | {"no": False},
+            condition="attribute_not_exists(#pk) OR #round < :round OR "
+            f"({earlier}#delivered = :no AND #round = :round)",
+        )
+    except ConditionFailed:
+        return False
+    return True
+
+
+def next_round(webhook_id: str, batch_id: str) -> tuple[Batch, bytes] | None:
+    """Return a batch as its redelivery begins, with its bytes; ``None`` if it has expired.
+
+    Recording that batch ends the attempts of earlier rounds.
+    """
+    item = _table.get(*key_of(webhook_id, batch_id))
+    if item is None or not _is_current(item):
+        return None
+    try:
+        body = _body_of(item)
+    except blobs.BlobMissing:
+        return None
+    first = {"round": item["round"] + 1, "attempts": 0, "delivered": False}
+    return replace(from_item(item), at_ms=clock.now_ms(), **first), body
+
+
+def _is_current(item: Mapping[str, Any]) -> bool:
+    return item["expires"] > clock.now()  # DynamoDB removes expired items within days
+
+
+def _store_body(batch: Batch, body: bytes) -> Item:
+    """Store large bytes in the bucket; return the attributes that hold the bytes or their place."""
+    compressed = zlib.compress(body, 6)
+    if len(compressed) <= _INLINE_BYTES:
+        return {"data": compressed}
+    blob = f"webhooks/{batch.webhook_id}/{batch.batch_id}"
+    blobs.put(blob, compressed)
+    return {"blob": blob}
+
+
+def _body_of(item: Mapping[str, Any]) -> bytes:
+    compressed = item.get("data")
+    return zlib.decompress(compressed if compressed is not None else blobs.get(item["blob"]))
