@@ -1,6 +1,6 @@
-"""Ingesting: events of mail that left elsewhere become events of the account.
+"""Ingest events of messages that other systems sent, as events of the account.
 
-A batch is a file of events that is taken whole and worked off later. Its events go the way that all
-events go, and what became of it is told by an event of its own: ``success``, or ``error`` with a
-link to the events that could not be taken.
+A batch is a file of events that is accepted as a whole and processed later. Its events are recorded
+like all others. Its result is an event as well: ``success``, or ``error`` with a link to the events
+that could not be ingested.
 """

@@ -1,64 +1,44 @@
-"""Batches: what is taken of a request, and the lines in it.
+"""Accept a batch of events, and read its lines.
 
-A batch is newline-delimited JSON, gzipped or plain, of at most 5 MB as it is sent. It is checked to
-be whole and of a bearable size before it is taken; what its lines say is checked when they are
-worked off.
+A batch is newline-delimited JSON, gzipped or plain, of at most 5 MB as it is sent. It is accepted
+if it is complete and not too large when it is unpacked. Its events are checked when it is processed.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 from chalicelib.core import clock, queues
 from chalicelib.core.errors import TooLarge, invalid_params
-from chalicelib.core.queues import Received, Work
+from chalicelib.core.queues import Work
 from chalicelib.core.scope import Scope
+from chalicelib.ingest.model import Batch
 
 QUEUE: Final = "ingest"
 MOST_BYTES: Final = 5 * 1024 * 1024
-#: Bytes of a batch when it is unpacked, at most: a few gzipped bytes can stand for gigabytes
+#: Most bytes of an unpacked batch: a few gzipped bytes can stand for gigabytes
 MOST_UNPACKED: Final = 64 * 1024 * 1024
-#: Bytes of an event, at most
+#: Most bytes of an event
 LONGEST_LINE: Final = 512 * 1024
 
 _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _STEP = 256 * 1024
-#: Packed bytes that are handed over at a time: what a member leaves of them is copied
+#: Packed bytes that are unpacked at a time: those after the end of a member are copied
 _PACKED_STEP = 16 * 1024
 
 
 class _Damaged(Exception):
-    """The bytes are no gzip file, or not all of one."""
+    """The bytes are not a complete gzip file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A batch of an account, or of its subaccount, and when it was taken."""
+def accept(scope: Scope, body: bytes) -> str:
+    """Queue a batch; return its id.
 
-    id: str
-    account_id: int
-    subaccount_id: int | None
-    taken_ms: int
-
-    @classmethod
-    def of(cls, message: Received) -> Batch:
-        """Read the head of a queue message."""
-        return cls(**message.head)
-
-    def head(self) -> dict[str, Any]:
-        """Return the head of the batch's queue message."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-def take(scope: Scope, body: bytes) -> str:
-    """Queue a batch to be worked off; return its id.
-
-    Raises 400 for one that holds no lines or is damaged, and 413 for one that is too large.
+    Raises 400 for a batch that holds no lines or is damaged, and 413 for one that is too large.
     """
     if len(body) > MOST_BYTES:
         raise TooLarge(f"a batch has at most {MOST_BYTES} bytes")
@@ -69,11 +49,11 @@ def take(scope: Scope, body: bytes) -> str:
 
 
 def lines(body: bytes) -> Iterator[bytes]:
-    """Yield the lines of a batch, empty ones as well: their numbers are told to people."""
+    """Yield the lines of a batch, empty ones included, because failures name lines by number."""
     rest = b""
     for part in _unpacked(body):
-        *whole, rest = (rest + part).split(b"\n")
-        yield from whole
+        *complete, rest = (rest + part).split(b"\n")
+        yield from complete
     if rest:
         yield rest
 
@@ -105,10 +85,10 @@ def _unpacked(body: bytes) -> Iterator[bytes]:
         unpacker = zlib.decompressobj(_GZIP_WINDOW)
         try:
             while not unpacker.eof:
-                packed = rest[:_PACKED_STEP]
-                part = unpacker.decompress(packed, _STEP)
-                left = len(unpacker.unconsumed_tail) + len(unpacker.unused_data)
-                rest = rest[len(packed) - left :]
+                chunk = rest[:_PACKED_STEP]
+                part = unpacker.decompress(chunk, _STEP)
+                unused = len(unpacker.unconsumed_tail) + len(unpacker.unused_data)
+                rest = rest[len(chunk) - unused :]
                 if not (part or rest or unpacker.eof):
                     raise _Damaged("it ends too early")
                 yield part

@@ -1,7 +1,8 @@
-"""The file of the events of a batch that could not be taken, and the signed link to it.
+"""Store the events of a batch that could not be ingested as a file, and sign the link to it.
 
-Newline-delimited JSON: ``{"line": 17, "error": "...", "event": "<the line>"}``. It holds the first
-failures only, as many as a reply can carry. The bucket removes it after the link has expired.
+The file is newline-delimited JSON: ``{"line": 17, "error": "...", "event": "<the line>"}``. It
+holds only the first failures, as many as a reply can carry. The bucket removes it after the link
+expires.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from typing import Final, NamedTuple
 from chalicelib.core import blobs, clock, signing
 from chalicelib.core.errors import NotFound
 from chalicelib.core.settings import settings
-from chalicelib.ingest.batches import Batch
+from chalicelib.ingest.model import Batch
 
 PATH: Final = "/api/v1/ingest/failures"
 MOST_BYTES: Final = 3 * 1024 * 1024
 
 _PURPOSE = "ingest failures"
-_LONGEST_SHOWN = 2000
+_LONGEST_EVENT = 2000
 
 
 class Failure(NamedTuple):
-    """One line that could not be taken, and why."""
+    """A line that could not be ingested, and the reason."""
 
     line: int
     error: str
@@ -43,11 +44,11 @@ class Failures:
         """Add a failure."""
         self.count += 1
         line, error, text = failure
-        shown = {"line": line, "error": error, "event": text[:_LONGEST_SHOWN]}
-        packed = json.dumps(shown, separators=(",", ":")).encode()
-        self._room -= len(packed) + 1
+        view = {"line": line, "error": error, "event": text[:_LONGEST_EVENT]}
+        data = json.dumps(view, separators=(",", ":")).encode()
+        self._room -= len(data) + 1
         if self._room >= 0:
-            self._lines.append(packed)
+            self._lines.append(data)
 
     def store(self, batch: Batch) -> None:
         """Store the file."""
@@ -60,13 +61,13 @@ def expiry_ms(batch: Batch) -> int:
 
 
 def link(batch: Batch) -> str:
-    """Return the link to a batch's failures, which needs no key."""
-    about = [batch.account_id, batch.id, expiry_ms(batch)]
-    return f"{settings().public_url}{PATH}/{signing.to_token(about, _PURPOSE)}"
+    """Return the link to a batch's failures, which works without an API key."""
+    content = [batch.account_id, batch.id, expiry_ms(batch)]
+    return f"{settings().public_url}{PATH}/{signing.to_token(content, _PURPOSE)}"
 
 
 def read(token: str) -> bytes:
-    """Return the file that a link names; raises 404 for one that is not ours or has expired."""
+    """Return the file of a link; raises 404 for a link that is not signed here or has expired."""
     try:
         account_id, batch_id, expires = signing.from_token(token, _PURPOSE)
     except signing.BadSignature:

@@ -1,226 +1,25 @@
-"""One event of a batch: what it must hold, and the event that it becomes.
-
-An event comes in the form that webhooks give it, in its wrapper or without. It keeps the documented
-fields of its type; whatever else it has is ignored, so that nobody can set what the service itself
-notes in events. Its id is derived from the one it came with, since other accounts may use the same.
-"""
+"""Describe batches of ingested events, and the age that their events may have."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any, Final
 
-from chalicelib.core import ids
-from chalicelib.core.addresses import is_address
-from chalicelib.events.documentation import SEARCHED, TYPES, wrapper_of
-from chalicelib.events.fields import FIELDS
-from chalicelib.events.model import Event, recipient_fields
-from chalicelib.ingest.batches import Batch
-from chalicelib.webhooks.names import NEUTRAL, VENDOR
-
+#: Events are less than a day old
 OLDEST_MS: Final = 86_400_000
-#: How far ahead an event may be: clocks differ
+#: Most time that an event may be ahead: clocks differ
 NEWEST_MS: Final = 300_000
 
-LONGEST: Final = 4096
-LONGEST_NAME: Final = 128
-LONGEST_OBJECT: Final = 10_240
 
-_OUTER_KEYS = (NEUTRAL.wrapper, VENDOR.wrapper)
-#: Fields that are short, most of which other things are kept under
-_NAMES = frozenset(
-    (
-        "campaign_id",
-        "delv_method",
-        "event_id",
-        "ip_address",
-        "ip_pool",
-        "mailbox_provider",
-        "mailbox_provider_region",
-        "message_id",
-        "rcpt_type",
-        "recv_method",
-        "routing_domain",
-        "sending_domain",
-        "sending_ip",
-        "template_id",
-        "transmission_id",
-    )
-)
-_NUMBERS = ("bounce_class", "num_retries", "msg_size", "queue_time")
-_WITH_CLASS = ("bounce", "out_of_band")
-#: What the service sets itself, and what its own A/B tests are counted by
-_NOT_TAKEN = frozenset(
-    (
-        "ab_test_id",
-        "ab_test_version",
-        "customer_id",
-        "event_id",
-        "rcpt_hash",
-        "rcpt_to",
-        "recipient_domain",
-        "subaccount_id",
-        "timestamp",
-        "type",
-    )
-)
-_DIGITS = re.compile(r"[0-9]{1,15}", re.ASCII)
-_MILLISECONDS_DIGITS = 13
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of an account, or of its subaccount, and the time at which it was accepted."""
 
+    id: str
+    account_id: int
+    subaccount_id: int | None
+    taken_ms: int
 
-class Unusable(ValueError):
-    """An event that cannot be taken; its text says why."""
-
-
-def read(given: Any, batch: Batch) -> Event:
-    """Return the event that ``given`` (parsed JSON) becomes; raises :class:`Unusable`."""
-    fields = _unwrapped(given)
-    kind = fields["type"]
-    event: Event = {
-        "type": kind,
-        "timestamp": _moment(fields.get("timestamp"), batch.taken_ms),
-        "event_id": _event_id(fields, batch),
-        **_owner(fields, batch),
-        **_recipient(fields),
-        **_others(fields),
-    }
-    if "message_id" in TYPES[kind].fields and "message_id" not in event:
-        raise Unusable("message_id is a required field")
-    if kind in _WITH_CLASS and "bounce_class" not in event:
-        raise Unusable("bounce_class is a required field")
-    if _is_ours(event):
-        raise Unusable("message_id and transmission_id are those of a message of this service")
-    return event
-
-
-def _unwrapped(given: Any) -> Mapping[str, Any]:
-    fields, wrapper = given, ""
-    if isinstance(given, dict) and len(given) == 1:
-        ((name, inner),) = given.items()
-        if name in _OUTER_KEYS and isinstance(inner, dict) and len(inner) == 1:
-            ((wrapper, fields),) = inner.items()
-    if not isinstance(fields, dict):
-        raise Unusable("an event must be an object")
-    kind = fields.get("type")
-    if not isinstance(kind, str) or kind not in SEARCHED:
-        raise Unusable(f"type must be that of a message event, which {_shown(kind)} is not")
-    if wrapper and wrapper != wrapper_of(kind):
-        raise Unusable(f"an event of type {kind} belongs in a {wrapper_of(kind)}")
-    return fields
-
-
-def _moment(given: Any, taken_ms: int) -> int:
-    if given is None:
-        raise Unusable("timestamp is a required field")
-    moment = _read_moment(given)
-    if moment is None:
-        raise Unusable(f"timestamp must be a time in Unix seconds, which {_shown(given)} is not")
-    if moment <= taken_ms - OLDEST_MS:
-        raise Unusable("timestamp is more than 24 hours ago")
-    if moment > taken_ms + NEWEST_MS:
-        raise Unusable("timestamp is in the future")
-    return moment
-
-
-def _read_moment(given: Any) -> int | None:
-    """Read Unix seconds, Unix milliseconds or ISO 8601."""
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
-        return None
-    text = str(given)
-    if _DIGITS.fullmatch(text):
-        return int(text) if len(text) >= _MILLISECONDS_DIGITS else int(text) * 1000
-    if isinstance(given, float):
-        return int(given * 1000)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return round(aware.timestamp() * 1000)
-
-
-def _event_id(fields: Mapping[str, Any], batch: Batch) -> str:
-    given = fields.get("event_id")
-    if given is None and "event_id" not in TYPES[fields["type"]].fields:
-        given = ids.recipient_hash(json.dumps(fields, sort_keys=True))
-    if given is None:
-        raise Unusable("event_id is a required field")
-    return ids.event_id(f"{batch.account_id}/{_text('event_id', given)}", "ingested")
-
-
-def _owner(fields: Mapping[str, Any], batch: Batch) -> Event:
-    """Return whose event it is; an event may say so, but must not name anybody else."""
-    own = {"customer_id": str(batch.account_id)}
-    if batch.subaccount_id is not None:
-        own["subaccount_id"] = str(batch.subaccount_id)
-    for name in ("customer_id", "subaccount_id"):
-        given = fields.get(name)
-        if given is not None and str(given) not in ("", own.get(name, "0")):
-            raise Unusable(f"{name} is {_shown(given)}, whom this batch does not belong to")
-    return own
-
-
-def _recipient(fields: Mapping[str, Any]) -> Event:
-    given = fields.get("rcpt_to")
-    if given is None and "rcpt_hash" not in TYPES[fields["type"]].fields:
-        return {}
-    if not isinstance(given, str) or not is_address(given):
-        text = "is a required field" if given is None else "must be an email address"
-        raise Unusable(f"rcpt_to {text}")
-    return recipient_fields(given, metadata={}, tags=[])
-
-
-def _others(fields: Mapping[str, Any]) -> Event:
-    found: Event = {}
-    for name in TYPES[fields["type"]].fields:
-        value = fields.get(name)
-        if value is not None and name not in _NOT_TAKEN:
-            found[name] = _value(name, value)
-    return found
-
-
-def _value(name: str, value: Any) -> Any:
-    """Return a field's value as events have it (spec 2.11)."""
-    kind = type(FIELDS[name].sample)
-    if kind is str:
-        return _text(name, value)
-    if kind is bool and value in ("true", "false"):
-        return value == "true"
-    if not isinstance(value, kind):
-        raise Unusable(f"{name} must be {_KINDS[kind]}")
-    if kind is list and not all(isinstance(each, str) for each in value):
-        raise Unusable(f"{name} must be an array of strings")
-    if len(json.dumps(value)) > LONGEST_OBJECT:
-        raise Unusable(f"{name} has more than {LONGEST_OBJECT} bytes")
-    return value
-
-
-_KINDS = {bool: "a boolean", dict: "an object", list: "an array of strings", int: "a number"}
-
-
-def _text(name: str, value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise Unusable(f"{name} must be a string")
-    text = str(value)
-    most = LONGEST_NAME if name in _NAMES else LONGEST
-    if len(text) > most:
-        raise Unusable(f"{name} has more than {most} characters")
-    if name not in _NUMBERS:
-        return text
-    if not _DIGITS.fullmatch(text):
-        raise Unusable(f"{name} must be a whole number")
-    return str(int(text))
-
-
-def _is_ours(event: Event) -> bool:
-    try:
-        return ids.transmission_of(event.get("message_id", ""))[0] == event.get("transmission_id")
-    except ValueError:
-        return False
-
-
-def _shown(value: Any) -> str:
-    return repr(value)[:100]
+    def head(self) -> dict[str, Any]:
+        """Return the head of the batch's queue message, which holds all fields by their names."""
+        return {name: getattr(self, name) for name in self.__slots__}

@@ -17,8 +17,7 @@ from typing import Final
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Table, TransactionFailed, Write
 from chalicelib.events.model import Event
-from chalicelib.ingest.batches import Batch
-from chalicelib.ingest.model import OLDEST_MS
+from chalicelib.ingest.model import OLDEST_MS, Batch
 
 #: Events in one request
 MOST_TOGETHER: Final = 100

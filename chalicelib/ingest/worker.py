@@ -1,7 +1,7 @@
-"""The consumer of the ``ingest`` queue: works off batches.
+"""Consume the ``ingest`` queue: process batches.
 
-It may die anywhere and begin again. What it emits is the same each time, and recording takes an
-event once.
+A worker may die anywhere and start again. It emits the same events each time, and recording counts
+an event once.
 """
 
 from __future__ import annotations
@@ -17,70 +17,71 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.core.queues import Received
 from chalicelib.events import stream
 from chalicelib.events.model import Event
-from chalicelib.ingest import batches, failures, model, store
-from chalicelib.ingest.batches import Batch
+from chalicelib.ingest import batches, failures, request, store
 from chalicelib.ingest.failures import Failure, Failures
+from chalicelib.ingest.model import Batch
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What became of a batch's events; ``seen`` holds the ids of those that were worked off."""
+class Result:
+    """The result of a batch so far; ``event_ids`` are those of the events that were processed."""
 
     succeeded: int = 0
     duplicates: int = 0
-    seen: set[int] = field(default_factory=set)
+    event_ids: set[int] = field(default_factory=set)
     failures: Failures = field(default_factory=Failures)
 
 
 def ingest_batch(event: dict[str, Any]) -> dict[str, Any]:
-    """Work off the batches of one SQS event; return those messages that failed."""
+    """Process the batches of one SQS event; return those messages that failed."""
     return queues.consume(batches.QUEUE, event, queues.one_by_one(_ingest))
 
 
 def _ingest(message: Received) -> None:
-    batch = Batch.of(message)
+    batch = Batch(**message.head)
     try:
         body = message.payload()
-    except BlobMissing:  # it waited for longer than the bucket keeps it
-        stream.emit([_told(batch, Outcome(), error_type="expired", retryable=True)])
+    except BlobMissing:  # the message waited for longer than the bucket keeps the payload
+        stream.emit([_result_event(batch, Result(), error_type="expired", retryable=True)])
         return
-    outcome = Outcome()
-    found = _events(batch, body, outcome)
-    while some := list(islice(found, store.MOST_TOGETHER)):
-        _take(batch, some, outcome)
-    if outcome.failures.count:
-        outcome.failures.store(batch)
-        stream.emit([_told(batch, outcome, error_type="validation", href=failures.link(batch))])
+    result = Result()
+    events = _events(batch, body, result)
+    while group := list(islice(events, store.MOST_TOGETHER)):
+        _emit_new(batch, group, result)
+    if result.failures.count:
+        result.failures.store(batch)
+        href = failures.link(batch)
+        stream.emit([_result_event(batch, result, error_type="validation", href=href)])
     else:
-        stream.emit([_told(batch, outcome)])
+        stream.emit([_result_event(batch, result)])
 
 
-def _events(batch: Batch, body: bytes, outcome: Outcome) -> Iterator[Event]:
-    """Yield the events of a batch that can be taken, and note the others."""
+def _events(batch: Batch, body: bytes, result: Result) -> Iterator[Event]:
+    """Yield the events of a batch that can be ingested, and add the others to the failures."""
     for number, line in enumerate(batches.lines(body), 1):
         if not line.strip():
             continue
         try:
-            yield _completed(model.read(strict_json.loads(line), batch))
-        except (model.Unusable, ServiceError) as fault:
+            yield _with_provider(request.read(strict_json.loads(line), batch))
+        except (request.Unusable, ServiceError) as fault:
             text = line.decode("utf-8", "replace").strip()
-            outcome.failures.add(Failure(number, _reason(fault), text))
+            result.failures.add(Failure(number, _reason(fault), text))
 
 
-def _take(batch: Batch, found: list[Event], outcome: Outcome) -> None:
-    """Pass on those events that are new."""
-    distinct = {int(event["event_id"]): event for event in reversed(found)}
-    fresh = [event for name, event in distinct.items() if name not in outcome.seen]
-    outcome.seen.update(distinct)
+def _emit_new(batch: Batch, events: list[Event], result: Result) -> None:
+    """Emit those events that were not ingested before, and count the others as duplicates."""
+    distinct = {int(event["event_id"]): event for event in reversed(events)}
+    fresh = [event for name, event in distinct.items() if name not in result.event_ids]
+    result.event_ids.update(distinct)
     new = store.mark_new(batch, fresh[::-1])
     stream.emit(new)
-    outcome.succeeded += len(new)
-    outcome.duplicates += len(found) - len(new)
+    result.succeeded += len(new)
+    result.duplicates += len(events) - len(new)
 
 
-def _completed(event: Event) -> Event:
-    """Add who hosts the recipient's mailbox, if the event does not say."""
+def _with_provider(event: Event) -> Event:
+    """Add the recipient's mailbox provider if the event does not have it."""
     if "mailbox_provider" in event or "recipient_domain" not in event:
         return event
     host = mailbox_provider(event["recipient_domain"])
@@ -90,8 +91,8 @@ def _completed(event: Event) -> Event:
     }
 
 
-def _told(batch: Batch, outcome: Outcome, *, retryable: bool = False, **error: Any) -> Event:
-    """Return the event that tells what became of a batch, always the same one."""
+def _result_event(batch: Batch, result: Result, *, retryable: bool = False, **error: Any) -> Event:
+    """Return the event with the result of a batch; it is the same each time."""
     kind = "error" if error else "success"
     owner = {"subaccount_id": str(batch.subaccount_id)} if batch.subaccount_id else {}
     return {
@@ -101,9 +102,9 @@ def _told(batch: Batch, outcome: Outcome, *, retryable: bool = False, **error: A
         "timestamp": batch.taken_ms,
         "event_id": ids.event_id(batch.id, kind),
         "batch_id": batch.id,
-        "number_succeeded": outcome.succeeded,
-        "number_failed": outcome.failures.count,
-        "number_duplicates": outcome.duplicates,
+        "number_succeeded": result.succeeded,
+        "number_failed": result.failures.count,
+        "number_duplicates": result.duplicates,
         "retryable": retryable,
         "expiration_timestamp": failures.expiry_ms(batch),
         **error,

@@ -1,4 +1,4 @@
-"""Batches of events as senders elsewhere hand them in."""
+"""Batches of events as other systems send them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from chalicelib.core.scope import Scope
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.ingest import batches
-from chalicelib.ingest.batches import Batch
+from chalicelib.ingest.model import Batch
 from chalicelib.ingest.worker import ingest_batch
 from tests.fake_cloud import queued, sqs_event
 from tests.unit.events.examples import NINE
 
-#: When batches are taken
+#: When batches are accepted
 NOW = NINE + 600_000
 PRIMARY = Scope(1, 0)
 BATCH = Batch("5d7a4b1e-2f0c-4d57-9a35-0d9f3f1c6b60", 1, None, NOW)
 
 
-def given(number: int = 0, kind: str = "delivery", **fields: Any) -> dict[str, Any]:
-    """Return an event as it is handed in."""
+def outside_event(number: int = 0, kind: str = "delivery", **fields: Any) -> dict[str, Any]:
+    """Return an event as another system sends it."""
     event = {
         "type": kind,
         "timestamp": str(NINE // 1000 + number),
@@ -37,26 +37,26 @@ def given(number: int = 0, kind: str = "delivery", **fields: Any) -> dict[str, A
 
 
 def large_events() -> list[dict[str, Any]]:
-    """Return events that do not fit a queue message even when they are packed."""
+    """Return events that do not fit a queue message even when they are gzipped."""
     noise = random.Random(1)
-    return [given(n, subject=noise.randbytes(500).hex()) for n in range(500)]
+    return [outside_event(n, subject=noise.randbytes(500).hex()) for n in range(500)]
 
 
-def packed(*events: Any) -> bytes:
-    """Return a batch; what is text already is taken for a line."""
+def batch_body(*events: Any) -> bytes:
+    """Return the body of a batch; a string is a line of its own."""
     lines = [each if isinstance(each, str) else json.dumps(each) for each in events]
     return gzip.compress("\n".join(lines).encode())
 
 
-def take(*events: Any, scope: Scope = PRIMARY) -> str:
-    """Take a batch; return the queue message."""
-    batches.take(scope, packed(*events))
+def accept(*events: Any, scope: Scope = PRIMARY) -> str:
+    """Accept a batch; return the queue message."""
+    batches.accept(scope, batch_body(*events))
     (body,) = queued("ingest")
     return body
 
 
-def work_off(body: str) -> list[Event]:
-    """Work off the batch of a queue message; return the events that were emitted."""
+def process(body: str) -> list[Event]:
+    """Process the batch of a queue message; return the events that it emits."""
     assert ingest_batch(sqs_event([body])) == {"batchItemFailures": []}
     messages: list[Received] = [queues.read(each) for each in queued("events")]
     return [event for message in messages for event in stream.decode(message)]

@@ -7,59 +7,64 @@ import zlib
 from itertools import pairwise
 
 import pytest
-from hypothesis import given as for_any
+from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chalicelib.core import clock, queues
 from chalicelib.core.scope import Scope
 from chalicelib.ingest import batches
-from chalicelib.ingest.batches import LONGEST_LINE, MOST_BYTES, MOST_UNPACKED, Batch, lines
+from chalicelib.ingest.batches import LONGEST_LINE, MOST_BYTES, MOST_UNPACKED, lines
+from chalicelib.ingest.model import Batch
 from tests.fake_cloud import queued, stored_objects
-from tests.unit.ingest.examples import NOW, given, large_events, packed
+from tests.unit.ingest.examples import NOW, batch_body, large_events, outside_event
 from tests.unit.refusals import refusal
 
 SCOPE = Scope(1, 0)
 
 
 def refused_batch(status: int, body: bytes) -> str:
-    error = refusal(batches.take, SCOPE, body)
+    error = refusal(batches.accept, SCOPE, body)
     assert error.status == status
     return str(error)
 
 
 @pytest.mark.parametrize("scope", [SCOPE, Scope(1, 7)])
 @pytest.mark.usefixtures("cloud")
-def test_a_batch_is_queued_whole_with_whose_it_is(scope: Scope) -> None:
+def test_a_batch_is_queued_with_its_owner(scope: Scope) -> None:
     with clock.use(lambda: NOW / 1000):
-        name = batches.take(scope, packed(given(), given(1)))
+        name = batches.accept(scope, batch_body(outside_event(), outside_event(1)))
     (body,) = queued("ingest")
     message = queues.read(body)
-    assert Batch.of(message) == Batch(name, 1, scope.owner, NOW)
-    assert [json.loads(line) for line in lines(message.payload())] == [given(), given(1)]
+    assert Batch(**message.head) == Batch(name, 1, scope.owner, NOW)
+    assert [json.loads(line) for line in lines(message.payload())] == [
+        outside_event(),
+        outside_event(1),
+    ]
 
 
 @pytest.mark.usefixtures("cloud")
-def test_a_large_batch_goes_by_way_of_the_bucket() -> None:
-    batches.take(SCOPE, packed(*large_events()))
+def test_a_large_batch_is_stored_in_the_bucket() -> None:
+    batches.accept(SCOPE, batch_body(*large_events()))
     assert len(stored_objects("queue/ingest/")) == 1
 
 
-@for_any(
+@given(
     st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=8),
     st.lists(st.integers(0, 200), max_size=3),
     st.booleans(),
 )
 @hypothesis_settings(max_examples=150)
-def test_lines_come_out_of_any_packing(whole: list[bytes], cuts: list[int], plain: bool) -> None:
-    text = b"\n".join(whole)
-    places = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
-    parts = [text[a:b] for a, b in pairwise(places)]
+def test_any_gzip_members_contain_the_same_lines(
+    texts: list[bytes], cuts: list[int], plain: bool
+) -> None:
+    text = b"\n".join(texts)
+    bounds = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
+    parts = [text[a:b] for a, b in pairwise(bounds)]
     body = text if plain else b"".join(gzip.compress(part) for part in parts)
     if plain and body.startswith(b"\x1f\x8b"):
         return
-    found = list(lines(body))
-    assert found == (whole[:-1] if whole and whole[-1] == b"" else whole)
+    assert list(lines(body)) == (texts[:-1] if texts and texts[-1] == b"" else texts)
 
 
 def test_lines_are_found_across_the_steps_of_unpacking(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,12 +87,12 @@ def test_a_batch_without_events_is_refused(body: bytes) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        packed(given())[:-9],
-        packed(given())[:12],
+        batch_body(outside_event())[:-9],
+        batch_body(outside_event())[:12],
         b"\x1f\x8b",
         b"\x1f\x8b" + b"\x00" * 50,
-        packed(given()) + b"\x1f\x8bxx",
-        packed(given())[:-5] + b"wrong",
+        batch_body(outside_event()) + b"\x1f\x8bxx",
+        batch_body(outside_event())[:-5] + b"wrong",
     ],
     ids=["cut", "cut-early", "magic-alone", "zeros", "bad-second-member", "wrong-length"],
 )
@@ -108,7 +113,7 @@ def test_an_event_that_is_too_large_is_refused(start: bytes) -> None:
     assert str(LONGEST_LINE) in refused_batch(413, start + b"x" * (LONGEST_LINE + 1))
 
 
-def test_what_is_no_deflated_text_is_no_bomb_either() -> None:
+def test_a_body_that_is_not_deflated_is_refused() -> None:
     twice = zlib.compress(b"x", 9)
     assert refused_batch(400, b"\x1f\x8b\x08\x00" + twice)
 
@@ -117,4 +122,4 @@ def test_a_file_of_many_members_is_read_in_linear_time() -> None:
     body = gzip.compress(b"") * 250_000 + gzip.compress(b"one")
     began = time.process_time()
     assert list(lines(body)) == [b"one"]
-    assert time.process_time() - began < 4  # copying what is left for each takes 12
+    assert time.process_time() - began < 4  # copying the rest for each member takes 12

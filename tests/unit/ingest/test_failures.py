@@ -14,12 +14,12 @@ from tests.unit.ingest.examples import BATCH, NOW
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-def stored(*found: Failure) -> str:
+def stored(*lines: Failure) -> str:
     """Store failures; return the token of their link."""
-    all_of_them = Failures()
-    for failure in found:
-        all_of_them.add(failure)
-    all_of_them.store(BATCH)
+    file = Failures()
+    for failure in lines:
+        file.add(failure)
+    file.store(BATCH)
     return failures.link(BATCH).rpartition("/")[2]
 
 
@@ -36,13 +36,13 @@ def test_the_link_leads_to_the_failures_until_it_expires() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "é", signing.to_token([1, BATCH.id, 10**15], "link")])
-def test_a_link_that_is_not_ours_leads_nowhere(token: str) -> None:
+def test_a_link_that_is_not_signed_here_is_not_found(token: str) -> None:
     stored(Failure(1, "", ""))
     with pytest.raises(NotFound):
         failures.read(token)
 
 
-def test_a_file_that_is_gone_is_not_found() -> None:
+def test_a_file_that_does_not_exist_is_not_found() -> None:
     token = failures.link(BATCH).rpartition("/")[2]
     with clock.use(lambda: NOW / 1000), pytest.raises(NotFound):
         failures.read(token)
