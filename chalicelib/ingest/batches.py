@@ -1,7 +1,8 @@
 """Accept a batch of events, and read its lines.
 
 A batch is newline-delimited JSON, gzipped or plain, of at most 5 MB as it is sent. It is accepted
-if it is complete and not too large when it is unpacked. Its events are checked when it is processed.
+if it is complete and not too large when it is unpacked. Its events are checked later, when it is
+processed.
 """
 
 from __future__ import annotations
