@@ -1,11 +1,11 @@
-"""How probable it is that each of several rates is the highest, given what was observed.
+"""Compute the probability of each of several rates to be the highest, from observations.
 
 Of ``accepted`` messages ``engaged`` were opened or clicked. With a uniform prior the rate behind
 that has the distribution Beta(1 + engaged, 1 + accepted - engaged). A rate is the highest with
 probability ``∫ f(x) ∏ F(x) dx``: ``f`` is its own density, each ``F`` another rate's distribution
-function. There are closed forms, but they are sums as long as the counts are large and, for more
-than two rates, sums of sums; the integral is therefore taken numerically, in a time that depends
-on the number of rates only.
+function. The closed forms are sums with as many terms as the counts are large and, for more than
+two rates, sums of sums. So the integral is taken numerically, in a time that depends only on the
+number of rates.
 
 All densities are evaluated on one grid, which is fine wherever one of them changes fast: around
 each mean, in steps of a twentieth of its standard deviation that grow outwards, up to 45 deviations
@@ -26,8 +26,8 @@ _STEPS = 90
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """What was observed of one rate."""
+class Observation:
+    """The messages of one template that were accepted, and those that were engaged."""
 
     accepted: int
     engaged: int
@@ -35,33 +35,33 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """A stretch between two points of the grid, with values at its ends and in the middle."""
+    """An interval between two points of the grid, with densities at its ends and in the middle."""
 
     width: float
-    left: list[float]
+    start: list[float]
     middle: list[float]
-    right: list[float]
+    end: list[float]
 
 
-def probabilities_of_being_best(observed: Sequence[Observed]) -> list[float]:
-    """Return, for each of them, the probability that its rate is the highest; they add up to 1."""
-    best = [0.0] * len(observed)
-    below = [0.0] * len(observed)  # the distribution functions, from the left on
-    for panel in _panels([_beta(each) for each in observed]):
+def probabilities_of_being_best(observations: Sequence[Observation]) -> list[float]:
+    """Return the probability of each rate to be the highest; they add up to 1."""
+    best = [0.0] * len(observations)
+    below = [0.0] * len(observations)  # the distribution functions at the start of the panel
+    for panel in _panels([_beta(each) for each in observations]):
         halfway, beyond = _advanced(below, panel)
         ends = zip(_without_one(below), _without_one(halfway), _without_one(beyond), strict=True)
-        for i, (left, middle, right) in enumerate(ends):
-            height = panel.left[i] * left + 4 * panel.middle[i] * middle + panel.right[i] * right
+        for i, (start, middle, end) in enumerate(ends):
+            height = panel.start[i] * start + 4 * panel.middle[i] * middle + panel.end[i] * end
             best[i] += panel.width * height / 6
         below = beyond
-    whole = sum(best)
-    return [each / whole for each in best]
+    total = sum(best)
+    return [each / total for each in best]
 
 
-def _beta(observed: Observed) -> tuple[int, int]:
+def _beta(observation: Observation) -> tuple[int, int]:
     """Return the parameters of the posterior distribution, both at least 1."""
-    accepted = max(observed.accepted, observed.engaged)
-    return 1 + observed.engaged, 1 + accepted - observed.engaged
+    accepted = max(observation.accepted, observation.engaged)
+    return 1 + observation.engaged, 1 + accepted - observation.engaged
 
 
 def _panels(betas: Sequence[tuple[int, int]]) -> Iterator[_Panel]:
@@ -96,11 +96,9 @@ def _densities(beta: tuple[int, int], points: Sequence[float]) -> list[float]:
 def _advanced(below: Sequence[float], panel: _Panel) -> tuple[list[float], list[float]]:
     """Return the distribution functions in the middle and at the end of a panel."""
     halfway, beyond = [], []
-    for before, left, middle, right in zip(
-        below, panel.left, panel.middle, panel.right, strict=True
-    ):
-        halfway.append(before + panel.width * (5 * left + 8 * middle - right) / 24)
-        beyond.append(before + panel.width * (left + 4 * middle + right) / 6)
+    for before, start, middle, end in zip(below, panel.start, panel.middle, panel.end, strict=True):
+        halfway.append(before + panel.width * (5 * start + 8 * middle - end) / 24)
+        beyond.append(before + panel.width * (start + 4 * middle + end) / 6)
     return halfway, beyond
 
 

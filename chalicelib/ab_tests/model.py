@@ -1,9 +1,9 @@
-"""The A/B test record: one version of a test, and what follows from the time.
+"""Define one version of an A/B test, and its status at any time.
 
-A version is made as a draft or scheduled. It runs from its start; its templates are tried on
+A version is created as a draft or scheduled. It runs from its start; its templates are tried on
 messages until its end or until its sample is used up; then it waits for engagement, and is
-completed. It can be cancelled before that. What a version is at a time follows from its record and
-the time alone, so that work that is repeated for an earlier time is decided as it was then.
+completed. It can be cancelled before that. The status at a time follows from the record and the
+time alone, so that work that is repeated for an earlier time is decided as it was then.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
-from chalicelib.ab_tests.bayes import Observed
+from chalicelib.ab_tests.bayes import Observation
 
 Json = dict[str, Any]
 
@@ -38,15 +38,15 @@ DEFAULT_TIMEOUT_HOURS = 24
 HOUR_MS = 3_600_000
 LONGEST_MS = 30 * 24 * HOUR_MS
 """The longest time from the start to the completion of a test (30 days)."""
-LOOK_EVERY_MS = 5 * 60 * 1000
-"""How often a running test is asked whether one of its templates is certain enough to win."""
+CHECK_EVERY_MS = 5 * 60 * 1000
+"""How often a running test is checked for a template that is certain enough to win."""
 
 LONGEST_ID = 64
 LONGEST_NAME = 64
 MOST_VARIANTS = 20
 
 _ID = re.compile(rf"[A-Za-z0-9_.\-]{{1,{LONGEST_ID}}}", re.ASCII)
-_RESERVED_ID = "draft"  # a word of the paths
+_RESERVED_ID = "draft"  # a word in the paths of routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +60,26 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What became of the messages of one template (each counted once)."""
+    """How many messages of one template were accepted, clicked and opened."""
 
     accepted: int = 0
     clicked: int = 0
     opened: int = 0
 
-    def observed(self, metric: str | None) -> Observed:
-        """Return the counts that the engagement rate is made of."""
-        return Observed(self.accepted, self.clicked if metric == CLICKED else self.opened)
+    def observation(self, metric: str | None) -> Observation:
+        """Return the counts of which the engagement rate is the quotient."""
+        return Observation(self.accepted, self.clicked if metric == CLICKED else self.opened)
 
 
 @dataclass(frozen=True, slots=True)
 class AbTest:
-    """One version of a test. Times are in milliseconds.
+    """One version of a test.
 
     ``state`` is the stored part of the status: it never says ``running``. ``end_ms`` and
-    ``total_sample_size`` are as given; ``ends_ms`` and ``sample`` are what counts. ``sampled_ms``
-    is when the sample was used up, ``ended_ms`` when the version was completed or cancelled,
-    ``due_ms`` when somebody has to look at it next. ``counts`` are those at its end. ``stamp``
-    changes with each change of the record.
+    ``total_sample_size`` are as the caller set them; ``ends_ms`` and ``sample`` include the
+    defaults. ``sampled_ms`` is when the sample was used up, ``ended_ms`` when the version was
+    completed or cancelled, ``due_ms`` when it is checked next. ``counts`` are those at its end.
+    ``revision`` changes with each change of the record (stored as ``stamp``).
     """
 
     account_id: int
@@ -105,7 +105,7 @@ class AbTest:
     due_ms: int | None = None
     winning_template_id: str | None = None
     counts: dict[str, Counts] = field(default_factory=dict)
-    stamp: str = ""
+    revision: str = ""
 
     @property
     def shares(self) -> tuple[Share, ...]:
@@ -114,8 +114,10 @@ class AbTest:
 
     @property
     def ends_ms(self) -> int:
-        """Return when a version that is scheduled (or was) tries no more; by default after 30 days
-        less the time for engagement."""
+        """Return when a scheduled version stops trying templates.
+
+        By default that is after 30 days less the time for engagement.
+        """
         assert self.start_ms is not None
         if self.end_ms is not None:
             return self.end_ms
@@ -123,36 +125,36 @@ class AbTest:
 
     @property
     def sample(self) -> int | None:
-        """Return on how many messages the templates are tried, ``None`` for any number."""
+        """Return the number of messages on which templates are tried, ``None`` for no limit."""
         if self.total_sample_size is not None or self.audience_selection != SAMPLE_SIZE:
             return self.total_sample_size
         return sum(share.sample_size or 0 for share in self.shares)
 
     def status(self, at_ms: int) -> str:
-        """Return what the version is (or was) at a time."""
+        """Return the status of the version at a time."""
         if self.state == DRAFT or (self.ended_ms is not None and self.ended_ms <= at_ms):
             return self.state
         return RUNNING if self.start_ms is not None and self.start_ms <= at_ms else SCHEDULED
 
     def tries(self, at_ms: int) -> bool:
-        """Tell whether its templates are tried on messages that are generated at a time."""
+        """Tell whether a message that is generated at a time tries a template."""
         return self.status(at_ms) == RUNNING and at_ms < self._sampled_or_over_ms
 
     def settled_template(self, at_ms: int) -> str:
-        """Return the template of a message on which nothing is tried."""
+        """Return the template of a message that tries none: the winner or the default template."""
         if self.status(at_ms) == COMPLETED and self.winning_template_id is not None:
             return self.winning_template_id
         return self.default_template.template_id
 
-    def next_look_ms(self, now_ms: int) -> int:
-        """Return when a scheduled or running version has to be looked at again."""
+    def next_check_ms(self, now_ms: int) -> int:
+        """Return when a scheduled or running version is checked next."""
         if self.test_mode != BAYESIAN or self.start_ms is None:
             return self.completes_ms
-        return min(max(now_ms, self.start_ms) + LOOK_EVERY_MS, self.completes_ms)
+        return min(max(now_ms, self.start_ms) + CHECK_EVERY_MS, self.completes_ms)
 
     @property
     def completes_ms(self) -> int:
-        """Return when a scheduled or running version is complete at the latest."""
+        """Return the latest time at which a scheduled or running version is completed."""
         return self._sampled_or_over_ms + self.engagement_timeout * HOUR_MS
 
     @property
@@ -161,11 +163,11 @@ class AbTest:
 
 
 def is_test_id(text: str) -> bool:
-    """Tell whether a test may be given this id."""
+    """Tell whether a test may have this id."""
     return _ID.fullmatch(text) is not None and text != _RESERVED_ID
 
 
 def id_from_name(name: str) -> str:
-    """Derive an id from a name: lower case, dashes for what is neither letter nor digit."""
+    """Derive an id from a name: lower case, with dashes for all but letters and digits."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:LONGEST_ID].strip("-")
     return slug if is_test_id(slug) else f"ab-test-{secrets.token_hex(6)}"

@@ -1,4 +1,4 @@
-"""The bodies of A/B test requests. Their errors are 400 and carry nothing but a message."""
+"""Read the bodies of A/B test requests; the errors are 400 and carry only messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chalicelib.ab_tests.model import LONGEST_ID, LONGEST_NAME, AbTest, Share, i
 from chalicelib.core.errors import ApiErrors, ServiceError
 from chalicelib.core.fields import Body
 
-# Of percentages: enough for thirds, and what no store could hold becomes 0
+# Decimal places of percentages: enough for thirds; numbers too small for the table become 0
 _PLACES = 9
 _TIME = re.compile(r"2[01]\d\d-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)", re.ASCII)
 
@@ -24,7 +24,7 @@ class ShareBody(Body):
     percent: float | None = None
 
     def as_share(self) -> Share:
-        """Return what is stored of it."""
+        """Return the share to store."""
         percent = None if self.percent is None else round(self.percent, _PLACES)
         return Share(self.template_id, self.sample_size, percent)
 
@@ -50,15 +50,15 @@ def read(data: Any) -> AbTestBody:
     """Check types, texts and times of a body; raises 400."""
     try:
         body = AbTestBody.parse(data)
-    except ServiceError as refusal:
-        raise refused(*(_text(error) for error in refusal.errors)) from None
+    except ServiceError as failure:
+        raise refusal(*(_text(error) for error in failure.errors)) from None
     if body.id is not None and not is_test_id(body.id):
-        raise refused(
+        raise refusal(
             f"id must be 1 to {LONGEST_ID} letters, digits, underscores, dots or hyphens, "
             "and other than 'draft'"
         )
     if body.name is not None and not 1 <= len(body.name.encode()) <= LONGEST_NAME:
-        raise refused(f"name must have 1 to {LONGEST_NAME} bytes")
+        raise refusal(f"name must have 1 to {LONGEST_NAME} bytes")
     return body
 
 
@@ -67,28 +67,28 @@ def read_new(data: Any) -> tuple[AbTestBody, str, Share]:
     body = read(data)
     missing = [name for name in ("name", "default_template") if getattr(body, name) is None]
     if body.name is None or body.default_template is None:
-        raise refused(*(f"{name} is a required field" for name in missing))
+        raise refusal(*(f"{name} is a required field" for name in missing))
     return body, body.name, body.default_template.as_share()
 
 
-def changed(test: AbTest, body: AbTestBody) -> AbTest:
-    """Return the test with what the body names; raises 400 for a time that is none."""
+def apply_changes(test: AbTest, body: AbTestBody) -> AbTest:
+    """Return the test with the fields of the body; raises 400 for a malformed time."""
     plain = ("name", "metric", "audience_selection", "test_mode", "total_sample_size")
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: getattr(body, name) for name in (*plain, "confidence_level", "engagement_timeout")
     }
     if body.default_template is not None:
-        given["default_template"] = body.default_template.as_share()
+        fields["default_template"] = body.default_template.as_share()
     if body.variants is not None:
-        given["variants"] = tuple(variant.as_share() for variant in body.variants)
+        fields["variants"] = tuple(variant.as_share() for variant in body.variants)
     if body.confidence_level is not None:
-        given["confidence_level"] = round(body.confidence_level, _PLACES)
-    given["start_ms"] = _milliseconds("start_time", body.start_time)
-    given["end_ms"] = _milliseconds("end_time", body.end_time)
-    return replace(test, **{name: value for name, value in given.items() if value is not None})
+        fields["confidence_level"] = round(body.confidence_level, _PLACES)
+    fields["start_ms"] = _milliseconds("start_time", body.start_time)
+    fields["end_ms"] = _milliseconds("end_time", body.end_time)
+    return replace(test, **{name: value for name, value in fields.items() if value is not None})
 
 
-def refused(*messages: str) -> ApiErrors:
+def refusal(*messages: str) -> ApiErrors:
     """Return 400 with these messages."""
     return ApiErrors(400, [{"message": message} for message in messages])
 
@@ -101,7 +101,7 @@ def _milliseconds(name: str, text: str | None) -> int | None:
             raise ValueError(text)
         return int(datetime.fromisoformat(text).timestamp() * 1000)
     except (ValueError, OverflowError):
-        raise refused(f"{name} must be a date and time with an offset (ISO 8601)") from None
+        raise refusal(f"{name} must be a date and time with an offset (ISO 8601)") from None
 
 
 def _text(error: dict[str, Any]) -> str:

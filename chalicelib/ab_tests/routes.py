@@ -1,4 +1,4 @@
-"""``/ab-test``: tests, their versions, and drafts of them."""
+"""Serve ``/ab-test``: tests, their versions, and their drafts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from chalicelib.ab_tests import service
 from chalicelib.ab_tests.model import STATUSES, AbTest
-from chalicelib.ab_tests.request import AbTestBody, read, read_new, refused
+from chalicelib.ab_tests.request import AbTestBody, read, read_new, refusal
 from chalicelib.ab_tests.store import versions
-from chalicelib.ab_tests.view import shown
+from chalicelib.ab_tests.view import ab_test_views
 from chalicelib.core import clock
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 
@@ -28,23 +28,24 @@ def create_test(request: Request) -> Reply:
 @routes.get(_PATH, grant=GRANT)
 def list_tests(request: Request) -> Reply:
     """List the latest version of each test."""
-    wanted = request.query.get("status")
-    if wanted is not None and wanted not in STATUSES:
-        raise refused(f"status must be one of: {', '.join(STATUSES)}")
-    now = clock.now_ms()
-    found = versions.in_scope(request.caller.scope)
-    return ok(list(shown([test for test in found if wanted in (None, test.status(now))], now)))
+    status = request.query.get("status")
+    if status is not None and status not in STATUSES:
+        raise refusal(f"status must be one of: {', '.join(STATUSES)}")
+    now_ms = clock.now_ms()
+    tests = versions.in_scope(request.caller.scope)
+    matches = [test for test in tests if status in (None, test.status(now_ms))]
+    return ok(list(ab_test_views(matches, now_ms)))
 
 
 @routes.get(f"{_PATH}/{{test_id}}", grant=GRANT)
 def show_test(request: Request, test_id: str) -> Reply:
-    """Show a test: its latest version, or the one that is asked for."""
-    return _shown(service.find(request.caller.scope, test_id, _version(request)))
+    """Show a test: its latest version, or the one that ``version`` names."""
+    return _test_reply(service.find(request.caller.scope, test_id, _version(request)))
 
 
 @routes.put(f"{_PATH}/{{test_id}}", grant=GRANT)
 def update_test(request: Request, test_id: str) -> Reply:
-    """Change a test that does not run yet, or run it again as a new version."""
+    """Change a test that does not run yet, or run one that ended again as a new version."""
     body = _read_changes(request, test_id)
     test = service.update(request.caller.scope, test_id, body, _version(request))
     return ok({"version": test.version})
@@ -72,7 +73,7 @@ def create_draft(request: Request) -> Reply:
 @routes.get(f"{_PATH}/draft/{{test_id}}", grant=GRANT)
 def show_draft(request: Request, test_id: str) -> Reply:
     """Show a draft."""
-    return _shown(service.find_draft(request.caller.scope, test_id))
+    return _test_reply(service.find_draft(request.caller.scope, test_id))
 
 
 @routes.put(f"{_PATH}/draft/{{test_id}}", grant=GRANT)
@@ -91,7 +92,7 @@ def delete_draft(request: Request, test_id: str) -> Reply:
 
 @routes.post(f"{_PATH}/draft/{{test_id}}/schedule", grant=GRANT)
 def schedule_draft(request: Request, test_id: str) -> Reply:
-    """Schedule a draft, with whatever else the body names."""
+    """Schedule a draft, with the changes in the body."""
     body = _read_changes(request, test_id)
     return ok({"id": service.schedule(request.caller.scope, test_id, body).id})
 
@@ -102,15 +103,15 @@ def _created(request: Request, *, draft: bool) -> Reply:
 
 
 def _read_changes(request: Request, test_id: str) -> AbTestBody:
-    given: Any = request.json() if request.raw_body else {}
-    body = read(given)
+    data: Any = request.json() if request.raw_body else {}
+    body = read(data)
     if body.id not in (None, test_id):
-        raise refused("id cannot be changed")
+        raise refusal("id cannot be changed")
     return body
 
 
-def _shown(test: AbTest) -> Reply:
-    return ok(*shown([test], clock.now_ms()))
+def _test_reply(test: AbTest) -> Reply:
+    return ok(*ab_test_views([test], clock.now_ms()))
 
 
 def _version(request: Request) -> int | None:
@@ -118,5 +119,5 @@ def _version(request: Request) -> int | None:
     if text is None:
         return None
     if not text.isascii() or not text.isdigit() or len(text) > 8 or int(text) < 1:
-        raise refused("version must be the number of a version")
+        raise refusal("version must be the number of a version")
     return int(text)

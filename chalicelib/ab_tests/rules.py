@@ -1,4 +1,4 @@
-"""What a test must be to run: complete, consistent, and in time."""
+"""Check that a test may run: complete, consistent, in time, and with published templates."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from collections.abc import Iterator
 
 from chalicelib.ab_tests.model import (
     BAYESIAN,
+    CLICKED,
     HOUR_MS,
     LONGEST_MS,
     MOST_VARIANTS,
     SAMPLE_SIZE,
     AbTest,
 )
-from chalicelib.ab_tests.request import refused
+from chalicelib.ab_tests.request import refusal
+from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.templates.store import records as templates
 
 _LONGEST_TIMEOUT = LONGEST_MS // HOUR_MS - 1
+#: required field of the record → its name in the body
 _REQUIRED = {
     "metric": "metric",
     "audience_selection": "audience_selection",
@@ -27,13 +31,39 @@ _ROUNDING = 1e-6
 
 def check_runnable(test: AbTest, now_ms: int) -> None:
     """Raise 400 with every rule that the test breaks."""
-    missing = [told for name, told in _REQUIRED.items() if not getattr(test, name)]
+    missing = [field for name, field in _REQUIRED.items() if not getattr(test, name)]
     if missing:
-        raise refused(*(f"{name} is a required field" for name in missing))
+        raise refusal(*(f"{name} is a required field" for name in missing))
     faults = [*_template_faults(test), *_share_faults(test), *_option_faults(test)]
     faults += _time_faults(test, now_ms)
     if faults:
-        raise refused(*faults)
+        raise refusal(*faults)
+
+
+def check_templates(test: AbTest) -> None:
+    """Raise 400 unless every template is published and does not turn off what the test measures."""
+    tracking = "click_tracking" if test.metric == CLICKED else "open_tracking"
+    ids = [share.template_id for share in test.shares]
+    faults = [fault for each in ids if (fault := _readiness_fault(test, each, tracking))]
+    if faults:
+        raise refusal(*faults)
+
+
+def check_default_template(test: AbTest) -> None:
+    """Raise 400 unless the default template, which even a draft sends, is published."""
+    if fault := _readiness_fault(test, test.default_template.template_id, None):
+        raise refusal(fault)
+
+
+def _readiness_fault(test: AbTest, template_id: str, tracking: str | None) -> str | None:
+    template = templates.find(Scope(test.account_id, test.subaccount_id or PRIMARY), template_id)
+    if template is None:
+        return f"template '{template_id[:64]}' does not exist"
+    if template.published is None:
+        return f"template '{template_id}' has no published version"
+    if tracking and template.published.options.get(tracking) is False:
+        return f"template '{template_id}' has {tracking} turned off"
+    return None
 
 
 def _template_faults(test: AbTest) -> Iterator[str]:

@@ -1,11 +1,10 @@
-"""A test as callers see it: over HTTP, and in the event that tells of its end."""
+"""Show an A/B test: over HTTP, and in the event of its end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chalicelib.ab_tests import engagement
 from chalicelib.ab_tests.model import (
     BAYESIAN,
     PERCENT,
@@ -15,6 +14,7 @@ from chalicelib.ab_tests.model import (
     Counts,
     Share,
 )
+from chalicelib.ab_tests.store import counts
 from chalicelib.core import clock, ids
 
 Json = dict[str, Any]
@@ -22,17 +22,17 @@ Json = dict[str, Any]
 _PLACES = 6  # of an engagement rate
 
 
-def shown(tests: Sequence[AbTest], now_ms: int) -> Iterator[Json]:
-    """Yield the tests as the API shows them, with their counts as they are or were at the end."""
-    current = iter(engagement.counts([test for test in tests if test.state == SCHEDULED]))
+def ab_test_views(tests: Sequence[AbTest], now_ms: int) -> Iterator[Json]:
+    """Yield the tests as the API shows them, with their present counts or those at the end."""
+    current = iter(counts.of_tests([test for test in tests if test.state == SCHEDULED]))
     for test in tests:
-        yield _shown(test, next(current) if test.state == SCHEDULED else test.counts, now_ms)
+        yield _ab_test_view(test, next(current) if test.state == SCHEDULED else test.counts, now_ms)
 
 
-def event(test: AbTest) -> Json:
+def event_view(test: AbTest) -> Json:
     """Return the ``ab_test_completed`` or ``ab_test_cancelled`` event of a version that ended.
 
-    Its id follows from the version: telling of the end again makes the same event.
+    Its id derives from the version, so an event that is emitted again is the same event.
     """
     assert test.ended_ms is not None
     kind = f"ab_test_{test.state}"
@@ -48,17 +48,17 @@ def event(test: AbTest) -> Json:
     if test.winning_template_id is not None:
         about["winning_template_id"] = test.winning_template_id
     subject = f"ab_test/{test.account_id}/{test.id}/{test.version}/{test.created_ms}"
-    told = {
+    event = {
         "type": kind,
         "timestamp": test.ended_ms,
         "event_id": ids.event_id(subject, kind),
         "customer_id": str(test.account_id),
         "ab_test": about,
     }
-    return told | ({"subaccount_id": str(test.subaccount_id)} if test.subaccount_id else {})
+    return event | ({"subaccount_id": str(test.subaccount_id)} if test.subaccount_id else {})
 
 
-def _shown(test: AbTest, counts: Mapping[str, Counts], now_ms: int) -> Json:
+def _ab_test_view(test: AbTest, test_counts: Mapping[str, Counts], now_ms: int) -> Json:
     bayesian = test.test_mode == BAYESIAN
     fields: Json = {
         "id": test.id,
@@ -74,8 +74,8 @@ def _shown(test: AbTest, counts: Mapping[str, Counts], now_ms: int) -> Json:
         "total_sample_size": test.sample,
         "confidence_level": test.confidence_level if bayesian else None,
         "engagement_timeout": test.engagement_timeout if test.test_mode else None,
-        "default_template": _share(test, test.default_template, counts),
-        "variants": [_share(test, share, counts) for share in test.variants] or None,
+        "default_template": _share_view(test, test.default_template, test_counts),
+        "variants": [_share_view(test, share, test_counts) for share in test.variants] or None,
         "created_at": _time(test.created_ms),
         "updated_at": _time(test.updated_ms),
         "subaccount_id": test.subaccount_id,
@@ -83,31 +83,31 @@ def _shown(test: AbTest, counts: Mapping[str, Counts], now_ms: int) -> Json:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _share(test: AbTest, share: Share, counts: Mapping[str, Counts]) -> Json:
+def _share_view(test: AbTest, share: Share, test_counts: Mapping[str, Counts]) -> Json:
     fields: Json = {"template_id": share.template_id}
     if share.sample_size is not None and test.audience_selection != PERCENT:
         fields["sample_size"] = share.sample_size
     if share.percent is not None and test.audience_selection != SAMPLE_SIZE:
-        whole = int(share.percent)
-        fields["percent"] = whole if whole == share.percent else share.percent
-    return fields | (_counted(test, share, counts) if counts else {})
+        rounded = int(share.percent)
+        fields["percent"] = rounded if rounded == share.percent else share.percent
+    return fields | (_counts_view(test, share, test_counts) if test_counts else {})
 
 
-def _result(test: AbTest, share: Share, counts: Mapping[str, Counts]) -> Json:
-    return {"template_id": share.template_id} | _counted(test, share, counts)
+def _result(test: AbTest, share: Share, test_counts: Mapping[str, Counts]) -> Json:
+    return {"template_id": share.template_id} | _counts_view(test, share, test_counts)
 
 
-def _counted(test: AbTest, share: Share, counts: Mapping[str, Counts]) -> Json:
-    observed = counts.get(share.template_id, Counts()).observed(test.metric)
+def _counts_view(test: AbTest, share: Share, test_counts: Mapping[str, Counts]) -> Json:
+    observation = test_counts.get(share.template_id, Counts()).observation(test.metric)
     # A message may be counted as returned before it is counted as accepted
-    accepted = max(0, observed.accepted)
-    rate = observed.engaged / accepted if accepted else 0.0
+    accepted = max(0, observation.accepted)
+    rate = observation.engaged / accepted if accepted else 0.0
     return {
-        str(test.metric): observed.engaged,
+        str(test.metric): observation.engaged,
         "count_accepted": accepted,
         "engagement_rate": round(min(rate, 1.0), _PLACES),
     }
 
 
-def _time(moment_ms: int | None) -> str | None:
-    return None if moment_ms is None else clock.iso_offset(moment_ms / 1000)
+def _time(time_ms: int | None) -> str | None:
+    return None if time_ms is None else clock.iso_offset(time_ms / 1000)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from chalicelib.ab_tests.assignment import assign, foresee
-from chalicelib.ab_tests.lookup import find_test
+from chalicelib.ab_tests.assignment import assign, find_test, foresee
 from chalicelib.ab_tests.model import AbTest
 from chalicelib.ab_tests.store import sample
 from chalicelib.ab_tests.store import versions as ab_tests

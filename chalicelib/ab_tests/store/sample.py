@@ -1,17 +1,19 @@
-"""The sample of a version: how many messages its templates are still to be tried on.
+"""Count down the sample of a version: how many more messages its templates are tried on.
 
-Access patterns:
+Access patterns of ``config``:
 
-- what is left of a sample → table ``config``, in the partition of the test,
-  ``sk = of#<version>#sample``
-- which template a message took → table ``messages``,
-  ``pk = ab_test#<account>#<test id>#<version>#<message id>``, ``sk = template``
+- the remaining places of a sample → ``ab_test#<account>#<test id>`` / ``of#<number>#sample``
 
-A message takes its place in one transaction: the sample counts down on the condition that there is
-room, and the message's own item says what it took, on the condition that there is none. So every
-place is taken once, by one message, however often the message is generated; a crash leaves either
-both or nothing. Whoever takes the last place notes the time in the record in the same transaction:
-the end of a sample is not missed, and nobody has to watch for it.
+Access patterns of ``messages``:
+
+- which template a message took → ``ab_test#<account>#<test id>#<number>#<message id>`` /
+  ``template``
+
+A message takes a sample place in one transaction: the sample counts down on the condition that a
+place remains, and the message's own item records the template, on the condition that there is no
+such item. So every place is taken once, by one message, however often the message is generated; a
+crash leaves either both or nothing. The transaction that takes the last place also writes the time
+into the version's record, so nobody has to watch for the end of the sample.
 
 A message that is refused after all gives its place back, in one transaction as well.
 """
@@ -23,7 +25,7 @@ from dataclasses import replace
 
 from chalicelib.ab_tests.model import SAMPLE_SIZE, SCHEDULED, AbTest, Share
 from chalicelib.ab_tests.store import versions
-from chalicelib.core import clock, due, dynamo, leases
+from chalicelib.core import clock, due, dynamo
 from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
 from chalicelib.core.settings import settings
 
@@ -32,25 +34,25 @@ _messages = Table("messages")
 
 
 def begin(test: AbTest, *, again: bool = False) -> list[Write]:
-    """Return what belongs into the transaction that schedules a version.
+    """Return the actions for the transaction that schedules a version.
 
-    It is scheduled ``again``, with changes, only while nobody has taken a place.
+    A version is scheduled ``again``, with changes, only while no message has taken a place.
     """
     if test.sample is None:
         return []
     pk, sk = _key(test)
-    taken = {f"taken_{i}": 0 for i in range(len(test.shares))}
+    places = {f"taken_{i}": 0 for i in range(len(test.shares))}
     expires = test.completes_ms // 1000 + settings().messages_retention
     item = {"pk": pk, "sk": sk, "left": test.sample, "whole": test.sample, "expires": expires}
     condition = "attribute_not_exists(#whole) OR #left = #whole" if again else ""
-    return [dynamo.put(_config, item | taken, condition=condition)]
+    return [dynamo.put(_config, item | places, condition=condition)]
 
 
 def take(test: AbTest, message_id: str, preferred: Sequence[Share]) -> Share | None:
-    """Return the template that a message takes of the sample, ``None`` if it is used up.
+    """Take a sample place and return its template; return ``None`` if the sample is used up.
 
-    That is the first of those ``preferred`` that has room; a message that took one before gets the
-    same again.
+    The template is the first of those ``preferred`` that has places; a message that took one before
+    gets the same again.
     """
     candidates, last = list(preferred), False
 
@@ -62,11 +64,11 @@ def take(test: AbTest, message_id: str, preferred: Sequence[Share]) -> Share | N
             if (mark := _messages.get(*_message_key(test, message_id))) is not None:
                 template_id = mark["template_id"]
                 return next(share for share in test.shares if share.template_id == template_id)
-            left = _config.get(*_key(test)) or {"left": 0}
-            if left["left"] < 1 or (last and not _goes_on(test)):
+            item = _config.get(*_key(test)) or {"left": 0}
+            if item["left"] < 1 or (last and not _goes_on(test)):
                 return None
-            candidates = [share for share in preferred if _has_room(test, share, left)]
-            last = left["left"] == 1
+            candidates = [share for share in preferred if _has_room(test, share, item)]
+            last = item["left"] == 1
             raise
         return candidates[0]
 
@@ -83,10 +85,10 @@ def give_back(test: AbTest, message_id: str) -> None:
 
     def attempt() -> None:
         mark = _messages.get(*_message_key(test, message_id))
-        left = _config.get(*_key(test))
-        if mark is None or left is None:
+        item = _config.get(*_key(test))
+        if mark is None or item is None:
             return
-        used_up = left["left"] < 1
+        used_up = item["left"] < 1
         if not used_up or _goes_on(test):
             _give_back(test, message_id, mark["template_id"], used_up=used_up)
 
@@ -94,7 +96,7 @@ def give_back(test: AbTest, message_id: str) -> None:
 
 
 def _take(test: AbTest, message_id: str, share: Share, *, last: bool) -> None:
-    """Try to take a place; the last one is taken by those only who know that it is."""
+    """Take a place; only a caller that knows it is the ``last`` one takes the last one."""
     pk, sk = _message_key(test, message_id)
     expires = int(clock.now()) + settings().messages_retention
     mark = {"pk": pk, "sk": sk, "template_id": share.template_id, "expires": expires}
@@ -140,7 +142,7 @@ def _note_end(test: AbTest) -> list[Write]:
 def _note_sampled(test: AbTest, sampled_ms: int | None) -> list[Write]:
     """Return the actions that note when the sample was used up, or that it is not."""
     ended = replace(test, sampled_ms=sampled_ms)
-    ended = replace(ended, due_ms=ended.next_look_ms(clock.now_ms()))
+    ended = replace(ended, due_ms=ended.next_check_ms(clock.now_ms()))
     note = dynamo.update(
         _config,
         *versions.key(test),
@@ -148,12 +150,12 @@ def _note_sampled(test: AbTest, sampled_ms: int | None) -> list[Write]:
         values={
             "sampled": sampled_ms,
             "due": ended.due_ms,
-            "stamp": leases.draw_stamp(),
+            "stamp": versions.draw_revision(),
             "scheduled": SCHEDULED,
         },
         condition="#state = :scheduled",
     )
-    return [note, due.addition(versions.due_look(ended))]
+    return [note, due.addition(versions.due_entry(ended))]
 
 
 def _goes_on(test: AbTest) -> bool:
@@ -162,10 +164,10 @@ def _goes_on(test: AbTest) -> bool:
     return standing is not None and standing.state == SCHEDULED
 
 
-def _has_room(test: AbTest, share: Share, left: Item) -> bool:
+def _has_room(test: AbTest, share: Share, item: Item) -> bool:
     if test.audience_selection != SAMPLE_SIZE:
         return True
-    return bool(left[f"taken_{test.shares.index(share)}"] < (share.sample_size or 0))
+    return bool(item[f"taken_{test.shares.index(share)}"] < (share.sample_size or 0))
 
 
 def _key(test: AbTest) -> tuple[str, str]:

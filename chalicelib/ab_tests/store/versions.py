@@ -1,29 +1,33 @@
-"""Where A/B tests are kept.
+"""Keep the versions of A/B tests.
 
-Access patterns (table ``config``):
+Access patterns of ``config``:
 
-- one version of a test → ``pk = ab_test#<account>#<test id>``, ``sk = version#<number>``
-- the latest version → the same ``pk``, the last ``sk`` that begins with ``version#``
-- tests of an account, each in its latest version → index ``by_owner``:
-  ``owner = account#<id>/ab_tests``, ``owner_key = <subaccount>/<test id>``; those of one owner →
-  ``owner_key`` begins with ``<subaccount>/``
-- what is kept beside a version's record → the same ``pk``, ``sk`` begins with ``of#<number>#``;
-  that is what is left of its sample (``sample``) and its counts (``engagement``)
-- versions that somebody has to look at → concern ``ab_tests`` of ``core.due``
+- one version of a test → ``ab_test#<account>#<test id>`` / ``version#<number>``
+- all versions of a test, the latest one last → ``ab_test#<account>#<test id>`` / ``version#*``
+- tests of an account, each in its latest version → ``account#<account>/ab_tests`` [by_owner]
+- tests of one owner, each in its latest version → ``account#<account>/ab_tests`` / ``<owner>/*``
+  [by_owner]
+- what depends on a version (its sample and its counts) → ``ab_test#<account>#<test id>`` /
+  ``of#<number>#*``
+- versions to check for a winner or the end → ``due#ab_tests`` /
+  ``<ms>#<account>#<test id>#<number>`` (``core.due``)
 
-A change is one transaction, on the condition that the record is as it was read (``stamp``). It also
-notes when the version is due next; a note for another time than the record's ``due_ms`` is stale.
+A change is one transaction, on the condition that the record is as it was read (``revision``). The
+transaction also makes the version due for its next check; a due entry for another time than the
+record's ``due_ms`` is stale.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
+from typing import Any
 
 from chalicelib.ab_tests.model import AbTest, Counts, Share
-from chalicelib.core import due, dynamo, leases
+from chalicelib.core import due, dynamo
 from chalicelib.core.due import Due
-from chalicelib.core.dynamo import Item, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import Item, Key, Table, Write
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.scope import Scope
 
@@ -64,61 +68,55 @@ def create(new: AbTest, also: Sequence[Write] = ()) -> bool:
     """Store the first version of a test; return ``False`` if its account has a test of this id."""
     if latest(new.account_id, new.id) is not None:
         return False
-    return _written([_creation(new), *also], new)
+    return dynamo.transacted([_creation(new), *also, *_due_check(new)])
 
 
-def update(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> bool:
-    """Replace a version by another form of it; return ``False`` if it was changed meanwhile."""
-    change = dynamo.put(_config, _to_item(new), **leases.unchanged(old.stamp))
-    return _written([change, *also], new)
+def update(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:
+    """Replace a version by another form of it; raises ``TransactionFailed`` if it has changed."""
+    change = dynamo.put(_config, _to_item(new), **_unchanged(old))
+    dynamo.transact([change, *also, *_due_check(new)])
 
 
-def supersede(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> bool:
-    """Store the next version of a test; return ``False`` if the old one was changed meanwhile."""
+def supersede(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:
+    """Store the next version of a test; raises ``TransactionFailed`` if the old one has changed."""
     step_back = dynamo.update(
         _config,
         *key(old),
         "REMOVE #owner, #owner_key SET #stamp = :new",
-        values={"seen": old.stamp, "new": leases.draw_stamp()},
+        values={"seen": old.revision, "new": draw_revision()},
         condition="#stamp = :seen",
     )
-    return _written([step_back, _creation(new), *also], new)
+    dynamo.transact([step_back, _creation(new), *also, *_due_check(new)])
 
 
-def delete(test: AbTest) -> bool:
-    """Delete a test by its latest version; return ``False`` if that was changed meanwhile.
+def delete(test: AbTest) -> None:
+    """Delete a test by its latest version; raises ``TransactionFailed`` if that has changed.
 
-    All versions go at once, so that no old one becomes the latest. What depends on them follows;
-    what a crash leaves of that expires.
+    All versions go at once, so that no old one becomes the latest. What depends on them is deleted
+    afterwards; after a crash the rest of it expires.
     """
     pk, last = key(test)
     older = [sk for sk in _sort_keys(pk, _VERSIONS) if sk != last]
     surplus, older = older[:-_MOST_AT_ONCE], older[-_MOST_AT_ONCE:]
     _config.write_all([], delete=[(pk, sk) for sk in surplus])
     removals = [dynamo.delete(_config, pk, sk) for sk in older]
-    try:
-        dynamo.transact(
-            [dynamo.delete(_config, pk, last, **leases.unchanged(test.stamp)), *removals]
-        )
-    except TransactionFailed:
-        return False
+    dynamo.transact([dynamo.delete(_config, pk, last, **_unchanged(test)), *removals])
     _config.write_all([], delete=[(pk, sk) for sk in _sort_keys(pk, _PARTS)])
-    return True
 
 
-def withdraw(draft: AbTest) -> bool:
+def withdraw(draft: AbTest) -> None:
     """Delete a draft, so that the version before it, if there is one, is the latest again.
 
-    Return ``False`` if the draft was changed meanwhile.
+    Raises ``TransactionFailed`` if the draft has changed.
     """
     pk, last = key(draft)
     older = [sk for sk in _sort_keys(pk, _VERSIONS) if sk != last]
-    writes = [dynamo.delete(_config, pk, last, **leases.unchanged(draft.stamp))]
+    writes = [dynamo.delete(_config, pk, last, **_unchanged(draft))]
     if older:
         change = "SET #owner = :owner, #owner_key = :owner_key, #stamp = :stamp"
-        values = _owner_keys(draft) | {"stamp": leases.draw_stamp()}
+        values = _owner_keys(draft) | {"stamp": draw_revision()}
         writes.append(dynamo.update(_config, pk, older[-1], change, values=values))
-    return dynamo.transacted(writes)
+    dynamo.transact(writes)
 
 
 def delete_version(test: AbTest) -> None:
@@ -128,32 +126,39 @@ def delete_version(test: AbTest) -> None:
     _config.write_all([], delete=[(pk, each) for each in [sk, *parts]])
 
 
-def due_look(test: AbTest) -> Due:
-    """Return the note that the version has to be looked at, at its ``due_ms``."""
+def due_entry(test: AbTest) -> Due:
+    """Return the entry that makes a version due for its check at ``due_ms``."""
     assert test.due_ms is not None
     data = {"account_id": test.account_id, "id": test.id, "version": test.version}
     return Due(CONCERN, test.due_ms, f"{test.account_id}#{test.id}#{test.version}", data)
 
 
-def key(test: AbTest) -> tuple[str, str]:
+def key(test: AbTest) -> Key:
     """Return the key of a version's record."""
     return partition(test.account_id, test.id), _sort_key(test.version)
 
 
 def part_key(number: int, name: str) -> str:
-    """Return the sort key of something that is kept beside the record of a version."""
+    """Return the sort key of an item that depends on a version."""
     return f"{_PARTS}{number:08d}#{name}"
 
 
 def partition(account_id: int, test_id: str) -> str:
-    """Return the partition key of everything that is kept about a test."""
+    """Return the partition key of everything about a test."""
     return f"ab_test#{account_id}#{test_id}"
 
 
-def _written(writes: list[Write], new: AbTest) -> bool:
-    if new.due_ms is not None:
-        writes = [*writes, due.addition(due_look(new))]
-    return dynamo.transacted(writes)
+def draw_revision() -> str:
+    """Draw the revision that a record gets with each change."""
+    return secrets.token_hex(8)
+
+
+def _unchanged(test: AbTest) -> dict[str, Any]:
+    return dynamo.if_unchanged("stamp", test.revision)
+
+
+def _due_check(new: AbTest) -> list[Write]:
+    return [due.addition(due_entry(new))] if new.due_ms is not None else []
 
 
 def _creation(new: AbTest) -> Write:
@@ -161,10 +166,10 @@ def _creation(new: AbTest) -> Write:
 
 
 def _sort_keys(pk: str, prefix: str) -> list[str]:
-    found = _config.query_all(
+    items = _config.query_all(
         "#pk = :pk AND begins_with(#sk, :prefix)", {"pk": pk, "prefix": prefix}, consistent=True
     )
-    return [item["sk"] for item in found]
+    return [item["sk"] for item in items]
 
 
 def _sort_key(number: int) -> str:
@@ -180,12 +185,14 @@ def _owner_keys(test: AbTest) -> dict[str, str]:
 
 def _to_item(test: AbTest) -> Item:
     pk, sk = key(test)
-    fields = asdict(replace(test, stamp=leases.draw_stamp()))
-    return fields | {"pk": pk, "sk": sk} | _owner_keys(test)
+    fields = asdict(test)
+    del fields["revision"]
+    return fields | {"stamp": draw_revision(), "pk": pk, "sk": sk} | _owner_keys(test)
 
 
 def _from_item(item: Item) -> AbTest:
-    fields = {name: item[name] for name in AbTest.__slots__}
+    fields = {name: item[name] for name in AbTest.__slots__ if name != "revision"}
+    fields["revision"] = item["stamp"]
     fields["default_template"] = Share(**item["default_template"])
     fields["variants"] = tuple(Share(**each) for each in item["variants"])
     fields["counts"] = {name: Counts(**each) for name, each in item["counts"].items()}

@@ -6,10 +6,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.ab_tests.engagement import Engagement, Version, count
 from chalicelib.ab_tests.model import HOUR_MS, AbTest, Share
 from chalicelib.ab_tests.routes import GRANT
-from chalicelib.ab_tests.store import sample, versions
+from chalicelib.ab_tests.store import counts, sample, versions
+from chalicelib.ab_tests.store.counts import Engagement, Version
 from chalicelib.core.http import Request
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import Scope
@@ -32,7 +32,7 @@ def by_percent(*percents: float, **fields: Any) -> AbTest:
 
 
 def _test(shares: list[Share], fields: dict[str, Any]) -> AbTest:
-    known: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "account_id": 1,
         "subaccount_id": None,
         "id": "welcome",
@@ -50,31 +50,31 @@ def _test(shares: list[Share], fields: dict[str, Any]) -> AbTest:
         "end_ms": START + DAY,
         "engagement_timeout": 2,
     }
-    return AbTest(**(known | fields))
+    return AbTest(**(defaults | fields))
 
 
 def stored(test: AbTest) -> AbTest:
     """Store a test as if it had been scheduled; return it as it is then."""
     if test.state == "scheduled":
-        test = replace(test, due_ms=test.next_look_ms(0))
+        test = replace(test, due_ms=test.next_check_ms(0))
     assert versions.create(test, sample.begin(test) if test.state == "scheduled" else [])
     return again(test)
 
 
 def again(test: AbTest) -> AbTest:
     """Return a test as it is stored now."""
-    found = versions.version(test.account_id, test.id, test.version)
-    assert found is not None
-    return found
+    present = versions.version(test.account_id, test.id, test.version)
+    assert present is not None
+    return present
 
 
 def engaged(test: AbTest, template_id: str, accepted: int, clicked: int) -> None:
     """Count messages of a template as accepted, and some of them as clicked and opened."""
     names = [f"{template_id}-{number}" for number in range(accepted)]
-    each = [Engagement(template_id, "accepted", name) for name in names]
+    engagements = [Engagement(template_id, "accepted", name) for name in names]
     for kind in ("clicked", "opened"):
-        each += [Engagement(template_id, kind, name) for name in names[:clicked]]
-    count(Version(test.account_id, test.id, test.version), each)
+        engagements += [Engagement(template_id, kind, name) for name in names[:clicked]]
+    counts.add(Version(test.account_id, test.id, test.version), engagements)
 
 
 def request(body: Any = None, *, part: int | None = 0, **query: str) -> Request:

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.ab_tests.bayes import Observed, probabilities_of_being_best
+from chalicelib.ab_tests.bayes import Observation, probabilities_of_being_best
 
 
 @st.composite
-def observations(draw: st.DrawFn) -> Observed:
+def observations(draw: st.DrawFn) -> Observation:
     accepted = draw(st.one_of(st.integers(0, 50), st.integers(0, 3000)))
-    return Observed(accepted, draw(st.integers(0, accepted)))
+    return Observation(accepted, draw(st.integers(0, accepted)))
 
 
 def log_beta(a: float, b: float) -> float:
     return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
-def exactly(first: Observed, second: Observed) -> float:
+def exactly(first: Observation, second: Observation) -> float:
     """Return the probability that the second rate is higher, by the closed form for two.
 
     A finite sum of Beta functions, as the parameters are whole numbers.
@@ -34,10 +34,10 @@ def exactly(first: Observed, second: Observed) -> float:
     )
 
 
-def by_brute_force(observed: list[Observed], steps: int = 20_000) -> list[float]:
+def by_brute_force(rates: list[Observation], steps: int = 20_000) -> list[float]:
     """Integrate by the midpoint rule on an even grid over all of 0 to 1."""
-    best = [0.0] * len(observed)
-    below = [0.0] * len(observed)
+    best = [0.0] * len(rates)
+    below = [0.0] * len(rates)
     for step in range(steps):
         x = (step + 0.5) / steps
         masses = [
@@ -47,7 +47,7 @@ def by_brute_force(observed: list[Observed], steps: int = 20_000) -> list[float]
                 - log_beta(1 + each.engaged, 1 + each.accepted - each.engaged)
             )
             / steps
-            for each in observed
+            for each in rates
         ]
         for i, mass in enumerate(masses):
             others = 1.0
@@ -61,80 +61,81 @@ def by_brute_force(observed: list[Observed], steps: int = 20_000) -> list[float]
 
 @given(observations(), observations())
 @settings(max_examples=150)
-def test_for_two_it_is_what_the_closed_form_says(first: Observed, second: Observed) -> None:
-    found = probabilities_of_being_best([first, second])
-    assert found[1] == pytest.approx(exactly(first, second), abs=1e-6)
+def test_two_rates_have_the_probabilities_of_the_closed_form(
+    first: Observation, second: Observation
+) -> None:
+    probabilities = probabilities_of_being_best([first, second])
+    assert probabilities[1] == pytest.approx(exactly(first, second), abs=1e-6)
 
 
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        (Observed(0, 0), Observed(0, 0)),
-        (Observed(1, 1), Observed(1, 0)),
-        (Observed(100_000, 1000), Observed(100_000, 1090)),
-        (Observed(100_000, 0), Observed(100_000, 3)),
-        (Observed(10, 0), Observed(100_000, 30_000)),
-        (Observed(100_000, 99_999), Observed(5, 5)),
-        (Observed(100_000, 50_000), Observed(100_000, 10)),
+        (Observation(0, 0), Observation(0, 0)),
+        (Observation(1, 1), Observation(1, 0)),
+        (Observation(100_000, 1000), Observation(100_000, 1090)),
+        (Observation(100_000, 0), Observation(100_000, 3)),
+        (Observation(10, 0), Observation(100_000, 30_000)),
+        (Observation(100_000, 99_999), Observation(5, 5)),
+        (Observation(100_000, 50_000), Observation(100_000, 10)),
     ],
 )
-def test_that_holds_for_large_and_for_unequal_counts(first: Observed, second: Observed) -> None:
-    found = probabilities_of_being_best([first, second])
-    assert found[1] == pytest.approx(exactly(first, second), abs=1e-6)
+def test_the_closed_form_holds_for_large_and_for_unequal_counts(
+    first: Observation, second: Observation
+) -> None:
+    probabilities = probabilities_of_being_best([first, second])
+    assert probabilities[1] == pytest.approx(exactly(first, second), abs=1e-6)
 
 
 @pytest.mark.parametrize(
-    "observed",
+    "rates",
     [
-        [Observed(20, 3), Observed(30, 6), Observed(25, 2)],
-        [Observed(0, 0), Observed(200, 30), Observed(10, 3), Observed(50, 6)],
-        [Observed(9, 0), Observed(12, 12), Observed(4, 4)],
+        [Observation(20, 3), Observation(30, 6), Observation(25, 2)],
+        [Observation(0, 0), Observation(200, 30), Observation(10, 3), Observation(50, 6)],
+        [Observation(9, 0), Observation(12, 12), Observation(4, 4)],
     ],
 )
-def test_for_more_than_two_it_is_what_brute_force_says(observed: list[Observed]) -> None:
-    assert probabilities_of_being_best(observed) == pytest.approx(
-        by_brute_force(observed), abs=1e-5
-    )
+def test_more_rates_have_the_probabilities_of_brute_force(rates: list[Observation]) -> None:
+    assert probabilities_of_being_best(rates) == pytest.approx(by_brute_force(rates), abs=1e-5)
 
 
-def test_it_is_how_often_each_is_the_best_of_random_draws() -> None:
-    observed = [Observed(400, 40), Observed(380, 50), Observed(410, 30), Observed(20, 3)]
+def test_a_probability_is_how_often_a_rate_is_the_best_of_random_draws() -> None:
+    rates = [Observation(400, 40), Observation(380, 50), Observation(410, 30), Observation(20, 3)]
     draw, wins, draws = random.Random(20260131), [0] * 4, 40_000
     for _ in range(draws):
-        rates = [
-            draw.betavariate(1 + each.engaged, 1 + each.accepted - each.engaged)
-            for each in observed
+        drawn_rates = [
+            draw.betavariate(1 + each.engaged, 1 + each.accepted - each.engaged) for each in rates
         ]
-        wins[rates.index(max(rates))] += 1
-    found = probabilities_of_being_best(observed)
-    assert [win / draws for win in wins] == pytest.approx(found, abs=0.01)
+        wins[drawn_rates.index(max(drawn_rates))] += 1
+    probabilities = probabilities_of_being_best(rates)
+    assert [win / draws for win in wins] == pytest.approx(probabilities, abs=0.01)
 
 
 @given(st.lists(observations(), min_size=2, max_size=6))
 @settings(max_examples=40)
-def test_the_probabilities_add_up_and_do_not_depend_on_the_order(observed: list[Observed]) -> None:
-    found = probabilities_of_being_best(observed)
-    assert sum(found) == pytest.approx(1)
-    assert all(-1e-9 <= each <= 1 + 1e-9 for each in found)
-    turned = probabilities_of_being_best(observed[::-1])
-    assert turned[::-1] == pytest.approx(found, abs=1e-9)
+def test_the_probabilities_add_up_and_do_not_depend_on_the_order(rates: list[Observation]) -> None:
+    probabilities = probabilities_of_being_best(rates)
+    assert sum(probabilities) == pytest.approx(1)
+    assert all(-1e-9 <= each <= 1 + 1e-9 for each in probabilities)
+    reversed_probabilities = probabilities_of_being_best(rates[::-1])
+    assert reversed_probabilities[::-1] == pytest.approx(probabilities, abs=1e-9)
 
 
 def test_equal_observations_are_equally_probable() -> None:
-    assert probabilities_of_being_best([Observed(50, 5)] * 5) == pytest.approx([0.2] * 5)
+    assert probabilities_of_being_best([Observation(50, 5)] * 5) == pytest.approx([0.2] * 5)
 
 
-def test_more_engaged_than_accepted_counts_as_all_of_them() -> None:
-    assert probabilities_of_being_best([Observed(2, 5), Observed(9, 1)]) == pytest.approx(
-        probabilities_of_being_best([Observed(5, 5), Observed(9, 1)])
+def test_more_engaged_than_accepted_messages_count_as_all_of_them() -> None:
+    assert probabilities_of_being_best([Observation(2, 5), Observation(9, 1)]) == pytest.approx(
+        probabilities_of_being_best([Observation(5, 5), Observation(9, 1)])
     )
 
 
-def test_it_takes_no_longer_for_large_counts() -> None:
+def test_large_counts_take_no_longer() -> None:
     def seconds(accepted: int) -> float:
-        observed = [Observed(accepted, accepted // 10 + i) for i in range(5)]
+        rates = [Observation(accepted, accepted // 10 + i) for i in range(5)]
         began = time.process_time()
-        probabilities_of_being_best(observed)
+        probabilities_of_being_best(rates)
         return time.process_time() - began
 
     seconds(100)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.ab_tests.model import (
+    CHECK_EVERY_MS,
     HOUR_MS,
     LONGEST_MS,
-    LOOK_EVERY_MS,
     AbTest,
     id_from_name,
     is_test_id,
@@ -26,7 +26,7 @@ def test_a_scheduled_test_runs_from_its_start_on() -> None:
 
 
 @pytest.mark.parametrize("state", ["completed", "cancelled"])
-def test_what_a_test_was_follows_from_the_time(state: str) -> None:
+def test_the_status_follows_from_the_time(state: str) -> None:
     test = by_size(5, 5, state=state, ended_ms=START + 100)
     assert [test.status(START + later) for later in (-1, 99, 100)] == [
         "scheduled",
@@ -35,26 +35,26 @@ def test_what_a_test_was_follows_from_the_time(state: str) -> None:
     ]
 
 
-def test_a_draft_is_one_at_any_time() -> None:
+def test_a_draft_is_a_draft_at_any_time() -> None:
     assert by_size(5, 5, state="draft").status(START + DAY) == "draft"
 
 
-def tried(test: AbTest, *moments: int) -> list[bool]:
-    return [test.tries(START + moment) for moment in moments]
+def tried(test: AbTest, *offsets: int) -> list[bool]:
+    return [test.tries(START + offset) for offset in offsets]
 
 
 def test_templates_are_tried_from_the_start_to_the_end() -> None:
     assert tried(by_size(5, 5), -1, 0, DAY - 1, DAY) == [False, True, True, False]
 
 
-def test_they_are_tried_until_the_sample_is_used_up() -> None:
+def test_templates_are_tried_until_the_sample_is_used_up() -> None:
     test = by_size(5, 5, sampled_ms=START + 50)
     assert tried(test, 0, 49, 50) == [True, True, False]
     assert tried(replace(test, sampled_ms=START + 2 * DAY), DAY - 1, DAY) == [True, False]
 
 
 @pytest.mark.parametrize("state", ["completed", "cancelled"])
-def test_what_was_tried_before_the_end_stays_so(state: str) -> None:
+def test_a_time_before_the_end_tries_templates_after_the_end_too(state: str) -> None:
     assert tried(by_size(5, 5, state=state, ended_ms=START + 50), 49, 50) == [True, False]
 
 
@@ -81,7 +81,7 @@ def test_the_winner_is_settled_only_when_the_test_is_completed(
     assert test.settled_template(START + 8) == "t0"
 
 
-def test_without_an_end_a_test_takes_thirty_days_with_its_time_for_engagement() -> None:
+def test_a_test_without_an_end_takes_thirty_days_with_its_time_for_engagement() -> None:
     test = by_size(5, 5, end_ms=None, engagement_timeout=24)
     assert test.ends_ms == START + 29 * DAY
     assert test.completes_ms == START + LONGEST_MS
@@ -92,23 +92,23 @@ def test_the_time_for_engagement_begins_with_the_end_or_with_the_last_of_the_sam
     assert by_size(5, 5, sampled_ms=START + 7).completes_ms == START + 7 + 2 * HOUR_MS
 
 
-def test_the_sample_is_what_was_given_or_the_sum_of_the_sizes() -> None:
+def test_the_sample_is_the_total_sample_size_or_the_sum_of_the_sizes() -> None:
     assert by_size(5, 6).sample == 11
     assert by_size(5, 6, total_sample_size=12).sample == 12
     assert by_percent(50, 50).sample is None
     assert by_percent(50, 50, total_sample_size=12).sample == 12
 
 
-def test_a_bayesian_test_is_looked_at_while_it_runs() -> None:
+def test_a_bayesian_test_is_checked_while_it_runs() -> None:
     test = by_size(5, 5)
-    assert test.next_look_ms(START - DAY) == START + LOOK_EVERY_MS
-    assert test.next_look_ms(START + 7) == START + 7 + LOOK_EVERY_MS
-    assert test.next_look_ms(test.completes_ms - 1) == test.completes_ms
+    assert test.next_check_ms(START - DAY) == START + CHECK_EVERY_MS
+    assert test.next_check_ms(START + 7) == START + 7 + CHECK_EVERY_MS
+    assert test.next_check_ms(test.completes_ms - 1) == test.completes_ms
 
 
-def test_a_learning_test_is_looked_at_at_its_end_only() -> None:
+def test_a_learning_test_is_checked_at_its_end_only() -> None:
     test = by_size(5, 5, test_mode="learning")
-    assert test.next_look_ms(START - DAY) == test.completes_ms
+    assert test.next_check_ms(START - DAY) == test.completes_ms
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.ab_tests.model import Share
-from chalicelib.ab_tests.request import changed, read, read_new
+from chalicelib.ab_tests.request import apply_changes, read, read_new
 from chalicelib.core.errors import ServiceError
 from tests.unit.ab_tests.examples import by_size
 
@@ -13,11 +13,11 @@ DEFAULT = {"template_id": "t9", "percent": 50}
 
 
 def messages(call: Any, *arguments: Any) -> list[str]:
-    with pytest.raises(ServiceError) as refused:
+    with pytest.raises(ServiceError) as error_info:
         call(*arguments)
-    assert refused.value.status == 400
-    assert all(set(error) == {"message"} for error in refused.value.errors)
-    return [error["message"] for error in refused.value.errors]
+    assert error_info.value.status == 400
+    assert all(set(error) == {"message"} for error in error_info.value.errors)
+    return [error["message"] for error in error_info.value.errors]
 
 
 def test_a_new_test_needs_a_name_and_a_default_template() -> None:
@@ -56,7 +56,7 @@ def test_a_new_test_needs_a_name_and_a_default_template() -> None:
         {"variants": [{"template_id": "t1", "percent": True}]},
     ],
 )
-def test_a_field_of_another_form_is_refused_with_a_message(fields: Any) -> None:
+def test_a_malformed_field_is_refused_with_a_message(fields: Any) -> None:
     assert len(messages(read, fields)) == 1
 
 
@@ -68,17 +68,17 @@ def test_unexpected_fields_are_ignored() -> None:
     assert read({"colour": "red", "status": "running", "version": 9}).name is None
 
 
-def test_a_change_leaves_what_it_does_not_name() -> None:
+def test_a_change_keeps_the_other_fields() -> None:
     test = by_size(5, 5)
-    assert changed(test, read({"metric": None})) == test
-    assert changed(test, read({"name": "New"})).name == "New"
-    assert changed(test, read({"default_template": {"template_id": "t9"}})).variants == (
+    assert apply_changes(test, read({"metric": None})) == test
+    assert apply_changes(test, read({"name": "New"})).name == "New"
+    assert apply_changes(test, read({"default_template": {"template_id": "t9"}})).variants == (
         test.variants
     )
 
 
-def test_a_change_may_name_everything() -> None:
-    new = changed(
+def test_a_change_may_have_all_fields() -> None:
+    new = apply_changes(
         by_size(5, 5),
         read(
             {
@@ -108,7 +108,7 @@ def test_a_change_may_name_everything() -> None:
     ["2026-10-01T00:00Z", "2026-10-01T00:00:00+0000", "2026-10-01T01:00:00.000000+01:00"],
 )
 def test_times_are_iso_8601_with_an_offset(text: str) -> None:
-    assert changed(by_size(5, 5), read({"start_time": text})).start_ms == 1_790_812_800_000
+    assert apply_changes(by_size(5, 5), read({"start_time": text})).start_ms == 1_790_812_800_000
 
 
 @pytest.mark.parametrize(
@@ -126,17 +126,17 @@ def test_times_are_iso_8601_with_an_offset(text: str) -> None:
         "x" * 9999,
     ],
 )
-def test_another_time_is_refused(text: str) -> None:
-    assert messages(changed, by_size(5, 5), read({"end_time": text})) == [
+def test_a_malformed_time_is_refused(text: str) -> None:
+    assert messages(apply_changes, by_size(5, 5), read({"end_time": text})) == [
         "end_time must be a date and time with an offset (ISO 8601)"
     ]
 
 
-def test_numbers_that_are_too_small_for_any_store_are_nothing() -> None:
+def test_numbers_that_are_too_small_for_the_table_become_zero() -> None:
     tiny = {"template_id": "t9", "percent": 1e-200}
-    test = changed(by_size(1), read({"default_template": tiny, "confidence_level": 1e-200}))
+    test = apply_changes(by_size(1), read({"default_template": tiny, "confidence_level": 1e-200}))
     assert (test.default_template.percent, test.confidence_level) == (0.0, 0.0)
     thirds = [{"template_id": f"t{n}", "percent": 100 / 3} for n in range(3)]
-    test = changed(by_size(1), read({"variants": thirds, "confidence_level": 0.95}))
+    test = apply_changes(by_size(1), read({"variants": thirds, "confidence_level": 0.95}))
     assert sum(share.percent or 0 for share in test.variants) == pytest.approx(100, abs=1e-8)
     assert test.confidence_level == 0.95

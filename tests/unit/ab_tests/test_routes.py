@@ -28,7 +28,7 @@ TEST: dict[str, Any] = {
 DRAFT = {"name": "Payment Confirmation", "default_template": {"template_id": "t0"}}
 PATH = "/api/v1/ab-test"
 ONE = f"{PATH}/payment-confirmation"
-ITS_DRAFT = f"{PATH}/draft/payment-confirmation"
+DRAFT_PATH = f"{PATH}/draft/payment-confirmation"
 
 
 class Client:
@@ -83,9 +83,9 @@ def is_refused(answer: tuple[int, Any], status: int) -> bool:
 
 def test_a_test_is_created_shown_changed_cancelled_and_deleted(call: Client) -> None:
     assert results(call("POST", PATH, TEST)) == {"id": "payment-confirmation"}
-    shown = results(call("GET", ONE))
-    assert (shown["status"], shown["version"]) == ("scheduled", 1)
-    assert shown["variants"][0]["template_id"] == "t1"
+    view = results(call("GET", ONE))
+    assert (view["status"], view["version"]) == ("scheduled", 1)
+    assert view["variants"][0]["template_id"] == "t1"
     assert results(call("PUT", ONE, {"name": "New"})) == {"version": 1}
     assert results(call("GET", ONE))["name"] == "New"
     assert results(call("POST", f"{ONE}/cancel")) == {"status": "cancelled"}
@@ -94,43 +94,43 @@ def test_a_test_is_created_shown_changed_cancelled_and_deleted(call: Client) -> 
 
 
 def test_a_draft_is_created_shown_changed_and_scheduled(call: Client) -> None:
-    told = {"id": "payment-confirmation"}
-    assert results(call("POST", f"{PATH}/draft", DRAFT)) == told
-    assert results(call("GET", ITS_DRAFT))["status"] == "draft"
-    assert results(call("GET", ONE)) == results(call("GET", ITS_DRAFT))
+    reply = {"id": "payment-confirmation"}
+    assert results(call("POST", f"{PATH}/draft", DRAFT)) == reply
+    assert results(call("GET", DRAFT_PATH))["status"] == "draft"
+    assert results(call("GET", ONE)) == results(call("GET", DRAFT_PATH))
     rest = {name: TEST[name] for name in ("metric", "audience_selection", "test_mode")}
     shares = {name: TEST[name] for name in ("default_template", "variants")}
-    assert results(call("PUT", ITS_DRAFT, rest | shares)) == told
-    assert is_refused(call("POST", f"{ITS_DRAFT}/schedule"), 400)
+    assert results(call("PUT", DRAFT_PATH, rest | shares)) == reply
+    assert is_refused(call("POST", f"{DRAFT_PATH}/schedule"), 400)
     times = {"start_time": TEST["start_time"], "engagement_timeout": 4}
-    assert results(call("POST", f"{ITS_DRAFT}/schedule", times)) == told
-    shown = results(call("GET", ONE))
-    assert (shown["status"], shown["engagement_timeout"]) == ("scheduled", 4)
-    assert is_refused(call("GET", ITS_DRAFT), 404)
+    assert results(call("POST", f"{DRAFT_PATH}/schedule", times)) == reply
+    view = results(call("GET", ONE))
+    assert (view["status"], view["engagement_timeout"]) == ("scheduled", 4)
+    assert is_refused(call("GET", DRAFT_PATH), 404)
 
 
 def test_a_draft_is_deleted_by_its_own_path(call: Client) -> None:
     call("POST", f"{PATH}/draft", DRAFT)
     assert is_refused(call("DELETE", ONE), 409)
-    assert call("DELETE", ITS_DRAFT) == (204, None)
-    assert is_refused(call("DELETE", ITS_DRAFT), 404)
+    assert call("DELETE", DRAFT_PATH) == (204, None)
+    assert is_refused(call("DELETE", DRAFT_PATH), 404)
 
 
 def test_tests_are_listed_by_status(call: Client) -> None:
     call("POST", PATH, TEST)
     call("POST", f"{PATH}/draft", DRAFT | {"name": "Other"})
-    listed = results(call("GET", PATH))
-    assert [(each["id"], each["status"]) for each in listed] == [
+    tests = results(call("GET", PATH))
+    assert [(each["id"], each["status"]) for each in tests] == [
         ("other", "draft"),
         ("payment-confirmation", "scheduled"),
     ]
-    found = results(call("GET", PATH, query="status=scheduled"))
-    assert [each["id"] for each in found] == ["payment-confirmation"]
+    scheduled = results(call("GET", PATH, query="status=scheduled"))
+    assert [each["id"] for each in scheduled] == ["payment-confirmation"]
     assert results(call("GET", PATH, query="status=running")) == []
     assert is_refused(call("GET", PATH, query="status=new"), 400)
 
 
-def test_a_version_may_be_asked_for(call: Client) -> None:
+def test_a_request_may_name_a_version(call: Client) -> None:
     call("POST", PATH, TEST)
     call("POST", f"{ONE}/cancel")
     assert results(call("PUT", ONE, {"start_time": TEST["start_time"]})) == {"version": 2}
@@ -143,7 +143,7 @@ def test_a_version_may_be_asked_for(call: Client) -> None:
     assert call("DELETE", ONE, query="version=1") == (204, None)
 
 
-def test_what_breaks_a_rule_is_refused_with_messages(call: Client) -> None:
+def test_a_broken_rule_is_refused_with_messages(call: Client) -> None:
     assert is_refused(call("POST", PATH, {}), 400)
     assert is_refused(call("POST", PATH, TEST | {"metric": "x"}), 400)
     assert is_refused(call("POST", PATH, TEST | {"variants": []}), 400)
@@ -168,7 +168,7 @@ def test_a_subaccount_has_tests_of_its_own(call: Client) -> None:
     assert results(call("GET", ONE, part="7"))["subaccount_id"] == 7
     assert results(call("GET", ONE))["subaccount_id"] == 7
     assert is_refused(call("GET", ONE, part="0"), 404)
-    assert is_refused(call("PUT", ITS_DRAFT, {"name": "x"}), 404)
+    assert is_refused(call("PUT", DRAFT_PATH, {"name": "x"}), 404)
     assert results(call("GET", PATH, part="0")) == []
 
 
@@ -183,10 +183,10 @@ def test_a_subaccount_has_tests_of_its_own(call: Client) -> None:
         ("DELETE", ONE),
         ("POST", f"{ONE}/cancel"),
         ("POST", f"{PATH}/draft"),
-        ("GET", ITS_DRAFT),
-        ("PUT", ITS_DRAFT),
-        ("DELETE", ITS_DRAFT),
-        ("POST", f"{ITS_DRAFT}/schedule"),
+        ("GET", DRAFT_PATH),
+        ("PUT", DRAFT_PATH),
+        ("DELETE", DRAFT_PATH),
+        ("POST", f"{DRAFT_PATH}/schedule"),
     ],
 )
 def test_every_route_takes_the_grant(method: str, path: str, call: Client) -> None:

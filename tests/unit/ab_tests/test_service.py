@@ -140,7 +140,7 @@ def test_a_draft_whose_default_template_is_unknown_is_refused(now: Clock) -> Non
     assert refused_status(update_draft, default_template={"template_id": "unknown"}) == 400
 
 
-def test_a_draft_is_changed_where_it_is_named(now: Clock) -> None:
+def test_a_change_of_a_draft_keeps_its_other_fields(now: Clock) -> None:
     create(draft=True)
     now.now_ms += 1000
     update_draft(test_mode="learning")
@@ -160,7 +160,7 @@ ALLOWED = {
 
 @pytest.mark.parametrize("state", ALLOWED)
 @pytest.mark.parametrize("call", [update, update_draft, schedule, cancel, delete])
-def test_the_status_says_what_may_be_done(state: str, call: Any, now: Clock) -> None:
+def test_the_status_decides_which_changes_are_allowed(state: str, call: Any, now: Clock) -> None:
     reach(state, now)
     assert status() == state
     if call in ALLOWED[state]:
@@ -193,8 +193,8 @@ def test_a_change_of_a_scheduled_test_renews_its_sample(now: Clock) -> None:
     update(default_template={"template_id": "t0", "sample_size": 1})
     test = service.find(SCOPE, "welcome")
     assert test.shares[1:] == tuple(sizes[1:])
-    taken = [sample.take(test, f"m{number}", test.shares) for number in range(4)]
-    assert [share.template_id if share else None for share in taken] == ["t0", "t1", "t1", None]
+    shares = [sample.take(test, f"m{number}", test.shares) for number in range(4)]
+    assert [share.template_id if share else None for share in shares] == ["t0", "t1", "t1", None]
 
 
 @pytest.mark.parametrize("state", ["completed", "cancelled"])
@@ -241,7 +241,7 @@ def test_a_test_that_ended_becomes_a_draft_of_a_new_version(now: Clock) -> None:
     assert draft.settled_template(clock.now_ms()) == "t2"
 
 
-def test_a_draft_of_a_new_version_may_be_dropped(now: Clock) -> None:
+def test_a_deleted_draft_of_a_new_version_leaves_the_version_before(now: Clock) -> None:
     reach("cancelled", now)
     update_draft()
     service.delete_draft(SCOPE, "welcome")
@@ -249,7 +249,7 @@ def test_a_draft_of_a_new_version_may_be_dropped(now: Clock) -> None:
     assert refused_status(service.delete_draft, SCOPE, "welcome") == 404
 
 
-def test_a_draft_that_is_dropped_is_gone(now: Clock) -> None:
+def test_a_deleted_draft_does_not_exist(now: Clock) -> None:
     create(draft=True)
     service.delete_draft(SCOPE, "welcome")
     assert refused_status(service.find, SCOPE, "welcome") == 404
@@ -272,7 +272,7 @@ def test_a_cancelled_test_keeps_its_counts(now: Clock) -> None:
     assert test.counts["t1"] == Counts(3, 2, 2)
 
 
-def test_a_deleted_test_is_gone_with_all_versions(now: Clock) -> None:
+def test_a_test_is_deleted_with_all_versions(now: Clock) -> None:
     reach("cancelled", now)
     update(**AGAIN)
     cancel()
@@ -293,7 +293,7 @@ def test_an_old_version_may_be_deleted_alone(now: Clock) -> None:
     delete()
 
 
-def test_an_id_is_taken_even_if_the_first_version_is_gone(now: Clock) -> None:
+def test_an_id_is_taken_even_if_the_first_version_was_deleted(now: Clock) -> None:
     reach("cancelled", now)
     update(**AGAIN)
     delete(1)
@@ -322,11 +322,11 @@ def test_a_test_that_starts_while_it_is_changed_is_not_changed(
     monkeypatch.setattr(service, "check_templates", it_starts)
     assert refused_status(update, total_sample_size=5) == 409
     assert again(old).sample == 3
-    taken = [sample.take(old, f"n{number}", old.shares) for number in range(3)]
-    assert [bool(each) for each in taken] == [True, True, False]
+    shares = [sample.take(old, f"n{number}", old.shares) for number in range(3)]
+    assert [bool(each) for each in shares] == [True, True, False]
 
 
-def test_a_change_is_made_again_from_what_another_left(now: Clock, monkeypatch: Any) -> None:
+def test_a_change_is_repeated_on_the_result_of_another_change(now: Clock, monkeypatch: Any) -> None:
     create()
     check = service.check_templates
 
@@ -341,7 +341,7 @@ def test_a_change_is_made_again_from_what_another_left(now: Clock, monkeypatch: 
     assert (test.name, test.metric) == ("Other", "count_unique_confirmed_opened")
 
 
-def test_a_change_of_what_was_cancelled_meanwhile_makes_a_new_version(
+def test_a_change_of_a_test_that_was_cancelled_meanwhile_makes_a_new_version(
     now: Clock, monkeypatch: Any
 ) -> None:
     create()
@@ -365,7 +365,7 @@ def test_a_scope_reaches_its_own_tests_only(now: Clock) -> None:
     assert service.find(Scope(1, None), "welcome").id == "welcome"
 
 
-def test_what_is_cancelled_is_due_to_be_told_at_once(now: Clock) -> None:
+def test_the_event_of_a_cancellation_is_due_at_once(now: Clock) -> None:
     create()
     cancel()
-    assert [note.at_ms for note in due.find(versions.CONCERN, BEFORE)] == [BEFORE]
+    assert [entry.at_ms for entry in due.find(versions.CONCERN, BEFORE)] == [BEFORE]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.ab_tests.model import AbTest, Counts
-from chalicelib.ab_tests.view import event, shown
+from chalicelib.ab_tests.view import ab_test_views, event_view
 from chalicelib.core import ids
 from tests.fake_cloud import aws_requests
 from tests.unit.ab_tests.examples import DAY, START, by_percent, by_size, engaged, stored
@@ -16,8 +16,8 @@ OPENED = "count_unique_confirmed_opened"
 
 
 def view(test: AbTest, now_ms: int = START) -> dict[str, Any]:
-    (found,) = shown([test], now_ms)
-    return found
+    (only_view,) = ab_test_views([test], now_ms)
+    return only_view
 
 
 def test_a_running_test_is_shown_with_its_counts() -> None:
@@ -58,18 +58,18 @@ def test_a_running_test_is_shown_with_its_counts() -> None:
     }
 
 
-def test_defaults_that_count_are_shown() -> None:
-    found = view(by_size(20, 40, end_ms=None))
-    assert found["total_sample_size"] == 60
-    assert found["end_time"] == "2026-10-21T12:13:20+00:00"
+def test_the_defaults_of_sample_and_end_are_shown() -> None:
+    fields = view(by_size(20, 40, end_ms=None))
+    assert fields["total_sample_size"] == 60
+    assert fields["end_time"] == "2026-10-21T12:13:20+00:00"
     assert "total_sample_size" not in view(by_percent(50, 50))
 
 
-def test_percents_are_shown_as_short_as_they_are() -> None:
-    found = view(by_percent(33.5, 66.5))
-    assert found["default_template"]["percent"] == 33.5
-    whole = view(by_percent(40.0, 60.0))["default_template"]["percent"]
-    assert (whole, type(whole)) == (40, int)
+def test_a_percent_without_decimals_is_shown_as_an_integer() -> None:
+    fields = view(by_percent(33.5, 66.5))
+    assert fields["default_template"]["percent"] == 33.5
+    percent = view(by_percent(40.0, 60.0))["default_template"]["percent"]
+    assert (percent, type(percent)) == (40, int)
 
 
 def test_a_learning_test_has_no_confidence_level() -> None:
@@ -79,11 +79,11 @@ def test_a_learning_test_has_no_confidence_level() -> None:
 def test_a_draft_shows_what_it_has_and_no_counts() -> None:
     nothing = dict.fromkeys(["metric", "audience_selection", "test_mode", "start_ms", "end_ms"])
     bare = by_percent(50, state="draft", subaccount_id=7, **nothing)
-    with aws_requests() as made:
-        found = view(bare)
-    assert made == []
-    assert found["default_template"] == {"template_id": "t0", "percent": 50}
-    assert set(found) == {
+    with aws_requests() as requests:
+        fields = view(bare)
+    assert requests == []
+    assert fields["default_template"] == {"template_id": "t0", "percent": 50}
+    assert set(fields) == {
         "id",
         "name",
         "version",
@@ -107,39 +107,39 @@ def test_a_test_that_ended_shows_the_counts_of_its_end() -> None:
         )
     )
     engaged(test, "t1", 3, 3)
-    found = view(test, START + DAY)
-    assert (found["status"], found["winning_template_id"]) == ("completed", "t1")
-    assert found["variants"][0]["count_unique_clicked"] == 5
+    fields = view(test, START + DAY)
+    assert (fields["status"], fields["winning_template_id"]) == ("completed", "t1")
+    assert fields["variants"][0]["count_unique_clicked"] == 5
 
 
 @pytest.mark.parametrize(("accepted", "rate"), [(2, 1.0), (0, 0.0), (-1, 0.0)])
 def test_an_engagement_rate_lies_between_0_and_1_whatever_was_counted(
     accepted: int, rate: float
 ) -> None:
-    found = view(completed(counts={"t0": Counts(accepted, clicked=3)}))
-    assert found["default_template"]["engagement_rate"] == rate
-    assert found["default_template"]["count_accepted"] >= 0
+    fields = view(completed(counts={"t0": Counts(accepted, clicked=3)}))
+    assert fields["default_template"]["engagement_rate"] == rate
+    assert fields["default_template"]["count_accepted"] >= 0
 
 
-def test_many_tests_are_shown_for_one_request() -> None:
+def test_many_tests_are_shown_with_one_request() -> None:
     tests = [stored(by_size(5, 5, id=f"test-{number}")) for number in range(5)]
-    with aws_requests() as made:
-        found = list(shown(tests, START))
-    assert [each["id"] for each in found] == [f"test-{number}" for number in range(5)]
-    assert len(made) == 1
+    with aws_requests() as requests:
+        views = list(ab_test_views(tests, START))
+    assert [each["id"] for each in views] == [f"test-{number}" for number in range(5)]
+    assert len(requests) == 1
 
 
 def completed(**fields: Any) -> AbTest:
     counts = {"t0": Counts(10, 1, 2), "t1": Counts(10, 5, 6)}
-    known = {"state": "completed", "ended_ms": START + 7, "counts": counts}
-    return by_percent(50, 50, **(known | {"winning_template_id": "t1"} | fields))
+    defaults = {"state": "completed", "ended_ms": START + 7, "counts": counts}
+    return by_percent(50, 50, **(defaults | {"winning_template_id": "t1"} | fields))
 
 
-def test_the_event_tells_the_result() -> None:
-    assert event(completed(version=3)) == {
+def test_the_event_holds_the_result() -> None:
+    assert event_view(completed(version=3)) == {
         "type": "ab_test_completed",
         "timestamp": START + 7,
-        "event_id": event(completed(version=3))["event_id"],
+        "event_id": event_view(completed(version=3))["event_id"],
         "customer_id": "1",
         "ab_test": {
             "id": "welcome",
@@ -167,15 +167,15 @@ def test_the_event_tells_the_result() -> None:
 
 
 def test_a_cancelled_test_has_no_winner() -> None:
-    told = event(completed(state="cancelled", winning_template_id=None, subaccount_id=7))
-    assert told["type"] == "ab_test_cancelled"
-    assert told["subaccount_id"] == "7"
-    assert "winning_template_id" not in told["ab_test"]
+    event = event_view(completed(state="cancelled", winning_template_id=None, subaccount_id=7))
+    assert event["type"] == "ab_test_cancelled"
+    assert event["subaccount_id"] == "7"
+    assert "winning_template_id" not in event["ab_test"]
 
 
 def test_the_id_of_the_event_follows_from_the_version() -> None:
-    assert event(completed())["event_id"] == event(completed(name="x"))["event_id"]
+    assert event_view(completed())["event_id"] == event_view(completed(name="x"))["event_id"]
     others = [{"version": 2}, {"id": "x"}, {"account_id": 2}, {"created_ms": 7}]
-    found = {event(completed(**other))["event_id"] for other in [{}, *others]}
-    assert len(found) == 5
-    assert ids.event_id("x", "y") not in found
+    ids_of_events = {event_view(completed(**other))["event_id"] for other in [{}, *others]}
+    assert len(ids_of_events) == 5
+    assert ids.event_id("x", "y") not in ids_of_events

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.ab_tests import engagement
-from chalicelib.ab_tests.engagement import Engagement, Version
 from chalicelib.ab_tests.model import AbTest, Counts
-from chalicelib.ab_tests.store import sample, versions
+from chalicelib.ab_tests.store import counts, sample, versions
+from chalicelib.ab_tests.store.counts import Engagement, Version
 from chalicelib.core import due
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import Table, TransactionFailed
 from chalicelib.core.scope import Scope
 from tests.fake_cloud import aws_requests
 from tests.unit.ab_tests.examples import START, again, by_percent, by_size, stored
@@ -17,19 +16,19 @@ from tests.unit.ab_tests.examples import START, again, by_percent, by_size, stor
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-def kept(test: AbTest) -> list[str]:
-    """Return the sort keys of all that is kept of a test."""
+def sort_keys(test: AbTest) -> list[str]:
+    """Return the sort keys of all items of a test."""
     pk = {"pk": versions.partition(test.account_id, test.id)}
     return [item["sk"] for item in Table("config").query_all("#pk = :pk", pk)]
 
 
-def listed(scope: Scope) -> list[tuple[str, int]]:
+def ids_in_scope(scope: Scope) -> list[tuple[str, int]]:
     return [(test.id, test.version) for test in versions.in_scope(scope)]
 
 
 def next_version(test: AbTest, **fields: object) -> AbTest:
     new = replace(test, version=test.version + 1, due_ms=None, **fields)  # type: ignore[arg-type]
-    assert versions.supersede(again(test), new, sample.begin(new))
+    versions.supersede(again(test), new, sample.begin(new))
     return again(new)
 
 
@@ -49,10 +48,10 @@ def next_version(test: AbTest, **fields: object) -> AbTest:
         ),
     ],
 )
-def test_a_test_comes_back_as_it_was_stored(test: AbTest) -> None:
+def test_a_test_is_read_as_it_was_stored(test: AbTest) -> None:
     assert versions.create(test)
-    found = again(test)
-    assert replace(found, stamp="") == test
+    present = again(test)
+    assert replace(present, revision="") == test
 
 
 def test_an_id_is_taken_once_in_an_account() -> None:
@@ -65,10 +64,10 @@ def test_the_latest_version_is_found_and_listed() -> None:
     test = stored(by_size(5, 5))
     for _ in range(10):
         test = next_version(test, name="Newer")
-    found = versions.latest(1, "welcome")
-    assert found is not None
-    assert (found.version, found.name) == (11, "Newer")
-    assert listed(Scope(1, 0)) == [("welcome", 11)]
+    present = versions.latest(1, "welcome")
+    assert present is not None
+    assert (present.version, present.name) == (11, "Newer")
+    assert ids_in_scope(Scope(1, 0)) == [("welcome", 11)]
     older = versions.version(1, "welcome", 1)
     assert older is not None
     assert older.name == "Welcome"
@@ -79,46 +78,51 @@ def test_a_scope_lists_its_own_tests() -> None:
     for number, sub in enumerate([None, 7, 8]):
         stored(by_size(5, 5, id=f"test-{number}", subaccount_id=sub))
     stored(by_size(5, 5, account_id=2, id="other"))
-    assert [name for name, _ in listed(Scope(1, None))] == ["test-0", "test-1", "test-2"]
-    assert [name for name, _ in listed(Scope(1, 0))] == ["test-0"]
-    assert [name for name, _ in listed(Scope(1, 7))] == ["test-1"]
+    assert [name for name, _ in ids_in_scope(Scope(1, None))] == ["test-0", "test-1", "test-2"]
+    assert [name for name, _ in ids_in_scope(Scope(1, 0))] == ["test-0"]
+    assert [name for name, _ in ids_in_scope(Scope(1, 7))] == ["test-1"]
 
 
-def test_a_change_from_a_record_that_is_old_is_not_made() -> None:
+def test_a_change_of_an_outdated_record_fails() -> None:
     old = stored(by_size(5, 5))
-    assert versions.update(old, replace(old, name="First"))
-    assert not versions.update(old, replace(old, name="Second"))
-    assert not versions.supersede(old, replace(old, version=2))
-    assert not versions.delete(old)
-    assert not versions.withdraw(old)
+    versions.update(old, replace(old, name="First"))
+    with pytest.raises(TransactionFailed):
+        versions.update(old, replace(old, name="Second"))
+    with pytest.raises(TransactionFailed):
+        versions.supersede(old, replace(old, version=2))
+    with pytest.raises(TransactionFailed):
+        versions.delete(old)
+    with pytest.raises(TransactionFailed):
+        versions.withdraw(old)
     assert again(old).name == "First"
-    assert kept(old) == ["of#00000001#sample", "version#00000001"]
+    assert sort_keys(old) == ["of#00000001#sample", "version#00000001"]
 
 
-def test_a_version_that_is_due_is_noted_with_its_record() -> None:
+def test_a_version_is_stored_with_its_due_entry() -> None:
     test = stored(by_size(5, 5))
-    (note,) = due.find(versions.CONCERN, START * 2)
-    assert (note.at_ms, note.data) == (
+    (entry,) = due.find(versions.CONCERN, START * 2)
+    assert (entry.at_ms, entry.data) == (
         test.due_ms,
         {"account_id": 1, "id": "welcome", "version": 1},
     )
-    assert due.find(versions.CONCERN, note.at_ms - 1) == []
+    assert due.find(versions.CONCERN, entry.at_ms - 1) == []
 
 
-def test_what_was_not_changed_is_not_noted() -> None:
+def test_a_change_that_fails_makes_nothing_due() -> None:
     old = stored(by_size(5, 5))
     versions.update(old, replace(old, name="First"))
-    assert not versions.update(old, replace(old, due_ms=START + 77))
-    assert [note.at_ms for note in due.find(versions.CONCERN, START * 2)] == [old.due_ms]
+    with pytest.raises(TransactionFailed):
+        versions.update(old, replace(old, due_ms=START + 77))
+    assert [entry.at_ms for entry in due.find(versions.CONCERN, START * 2)] == [old.due_ms]
 
 
-def test_a_deleted_test_leaves_nothing_behind() -> None:
+def test_a_deleted_test_leaves_no_item() -> None:
     test = next_version(stored(by_size(5, 5)))
-    engagement.count(Version(1, "welcome", 1), [Engagement("t1", "opened", "m1")])
-    assert len(kept(test)) == 5
-    assert versions.delete(test)
-    assert kept(test) == []
-    assert listed(Scope(1, None)) == []
+    counts.add(Version(1, "welcome", 1), [Engagement("t1", "opened", "m1")])
+    assert len(sort_keys(test)) == 5
+    versions.delete(test)
+    assert sort_keys(test) == []
+    assert ids_in_scope(Scope(1, None)) == []
 
 
 def test_a_test_of_very_many_versions_is_deleted_too() -> None:
@@ -130,38 +134,38 @@ def test_a_test_of_very_many_versions_is_deleted_too() -> None:
         ]
     )
     last = replace(test, version=120, due_ms=None)
-    assert versions.supersede(test, last)
-    assert versions.delete(again(last))
-    assert kept(last) == []
+    versions.supersede(test, last)
+    versions.delete(again(last))
+    assert sort_keys(last) == []
 
 
 def test_an_old_version_is_deleted_with_what_depends_on_it() -> None:
     first = stored(by_size(5, 5))
     second = next_version(first)
-    engagement.count(Version(1, "welcome", 1), [Engagement("t1", "opened", "m1")])
-    engagement.count(Version(1, "welcome", 2), [Engagement("t1", "opened", "m1")])
+    counts.add(Version(1, "welcome", 1), [Engagement("t1", "opened", "m1")])
+    counts.add(Version(1, "welcome", 2), [Engagement("t1", "opened", "m1")])
     versions.delete_version(first)
-    assert kept(second) == ["of#00000002#counts#t1", "of#00000002#sample", "version#00000002"]
+    assert sort_keys(second) == ["of#00000002#counts#t1", "of#00000002#sample", "version#00000002"]
 
 
 def test_a_draft_is_withdrawn_and_the_version_before_it_is_the_latest_again() -> None:
     first = stored(by_size(5, 5))
     draft = next_version(first, state="draft")
-    assert versions.withdraw(draft)
-    found = versions.latest(1, "welcome")
-    assert found is not None
-    assert found.version == 1
-    assert listed(Scope(1, 0)) == [("welcome", 1)]
+    versions.withdraw(draft)
+    present = versions.latest(1, "welcome")
+    assert present is not None
+    assert present.version == 1
+    assert ids_in_scope(Scope(1, 0)) == [("welcome", 1)]
 
 
-def test_a_draft_that_is_all_there_is_leaves_nothing() -> None:
+def test_a_withdrawn_draft_of_a_first_version_leaves_no_item() -> None:
     draft = stored(by_size(5, 5, state="draft"))
-    assert versions.withdraw(draft)
-    assert kept(draft) == []
+    versions.withdraw(draft)
+    assert sort_keys(draft) == []
 
 
 def test_reading_a_test_for_a_transmission_costs_one_request() -> None:
     stored(by_size(5, 5))
-    with aws_requests() as made:
+    with aws_requests() as requests:
         versions.latest(1, "welcome")
-    assert len(made) == 1
+    assert len(requests) == 1
