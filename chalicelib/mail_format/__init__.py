@@ -1,1 +1,1 @@
-"""Band 0: what a mail message is made of (RFC 5322, 2045, 2047, 2231), fast and pure."""
+"""Read and build the parts of a mail message (RFC 5322, 2045, 2047, 2231); fast, without I/O."""

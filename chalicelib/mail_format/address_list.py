@@ -1,7 +1,7 @@
-"""Lists of addresses in header fields: read as anybody may write them, written as all can read.
+"""Read address lists in header fields leniently, and write them strictly.
 
-In such a field each display name is encoded on its own, since addresses are never looked for inside
-encoded words (RFC 2047 5).
+Each display name in such a field is encoded separately, because readers do not look for addresses
+inside encoded words (RFC 2047 5).
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ ADDRESS_FIELDS = frozenset({"from", "sender", "reply-to", "to", "cc", "bcc"})
 
 
 def read_addresses(values: Iterable[str]) -> list[Address]:
-    """Return the mailboxes of unfolded lists; where one is wanting its address is no address.
+    """Return the mailboxes of unfolded lists.
 
-    A list that cannot be read is one mailbox without an address.
+    An unreadable mailbox has an invalid address; an unreadable list is one mailbox with an empty
+    address.
     """
     try:
-        found = getaddresses(list(values))
-    except RecursionError:  # hundreds of comments or groups in one another
+        mailboxes = getaddresses(list(values))
+    except RecursionError:  # hundreds of nested comments or groups
         return [Address(None, "")]
-    return [Address(name or None, email) for name, email in found]
+    return [Address(name or None, email) for name, email in mailboxes]
 
 
 def address_list_field(name: str, value: str) -> bytes:
-    """Return the field with its CRLF; a value that is no list goes out as the text that it is.
+    """Return the field with its CRLF; a value that is not a list is encoded as plain text.
 
-    Domains leave in A-labels. Raises HeaderError (RFC 5322 3.4, RFC 2047).
+    Domains are written as A-labels. Raises HeaderError (RFC 5322 3.4, RFC 2047).
     """
-    if "\r" not in value and "\n" not in value:  # reading passes over them, writing refuses them
+    if "\r" not in value and "\n" not in value:  # reading ignores them, writing refuses them
         try:
             return encode_addresses(name, [_in_a_labels(each) for each in read_addresses([value])])
         except HeaderError:

@@ -1,7 +1,7 @@
-"""RFC 2047 encoded words in an unstructured header value, as text again.
+"""Decode RFC 2047 encoded words in an unstructured header value.
 
-A client library writes them for text outside ASCII, and for lines it finds too long. The decoder is
-linear in its input: every part of a word excludes the character that ends it.
+Client libraries write them for text outside ASCII, and for lines that they consider too long. The
+decoder is linear in its input: every part of a word excludes the character that ends it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _WORD = re.compile(r"=\?([^?\s]+)\?([bBqQ])\?([^?\s]*)\?=")
 
 
 def decode_words(value: str) -> str:
-    """`value` with its encoded words replaced; blanks between two of them belong to neither.
+    """Return `value` with its encoded words decoded; blanks between two of them are dropped.
 
-    Neighbours in one character set are joined before decoding, because encoders cut between the
-    octets of a character. Raises ValueError for a word that does not decode.
+    Neighbours in one character set are joined before decoding, because some encoders divide a
+    character between two words. Raises ValueError for a word that does not decode.
     """
     decoded: list[str] = []
     run, run_set = bytearray(), ""
@@ -39,7 +39,7 @@ def decode_words(value: str) -> str:
 
 
 def readable(value: str) -> str:
-    """`value` with its encoded words replaced, or as it stands if one of them does not decode."""
+    """Return `value` with its encoded words decoded, or unchanged if one of them is malformed."""
     if "=?" not in value:
         return value
     try:

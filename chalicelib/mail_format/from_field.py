@@ -1,4 +1,4 @@
-"""Read who a message is from in its header fields."""
+"""Read the From mailbox of a message from its header fields."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Header sections of messages and parts, read strictly and in linear time.
+"""Read header sections of messages and parts, strictly and in linear time.
 
-What is no header field by RFC 5322 2.2 is refused rather than skipped: readers disagree on such
-lines, and a line one of them takes for a field and another for text is how headers are smuggled.
+A line that is not a header field by RFC 5322 2.2 is refused, not skipped. Mail programs disagree on
+such lines, and header smuggling uses lines that one program takes for a field and another for text.
 """
 
 import re
@@ -11,7 +11,7 @@ _FIELD_NAME = re.compile(rb"[!-9;-~]+")
 
 
 class MessageError(ValueError):
-    """A message that must not be sent as it is; the text says what is wrong with it."""
+    """A message that must not be sent as it is; the text tells the fault."""
 
 
 def split_head(message: bytes, start: int, end: int) -> tuple[int, int]:

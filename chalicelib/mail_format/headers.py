@@ -1,9 +1,9 @@
-"""Header fields as bytes: checked, encoded and folded, ready to stand in a message.
+"""Encode header fields: check, encode and fold them into bytes for a message.
 
-Both functions return the whole field with its final CRLF. Nothing a caller passes can end the
-field early or start another one: control characters are refused, not repaired, but for the tab,
-which is a blank here as in RFC 5322 2.2.3. Text outside ASCII leaves as RFC 2047 base64 words in
-UTF-8, and so do the control characters beyond ASCII: they are mostly Windows' quotes, misread.
+Both functions return the complete field with its final CRLF. No value can end the field early or
+start another one: control characters are refused, not repaired, except the tab, which counts as a
+blank (RFC 5322 2.2.3). Text outside ASCII becomes RFC 2047 base64 words in UTF-8. So do the control
+characters beyond ASCII, which are mostly misread quotes from Windows.
 Lines are folded at 78 characters where a blank allows it and never pass 998 bytes (RFC 5322
 2.1.1); a line holding encoded words stays within 76.
 """
@@ -35,11 +35,11 @@ _EMAIL = re.compile(
 
 
 class HeaderError(ValueError):
-    """A header name, value or address that cannot stand in a message; the text says why."""
+    """A header name, value or address that a message cannot contain; the text says why."""
 
 
 class Address(NamedTuple):
-    """A mailbox: display name (or None) and address, both as the reader sees them."""
+    """A mailbox: display name (or None) and address, both as a reader sees them."""
 
     name: str | None
     email: str
@@ -48,10 +48,10 @@ class Address(NamedTuple):
 def encode_header(name: str, value: str) -> bytes:
     """Return the unstructured field `name: value`, encoded and folded, with its CRLF.
 
-    Blanks around the value carry no meaning and are dropped. Only the stretch from the first to
-    the last word that needs it is encoded, so an ASCII `<id>` beside it stays readable. ASCII
-    text that merely looks like an encoded word is encoded too, or readers would decode it.
-    A lone surrogate becomes `?`. Raises HeaderError (spec 2.2, RFC 5322 2.2, RFC 2047).
+    Blanks around the value carry no meaning and are dropped. Only the words from the first to the
+    last one that need it are encoded, so an ASCII `<id>` beside them stays readable. ASCII text
+    that looks like an encoded word is encoded too, because readers would decode it. A lone
+    surrogate becomes `?`. Raises HeaderError (spec 2.2, RFC 5322 2.2, RFC 2047).
     """
     _check_field_name(name)
     value = value.replace("\t", " ").strip(" ")
@@ -68,9 +68,9 @@ def encode_header(name: str, value: str) -> bytes:
 def encode_addresses(name: str, addresses: Sequence[Address]) -> bytes:
     """Return the address list field `name: a, b`, encoded and folded, with its CRLF.
 
-    Display names are written as atoms, as a quoted string or as encoded words, whichever is the
-    first that can hold them. Addresses are written as given, so an internationalised domain
-    stays in the form the caller chose. Raises HeaderError (RFC 5322 3.4, RFC 2047 5).
+    Display names are written as atoms, as a quoted string or as encoded words: the first form that
+    can express them. Addresses are not changed, so an internationalised domain stays in the form
+    that the caller chose. Raises HeaderError (RFC 5322 3.4, RFC 2047 5).
     """
     _check_field_name(name)
     if not addresses:
@@ -90,9 +90,9 @@ def _check_field_name(name: str) -> None:
 
 
 def _check_no_control(name: str, value: str) -> None:
-    found = _CONTROL.search(value)
-    if found:
-        raise HeaderError(f"header {name}: control character {found[0]!r} is not allowed")
+    match = _CONTROL.search(value)
+    if match:
+        raise HeaderError(f"header {name}: control character {match[0]!r} is not allowed")
 
 
 def _mailbox(header: str, address: Address, column: int) -> list[bytes]:
@@ -107,7 +107,10 @@ def _mailbox(header: str, address: Address, column: int) -> list[bytes]:
 
 
 def _phrase(name: str, column: int) -> list[bytes]:
-    """Encode a display name. A quoted string is one token: readers unfold it in various ways."""
+    """Encode a display name.
+
+    A quoted string is one token, because readers unfold it differently.
+    """
     if name.isascii() and "=?" not in name:
         if _ATOMS.fullmatch(name):
             tokens = _TOKEN.findall(b" " + name.encode("ascii"))
@@ -140,7 +143,7 @@ def _encode_span(value: str, column: int) -> list[bytes]:
 
 
 def _encoded_words(text: str, column: int) -> list[bytes]:
-    """Cut text into RFC 2047 words, none inside a character, the first to fit after `column`."""
+    """Divide text into RFC 2047 words between characters; the first one fits after `column`."""
     data = text.encode("utf-8", "replace")
     room = (_ENCODED_FOLD_AT - column - len(_WORD_OPEN) - len(_WORD_CLOSE)) // 4 * 3
     size = room if 4 <= room < _WORD_BYTES else _WORD_BYTES
@@ -158,7 +161,7 @@ def _encoded_words(text: str, column: int) -> list[bytes]:
 def _fold(name: str, tokens: Iterable[bytes], width: int) -> bytes:
     """Join tokens, each starting with its blanks, into lines of at most `width` if possible.
 
-    No line is broken right after the colon if that can be helped: many readers then keep a blank.
+    A line is not broken right after the colon if possible, because many readers then keep a blank.
     """
     lines: list[bytes] = []
     line = bare = name.encode("ascii") + b":"

@@ -1,9 +1,9 @@
-"""MIME messages from parts: the tree mail clients expect, assembled with one join.
+"""Build MIME messages from parts: the tree that mail clients expect, assembled with one join.
 
-The tree is mixed(related(alternative(text, amp, html), inline images), attachments), each level
-left out when it would hold one part (RFC 2046 5.1, RFC 2387). Every message ends with CRLF. An
-attachment or image keeps its encoded form, so an object shared by the messages of one
-transmission is checked and wrapped once.
+The tree is mixed(related(alternative(text, amp, html), inline images), attachments), a level with a
+single part is left out (RFC 2046 5.1, RFC 2387). Every message ends with CRLF. An attachment or
+image keeps its encoded form, so an object shared by the messages of one transmission is checked and
+wrapped once.
 """
 
 import re
@@ -29,12 +29,12 @@ Chunks = list[bytes]
 
 
 class MimeError(ValueError):
-    """A part that cannot stand in a message; the text says which and why."""
+    """A part that a message cannot contain; the text says which and why."""
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file beside the message: name, MIME type as given, base64 without line ends."""
+    """A file in the message: name, MIME type as the caller wrote it, base64 without line ends."""
 
     name: str
     type: str
@@ -48,7 +48,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class InlineImage:
-    """A picture the html part shows as `cid:name`: name, MIME type as given, base64."""
+    """A picture that the HTML part shows as `cid:name`: name, MIME type, base64."""
 
     name: str
     type: str
@@ -58,7 +58,7 @@ class InlineImage:
     def encoded(self) -> Chunks:
         """The part with its headers, as chunks; raises MimeError (spec 2.2).
 
-        What a Content-ID cannot hold beyond ASCII is percent-encoded, as in its URL (RFC 2392).
+        Characters that a Content-ID cannot contain are percent-encoded, as in its URL (RFC 2392).
         """
         if not _CONTENT_ID.fullmatch(self.name):
             raise MimeError(f"inline image name {self.name!r} cannot be a Content-ID")
@@ -76,12 +76,12 @@ def build_message(
     inline_images: Sequence[InlineImage] = (),
     boundary_seed: str,
 ) -> bytes:
-    """Return the whole message: the given header fields, MIME-Version, content headers, body.
+    """Return the complete message: header fields, MIME-Version, content headers, body.
 
     `headers` are complete fields as made by `headers.encode_header`. `boundary_seed` names the
     message (its id, say): the same seed and parts give the same bytes. Raises MimeError when
     neither text nor html is there, on duplicate image names, on parts that cannot be encoded,
-    and when a given header is one that assembly writes (spec 2.2).
+    and when `headers` has a field that this function writes itself (spec 2.2).
     """
     if text is None and html is None:
         raise MimeError("a message needs a text or an html part")
@@ -126,9 +126,9 @@ def _text_part(subtype: str, text: str, plain_bodies: Chunks) -> Chunks:
 
 
 def _boundary(seed: str, plain_bodies: Chunks) -> str:
-    """Derive the stem of the boundaries, one that no body holds.
+    """Derive the common start of the boundaries; no body contains it.
 
-    Only 7bit bodies are searched: neither quoted-printable nor base64 can hold the `=_` that
+    Only 7bit bodies are searched: neither quoted-printable nor base64 can contain the `=_` that
     every boundary starts with (RFC 2045 6.7).
     """
     stem = sha256(seed.encode("utf-8", "replace")).hexdigest()[:32]
@@ -138,7 +138,7 @@ def _boundary(seed: str, plain_bodies: Chunks) -> str:
 
 
 def _multipart(subtype: str, stem: str, parts: Sequence[Chunks], parameter: str = "") -> Chunks:
-    """Join parts into one multipart; a single part stays itself."""
+    """Join parts into one multipart; a single part is returned unchanged."""
     if len(parts) == 1:
         return parts[0]
     boundary = f"=_{subtype[0]}{stem}"
@@ -176,7 +176,7 @@ def _filename(name: str) -> str:
 
 
 def _in_ascii(name: str) -> str:
-    """Strip accents; `_` stands for what has no ASCII letter, and for an encoded word's start."""
+    """Strip accents; `_` replaces other characters, and the start of an encoded word."""
     return "".join(map(_letter_in_ascii, name)).replace("=?", "__")
 
 

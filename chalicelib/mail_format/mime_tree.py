@@ -1,9 +1,9 @@
-"""The MIME tree of a message, found without recursion and in time linear in its size.
+"""Parse the MIME tree of a message, without recursion and in linear time.
 
-Parts are spans of the message, in document order, the whole message first. A multipart is cut
-at its own delimiter lines from the outside in, so no inner part can hide an outer delimiter. What
-a mail reader would have to guess at is refused, as is nesting or a number of parts that no
-honest message has. Messages inside message/rfc822 parts are not entered.
+Parts are spans of the message in document order, the message itself first. A multipart is divided
+at its own delimiter lines from the outside in, so no inner part can hide an outer delimiter. A
+structure that a mail reader would have to guess is refused, and so are nesting and numbers of parts
+that no honest message has. Messages inside message/rfc822 parts are not entered.
 """
 
 import re
@@ -23,7 +23,7 @@ _IDENTITY = {"", "7bit", "8bit", "binary"}
 
 
 class Part(NamedTuple):
-    """One node of the tree: where it lies in the message, and what its header section says.
+    """One node of the tree: its span in the message, and its content header fields.
 
     `content_type`, `encoding` and `disposition` are in lower case, the latter two empty when
     absent; `parent` indexes the list of parts. The body is `message[body_start:end]`.
@@ -89,7 +89,7 @@ def _read_part(
 
 
 def _read_content_type(value: str, default: str) -> tuple[str, dict[str, str]]:
-    """Read type and parameters up to the first thing that is neither; no type is the default."""
+    """Read type and parameters up to the first malformed one; without a type, use the default."""
     media_type = _MEDIA_TYPE.match(value)
     if not media_type:
         return default, {}

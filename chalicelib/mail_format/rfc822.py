@@ -1,9 +1,9 @@
-"""A pre-built message: line ends, top-level header fields, and whether it may be sent (spec 2.2).
+"""Take apart, change and check a pre-built message (spec 2.2).
 
-A message is bytes. `normalise` comes first; everything else expects CRLF line ends and says so
-by refusing, as a malformed header line, whatever does not. A field is its lower-case name and
-its raw bytes with folding and final CRLF, so joining the fields gives back the header section.
-Time is linear in the size of the message.
+A message is bytes. Call `normalise` first: all other functions expect CRLF line ends and refuse
+other ones as malformed header lines. A field is its lower-case name and its raw bytes with folding
+and final CRLF, so the joined fields are the header section again. Time is linear in the size of the
+message.
 """
 
 import re
@@ -65,14 +65,14 @@ def remove(fields: Iterable[Field], name: str) -> list[Field]:
 
 
 def append(fields: Iterable[Field], raw: bytes) -> list[Field]:
-    """Return the fields with one more, given as `headers.encode_header` makes it, at the end."""
+    """Return the fields with one more, encoded by `headers.encode_header`, at the end."""
     return [*fields, _field(raw)]
 
 
 def replace(fields: Sequence[Field], raw: bytes) -> list[Field]:
-    """Return the fields with `raw` where the first of its name stood, and no other of that name.
+    """Return the fields with `raw` in place of all fields with its name.
 
-    It goes to the end where there was none.
+    It takes the place of the first one, or the end if there was none.
     """
     new = _field(raw)
     at = next((i for i, field in enumerate(fields) if field[0] == new[0]), len(fields))

@@ -1,8 +1,8 @@
-"""The texts of a message: where they are, what they say, and the message with other ones.
+"""Find, read and replace the text parts of a pre-built message.
 
-Only the first text/plain, text/html and text/x-amp-html part that is no attachment counts (spec
-2.2, RFC822 rule 1). All bytes outside of a text that is replaced stay as they are. A part with
-another text leaves as UTF-8, in an encoding chosen for that text.
+Only the first text/plain, text/html and text/x-amp-html part that is not an attachment counts (spec
+2.2, RFC822 rule 1). All bytes outside a replaced text stay as they are. A replaced text is written
+as UTF-8, in a transfer encoding that suits it.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ _TOKEN = re.compile(r"[!#-'*+\-.0-9A-Z^-~]+")
 
 
 def find(tree: Sequence[Part]) -> list[Part]:
-    """Return the first part of each kind, in the order in which they stand in the message."""
-    found: dict[str, Part] = {}
+    """Return the first part of each kind, in the order of the message."""
+    parts: dict[str, Part] = {}
     for part in tree:
         if part.content_type in _KINDS and part.disposition != "attachment":
-            found.setdefault(part.content_type, part)
-    return list(found.values())
+            parts.setdefault(part.content_type, part)
+    return list(parts.values())
 
 
 def is_sealed(part: Part, tree: Sequence[Part]) -> bool:
-    """Tell whether a change would break a signature that the message brings (RFC 1847)."""
+    """Tell whether a change would break a signature of the sender (RFC 1847)."""
     return any(each.content_type == "multipart/signed" for each in _around(part, tree))
 
 
 def read(message: bytes, part: Part) -> str:
-    """Return the text of a part; raises ``MessageError`` when it is not in its own encoding."""
+    """Return the text of a part; raises ``MessageError`` if its declared encoding is wrong."""
     body = message[part.body_start : part.end]
     try:
         if part.encoding == "base64":
@@ -68,9 +68,9 @@ def replaced(
     fields: Iterable[Field],
     texts: Iterable[tuple[Part, str]],
 ) -> bytes:
-    """Return the message with these top-level header fields, and with other texts in some parts.
+    """Return the message with these top-level header fields and the new texts of some parts.
 
-    ``texts`` has the parts in the order in which they stand in the message.
+    ``texts`` has the parts in the order of the message.
     """
     pieces: list[bytes] = []
     at = split_head(message, 0, len(message))[1]
@@ -88,7 +88,7 @@ def replaced(
 
 def _decoded(body: bytes, name: str) -> str:
     if name == "iso8859-1":
-        # As all readers do (WHATWG Encoding): many who write this mean Windows' quotes and dashes
+        # As all readers do (WHATWG Encoding): most texts with these labels contain Windows' quotes
         try:
             return body.decode("cp1252")
         except ValueError:
@@ -104,9 +104,9 @@ def _around(part: Part, tree: Sequence[Part]) -> Iterator[Part]:
 
 
 def _encoded(text: str, boundaries: Iterable[str]) -> EncodedText:
-    """Encode a text so that no line of it can be taken for a delimiter.
+    """Encode a text so that no line of it equals a delimiter.
 
-    A value may be anybody's, and who was sent the message before knows its boundaries.
+    A value may come from anybody, and people who got the message before know its boundaries.
     """
     encoded = encode_text(text)
     if any(b"--" + boundary.encode() in encoded.body for boundary in boundaries):
@@ -116,9 +116,9 @@ def _encoded(text: str, boundaries: Iterable[str]) -> EncodedText:
     return encoded
 
 
-def _described(part: Part, given: Iterable[Field], encoded: EncodedText) -> list[Field]:
-    """Return a part's header fields so that they tell how its text is encoded."""
-    fields = list(given)
+def _described(part: Part, header_fields: Iterable[Field], encoded: EncodedText) -> list[Field]:
+    """Return a part's header fields with the content headers of its new text."""
+    fields = list(header_fields)
     if encoded.encoding == (part.encoding or "7bit") == "7bit" and _charset(part) in _UTF_8:
         return fields
     transfer = f"Content-Transfer-Encoding: {encoded.encoding}\r\n".encode()
@@ -131,15 +131,15 @@ def _described(part: Part, given: Iterable[Field], encoded: EncodedText) -> list
 
 
 def _content_type(part: Part) -> bytes:
-    written = (
+    parameters = (
         f"{name}={value}" if _TOKEN.fullmatch(value) else f"{name}={_quoted(value)}"
         for name, value in (part.parameters | {"charset": "utf-8"}).items()
     )
-    return encode_header("Content-Type", "; ".join([part.content_type, *written]))
+    return encode_header("Content-Type", "; ".join([part.content_type, *parameters]))
 
 
 def _charset(part: Part) -> str:
-    """Return the charset under its usual name; a part that names none is taken for UTF-8."""
+    """Return the charset under its usual name; a part without a charset counts as UTF-8."""
     return charset(part.parameters.get("charset", "utf-8"))
 
 

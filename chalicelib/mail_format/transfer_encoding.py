@@ -1,7 +1,7 @@
-"""Content transfer encodings (RFC 2045 6): text to 7bit, quoted-printable or base64, at C speed.
+"""Encode content for transfer (RFC 2045 6): 7bit, quoted-printable or base64, at C speed.
 
-Text bodies come out with CRLF line ends whatever they went in with. Encoded lines are at most
-76 characters, 7bit lines at most 998 bytes.
+Encoded text bodies have CRLF line ends, whatever the line ends of the text. Encoded lines are at
+most 76 characters, 7bit lines at most 998 bytes.
 """
 
 import re
@@ -16,7 +16,7 @@ _ENCODED_BLANK = re.compile(rb"=(?:20|09)\r\n")
 
 
 class EncodedText(NamedTuple):
-    """A text body as it travels: the Content-Transfer-Encoding and the encoded bytes."""
+    """An encoded text body: its Content-Transfer-Encoding and its bytes."""
 
     encoding: str
     body: bytes
@@ -52,8 +52,9 @@ def normalise_newlines(data: bytes) -> bytes:
 def quoted_printable(data: bytes) -> bytes:
     """Encode data whose line ends are all CRLF (RFC 2045 6.7).
 
-    `binascii.b2a_qp` leaves two things to mend: without a line end in the data it breaks lines
-    with a bare LF, and a blank it encodes at the end of a full line makes that line 77 long.
+    `binascii.b2a_qp` has two faults that are repaired here: if the data has no line end, it breaks
+    lines with a bare LF; and a blank that it encodes at the end of a full line makes the line 77
+    long.
     """
     encoded = b2a_qp(data, istext=True)
     if b"\n" not in data:
@@ -64,9 +65,9 @@ def quoted_printable(data: bytes) -> bytes:
 
 
 def wrap_base64(encoded: bytes | str) -> list[bytes]:
-    """Cut base64 into lines of 76 with CRLF between them; the pieces join to the whole.
+    """Divide base64 into lines of 76 characters with CRLF between them, as pieces to be joined.
 
-    Pieces rather than one string, so that a large attachment is copied once, into its message.
+    Pieces instead of one string, so that a large attachment is copied only once, into its message.
     """
     text = encoded.decode("ascii") if isinstance(encoded, bytes) else encoded
     pieces = []
@@ -80,7 +81,7 @@ def wrap_base64(encoded: bytes | str) -> list[bytes]:
 
 
 def is_base64(text: str) -> bool:
-    """Tell whether text is base64 and nothing else: no line ends, all of its padding."""
+    """Tell whether text is pure base64: no line ends, complete padding."""
     if len(text) % 4 or text.endswith("==="):  # strict mode lets surplus padding pass
         return False
     try:

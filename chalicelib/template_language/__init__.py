@@ -1,14 +1,14 @@
-"""The template language of subjects, bodies and headers (spec 2.2, 2.3, 2.4).
+"""Compile and render the template language of subjects, bodies and headers (spec 2.2, 2.3, 2.4).
 
-``compile_part(source, part)`` parses a part once; the `CompiledPart` renders it with data made by
-`merge_data`. Templates and data may come from anybody: whatever they are, compiling and
-rendering end within bounded time and memory, with output or with a `TemplateError`.
+``compile_part(source, part)`` parses a part once; the `CompiledPart` renders it with data from
+`merge_data`. Templates and data may come from anybody. For any input, compiling and rendering end
+within limited time and memory, with output or with a `TemplateError`.
 
 An expression is ``{{ e }}``, or ``{{{ e }}}`` to print without escaping; a statement is an
 ``if e [then]``, ``elseif e [then]``, ``else``, ``each array`` or ``end`` in the same braces.
-Values and operators follow Lua; the modules say how: `values` what values do, `expressions` the
-grammar, `scanner` the rules for blanks, `links` and `escaping` what printing does to a value,
-`macros` content from elsewhere, `budget` the limits.
+Values and operators follow Lua. Details are in the modules: `values` (operations on values),
+`expressions` (grammar), `scanner` (rules for blanks), `links` and `escaping` (printing), `macros`
+(snippets and dynamic content), `budget` (limits).
 """
 
 from __future__ import annotations

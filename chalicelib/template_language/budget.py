@@ -1,8 +1,8 @@
-"""What a render may spend before it is stopped: steps, characters and processor time.
+"""Limit what a render may spend: steps, characters and processor time.
 
-A step is about one token of a tag that is run. Text outside loops is not charged: it is bounded
-by the template itself. Loops pay for every turn, branches inside loops when they are taken, and
-every printed value pays for its characters.
+A step is about one token of a tag that runs. Text outside loops is free, because the template
+itself limits it. Loops are charged for every iteration, branches inside loops when they are taken,
+and every printed value for its characters.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from time import thread_time
 from .errors import Fault
 
 STEPS = 5_000_000
-CHARACTERS = 20_000_000  # the size of the largest message there is
+CHARACTERS = 20_000_000  # the size of the largest message
 SECONDS = 2.0
-_STRIDE = 10_000  # steps between two looks at the clock: a few milliseconds
+_STRIDE = 10_000  # steps between two checks of the time: a few milliseconds
 
 
 class Budget:
     """Allowance for one part, or for several parts when it is passed to each.
 
-    ``steps`` and ``characters`` are what is left and shared; ``seconds`` (of processor time of
-    the thread) is for each part anew. Going below zero raises Fault.
+    ``steps`` and ``characters`` are the remaining amounts, shared by all parts; ``seconds``
+    (processor time of the thread) applies to each part separately. Going below zero raises Fault.
     """
 
     __slots__ = ("_checkpoint", "_deadline", "characters", "seconds", "steps")
@@ -34,12 +34,12 @@ class Budget:
         self.seconds = seconds
 
     def start(self) -> None:
-        """Start the clock of one part."""
+        """Start the time of one part."""
         self._checkpoint = self.steps - _STRIDE
         self._deadline = thread_time() + self.seconds
 
     def work(self, steps: int) -> None:
-        """Pay for steps, and look at the clock now and then."""
+        """Charge steps, and check the time now and then."""
         self.steps -= steps
         if self.steps < self._checkpoint:
             self._checkpoint = self.steps - _STRIDE
@@ -48,12 +48,12 @@ class Budget:
                 raise Fault("the template takes too many steps")
 
     def write(self, characters: int) -> None:
-        """Pay for output."""
+        """Charge output."""
         self.characters -= characters
         if self.characters < 0:
             raise Fault("the output is too long")
 
     def check_clock(self) -> None:
-        """Raise when the part has had its time."""
+        """Raise Fault when the time of the part is over."""
         if thread_time() > self._deadline:
             raise Fault("the template takes too long")

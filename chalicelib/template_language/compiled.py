@@ -1,4 +1,4 @@
-"""Compiled parts: made once, kept, found again by a hash of their source, and rendered."""
+"""Compile parts once, cache them by a hash of their source, and render them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ CACHED_CHARACTERS = 8_000_000
 class CompiledPart:
     """One part, ready to render; safe to share between threads.
 
-    ``is_static`` is true when nothing in the source is for this language: rendering then returns
-    the source, whatever the data.
+    ``is_static`` is true if the source contains no tags of this language: rendering then returns
+    the source for any data.
     """
 
     def __init__(self, part: Part, source: str, cuts: Cuts, template: Template | None) -> None:
@@ -47,9 +47,9 @@ class CompiledPart:
     ) -> str:
         """Return the output for merged ``data`` of JSON types.
 
-        ``snippets`` finds snippets; what it raises passes through. ``dynamic`` is the
-        transmission's own substitution data, which alone may hold dynamic content. ``budget``
-        limits this part, or several when it is shared. Raises TemplateRenderError.
+        ``snippets`` looks snippets up; its exceptions pass. ``dynamic`` is the transmission's own
+        substitution data, the only source of dynamic content. ``budget`` limits this part, or
+        several parts that share it. Raises TemplateRenderError.
         """
         budget = budget or Budget()
         budget.start()
@@ -89,7 +89,7 @@ def compile_part(source: str, part: Part) -> CompiledPart:
 
 
 def compile_snippet(source: str, part: Part) -> CompiledPart:
-    """Return compiled snippet content, which may not bring in other content (spec 2.4).
+    """Return compiled snippet content, which may not include other content (spec 2.4).
 
     Raises TemplateSyntaxError.
     """
@@ -97,7 +97,7 @@ def compile_snippet(source: str, part: Part) -> CompiledPart:
 
 
 def syntax_errors(sources: Iterable[tuple[Part, str]]) -> list[TemplateSyntaxError]:
-    """Return what is wrong with each bad part, so that a caller is told of all at once."""
+    """Return the error of each bad part, so that a caller learns of all at once."""
     return [error for part, source in sources for error in _syntax_error(source, part)]
 
 
@@ -118,7 +118,7 @@ def _compile(source: str, part: Part, snippet: bool) -> CompiledPart:
 
 
 def compile_uncached(source: str, part: Part, *, snippet: bool = False) -> CompiledPart:
-    """Return a part compiled anew. Raises TemplateSyntaxError."""
+    """Compile a part without the cache. Raises TemplateSyntaxError."""
     try:
         cuts = scan(source, mustache=part.kind == "amp_html")
         template = _template(cuts, part, snippet) if cuts.tags else None
@@ -137,11 +137,11 @@ def _template(cuts: Cuts, part: Part, snippet: bool) -> Template:
 
 
 def _joined(chunks: Iterable[str]) -> list[str]:
-    """Return the chunks, with newlines taken back where the template says so."""
-    kept: list[str] = []
+    """Join the chunks, without the newlines that the template removes."""
+    output: list[str] = []
     for chunk in chunks:
         if chunk is JOIN:
-            drop_newline(kept)
+            drop_newline(output)
         elif chunk:
-            kept.append(chunk)
-    return kept
+            output.append(chunk)
+    return output

@@ -1,4 +1,4 @@
-"""The state of one render: what the template may see, and what it has left to spend."""
+"""Hold the state of one render: the data of the template and its remaining budget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SnippetSource = Callable[[str], Mapping[str, Any] | None]
 
 
 class Fragment(Protocol):
-    """A compiled piece of content that runs inside the render of a part."""
+    """A compiled piece of content that is rendered inside a part."""
 
     def expand(self, data: Mapping[str, Any], run: Run) -> str:
         """Return the output; raises Fault."""
@@ -27,10 +27,10 @@ class Fragment(Protocol):
 
 @dataclass(slots=True)
 class Run:
-    """What is shared by a part and the snippets and dynamic content rendered inside it.
+    """The state that a part shares with the snippets and dynamic content rendered inside it.
 
-    ``compiler`` makes a fragment of source text (for a snippet when its last argument is true)
-    and raises TemplateSyntaxError. ``snippet_calls`` counts up, ``depth`` counts fragments within
+    ``compiler`` compiles a fragment from source text (of a snippet if its last argument is true)
+    and raises TemplateSyntaxError. ``snippet_calls`` counts calls, ``depth`` counts nested
     fragments.
     """
 
@@ -44,7 +44,7 @@ class Run:
 
 
 class RenderContext(Context):
-    """Jinja2's context, with data that is looked up and never copied, and the run beside it."""
+    """Jinja2's context with the run; the data is looked up and never copied."""
 
     def __init__(self, environment: Environment, data: Mapping[str, Any], run: Run) -> None:
         super().__init__(environment, data, None, {})  # type: ignore[arg-type]
@@ -53,9 +53,9 @@ class RenderContext(Context):
 
     @property
     def resolve_or_missing(self) -> Callable[[str], Any]:
-        """The lookup of a top-level variable: nil when it is missing.
+        """Return the lookup of top-level variables; a missing one is nil.
 
-        Compiled templates fetch this once and call it for each variable, so it is the data's own
-        ``get`` rather than a method that calls it.
+        Compiled templates fetch this once and call it for each variable. For speed it is the data's
+        own ``get`` and not a method that calls it.
         """
         return self.parent.get

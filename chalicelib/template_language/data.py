@@ -1,4 +1,4 @@
-"""The data a template sees: four sources merged, and the variables the service adds (spec 2.1)."""
+"""Merge the four sources of a template's data with the variables of the service (spec 2.1)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def merge_data(
     env_from: str | None = None,
     return_path: str | None = None,
 ) -> dict[str, Any]:
-    """Return the merged top-level variables; of one name, the last source that has it wins.
+    """Return the merged top-level variables; for each name, the last source that has it wins.
 
-    With an ``address`` (keys email and perhaps name) the automatic variables are set: address
-    with name and email, email, email_id, env_from and return_path. What the sources hold under
-    reserved names is then left out. Without one, as in a preview, they stand in for themselves.
+    With an ``address`` (keys email and perhaps name) the automatic variables are set: address with
+    name and email, email, email_id, env_from and return_path. Reserved names in the sources are
+    then ignored. Without an address, as in a preview, the sources may set them.
     """
     merged = {
         **(transmission_metadata or {}),

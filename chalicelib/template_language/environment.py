@@ -1,8 +1,8 @@
-"""Jinja2 made into the language's machine: code generator, lookups, operators, filters, tests.
+"""Configure Jinja2 as the engine of the language: code generator, lookups, operators, filters.
 
-Everything Jinja2 offers a template by itself is taken away: there are no globals, no filters or
-tests but ours, no calls, and a lookup reaches items of dicts and lists only. Operators go
-through the language's own arithmetic. Nothing is folded at compile time.
+Everything that Jinja2 offers to templates is removed: there are no globals, no filters and tests
+except ours, and no calls; a lookup reaches only items of dicts and lists. Operators use the
+language's own arithmetic. Nothing is evaluated at compile time.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from .loops import spend, turns
 
 
 class LanguageCodeGenerator(CodeGenerator):
-    """Writes what the language does otherwise: `and`/`or`, top-level lookups, printing."""
+    """Generates code where the language differs from Jinja2: `and`/`or`, lookups, printing."""
 
     def visit_Or(self, node: nodes.BinExpr, frame: Frame) -> None:
-        """Write ``left or right``: the left operand when it is true in Lua's sense."""
-        held = self.temporary_identifier()
-        self.write(f"({held} if ")
-        self._write_truth(held, node.left, frame)
+        """Write ``left or right``: the left operand if it is true by Lua's rules."""
+        result_name = self.temporary_identifier()
+        self.write(f"({result_name} if ")
+        self._write_truth(result_name, node.left, frame)
         self.write(" else ")
         self.visit(node.right, frame)
         self.write(")")
 
     def visit_And(self, node: nodes.BinExpr, frame: Frame) -> None:
-        """Write ``left and right``: the left operand when it is untrue in Lua's sense."""
-        held = self.temporary_identifier()
+        """Write ``left and right``: the left operand if it is false by Lua's rules."""
+        result_name = self.temporary_identifier()
         self.write("(")
         self.visit(node.right, frame)
         self.write(" if ")
-        self._write_truth(held, node.left, frame)
-        self.write(f" else {held})")
+        self._write_truth(result_name, node.left, frame)
+        self.write(f" else {result_name})")
 
     def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:
-        """Write a lookup; that of a top-level variable through the function made for it."""
+        """Write a lookup; top-level variables have a function of their own."""
         if not isinstance(node.node, nodes.ContextReference):
             super().visit_Getitem(node, frame)
             return
@@ -50,19 +50,19 @@ class LanguageCodeGenerator(CodeGenerator):
         self.write(")")
 
     def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
-        """Write nothing before a printed expression: it is a printing filter, which gives text."""
+        """Write nothing before a printed expression, because printing filters return text."""
 
     def _output_child_post(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
-        """Write nothing after it either."""
+        """Write nothing after a printed expression."""
 
-    def _write_truth(self, held: str, node: nodes.Expr, frame: Frame) -> None:
-        self.write(f"({held} := ")
+    def _write_truth(self, result_name: str, node: nodes.Expr, frame: Frame) -> None:
+        self.write(f"({result_name} := ")
         self.visit(node, frame)
-        self.write(f") is not None and {held} is not False")
+        self.write(f") is not None and {result_name} is not False")
 
 
 class LanguageEnvironment(ImmutableSandboxedEnvironment):
-    """The one environment all templates are compiled in."""
+    """The environment in which all templates are compiled."""
 
     code_generator_class = LanguageCodeGenerator
     intercepted_binops = frozenset("+-*/")
@@ -96,20 +96,20 @@ class LanguageEnvironment(ImmutableSandboxedEnvironment):
             ">=": values.greater_or_equal,
         }
 
-    # Compiled templates call these for every lookup: the functions themselves, no method around.
+    # Compiled templates call these for every lookup, so they are plain functions, not methods.
     getitem = staticmethod(values.item)  # type: ignore[assignment]
     getattr = staticmethod(values.item)  # type: ignore[assignment]
 
     def call(self, *_: Any, **__: Any) -> Any:
-        """Refuse: the language has no calls, its macros are filters."""
+        """Refuse calls: the language has none, its macros are filters."""
         raise SecurityError("nothing can be called")
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """Do arithmetic."""
+        """Calculate a binary operation."""
         return values.calculate(operator, left, right)
 
     def call_unop(self, context: Context, operator: str, arg: Any) -> Any:
-        """Do unary minus."""
+        """Calculate a unary minus."""
         return values.negate(arg)
 
 

@@ -1,7 +1,7 @@
-"""What can be wrong with a template, in the words an API caller gets (spec 2.3, spec 7).
+"""Define the errors of templates as API callers see them (spec 2.3, spec 7).
 
-`TemplateSyntaxError` (code 3000) is found when a part is compiled, `TemplateRenderError` (3001)
-when it meets data. Inside the package a `Fault` carries the detail until the part is known.
+Compiling a part raises `TemplateSyntaxError` (code 3000), rendering it `TemplateRenderError`
+(3001). Inside the package a `Fault` carries the detail until the part is known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Fault(Exception):
         super().__init__(detail)
 
     def located(self) -> str:
-        """Return the detail, after its line where that is known."""
+        """Return the detail, with its line in front if the line is known."""
         return self.detail if self.line is None else f"line {self.line}: {self.detail}"
 
 
@@ -41,7 +41,7 @@ class TemplateError(Exception):
 
     @property
     def description(self) -> str:
-        """Such as ``Error while compiling part html: line 3: a lone 'end' was detected``."""
+        """The full text: ``Error while compiling part html: line 3: a lone 'end' was detected``."""
         return f"Error while {self.activity} {self.part.title}: line {self.line}: {self.detail}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,5 +77,5 @@ def near(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return text as it may stand in a message: cut when it is long."""
+    """Return text for a message, shortened if it is long."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

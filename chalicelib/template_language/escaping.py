@@ -1,4 +1,4 @@
-"""How a printed value is made harmless where it stands: in markup, or inside a link."""
+"""Escape printed values for markup and for links."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _URL_ASCII = {code: quote(chr(code), safe="") for code in range(128)}
 
 
 def escape_html(text: str) -> str:
-    """Return text with the six characters replaced that could end or open markup."""
+    """Replace the six characters that could start or end markup."""
     if text.isalnum():
         return text
     return (
@@ -22,7 +22,7 @@ def escape_html(text: str) -> str:
 
 
 def encode_url(text: str) -> str:
-    """Return text percent-encoded as UTF-8, all but letters, digits and ``-._~`` (RFC 3986)."""
+    """Percent-encode text as UTF-8, except letters, digits and ``-._~`` (RFC 3986)."""
     if text.isascii():
         return text if text.isalnum() else text.translate(_URL_ASCII)
     return quote(text, safe="", errors="replace")

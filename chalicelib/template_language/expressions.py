@@ -1,8 +1,8 @@
-"""Expressions, from tokens to the nodes Jinja2 compiles.
+"""Parse expressions from tokens to the nodes that Jinja2 compiles.
 
 Binding, loosest first, as in Lua: `or`; `and`; comparison; `+ -`; `* /`; unary `not # -`; then
-paths. All operators of one row group from the left. How deep brackets may nest and how deep a
-tree may grow is bounded, so neither this parser nor the compilers behind it recurse without end.
+paths. Operators of the same precedence group from the left. The depth of brackets and of the tree
+is limited, so that neither this parser nor the compilers after it recurse too deep.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CONSTANTS = {"true": True, "false": False, "nil": None}
 
 
 class Path(NamedTuple):
-    """A path as written, such as ``user.names[1]``, and its last named part, here ``names``."""
+    """A path as written, such as ``user.names[1]``, and its last name, here ``names``."""
 
     text: str
     name: str
@@ -43,7 +43,7 @@ class Path(NamedTuple):
 class ExpressionParser(TokenReader):
     """Reads one expression; raises Fault with its line.
 
-    Afterwards ``paths`` describes, for every node that is a path, what it was written as.
+    Afterwards ``paths`` has the source text of every node that is a path.
     """
 
     def __init__(self, tokens: list[Token], position: int, scope: Scope) -> None:
@@ -61,7 +61,7 @@ class ExpressionParser(TokenReader):
         return node
 
     def _operation(self, loosest: int) -> nodes.Expr:
-        """Read operands and the operators between them that bind no looser than ``loosest``."""
+        """Read operands and the operators between them, down to the precedence ``loosest``."""
         left = self._operand()
         while (binding := self._binding()) >= loosest:
             operator = self.token
@@ -135,7 +135,7 @@ class ExpressionParser(TokenReader):
         return self._path(node, Path(shown(token.text), token.text))
 
     def _name_of_part(self) -> str | None:
-        """Return NAME where `.NAME` or `['NAME']` comes next; nothing is taken."""
+        """Return NAME if `.NAME` or `['NAME']` comes next, without consuming it."""
         kinds = [token.kind for token in self.tokens[self.position : self.position + 3]]
         texts = [token.text for token in self.tokens[self.position : self.position + 3]]
         if kinds[:2] == ["symbol", "name"] and texts[0] == ".":
@@ -158,8 +158,8 @@ class ExpressionParser(TokenReader):
             elif self.accept("["):
                 first = self.position
                 key = self._operation(1)
-                written = "".join(token.text for token in self.tokens[first : self.position])
-                path = Path(shown(f"{path.text}[{written}]"), string_of(key) or path.name)
+                text = "".join(token.text for token in self.tokens[first : self.position])
+                path = Path(shown(f"{path.text}[{text}]"), string_of(key) or path.name)
                 self.expect("]")
             else:
                 self.paths[node] = path
@@ -200,7 +200,7 @@ class ExpressionParser(TokenReader):
         return call("render_dynamic_content", self._required(node), label, loop, line=line)
 
     def _required(self, node: nodes.Expr) -> nodes.Expr:
-        """Return ``node``, made to fault with its name when it is a path that leads nowhere."""
+        """Return ``node``; if it is a path without a value, it will raise a fault with its name."""
         path = self.paths.get(node)
         if path is None:
             return node

@@ -1,4 +1,4 @@
-"""The inside of a tag, as tokens. Reads each character once, and stops at the first fault."""
+"""Split a tag into tokens, reading each character once and stopping at the first fault."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .words import KEYWORDS, STATEMENTS
 TOKENS_PER_TAG = 1_000
 _LONGEST_NUMBER = 40
 
-# Possessive quantifiers: nothing that fails here is tried again another way.
+# Possessive quantifiers: a failed match does not backtrack.
 _TOKEN = re.compile(
     r"""
     [ \t\r\n]*+ (?:
@@ -40,7 +40,7 @@ class Token(NamedTuple):
 
 @dataclass(slots=True)
 class Tag:
-    """What stands between braces: its tokens (ended by an `end` token), form, place and line."""
+    """The content of a pair of braces: tokens (the last one is `end`), form, span and line."""
 
     tokens: list[Token]
     raw: bool
@@ -49,7 +49,7 @@ class Tag:
 
     @property
     def statement(self) -> str | None:
-        """The statement word that the tag begins with, or None for an expression."""
+        """The keyword of a statement; None for an expression."""
         first = self.tokens[0]
         return first.text if first.kind == "keyword" and first.text in STATEMENTS else None
 
@@ -105,14 +105,14 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _unreadable(source: str, position: int, closing: str, opened: int, line: int) -> Fault:
-    """Return the fault for a tag that stops making sense at ``position``."""
+    """Return the fault for a tag that cannot be read beyond ``position``."""
     return _missing_end(source, position, closing, opened) or Fault(
         near(source[position : position + 1]), line
     )
 
 
 def _missing_end(source: str, position: int, closing: str, opened: int) -> Fault | None:
-    """Return a fault when the braces do not close before the next ones open."""
+    """Return a fault if the braces do not close before the next ones open."""
     end = source.find(closing, position)
     opening = source.find("{{", position)
     if end >= 0 and not 0 <= opening < end:

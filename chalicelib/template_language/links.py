@@ -1,8 +1,8 @@
-"""Where in a template a link runs, so that values printed inside it are percent-encoded.
+"""Find the links in a template, so that values printed inside them are percent-encoded.
 
-A link begins with `http://` or `https://` written in the template, in markup and in plain text
-alike, and ends at a blank, a quote or an angle bracket, or where the `url(...)` of a style does. A
-protocol that comes from a value makes no link.
+A link begins with a literal `http://` or `https://`, in markup and in plain text, and ends at a
+blank, a quote or an angle bracket, or at the end of a style's `url(...)`. A protocol that comes
+from a value does not begin a link.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _END = re.compile(r"[\s\"'<>`]|\);")
 
 
 def in_link_after(text: str, inside: bool) -> bool:
-    """Return whether a link runs at the end of text, given whether one ran at its start."""
+    """Tell whether the end of a text is inside a link; the start may be inside one too."""
     position = 0
     while True:
         match = (_END if inside else _BEGIN).search(text, position)

@@ -1,4 +1,4 @@
-"""`each`: the turns of a loop, and what a loop or a branch inside one costs."""
+"""Run `each` loops and charge the budget for their iterations and branches."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .values import type_name
 def turns(
     context: RenderContext, array: Any, steps: int, characters: int
 ) -> Iterator[tuple[int, Any]]:
-    """Yield index (from 1) and value of each element, paying for every turn.
+    """Yield index (from 1) and value of each element, charging every iteration.
 
-    nil has no elements, and neither has an object, whose fields are not numbered.
-    ``steps`` and ``characters`` are what a turn always takes, branches and inner loops aside.
+    nil and objects have no elements. ``steps`` and ``characters`` are the cost of an iteration
+    without its branches and inner loops.
     """
     if array is None or isinstance(array, dict):
         return
@@ -34,6 +34,6 @@ def turns(
 
 @pass_context
 def spend(context: RenderContext, steps: int, characters: int) -> None:
-    """Pay for a branch inside a loop, when it is taken."""
+    """Charge a branch inside a loop when it is taken."""
     context.budget.work(steps)
     context.budget.write(characters)

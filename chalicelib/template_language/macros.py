@@ -1,7 +1,7 @@
-"""The macros that bring other content into a part: snippets and dynamic content (spec 2.4).
+"""Render the macros that include other content: snippets and dynamic content (spec 2.4).
 
-Both render with the data of the part and, inside a loop, with its loop variables. What they
-return is printed without escaping.
+Both render with the data of the part and, inside a loop, with its loop variables. Their output is
+printed without escaping.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FRAGMENT_STEPS = 100  # finding and setting up a fragment, in steps
 def render_snippet(
     context: RenderContext, snippet_id: Any, loop: Mapping[str, Any] | None = None
 ) -> str:
-    """Return the rendered snippet, from the content that belongs to this part.
+    """Return the rendered snippet, using its content for this kind of part.
 
     A missing snippet, a sixth call in one part, and a fault inside the snippet are faults.
     """
@@ -63,7 +63,7 @@ def dynamic_root(context: RenderContext, name: str) -> Any:
 
 @pass_context
 def loop_variables(context: RenderContext, loops: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``loop_vars`` whole: those of this source over those it was rendered with."""
+    """Return the complete ``loop_vars``: those of this source override those around it."""
     outer = context.parent.get("loop_vars")
     return {**outer, **loops} if isinstance(outer, dict) else dict(loops)
 
@@ -76,7 +76,7 @@ def _expand(
     *,
     snippet: bool,
 ) -> str:
-    """Render a fragment; its characters are charged where the result is printed, not here."""
+    """Render a fragment; its characters are charged when the result is printed."""
     run = context.run
     if run.depth >= NESTED_FRAGMENTS:
         raise Fault(f"{name} is nested more than {NESTED_FRAGMENTS} deep")

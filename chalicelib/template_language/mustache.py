@@ -1,7 +1,7 @@
-"""Mustache templates inside AMP parts, whose braces are for the reader's mail client.
+"""Find Mustache templates inside AMP parts, whose braces are meant for the mail client.
 
-Inside `<template type="amp-mustache">` a tag is left as it stands, unless it is clearly ours: it
-names the service, calls a curly macro, uses loop_var, or is `else` or `end`.
+Inside `<template type="amp-mustache">` a tag stays as it is, unless it clearly belongs to this
+language: it names the service, calls a curly macro, uses loop_var, or is `else` or `end`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OURS = (*SERVICE_NAMES, *CURLIES, "loop_var")
 
 
 def mustache_spans(source: str) -> list[tuple[int, int]]:
-    """Return where mustache templates begin and end, in order."""
+    """Return start and end of each Mustache template, in order."""
     spans = []
     opening = _OPEN.search(source)
     while opening:
@@ -37,5 +37,5 @@ def mustache_spans(source: str) -> list[tuple[int, int]]:
 
 
 def is_ours(tag: str) -> bool:
-    """Return whether the inside of a tag in a mustache template belongs to this language."""
+    """Tell whether a tag in a Mustache template belongs to this language."""
     return tag.strip() in ("else", "end") or any(name in tag for name in _OURS)

@@ -1,7 +1,7 @@
-"""Printing: each filter turns a value into the text that one place of a template takes.
+"""Print values: each filter makes the text for one kind of place in a template.
 
-All charge the budget as they go, because a value can be printed many times. nil prints nothing.
-Text that macros have rendered goes out as it is.
+All filters charge the budget, because a value can be printed many times. nil prints nothing. The
+output of macros is printed unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ JOIN = "".join(("jo", "in"))
 
 
 class Rendered(str):
-    """Output of a snippet or of dynamic content, which is escaped where it needed to be."""
+    """Output of a snippet or of dynamic content; its values are escaped already."""
 
     __slots__ = ()
 
@@ -45,7 +45,7 @@ def print_url(context: RenderContext, value: Any) -> str:
 
 @pass_context
 def print_plain(context: RenderContext, value: Any) -> str:
-    """Return the value as it is, for text, headers and triple braces."""
+    """Return the value unescaped, for text, headers and triple braces."""
     text = value if type(value) is str else _text(value)
     context.budget.write(len(text))
     return text
@@ -53,12 +53,12 @@ def print_plain(context: RenderContext, value: Any) -> str:
 
 @pass_context
 def join(context: RenderContext, value: None) -> str:
-    """Return the mark that makes what follows join the line before."""
+    """Return the mark that joins the following text to the line before."""
     return JOIN
 
 
 def drop_newline(chunks: list[str]) -> None:
-    """Take the newline off the end of the output in ``chunks``, if it ends with one."""
+    """Remove a newline at the end of the output in ``chunks``."""
     if chunks and chunks[-1].endswith("\n"):
         chunks[-1] = chunks[-1].removesuffix("\n").removesuffix("\r")
 

@@ -1,7 +1,7 @@
-"""A template's blocks, from tags to the tree Jinja2 compiles, without recursion.
+"""Parse a template's blocks from tags to the tree that Jinja2 compiles, without recursion.
 
-Raises Fault with its line: for what the grammar does not allow, and for templates nested deeper
-than the compilers behind it can take.
+Raises Fault with its line for errors of grammar, and for templates that are nested too deep for the
+compilers after this parser.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_BRANCHES = 500
 
 @dataclass(slots=True)
 class Branch:
-    """A run of statements and what it costs, inner blocks aside; ``test`` None is always run."""
+    """A sequence of statements and its cost without inner blocks; ``test`` None: always taken."""
 
     test: nodes.Expr | None = None
     body: list[nodes.Node] = field(default_factory=list)
@@ -39,8 +39,8 @@ class Branch:
 class Block:
     """An open block: the template itself, an `if` or an `each`; the last branch is being read.
 
-    ``in_link`` says whether a link ran where the block began, ``left_in_link`` whether one ran at
-    the end of any branch read so far.
+    ``in_link`` tells whether the block began inside a link, ``left_in_link`` whether any branch
+    read so far ended inside one.
     """
 
     kind: str
@@ -119,7 +119,7 @@ class TemplateParser:
             self._emit(call(printer, node, line=tag.line))
 
     def _expression(self, tag: Tag, position: int, *, then: bool = False) -> nodes.Expr:
-        """Read the expression that fills a tag from ``position``, perhaps with a `then` after."""
+        """Read the expression from ``position`` to the end of a tag; a `then` may follow it."""
         parser = ExpressionParser(tag.tokens, position, self._scope)
         node = parser.parse()
         parser.finish(then=then)

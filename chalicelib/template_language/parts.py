@@ -1,4 +1,4 @@
-"""The parts of a message that are templates, and how each names itself in an error."""
+"""Define the parts of a message that are templates, and their names in errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Part:
 
     @property
     def title(self) -> str:
-        """How a description names the part: ``part html``, or ``header Subject``."""
+        """The name in a description: ``part html``, or ``header Subject``."""
         return f"header {self.header}" if self.kind == "header" else f"part {self.kind}"
 
     @property
@@ -32,7 +32,7 @@ class Part:
 
     @property
     def content_key(self) -> Literal["html", "amp_html", "text"]:
-        """The key of a snippet's content that belongs here; headers take the text."""
+        """The key of a snippet's content for this part; headers use the text."""
         return "text" if self.kind == "header" else self.kind
 
 

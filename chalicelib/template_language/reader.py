@@ -1,4 +1,4 @@
-"""Going through the tokens of one tag."""
+"""Read the tokens of one tag in order."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ class TokenReader:
         return self.tokens[self.position]
 
     def accept(self, text: str) -> bool:
-        """Take the next token if it is the symbol or keyword ``text``."""
-        found = self.at(text)
-        self.position += found
-        return found
+        """Consume the next token if it is the symbol or keyword ``text``; tell whether it was."""
+        matches = self.at(text)
+        self.position += matches
+        return matches
 
     def at(self, *texts: str) -> bool:
-        """Return whether the next token is one of these symbols or keywords."""
+        """Tell whether the next token is one of these symbols or keywords."""
         return self.token.text in texts and self.token.kind in ("symbol", "keyword")
 
     def expect(self, text: str) -> None:
-        """Take the symbol or keyword ``text``, or raise Fault."""
+        """Consume the symbol or keyword ``text``, or raise Fault."""
         if not self.accept(text):
             raise self.unexpected()
 
     def finish(self, *, then: bool = False) -> None:
-        """Raise Fault unless the tag ends here, perhaps after a `then`."""
+        """Raise Fault unless the tag ends here; a `then` may come first."""
         if then:
             self.accept("then")
         if self.token.kind != "end":
             raise self.unexpected()
 
     def unexpected(self) -> Fault:
-        """Return the fault that the next token does not belong here."""
+        """Return the fault for an unexpected next token."""
         return Fault(near(self.token.text), self.token.line)

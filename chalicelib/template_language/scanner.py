@@ -1,9 +1,9 @@
-"""A template cut into text and tags, with the blanks removed that statements take with them.
+"""Divide a template into text and tags, and remove the blanks around statements.
 
-The rules for blanks. Behind a statement, blanks up to and including the end of the line go. A
-line that holds statements only leaves nothing, its indentation included. When `end` begins a
-line and text follows it there, that text joins the line rendered before. Expressions never
-touch what is around them.
+Rules for blanks: after a statement, blanks up to and including the end of the line are removed. A
+line with statements only is removed completely, with its indentation. If `end` begins a line and
+text follows on that line, the text joins the line rendered before. Expressions do not change the
+text around them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _BLANKS_AND_NEWLINE = re.compile(r"[ \t]*+(\r?\n)?")
 
 @dataclass(slots=True)
 class Cuts:
-    """Texts and tags in turn: a text stands before each tag, and one after the last.
+    """Alternating texts and tags: a text before each tag, and one after the last tag.
 
-    ``sources`` are the texts as written, ``texts`` without what statements take; ``joins`` are
-    the numbers of the `end` tags whose following text joins the line before.
+    ``sources`` are the texts as written, ``texts`` without the removed blanks; ``joins`` are the
+    numbers of the `end` tags whose following text joins the line before.
     """
 
     sources: list[str] = field(default_factory=list)
@@ -37,32 +37,32 @@ class Cuts:
 
 
 def scan(source: str, *, mustache: bool) -> Cuts:
-    """Cut a template. ``mustache`` minds mustache templates. Raises Fault with its line."""
+    """Divide a template. ``mustache``: respect Mustache templates. Raises Fault with its line."""
     if len(source) > LONGEST_SOURCE:
         raise Fault(f"the template is longer than {LONGEST_SOURCE} characters", 1)
     cuts = Cuts()
     spans = mustache_spans(source) if mustache else []
-    line, tokens, counted, text_start, position = 1, 0, 0, 0, 0
+    line, tokens, line_position, text_start, position = 1, 0, 0, 0, 0
     while (start := source.find("{{", position)) >= 0:
-        if spans and (left_alone := _left_alone(source, start, spans)):
-            position = left_alone
+        if spans and (end := _end_of_mustache_tag(source, start, spans)):
+            position = end
             continue
-        line += source.count("\n", counted, start)
+        line += source.count("\n", line_position, start)
         tag = read_tag(source, start, line)
         tokens += len(tag.tokens)
         if tokens > MOST_TOKENS:
             raise Fault("the template has too many substitutions", line)
         cuts.sources.append(source[text_start:start])
         cuts.tags.append(tag)
-        line, counted = tag.tokens[-1].line, tag.end
+        line, line_position = tag.tokens[-1].line, tag.end
         text_start = position = tag.end
     cuts.sources.append(source[text_start:])
     _trim(cuts)
     return cuts
 
 
-def _left_alone(source: str, start: int, spans: list[tuple[int, int]]) -> int:
-    """Return where the tag at ``start`` ends when it is mustache's own, else 0."""
+def _end_of_mustache_tag(source: str, start: int, spans: list[tuple[int, int]]) -> int:
+    """Return the end of the tag at ``start`` if it belongs to Mustache, else 0."""
     span = bisect_right(spans, (start, len(source))) - 1
     if span < 0 or start >= spans[span][1]:
         return 0
@@ -95,7 +95,7 @@ def _trim(cuts: Cuts) -> None:
 
 
 def _begins_line(texts: list[str], statements: list[str | None]) -> list[bool]:
-    """Return for each tag whether only blanks and statements stand before it on its line."""
+    """Return for each tag whether only blanks and statements precede it on its line."""
     begins: list[bool] = []
     for number in range(len(statements)):
         before = texts[number]

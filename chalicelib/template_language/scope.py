@@ -1,4 +1,4 @@
-"""Which names mean what at one place of a template: data, or the variables of loops around it."""
+"""Resolve names at one place of a template: data, or the variables of the loops around it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .tree import call
 
 @dataclass(slots=True)
 class Scope:
-    """The names of the arrays that are looped over here, outermost first.
+    """The names of the arrays of the loops around a place, outermost first.
 
-    ``snippet`` is true for the content of a snippet, which may not bring in other content.
+    ``snippet`` is true for the content of a snippet, which may not include other content.
     """
 
     snippet: bool
@@ -22,8 +22,8 @@ class Scope:
     def variable(self, name: str, line: int) -> nodes.Expr:
         """Return the node that reads a variable.
 
-        Outside loops the loop variables are data too: those of the loop that a snippet or
-        dynamic content is rendered in.
+        Outside loops the loop variables are data too: those of the loop around a snippet or dynamic
+        content.
         """
         if self.loops and name == "loop_var":
             return item(len(self.loops), line)
@@ -43,7 +43,7 @@ class Scope:
         return None
 
     def loop_data(self, line: int) -> nodes.Expr:
-        """Return the node of what a fragment rendered here sees: loop variables, or nothing."""
+        """Return the node of the loop variables for a fragment rendered here, or of nothing."""
         if not self.loops:
             return nodes.Const(None)
         names = ("loop_var", "loop_index", "loop_vars")
@@ -53,8 +53,8 @@ class Scope:
     def _loop_vars(self, line: int) -> nodes.Expr:
         levels = {name: level for level, name in enumerate(self.loops, 1)}
         pairs = [nodes.Pair(nodes.Const(name), item(at, line)) for name, at in levels.items()]
-        whole = nodes.Dict(pairs, lineno=line)
-        return call("loop_variables", whole, line=line)
+        variables = nodes.Dict(pairs, lineno=line)
+        return call("loop_variables", variables, line=line)
 
 
 def item(level: int, line: int, use: str = "load") -> nodes.Name:

@@ -1,4 +1,4 @@
-"""Small pieces of the tree that Jinja2 compiles."""
+"""Build small pieces of the tree that Jinja2 compiles."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def ask(test: str, first: nodes.Expr, *rest: nodes.Expr, line: int) -> nodes.Tes
 
 
 def condition(node: nodes.Expr) -> nodes.Expr:
-    """Return a node whose value is true in Python exactly when ``node`` is true in Lua."""
+    """Return a node that is true in Python exactly if ``node`` is true by Lua's rules."""
     is_boolean = isinstance(node, (nodes.Test, nodes.Not))
     return node if is_boolean else ask("true", node, line=node.lineno)
 
 
 def balanced(kind: type[nodes.BinExpr], operands: list[nodes.Expr], line: int) -> nodes.Expr:
-    """Return `a or b or c ...` as a tree of little depth: how it is grouped does not matter."""
+    """Return `a or b or c ...` as a flat tree, since its grouping does not matter."""
     while len(operands) > 1:
         pairs = [operands[at : at + 2] for at in range(0, len(operands), 2)]
         operands = [kind(*pair, lineno=line) if len(pair) == 2 else pair[0] for pair in pairs]
@@ -30,14 +30,14 @@ def balanced(kind: type[nodes.BinExpr], operands: list[nodes.Expr], line: int) -
 
 
 def string_of(node: nodes.Expr) -> str | None:
-    """Return the string that a node is, if it is one."""
+    """Return the value of a string node, else ``None``."""
     return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else None
 
 
 def depth(node: nodes.Node) -> int:
-    """Return how many nodes stand in one another."""
-    found, level = 0, [node]
+    """Return how deep nodes are nested."""
+    levels, level = 0, [node]
     while level:
-        found += 1
+        levels += 1
         level = [child for parent in level for child in parent.iter_child_nodes()]
-    return found
+    return levels

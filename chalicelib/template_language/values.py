@@ -1,8 +1,8 @@
-"""What values do: the rules of Lua 5.1 over JSON data.
+"""Apply the rules of Lua 5.1 to JSON data.
 
-The types are nil (None and missing), boolean, number, string, array and object; anything else in
-the data is refused where it is used. Only nil and false are untrue. No attribute of a value is
-ever read: lookups reach the items of dicts and lists, nothing more. Failures raise Fault.
+The types are nil (None and missing), boolean, number, string, array and object; any other type is
+refused when it is used. Only nil and false count as false. No attribute of a value is ever read:
+lookups reach only the items of dicts and lists. Failures raise Fault.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ _TYPE_NAMES: dict[type, str] = {
 
 def type_name(value: Any) -> str:
     """Return the language's name for the type of ``value``."""
-    for known in type(value).__mro__:
-        if known in _TYPE_NAMES:
-            return _TYPE_NAMES[known]
+    for cls in type(value).__mro__:
+        if cls in _TYPE_NAMES:
+            return _TYPE_NAMES[cls]
     return "foreign"
 
 
 def is_true(value: Any) -> bool:
-    """Return the truth of a value: all but nil and false, so zero and "" are true."""
+    """Tell whether a value is true: all values except nil and false are, also zero and ""."""
     return value is not None and value is not False
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether an array (or object or string) has nothing in it; nil has not."""
+    """Tell whether an array, object or string is empty; nil counts as empty."""
     return value is None or (isinstance(value, (list, dict, str)) and not value)
 
 
 def required(value: Any, label: str) -> Any:
-    """Return the value of the path ``label``, which an operator cannot do without."""
+    """Return the value of the path ``label``; raises Fault if it is nil."""
     if value is None:
         raise Fault(f"substitution value '{label}' did not exist or was null")
     return value
 
 
 def item(container: Any, key: Any) -> Any:
-    """Return ``container[key]``: arrays count from 1, what is absent is nil, nil has only nil."""
+    """Return ``container[key]``: arrays count from 1, missing items are nil, items of nil too."""
     if isinstance(container, dict):
         return container.get(key) if isinstance(key, str) else None
     if isinstance(container, list):
@@ -174,7 +174,7 @@ def _numeral(text: str) -> Any:
 
 
 def _wide(value: int | float) -> float:
-    """Return a large number as a float, so that no product of integers can grow without end."""
+    """Return a large number as a float, so that products of integers cannot grow without limit."""
     try:
         return float(value)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""The words of the language: keywords, and names that the service itself gives a value."""
+"""List the keywords of the language and the names that the service sets."""
 
 from __future__ import annotations
 

@@ -43,18 +43,20 @@ def test_a_list_nested_without_end_is_one_mailbox_without_an_address(deep: str) 
         ("z@bücher.test", [("", "z@xn--bcher-kva.test")]),
     ],
 )
-def test_names_are_encoded_apart_from_addresses(value: str, people: list[tuple[str, str]]) -> None:
+def test_names_are_encoded_separately_from_addresses(
+    value: str, people: list[tuple[str, str]]
+) -> None:
     field = address_list_field("Cc", value)
     assert field.isascii()
     assert read(field) == people
 
 
-def test_what_is_no_list_goes_out_as_text() -> None:
+def test_a_value_that_is_not_a_list_is_encoded_as_text() -> None:
     assert address_list_field("To", "undisclosed") == b"To: undisclosed\r\n"
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
-def test_a_line_end_is_refused_wherever_it_stands(end: str) -> None:
+def test_a_line_end_is_refused_at_every_place(end: str) -> None:
     for value in (f"a@b.test,{end} c@d.test", f"A{end} <a@b.test>", f"a@b.test{end}Bcc: c@d.test"):
         with pytest.raises(HeaderError):
             address_list_field("Cc", value)

@@ -25,7 +25,7 @@ from chalicelib.mail_format.encoded_words import decode_words, readable
         ("=?utf-8?q??=", ""),
     ],
 )
-def test_words_are_decoded(value: str, text: str) -> None:
+def test_encoded_words_are_decoded(value: str, text: str) -> None:
     assert decode_words(value) == text
 
 
@@ -40,7 +40,7 @@ def test_words_are_decoded(value: str, text: str) -> None:
         "=?idna?q?a?=",
     ],
 )
-def test_words_that_are_no_text_are_an_error(value: str) -> None:
+def test_malformed_encoded_words_are_an_error(value: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - codecs and base64 raise several kinds of it
         decode_words(value)
     assert readable(f"a {value}") == f"a {value}"

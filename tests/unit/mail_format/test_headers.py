@@ -101,7 +101,7 @@ def test_control_characters_are_refused_everywhere(control: str, text: str) -> N
 
 
 @pytest.mark.parametrize("control", ["\t", "\x85"])
-def test_no_control_character_stands_in_a_field_name_or_an_address(control: str) -> None:
+def test_a_control_character_in_a_field_name_or_an_address_is_refused(control: str) -> None:
     with pytest.raises(HeaderError):
         encode_header(f"X{control}", "value")
     with pytest.raises(HeaderError):
@@ -114,7 +114,7 @@ def test_a_tab_is_a_blank() -> None:
     assert field == b"To: Jane Doe <a@example.test>\r\n"
 
 
-def test_a_quote_of_windows_that_was_misread_is_encoded() -> None:
+def test_a_misread_windows_quote_is_encoded() -> None:
     assert read(encode_header("Subject", "It\x92s on")) == "It\x92s on"
     field = encode_addresses("To", [Address("O\x92Brien", "a@example.test")])
     assert field.isascii()
@@ -122,24 +122,24 @@ def test_a_quote_of_windows_that_was_misread_is_encoded() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "A B", "A:", "Ä", "A\n", "x" * 256])
-def test_a_name_that_is_none_is_refused(name: str) -> None:
+def test_an_invalid_field_name_is_refused(name: str) -> None:
     with pytest.raises(HeaderError):
         encode_header(name, "value")
 
 
 @examples(300)
 @given(st.text(max_size=20), st.text(max_size=200))
-def test_whatever_is_accepted_is_exactly_one_field(name: str, value: str) -> None:
+def test_every_accepted_value_makes_exactly_one_field(name: str, value: str) -> None:
     try:
         field = encode_header(name, value)
     except HeaderError:
         return
-    assert [found for found, _ in header_fields(field, 0, len(field))] == [name.lower()]
+    assert [field_name for field_name, _ in header_fields(field, 0, len(field))] == [name.lower()]
 
 
 @examples(300)
 @given(st.lists(st.tuples(ONE_LINE, LABEL), min_size=1, max_size=5))
-def test_mailboxes_are_read_back_as_they_were(people: list[tuple[str, str]]) -> None:
+def test_mailboxes_are_read_back_unchanged(people: list[tuple[str, str]]) -> None:
     field = encode_addresses("To", [Address(name, f"{who}@example.test") for name, who in people])
     assert_well_folded(field)
     # Not policy.default: up to Python 3.12 it leaves the blank between two words of one name.
@@ -150,7 +150,7 @@ def test_mailboxes_are_read_back_as_they_were(people: list[tuple[str, str]]) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "written"),
+    ("name", "text"),
     [
         (None, b"a@example.test"),
         ("", b"a@example.test"),
@@ -160,10 +160,8 @@ def test_mailboxes_are_read_back_as_they_were(people: list[tuple[str, str]]) -> 
         ("Zoë", b"=?utf-8?B?Wm/Dqw==?= <a@example.test>"),
     ],
 )
-def test_a_name_is_written_in_the_plainest_form_that_holds_it(
-    name: str | None, written: bytes
-) -> None:
-    assert encode_addresses("To", [Address(name, "a@example.test")]) == b"To: " + written + b"\r\n"
+def test_a_name_is_written_in_the_plainest_possible_form(name: str | None, text: bytes) -> None:
+    assert encode_addresses("To", [Address(name, "a@example.test")]) == b"To: " + text + b"\r\n"
 
 
 def test_a_short_name_is_read_by_the_modern_parser_too() -> None:
@@ -172,7 +170,7 @@ def test_a_short_name_is_read_by_the_modern_parser_too() -> None:
     assert [(each.display_name, each.addr_spec) for each in parsed] == people
 
 
-def test_an_internationalised_domain_is_left_as_given() -> None:
+def test_an_internationalised_domain_is_not_changed() -> None:
     for domain in ("müller.example", "xn--mller-kva.example"):
         assert f"<a@{domain}>".encode() in encode_addresses("To", [Address("M", f"a@{domain}")])
 
@@ -197,7 +195,7 @@ def test_an_internationalised_domain_is_left_as_given() -> None:
         "a\u2028@b.test",
     ],
 )
-def test_what_is_not_one_address_is_refused(email: str) -> None:
+def test_anything_but_one_address_is_refused(email: str) -> None:
     with pytest.raises(HeaderError):
         encode_addresses("To", [Address("x", email)])
 

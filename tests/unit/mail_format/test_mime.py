@@ -124,11 +124,11 @@ def test_the_parser_reads_back_every_text(
     message = build_message(HEADERS, text=text, html=html, amp_html=amp, boundary_seed="1")
     parts = [part for part in parse(message).walk() if not part.is_multipart()]
     given_texts = [crlf(each) for each in (text, amp, html) if each is not None]
-    found = [text_of(cast(EmailMessage, part)) for part in parts]
-    if len(found) == 1:
-        assert found[0].removesuffix("\r\n") == given_texts[0].removesuffix("\r\n")
+    texts = [text_of(cast(EmailMessage, part)) for part in parts]
+    if len(texts) == 1:
+        assert texts[0].removesuffix("\r\n") == given_texts[0].removesuffix("\r\n")
     else:
-        assert found == given_texts
+        assert texts == given_texts
 
 
 @pytest.mark.spec("2.2-t8")
@@ -158,12 +158,12 @@ def test_the_parser_reads_back_an_inline_image(name: str, data: bytes) -> None:
     assert part.get_payload(decode=True) == data
 
 
-def test_a_content_id_is_the_name_as_given() -> None:
+def test_a_content_id_is_the_name_of_the_image() -> None:
     message = build_message(HEADERS, html="x", inline_images=[png("logo@1.x")], boundary_seed="1")
     assert b"\r\nContent-ID: <logo@1.x>\r\n" in message
 
 
-def test_a_file_name_beyond_ascii_has_a_plain_fallback_behind_it() -> None:
+def test_a_file_name_beyond_ascii_is_followed_by_a_plain_fallback() -> None:
     message = build_message(
         HEADERS, text="x", attachments=[pdf("Prüfung 日本.pdf")], boundary_seed="1"
     )
@@ -202,7 +202,7 @@ def test_a_boundary_never_occurs_in_a_part() -> None:
     assert [text_of(cast(EmailMessage, part)) for part in parsed.iter_parts()] == [text, "<p>b</p>"]
 
 
-def test_a_given_mime_version_is_not_doubled() -> None:
+def test_a_mime_version_of_the_caller_is_not_doubled() -> None:
     message = build_message(
         [*HEADERS, encode_header("Mime-version", "1.0")], text="x", boundary_seed="1"
     )
@@ -212,7 +212,7 @@ def test_a_given_mime_version_is_not_doubled() -> None:
 
 @pytest.mark.spec("2.2-t7")
 @pytest.mark.parametrize("name", ["Content-Type", "content-transfer-encoding"])
-def test_a_given_content_header_is_refused(name: str) -> None:
+def test_a_content_header_of_the_caller_is_refused(name: str) -> None:
     with pytest.raises(MimeError):
         build_message([encode_header(name, "x")], text="x", boundary_seed="1")
 

@@ -63,7 +63,7 @@ def test_the_tree_is_the_one_the_standard_library_reads(message: bytes) -> None:
             assert body == part.get_payload(decode=True)
 
 
-def test_a_part_knows_its_place_and_its_headers() -> None:
+def test_a_part_has_its_span_and_its_headers() -> None:
     leaf = (
         b'Content-Type: text/HTML; charset="utf\\-8"; x=y\r\n'
         b"Content-Transfer-Encoding: Quoted-Printable\r\n"
@@ -129,19 +129,19 @@ def test_the_parts_of_a_digest_are_messages() -> None:
         (b"just some text", "malformed header line"),
     ],
 )
-def test_what_has_no_certain_tree_is_refused(message: bytes, why: str) -> None:
+def test_an_ambiguous_structure_is_refused(message: bytes, why: str) -> None:
     with pytest.raises(MessageError, match=re.escape(why)):
         parse_tree(message)
 
 
-def test_nesting_is_bounded() -> None:
+def test_nesting_is_limited() -> None:
     assert len(parse_tree(nested(MAX_DEPTH))) == MAX_DEPTH + 1
     for depth in (MAX_DEPTH + 1, 10_000):
         with pytest.raises(MessageError, match="nested more than"):
             parse_tree(nested(depth))
 
 
-def test_the_number_of_parts_is_bounded() -> None:
+def test_the_number_of_parts_is_limited() -> None:
     assert len(parse_tree(multipart([b"\r\nx"] * (MAX_PARTS - 1), b"b"))) == MAX_PARTS
     for count in (MAX_PARTS, 200_000):
         with pytest.raises(MessageError, match="more than 1000 parts"):

@@ -82,7 +82,7 @@ def test_a_dot_stuffed_message_is_refused(line: bytes) -> None:
 
 
 @pytest.mark.parametrize("line", [b"...", b"... so it goes", b".class { }", b"..x\r\n.y", b"a.."])
-def test_dots_that_no_stuffing_explains_are_kept(line: bytes) -> None:
+def test_leading_dots_that_are_not_stuffing_are_kept(line: bytes) -> None:
     rfc822.check(b"From: a@example.test\r\n\r\nbody\r\n" + line + b"\r\n")
 
 
@@ -128,7 +128,7 @@ def test_a_message_without_mime_tree_is_refused() -> None:
 
 @examples(100)
 @given(BODY, BODY)
-def test_what_the_service_builds_itself_is_accepted(text: str, html: str) -> None:
+def test_messages_that_the_service_builds_are_accepted(text: str, html: str) -> None:
     text, html = (each.replace(".", "") for each in (text, html))
     message = build_message(
         [encode_header("Subject", "x")], text=text, html=html, amp_html="a", boundary_seed="1"

@@ -64,12 +64,12 @@ def with_texts(message: bytes, *new: str) -> bytes:
 
 
 def parsed(message: bytes) -> EmailMessage:
-    found = email.message_from_bytes(message, policy=email.policy.default)
-    assert isinstance(found, EmailMessage)
-    return found
+    parsed = email.message_from_bytes(message, policy=email.policy.default)
+    assert isinstance(parsed, EmailMessage)
+    return parsed
 
 
-def test_the_first_part_of_each_kind_counts_that_is_no_attachment() -> None:
+def test_the_first_part_of_each_kind_that_is_not_an_attachment_counts() -> None:
     assert texts(MIXED) == ["Grüße \u2018you\u2019", "<b>x</b>"]
 
 
@@ -98,7 +98,7 @@ def test_a_text_is_read_in_its_own_encoding(header: bytes, body: bytes, text: st
         (b"Content-Transfer-Encoding: base64\r\n", b"x"),
     ],
 )
-def test_what_is_not_in_its_own_encoding_is_told(header: bytes, body: bytes) -> None:
+def test_a_text_with_a_wrong_declared_encoding_is_refused(header: bytes, body: bytes) -> None:
     with pytest.raises(MessageError):
         texts(single(header, body))
 
@@ -157,7 +157,7 @@ Content-Type: text/html
 """.replace(b"\n", b"\r\n")
 
 
-def test_what_stands_under_a_signature_is_sealed() -> None:
+def test_parts_under_a_signature_are_sealed() -> None:
     tree = tree_of(SIGNED)
     plain, html = text_parts.find(tree)
     assert text_parts.is_sealed(plain, tree)

@@ -78,8 +78,8 @@ def test_every_kind_of_line_end_becomes_crlf(data: bytes) -> None:
 def test_base64_is_wrapped_at_76_without_an_end(size: int) -> None:
     data = bytes(range(256)) * (size // 256 + 1)
     encoded = b64encode(data[:size]).decode()
-    whole = b"".join(wrap_base64(encoded))
-    lines = whole.split(b"\r\n")
+    joined = b"".join(wrap_base64(encoded))
+    lines = joined.split(b"\r\n")
     assert b"".join(lines).decode() == encoded
     assert all(len(line) == 76 for line in lines[:-1])
     assert len(lines[-1]) <= 76
@@ -89,7 +89,7 @@ def test_base64_is_wrapped_at_76_without_an_end(size: int) -> None:
 @pytest.mark.parametrize(
     "text", ["YQ==\n", "YQ=", "YQ", "Y Q==", "YQ==YQ==", "Y-_=", "é", "=", "YWJj=", "YWJj===="]
 )
-def test_what_is_not_strict_base64_is_told_apart(text: str) -> None:
+def test_only_strict_base64_is_recognised(text: str) -> None:
     assert not is_base64(text)
     assert is_base64("YQ==")
     assert is_base64("")

@@ -34,13 +34,13 @@ def render(
 
 def render_fault(template: str, data: Mapping[str, Any] | None = None, **options: Any) -> str:
     """Return the detail of the error that rendering ends with."""
-    with pytest.raises(TemplateRenderError) as caught:
+    with pytest.raises(TemplateRenderError) as error_info:
         render(template, data, **options)
-    return caught.value.detail
+    return error_info.value.detail
 
 
 def syntax_fault(template: str, part: Part = HTML) -> str:
     """Return the detail of the error that compiling ends with."""
-    with pytest.raises(TemplateSyntaxError) as caught:
+    with pytest.raises(TemplateSyntaxError) as error_info:
         compile_part(template, part)
-    return caught.value.detail
+    return error_info.value.detail

@@ -29,21 +29,21 @@ def test_output_in_loops_runs_out_of_characters(turn: str) -> None:
     assert render_fault(template, WIDE) == TOO_LONG
 
 
-def test_text_of_branches_is_paid_for_when_they_are_taken() -> None:
+def test_the_text_of_a_branch_is_charged_when_it_is_taken() -> None:
     template = "{{each l}}{{if t}}" + "x" * 1000 + "{{else}}y{{end}}{{end}}"
     budget = Budget(characters=100_000)
     assert render(template, {**WIDE, "t": False}, budget=budget) == "y" * 1000
     assert render_fault(template, {**WIDE, "t": True}, budget=budget) == TOO_LONG
 
 
-def test_steps_of_branches_are_paid_for_when_they_are_taken() -> None:
+def test_the_steps_of_a_branch_are_charged_when_it_is_taken() -> None:
     template = "{{each l}}{{if t}}" + "{{n}}" * 100 + "{{else}}y{{end}}{{end}}"
     budget = Budget(steps=100_000)
     assert render(template, {**WIDE, "t": False}, budget=budget) == "y" * 1000
     assert render_fault(template, {**WIDE, "t": True}, budget=budget) == TOO_MANY_STEPS
 
 
-def test_values_outside_loops_are_paid_for_too() -> None:
+def test_values_outside_loops_are_charged_too() -> None:
     template = "{{s}}" * 1000
     assert len(render(template, WIDE)) == 1_000_000
     assert render_fault(template, WIDE, budget=Budget(characters=999_999)) == TOO_LONG
@@ -74,7 +74,7 @@ def test_a_budget_can_be_shared_by_parts() -> None:
         part.render({"s": "123456"}, budget=budget)
 
 
-def test_time_is_for_each_part_anew() -> None:
+def test_each_part_has_the_full_time() -> None:
     budget = Budget(seconds=0)
     with pytest.raises(TemplateRenderError, match=TOO_SLOW):
         render("{{each l}}" * 2 + "{{end}}" * 2, WIDE, budget=budget)
@@ -114,7 +114,7 @@ def test_deep_data_is_walked_only_as_far_as_the_template_goes() -> None:
     assert render("{{each w}}{{loop_var.d.d == 1}}{{end}}", {"w": wrapped}) == "false"
 
 
-def test_wide_data_costs_what_is_looked_at() -> None:
+def test_wide_data_costs_only_what_is_read() -> None:
     wide = {f"k{n}": n for n in range(200_000)}
     started = thread_time()
     assert render("{{v.k7}}{{k9}}", {"v": wide, **wide}) == "79"
@@ -171,5 +171,5 @@ def test_a_source_longer_than_any_template_is_refused() -> None:
     )
 
 
-def test_more_tags_than_can_be_compiled_in_reason_are_refused() -> None:
+def test_too_many_tags_are_refused() -> None:
     assert syntax_fault("{{a}}" * 20_000) == "the template has too many substitutions"

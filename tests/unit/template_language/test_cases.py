@@ -178,11 +178,11 @@ def test_case_renders_as_documented(
     ("number", "template", "detail"), FAULTS, ids=[str(case[0]) for case in FAULTS]
 )
 def test_case_is_refused_as_documented(number: int, template: str, detail: str) -> None:
-    with pytest.raises(TemplateSyntaxError) as caught:
+    with pytest.raises(TemplateSyntaxError) as error_info:
         compile_part(template, HTML)
-    assert caught.value.code == "3000"
-    assert caught.value.detail == detail
+    assert error_info.value.code == "3000"
+    assert error_info.value.detail == detail
 
 
-def test_the_cases_are_all_there() -> None:
+def test_every_documented_case_is_tested() -> None:
     assert sorted([case[0] for case in CASES] + [case[0] for case in FAULTS]) == list(range(1, 67))

@@ -32,7 +32,7 @@ def test_a_part_is_compiled_once() -> None:
 
 
 @pytest.mark.parametrize("source", ["", "plain", "a { b } }} c", "[[x]] {%if%} {#c#} ${x}"])
-def test_a_source_without_tags_is_static_and_comes_back_as_it_is(source: str) -> None:
+def test_a_source_without_tags_is_static_and_is_returned_unchanged(source: str) -> None:
     part = compile_part(source, HTML)
     assert part.is_static
     assert part.render({}) == source
@@ -88,17 +88,17 @@ def test_every_bad_part_is_reported() -> None:
         ("{{n}}\n{{\n1\n/0}}", 2),
     ],
 )
-def test_a_render_error_knows_its_line(template: str, line: int) -> None:
+def test_a_render_error_has_its_line(template: str, line: int) -> None:
     data = {"l": [1]}
-    with pytest.raises(TemplateRenderError) as caught:
+    with pytest.raises(TemplateRenderError) as error_info:
         render(template, data, snippets={"s": {"html": "\n\n\n{{1/0}}"}}.get)
-    assert caught.value.line == line
+    assert error_info.value.line == line
 
 
 def test_a_render_error_is_a_3001() -> None:
-    with pytest.raises(TemplateRenderError) as caught:
+    with pytest.raises(TemplateRenderError) as error_info:
         render("{{a > 1}}", {}, header("Subject"))
-    assert caught.value.as_dict() == {
+    assert error_info.value.as_dict() == {
         "message": "substitution render error",
         "code": "3001",
         "description": "Error while rendering header Subject: line 1: "
@@ -106,7 +106,7 @@ def test_a_render_error_is_a_3001() -> None:
         "part": "Header:Subject",
         "line": 1,
     }
-    assert str(caught.value) == caught.value.description
+    assert str(error_info.value) == error_info.value.description
 
 
 def test_data_is_read_only_and_needs_no_copy() -> None:

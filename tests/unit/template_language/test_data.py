@@ -46,7 +46,7 @@ def test_reserved_keys_of_the_data_are_left_out() -> None:
     assert merged["n"] == 2
 
 
-def test_a_preview_without_a_recipient_may_bring_its_own() -> None:
+def test_a_preview_without_a_recipient_may_set_the_reserved_keys() -> None:
     assert merge_data(transmission_data={"email": "shown"}) == {"email": "shown"}
 
 

@@ -42,7 +42,7 @@ def test_keys_named_like_methods_are_keys() -> None:
     ["range", "dict", "lipsum", "cycler", "joiner", "namespace", "environment", "context", "self",
      "resolve", "undefined", "concat", "missing", "t_1", "open", "print", "__builtins__", "blocks"],
 )  # fmt: skip
-def test_no_name_is_there_but_the_data_s(name: str) -> None:
+def test_only_names_of_the_data_exist(name: str) -> None:
     assert render("[{{" + name + "}}]") == "[]"
 
 
@@ -53,28 +53,28 @@ def test_no_name_is_there_but_the_data_s(name: str) -> None:
      "{{ a is defined }}", "{{ lambda: 1 }}", "{{ l[0:1] }}", "{{ 7 // 2 }}", "{{ o.__class__() }}",
      "{{ a := 1 }}", "{{ 'a' 'b' }}", "{{ 1 if 1 }}", "{{ loop.cycle() }}", "{{ a, b }}"],
 )  # fmt: skip
-def test_what_is_jinja_s_or_python_s_own_is_no_syntax_here(template: str) -> None:
+def test_syntax_of_jinja_and_python_is_refused(template: str) -> None:
     with pytest.raises(TemplateSyntaxError):
         render(template, DATA)
 
 
-def test_text_that_is_syntax_elsewhere_is_text() -> None:
+def test_text_that_is_syntax_in_other_languages_is_text() -> None:
     text = "{% for x in y %} {# note #} ${x} <%= 1 %> {%endraw%} %s {0} \\n \x00 ''' \"\"\" \\"
     assert render(text + "{{n}}", DATA) == text + "1"
 
 
-def test_values_are_strings_to_the_generated_code_whatever_they_hold() -> None:
+def test_values_are_only_data_to_the_generated_code() -> None:
     nasty = "'\"\\\n\r\u2028\ud800'''\"\"\"{}%s\x00"
     assert render("{{{v}}}" + nasty + "{{{o['x']}}}", {"v": nasty, "o": {"x": nasty}}) == nasty * 3
 
 
-def test_strings_cannot_be_built_but_by_printing() -> None:
+def test_strings_can_be_built_only_by_printing() -> None:
     assert "arithmetic" in render_fault("{{s * 9}}", DATA)
     assert "arithmetic" in render_fault("{{s + s}}", DATA)
     assert "arithmetic" in render_fault("{{l * 9}}", DATA)
 
 
-def test_the_environment_offers_nothing_by_itself() -> None:
+def test_the_environment_has_no_globals_filters_or_tests_of_jinja2() -> None:
     assert ENVIRONMENT.globals == {}
     assert not ENVIRONMENT.optimized
     with pytest.raises(SecurityError):

@@ -53,7 +53,9 @@ from .rendering import render, render_fault, syntax_fault
         (r"'it\'s' == " '"it\'s"', "true"),
     ],
 )
-def test_operators_bind_and_answer_as_in_lua(expression: str, output: str | None) -> None:
+def test_operators_have_the_precedence_and_results_of_lua(
+    expression: str, output: str | None
+) -> None:
     template = "{{{ " + expression + " }}}"
     if output is None:
         syntax_fault(template)
@@ -61,7 +63,7 @@ def test_operators_bind_and_answer_as_in_lua(expression: str, output: str | None
         assert render(template, {"l": [1, 2, 3], "o": {"k": 1}}) == output
 
 
-def test_and_and_or_leave_alone_what_they_do_not_need() -> None:
+def test_and_and_or_evaluate_only_what_they_need() -> None:
     assert render("{{a and a > 3}}", {}) == ""
     assert render("{{1 or 1 / 0}}", {}) == "1"
     assert render("{{false and 1 / 0}}", {}) == "false"
@@ -139,7 +141,7 @@ def test_paths_reach_items_and_nothing_else(path: str, output: str) -> None:
         ("{{then}}", "then"),
     ],
 )
-def test_what_does_not_belong_is_named(template: str, near: str) -> None:
+def test_an_unexpected_token_is_named(template: str, near: str) -> None:
     assert syntax_fault(template) == f"syntax error near '{near}'"
 
 
@@ -174,7 +176,7 @@ def test_a_keyword_is_never_a_variable(word: str) -> None:
         ("{{each a}}x{{end}}", {"a": "s"}, "attempt to loop over a string value"),
     ],
 )
-def test_what_cannot_be_done_with_a_value_is_said(
+def test_an_operation_that_a_value_does_not_support_is_named(
     template: str, data: dict[str, Any], detail: str
 ) -> None:
     assert render_fault(template, data) == detail

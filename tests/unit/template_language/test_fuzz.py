@@ -165,7 +165,7 @@ def test_an_expression_means_the_same_with_the_brackets_it_could_have(
 
 @modest
 @given(SHARDS, PARTS, DATA)
-def test_templates_made_of_shards_render_or_fault(
+def test_templates_of_random_fragments_render_or_fault(
     template: str, part: Any, data: dict[str, Any]
 ) -> None:
     attempt(template, part, data)
@@ -173,7 +173,7 @@ def test_templates_made_of_shards_render_or_fault(
 
 @modest
 @given(st.text(), PARTS)
-def test_text_without_double_braces_comes_back_as_it_is(text: str, part: Any) -> None:
+def test_text_without_double_braces_is_returned_unchanged(text: str, part: Any) -> None:
     text = text.replace("{{", "{ {").replace("{{", "")
     assert attempt(text, part, {}) == text
 

@@ -11,7 +11,7 @@ MISSING = "substitution statement missing ending '}}'"
     "template",
     ["{{", "{{ ", "{{ n", "{{n}", "Hi {{ n, welcome to {{ company }}", "{{ n </p> it's", "{{'a"],
 )
-def test_braces_that_never_close_are_named_as_such(template: str) -> None:
+def test_unclosed_braces_are_reported_as_such(template: str) -> None:
     assert syntax_fault(template) == MISSING
 
 
@@ -42,7 +42,7 @@ def test_other_braces_are_text(text: str) -> None:
         ("0xFf", "255"),
     ],
 )
-def test_literals_mean_what_they_say(literal: str, value: str) -> None:
+def test_literals_have_their_values(literal: str, value: str) -> None:
     assert render("{{{" + literal + "}}}") == value
 
 

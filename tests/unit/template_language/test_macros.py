@@ -34,7 +34,7 @@ def test_a_snippet_gives_each_part_its_own_content(part: Part, output: str) -> N
 
 
 @pytest.mark.parametrize("braces", [("{{", "}}"), ("{{{", "}}}")])
-def test_what_a_macro_renders_is_not_escaped_again(braces: tuple[str, str]) -> None:
+def test_the_output_of_a_macro_is_not_escaped_again(braces: tuple[str, str]) -> None:
     template = "http://e.com/{}render_snippet('f'){} {}render_snippet('f'){}".format(*braces * 2)
     assert render(template, {"n": "&"}, snippets=FOOTER.get) == (
         "http://e.com/<b>&amp;</b> <b>&amp;</b>"
@@ -85,11 +85,11 @@ def test_a_snippet_that_cannot_be_rendered_ends_the_render(template: str, detail
     assert render_fault(template, snippets=snippets.get) == detail
 
 
-def test_without_snippets_none_exists() -> None:
+def test_without_a_lookup_no_snippet_exists() -> None:
     assert render_fault("{{render_snippet('f')}}") == "snippet 'f' does not exist"
 
 
-def test_a_failure_to_find_snippets_is_the_caller_s_to_handle() -> None:
+def test_an_exception_of_the_snippet_lookup_reaches_the_caller() -> None:
     def unavailable(snippet_id: str) -> Mapping[str, Any] | None:
         raise ConnectionError(snippet_id)
 
@@ -102,13 +102,13 @@ def test_a_failure_to_find_snippets_is_the_caller_s_to_handle() -> None:
     "call",
     ["render_snippet('f')", "render_dynamic_content(dynamic_html.c)", "a or render_snippet(b)"],
 )
-def test_snippet_content_takes_everything_but_the_macros_that_bring_in_content(call: str) -> None:
+def test_snippet_content_allows_everything_except_macros_that_include_content(call: str) -> None:
     assert compile_snippet("{{each l}}{{if a}}{{n}}{{end}}{{end}}", HTML)
     with pytest.raises(TemplateSyntaxError, match="cannot be used in a snippet"):
         compile_snippet("{{" + call + "}}", HTML)
 
 
-def test_fragments_see_the_loop_they_are_rendered_in() -> None:
+def test_fragments_have_the_variables_of_the_loop_around_them() -> None:
     source = (
         "{{loop_index}}{{loop_var}}{{loop_vars.l}}{{each m}}{{loop_var}}{{loop_vars.l}}{{end}},"
     )
@@ -151,7 +151,7 @@ def test_dynamic_content_is_a_string(value: object) -> None:
     assert render_fault(template, dynamic={"dynamic_html": {"c": value}}) == detail
 
 
-def test_dynamic_content_may_bring_in_more_of_it_but_not_without_end() -> None:
+def test_dynamic_content_may_include_more_of_it_to_a_limited_depth() -> None:
     pieces = {"a": "a{{render_dynamic_content(dynamic_html.b)}}", "b": "b{{n}}"}
     template = "{{render_dynamic_content(dynamic_html.a)}}"
     assert render(template, {"n": 1}, dynamic={"dynamic_html": pieces}) == "ab1"
@@ -166,7 +166,7 @@ def test_links_in_dynamic_content_encode_their_values() -> None:
 
 
 @pytest.mark.parametrize("size", ["single", "double", "triple"])
-def test_curly_macros_print_braces_wherever_they_stand(size: str) -> None:
+def test_curly_macros_print_braces_at_every_place(size: str) -> None:
     count = {"single": 1, "double": 2, "triple": 3}[size]
     template = "http://e.com/{{opening_SIZE_curly()}}x{{{closing_SIZE_curly()}}}".replace(
         "SIZE", size
@@ -179,5 +179,5 @@ def test_curly_macros_print_braces_wherever_they_stand(size: str) -> None:
     ("value", "is_empty"),
     [([], True), ({}, True), (None, True), ("", True), ([0], False), (0, False), (False, False)],
 )
-def test_empty_tells_arrays_without_elements(value: object, is_empty: bool) -> None:
+def test_empty_is_true_for_arrays_without_elements(value: object, is_empty: bool) -> None:
     assert render("{{empty(a)}}", {"a": value}) == str(is_empty).lower()

@@ -76,5 +76,5 @@ def test_a_part_with_mustache_alone_is_static() -> None:
     assert compile_part(inside("{{n}}"), AMP_HTML).is_static
 
 
-def test_markup_knows_no_mustache() -> None:
+def test_html_parts_have_no_mustache_templates() -> None:
     assert render(inside("{{n}}"), {"n": 1}, HTML) == inside("1")

@@ -49,7 +49,7 @@ def test_a_loop_sees_data_and_holds_branches() -> None:
 @pytest.mark.parametrize(
     "name", ["loop", "self", "super", "caller", "missing", "context", "item_1"]
 )
-def test_names_that_mean_something_underneath_are_plain_variables_here(name: str) -> None:
+def test_names_with_a_meaning_in_jinja2_are_plain_variables(name: str) -> None:
     template = "{{each l}}{{" + name + "}}{{end}}{{" + name + "}}"
     assert render(template, {"l": [1], name: "v"}) == "vv"
     assert render(template, {"l": [1]}) == ""
@@ -75,7 +75,7 @@ def test_the_last_branch_may_be_conditional() -> None:
         ("{{if a}}" + "{{elseif a}}" * 500, "more than 500 branches in one another"),
     ],
 )
-def test_blocks_that_do_not_fit_together_are_refused(template: str, detail: str) -> None:
+def test_blocks_that_do_not_match_are_refused(template: str, detail: str) -> None:
     assert syntax_fault(template) == detail
 
 
@@ -108,7 +108,7 @@ def test_each_part_escapes_in_its_own_way(part: Part) -> None:
         ("<template type='amp-mustache'>{{a\n}}\n</template>{{end}}", 3),
     ],
 )
-def test_a_syntax_error_knows_its_line(template: str, line: int) -> None:
-    with pytest.raises(TemplateSyntaxError) as caught:
+def test_a_syntax_error_has_its_line(template: str, line: int) -> None:
+    with pytest.raises(TemplateSyntaxError) as error_info:
         compile_uncached(template, AMP_HTML)
-    assert caught.value.line == line
+    assert error_info.value.line == line

@@ -30,7 +30,7 @@ def show(template: str, newline: str = "\n", **data: object) -> str:
         ("S~{{if f}}X{{end}}E", "S~E"),
     ],
 )
-def test_statements_take_blanks_with_them_and_expressions_do_not(
+def test_statements_remove_blanks_around_them_and_expressions_do_not(
     template: str, output: str, newline: str
 ) -> None:
     assert show(template, newline, a=1, f=False) == output

@@ -69,7 +69,7 @@ def test_arithmetic_works_on_numbers_and_numerals(
         (Decimal(1), 1),
     ],
 )
-def test_arithmetic_ends_in_a_fault_otherwise(left: object, right: object) -> None:
+def test_arithmetic_with_other_values_is_a_fault(left: object, right: object) -> None:
     with pytest.raises(Fault):
         calculate("*", left, right)
 
@@ -80,7 +80,7 @@ def test_integers_cannot_be_multiplied_into_giants() -> None:
     assert render_fault("{{" + chain + "}}", {"n": 10**11}) == "number out of range"
 
 
-def test_booleans_do_not_count() -> None:
+def test_booleans_are_not_numbers() -> None:
     assert item(["a", "b"], True) is None
     with pytest.raises(Fault):
         less(True, 2)
@@ -126,10 +126,10 @@ class Foreign:
         "{{render_snippet(v)}}",
     ],
 )
-def test_what_is_not_json_is_refused_untouched(template: str) -> None:
+def test_values_that_are_not_json_are_refused_untouched(template: str) -> None:
     assert "foreign" in render_fault(template, {"v": Foreign()})
 
 
-def test_what_is_not_json_can_be_asked_about_without_touching_it() -> None:
+def test_values_that_are_not_json_can_be_tested_without_touching_them() -> None:
     template = "{{v == v}} {{v == 1}} {{not v}} {{if v}}Y{{end}} {{empty(v)}} {{u[v]}}"
     assert render(template, {"v": Foreign(), "u": {}}) == "true false false Y false "
