@@ -1,12 +1,12 @@
-"""What surrounds each call of a queue's or a schedule's function: log lines, metrics, failures.
+"""Log and measure each call of a queue's or a schedule's function, and redeliver failed messages.
 
 ``app.py`` registers both functions as Chalice's middleware, so that no handler has to do it.
 
-SQS shows a message that was not handled again when its time-out is over. That time-out is long,
-because it must outlast the longest run of a function, so what failed is shown again sooner: after
+SQS redelivers a failed message when its visibility timeout is over. That timeout is long, because
+it must outlast the longest run of a function. So a failed message is redelivered sooner: after
 ``REDELIVERY_BASE`` seconds, and each time ``REDELIVERY_FACTOR`` times later. After five tries the
-queue moves a message to its dead-letter queue, but only when it would be shown once more: that is
-at once, so that nobody waits for hours for the alarm.
+queue moves a message to its dead-letter queue, but only when it would deliver it once more. So the
+fifth failure makes the message visible at once, and the alarm does not come hours late.
 """
 
 from __future__ import annotations
@@ -33,45 +33,45 @@ TRIES = 5
 
 _BATCH = 10
 _LONGEST = 43_200
-# The head of a queue message comes first in it (chalicelib.core.queues).
+# A queue message begins with its head (chalicelib.core.queues).
 _TRANSMISSION = re.compile(r'"transmission":"(\d+)"')
 _HEAD = 500
 
 
 def of_schedule(event: Any, call: Callable[[Any], Any]) -> Any:
-    """Surround a call by a schedule."""
+    """Call a schedule's function, with its id on every log line."""
     with logs.bound(**logs.of_invocation(event.context)):
         return call(event)
 
 
 def of_queue(event: Any, handle: Callable[[Any], Any]) -> Any:
-    """Surround a call with messages of a queue."""
+    """Call a queue's function, log and measure it, and redeliver the messages that failed."""
     records: Sequence[Json] = event.to_dict()["Records"]
     queue = _queue(records[0]) if records else ""
     with logs.bound(
         **logs.of_invocation(event.context), queue=queue, transmission_id=_transmission(records)
     ):
-        began = time.monotonic()
-        answer = handle(event)
-        failed = {each["itemIdentifier"] for each in (answer or {}).get("batchItemFailures", [])}
+        started = time.monotonic()
+        response = handle(event)
+        failed = {each["itemIdentifier"] for each in (response or {}).get("batchItemFailures", [])}
         logs.measured(
             _log,
             "handled a batch",
             {
                 "Messages": len(records),
                 "FailedMessages": len(failed),
-                "BatchTime": round((time.monotonic() - began) * 1000, 1),
+                "BatchTime": round((time.monotonic() - started) * 1000, 1),
             },
             dimensions={"Queue": queue},
             routine=True,
         )
         if failed:
-            _show_again(queue, [each for each in records if each["messageId"] in failed])
-        return answer
+            _redeliver(queue, [each for each in records if each["messageId"] in failed])
+        return response
 
 
 def redelivery_delay(record: Mapping[str, Any]) -> int:
-    """Return the seconds after which a message that failed is shown again, or given up."""
+    """Return the seconds until a failed message is redelivered, or moved to the dead letters."""
     tries = int(record["attributes"].get("ApproximateReceiveCount", 1))
     if tries >= TRIES:
         return 0
@@ -80,8 +80,8 @@ def redelivery_delay(record: Mapping[str, Any]) -> int:
     return int(backoff.delay(tries))
 
 
-def _show_again(queue: str, records: Sequence[Json]) -> None:
-    """Set when these messages are shown again; without it they are shown when it is time."""
+def _redeliver(queue: str, records: Sequence[Json]) -> None:
+    """Set when these messages are redelivered; if that fails, their timeout decides."""
     try:
         for batch in _batches(records):
             aws.sqs().change_message_visibility_batch(
@@ -96,7 +96,7 @@ def _show_again(queue: str, records: Sequence[Json]) -> None:
                 ],
             )
     except (BotoCoreError, ClientError) as error:
-        _log.warning("failed messages are shown again at the end of their time-out: %s", error)
+        _log.warning("failed messages are redelivered at the end of their time-out: %s", error)
 
 
 def _batches(records: Sequence[Json]) -> Iterable[Sequence[Json]]:
@@ -113,7 +113,7 @@ def _url(queue: str) -> str:
 
 
 def _transmission(records: Sequence[Json]) -> str | None:
-    """Return the transmission that all messages are about, if there is one."""
+    """Return the transmission that all messages belong to, if there is one."""
     matches = [_TRANSMISSION.search(record["body"][:_HEAD]) for record in records]
-    found = {match[1] if match else None for match in matches}
-    return found.pop() if len(found) == 1 else None
+    transmissions = {match[1] if match else None for match in matches}
+    return transmissions.pop() if len(transmissions) == 1 else None

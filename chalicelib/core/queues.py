@@ -1,11 +1,11 @@
-"""Queue messages: a small readable head and a compressed payload, inline or in the bucket.
+"""Send and consume queue messages: a small readable head and a compressed payload.
 
-SQS takes 256 KiB a message and a batch. A payload that would not fit travels as an object under
-``queue/`` and the message names it; the bucket's lifecycle removes it when no queue can hold the
-message any more, since nobody can know of a message that it will not be met again. SQS delays by at
-most 15 minutes, so a message may carry ``not_before`` in its head and be sent on until then.
-
-Delivery is at least once: a consumer must be able to meet any message twice.
+- SQS takes 256 KiB a message and a batch. A larger payload travels as an object under ``queue/``,
+  which the message names. SQS may deliver any message again, so the payload cannot be deleted on
+  receipt; the bucket's lifecycle removes it when no queue can hold the message any more.
+- SQS delays a message by at most 15 minutes. A message with ``not_before`` in its head is sent on
+  until that time.
+- SQS delivers at least once: a consumer must be able to handle any message twice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LONGEST_DELAY = 900
 
 
 class MalformedMessage(ValueError):
-    """A queue message that no part of this service can have sent."""
+    """A queue message that no part of this service sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class Received:
 
     def payload(self) -> bytes:
         """Return the payload; raises :class:`blobs.BlobMissing` if its object has expired."""
-        packed = blobs.get(self._blob) if self._blob else base64.b64decode(self._inline)
-        return zlib.decompress(packed)
+        compressed = blobs.get(self._blob) if self._blob else base64.b64decode(self._inline)
+        return zlib.decompress(compressed)
 
-    def again(self, delay: float) -> _Entry:
+    def delayed(self, delay: float) -> _Entry:
         """Return the same message, to be seen again after ``delay`` seconds."""
         return _Entry(_body(self.head, self._inline, self._blob), _whole_seconds(delay))
 
@@ -83,12 +83,12 @@ def _whole_seconds(delay: float) -> int:
 def _pack(queue: str, work: Work) -> _Entry:
     inline, blob = "", ""
     if work.payload:
-        packed = zlib.compress(work.payload, 1)
-        if len(packed) > settings().queue_inline_bytes:
+        compressed = zlib.compress(work.payload, 1)
+        if len(compressed) > settings().queue_inline_bytes:
             blob = f"queue/{queue}/{uuid4().hex}"
-            blobs.put(blob, packed)
+            blobs.put(blob, compressed)
         else:
-            inline = base64.b64encode(packed).decode()
+            inline = base64.b64encode(compressed).decode()
     return _Entry(_body(work.head, inline, blob), _whole_seconds(work.delay))
 
 
@@ -104,13 +104,13 @@ def clear_cache() -> None:
 
 
 def send(queue: str, works: Iterable[Work]) -> None:
-    """Put messages on ``queue``, as many to a request as fit; raises if any was not stored."""
+    """Put messages on ``queue``, as many to a request as fit; raises if SQS refuses any."""
     _send_entries(queue, (_pack(queue, work) for work in works))
 
 
 def send_again(queue: str, message: Received, delay: float) -> None:
     """Put a received message back on ``queue`` to be seen after ``delay`` seconds."""
-    _send_entries(queue, [message.again(delay)])
+    _send_entries(queue, [message.delayed(delay)])
 
 
 def _send_entries(queue: str, entries: Iterable[_Entry]) -> None:
@@ -140,8 +140,8 @@ def _send_batch(queue: str, batch: Sequence[_Entry]) -> None:
         failed = aws.sqs().send_message_batch(QueueUrl=_url(queue), Entries=pending).get("Failed")
         if not failed:
             return
-        names = {failure["Id"] for failure in failed}
-        pending = [entry for entry in pending if entry["Id"] in names]
+        ids = {failure["Id"] for failure in failed}
+        pending = [entry for entry in pending if entry["Id"] in ids]
     raise aws.Overloaded(f"{queue}: {len(pending)} messages were not taken: {failed}")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.core import aws
 from chalicelib.core.dynamo.codec import Item, Key, decode_item, encode_item, encode_key
+from chalicelib.core.retry import Backoff
 
 READ_BATCH: Final = 100
 WRITE_BATCH: Final = 25
@@ -44,8 +44,7 @@ def backoff() -> Iterator[float]:
 
     They are random, so that requests that got into each other's way do not meet again.
     """
-    for power in range(8):
-        yield 0.025 * 2**power * random.uniform(0.5, 1.5)
+    return Backoff(0.025, jitter=0.5).pauses(8)
 
 
 def _write_batch(pending: Any) -> None:

@@ -7,21 +7,21 @@ When the condition fails, another writer was faster: the update starts again fro
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
 from chalicelib.core.dynamo.codec import Item
 from chalicelib.core.errors import Unavailable
+from chalicelib.core.retry import Backoff
 
 Result = TypeVar("Result")
 Record = TypeVar("Record")
 
 MOST_ATTEMPTS: Final = 20
 
-_FIRST_PAUSE: Final = 0.004
-_LONGEST_PAUSE: Final = 0.2
+#: Each pause is between zero and twice the delay: at most 4 ms first, at most 200 ms later
+_BACKOFF: Final = Backoff(0.002, cap_seconds=0.1, jitter=1.0)
 
 
 class WriteConflict(Exception):
@@ -97,6 +97,5 @@ def if_unchanged(attribute: str, revision: float | str | None) -> dict[str, Any]
 
 def _pauses() -> Iterator[float]:
     """Yield a random pause (seconds) after each attempt but the last: at most 3 s in all."""
-    for power in range(MOST_ATTEMPTS - 1):
-        yield random.uniform(0, min(_FIRST_PAUSE * 2**power, _LONGEST_PAUSE))
+    yield from _BACKOFF.pauses(MOST_ATTEMPTS - 1)
     yield 0

@@ -32,15 +32,15 @@ def failing(*names: str) -> Any:
     return lambda event: answer
 
 
-def test_the_answer_of_the_handler_is_passed_on() -> None:
+def test_the_response_of_the_handler_is_returned() -> None:
     assert invocations.of_queue(event(record("a")), failing()) == {"batchItemFailures": []}
     assert invocations.of_schedule(SimpleNamespace(context=None), lambda event: "done") == "done"
 
 
-def test_nothing_is_asked_of_the_cloud_when_nothing_failed(cloud: None) -> None:
-    with aws_requests() as made:
+def test_a_batch_without_failures_costs_no_request(cloud: None) -> None:
+    with aws_requests() as requests:
         invocations.of_queue(event(record("a")), failing())
-    assert made == []
+    assert requests == []
 
 
 @pytest.mark.parametrize(("tries", "delay"), [(1, 30), (2, 120), (3, 480), (4, 1920)])
@@ -55,13 +55,13 @@ def test_no_delay_is_longer_than_sqs_takes(monkeypatch: pytest.MonkeyPatch) -> N
     settings.cache_clear()
 
 
-def test_a_message_that_failed_for_the_last_time_goes_to_the_dead_letters_at_once() -> None:
+def test_a_message_that_failed_five_times_goes_to_the_dead_letters_at_once() -> None:
     queues = [each for each in declared("AWS::SQS::Queue") if "RedrivePolicy" in each]
     assert {each["RedrivePolicy"]["maxReceiveCount"] for each in queues} == {invocations.TRIES}
     assert invocations.redelivery_delay(record("a", tries=invocations.TRIES)) == 0
 
 
-def test_a_message_that_failed_is_shown_again_before_its_time_out(
+def test_a_failed_message_is_redelivered_before_its_timeout(
     cloud: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REDELIVERY_BASE", "0")
@@ -71,14 +71,14 @@ def test_a_message_that_failed_is_shown_again_before_its_time_out(
     url = sqs.get_queue_url(QueueName=settings().queue("events"))["QueueUrl"]
     for body in ("good", "bad"):
         sqs.send_message(QueueUrl=url, MessageBody=body)
-    found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=900)
-    records = [record(each["Body"], handle=each["ReceiptHandle"]) for each in found["Messages"]]
+    messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=900)
+    records = [record(each["Body"], handle=each["ReceiptHandle"]) for each in messages["Messages"]]
     invocations.of_queue(event(*records), failing("bad"))
-    shown = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
-    assert [each["Body"] for each in shown] == ["bad"]
+    visible = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    assert [each["Body"] for each in visible] == ["bad"]
 
 
-def test_a_queue_that_does_not_answer_leaves_it_to_the_time_out(
+def test_a_failed_message_waits_for_its_timeout_if_the_queue_does_not_answer(
     cloud: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     stray = record("a") | {"eventSourceARN": QUEUE + "no-such-queue"}
@@ -87,7 +87,7 @@ def test_a_queue_that_does_not_answer_leaves_it_to_the_time_out(
     assert "at the end of their time-out" in caplog.text
 
 
-def test_the_line_of_a_batch_tells_its_transmission_if_it_has_one() -> None:
+def test_the_log_line_of_a_batch_names_the_transmission_of_all_its_messages() -> None:
     one = [record("a", body='{"head":{"transmission":"7"}}')] * 2
     two = [*one, record("b", body='{"head":{"transmission":"8"}}')]
     assert invocations._transmission(one) == "7"
@@ -95,7 +95,7 @@ def test_the_line_of_a_batch_tells_its_transmission_if_it_has_one() -> None:
     assert invocations._transmission([record("a", body='{"head":{}}')]) is None
 
 
-def test_a_batch_is_measured(
+def test_the_log_line_of_a_batch_counts_its_messages_and_failures(
     caplog: pytest.LogCaptureFixture, cloud: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOG_FORMAT", "json")

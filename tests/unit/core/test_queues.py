@@ -24,7 +24,7 @@ def _in_a_cloud(cloud: None) -> None:
     pass
 
 
-def sent(queue: str = "events") -> list[Received]:
+def messages(queue: str = "events") -> list[Received]:
     return [queues.read(body) for body in queued(queue)]
 
 
@@ -39,13 +39,13 @@ def consume_together(bodies: list[str], handle: Any) -> list[str]:
 
 
 def body_of(head: Any, payload: bytes = b"") -> str:
-    packed = base64.b64encode(zlib.compress(payload)).decode()
-    return json.dumps({"head": head, "payload": packed})
+    text = base64.b64encode(zlib.compress(payload)).decode()
+    return json.dumps({"head": head, "payload": text})
 
 
 def test_a_message_arrives_with_its_head_and_its_payload() -> None:
     queues.send("events", [Work({"kind": "é", "n": 1}, b"\x00\xff payload")])
-    (message,) = sent()
+    (message,) = messages()
     assert message.head == {"kind": "é", "n": 1}
     assert message.payload() == b"\x00\xff payload"
 
@@ -56,35 +56,35 @@ def test_a_message_may_be_a_head_only() -> None:
 
 
 def test_nothing_to_send_costs_no_request() -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         queues.send("events", [])
-    assert made == []
+    assert requests == []
 
 
 def test_one_message_costs_one_request() -> None:
     queues.send("events", [Work({"n": 0})])  # finds the queue's address
-    with aws_requests() as made:
+    with aws_requests() as requests:
         queues.send("events", [Work({"n": 1}, b"x")])
-    assert [request.operation for request in made] == ["SendMessage"]
+    assert [request.operation for request in requests] == ["SendMessage"]
 
 
 def test_messages_are_sent_ten_to_a_request() -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         queues.send("events", (Work({"n": n}) for n in range(21)))
-    sizes = [len(each.parameters.get("Entries", "x")) for each in made[1:]]
+    sizes = [len(each.parameters.get("Entries", "x")) for each in requests[1:]]
     assert sizes == [10, 10, 1]
-    assert sorted(message.head["n"] for message in sent()) == list(range(21))
+    assert sorted(message.head["n"] for message in messages()) == list(range(21))
 
 
 def test_a_request_stays_below_256_kib() -> None:
     payloads = [NOISE[n * 40_000 : (n + 1) * 40_000] for n in range(10)]
-    with aws_requests() as made:
+    with aws_requests() as requests:
         queues.send("events", [Work({"n": n}, payload) for n, payload in enumerate(payloads)])
-    batches = [each.parameters["Entries"] for each in made[1:]]
+    batches = [each.parameters["Entries"] for each in requests[1:]]
     assert [len(batch) for batch in batches] == [4, 4, 2]
     for batch in batches:
         assert sum(len(entry["MessageBody"].encode()) for entry in batch) <= 256 * 1024
-    assert sorted(message.payload() for message in sent()) == sorted(payloads)
+    assert sorted(message.payload() for message in messages()) == sorted(payloads)
 
 
 def test_the_largest_inline_payload_fits_a_message() -> None:
@@ -111,7 +111,7 @@ def test_the_limit_is_on_the_compressed_payload() -> None:
     payload = b"a" * 10_000_000
     queues.send("events", [Work({}, payload)])
     assert stored_objects() == []
-    assert sent()[0].payload() == payload
+    assert messages()[0].payload() == payload
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,11 @@ def test_the_limit_is_on_the_compressed_payload() -> None:
 def test_a_delay_is_rounded_up_to_seconds_and_to_what_sqs_can_do(
     delay: float, seconds: int
 ) -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         queues.send("events", [Work({}, delay=delay)])
         queues.send("events", [Work({}, delay=delay), Work({})])
-    assert made[1].parameters["DelaySeconds"] == seconds
-    assert [entry["DelaySeconds"] for entry in made[2].parameters["Entries"]] == [seconds, 0]
+    assert requests[1].parameters["DelaySeconds"] == seconds
+    assert [entry["DelaySeconds"] for entry in requests[2].parameters["Entries"]] == [seconds, 0]
 
 
 class Refusing:
@@ -132,26 +132,26 @@ class Refusing:
 
     def __init__(self, times: int) -> None:
         self._times = times
-        self.taken: list[str] = []
+        self.bodies: list[str] = []
 
     def get_queue_url(self, QueueName: str) -> dict[str, str]:
         return {"QueueUrl": QueueName}
 
     def send_message_batch(self, QueueUrl: str, Entries: list[Any]) -> dict[str, Any]:
         self._times -= 1
-        refused = Entries[1::2] if self._times >= 0 else []
-        self.taken += [entry["MessageBody"] for entry in Entries if entry not in refused]
-        return {"Failed": [{"Id": entry["Id"], "Code": "InternalError"} for entry in refused]}
+        rejects = Entries[1::2] if self._times >= 0 else []
+        self.bodies += [entry["MessageBody"] for entry in Entries if entry not in rejects]
+        return {"Failed": [{"Id": entry["Id"], "Code": "InternalError"} for entry in rejects]}
 
 
 def test_messages_that_sqs_refuses_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     client = Refusing(times=2)
     monkeypatch.setattr(aws, "sqs", lambda: client)
     queues.send("events", [Work({"n": n}) for n in range(8)])
-    assert sorted(client.taken) == [f'{{"head":{{"n":{n}}}}}' for n in range(8)]
+    assert sorted(client.bodies) == [f'{{"head":{{"n":{n}}}}}' for n in range(8)]
 
 
-def test_messages_that_sqs_keeps_refusing_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_that_sqs_keeps_refusing_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws, "sqs", lambda: Refusing(times=99))
     with pytest.raises(RuntimeError, match=r"1 messages were not taken.*InternalError"):
         queues.send("events", [Work({"n": n}) for n in range(8)])
@@ -186,7 +186,7 @@ def test_no_body_makes_reading_fail_otherwise(body: str) -> None:
         return
 
 
-def test_each_message_is_handled_and_none_failed() -> None:
+def test_each_message_is_handled_alone() -> None:
     handled: list[tuple[Any, bytes]] = []
     bodies = [body_of({"n": 1}, b"one"), body_of({"n": 2}, b"two")]
     failed = consume(bodies, lambda m: handled.append((m.head["n"], m.payload())))
@@ -201,12 +201,12 @@ def fail_on(*bad: int) -> Any:
     return handle
 
 
-def test_only_the_messages_that_failed_are_named() -> None:
+def test_the_response_names_the_messages_that_failed() -> None:
     bodies = [body_of({"n": n}) for n in range(4)]
     assert consume(bodies, fail_on(1, 3)) == ["m-1", "m-3"]
 
 
-def test_a_batch_of_which_all_failed_is_no_exception() -> None:
+def test_a_batch_whose_messages_all_failed_raises_nothing() -> None:
     assert consume([body_of({"n": 1}), body_of({"n": 1})], fail_on(1)) == ["m-0", "m-1"]
 
 
@@ -221,18 +221,20 @@ def test_a_message_whose_time_has_not_come_is_sent_on() -> None:
     handled: list[Received] = []
     payload = NOISE[: settings().queue_inline_bytes + 1]
     queues.send("events", [Work({"not_before": 2000.0, "n": 1}, payload)])
-    with clock.use(lambda: 1000.0), aws_requests() as made:
+    with clock.use(lambda: 1000.0), aws_requests() as requests:
         assert consume(queued("events"), handled.append) == []
-    delays = [each.parameters["DelaySeconds"] for each in made if "MessageBody" in each.parameters]
+    delays = [
+        each.parameters["DelaySeconds"] for each in requests if "MessageBody" in each.parameters
+    ]
     assert (delays, handled) == ([900], [])
 
 
-def test_what_is_sent_on_arrives_unchanged_and_is_handled_when_its_time_has_come() -> None:
+def test_a_message_that_is_sent_on_is_unchanged_and_is_handled_at_its_time() -> None:
     handled: list[Received] = []
     body = body_of({"not_before": 1000.0, "n": 1}, b"payload")
-    with clock.use(lambda: 999.5), aws_requests() as made:
+    with clock.use(lambda: 999.5), aws_requests() as requests:
         assert consume([body], handled.append) == []
-    (again,) = [each for each in made if each.operation == "SendMessage"]
+    (again,) = [each for each in requests if each.operation == "SendMessage"]
     assert again.parameters["DelaySeconds"] == 1
     with clock.use(lambda: 1000.0):
         assert consume([again.parameters["MessageBody"]], handled.append) == []
@@ -240,7 +242,7 @@ def test_what_is_sent_on_arrives_unchanged_and_is_handled_when_its_time_has_come
     assert (message.head, message.payload()) == ({"not_before": 1000.0, "n": 1}, b"payload")
 
 
-def test_content_that_is_missing_elsewhere_is_a_failure() -> None:
+def test_a_missing_object_of_the_bucket_fails_its_message() -> None:
     assert consume([body_of({})], lambda _: blobs.get("transmissions/1")) == ["m-0"]
     assert consume_together([body_of({})], lambda _: blobs.get("transmissions/1")) == ["m-0"]
 
@@ -252,7 +254,7 @@ def test_messages_that_are_handled_together_cost_one_call() -> None:
     assert calls == [[0, 1, 2]]
 
 
-def test_of_messages_handled_together_a_bad_one_fails_alone() -> None:
+def test_a_bad_one_of_messages_handled_together_fails_alone() -> None:
     done: set[int] = set()
 
     def handle(messages: list[Received]) -> None:
