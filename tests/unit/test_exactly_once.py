@@ -279,7 +279,7 @@ def test_each_recipient_is_sent_to_once_whatever_comes_twice_and_dies_anywhere(
         assert record is not None
         assert view.transmission_view(record)["state"] == "Success"
         host.messages.clear()
-        host.taken.clear()
+        host.recipients.clear()
     if steps == MOST_STEPS:
         assert 30 < killed_at < MOST_STEPS
         assert windows == 4

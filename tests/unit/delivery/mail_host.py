@@ -1,4 +1,4 @@
-"""A mail host in this process: it takes messages without a network, and notes them."""
+"""A mail host in this process, which accepts messages without a network and remembers them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ OK = Delivered(250, "2.0.0 OK", "192.0.2.1", "TLSv1.3")
 
 
 class MailHost:
-    """What it answers a recipient is ``answers``' first outcome for them, and ``OK`` when none is
-    left. ``before`` and ``after`` are called around the end of each message.
+    """Answers a recipient with the next outcome of ``answers``, or with ``OK`` if there is none.
+
+    ``recipients`` holds those whose messages it accepted. ``before`` and ``after`` are called
+    around the end of each message.
     """
 
     def __init__(self) -> None:
-        self.taken: list[str] = []
+        self.recipients: list[str] = []
         self.messages: list[OutboundMessage] = []
         self.answers: dict[str, list[Outcome]] = {}
         self.before: Callable[[OutboundMessage], None] = lambda _: None
@@ -30,20 +32,20 @@ class MailHost:
 
     @property
     def counts(self) -> Counter[str]:
-        """How often each recipient's message was taken."""
-        return Counter(self.taken)
+        """How often a message to each recipient was accepted."""
+        return Counter(self.recipients)
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
-        """Take a message as a transport does."""
+        """Accept a message as a transport does."""
 
         def finish() -> Outcome:
             self.before(message)
             with self._lock:
-                left = self.answers.get(message.recipient, [])
-                outcome = left.pop(0) if left else OK
+                outcomes = self.answers.get(message.recipient, [])
+                outcome = outcomes.pop(0) if outcomes else OK
                 self.messages.append(message)
                 if isinstance(outcome, Delivered):
-                    self.taken.append(message.recipient)
+                    self.recipients.append(message.recipient)
             self.after(message)
             return outcome
 
@@ -53,6 +55,6 @@ class MailHost:
         """Do nothing."""
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> MailHost:
-        """Let all mail of this process go here."""
+        """Send all mail of this process here."""
         monkeypatch.setattr(attempts, "transport", lambda _: self)
         return self

@@ -272,7 +272,7 @@ def certificate() -> tuple[ssl.SSLContext, bytes]:
         [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
     )
     now = datetime.now(UTC)
-    made = (
+    certificate_ = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -283,7 +283,7 @@ def certificate() -> tuple[ssl.SSLContext, bytes]:
         .add_extension(names, critical=False)
         .sign(key, hashes.SHA256())
     )
-    pem = made.public_bytes(serialization.Encoding.PEM)
+    pem = certificate_.public_bytes(serialization.Encoding.PEM)
     secret = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

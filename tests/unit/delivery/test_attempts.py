@@ -33,7 +33,7 @@ class MemoryJournal:
         self.entries: dict[int, Entry] = {}
         self._wait = wait
 
-    def recorded(self, *, first: bool) -> dict[int, Entry]:
+    def forget(self, *, first: bool) -> dict[int, Entry]:
         return dict(self.entries)
 
     def record(self, index: int, entry: Entry) -> None:
@@ -63,12 +63,12 @@ def test_every_message_is_attempted_and_recorded(host: MailHost) -> None:
         entries = attempt(20, journal)
     assert sorted(entries) == list(range(20))
     assert entries == journal.entries
-    told = {index: entry["outcome"] for index, entry in entries.items()}
-    assert told[0] == to_dict(OK)
-    assert (told[1], told[2]) == (to_dict(DEFERRED), to_dict(REFUSED))
+    outcomes = {index: entry["outcome"] for index, entry in entries.items()}
+    assert outcomes[0] == to_dict(OK)
+    assert (outcomes[1], outcomes[2]) == (to_dict(DEFERRED), to_dict(REFUSED))
     assert {entry["at"] for entry in entries.values()} == {1_000_500}
     assert set(host.counts.values()) == {1}
-    assert len(host.taken) == 18
+    assert len(host.recipients) == 18
 
 
 def test_a_message_leaves_with_its_envelope_and_by_its_route(host: MailHost) -> None:
@@ -82,19 +82,19 @@ def test_a_message_leaves_with_its_envelope_and_by_its_route(host: MailHost) -> 
     assert entry["route"] == {"ip_pool": "new", "sending_ip": "192.0.2.1"}
 
 
-def test_each_is_recorded_before_another_is_accepted(host: MailHost) -> None:
+def test_each_message_is_recorded_before_a_host_accepts_another(host: MailHost) -> None:
     unrecorded: set[str] = set()
     together: list[set[str]] = []
 
-    def taken(outbound: OutboundMessage) -> None:
+    def accept(outbound: OutboundMessage) -> None:
         unrecorded.add(outbound.recipient)
         together.append(set(unrecorded))
 
-    def recorded(index: int) -> None:
+    def forget(index: int) -> None:
         unrecorded.discard(f"R{index}@example.test")
 
-    host.after = taken
-    attempt(40, MemoryJournal(recorded))
+    host.after = accept
+    attempt(40, MemoryJournal(forget))
     assert [len(each) for each in together] == [1] * 40
 
 
@@ -115,8 +115,8 @@ def test_a_host_that_is_slow_to_answer_does_not_hold_up_the_others(
     assert sorted(attempt(4)) == [0, 1, 2, 3]
 
 
-def test_a_slow_host_does_not_keep_mail_to_others_from_being_begun(host: MailHost) -> None:
-    given = settings()
+def test_a_slow_host_does_not_delay_attempts_to_other_domains(host: MailHost) -> None:
+    current = settings()
     elsewhere = threading.Event()
 
     def held(outbound: OutboundMessage) -> None:
@@ -126,7 +126,7 @@ def test_a_slow_host_does_not_keep_mail_to_others_from_being_begun(host: MailHos
             elsewhere.set()
 
     host.before = held
-    slow = [message(index) for index in range(3 * given.delivery_connections)]
+    slow = [message(index) for index in range(3 * current.delivery_connections)]
     other = replace(message(len(slow)), recipient="ann@elsewhere.test")
     messages = [*slow, other]
     entries = attempt_all(messages, [ROUTE] * len(messages), MemoryJournal(), until=FOREVER)
@@ -146,7 +146,7 @@ def test_a_message_that_failed_before_its_end_is_recorded_as_well(
     assert journal.entries[0]["outcome"] == to_dict(UNREACHED)
 
 
-def test_what_was_decided_at_the_end_counts_whatever_comes_after(
+def test_the_outcome_in_the_commit_window_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Confused:
@@ -158,11 +158,11 @@ def test_what_was_decided_at_the_end_counts_whatever_comes_after(
     assert attempt(1)[0]["outcome"] == to_dict(OK)
 
 
-def test_nothing_is_begun_when_the_time_is_over(
+def test_no_attempt_starts_after_the_time_limit(
     host: MailHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = PerKeyExecutor(1, 1)
-    monkeypatch.setattr(attempts, "_executor", lambda: one)
+    executor = PerKeyExecutor(1, 1)
+    monkeypatch.setattr(attempts, "_executor", lambda: executor)
     now = [1000.0]
 
     def passes(_: OutboundMessage) -> None:
@@ -173,11 +173,11 @@ def test_nothing_is_begun_when_the_time_is_over(
         entries = attempt(5, until=1015.0)
         assert attempt(5, until=1000.0) == {}
     assert sorted(entries) == [0, 1]
-    assert len(host.taken) == 2
+    assert len(host.recipients) == 2
 
 
 @pytest.mark.parametrize("where", ["journal", "transport"])
-def test_a_fault_is_told_when_all_others_have_come_to_their_end(where: str, host: MailHost) -> None:
+def test_a_fault_is_raised_after_all_other_attempts_have_ended(where: str, host: MailHost) -> None:
     def broken(subject: Any) -> None:
         if subject in (3, message(3).recipient):
             raise OSError("broken")

@@ -21,7 +21,7 @@ MESSAGES = st.builds(
     event=FIELDS,
     data=st.binary(max_size=50),
 )
-PARCELS = st.builds(
+BATCHES = st.builds(
     DeliveryBatch,
     unit=st.builds(WorkUnit, st.from_regex(r"[0-9]{18}", fullmatch=True), st.sampled_from("0d")),
     attempt=st.integers(1, 99),
@@ -33,21 +33,21 @@ PARCELS = st.builds(
 
 
 def received(work: queues.Work) -> Received:
-    """Take ``work`` through the form in which it lies on a queue."""
+    """Return ``work`` as a consumer receives it."""
     return queues.read(queues._pack("delivery", work).body)
 
 
-@given(PARCELS)
-def test_a_batch_comes_off_the_queue_as_it_went_on(batch: DeliveryBatch) -> None:
+@given(BATCHES)
+def test_a_batch_is_the_same_after_the_queue(batch: DeliveryBatch) -> None:
     message = received(delivery_batch.to_work(batch))
     assert delivery_batch.from_received(message) == batch
     assert delivery_batch.unit_of(message) == batch.unit
     assert delivery_batch.counts_of(message) == batch.counts
 
 
-def test_the_unit_and_what_was_generated_of_it_are_told_without_the_payload() -> None:
-    whole = received(delivery_batch.to_work(replace(batch_of(2), failed=3)))
-    message = Received(whole.head, "not base64")
+def test_the_unit_and_its_counts_are_read_without_the_payload() -> None:
+    original = received(delivery_batch.to_work(replace(batch_of(2), failed=3)))
+    message = Received(original.head, "not base64")
     assert delivery_batch.unit_of(message) == UNIT
     assert delivery_batch.counts_of(message) == (2, 3)
 

@@ -37,7 +37,7 @@ def only_event(outcome: Outcome, seconds: float = 2.0, attempt: int = 1) -> dict
 
 
 @given(ENTRIES, st.integers(1, 20))
-def test_the_same_parcel_and_entries_give_the_same(entries: Any, attempt: int) -> None:
+def test_the_same_batch_and_entries_give_the_same_results(entries: Any, attempt: int) -> None:
     assert results_of(batch_of(6, attempt), entries) == results_of(batch_of(6, attempt), entries)
 
 
@@ -59,12 +59,12 @@ def test_each_message_has_one_event_or_goes_on_and_a_deferred_one_both(
 
 
 @given(ENTRIES)
-def test_entries_of_recipients_that_are_not_in_the_parcel_change_nothing(entries: Any) -> None:
+def test_entries_of_recipients_that_are_not_in_the_batch_change_nothing(entries: Any) -> None:
     foreign = entries | {77: entry(DELIVERED)}
     assert results_of(batch_of(6), foreign) == results_of(batch_of(6), entries)
 
 
-def test_a_delivery_is_told_with_all_that_is_known_of_it() -> None:
+def test_a_delivery_event_has_all_fields() -> None:
     event = only_event(DELIVERED, 2.5, attempt=3)
     event_id = event.pop("event_id")
     assert event == {
@@ -85,7 +85,7 @@ def test_a_delivery_is_told_with_all_that_is_known_of_it() -> None:
 
 
 @pytest.mark.parametrize("outcome", [DELIVERED, DEFERRED, REFUSED])
-def test_the_pool_and_ip_that_a_message_left_by_are_told(outcome: Outcome) -> None:
+def test_an_event_names_the_pool_and_ip_of_its_attempt(outcome: Outcome) -> None:
     batch = batch_of(1)
     batch = replace(batch, event=batch.event | {"ip_pool": "new"})
     route = {"ip_pool": "spare", "sending_ip": "192.0.2.7"}
@@ -97,15 +97,15 @@ def test_the_pool_and_ip_that_a_message_left_by_are_told(outcome: Outcome) -> No
 
 
 @pytest.mark.parametrize("outcome", [DELIVERED, DEFERRED, REFUSED])
-def test_without_an_ip_of_its_own_a_message_left_by_the_connections(outcome: Outcome) -> None:
-    sent = replace(outcome, sending_ip="10.0.0.1")
-    assert only_event(sent)["sending_ip"] == "10.0.0.1"
+def test_an_event_names_the_connections_ip_if_the_pool_has_none(outcome: Outcome) -> None:
+    outcome_ = replace(outcome, sending_ip="10.0.0.1")
+    assert only_event(outcome_)["sending_ip"] == "10.0.0.1"
     route = {"ip_pool": "spare", "sending_ip": "192.0.2.7"}
-    (event,) = results_of(batch_of(1), {0: entry(sent) | {"route": route}}).events
+    (event,) = results_of(batch_of(1), {0: entry(outcome_) | {"route": route}}).events
     assert event["sending_ip"] == "192.0.2.7"
 
 
-def test_a_message_whose_time_is_over_is_told_with_the_host_that_deferred_it_last() -> None:
+def test_the_bounce_of_an_expired_message_names_the_host_that_deferred_it_last() -> None:
     last = replace(DEFERRED, sending_ip="10.0.0.1")
     event = only_event(last, EXPIRY)
     assert (event["type"], event["ip_address"]) == ("bounce", "192.0.2.1")
@@ -146,13 +146,13 @@ def test_a_deferred_message_goes_on_in_a_unit_of_its_own_at_the_next_attempt() -
     assert delay == pytest.approx(2400, rel=0.11)
 
 
-def test_what_was_not_reached_goes_on_at_once_at_the_same_attempt() -> None:
+def test_messages_without_an_attempt_go_on_at_once_at_the_same_attempt() -> None:
     ((rest, delay),) = results_of(batch_of(3, attempt=2), {1: entry(DELIVERED)}).rest
     assert (rest.unit, rest.attempt, delay) == (UNIT.continued, 2, 0.0)
     assert [message.index for message in rest.messages] == [0, 2]
 
 
-def test_a_unit_of_which_all_came_to_an_end_sends_nothing_on() -> None:
+def test_a_batch_without_deferred_messages_sends_nothing_on() -> None:
     assert results_of(batch_of(2), {0: entry(DELIVERED), 1: entry(REFUSED)}).rest == []
 
 
@@ -168,7 +168,7 @@ def test_a_retry_past_its_expiry_becomes_a_bounce(attempt: int) -> None:
     assert event["num_retries"] == str(attempt - 1)
 
 
-def test_a_retry_just_before_its_expiry_is_made_at_it() -> None:
+def test_a_retry_just_before_the_expiry_is_due_at_the_expiry() -> None:
     results = results_of(batch_of(1, 9), {0: entry(DEFERRED, EXPIRY - 5)})
     assert results.events[0]["type"] == "delay"
     assert results.rest[0][1] == pytest.approx(5)
@@ -182,18 +182,18 @@ def test_messages_deferred_together_wait_for_the_longest_of_their_delays() -> No
 
 
 @pytest.mark.parametrize("outcome", [DELIVERED, REFUSED])
-def test_a_late_end_is_told_as_it_was(outcome: Outcome) -> None:
+def test_an_outcome_after_the_expiry_stays_as_it_is(outcome: Outcome) -> None:
     late, timely = only_event(outcome, 2 * EXPIRY), only_event(outcome)
     assert late["type"] == timely["type"]
     assert late.get("reason") == timely.get("reason")
 
 
-def test_another_attempt_has_events_of_its_own() -> None:
+def test_each_attempt_has_events_of_its_own() -> None:
     ids = {only_event(DEFERRED, attempt=attempt)["event_id"] for attempt in (1, 2, 3)}
     assert len(ids) == 3
 
 
-def test_messages_of_one_unit_expire_each_at_their_own_time() -> None:
+def test_each_message_of_a_unit_expires_at_its_own_time() -> None:
     entries = {0: entry(DEFERRED, EXPIRY - 3), 1: entry(DEFERRED, EXPIRY + 3)}
     results = results_of(replace(batch_of(2), attempt=9), entries)
     assert [event["type"] for event in results.events] == ["delay", "bounce"]
@@ -221,6 +221,6 @@ def test_an_expired_message_fails_as_a_message_timeout() -> None:
     assert (failed.ip_address, failed.tls) == ("192.0.2.1", "TLSv1.3")
 
 
-def test_a_message_that_was_sent_before_it_was_generated_anew_waited_for_nothing() -> None:
-    # the journal on disk remembers what a local cloud that was killed has forgotten
+def test_the_queue_time_of_a_unit_generated_anew_is_never_negative() -> None:
+    # The journal on disk is older than the record that a killed local cloud has lost
     assert only_event(DELIVERED, -3.0)["queue_time"] == "0"

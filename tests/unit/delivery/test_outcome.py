@@ -45,7 +45,7 @@ def test_the_stored_form_names_the_kind_of_outcome() -> None:
     }
 
 
-def test_an_outcome_knows_where_it_was_had_from_and_is_the_same_elsewhere() -> None:
+def test_the_sending_ip_does_not_count_when_outcomes_are_compared() -> None:
     here = Delivered(250, "ok", "192.0.2.1", None, "10.0.0.1")
     assert from_dict(to_dict(here)).sending_ip == "10.0.0.1"
     assert here == Delivered(250, "ok", "192.0.2.1")
@@ -57,7 +57,7 @@ def test_data_of_no_known_kind_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_text", "kept"),
+    ("text", "reply"),
     [
         ("5.1.1 no\tsuch\r\nuser", "5.1.1 no such user"),
         ("red\x1b[31malert\x00\x7f\x9b", "red[31malert"),
@@ -67,8 +67,8 @@ def test_data_of_no_known_kind_is_refused() -> None:
         ("", ""),
     ],
 )
-def test_a_reply_is_kept_on_one_line_without_control_characters(given_text: str, kept: str) -> None:
-    assert Failed(550, given_text, 10).reply == kept
+def test_a_reply_is_kept_on_one_line_without_control_characters(text: str, reply: str) -> None:
+    assert Failed(550, text, 10).reply == reply
 
 
 def test_a_long_reply_is_cut() -> None:

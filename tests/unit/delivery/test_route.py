@@ -56,18 +56,18 @@ def batch_by(pool: str, count: int) -> DeliveryBatch:
 @pytest.mark.parametrize(
     ("name", "kind"), [("smtp", SmarthostTransport), ("mx", MxTransport), ("ses", SesTransport)]
 )
-def test_a_route_that_names_nothing_is_left_to_the_settings(
+def test_a_route_without_a_transport_uses_that_of_the_settings(
     monkeypatch: pytest.MonkeyPatch, name: str, kind: type
 ) -> None:
     monkeypatch.setenv("TRANSPORT", name)
     settings.cache_clear()
-    found = transport(DEFAULT)
-    assert isinstance(found, kind)
-    assert transport(Route("fast", "192.0.2.1", "10.0.0.1", "mta.test")) is found
+    first = transport(DEFAULT)
+    assert isinstance(first, kind)
+    assert transport(Route("fast", "192.0.2.1", "10.0.0.1", "mta.test")) is first
 
 
 @pytest.mark.parametrize(
-    ("given", "host", "port"),
+    ("address", "host", "port"),
     [
         ("relay.test", "relay.test", 25),
         ("relay.test:587", "relay.test", 587),
@@ -77,11 +77,13 @@ def test_a_route_that_names_nothing_is_left_to_the_settings(
         ("[2001:db8::1]:587", "2001:db8::1", 587),
     ],
 )
-def test_a_smarthost_is_named_with_or_without_a_port(given: str, host: str, port: int) -> None:
-    assert route._host_and_port(given) == (host, port)
+def test_the_address_of_a_smarthost_may_have_a_port(address: str, host: str, port: int) -> None:
+    assert route._host_and_port(address) == (host, port)
 
 
-def test_a_setting_that_names_no_transport_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_transport_raises_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TRANSPORT", "pigeon")
     settings.cache_clear()
     with pytest.raises(ValueError, match="pigeon"):
@@ -100,7 +102,7 @@ def test_a_smarthost_and_a_configuration_set_each_have_a_transport_of_their_own(
     assert ses._configuration_set == "dedicated"
 
 
-def test_direct_mail_asks_the_resolvers_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_direct_mail_uses_the_resolvers_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRANSPORT", "mx")
     monkeypatch.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
     with ScriptedServer() as host, contextmanager(served_zone)(monkeypatch) as zone:
@@ -118,7 +120,7 @@ def test_direct_mail_asks_the_resolvers_of_the_settings(monkeypatch: pytest.Monk
     assert zone.asked == ["inbox.test", "mx.inbox.test"]
 
 
-def test_direct_mail_does_not_go_to_private_addresses_unasked(
+def test_direct_mail_does_not_go_to_private_addresses_by_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TRANSPORT", "mx")
@@ -130,7 +132,7 @@ def test_direct_mail_does_not_go_to_private_addresses_unasked(
     assert "no public address" in outcome.reply
 
 
-def test_each_message_leaves_by_its_own_route_and_the_journal_tells_which(tmp_path: Path) -> None:
+def test_each_message_leaves_by_its_own_route_and_the_journal_names_it(tmp_path: Path) -> None:
     with ScriptedServer() as one, ScriptedServer() as two:
         routes = [
             Route("new", "192.0.2.1", "127.0.0.2", "mta1.test", f"127.0.0.1:{one.port}"),
@@ -146,8 +148,8 @@ def test_each_message_leaves_by_its_own_route_and_the_journal_tells_which(tmp_pa
     assert "EHLO mta1.test" in one.conversations[0].commands
     assert "EHLO mta2.test" in two.conversations[0].commands
     assert entries == journal.entries(first=True)
-    told = [entries[index]["route"] for index in range(3)]
-    assert told == [each.event_fields() for each in routes]
+    routes_in_journal = [entries[index]["route"] for index in range(3)]
+    assert routes_in_journal == [each.event_fields() for each in routes]
 
 
 @pytest.mark.usefixtures("cloud")
@@ -169,8 +171,8 @@ def test_messages_that_are_tried_again_leave_by_the_same_ip() -> None:
 
 
 @pytest.mark.usefixtures("cloud")
-def test_routing_asks_once_for_an_account_without_sending_ips() -> None:
-    with aws_requests() as made:
+def test_routing_reads_once_for_an_account_without_sending_ips() -> None:
+    with aws_requests() as requests:
         for _ in range(3):
             routes_of(batch_by("default", 100), 100)
-    assert [each.operation for each in made] == ["GetItem"]
+    assert [each.operation for each in requests] == ["GetItem"]

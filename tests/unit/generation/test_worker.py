@@ -132,7 +132,7 @@ class TestFacts:
         with monkeypatch.context() as broken:
             broken.setattr(message_context, "writes", lambda *_: 1 / 0)
             assert generate(bodies) == ["m-0"]
-        assert (batches(), events(), host.taken) == ([], [], [])
+        assert (batches(), events(), host.recipients) == ([], [], [])
         assert generate(bodies) == []
 
     def test_those_of_the_first_generation_stay(self, time: Clock) -> None:
@@ -203,7 +203,7 @@ class TestOneRecipient:
     def test_it_is_delivered_at_once(self, host: MailHost) -> None:
         submit(make_transmission(), recipients(1), meter())
         assert generate() == []
-        assert host.taken == ["r0@example.test"]
+        assert host.recipients == ["r0@example.test"]
         assert batches() == []
         assert kinds(events()) == [
             ("injection", "r0@example.test"),
@@ -219,7 +219,7 @@ class TestOneRecipient:
         generate(bodies)
         events()
         assert generate(bodies) == []
-        assert (host.taken, batches(), events()) == (["r0@example.test"], [], [])
+        assert (host.recipients, batches(), events()) == (["r0@example.test"], [], [])
 
     def test_one_that_died_is_handed_to_delivery(
         self, host: MailHost, monkeypatch: pytest.MonkeyPatch
@@ -230,7 +230,7 @@ class TestOneRecipient:
             broken.setattr(worker, "deliver_at_once", lambda *_: 1 / 0)
             assert generate(bodies) == ["m-0"]
         assert generate(bodies) == []
-        assert host.taken == []
+        assert host.recipients == []
         (whole,) = batches()
         assert whole.unit == UNIT
         assert kinds(events()) == [("injection", "r0@example.test")]
@@ -265,7 +265,7 @@ class TestSuppressed:
         assert found[1]["bounce_class"] == "25"
         transmission = [message.recipient for each in batches() for message in each.messages]
         assert transmission == ["r1@example.test", "r2@example.test"][: count - 1]
-        assert host.taken == []
+        assert host.recipients == []
 
 
 class TestHolding:

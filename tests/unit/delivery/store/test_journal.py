@@ -50,14 +50,14 @@ def test_a_new_journal_is_empty(reopen: Open, first: bool) -> None:
     assert reopen(UNIT).entries(first=first) == {}
 
 
-def test_what_was_recorded_is_there_after_a_crash(reopen: Open) -> None:
+def test_entries_survive_a_crash(reopen: Open) -> None:
     crashed = reopen(UNIT)
     crashed.record(7, ENTRY)
     crashed.record(100_000, ENTRY | {"at": 2})
     assert recorded(reopen(UNIT)) == {7: ENTRY, 100_000: ENTRY | {"at": 2}}
 
 
-def test_who_takes_over_goes_on_in_the_same_journal(reopen: Open) -> None:
+def test_a_worker_that_takes_over_continues_the_same_journal(reopen: Open) -> None:
     reopen(UNIT).record(1, ENTRY)
     second = reopen(UNIT)
     recorded(second)
@@ -92,7 +92,7 @@ def test_units_do_not_see_each_others_entries(reopen: Open) -> None:
         assert list(recorded(reopen(unit))) == [number]
 
 
-def test_a_journal_that_was_let_go_unfinished_keeps_its_entries(reopen: Open) -> None:
+def test_a_journal_closed_before_completion_keeps_its_entries(reopen: Open) -> None:
     journal = reopen(UNIT)
     journal.record(1, ENTRY)
     journal.close(completed=False)
@@ -109,11 +109,11 @@ class TestFileJournal:
         self, torn: bytes, path: Path
     ) -> None:
         FileJournal(path.parent, UNIT).record(1, ENTRY)
-        whole = path.read_bytes()
-        path.write_bytes(whole + torn)
+        content = path.read_bytes()
+        path.write_bytes(content + torn)
         second = FileJournal(path.parent, UNIT)
         assert recorded(second) == {1: ENTRY}
-        assert path.read_bytes() == whole
+        assert path.read_bytes() == content
         second.record(2, ENTRY)
         assert recorded(FileJournal(path.parent, UNIT)) == {1: ENTRY, 2: ENTRY}
 
@@ -131,20 +131,18 @@ class TestFileJournal:
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         journal = FileJournal(path.parent, UNIT)
-        written: list[bytes] = []
-        real = os.write
-        monkeypatch.setattr(
-            os, "write", lambda file, line: written.append(line) or real(file, line)
-        )
+        lines: list[bytes] = []
+        write = os.write
+        monkeypatch.setattr(os, "write", lambda file, line: lines.append(line) or write(file, line))
         journal.record(1, ENTRY | {"reply": "two\nlines"})
-        assert len(written) == 1
-        assert written[0].count(b"\n") == 1
-        assert written[0].endswith(b"\n")
+        assert len(lines) == 1
+        assert lines[0].count(b"\n") == 1
+        assert lines[0].endswith(b"\n")
 
-    def test_a_full_disk_is_told(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_full_disk_raises_an_error(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         journal = FileJournal(path.parent, UNIT)
-        real = os.write
-        monkeypatch.setattr(os, "write", lambda file, line: real(file, line[:5]))
+        write = os.write
+        monkeypatch.setattr(os, "write", lambda file, line: write(file, line[:5]))
         with pytest.raises(OSError, match="full"):
             journal.record(1, ENTRY)
         monkeypatch.undo()
@@ -166,7 +164,7 @@ class TestFileJournal:
             thread.join()
         assert sorted(recorded(FileJournal(path.parent, UNIT))) == list(range(40))
 
-    def test_a_finished_unit_that_is_met_again_is_known_for_a_while(
+    def test_the_journal_of_a_completed_unit_stays_for_a_while(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # a local cloud that was killed has forgotten that it was finished
@@ -178,14 +176,14 @@ class TestFileJournal:
             journal.close(completed=True)
             assert FileJournal(path.parent, UNIT).entries(first=True) == {1: ENTRY}
         FileJournal(path.parent, UNIT).close(completed=True)
-        (kept,) = path.parent.iterdir()
-        os.utime(kept, (1e9, 1e9))
+        (path_,) = path.parent.iterdir()
+        os.utime(path_, (1e9, 1e9))
         assert remove_stale(1e9 + KEEP_SECONDS - 1) == 0
         assert remove_stale(1e9 + KEEP_SECONDS + 1) == 1
         assert list(path.parent.iterdir()) == []
         settings.cache_clear()
 
-    def test_it_is_read_even_by_one_who_is_told_to_be_the_first(self, path: Path) -> None:
+    def test_the_file_is_read_even_by_the_first_worker(self, path: Path) -> None:
         # the table may have lost its last seconds, and with them that somebody worked on the unit
         FileJournal(path.parent, UNIT).record(1, ENTRY)
         assert FileJournal(path.parent, UNIT).entries(first=True) == {1: ENTRY}
@@ -196,23 +194,23 @@ class TestFileJournal:
 
 
 class TestTableJournal:
-    def test_only_one_who_takes_over_asks_the_table(self, cloud: None) -> None:
+    def test_only_a_worker_that_takes_over_queries_the_table(self, cloud: None) -> None:
         TableJournal(UNIT).record(1, ENTRY)
-        with aws_requests() as made:
+        with aws_requests() as requests:
             assert TableJournal(UNIT).entries(first=True) == {}
-        assert made == []
+        assert requests == []
 
     def test_an_entry_costs_one_request(self, cloud: None) -> None:
-        with aws_requests() as made:
+        with aws_requests() as requests:
             TableJournal(UNIT).record(1, ENTRY)
-        assert [each.operation for each in made] == ["PutItem"]
+        assert [each.operation for each in requests] == ["PutItem"]
 
-    def test_an_entry_goes_away_after_the_longest_life_of_a_message(self, cloud: None) -> None:
+    def test_an_entry_expires_after_the_longest_life_of_a_message(self, cloud: None) -> None:
         with clock.use(lambda: 1_000_000.5):
             TableJournal(UNIT).record(1, ENTRY)
-        found = Table("messages").get(f"transmission#{UNIT.transmission_id}", "sent#0#00000001")
-        assert found is not None
-        assert found["expires"] == 1_000_000 + 259_200 + 86_400
+        item = Table("messages").get(f"transmission#{UNIT.transmission_id}", "sent#0#00000001")
+        assert item is not None
+        assert item["expires"] == 1_000_000 + 259_200 + 86_400
 
 
 def test_the_settings_choose_the_journal(
@@ -225,7 +223,7 @@ def test_the_settings_choose_the_journal(
     assert kinds == [TableJournal, FileJournal]
 
 
-def test_files_that_crashes_left_are_removed_when_no_message_lives_that_long(
+def test_files_of_crashed_workers_are_removed_when_their_messages_have_expired(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))

@@ -23,16 +23,16 @@ class FakeResolver:
     records: dict[tuple[str, str], list[str] | Exception]
 
     def __post_init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
+        self.queries: list[tuple[str, str]] = []
 
     def resolve(self, qname: str, rdtype: str) -> list[SimpleNamespace]:
-        self.asked.append((qname, rdtype))
+        self.queries.append((qname, rdtype))
         answer = self.records.get((qname, rdtype))
         if isinstance(answer, Exception):
             raise answer
         if answer is None:
-            known = any(name == qname for name, _ in self.records)
-            if not known:
+            exists = any(name == qname for name, _ in self.records)
+            if not exists:
                 raise dns.resolver.NXDOMAIN()
             raise dns.resolver.NoAnswer(response=dns.message.make_query(qname, rdtype))
         if rdtype != "MX":
@@ -41,7 +41,7 @@ class FakeResolver:
         return [SimpleNamespace(preference=int(p), exchange=host) for p, host in pairs]
 
 
-def found(
+def addresses_of(
     records: dict[tuple[str, str], list[str] | Exception],
     source_address: str | None = None,
     *,
@@ -54,13 +54,13 @@ def found(
 def unroutable(
     records: dict[tuple[str, str], list[str] | Exception], source_address: str | None = None
 ) -> Retry | Failed:
-    with pytest.raises(Unroutable) as caught:
-        found(records, source_address)
-    return caught.value.outcome
+    with pytest.raises(Unroutable) as excinfo:
+        addresses_of(records, source_address)
+    return excinfo.value.outcome
 
 
 def test_hosts_come_in_the_order_of_their_preference() -> None:
-    assert found(
+    assert addresses_of(
         {
             ("example.net", "MX"): ["20 b.example.", "10 a.example.", "30 c.example."],
             ("a.example", "A"): ["8.8.8.1", "8.8.8.2"],
@@ -80,7 +80,7 @@ def test_hosts_of_equal_preference_take_turns() -> None:
         ("example.net", "MX"): ["10 a.example.", "10 b.example.", "20 c.example."],
         **{(f"{name}.example", "A"): ["8.8.8.8"] for name in "abc"},
     }
-    orders = {tuple(host for host, _ in found(records)) for _ in range(60)}
+    orders = {tuple(host for host, _ in addresses_of(records)) for _ in range(60)}
     assert orders == {
         ("a.example", "b.example", "c.example"),
         ("b.example", "a.example", "c.example"),
@@ -88,8 +88,8 @@ def test_hosts_of_equal_preference_take_turns() -> None:
 
 
 def test_a_domain_without_mx_records_is_its_own_host() -> None:
-    assert found({("example.net", "A"): ["8.8.8.8"]}) == [("example.net", "8.8.8.8")]
-    assert found({("example.net", "AAAA"): ["2600::8"]}) == [("example.net", "2600::8")]
+    assert addresses_of({("example.net", "A"): ["8.8.8.8"]}) == [("example.net", "8.8.8.8")]
+    assert addresses_of({("example.net", "AAAA"): ["2600::8"]}) == [("example.net", "2600::8")]
 
 
 def test_a_null_mx_fails_as_an_invalid_recipient() -> None:
@@ -126,7 +126,7 @@ def test_a_domain_without_any_host_is_a_retry() -> None:
 
 
 def test_a_host_that_cannot_be_found_is_passed_over() -> None:
-    assert found(
+    assert addresses_of(
         {
             ("example.net", "MX"): ["10 gone.example.", "20 broken.example.", "30 a.example."],
             ("broken.example", "A"): dns.resolver.NoNameservers(),
@@ -158,9 +158,9 @@ def test_what_is_no_domain_name_fails(bad: str) -> None:
         def resolve(self, qname: str, rdtype: str) -> list[SimpleNamespace]:
             raise AssertionError(dns.name.from_text(qname))
 
-    with pytest.raises(Unroutable) as caught:
+    with pytest.raises(Unroutable) as excinfo:
         list(MailHosts(Strict()).addresses(bad))
-    assert isinstance(caught.value.outcome, Failed)
+    assert isinstance(excinfo.value.outcome, Failed)
 
 
 def test_the_source_address_chooses_the_family() -> None:
@@ -169,9 +169,9 @@ def test_the_source_address_chooses_the_family() -> None:
         ("a.example", "A"): ["8.8.8.8"],
         ("a.example", "AAAA"): ["2600::8"],
     }
-    assert found(records, "203.0.113.1") == [("a.example", "8.8.8.8")]
-    assert found(records, "2600::1") == [("a.example", "2600::8")]
-    assert found(records) == [("a.example", "8.8.8.8"), ("a.example", "2600::8")]
+    assert addresses_of(records, "203.0.113.1") == [("a.example", "8.8.8.8")]
+    assert addresses_of(records, "2600::1") == [("a.example", "2600::8")]
+    assert addresses_of(records) == [("a.example", "8.8.8.8"), ("a.example", "2600::8")]
 
 
 def test_a_host_without_an_address_of_the_family_is_a_retry() -> None:
@@ -231,8 +231,8 @@ def test_private_addresses_are_passed_over_for_public_ones() -> None:
         ("example.net", "MX"): ["10 a.example."],
         ("a.example", "A"): ["10.0.0.1", "8.8.8.8"],
     }
-    assert found(records) == [("a.example", "8.8.8.8")]
-    assert len(found(records, allow_private=True)) == 2
+    assert addresses_of(records) == [("a.example", "8.8.8.8")]
+    assert len(addresses_of(records, allow_private=True)) == 2
 
 
 def test_addresses_are_looked_up_when_it_is_their_turn() -> None:
@@ -244,11 +244,11 @@ def test_addresses_are_looked_up_when_it_is_their_turn() -> None:
         }
     )
     assert list(islice(MailHosts(resolver).addresses("example.net"), 1))
-    assert resolver.asked == [("example.net", "MX"), ("a.example", "A")]
+    assert resolver.queries == [("example.net", "MX"), ("a.example", "A")]
 
 
 def test_a_domain_with_countless_hosts_is_not_looked_through() -> None:
     resolver = FakeResolver({("example.net", "MX"): [f"10 h{n}.example." for n in range(500)]})
     with pytest.raises(Unroutable):
         list(MailHosts(resolver).addresses("example.net"))
-    assert len(resolver.asked) == 1 + 2 * MOST_HOSTS
+    assert len(resolver.queries) == 1 + 2 * MOST_HOSTS

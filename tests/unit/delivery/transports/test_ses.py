@@ -41,8 +41,8 @@ class FakeClient:
 
 def test_an_international_domain_is_named_as_ses_knows_it() -> None:
     client = FakeClient()
-    given = replace(MESSAGE, recipient="b@b\u00fccher.example")
-    SesTransport(client).deliver(given, commit_at_once)
+    message = replace(MESSAGE, recipient="b@b\u00fccher.example")
+    SesTransport(client).deliver(message, commit_at_once)
     assert client.requests[0]["Destination"] == {"ToAddresses": ["b@xn--bcher-kva.example"]}
 
 
@@ -50,10 +50,10 @@ def outcome_of(error: Exception) -> Outcome:
     return SesTransport(FakeClient(error)).deliver(MESSAGE, commit_at_once)
 
 
-def exception(name: str, told: str = "no", status: int = 400) -> ClientError:
+def exception(name: str, text: str = "no", status: int = 400) -> ClientError:
     return ClientError(
         {
-            "Error": {"Code": name, "Message": told},
+            "Error": {"Code": name, "Message": text},
             "ResponseMetadata": {
                 "HTTPStatusCode": status,
                 "RequestId": "r",
@@ -143,13 +143,13 @@ def test_the_reply_names_the_exception() -> None:
 @mock_aws
 def test_a_client_that_is_real_sends_what_it_is_given() -> None:
     transport = SesTransport(boto3.client("sesv2", region_name="us-east-1"))
-    whole = replace(MESSAGE, data=b"From: news@example.com\r\n" + MESSAGE.data)
-    assert isinstance(transport.deliver(whole, commit_at_once), Failed)
+    message = replace(MESSAGE, data=b"From: news@example.com\r\n" + MESSAGE.data)
+    assert isinstance(transport.deliver(message, commit_at_once), Failed)
     boto3.client("ses", region_name="us-east-1").verify_domain_identity(Domain="example.com")
-    assert isinstance(transport.deliver(whole, commit_at_once), Delivered)
-    (sent,) = ses_backends["123456789012"]["us-east-1"].sent_messages
-    assert sent.raw_data == whole.data.decode()
-    assert set(sent.destinations) == {whole.recipient}
+    assert isinstance(transport.deliver(message, commit_at_once), Delivered)
+    (raw,) = ses_backends["123456789012"]["us-east-1"].sent_messages
+    assert raw.raw_data == message.data.decode()
+    assert set(raw.destinations) == {message.recipient}
 
 
 def test_a_fault_of_this_program_is_not_hidden() -> None:

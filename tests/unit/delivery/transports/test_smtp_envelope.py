@@ -22,33 +22,36 @@ def message(
     return OutboundMessage(sender, recipient, data)
 
 
-def sealed(message_: OutboundMessage, offered: dict[str, str]) -> tuple[str, str]:
-    envelope = envelope_for(message_, offered)
+def commands(message_: OutboundMessage, extensions: dict[str, str]) -> tuple[str, str]:
+    envelope = envelope_for(message_, extensions)
     assert isinstance(envelope, Envelope)
     return envelope.mail.decode(), envelope.rcpt.decode()
 
 
-def failed(message_: OutboundMessage, offered: dict[str, str]) -> Failed:
-    failure = envelope_for(message_, offered)
+def failure_of(message_: OutboundMessage, extensions: dict[str, str]) -> Failed:
+    failure = envelope_for(message_, extensions)
     assert isinstance(failure, Failed)
     return failure
 
 
 def test_a_plain_message_asks_for_nothing() -> None:
-    assert sealed(message(), {}) == ("MAIL FROM:<a@example.com>\r\n", "RCPT TO:<b@example.net>\r\n")
+    assert commands(message(), {}) == (
+        "MAIL FROM:<a@example.com>\r\n",
+        "RCPT TO:<b@example.net>\r\n",
+    )
 
 
 def test_the_empty_sender_is_sent_as_such() -> None:
-    assert sealed(message(sender=""), {})[0] == "MAIL FROM:<>\r\n"
+    assert commands(message(sender=""), {})[0] == "MAIL FROM:<>\r\n"
 
 
 def test_the_size_is_announced_to_hosts_that_ask_for_it() -> None:
-    assert sealed(message(), ALL)[0] == f"MAIL FROM:<a@example.com> SIZE={len(DATA)}\r\n"
+    assert commands(message(), ALL)[0] == f"MAIL FROM:<a@example.com> SIZE={len(DATA)}\r\n"
 
 
 @pytest.mark.parametrize("limit", ["21", "1"])
 def test_a_message_larger_than_the_host_takes_fails_unsent(limit: str) -> None:
-    failure = failed(message(), {"SIZE": limit})
+    failure = failure_of(message(), {"SIZE": limit})
     assert (failure.code, failure.bounce_class) == (552, 23)
 
 
@@ -59,19 +62,19 @@ def test_a_host_without_a_usable_limit_gets_the_message(limit: str) -> None:
 
 def test_eight_bit_content_is_announced_where_that_is_offered() -> None:
     eight = message(data="Subject: x\r\n\r\ncaf\u00e9\r\n".encode())
-    assert " BODY=8BITMIME" in sealed(eight, ALL)[0]
-    assert "BODY" not in sealed(eight, {})[0]
-    assert "SMTPUTF8" not in sealed(eight, ALL)[0]
+    assert " BODY=8BITMIME" in commands(eight, ALL)[0]
+    assert "BODY" not in commands(eight, {})[0]
+    assert "SMTPUTF8" not in commands(eight, ALL)[0]
 
 
 def test_an_international_header_asks_for_smtputf8_where_that_is_offered() -> None:
     header = message(data="Subject: caf\u00e9\r\n\r\nx\r\n".encode())
-    assert sealed(header, ALL)[0].endswith(" BODY=8BITMIME SMTPUTF8\r\n")
-    assert "SMTPUTF8" not in sealed(header, {"8BITMIME": ""})[0]
+    assert commands(header, ALL)[0].endswith(" BODY=8BITMIME SMTPUTF8\r\n")
+    assert "SMTPUTF8" not in commands(header, {"8BITMIME": ""})[0]
 
 
 def test_an_international_address_is_sent_with_smtputf8() -> None:
-    mail, rcpt = sealed(message(recipient="us\u00e9r@example.net"), ALL)
+    mail, rcpt = commands(message(recipient="us\u00e9r@example.net"), ALL)
     assert mail.endswith(" SMTPUTF8\r\n")
     assert rcpt == "RCPT TO:<us\u00e9r@example.net>\r\n"
 
@@ -79,7 +82,7 @@ def test_an_international_address_is_sent_with_smtputf8() -> None:
 @pytest.mark.parametrize("who", ["sender", "recipient"])
 def test_an_international_address_fails_where_it_cannot_be_sent(who: str) -> None:
     message_ = replace(message(), **{who: "us\u00e9r@example.net"})  # type: ignore[arg-type]
-    failure = failed(message_, {"8BITMIME": ""})
+    failure = failure_of(message_, {"8BITMIME": ""})
     assert (failure.code, failure.bounce_class) == (553, 10)
     assert failure.reply.startswith("5.6.7 [internal]")
 
@@ -95,7 +98,7 @@ def test_an_international_address_fails_where_it_cannot_be_sent(who: str) -> Non
     ],
 )
 def test_an_international_domain_needs_no_extension(domain: str, on_the_wire: str) -> None:
-    rcpt = sealed(message(recipient=f"b@{domain}"), {})[1]
+    rcpt = commands(message(recipient=f"b@{domain}"), {})[1]
     assert rcpt == f"RCPT TO:<b@{on_the_wire}>\r\n"
 
 
@@ -115,23 +118,23 @@ def test_an_international_domain_needs_no_extension(domain: str, on_the_wire: st
     ],
 )
 def test_a_recipient_that_could_break_out_of_its_command_fails(recipient: str) -> None:
-    failure = failed(message(recipient=recipient), ALL)
+    failure = failure_of(message(recipient=recipient), ALL)
     assert (failure.code, failure.bounce_class) == (553, 10)
 
 
 def test_a_sender_that_could_break_out_of_its_command_is_our_fault() -> None:
-    failure = failed(message(sender="a@example.com> SIZE=1\r\nX:<"), ALL)
+    failure = failure_of(message(sender="a@example.com> SIZE=1\r\nX:<"), ALL)
     assert (failure.code, failure.bounce_class) == (553, 25)
 
 
 def test_a_quoted_local_part_may_hold_spaces_and_brackets() -> None:
-    assert sealed(message(recipient='"b <c>"@example.net'), {})[1] == (
+    assert commands(message(recipient='"b <c>"@example.net'), {})[1] == (
         'RCPT TO:<"b <c>"@example.net>\r\n'
     )
 
 
 @pytest.mark.parametrize(
-    ("data", "sent"),
+    ("data", "wire"),
     [
         (b"a\r\nb\r\n", b"a\r\nb\r\n"),
         (b"a", b"a\r\n"),
@@ -145,17 +148,17 @@ def test_a_quoted_local_part_may_hold_spaces_and_brackets() -> None:
         (b"a\r\r\n.\r\n", b"a\r\n\r\n..\r\n"),
     ],
 )
-def test_content_is_stuffed_and_its_lines_end_in_crlf(data: bytes, sent: bytes) -> None:
-    assert wire_data(data) == sent
+def test_content_is_stuffed_and_its_lines_end_in_crlf(data: bytes, wire: bytes) -> None:
+    assert wire_data(data) == wire
 
 
 @settings(max_examples=300)
 @given(st.lists(st.sampled_from([b".", b"\r", b"\n", b"\r\n", b"a"]), max_size=12))
 def test_no_content_can_end_the_message_early(pieces: list[bytes]) -> None:
-    sent = wire_data(b"".join(pieces))
-    assert sent.endswith(b"\r\n")
-    assert sent.count(b"\r") == sent.count(b"\n") == sent.count(b"\r\n")
-    assert b".\r\n" not in [line + b"\r\n" for line in sent.split(b"\r\n")]
+    wire = wire_data(b"".join(pieces))
+    assert wire.endswith(b"\r\n")
+    assert wire.count(b"\r") == wire.count(b"\n") == wire.count(b"\r\n")
+    assert b".\r\n" not in [line + b"\r\n" for line in wire.split(b"\r\n")]
 
 
 def test_content_without_dots_is_not_copied() -> None:

@@ -44,8 +44,8 @@ def options(
     return SessionOptions(tls, verify, credentials, timeouts)
 
 
-def send(host: ScriptedServer, given: SessionOptions) -> Delivered:
-    session = open_session(host.address, "client.test", given)
+def send(host: ScriptedServer, options_: SessionOptions) -> Delivered:
+    session = open_session(host.address, "client.test", options_)
     outcome = session.deliver(MESSAGE, commit_at_once)
     session.close()
     assert isinstance(outcome, Delivered)
@@ -53,12 +53,12 @@ def send(host: ScriptedServer, given: SessionOptions) -> Delivered:
 
 
 def failure(
-    address: tuple[str, int], given: SessionOptions, kind: type[SessionFailed] = SessionFailed
+    address: tuple[str, int], options_: SessionOptions, kind: type[SessionFailed] = SessionFailed
 ) -> Retry:
-    with pytest.raises(kind) as caught:
-        open_session(address, "client.test", given)
-    assert isinstance(caught.value.outcome, Retry)
-    return caught.value.outcome
+    with pytest.raises(kind) as excinfo:
+        open_session(address, "client.test", options_)
+    assert isinstance(excinfo.value.outcome, Retry)
+    return excinfo.value.outcome
 
 
 def test_a_session_greets_by_its_own_name_and_leaves_by_quit() -> None:
@@ -76,7 +76,7 @@ def test_a_host_that_does_not_know_ehlo_is_greeted_by_helo() -> None:
     assert host.conversations[0].verbs()[:4] == ["EHLO", "HELO", "MAIL", "RCPT"]
 
 
-def test_a_host_that_closes_its_door_is_believed() -> None:
+def test_a_host_that_refuses_the_session_is_a_refusal() -> None:
     with ScriptedServer(answers={"CONNECT": [b"554 5.7.1 your IP is blacklisted\r\n"]}) as host:
         outcome = failure(host.address, options(), SessionRefused)
     assert outcome == Retry(554, "5.7.1 your IP is blacklisted", 51, "127.0.0.1", None)
@@ -135,7 +135,7 @@ def test_a_host_name_that_does_not_exist_is_a_dns_failure(monkeypatch: pytest.Mo
     assert (outcome.code, outcome.bounce_class) == (451, 21)
 
 
-def test_a_message_leaves_from_the_given_address() -> None:
+def test_a_message_leaves_from_its_source_address() -> None:
     with ScriptedServer() as host:
         session = open_session(host.address, "client.test", options(), source_address="127.0.0.2")
         session.close()
@@ -155,9 +155,9 @@ def test_an_ipv6_host_is_reached_from_an_ipv6_address() -> None:
 
 
 def test_a_source_address_that_is_not_ours_is_a_soft_bounce() -> None:
-    with ScriptedServer() as host, pytest.raises(SessionFailed) as caught:
+    with ScriptedServer() as host, pytest.raises(SessionFailed) as excinfo:
         open_session(host.address, "client.test", options(), source_address="192.0.2.1")
-    assert caught.value.outcome.bounce_class == 20
+    assert excinfo.value.outcome.bounce_class == 20
 
 
 @pytest.mark.parametrize("mode", [TlsMode.OPPORTUNISTIC, TlsMode.REQUIRED])
@@ -199,11 +199,11 @@ def test_opportunistic_tls_falls_back_to_a_connection_in_the_clear(answer: bytes
     "answer", [b"454 4.7.0 no TLS today\r\n", b"220 ready\r\n220 smuggled\r\n", HANG_UP, SILENCE]
 )
 def test_required_tls_that_fails_is_a_retry_and_sends_nothing(answer: bytes | str) -> None:
-    given = options(TlsMode.REQUIRED, timeouts=HURRIED if answer == SILENCE else PATIENT)
+    required = options(TlsMode.REQUIRED, timeouts=HURRIED if answer == SILENCE else PATIENT)
     with ScriptedServer(
         extensions=TLS, tls=certificate()[0], answers={"STARTTLS": [answer]}
     ) as host:
-        outcome = failure(host.address, given, TlsFailed)
+        outcome = failure(host.address, required, TlsFailed)
     assert (outcome.code, outcome.bounce_class) == (454, 20)
     assert len(host.conversations) == 1
     assert "MAIL" not in host.conversations[0].verbs()
@@ -246,7 +246,7 @@ def test_a_certificate_for_another_name_is_refused() -> None:
         )
 
 
-def test_a_certificate_of_nobody_in_particular_is_refused_when_verified() -> None:
+def test_a_self_signed_certificate_is_refused_when_verified() -> None:
     with ScriptedServer(extensions=TLS, tls=certificate()[0]) as host:
         outcome = failure(host.address, options(TlsMode.REQUIRED, verify=True), TlsFailed)
     assert "certificate" in outcome.reply.lower()
@@ -283,7 +283,7 @@ def test_a_host_without_a_known_mechanism_is_a_retry() -> None:
 
 
 @pytest.mark.parametrize("extensions", [(*STANDARD, "AUTH PLAIN"), (*TLS, "AUTH PLAIN")])
-def test_a_password_is_never_sent_in_the_clear_unasked(extensions: tuple[str, ...]) -> None:
+def test_a_password_is_not_sent_in_the_clear_by_default(extensions: tuple[str, ...]) -> None:
     with ScriptedServer(
         extensions=extensions, answers={"STARTTLS": [b"454 4.7.0 no\r\n"] * 2}, login=("u", "p")
     ) as host:

@@ -180,31 +180,31 @@ def test_a_host_that_hangs_up_before_the_dot_loses_the_session(
 ) -> None:
     with ScriptedServer(extensions=extensions, answers={verb: [HANG_UP]}) as host:
         session = session_with(host)
-        with pytest.raises(SessionLost) as caught:
+        with pytest.raises(SessionLost) as excinfo:
             session.deliver(message(), never)
-    assert caught.value.stale
-    assert caught.value.outcome.bounce_class == 20
+    assert excinfo.value.stale
+    assert excinfo.value.outcome.bounce_class == 20
     assert not session.is_open
 
 
 def test_a_host_that_falls_silent_before_the_dot_is_a_timeout() -> None:
     with ScriptedServer(answers={"RCPT": [SILENCE]}) as host:
         session = session_with(host, HURRIED)
-        with pytest.raises(SessionLost) as caught:
+        with pytest.raises(SessionLost) as excinfo:
             session.deliver(message(), never)
-    assert not caught.value.stale
-    assert caught.value.outcome.bounce_class == 24
-    assert caught.value.outcome.ip_address == "127.0.0.1"
+    assert not excinfo.value.stale
+    assert excinfo.value.outcome.bounce_class == 24
+    assert excinfo.value.outcome.ip_address == "127.0.0.1"
 
 
 def test_a_host_that_says_it_is_closing_loses_the_session() -> None:
     with ScriptedServer(answers={"MAIL": [b"421 4.4.2 idle for too long\r\n"]}) as host:
         session = session_with(host)
-        with pytest.raises(SessionLost) as caught:
+        with pytest.raises(SessionLost) as excinfo:
             session.deliver(message(), never)
-    assert caught.value.stale
-    assert caught.value.outcome.code == 421
-    assert caught.value.outcome.reply == "4.4.2 idle for too long"
+    assert excinfo.value.stale
+    assert excinfo.value.outcome.code == 421
+    assert excinfo.value.outcome.reply == "4.4.2 idle for too long"
 
 
 @pytest.mark.parametrize("code", [550, 450])
@@ -249,19 +249,19 @@ def test_a_host_that_hangs_up_in_the_middle_of_the_content_loses_the_session(
     answer = (b"354 go\r\n" + last_words, HANG_UP)
     with ScriptedServer(answers={"DATA": [answer]}, extensions=("PIPELINING",)) as host:
         session = session_with(host)
-        with pytest.raises(SessionLost) as caught:
+        with pytest.raises(SessionLost) as excinfo:
             session.deliver(message(data=LARGE), never)
-    assert caught.value.stale
+    assert excinfo.value.stale
 
 
 def test_a_host_that_stops_reading_the_content_is_a_timeout() -> None:
     answer = (b"354 go\r\n", DEAF)
     with ScriptedServer(answers={"DATA": [answer]}, extensions=("PIPELINING",)) as host:
         session = session_with(host, HURRIED)
-        with pytest.raises(SessionLost) as caught:
+        with pytest.raises(SessionLost) as excinfo:
             session.deliver(message(data=LARGE), never)
-    assert not caught.value.stale
-    assert caught.value.outcome.bounce_class == 24
+    assert not excinfo.value.stale
+    assert excinfo.value.outcome.bounce_class == 24
 
 
 @pytest.mark.parametrize(
@@ -363,9 +363,9 @@ def test_one_reply_too_many_is_not_taken_for_the_reply_to_the_next_message() -> 
     with ScriptedServer(answers={".": [b"250 2.0.0 taken\r\n550 5.7.1 spam\r\n"]}) as host:
         session = session_with(host)
         assert session.deliver(message(), commit_at_once).code == 250
-        with pytest.raises(SessionLost, match="out of turn") as caught:
+        with pytest.raises(SessionLost, match="out of turn") as excinfo:
             session.deliver(message(), never)
-    assert caught.value.stale
+    assert excinfo.value.stale
     assert host.conversations[0].verbs().count("MAIL") == 1
 
 

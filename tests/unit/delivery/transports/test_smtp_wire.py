@@ -41,7 +41,7 @@ def in_background(far: socket.socket, piece: bytes, pause: float, until: threadi
 
 
 @pytest.mark.parametrize(
-    ("sent", "reply"),
+    ("octets", "reply"),
     [
         (b"250 ok\r\n", Reply(250, ("ok",))),
         (b"250\r\n", Reply(250, ("",))),
@@ -51,9 +51,9 @@ def in_background(far: socket.socket, piece: bytes, pause: float, until: threadi
         (b"550 caf\xc3\xa9 \xff\r\n", Reply(550, ("caf\u00e9 \ufffd",))),
     ],
 )
-def test_a_reply_is_read(pair: Pair, sent: bytes, reply: Reply) -> None:
+def test_a_reply_is_read(pair: Pair, octets: bytes, reply: Reply) -> None:
     wire, far = pair
-    far.sendall(sent)
+    far.sendall(octets)
     assert wire.read_reply(1) == reply
 
 
@@ -79,7 +79,7 @@ def test_a_reply_that_arrives_in_pieces_is_put_together(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "octets",
     [
         b"hello\r\n",
         b"25\r\n",
@@ -90,9 +90,9 @@ def test_a_reply_that_arrives_in_pieces_is_put_together(pair: Pair) -> None:
         b"\xb2\xb2\xb2 x\r\n",
     ],
 )
-def test_what_is_no_reply_ends_the_connection(pair: Pair, sent: bytes) -> None:
+def test_a_line_that_is_no_reply_ends_the_connection(pair: Pair, octets: bytes) -> None:
     wire, far = pair
-    far.sendall(sent)
+    far.sendall(octets)
     with pytest.raises(ConnectionLost, match="no reply"):
         wire.read_reply(1)
 
@@ -140,9 +140,9 @@ def test_a_host_that_does_not_read_is_a_timeout(pair: Pair) -> None:
 def test_a_closed_connection_is_lost(pair: Pair) -> None:
     wire, far = pair
     far.close()
-    with pytest.raises(ConnectionLost, match="closed") as caught:
+    with pytest.raises(ConnectionLost, match="closed") as excinfo:
         wire.read_reply(1)
-    assert not isinstance(caught.value, ReplyTimeout)
+    assert not isinstance(excinfo.value, ReplyTimeout)
 
 
 def test_a_quiet_connection_has_nothing_unread(pair: Pair) -> None:
@@ -154,7 +154,7 @@ def test_a_quiet_connection_has_nothing_unread(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("last_words", [b"421 idle for too long\r\n", b""])
-def test_what_was_said_or_closed_meanwhile_is_noticed(pair: Pair, last_words: bytes) -> None:
+def test_unread_data_or_a_closed_connection_is_noticed(pair: Pair, last_words: bytes) -> None:
     wire, far = pair
     far.sendall(last_words)
     if not last_words:
