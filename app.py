@@ -1,7 +1,7 @@
-"""The Chalice application: every route, and every queue's consumer, one line each.
+"""Declare the Chalice application: the routes, the queue consumers and the scheduled functions.
 
-Blueprints carry the routes. Queue handlers are declared here and not in blueprints, because a
-blueprint's handler is deployed without the application's middleware.
+Blueprints hold the routes. Queue consumers are declared here, because the handler of a blueprint
+is deployed without the application's middleware.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def describe_service(request: Request) -> Reply:
 @app.route("/openapi.json", methods=["GET"], grant=PUBLIC)
 def describe_api(request: Request) -> Reply:
     """Return this description of the API in OpenAPI."""
-    # Slow to make, and no other request needs it
+    # Imported here because it is slow, and no other request needs it
     from chalicelib.openapi.document import document
 
     return Reply(200, document(app))
@@ -95,7 +95,7 @@ def generation(event: Any) -> Event:
 
 @app.on_sqs_message(queue=settings().queue("delivery"), batch_size=1, name="delivery")
 def delivery(event: Any) -> Event:
-    """Attempt to deliver parcels of finished messages."""
+    """Try to deliver the messages of a delivery batch."""
     from chalicelib.delivery.worker import deliver_batch
 
     return deliver_batch(event.to_dict())
@@ -111,7 +111,7 @@ def events(event: Any) -> Event:
 
 @app.on_sqs_message(queue=settings().queue("ingest"), batch_size=1, name="ingest")
 def ingest(event: Any) -> Event:
-    """Work off batches of events from outside."""
+    """Check and record ingested batches of events."""
     from chalicelib.ingest.worker import ingest_batch
 
     return ingest_batch(event.to_dict())
@@ -124,13 +124,13 @@ def ingest(event: Any) -> Event:
     name="webhook_events",
 )
 def webhook_events(event: Any) -> Event:
-    """Cut the events that webhooks want into batches."""
+    """Merge the events that webhooks selected into batches."""
     from chalicelib.webhook_dispatch.merge import merge_events
 
     return merge_events(event.to_dict())
 
 
-# Targets may keep their callers waiting; the functions that send mail must not run short of room.
+# Slow targets keep these functions waiting. The limit leaves concurrency to those that send mail.
 @app.on_sqs_message(
     queue=settings().queue("webhook-batches"),
     batch_size=10,
@@ -146,7 +146,7 @@ def webhook_batches(event: Any) -> Event:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="start_transmissions")
 def start_transmissions(event: Any) -> None:
-    """Start the transmissions whose time has come."""
+    """Start the scheduled transmissions that are due."""
     from chalicelib.transmissions.scheduling import start_due
 
     start_due()
@@ -154,7 +154,7 @@ def start_transmissions(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="advance_warmup")
 def advance_warmup(event: Any) -> None:
-    """Move warming IPs on to their next stage, once a day."""
+    """Move IPs in warm-up to their next stage, once a day."""
     from chalicelib.core import clock
     from chalicelib.fleet.warmup import advance_due
 
@@ -163,7 +163,7 @@ def advance_warmup(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="reverify_domains")
 def reverify_domains(event: Any) -> None:
-    """Look again whether domains still have the records that verified them."""
+    """Check whether verified domains still have their DNS records."""
     from chalicelib.core import clock
     from chalicelib.sending_domains.recheck import reverify_due
 
@@ -172,7 +172,7 @@ def reverify_domains(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="decide_ab_tests")
 def decide_ab_tests(event: Any) -> None:
-    """Complete the A/B tests whose time is over."""
+    """Complete the A/B tests whose end time has passed."""
     from chalicelib.ab_tests.decisions import decide_due
     from chalicelib.core import clock
     from chalicelib.events import stream
@@ -182,7 +182,7 @@ def decide_ab_tests(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="erase_recipients")
 def erase_recipients(event: Any) -> None:
-    """Carry out what recipients' requests about their data have left to do."""
+    """Continue the erasure of recipients who asked for it."""
     from chalicelib.data_privacy.service import carry_out_due
 
     carry_out_due()
@@ -190,7 +190,7 @@ def erase_recipients(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="send_seeds")
 def send_seeds(event: Any) -> None:
-    """Send the seed messages of campaigns whose time has come."""
+    """Send the seed messages of campaigns that are due."""
     from chalicelib.core import clock
     from chalicelib.seeding.seed_batches import send_due
 
@@ -208,14 +208,14 @@ def roll_up_metrics(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.HOURS), name="clean_up")
 def clean_up(event: Any) -> None:
-    """Remove what is over, or was left by a crash, and no table or bucket lets expire."""
+    """Remove leftovers of crashes that no table or bucket lets expire."""
     from chalicelib.core import clock
     from chalicelib.delivery.store.journal import remove_stale
 
     remove_stale(clock.now())
 
 
-#: queue → its consumer, for the local runtime and for the tests that look for orphans
+#: queue → its consumer, for the local runtime and for the test that every queue is consumed
 QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
     "generation": generation,
     "delivery": delivery,
@@ -225,7 +225,7 @@ QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
     "webhook-batches": webhook_batches,
 }
 
-#: concern → its scheduled function
+#: name → scheduled function
 SCHEDULES: dict[str, Callable[[Event, Any], Any]] = {
     "start_transmissions": start_transmissions,
     "advance_warmup": advance_warmup,

@@ -1,4 +1,4 @@
-"""What all tests share: a cloud in this process with the service's tables, queues and bucket."""
+"""Give tests a cloud in this process, with the service's tables, queues and bucket."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The declared resources, created in whatever cloud the clients of this process talk to.
+"""Create the template's resources in the cloud of this process, and look into that cloud.
 
-Besides, what tests ask of a cloud: what was requested of it, what is on a queue.
+Tests ask which requests were made, which objects are stored and which messages are on a queue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,24 +57,24 @@ def create_resources() -> None:
     for table in declared("AWS::DynamoDB::Table"):
         arguments: Any = {name: table[name] for name in keys if name in table}
         aws.dynamodb().create_table(**arguments, BillingMode="PAY_PER_REQUEST")
-    _have_long_keys_refused(aws.dynamodb())
+    _refuse_long_keys(aws.dynamodb())
     for queue in declared("AWS::SQS::Queue"):
         aws.sqs().create_queue(QueueName=queue["QueueName"])
     aws.s3().create_bucket(Bucket=settings().bucket_name)
 
 
-def _have_long_keys_refused(client: Any) -> None:
-    """Refuse keys that DynamoDB does, which fakes of it take."""
+def _refuse_long_keys(client: Any) -> None:
+    """Refuse keys that DynamoDB refuses, because its fakes accept them."""
 
     def check(params: dict[str, Any], **_: Any) -> None:
         keys = [params["Key"]] if "Key" in params else []
         for action in params.get("TransactItems", []):
-            keys += [given["Key"] for given in action.values() if "Key" in given]
+            keys += [each["Key"] for each in action.values() if "Key" in each]
         for table in params.get("RequestItems", {}).values():
             if isinstance(table, dict):
                 keys += table["Keys"]
-        named = params.get("ExpressionAttributeValues", {}).get(":pk")
-        for key in [*keys, *([{"pk": named}] if named else [])]:
+        partition = params.get("ExpressionAttributeValues", {}).get(":pk")
+        for key in [*keys, *([{"pk": partition}] if partition else [])]:
             for name, most in (("pk", 2048), ("sk", 1024)):
                 assert len(key.get(name, {"S": ""})["S"].encode()) <= most, f"too long: {name}"
 
@@ -82,7 +82,7 @@ def _have_long_keys_refused(client: Any) -> None:
 
 
 class AwsRequest(NamedTuple):
-    """One request that was answered: its operation and its parameters."""
+    """An answered request: its operation and its parameters."""
 
     operation: str
     parameters: dict[str, Any]
@@ -91,20 +91,20 @@ class AwsRequest(NamedTuple):
 @contextmanager
 def aws_requests() -> Iterator[list[AwsRequest]]:
     """Collect the requests that the clients of this process make within the block."""
-    made: list[AwsRequest] = []
+    requests: list[AwsRequest] = []
 
     def note_parameters(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
         context["parameters"] = dict(params)
 
     def note_answer(model: Any, context: dict[str, Any], **_: Any) -> None:
-        made.append(AwsRequest(model.name, context["parameters"]))
+        requests.append(AwsRequest(model.name, context["parameters"]))
 
     clients: list[Any] = [aws.dynamodb(), aws.sqs(), aws.s3()]
     for client in clients:
         client.meta.events.register("before-parameter-build", note_parameters)
         client.meta.events.register("after-call", note_answer)
     try:
-        yield made
+        yield requests
     finally:
         for client in clients:
             client.meta.events.unregister("before-parameter-build", note_parameters)
@@ -113,23 +113,24 @@ def aws_requests() -> Iterator[list[AwsRequest]]:
 
 def stored_objects(prefix: str = "") -> list[str]:
     """Return the keys of the bucket's objects under ``prefix``."""
-    found = aws.s3().list_objects_v2(Bucket=settings().bucket_name, Prefix=prefix)
-    return [each["Key"] for each in found.get("Contents", [])]
+    objects = aws.s3().list_objects_v2(Bucket=settings().bucket_name, Prefix=prefix)
+    return [each["Key"] for each in objects.get("Contents", [])]
 
 
 def queued(queue: str) -> list[str]:
-    """Take every message off a queue that is visible now; return the bodies."""
+    """Take all visible messages off a queue; return their bodies."""
     url = aws.sqs().get_queue_url(QueueName=settings().queue(queue))["QueueUrl"]
     bodies: list[str] = []
-    while found := aws.sqs().receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
-        for message in found:
+    receive = partial(aws.sqs().receive_message, QueueUrl=url, MaxNumberOfMessages=10)
+    while messages := receive().get("Messages"):
+        for message in messages:
             bodies.append(message["Body"])
             aws.sqs().delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
     return bodies
 
 
 def sqs_event(bodies: list[str]) -> dict[str, Any]:
-    """Return the Lambda event in which SQS hands over messages with these bodies."""
+    """Return the Lambda event for SQS messages with these bodies."""
     return {
         "Records": [
             {

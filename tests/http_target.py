@@ -1,4 +1,4 @@
-"""A small HTTP server that a webhook can point at: it notes what comes and answers as told."""
+"""A small HTTP server for webhooks to post to: it keeps the posts and gives the set replies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One request that came; header names are in lower case."""
+    """A received request; header names are in lower case."""
 
     path: str
     headers: Mapping[str, str]
@@ -37,19 +37,19 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is answered. A reply that is ``held`` waits until the server stops."""
+    """A response; one that is ``never_sent`` keeps the client waiting until the server stops."""
 
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
-    held: bool = False
+    never_sent: bool = False
 
 
 OK = Reply()
 
 
 class Target:
-    """What came, and what is answered to the next request."""
+    """A running server: the posts that it received, and its answer to the next one."""
 
     def __init__(self, port: int, scheme: str, stopped: threading.Event) -> None:
         self.port = port
@@ -59,11 +59,11 @@ class Target:
         self.stopped = stopped
 
     def batches(self) -> list[Post]:
-        """Return what came, without pings."""
+        """Return the posts, without pings."""
         return [post for post in self.posts if post.body != b'[{"svc":{}}]']
 
     def event_ids(self) -> set[str]:
-        """Return the ids of all events that came."""
+        """Return the ids of all events that were posted."""
         return {event["event_id"] for post in self.batches() for event in post.events()}
 
 
@@ -76,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         post = Post(self.path, headers, self.rfile.read(length))
         reply = self.target.answer(post)
         self.target.posts.append(post)
-        if reply.held:
+        if reply.never_sent:
             self.target.stopped.wait(30)
             return
         self.send_response(reply.status)

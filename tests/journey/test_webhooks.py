@@ -148,7 +148,7 @@ def test_a_target_that_fails_half_the_time_gets_everything(
 
 def test_a_target_that_hangs_does_not_delay_the_others(service: Service, target: Target) -> None:
     with serving() as hanging:
-        hanging.answer = lambda post: Reply(held=post.json != [{"svc": {}}])
+        hanging.answer = lambda post: Reply(never_sent=post.json != [{"svc": {}}])
         slow = make(service, hanging, "delivery")
         webhook = make(service, target, "delivery")
         for n in range(6):

@@ -79,8 +79,8 @@ def _hold(owner: Owner, path: str, body: Body) -> Any:
 
 
 def _key(owner: Owner) -> None:
-    made = _hold(owner, "/api/v1/api-keys", {"label": owner.mark, "grants": ["smtp/inject"]})
-    owner.things["api_key"] = made["id"]
+    resource = _hold(owner, "/api/v1/api-keys", {"label": owner.mark, "grants": ["smtp/inject"]})
+    owner.things["api_key"] = resource["id"]
 
 
 def _template(owner: Owner) -> None:
@@ -161,8 +161,8 @@ def _suppression(owner: Owner) -> Body:
 
 def _ip_pool(owner: Owner) -> None:
     if owner.subaccount is None:
-        made = _hold(owner, "/api/v1/ip-pools", {"name": owner.mark})
-        owner.things["pool_id"] = made["id"]
+        resource = _hold(owner, "/api/v1/ip-pools", {"name": owner.mark})
+        owner.things["pool_id"] = resource["id"]
 
 
 def _ab_tests(owner: Owner) -> None:
@@ -189,11 +189,11 @@ def _event(owner: Owner) -> None:
     sender = Sender(owner.account, owner.subaccount, "191930000000000001", "rest")
     about = recipient_fields(f"{owner.tag}@inbox.test", metadata={}, tags=[])
     base = sender.fields() | about | {"message_id": owner.tag, "subject": owner.mark}
-    told = make("delivery", base, clock.now_ms() - 5000)
+    event_item = make("delivery", base, clock.now_ms() - 5000)
     shared = ("customer_id", "subaccount_id", "timestamp")
-    outcome = {name: told[name] for name in shared if name in told}
-    own = {"type": "success", "event_id": f"9{told['event_id'][1:]}", "batch_id": owner.mark}
-    events.put_all([told, outcome | own])
+    outcome = {name: event_item[name] for name in shared if name in event_item}
+    own = {"type": "success", "event_id": f"9{event_item['event_id'][1:]}", "batch_id": owner.mark}
+    events.put_all([event_item, outcome | own])
 
 
 def _webhook(owner: Owner) -> None:
@@ -219,11 +219,11 @@ def _counts(owner: Owner) -> None:
     sender = Sender(owner.account, owner.subaccount, "191930000000000001", "rest", mark, mark)
     base = sender.fields() | recipient_fields(f"a@{owner.tag}.test", metadata={}, tags=[])
     base |= {"message_id": owner.tag, "reason": mark, "target_link_name": mark, "subject": mark}
-    counted = Delta()
+    delta = Delta()
     for kind in ("injection", "delivery", "bounce", "delay", "policy_rejection", "click"):
-        counted.add(make(kind, base, clock.now_ms() - 5000))
-    counted.add(make("inbox_seed", base, clock.now_ms()))
-    dynamo.transact(pending.additions(owner.account, counted))
+        delta.add(make(kind, base, clock.now_ms() - 5000))
+    delta.add(make("inbox_seed", base, clock.now_ms()))
+    dynamo.transact(pending.additions(owner.account, delta))
     roll_up_pending()
 
 

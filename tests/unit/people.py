@@ -23,8 +23,8 @@ from tests.unit.calling import Client
 def make_account(number: int = 1, **fields: Any) -> Account:
     """Store an account."""
     now = clock.now()
-    given: dict[str, Any] = {"subscription": self_hosted_plan(now)} | fields
-    account = Account(number, f"Company {number}", created=now, updated=now, **given)
+    attributes: dict[str, Any] = {"subscription": self_hosted_plan(now)} | fields
+    account = Account(number, f"Company {number}", created=now, updated=now, **attributes)
     assert accounts.create(account)
     return account
 
@@ -45,9 +45,9 @@ def make_key(
 ) -> Client:
     """Store a key, with every grant it can have unless told, and return its client."""
     secret = secret or key_model.draw_key()
-    chosen = supported(subaccount) if grants is None else grants
+    key_grants = supported(subaccount) if grants is None else grants
     key = key_model.new_key(
-        secret, account, "tests", chosen, subaccount_id=subaccount, valid_ips=list(valid_ips)
+        secret, account, "tests", key_grants, subaccount_id=subaccount, valid_ips=list(valid_ips)
     )
     api_keys.put(key)
     return Client(secret)
@@ -56,9 +56,11 @@ def make_key(
 def make_subaccount(account: int = 1, name: str = "A sender", **fields: Any) -> Subaccount:
     """Store a subaccount."""
     now = clock.now()
-    made = Subaccount(subaccounts.draw_id(), account, name, created=now, updated=now, **fields)
-    subaccounts.create(made)
-    return made
+    subaccount = Subaccount(
+        subaccounts.draw_id(), account, name, created=now, updated=now, **fields
+    )
+    subaccounts.create(subaccount)
+    return subaccount
 
 
 def make_domain(name: str, account: int = 1, subaccount: int | None = None, **fields: Any) -> None:

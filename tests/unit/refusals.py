@@ -12,9 +12,9 @@ from chalicelib.core.errors import ServiceError
 
 def refusal(call: Callable[..., object], *arguments: Any, **fields: Any) -> ServiceError:
     """Return the error with which ``call`` refuses these arguments."""
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(ServiceError) as error_info:
         call(*arguments, **fields)
-    return caught.value
+    return error_info.value
 
 
 def refusal_code(

@@ -142,7 +142,7 @@ class World:
         """Send to three recipients, whatever it takes; return the transmission's id."""
         _, second, third = self.recipients(name)
         self.host.answers = {second: [DEFERRED], third: [REFUSED] * 9}
-        sent = self._accept(name, kind)
+        transmission_id = self._accept(name, kind)
         if kind == "scheduled":
             self.time.now += 700
         pending: list[tuple[str, str]] = []
@@ -164,7 +164,7 @@ class World:
             handled.add(text)
             self.time.now += 500
         assert pending == [], "it never came to an end"
-        return sent
+        return transmission_id
 
     def recipients(self, name: str) -> list[str]:
         return [f"r{number}-{name}@example.test" for number in range(3)]
@@ -187,8 +187,8 @@ class World:
         to: Any = [{"address": each} for each in emails]
         options = {}
         if kind == "list":
-            written = contents.write(1, name, [{"email": each} for each in emails])
-            lists.create(RecipientList(1, name, name, written.version, 3, written.parts))
+            contents_ref = contents.write(1, name, [{"email": each} for each in emails])
+            lists.create(RecipientList(1, name, name, contents_ref.version, 3, contents_ref.parts))
             to = {"list_id": name}
         if kind == "scheduled":
             options["start_time"] = clock.iso_offset(self.time.now + 600)
@@ -228,8 +228,8 @@ def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 def told(transmission_id: str, since: float, until: float) -> Counter[tuple[str, str]]:
     """Return the recorded events of a transmission: kinds and recipients."""
     window = Window(int(since * 1000), int(until * 1000))
-    found = [event for _, event in events.newest_first(1, window)]
-    own = [event for event in found if event["transmission_id"] == transmission_id]
+    recorded = [event for _, event in events.newest_first(1, window)]
+    own = [event for event in recorded if event["transmission_id"] == transmission_id]
     assert len({event["event_id"] for event in own}) == len(own)
     return Counter((event["type"], event["rcpt_to"]) for event in own)
 
@@ -261,21 +261,21 @@ def test_each_recipient_is_sent_to_once_whatever_comes_twice_and_dies_anywhere(
         killed_at += 1
         process.kill_at, process.steps, process.in_window = killed_at, 0, False
         name, begin = f"{kind}-{killed_at}", world.time.now
-        sent = world.run(name, kind)
+        transmission_id = world.run(name, kind)
         first, second, third = world.recipients(name)
         attempted = Counter(message.recipient for message in host.messages)
-        found = told(sent, begin, world.time.now)
+        recorded = told(transmission_id, begin, world.time.now)
         if process.in_window:
             windows += 1
-            assert sum(attempted.values()) - found[("delay", second)] == 4
+            assert sum(attempted.values()) - recorded[("delay", second)] == 4
         else:
             assert attempted == {first: 1, second: 2, third: 1}, killed_at
-            assert found[("delay", second)] == 1
+            assert recorded[("delay", second)] == 1
         assert host.counts.total() - host.counts[first] - host.counts[second] == 0
         expected = {("delivery", first), ("delivery", second), ("bounce", third)}
         expected |= {("injection", each) for each in (first, second, third)}
-        assert found - Counter([("delay", second)]) == Counter(expected), killed_at
-        record = transmissions.get(sent)
+        assert recorded - Counter([("delay", second)]) == Counter(expected), killed_at
+        record = transmissions.get(transmission_id)
         assert record is not None
         assert view.transmission_view(record)["state"] == "Success"
         host.messages.clear()

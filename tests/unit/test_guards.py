@@ -82,8 +82,8 @@ class Import(NamedTuple):
 
 def sources(*folders: str) -> list[Path]:
     """Return the modules under these folders, and ``app.py``."""
-    found = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    return sorted([ROOT / "app.py", *found])
+    modules = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    return sorted([ROOT / "app.py", *modules])
 
 
 @cache
@@ -141,9 +141,9 @@ def test_every_package_has_its_band() -> None:
 
 
 def test_imports_descend_the_bands() -> None:
-    found = list(imports())
-    assert len(found) > 100
-    assert [str(each) for each in found if band(each.imported) > band(each.importer)] == []
+    modules = list(imports())
+    assert len(modules) > 100
+    assert [str(each) for each in modules if band(each.imported) > band(each.importer)] == []
 
 
 #: Packages that still import each other; each pair is to go away
@@ -376,6 +376,6 @@ def test_every_statement_of_the_specification_is_cited() -> None:
 
 
 def test_every_citation_names_a_statement_of_the_specification() -> None:
-    known = statements()
-    assert len(known) > 300
-    assert [f"{place}: {name}" for name, place in citations() if name not in known] == []
+    statement_ids = statements()
+    assert len(statement_ids) > 300
+    assert [f"{place}: {name}" for name, place in citations() if name not in statement_ids] == []

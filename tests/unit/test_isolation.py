@@ -149,9 +149,9 @@ def raw_call(method: str, path: str) -> str:
 def view(owner: Owner, route: DeclaredRoute) -> list[Any]:
     """Return what an owner sees of its own things of the route's kind."""
     kind = case_of(route).kind or "/".join(route.path.split("/")[:4])
-    shown = [each for each in ROUTES if each.method == "GET" and each.path.startswith(kind)]
+    routes = [each for each in ROUTES if each.method == "GET" and each.path.startswith(kind)]
     client = owner.client if owner.subaccount else owner.client.on_behalf_of(0)
-    answers = [call(client, each, case_of(each), owner) for each in shown]
+    answers = [call(client, each, case_of(each), owner) for each in routes]
     return [(each.status, each.body) for each in answers if each]
 
 
@@ -182,12 +182,12 @@ def check_answer(
     if answer is None:
         return
     for owner in unreached:
-        told = f"{caller.name} → {owner.tag}: {answer}"
-        assert owner.mark not in str(answer.body), told
+        context = f"{caller.name} → {owner.tag}: {answer}"
+        assert owner.mark not in str(answer.body), context
         if is_refused(route):
-            assert answer.status in (400, 403, 404, 409, 422), told
+            assert answer.status in (400, 403, 404, 409, 422), context
         elif route.method in READS and "{" not in route.path:
-            assert owner.tag not in str(answer.body), told
+            assert owner.tag not in str(answer.body), context
 
 
 @pytest.mark.parametrize("route", PUBLIC_ROUTES, ids=lambda route: f"{route.method} {route.path}")
@@ -212,7 +212,7 @@ _LAST = {"GET": 0, "POST": 1, "PUT": 2, "DELETE": 3}
 
 def test_an_owner_reaches_its_own_by_every_route(world: World) -> None:
     """Else the test above would prove nothing."""
-    refused: list[str] = []
+    refusals: list[str] = []
     in_order = sorted(ROUTES, key=lambda each: (_LAST[each.method], -len(each.path)))
     for route in in_order:
         case = case_of(route)
@@ -224,5 +224,5 @@ def test_an_owner_reaches_its_own_by_every_route(world: World) -> None:
             answer = call(owner.client, route, case, owner)
             # It may stand in its own way by the state of its things, but it is not kept from them.
             if answer and (answer.status in (401, 403, 404) or answer.status >= 500):
-                refused.append(f"{owner.tag}: {route.method} {route.path}: {answer}")
-    assert refused == []
+                refusals.append(f"{owner.tag}: {route.method} {route.path}: {answer}")
+    assert refusals == []

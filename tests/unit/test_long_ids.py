@@ -40,7 +40,7 @@ def test_an_id_that_cannot_be_is_not_found(client: Client, route: Any, name: str
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize(
-    "sent",
+    "body_with",
     [
         lambda name: {"content": {"template_id": name}, "recipients": [{"address": "a@b.test"}]},
         lambda name: {"content": {"ab_test_id": name}, "recipients": [{"address": "a@b.test"}]},
@@ -49,6 +49,8 @@ def test_an_id_that_cannot_be_is_not_found(client: Client, route: Any, name: str
     ],
     ids=["template", "A/B test", "list", "pool"],
 )
-def test_a_transmission_of_what_cannot_be_is_refused(client: Client, sent: Any, name: str) -> None:
-    answer = client.call("POST", "/api/v1/transmissions", sent(name))
+def test_a_transmission_of_what_cannot_be_is_refused(
+    client: Client, body_with: Any, name: str
+) -> None:
+    answer = client.call("POST", "/api/v1/transmissions", body_with(name))
     assert 400 <= answer.status < 500, answer

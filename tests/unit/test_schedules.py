@@ -84,18 +84,18 @@ class Work:
 
 
 def schedule_transmission(number: int, at_ms: int) -> None:
-    sent = make_transmission(id=_transmission_id(number), start_ms=at_ms, resolved=False)
-    submit(sent, recipients(2), meter())
+    scheduled = make_transmission(id=_transmission_id(number), start_ms=at_ms, resolved=False)
+    submit(scheduled, recipients(2), meter())
 
 
 def _transmission_id(number: int) -> str:
     return str(191930000000000000 + number)
 
 
-def is_started(number: int, sent: Queued) -> bool:
+def is_started(number: int, queue_messages: Queued) -> bool:
     """Tell whether it was asked to start; asking twice does no harm (``transmissions.start``)."""
-    wanted = {"kind": "start", "transmission": _transmission_id(number), "start": True}
-    return wanted in [message.head for message in sent["generation"]]
+    head = {"kind": "start", "transmission": _transmission_id(number), "start": True}
+    return head in [message.head for message in queue_messages["generation"]]
 
 
 def warm_up(number: int, at_ms: int) -> None:
@@ -118,12 +118,12 @@ def run_ab_test(number: int, at_ms: int) -> None:
     assert ab_tests.create(test, sample.begin(test))
 
 
-def decision_of(number: int, sent: Queued) -> tuple[str, int]:
+def decision_of(number: int, queue_messages: Queued) -> tuple[str, int]:
     """Return the state of a test, and how many events tell of its end."""
     test = ab_tests.version(1, f"test{number}", 1)
     assert test
-    told = [event for message in sent["events"] for event in stream.decode(message)]
-    own = {event["event_id"] for event in told if event["ab_test"]["id"] == test.id}
+    decisions = [event for message in queue_messages["events"] for event in stream.decode(message)]
+    own = {event["event_id"] for event in decisions if event["ab_test"]["id"] == test.id}
     return test.state, len(own)
 
 
@@ -144,27 +144,31 @@ def _sent_to(number: int) -> str:
 
 def entries_of(number: int, _: Queued) -> list[Any]:
     """Return a person's entries, and the tags that are known of the message to that person."""
-    known = message_context.of_message(ids.message_id(_sent_to(number), 0))
-    assert known
-    return [*items.entries_of(Scope(1, None), _person(number)), *known["rcpt_tags"]]
+    context = message_context.of_message(ids.message_id(_sent_to(number), 0))
+    assert context
+    return [*items.entries_of(Scope(1, None), _person(number)), *context["rcpt_tags"]]
 
 
 def register_domains(number: int, at_ms: int) -> None:
     """Register a verified domain, which is to stay, and one that nobody verified, which is not."""
     key = DkimKey("s1", f"kept{number}.test", key_pair().public_b64, b"sealed")
     verified = DomainStatus(True, dkim_status="valid")
-    kept = domain(f"kept{number}.test", dkim=key, status=verified, check_ms=at_ms)
+    sending_domain = domain(f"kept{number}.test", dkim=key, status=verified, check_ms=at_ms)
     since = at_ms / 1000 - 14 * 86_400
     lost = domain(f"lost{number}.test", dkim=None, status=DomainStatus(), check_ms=at_ms)
-    assert domains.create(kept)
+    assert domains.create(sending_domain)
     assert domains.create(replace(lost, unverified_since=since))
 
 
 def what_became_of_domains(number: int, _: Queued) -> tuple[bool, bool, bool]:
-    kept = domains.get(f"kept{number}.test")
-    assert kept
+    sending_domain = domains.get(f"kept{number}.test")
+    assert sending_domain
     is_lost = domains.get(f"lost{number}.test") is None
-    return kept.status.ownership_verified, kept.check_ms > clock.now_ms(), is_lost
+    return (
+        sending_domain.status.ownership_verified,
+        sending_domain.check_ms > clock.now_ms(),
+        is_lost,
+    )
 
 
 def begin_seeding(number: int, at_ms: int) -> None:
@@ -174,9 +178,9 @@ def begin_seeding(number: int, at_ms: int) -> None:
     dynamo.transact([seed_sends.addition(seed_send), due.addition(entry)])
 
 
-def seeds_of(number: int, sent: Queued) -> set[int]:
-    named = [message.head["seed"] for message in sent["generation"]]
-    return {each["number"] for each in named if each["run"] == str(number)}
+def seeds_of(number: int, queue_messages: Queued) -> set[int]:
+    heads = [message.head["seed"] for message in queue_messages["generation"]]
+    return {each["number"] for each in heads if each["run"] == str(number)}
 
 
 def record_an_event(number: int, at_ms: int) -> None:
@@ -187,12 +191,12 @@ def record_an_event(number: int, at_ms: int) -> None:
 
 def counted_of(number: int, _: Queued) -> set[int]:
     """Return what the counters of all mail say, at whatever level."""
-    counted: set[int] = set()
+    indexes: set[int] = set()
     for level in LEVELS:
         period = level.bucket(NOON // 60_000) // level.together
         pk = metrics.partition(number, metrics.ALL, level, period)
-        counted |= {item["i"] for item in metrics.table.query_all("#pk = :pk", {"pk": pk})}
-    return counted
+        indexes |= {item["i"] for item in metrics.table.query_all("#pk = :pk", {"pk": pk})}
+    return indexes
 
 
 def leave_a_journal(number: int, at_ms: int) -> None:
@@ -265,18 +269,18 @@ def still_due(name: str) -> list[Due]:
 @contextmanager
 def interrupted(after: int, intruder: Callable[[], None]) -> Iterator[list[str]]:
     """Call ``intruder`` behind request number ``after`` of the block; yield the requests made."""
-    made: list[str] = []
+    requests: list[str] = []
 
     def note(model: Any, **_: Any) -> None:
-        made.append(model.name)
-        if len(made) == after:
+        requests.append(model.name)
+        if len(requests) == after:
             intruder()
 
     clients: list[Any] = [aws.dynamodb(), aws.sqs(), aws.s3()]
     for client in clients:
         client.meta.events.register("after-call", note, unique_id="interrupted")
     try:
-        yield made
+        yield requests
     finally:
         for client in clients:
             client.meta.events.unregister("after-call", unique_id="interrupted")
@@ -295,11 +299,11 @@ def test_two_calls_at_once_do_the_work_once(name: str, time: Clock) -> None:
     work = WORK[name]
     for step in range(1, MOST_REQUESTS):
         work.arrange(step, time.now_ms)
-        with interrupted(step, lambda: call(name)) as made:
+        with interrupted(step, lambda: call(name)) as requests:
             call(name)
-        assert work.outcome(step, everything_queued()) == work.done, f"after {made[:step]}"
+        assert work.outcome(step, everything_queued()) == work.done, f"after {requests[:step]}"
         assert still_due(name) == []
-        if len(made) < step:
+        if len(requests) < step:
             return
     raise AssertionError("it never came to an end")
 
@@ -311,8 +315,8 @@ def test_what_was_missed_for_an_hour_is_done_by_the_next_call(name: str, time: C
         work.arrange(number, time.now_ms + number)
     time.now_ms += HOUR
     call(name)
-    sent = everything_queued()
-    outcomes = [work.outcome(number, sent) for number in numbers]
+    queue_messages = everything_queued()
+    outcomes = [work.outcome(number, queue_messages) for number in numbers]
     assert outcomes == [work.late or work.done] * len(numbers)
     assert still_due(name) == []
 
@@ -322,22 +326,22 @@ def test_with_nothing_due_a_call_is_one_request(name: str, time: Clock) -> None:
     if WORK[name].concern:
         for number in range(1, 6):
             WORK[name].arrange(number, time.now_ms + HOUR)
-    with aws_requests() as made:
+    with aws_requests() as requests:
         call(name)
-    assert [each.operation for each in made] in ([], ["Query"])
+    assert [each.operation for each in requests] in ([], ["Query"])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_work_grows_with_what_is_due_and_not_with_what_exists(name: str, time: Clock) -> None:
-    work, requests = WORK[name], []
+    work, counts = WORK[name], []
     for number in (1, 2):
         work.arrange(number, time.now_ms)
         for later in range(5 if work.concern and number == 2 else 0):
             work.arrange(10 + later, time.now_ms + HOUR)
-        with aws_requests() as made:
+        with aws_requests() as requests:
             call(name)
-        requests.append(len(made))
-    assert requests[1] <= requests[0]
+        counts.append(len(requests))
+    assert counts[1] <= counts[0]
 
 
 @pytest.mark.spec("8-t4")

@@ -18,13 +18,13 @@ class Zone:
     def __init__(self) -> None:
         self.records: dict[str, list[tuple[str, str]]] = {}
         self.failing: set[str] = set()
-        self.asked: list[str] = []
+        self.queries: list[str] = []
 
     def forget(self) -> None:
         """Become empty."""
         self.records.clear()
         self.failing.clear()
-        self.asked.clear()
+        self.queries.clear()
 
     def set(self, name: str, *records: tuple[str, str]) -> None:
         """Let ``name`` have these records, and no others."""
@@ -36,7 +36,7 @@ class Zone:
 
     def lookup(self, name: str) -> Records | None:
         """Answer the server."""
-        self.asked.append(name)
+        self.queries.append(name)
         if name in self.failing:
             raise ConnectionError(name)
         return self.records.get(name)

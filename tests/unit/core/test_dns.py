@@ -40,7 +40,7 @@ def test_a_chain_of_aliases_is_followed_link_by_link(zone: Zone) -> None:
 def test_links_that_nobody_looks_at_are_not_asked_for(zone: Zone) -> None:
     zone.set("a.test", ("CNAME", "b.test"))
     assert next(dns.aliases("a.test")) == "b.test"
-    assert zone.asked == ["a.test"]
+    assert zone.queries == ["a.test"]
 
 
 def test_a_chain_without_an_end_is_given_up(zone: Zone) -> None:

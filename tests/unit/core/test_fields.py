@@ -45,10 +45,10 @@ _GOOD: dict[str, Any] = {"name": "n", "from": {"email": "a@x.test"}}
 
 
 def _errors(data: Any) -> list[tuple[str, str]]:
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(ServiceError) as error_info:
         Example.parse(data)
-    assert caught.value.status == 422
-    return [(error["code"], error["description"]) for error in caught.value.errors]
+    assert error_info.value.status == 422
+    return [(error["code"], error["description"]) for error in error_info.value.errors]
 
 
 def _with(**changes: Any) -> dict[str, Any]:
@@ -69,9 +69,9 @@ def test_unexpected_fields_are_ignored_and_names_are_case_sensitive() -> None:
 
 @pytest.mark.spec("7-t16")
 def test_missing_fields_are_named_by_their_path() -> None:
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(ServiceError) as error_info:
         Example.parse({"from": {}})
-    assert caught.value.errors == [
+    assert error_info.value.errors == [
         {
             "message": "required field is missing",
             "description": f"{name} is a required field",
@@ -113,8 +113,8 @@ def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
 
 
 def test_all_violations_are_listed_and_missing_fields_come_first() -> None:
-    told = _errors({"from": {"email": 1}, "count": "x", "recipients": [{}, {"address": "a"}]})
-    assert told == [
+    errors = _errors({"from": {"email": 1}, "count": "x", "recipients": [{}, {"address": "a"}]})
+    assert errors == [
         ("1400", "name is a required field"),
         ("1400", "recipients[0].address is a required field"),
         ("1300", "field 'from.email' is of type 'number', but needs to be of type 'string'"),
@@ -167,9 +167,9 @@ def test_other_rules_name_the_field(field: str, value: Any, text: str) -> None:
 
 
 def test_a_validator_may_refuse_with_an_error_of_its_own() -> None:
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(ServiceError) as error_info:
         Example.parse(_with(data={"clash": 1}))
-    assert caught.value.status == 409
+    assert error_info.value.status == 409
 
 
 def test_the_list_of_violations_is_bounded() -> None:
@@ -177,9 +177,9 @@ def test_the_list_of_violations_is_bounded() -> None:
         items: list[str]
 
     def count(size: int) -> int:
-        with pytest.raises(ServiceError) as caught:
+        with pytest.raises(ServiceError) as error_info:
             Wide.parse({"items": [1] * size})
-        return len(caught.value.errors)
+        return len(error_info.value.errors)
 
     assert (count(5), count(500), count(50_000)) == (5, 100, 1)
 
@@ -213,11 +213,11 @@ def test_any_body_is_taken_or_refused_with_reasons(body: Any) -> None:
 
 
 def _refused(read: Any, *arguments: Any) -> str:
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(ServiceError) as error_info:
         read(*arguments)
-    assert caught.value.status == 400
-    assert caught.value.errors[0]["code"] == "1200"
-    return caught.value.errors[0]["description"]
+    assert error_info.value.status == 400
+    assert error_info.value.errors[0]["code"] == "1200"
+    return error_info.value.errors[0]["description"]
 
 
 @pytest.mark.parametrize(("text", "value"), [("true", True), ("false", False)])
@@ -249,8 +249,8 @@ def test_an_absent_integer_is_its_default() -> None:
 @pytest.mark.spec("7-t15")
 @pytest.mark.parametrize("text", ["", "0", "101", "1.0", "1e1", " 1", "+1", "x", "٣", "9" * 5000])
 def test_another_integer_is_refused_by_name_and_range(text: str) -> None:
-    told = _refused(integer, {"per_page": text}, "per_page", 25, 1, 100)
-    assert told == "per_page must be an integer from 1 to 100"
+    errors = _refused(integer, {"per_page": text}, "per_page", 25, 1, 100)
+    assert errors == "per_page must be an integer from 1 to 100"
 
 
 @pytest.mark.parametrize(

@@ -312,9 +312,9 @@ def test_no_request_sees_another_one_in_many_threads() -> None:
     def ask(number: int) -> None:
         for turn in range(100):
             key = f"{number}-{turn}"
-            sent = event(app, "GET", "/api/v1/templates", headers={"Authorization": key})
-            sent["multiValueQueryStringParameters"] = {"key": [key]}
-            assert json_body(app(sent, None))["results"] == {"key": key, "query": {"key": key}}
+            request = event(app, "GET", "/api/v1/templates", headers={"Authorization": key})
+            request["multiValueQueryStringParameters"] = {"key": [key]}
+            assert json_body(app(request, None))["results"] == {"key": key, "query": {"key": key}}
 
     with ThreadPoolExecutor(16) as pool:
         for _ in pool.map(ask, range(16)):
@@ -396,9 +396,9 @@ def test_the_line_of_a_request_names_its_route_and_its_caller_and_not_its_path(
     with caplog.at_level(logging.INFO):
         call("GET", "/api/v1/templates/ann%40example.test", key="viewer")
         call("GET", "/api/v1/nothing/ann%40example.test", key="viewer")
-    found, missing = [record.fields for record in caplog.records if hasattr(record, "fields")]
-    assert (found["method"], found["status"], found["Refusals"]) == ("GET", 200, 0)
-    assert (missing["status"], missing["Refusals"]) == (404, 1)
-    assert found["RequestTime"] >= 0
-    assert "ann" not in f"{caplog.text} {found} {missing}"
+    matched, unmatched = [record.fields for record in caplog.records if hasattr(record, "fields")]
+    assert (matched["method"], matched["status"], matched["Refusals"]) == ("GET", 200, 0)
+    assert (unmatched["status"], unmatched["Refusals"]) == (404, 1)
+    assert matched["RequestTime"] >= 0
+    assert "ann" not in f"{caplog.text} {matched} {unmatched}"
     configured.cache_clear()

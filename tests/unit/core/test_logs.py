@@ -25,7 +25,7 @@ def json_format(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def written(json_format: None) -> Iterator[io.StringIO]:
+def stream(json_format: None) -> Iterator[io.StringIO]:
     """What a logger writes whose form is that of the functions."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
@@ -39,13 +39,13 @@ def written(json_format: None) -> Iterator[io.StringIO]:
     log.propagate = True
 
 
-def lines(written: io.StringIO) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in written.getvalue().splitlines()]
+def lines(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
-def test_a_line_is_one_json_object(written: io.StringIO) -> None:
+def test_a_line_is_one_json_object(stream: io.StringIO) -> None:
     log.warning("two\nlines of %s", "text")
-    (line,) = lines(written)
+    (line,) = lines(stream)
     assert line["level"] == "WARNING"
     assert line["message"] == "two\nlines of text"
     assert line["service"] == "postfinch"
@@ -53,64 +53,62 @@ def test_a_line_is_one_json_object(written: io.StringIO) -> None:
     assert line["timestamp"].endswith("Z")
 
 
-def test_lines_carry_the_ids_of_the_blocks_around_them(written: io.StringIO) -> None:
+def test_lines_carry_the_ids_of_the_blocks_around_them(stream: io.StringIO) -> None:
     with logs.bound(request_id="r", account_id=1):
         with logs.bound(transmission_id="t", subaccount_id=None):
             log.info("inner")
         log.info("outer")
     log.info("outside")
-    inner, outer, outside = lines(written)
+    inner, outer, outside = lines(stream)
     assert (inner["request_id"], inner["account_id"], inner["transmission_id"]) == ("r", 1, "t")
     assert "subaccount_id" not in inner
     assert "transmission_id" not in outer
     assert "request_id" not in outside
 
 
-def test_what_is_noted_belongs_to_the_innermost_block(written: io.StringIO) -> None:
+def test_what_is_noted_belongs_to_the_innermost_block(stream: io.StringIO) -> None:
     with logs.bound(request_id="r"):
         logs.note(route="/x")
         log.info("noted")
     with logs.bound(request_id="s"):
         log.info("other")
-    noted, other = lines(written)
-    assert noted["route"] == "/x"
+    inside, other = lines(stream)
+    assert inside["route"] == "/x"
     assert "route" not in other
 
 
-def test_a_note_outside_of_every_block_is_lost(written: io.StringIO) -> None:
+def test_a_note_outside_of_every_block_is_lost(stream: io.StringIO) -> None:
     logs.note(route="/x")
     log.info("nothing")
-    assert "route" not in lines(written)[0]
+    assert "route" not in lines(stream)[0]
 
 
-def test_an_exception_is_told_with_its_trace(written: io.StringIO) -> None:
+def test_an_exception_is_told_with_its_trace(stream: io.StringIO) -> None:
     try:
         raise KeyError("k")
     except KeyError:
         log.exception("failed")
-    (line,) = lines(written)
+    (line,) = lines(stream)
     assert "KeyError: 'k'" in line["exception"]
 
 
 @pytest.mark.parametrize(
     "address", ["ann@inbox.test", "Ann.O'Hara+tag@inbox.test", "用户@例子.test", "x" * 64 + "@a.b"]
 )
-def test_an_address_that_an_exception_quotes_is_left_out(
-    written: io.StringIO, address: str
-) -> None:
+def test_an_address_that_an_exception_quotes_is_left_out(stream: io.StringIO, address: str) -> None:
     try:
         raise ValueError(f"cannot send to <{address}>, {address!r} or {{'rcpt_to': '{address}'}}")
     except ValueError as error:
         log.exception("failed: %s", error)
-    (line,) = lines(written)
+    (line,) = lines(stream)
     assert address.rpartition("@")[2] not in json.dumps(line, ensure_ascii=False)
     assert line["message"].startswith("failed: cannot send to <(address)>, ")
     assert "ValueError: cannot send to" in line["exception"]
 
 
-def test_counts_are_metrics_in_the_embedded_format(written: io.StringIO) -> None:
+def test_counts_are_metrics_in_the_embedded_format(stream: io.StringIO) -> None:
     logs.measured(log, "answered", {"Requests": 1, "RequestTime": 2.5}, dimensions={"Queue": "q"})
-    (line,) = lines(written)
+    (line,) = lines(stream)
     assert (line["Requests"], line["RequestTime"], line["Queue"]) == (1, 2.5, "q")
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     assert directive["Namespace"] == "Postfinch"
@@ -123,10 +121,10 @@ def test_counts_are_metrics_in_the_embedded_format(written: io.StringIO) -> None
     assert line["_aws"]["Timestamp"] > 1_700_000_000_000
 
 
-def test_counts_are_not_gathered_where_nobody_reads_them(written: io.StringIO) -> None:
+def test_counts_are_not_gathered_where_nobody_reads_them(stream: io.StringIO) -> None:
     log.setLevel(logging.WARNING)
     logs.measured(log, "answered", {"Requests": 1}, dimensions={})
-    assert written.getvalue() == ""
+    assert stream.getvalue() == ""
 
 
 def test_people_who_read_text_are_not_told_of_each_request(

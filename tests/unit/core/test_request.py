@@ -27,9 +27,9 @@ def _event(**changes: Any) -> dict[str, Any]:
 
 
 def _status(request: Request) -> int:
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(ServiceError) as error_info:
         request.json()
-    return caught.value.status
+    return error_info.value.status
 
 
 def test_an_event_becomes_a_request() -> None:

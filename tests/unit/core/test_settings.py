@@ -26,8 +26,8 @@ def test_names_of_other_programs_are_ignored() -> None:
 
 
 def test_a_value_has_the_type_of_its_field() -> None:
-    given = load({"CHUNK_RECIPIENTS": "7", "RETRY_BASE": "0.5", "STAGE": "12"})
-    assert (given.chunk_recipients, given.retry_base, given.stage) == (7, 0.5, "12")
+    loaded = load({"CHUNK_RECIPIENTS": "7", "RETRY_BASE": "0.5", "STAGE": "12"})
+    assert (loaded.chunk_recipients, loaded.retry_base, loaded.stage) == (7, 0.5, "12")
 
 
 @pytest.mark.parametrize("text", ["", "many", "1.5", "0x10"])
@@ -57,20 +57,20 @@ def test_a_boolean_that_is_none_is_refused() -> None:
 def test_the_local_values_can_be_read_back_and_differ_from_the_defaults() -> None:
     local = load(local_values())
     for each in fields(Settings):
-        wanted = each.metadata["local"]
-        if wanted is None:
+        local_value = each.metadata["local"]
+        if local_value is None:
             assert getattr(local, each.name) == each.default
         else:
-            assert getattr(local, each.name) == wanted
-            assert wanted != each.default
+            assert getattr(local, each.name) == local_value
+            assert local_value != each.default
 
 
 @pytest.mark.spec("9-r3")
 def test_names_of_tables_queues_and_bucket_begin_with_the_stage() -> None:
-    given = Settings(stage="blue")
-    assert given.table("events") == "postfinch-blue-events"
-    assert given.queue("delivery") == "postfinch-blue-delivery"
-    assert given.bucket_name == "postfinch-blue"
+    loaded = Settings(stage="blue")
+    assert loaded.table("events") == "postfinch-blue-events"
+    assert loaded.queue("delivery") == "postfinch-blue-delivery"
+    assert loaded.bucket_name == "postfinch-blue"
     assert Settings(stage="blue", bucket="mine").bucket_name == "mine"
 
 
@@ -86,9 +86,9 @@ def test_no_cell_of_the_table_breaks_its_row() -> None:
 
 
 def test_printing_the_settings_does_not_print_secrets() -> None:
-    shown = repr(Settings(secret_key="hush", smarthost_password="hush", stage="seen"))
-    assert "hush" not in shown
-    assert "seen" in shown
+    text = repr(Settings(secret_key="hush", smarthost_password="hush", stage="seen"))
+    assert "hush" not in text
+    assert "seen" in text
 
 
 def test_the_settings_of_the_process_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,9 +26,9 @@ _values = st.recursive(
 
 
 def _refusal(raw: bytes) -> tuple[int, str]:
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(ServiceError) as error_info:
         loads(raw)
-    return caught.value.status, caught.value.errors[0]["code"]
+    return error_info.value.status, error_info.value.errors[0]["code"]
 
 
 @settings(max_examples=100)
@@ -83,9 +83,9 @@ def test_a_number_beyond_32_bits_is_refused_wherever_it_stands(number: str) -> N
 
 
 def test_a_refused_number_is_named_but_not_at_any_length() -> None:
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(ServiceError) as error_info:
         loads(b"9" * 1000)
-    assert 24 < len(caught.value.errors[0]["description"]) < 120
+    assert 24 < len(error_info.value.errors[0]["description"]) < 120
 
 
 def test_integers_and_fractions_keep_their_kind() -> None:

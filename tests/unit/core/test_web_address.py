@@ -153,10 +153,10 @@ def test_what_might_be_read_in_two_ways_is_refused(url: str) -> None:
 )
 def test_no_spelling_of_a_private_address_is_spoken_to(zone: Zone, host: str) -> None:
     address = web_address.read(f"http://{host}/")
-    with pytest.raises(NoAddress) as refused:
+    with pytest.raises(NoAddress) as error_info:
         web_address.addresses(address.host)
-    assert refused.value.code == "EACCES"
-    assert zone.asked == []
+    assert error_info.value.code == "EACCES"
+    assert zone.queries == []
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8", "[2606:4700:4700::1111]", "[2002:808:808::1]"])

@@ -91,8 +91,8 @@ def test_a_host_with_a_private_address_is_not_spoken_to(
     settings.cache_clear()
     zone.set("a.test", ("A", address))
     spoken: list[bytes] = []
-    refused = pytest.raises(FetchFailed, match="no public address")
-    with server(lambda _, head: spoken.append(head)) as port, refused:
+    refusal = pytest.raises(FetchFailed, match="no public address")
+    with server(lambda _, head: spoken.append(head)) as port, refusal:
         web_fetch.get(f"http://a.test:{port}/")
     assert spoken == []
 
@@ -175,9 +175,9 @@ def test_a_connection_that_is_made_at_the_last_moment_is_cut_off(
     connect, stop = socket.create_connection, threading.Event()
 
     def connect_late(*arguments: object) -> socket.socket:
-        made = connect(*arguments)  # type: ignore[arg-type]
+        connection = connect(*arguments)  # type: ignore[arg-type]
         stop.wait(0.4)
-        return made
+        return connection
 
     def say_nothing(connection: socket.socket, head: bytes) -> None:
         stop.wait(5)
@@ -203,8 +203,8 @@ def test_tls_without_a_certificate_for_the_host_is_a_failed_fetch(zone: Zone) ->
 def test_a_post_has_its_body_and_headers(zone: Zone) -> None:
     with serving() as target:
         target.answer = lambda _: Reply(202, b"thanks", {"X-Kind": "hook"})
-        found = web_fetch.post(target.url, b"body", {"X-A": "b", "Content-Type": "text/plain"})
-    assert (found.status, found.body, found.headers["x-kind"]) == (202, b"thanks", "hook")
+        response = web_fetch.post(target.url, b"body", {"X-A": "b", "Content-Type": "text/plain"})
+    assert (response.status, response.body, response.headers["x-kind"]) == (202, b"thanks", "hook")
     (post,) = target.posts
     assert (post.body, post.headers["x-a"]) == (b"body", "b")
     assert post.headers["host"] == f"127.0.0.1:{target.port}"
@@ -233,11 +233,11 @@ def test_a_status_counts_though_the_body_never_ends(zone: Zone, header: str) -> 
     began = time.monotonic()
     with server(hang) as port:
         try:
-            found = web_fetch.post(f"http://127.0.0.1:{port}/", b"body", timeout=0.3)
+            response = web_fetch.post(f"http://127.0.0.1:{port}/", b"body", timeout=0.3)
             assert time.monotonic() - began < 3
         finally:
             stop.set()
-    assert found == Response(200, b"he")
+    assert response == Response(200, b"he")
 
 
 @pytest.mark.parametrize("size", [b"-1", b"-5", b"ffffffffff"])
@@ -250,22 +250,22 @@ def test_no_more_is_held_of_a_chunk_than_is_wanted(zone: Zone, size: bytes) -> N
     try:
         with server(flood) as port:
             before, _ = tracemalloc.get_traced_memory()
-            found = web_fetch.post(f"http://127.0.0.1:{port}/", b"body")
+            response = web_fetch.post(f"http://127.0.0.1:{port}/", b"body")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found == Response(200, b"x" * web_fetch.MOST_BYTES)
+    assert response == Response(200, b"x" * web_fetch.MOST_BYTES)
     assert peak - before < 30_000_000  # of which 20 are the server's
 
 
 def test_the_name_is_looked_up_once_and_only_that_answer_is_used(zone: Zone) -> None:
     zone.set("a.test", ("A", "127.0.0.1"))
-    found: list[str] = []
+    lookups: list[str] = []
     real = zone.lookup
 
     def rebind(name: str) -> object:
         answer = real(name)
-        if len(zone.asked) >= 2:  # A and AAAA: from now on it leads elsewhere
+        if len(zone.queries) >= 2:  # A and AAAA: from now on it leads elsewhere
             zone.set("a.test", ("A", "127.0.0.2"))
         return answer
 
@@ -273,12 +273,12 @@ def test_the_name_is_looked_up_once_and_only_that_answer_is_used(zone: Zone) -> 
     try:
         with server(reply("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) as port:
             assert web_fetch.get(f"http://a.test:{port}/").status == 200
-            found += zone.asked
+            lookups += zone.queries
             with pytest.raises(FetchFailed):
                 web_fetch.get(f"http://a.test:{port}/")
     finally:
         del zone.lookup  # type: ignore[method-assign]
-    assert found == ["a.test", "a.test"]
+    assert lookups == ["a.test", "a.test"]
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_a_failure_has_a_code(zone: Zone, url: str, code: str) -> None:
 
 def test_a_time_out_and_a_broken_protocol_have_codes(zone: Zone) -> None:
     with serving() as target:
-        target.answer = lambda _: Reply(held=True)
+        target.answer = lambda _: Reply(never_sent=True)
         with pytest.raises(FetchFailed) as failure:
             web_fetch.post(target.url, b"", timeout=0.1)
     assert failure.value.code == "ETIMEDOUT"
@@ -325,14 +325,14 @@ def test_tls_is_for_the_name_although_the_address_is_connected_to(
     context.sni_callback = lambda _, name, __: asked_for.append(name)
     try:
         with serving(context) as target:
-            found = web_fetch.post(f"https://a.test:{target.port}/", b"body")
+            response = web_fetch.post(f"https://a.test:{target.port}/", b"body")
             with pytest.raises(FetchFailed) as failure:
                 web_fetch.post(f"https://b.test:{target.port}/", b"body")
             with pytest.raises(FetchFailed):
                 web_fetch.post(f"https://127.0.0.1:{target.port}/", b"body")
     finally:
         web_fetch.clear_cache()
-    assert found.status == 200
+    assert response.status == 200
     assert asked_for[:2] == ["a.test", "b.test"]
     assert failure.value.code == "EPROTO"
     assert len(target.posts) == 1

@@ -117,7 +117,7 @@ def test_direct_mail_uses_the_resolvers_of_the_settings(monkeypatch: pytest.Monk
             assert outcome.code == 250
         direct.close()
     assert len(host.contents) == 2
-    assert zone.asked == ["inbox.test", "mx.inbox.test"]
+    assert zone.queries == ["inbox.test", "mx.inbox.test"]
 
 
 def test_direct_mail_does_not_go_to_private_addresses_by_default(

@@ -66,7 +66,7 @@ def test_nothing_is_due_for_the_price_of_one_request(zone: Zone) -> None:
     with aws_requests() as made:
         assert reverify_due(NOW) == {}
     assert [each.operation for each in made] == ["Query"]
-    assert zone.asked == []
+    assert zone.queries == []
 
 
 def test_the_work_grows_with_what_is_due_and_not_with_what_exists(zone: Zone) -> None:
@@ -75,7 +75,7 @@ def test_the_work_grows_with_what_is_due_and_not_with_what_exists(zone: Zone) ->
     with aws_requests() as made:
         assert sum(reverify_due(NOW).values()) == 2
     assert len(made) <= 1 + 2 * 6
-    assert {name.rpartition(".")[0] for name in zone.asked} <= {
+    assert {name.rpartition(".")[0] for name in zone.queries} <= {
         "d0",
         "d1",
         "s1._domainkey.d0",
@@ -137,7 +137,7 @@ def test_what_was_never_asked_for_is_not_looked_up(zone: Zone) -> None:
     zone.clear(RECORD)
     reverify_due(NOW)
     assert stored().status.dkim_status == "unverified"
-    assert RECORD not in zone.asked
+    assert RECORD not in zone.queries
 
 
 def test_a_domain_never_verified_is_dropped_after_two_weeks_with_its_keys(zone: Zone) -> None:

@@ -85,9 +85,9 @@ def test_a_cname_verifies_the_domain_which_is_then_not_signed_for(zone: Zone) ->
 def test_what_was_not_asked_for_is_not_looked_up(zone: Zone) -> None:
     assert "dns" not in verify()
     assert "dns" not in verify(dkim_verify=False, cname_verify=False)
-    assert zone.asked == []
+    assert zone.queries == []
     verify(dkim_verify=True)
-    assert set(zone.asked) == {RECORD}
+    assert set(zone.queries) == {RECORD}
 
 
 @pytest.mark.spec("3-t13")

@@ -109,7 +109,7 @@ def test_without_the_right_cname_nothing_is_fetched(zone: Zone) -> None:
     }
     zone.clear("t.test")
     assert verify()["cname_status"] == "invalid"
-    assert TARGET not in zone.asked
+    assert TARGET not in zone.queries
 
 
 def test_a_dns_without_an_answer_leaves_it_pending_and_takes_nothing_away(

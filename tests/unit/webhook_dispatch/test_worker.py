@@ -380,7 +380,7 @@ class TestSlowTargets:
     ) -> None:
         times: list[float] = []
         with serving() as hanging:
-            hanging.answer = lambda _: Reply(held=True)
+            hanging.answer = lambda _: Reply(never_sent=True)
             make_webhook(hanging.url, "hanging")
             make_webhook(target.url, "other")
             for n in range(5):
@@ -403,7 +403,7 @@ class TestSlowTargets:
         self, world: Simulation, target: Target
     ) -> None:
         make_webhook(target.url)
-        target.answer = lambda _: Reply(held=True)
+        target.answer = lambda _: Reply(never_sent=True)
         for n in range(12):
             record(world, n)
         world.run(until=NINE + 60)
@@ -413,7 +413,7 @@ class TestSlowTargets:
 
     def test_all_follow_when_it_answers_again(self, world: Simulation, target: Target) -> None:
         make_webhook(target.url)
-        target.answer = lambda _: Reply(held=True)
+        target.answer = lambda _: Reply(never_sent=True)
         happened: set[str] = set()
         for n in range(8):
             happened |= record(world, n)
@@ -431,7 +431,7 @@ class TestSlowTargets:
 
     def test_a_quick_refusal_ends_a_pause(self, world: Simulation, target: Target) -> None:
         make_webhook(target.url)
-        target.answer = lambda _: Reply(held=True)
+        target.answer = lambda _: Reply(never_sent=True)
         record(world, 1)
         world.run(until=NINE + 1)
         assert state_of().timeouts == 1
@@ -445,7 +445,7 @@ class TestSlowTargets:
         monkeypatch.setenv("WEBHOOK_RETRY_EXPIRY", "60")
         settings.cache_clear()
         make_webhook(target.url)
-        target.answer = lambda _: Reply(held=True)
+        target.answer = lambda _: Reply(never_sent=True)
         for n in range(3):
             record(world, n)
         world.run()

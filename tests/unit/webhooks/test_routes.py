@@ -96,7 +96,7 @@ def test_all_that_a_request_asks_of_others_has_one_time_limit(
     server.given += 1  # the target refuses the token, so another one is asked for
 
     def answer(post: Post) -> Reply:
-        return Reply(held=True) if post.path.startswith(silent) else server(post)
+        return Reply(never_sent=True) if post.path.startswith(silent) else server(post)
 
     target.answer = answer
     monkeypatch.setattr(target_check, "LONGEST", 0.5)
