@@ -1,4 +1,4 @@
-"""How much text and data a request may hold, in bytes (spec 2.1, 8)."""
+"""Limit the text and data of a request, in bytes (spec 2.1, 8)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_length(name: str, text: str | None, most: int) -> None:
 
 
 def too_large_data(metadata: Json | None, substitution_data: Json | None) -> ServiceError | None:
-    """Return the error for data over its limit at one level, if it is."""
+    """Return the error for metadata or substitution data over its limit, if there is one."""
     if metadata and size(metadata) > METADATA_BYTES:
         text = f"metadata exceeds the maximum of {METADATA_BYTES} bytes"
         return metadata_too_large(text)
@@ -39,5 +39,5 @@ def too_large_data(metadata: Json | None, substitution_data: Json | None) -> Ser
 
 
 def size(data: Json) -> int:
-    """Return the bytes of the shortest JSON for ``data``: how it was spelled counts for nothing."""
+    """Return the bytes of the shortest JSON for ``data``; white space of the request is free."""
     return len(_shortest(data).encode())

@@ -1,4 +1,4 @@
-"""The recipient list record. The recipients are kept beside it, in parts; ``store`` knows where."""
+"""Hold the record of a recipient list; ``store.contents`` keeps the recipients, in parts."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _RESERVED_PREFIX = "rcptlist_"
 class RecipientList:
     """One list of an account.
 
-    ``version`` names the present recipients and is never given twice; ``count`` is how many they
-    are, ``parts`` the number of parts that they are kept in (:data:`PART_RECIPIENTS` in each but
-    the last). ``stamp`` changes with every change of the record.
+    ``version`` names the present recipients and is never used twice; ``count`` is their number,
+    ``parts`` the number of stored parts (:data:`PART_RECIPIENTS` recipients in each but the last).
+    ``stamp`` changes with every change of the record.
     """
 
     account_id: int
@@ -38,22 +38,12 @@ class RecipientList:
     attributes: Json = field(default_factory=dict)
     stamp: str = ""
 
-    def summary(self) -> Json:
-        """Return what the API shows of the list besides its recipients."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "description": self.description,
-            "attributes": self.attributes,
-            "total_accepted_recipients": self.count,
-        }
-
 
 def is_list_id(text: str) -> bool:
-    """Tell whether a list may be given this id."""
+    """Tell whether a list may have this id."""
     return _ID.fullmatch(text) is not None and not text.startswith(_RESERVED_PREFIX)
 
 
 def draw_id() -> str:
-    """Draw an id for a list that was given none: 18 digits."""
+    """Draw an id of 18 digits, for a list whose body has none."""
     return f"{secrets.randbelow(9 * 10**17) + 10**17}"

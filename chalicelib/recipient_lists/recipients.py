@@ -1,7 +1,8 @@
-"""Recipients: each is checked on its own, and what is wrong with one stops only that one.
+"""Check recipients one by one: what is wrong with one stops only that one.
 
-In its stored form a recipient is ``email`` and those that it has of ``name``, ``header_to``,
-``tags``, ``metadata``, ``substitution_data``, ``options`` and ``return_path`` (spec 2.1).
+The stored form of a recipient has ``email``, and where the request has them ``name``,
+``header_to``, ``tags``, ``metadata``, ``substitution_data``, ``options`` and ``return_path`` (spec
+2.1).
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from chalicelib.recipient_lists.limits import too_large_data
 Json = dict[str, Any]
 
 MOST_TAGS = 10
-#: Errors that are kept of the recipients of one request
-MOST_TOLD = 100_000
+#: Errors that are kept for the recipients of one request
+MOST_ERRORS = 100_000
 
 _OPTIONS = ("open_tracking", "click_tracking", "initial_open")
 _ADDRESS_FIELDS = ("email", "name", "header_to")
@@ -36,8 +37,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
-    """The recipients that are good, and what is wrong with those that are not."""
+class SortedRecipients:
+    """The good recipients in their stored form, and what is wrong with the others."""
 
     accepted: list[Json]
     refusals: Refusals
@@ -45,22 +46,22 @@ class Sorted:
 
 @dataclass(slots=True)
 class Refusals:
-    """What is wrong with recipients: how many are bad, and the first ``most`` of the errors."""
+    """What is wrong with recipients: how many are bad, and the first ``most`` errors."""
 
-    most: int = MOST_TOLD
+    most: int = MOST_ERRORS
     count: int = 0
     errors: list[Json] = field(default_factory=list)
 
     def add(self, error: Json) -> None:
-        """Note one bad recipient."""
+        """Add the error of one bad recipient."""
         self.count += 1
         if len(self.errors) < self.most:
             self.errors.append(error)
 
-    def shown(self, most: int) -> list[Json]:
-        """Return at most ``most`` errors, and no more than an answer has room for.
+    def first(self, most: int) -> list[Json]:
+        """Return at most ``most`` errors, and no more than a reply has room for.
 
-        Lambda replaces an answer that is too large by a failure, for what was accepted.
+        Lambda replaces a reply that is too large by a failure, although the request was accepted.
         """
         room = settings().max_reply_bytes
         for number, error in enumerate(self.errors[:most]):
@@ -70,78 +71,78 @@ class Refusals:
         return self.errors[:most]
 
 
-def sort_recipients(given: list[Any]) -> Sorted:
+def sort_recipients(recipients: list[Any]) -> SortedRecipients:
     """Check every recipient; raises 400 with code 5002 if not one is good."""
     refusals = Refusals()
-    accepted = list(good_recipients(given, refusals))
+    accepted = list(good_recipients(recipients, refusals))
     if not accepted:
         raise no_good_recipient(refusals.errors)
-    return Sorted(accepted, refusals)
+    return SortedRecipients(accepted, refusals)
 
 
-def good_recipients(given: Iterable[Any], refusals: Refusals) -> Iterator[Json]:
-    """Yield the good ones in their stored form, one by one, and note the others."""
-    for recipient in given:
+def good_recipients(recipients: Iterable[Any], refusals: Refusals) -> Iterator[Json]:
+    """Yield the good recipients in their stored form, and add the others to ``refusals``."""
+    for value in recipients:
         try:
-            found = read_recipient(recipient)
+            recipient = read_recipient(value)
         except ServiceError as error:
             refusals.add(error.errors[0])
         else:
-            yield found
+            yield recipient
 
 
 def no_good_recipient(errors: list[Json]) -> ApiError:
-    """Return 400 with code 5002: there is nobody to send to."""
+    """Return 400 with code 5002: no recipient is good."""
     return no_valid_recipient(_summary(errors))
 
 
-def read_recipient(given: Any) -> Json:
+def read_recipient(data: Any) -> Json:
     """Return a recipient in its stored form."""
-    if not isinstance(given, dict):
-        raise bad_format(f"recipient is of type '{_kind(given)}', but needs to be of type 'object'")
-    found = _read_address(given.get("address"))
+    if not isinstance(data, dict):
+        raise bad_format(f"recipient is of type '{_kind(data)}', but needs to be of type 'object'")
+    recipient = _read_address(data.get("address"))
     for name, kind in (("metadata", dict), ("substitution_data", dict), ("tags", list)):
-        value = given.get(name)
+        value = data.get(name)
         if value is None:
             continue
         if not isinstance(value, kind):
-            wanted = "array" if kind is list else "object"
+            expected = "array" if kind is list else "object"
             raise bad_format(
-                f"field '{name}' is of type '{_kind(value)}', but needs to be of type '{wanted}'"
+                f"field '{name}' is of type '{_kind(value)}', but needs to be of type '{expected}'"
             )
-        found[name] = value
-    if "tags" in found:
-        if not all(isinstance(tag, str) for tag in found["tags"]):
+        recipient[name] = value
+    if "tags" in recipient:
+        if not all(isinstance(tag, str) for tag in recipient["tags"]):
             raise bad_format("field 'tags' must be an array of strings")
-        found["tags"] = found["tags"][:MOST_TAGS]
-    if given.get("options") is not None:
-        found["options"] = _read_options(given["options"])
-    if given.get("return_path") is not None:
-        found["return_path"] = _read_return_path(given["return_path"])
-    if error := too_large_data(found.get("metadata"), found.get("substitution_data")):
+        recipient["tags"] = recipient["tags"][:MOST_TAGS]
+    if data.get("options") is not None:
+        recipient["options"] = _read_options(data["options"])
+    if data.get("return_path") is not None:
+        recipient["return_path"] = _read_return_path(data["return_path"])
+    if error := too_large_data(recipient.get("metadata"), recipient.get("substitution_data")):
         raise error
-    return found
+    return recipient
 
 
-def _read_options(given: Any) -> Json:
-    if not isinstance(given, dict):
+def _read_options(data: Any) -> Json:
+    if not isinstance(data, dict):
         raise bad_format(
-            f"field 'options' is of type '{_kind(given)}', but needs to be of type 'object'"
+            f"field 'options' is of type '{_kind(data)}', but needs to be of type 'object'"
         )
-    found = {name: given[name] for name in _OPTIONS if given.get(name) is not None}
-    for name, value in found.items():
+    options = {name: data[name] for name in _OPTIONS if data.get(name) is not None}
+    for name, value in options.items():
         if not isinstance(value, bool):
             raise bad_format(
                 f"field 'options.{name}' is of type '{_kind(value)}', "
                 "but needs to be of type 'boolean'"
             )
-    return found
+    return options
 
 
-def as_given(stored: Json) -> Json:
-    """Return a stored recipient in the form in which a request gives it."""
-    address = {name: stored[name] for name in _ADDRESS_FIELDS if name in stored}
-    rest = {name: value for name, value in stored.items() if name not in _ADDRESS_FIELDS}
+def request_form(recipient: Json) -> Json:
+    """Return a stored recipient in the form that it has in requests."""
+    address = {name: recipient[name] for name in _ADDRESS_FIELDS if name in recipient}
+    rest = {name: value for name, value in recipient.items() if name not in _ADDRESS_FIELDS}
     return {"address": address} | rest
 
 
@@ -150,7 +151,7 @@ def _read_address(address: Any) -> Json:
         address = {"email": address}
     if not isinstance(address, dict) or not address.get("email"):
         raise missing_field("address.email required for each recipient")
-    found: Json = {}
+    fields: Json = {}
     for name in _ADDRESS_FIELDS:
         value = address.get(name)
         if value is None:
@@ -160,19 +161,19 @@ def _read_address(address: Any) -> Json:
                 f"field 'address.{name}' is of type '{_kind(value)}', "
                 "but needs to be of type 'string'"
             )
-        found[name] = value
-    found["email"] = found["email"].strip()
-    if not is_address(found["email"]):
-        raise bad_format(f"'{found['email'][:300]}' is not a valid email address")
-    if any(map(_CONTROL.search, found.values())):
+        fields[name] = value
+    fields["email"] = fields["email"].strip()
+    if not is_address(fields["email"]):
+        raise bad_format(f"'{fields['email'][:300]}' is not a valid email address")
+    if any(map(_CONTROL.search, fields.values())):
         raise bad_format("address.name and address.header_to may not hold control characters")
-    return found
+    return fields
 
 
-def _read_return_path(given: Any) -> str:
-    if not isinstance(given, str) or not is_address(given):
-        raise bad_format(f"return_path '{str(given)[:300]}' is not a valid email address")
-    return given
+def _read_return_path(value: Any) -> str:
+    if not isinstance(value, str) or not is_address(value):
+        raise bad_format(f"return_path '{str(value)[:300]}' is not a valid email address")
+    return value
 
 
 def _kind(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The body of a recipient list request, checked field by field."""
+"""Read the body of a recipient list request and check it field by field."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""``/recipient-lists``. Lists belong to the account: a subaccount neither sees nor has any."""
+"""Serve ``/recipient-lists``. Lists belong to the account: a subaccount has and sees none."""
 
 from __future__ import annotations
 
 from chalicelib.core.errors import Forbidden
 from chalicelib.core.fields import boolean, integer
 from chalicelib.core.http import Reply, Request, Routes, ok, raw
-from chalicelib.recipient_lists import service, store
+from chalicelib.recipient_lists import service
 from chalicelib.recipient_lists.request import read_changes, read_new
-from chalicelib.recipient_lists.service import Saved
-from chalicelib.recipient_lists.view import whole_list
+from chalicelib.recipient_lists.store import lists
+from chalicelib.recipient_lists.view import list_view, list_with_recipients, saving_reply
 
 routes = Routes(__name__)
 
@@ -19,42 +19,42 @@ _MOST_ERRORS = 1_000_000
 
 @routes.post("/api/v1/recipient-lists", grant=GRANT)
 def create_list(request: Request) -> Reply:
-    """Store a list and say how many of its recipients were taken."""
-    account_id, shown = _account(request), _errors_wanted(request)
-    return _reply(service.create(account_id, read_new(request.json())), shown)
+    """Store a list and say how many of its recipients were accepted."""
+    account_id, most_errors = _account(request), _most_errors(request)
+    return saving_reply(service.create(account_id, read_new(request.json())), most_errors)
 
 
 @routes.get("/api/v1/recipient-lists", grant=GRANT)
 def list_lists(request: Request) -> Reply:
     """List the account's lists without their recipients."""
-    return ok([found.summary() for found in store.in_account(_account(request))])
+    return ok([list_view(each) for each in lists.in_account(_account(request))])
 
 
 @routes.get("/api/v1/recipient-lists/{list_id}", grant=GRANT)
 def show_list(request: Request, list_id: str) -> Reply:
-    """Show a list, with its recipients when that is asked for."""
+    """Show a list, with its recipients on request."""
     account_id = _account(request)
     if boolean(request.query, "show_recipients", False):
-        return raw(whole_list(account_id, list_id), "application/json")
-    found = store.get(account_id, list_id)
-    if found is None:
-        raise service.unknown(list_id)
-    return ok(found.summary())
+        return raw(list_with_recipients(account_id, list_id), "application/json")
+    recipient_list = lists.get(account_id, list_id)
+    if recipient_list is None:
+        raise service.unknown_list(list_id)
+    return ok(list_view(recipient_list))
 
 
 @routes.put("/api/v1/recipient-lists/{list_id}", grant=GRANT)
 def update_list(request: Request, list_id: str) -> Reply:
-    """Change what is sent of a list; recipients are replaced as a whole."""
-    account_id, shown = _account(request), _errors_wanted(request)
+    """Change the fields of a list that the body names; recipients are replaced all together."""
+    account_id, most_errors = _account(request), _most_errors(request)
     changes = read_changes(request.json(), list_id)
-    return _reply(service.update(account_id, list_id, changes), shown)
+    return saving_reply(service.update(account_id, list_id, changes), most_errors)
 
 
 @routes.delete("/api/v1/recipient-lists/{list_id}", grant=GRANT)
 def delete_list(request: Request, list_id: str) -> Reply:
     """Delete a list and its recipients."""
-    if not store.delete(_account(request), list_id):
-        raise service.unknown(list_id)
+    if not lists.delete(_account(request), list_id):
+        raise service.unknown_list(list_id)
     return Reply(200, {})
 
 
@@ -65,23 +65,5 @@ def _account(request: Request) -> int:
     return scope.account_id
 
 
-def _errors_wanted(request: Request) -> int:
+def _most_errors(request: Request) -> int:
     return integer(request.query, "num_rcpt_errors", _MOST_ERRORS, 0, _MOST_ERRORS)
-
-
-def _reply(saved: Saved, shown: int) -> Reply:
-    refusals = saved.refusals
-    results = {
-        "id": saved.list.id,
-        "name": saved.list.name,
-        "total_accepted_recipients": saved.list.count,
-        "total_rejected_recipients": refusals.count,
-    }
-    if not refusals.count:
-        return ok(results)
-    error = {
-        "message": "recipient list saved, but with validation errors",
-        "code": "5000",
-        "description": f"{refusals.count} recipient(s) were not accepted",
-    }
-    return ok(results | {"rcpt_to_errors": refusals.shown(shown)}, errors=[error])

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from chalicelib.core import clock
 from chalicelib.core.errors import subresource_not_found
-from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, is_list_id
+from chalicelib.recipient_lists.store import lists
 from chalicelib.templates.model import Template
 from chalicelib.templates.store import leases as templates
 from chalicelib.transmissions.model import Json, Transmission

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
-from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.recipient_lists.store import lists
 from chalicelib.transmissions.model import Json
 from chalicelib.transmissions.store import transmissions
 

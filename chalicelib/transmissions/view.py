@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def acceptance_reply(acceptance: Acceptance, most_errors: int) -> Reply:
-    """Return the reply to an accepted request, with at most ``most_errors`` of its recipients'."""
+    """Return the reply to an accepted request, with ``most_errors`` errors at most."""
     rejected = acceptance.refusals.count
     results: Json = {
         "id": acceptance.id,
@@ -33,7 +33,7 @@ def acceptance_reply(acceptance: Acceptance, most_errors: int) -> Reply:
         "code": "2000",
         "description": f"{rejected} recipient(s) were not accepted",
     }
-    errors = acceptance.refusals.shown(most_errors)
+    errors = acceptance.refusals.first(most_errors)
     return ok(results | {"rcpt_to_errors": errors}, errors=[error])
 
 

@@ -30,9 +30,8 @@ from chalicelib.delivery.worker import deliver_batch
 from chalicelib.events import service as events
 from chalicelib.events.positions import Window
 from chalicelib.generation_queue import generate_batch
-from chalicelib.recipient_lists import contents
-from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.recipient_lists.store import contents, lists
 from chalicelib.recording.worker import record_batch
 from chalicelib.transmissions import view
 from chalicelib.transmissions.routes import create_transmission
@@ -187,8 +186,8 @@ class World:
         to: Any = [{"address": each} for each in emails]
         options = {}
         if kind == "list":
-            contents_ref = contents.write(1, name, [{"email": each} for each in emails])
-            lists.create(RecipientList(1, name, name, contents_ref.version, 3, contents_ref.parts))
+            version = contents.write(1, name, [{"email": each} for each in emails])
+            lists.create(RecipientList(1, name, name, version.name, 3, version.parts))
             to = {"list_id": name}
         if kind == "scheduled":
             options["start_time"] = clock.iso_offset(self.time.now + 600)

@@ -295,8 +295,6 @@ UNTIDY_STORES = {
     "core.due",
     "core.leases",
     "inbound.store",
-    "recipient_lists.contents",
-    "recipient_lists.store",
     "sending_domains.claims",
     "sending_domains.further_keys.store",
     "sending_domains.store",
@@ -309,8 +307,6 @@ UNTIDY_STORES = {
     "templates.store.leases",
     "templates.store.records",
     "tracking_domains.store",
-    "transmissions.store.idempotency",
-    "transmissions.store.transmissions",
 }
 
 

@@ -6,10 +6,13 @@ request under the key takes the claim over after ``CLAIM_SECONDS`` and repeats t
 transmission, which changes nothing that was already done. A request that is refused gives its key
 back, unless another request has taken the key over, or the transmission was accepted before.
 
-Access patterns (table ``transmissions``):
+Access patterns of ``transmissions``:
 
-- the claim of a key → ``pk = idempotency#<account>#<subaccount>#<key>``, ``sk = idempotency``
-- an answer that is large → object ``transmissions/<transmission id>/answer``
+- the claim of a key → ``idempotency#<account>#<subaccount>#<key>`` / ``idempotency``
+
+Access patterns of ``bucket``:
+
+- the answer to a request, if it is large → ``transmissions/<transmission id>/answer``
 """
 
 from __future__ import annotations

@@ -1,14 +1,18 @@
 """Store transmissions and the recipients of those that start later.
 
-Access patterns (table ``transmissions``):
+Access patterns of ``transmissions``:
 
-- one transmission → ``pk = transmission#<id>``, ``sk = transmission``
-- the transmissions of an account to several recipients, newest first → index ``by_owner``:
-  ``owner = account#<id>/transmissions``, ``owner_key = <transmission id>``; those to one, which
-  are most and which no list shows, have no owner
-- what is scheduled for an account → index ``by_owner``: ``owner = account#<id>/scheduled``; a
-  record moves to the list above when it starts
-- the recipients of one that starts later → object ``transmissions/<id>/recipients``
+- one transmission → ``transmission#<id>`` / ``transmission``
+- an account's transmissions to several → ``account#<account>/transmissions`` / ``<id>`` [by_owner]
+- an account's scheduled transmissions → ``account#<account>/scheduled`` / ``<id>`` [by_owner]
+
+Access patterns of ``bucket``:
+
+- the recipients of one that starts later → ``transmissions/<id>/recipients``
+- the body of a transmission, if it is large → ``transmissions/<id>/body-<digest>``
+
+Transmissions to one recipient, which are most and which no list shows, are in no index. A scheduled
+one moves to the other partition of the index when it starts.
 
 The body is one compressed value in the item, or an object of the bucket when it is large. A
 request of several chunks is written in the state ``accepting`` and becomes ``submitted`` when all

@@ -30,29 +30,29 @@ def keep(transmission: Transmission, state: str = SUBMITTED) -> None:
 
 @pytest.mark.parametrize("email", ["é@x.test", "\ud800@x.test", "r@x.test\u2028"])
 def test_recipients_come_off_the_queue_as_they_went_on(email: str) -> None:
-    given: list[dict[str, Any]] = [{"email": email, "metadata": {"k": [1, None]}}]
-    submit(make_transmission(), RequestRecipients(given), meter())
-    (found,) = read()
-    assert found.recipients == given
-    assert found.transmission == make_transmission()
-    assert (str(found.unit), found.first_index) == (f"{make_transmission().id}-0", 0)
+    data: list[dict[str, Any]] = [{"email": email, "metadata": {"k": [1, None]}}]
+    submit(make_transmission(), RequestRecipients(data), meter())
+    (result,) = read()
+    assert result.recipients == data
+    assert result.transmission == make_transmission()
+    assert (str(result.unit), result.first_index) == (f"{make_transmission().id}-0", 0)
 
 
 def test_chunks_of_one_transmission_ask_for_it_once() -> None:
     keep(make_transmission())
     queue_chunks(make_transmission(), recipients(6), 2)
     bodies = [queues.read(each) for each in queued("generation")]
-    with aws_requests() as made:
-        found = [read_chunk(each) for each in bodies]
-    assert [each.operation for each in made] == ["GetItem"]
-    assert [(each.unit.name, each.first_index) for each in found] == [("0", 0), ("1", 2), ("2", 4)]
+    with aws_requests() as requests:
+        chunks = [read_chunk(each) for each in bodies]
+    assert [each.operation for each in requests] == ["GetItem"]
+    assert [(each.unit.name, each.first_index) for each in chunks] == [("0", 0), ("1", 2), ("2", 4)]
 
 
-@pytest.mark.parametrize("kept", ["nothing", "accepting", "unresolved"])
-def test_a_chunk_of_what_may_not_be_generated_yet_is_told(kept: str) -> None:
-    if kept == "accepting":
+@pytest.mark.parametrize("state", ["nothing", "accepting", "unresolved"])
+def test_a_chunk_of_what_may_not_be_generated_yet_is_told(state: str) -> None:
+    if state == "accepting":
         keep(make_transmission(), ACCEPTING)
-    elif kept == "unresolved":
+    elif state == "unresolved":
         keep(make_transmission(resolved=False, start_ms=CREATED))
     queue_chunks(make_transmission(), recipients(1), 2)
     with pytest.raises(NotSubmitted, match=make_transmission().id):

@@ -35,10 +35,10 @@ def chunk(count: int = 3, **fields: Any) -> Chunk:
     return Chunk(WorkUnit(transmission.id, "0"), transmission, 0, list(recipients(count)))
 
 
-def operations(found: Chunk) -> list[str]:
-    with aws_requests() as made:
-        generate_chunk(found, INJECTED)
-    return [each.operation for each in made]
+def operations(result: Chunk) -> list[str]:
+    with aws_requests() as requests:
+        generate_chunk(result, INJECTED)
+    return [each.operation for each in requests]
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_a_hundred_recipients_take_two() -> None:
 
 
 def test_a_from_that_a_template_makes_is_looked_up_when_it_is_known() -> None:
-    found = chunk(content=body()["content"] | {"from": "a@{{d}}"}, substitution_data={"d": NAME})
-    assert operations(found) == ["BatchGetItem"] * 2
+    data = chunk(content=body()["content"] | {"from": "a@{{d}}"}, substitution_data={"d": NAME})
+    assert operations(data) == ["BatchGetItem"] * 2
 
 
 def test_a_tracking_domain_takes_one_more() -> None:
@@ -82,9 +82,9 @@ def test_the_next_chunk_sees_what_has_changed() -> None:
     assert len(generate_chunk(chunk(), INJECTED).delivery_batch.messages) == 2
     blocked = DomainStatus(ownership_verified=True, compliance_status="blocked")
     domains.change(NAME, lambda now: replace(now, status=blocked))
-    made = generate_chunk(chunk(), INJECTED)
-    assert made.delivery_batch.messages == []
-    assert {event["type"] for event in made.events} == {"generation_rejection"}
+    generated_chunk = generate_chunk(chunk(), INJECTED)
+    assert generated_chunk.delivery_batch.messages == []
+    assert {event["type"] for event in generated_chunk.events} == {"generation_rejection"}
 
 
 def test_what_delivery_asks_soon_after_is_remembered() -> None:
@@ -94,10 +94,10 @@ def test_what_delivery_asks_soon_after_is_remembered() -> None:
 
 def test_a_bad_domain_is_told_of_each_recipient() -> None:
     lookups = Lookups()
-    found = chunk(content=body()["content"] | {"from": "a@unknown.test"})
-    made = Generator(found.transmission, INJECTED, 0, lookups.config)
-    look_ahead(found, lookups, made.sending_domain)
+    data = chunk(content=body()["content"] | {"from": "a@unknown.test"})
+    chunk_generator = Generator(data.transmission, INJECTED, 0, lookups.config)
+    look_ahead(data, lookups, chunk_generator.sending_domain)
     with aws_requests() as requests, pytest.raises(NotGenerated, match="Unconfigured"):
-        made.generate(0, found.recipients[0])
+        chunk_generator.generate(0, data.recipients[0])
     assert requests == []
-    assert made.sending_domain == "unknown.test"
+    assert chunk_generator.sending_domain == "unknown.test"

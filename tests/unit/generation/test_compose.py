@@ -21,8 +21,8 @@ TO = {"email": "r@example.test"}
 
 def built(to: dict[str, str] = TO, **fields: Any) -> bytes:
     files = {name: fields.pop(name, ()) for name in ("attachments", "inline_images")}
-    known: dict[str, Any] = {"sender": SENDER, "subject": "Hi", "text": "Hello"}
-    return compose(Rendered(**(known | fields)), to, ID, INJECTED, **files)
+    details: dict[str, Any] = {"sender": SENDER, "subject": "Hi", "text": "Hello"}
+    return compose(Rendered(**(details | fields)), to, ID, INJECTED, **files)
 
 
 def message(to: dict[str, str] = TO, **fields: Any) -> EmailMessage:
@@ -46,8 +46,8 @@ def test_the_headers_stand_in_order() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("date", "x"), ("DATE", "x"), ("Message-Id", "<o@x>")])
 def test_what_the_sender_gave_is_not_added(name: str, value: str) -> None:
-    found = message(headers={name: value})
-    assert len(found.get_all(name) or []) == 1
+    email_message = message(headers={name: value})
+    assert len(email_message.get_all(name) or []) == 1
     assert f"{name}: {value}\r\n".encode() in built(headers={name: value})
 
 
@@ -70,11 +70,11 @@ def test_domains_beyond_ascii_are_written_as_the_dns_knows_them() -> None:
 
 
 def test_names_beyond_ascii_hide_no_address_of_a_list() -> None:
-    given = 'Zoë <z@x.test>, "Müller, Bo" <b@x.test>'
-    found = message(TO | {"header_to": given}, reply_to=given, headers={"Cc": given})
+    data = 'Zoë <z@x.test>, "Müller, Bo" <b@x.test>'
+    email_message = message(TO | {"header_to": data}, reply_to=data, headers={"Cc": data})
     for name in ("To", "Reply-To", "Cc"):
-        (listed,) = found.get_all(name) or []
-        assert [(each.display_name, each.addr_spec) for each in listed.addresses] == [
+        (values,) = email_message.get_all(name) or []
+        assert [(each.display_name, each.addr_spec) for each in values.addresses] == [
             ("Zoë", "z@x.test"),
             ("Müller, Bo", "b@x.test"),
         ]
@@ -82,10 +82,10 @@ def test_names_beyond_ascii_hide_no_address_of_a_list() -> None:
 
 @pytest.mark.spec("2.2-t2")
 def test_text_beyond_ascii_is_encoded() -> None:
-    found = message(
+    email_message = message(
         sender=Mailbox("a@mail.example.test", "Zoë"), subject="Grüße", headers={"X-A": "é"}
     )
-    assert (found["From"], found["Subject"], found["X-A"]) == (
+    assert (email_message["From"], email_message["Subject"], email_message["X-A"]) == (
         "Zoë <a@mail.example.test>",
         "Grüße",
         "é",
@@ -94,7 +94,7 @@ def test_text_beyond_ascii_is_encoded() -> None:
 
 @pytest.mark.spec("2.1-t20")
 @pytest.mark.parametrize(
-    ("to", "shown"),
+    ("to", "view"),
     [
         ({"email": "r@x.test"}, "r@x.test"),
         ({"email": "r@x.test", "name": "Bo"}, "Bo <r@x.test>"),
@@ -108,14 +108,14 @@ def test_text_beyond_ascii_is_encoded() -> None:
         ({"email": "r@x.test", "header_to": "", "name": ""}, "r@x.test"),
     ],
 )
-def test_the_to_header_shows_whom_it_is_said_to_be_for(to: dict[str, str], shown: str) -> None:
-    assert f"\r\nTo: {shown}\r\n".encode() in built(to)
+def test_the_to_header_shows_whom_it_is_said_to_be_for(to: dict[str, str], view: str) -> None:
+    assert f"\r\nTo: {view}\r\n".encode() in built(to)
 
 
 @pytest.mark.spec("2.2-t6")
-@pytest.mark.parametrize("given", ["b@b.test", "Bo <b@b.test>", "b@b.test, c@c.test"])
-def test_the_reply_to_stands_as_given(given: str) -> None:
-    assert f"\r\nReply-To: {given}\r\n".encode() in built(reply_to=given)
+@pytest.mark.parametrize("data", ["b@b.test", "Bo <b@b.test>", "b@b.test, c@c.test"])
+def test_the_reply_to_stands_as_given(data: str) -> None:
+    assert f"\r\nReply-To: {data}\r\n".encode() in built(reply_to=data)
     assert b"Reply-To" not in built()
 
 
@@ -141,8 +141,8 @@ def test_nothing_given_can_start_another_header(fields: Any) -> None:
 @pytest.mark.spec("2.2-t4")
 @pytest.mark.spec("2.2-t5")
 def test_the_parts_are_alternatives_from_plain_to_rich() -> None:
-    found = message(text="Grüße", html="<p>é</p>", amp_html="<html amp4email></html>")
-    assert [part.get_content_type() for part in found.iter_parts()] == [
+    email_message = message(text="Grüße", html="<p>é</p>", amp_html="<html amp4email></html>")
+    assert [part.get_content_type() for part in email_message.iter_parts()] == [
         "text/plain",
         "text/x-amp-html",
         "text/html",
@@ -153,12 +153,12 @@ def test_the_parts_are_alternatives_from_plain_to_rich() -> None:
 @pytest.mark.spec("2.2-t8")
 @pytest.mark.spec("2.2-t9")
 def test_files_stand_beside_and_images_within() -> None:
-    found = message(
+    email_message = message(
         html='<img src="cid:logo">',
         attachments=[Attachment("a.txt", "text/plain", "aGk=")],
         inline_images=[InlineImage("logo", "image/png", "aGk=")],
     )
-    kinds = [part.get_content_type() for part in found.walk()]
+    kinds = [part.get_content_type() for part in email_message.walk()]
     assert kinds == [
         "multipart/mixed",
         "multipart/related",
@@ -168,7 +168,7 @@ def test_files_stand_beside_and_images_within() -> None:
         "image/png",
         "text/plain",
     ]
-    assert found.get_payload(1).get_filename() == "a.txt"
+    assert email_message.get_payload(1).get_filename() == "a.txt"
 
 
 def test_the_same_message_has_the_same_bytes() -> None:

@@ -15,40 +15,40 @@ def page(styles: str, inner: str) -> str:
 
 
 def test_a_style_sheet_becomes_style_attributes() -> None:
-    found = inline_css(page("p { color: red } .big { font-size: 2em }", '<p class="big">x</p>'))
-    assert '<p class="big" style="' in found
-    assert "color: red" in found.replace("color:red", "color: red")
-    assert "font-size" in found
+    html = inline_css(page("p { color: red } .big { font-size: 2em }", '<p class="big">x</p>'))
+    assert '<p class="big" style="' in html
+    assert "color: red" in html.replace("color:red", "color: red")
+    assert "font-size" in html
 
 
 def test_what_an_element_says_itself_counts() -> None:
-    found = inline_css(page("p { color: red }", '<p style="color: blue">x</p>'))
-    style = found.partition('<p style="')[2].partition('"')[0].replace(" ", "")
+    html = inline_css(page("p { color: red }", '<p style="color: blue">x</p>'))
+    style = html.partition('<p style="')[2].partition('"')[0].replace(" ", "")
     assert style.rstrip(";").endswith("color:blue")
 
 
 def test_rules_for_some_media_stay_in_a_style_element() -> None:
-    found = inline_css(page("p{color:red} @media print { p { color: black } }", "<p>x</p>"))
-    assert "<style>" in found
-    assert "@media print" in found
+    html = inline_css(page("p{color:red} @media print { p { color: black } }", "<p>x</p>"))
+    assert "<style>" in html
+    assert "@media print" in html
 
 
 def test_html_without_styles_keeps_its_content() -> None:
-    found = inline_css('<p>é &amp; <a href="https://e.test/?a=1&amp;b=2">x</a></p>')
-    assert '<p>é &amp; <a href="https://e.test/?a=1&amp;b=2">x</a></p>' in found
+    html = inline_css('<p>é &amp; <a href="https://e.test/?a=1&amp;b=2">x</a></p>')
+    assert '<p>é &amp; <a href="https://e.test/?a=1&amp;b=2">x</a></p>' in html
 
 
 @pytest.mark.parametrize("begin", ["http", "https:", "https://", "https://a.example/b"])
 def test_rules_about_the_urls_of_links_hold_for_links_that_are_marked(begin: str) -> None:
     link = '<a href="https://a.example/b">x</a>'
-    found = inline_css(mark(page(f'a[href^="{begin}"] {{ color: red }}', link)))
-    assert f'<a href="{MARK}https://a.example/b" style="color: red' in found
+    html = inline_css(mark(page(f'a[href^="{begin}"] {{ color: red }}', link)))
+    assert f'<a href="{MARK}https://a.example/b" style="color: red' in html
 
 
 def test_nothing_is_fetched() -> None:
     link = '<link rel="stylesheet" href="http://127.0.0.1:9/x.css">'
-    found = inline_css(f"<html><head>{link}</head><body><p>x</p></body></html>")
-    assert "<p>x</p>" in found
+    html = inline_css(f"<html><head>{link}</head><body><p>x</p></body></html>")
+    assert "<p>x</p>" in html
 
 
 @pytest.mark.parametrize("tag", ["div", "b", "unknown-tag"])

@@ -62,34 +62,36 @@ def of_message(raw: bytes = RAW, *, template: bool = True, **fields: Any) -> dic
 
 class TestInline:
     def test_every_part_is_rendered_for_the_recipient(self) -> None:
-        given = inline(subject="{{n}}", text="{{n}}", html="<p>{{n}}</p>", headers={"X-A": "{{n}}"})
-        found = message(**given)
-        assert (found["Subject"], found["X-A"]) == ("<Zoë>", "<Zoë>")
-        assert [part.get_content().strip() for part in found.iter_parts()] == [
+        fields = inline(
+            subject="{{n}}", text="{{n}}", html="<p>{{n}}</p>", headers={"X-A": "{{n}}"}
+        )
+        email_message = message(**fields)
+        assert (email_message["Subject"], email_message["X-A"]) == ("<Zoë>", "<Zoë>")
+        assert [part.get_content().strip() for part in email_message.iter_parts()] == [
             "<Zoë>",
             "<p>&lt;Zoë&gt;</p>",
         ]
-        assert draft(**given).subject == "<Zoë>"
+        assert draft(**fields).subject == "<Zoë>"
 
     def test_bodies_stay_as_they_are_without_substitutions(self) -> None:
         options = OPTIONS | {"perform_substitutions": False}
-        found = message(**inline(subject="{{n}}", text="{{n}} {{if"), options=options)
-        assert found["Subject"] == "<Zoë>"
-        assert found.get_content().strip() == "{{n}} {{if"
+        email_message = message(**inline(subject="{{n}}", text="{{n}} {{if"), options=options)
+        assert email_message["Subject"] == "<Zoë>"
+        assert email_message.get_content().strip() == "{{n}} {{if"
 
     @pytest.mark.spec("2.1-t16")
-    @pytest.mark.parametrize("wanted", [True, False])
-    def test_styles_are_inlined_on_demand_in_the_html_alone(self, wanted: bool) -> None:
+    @pytest.mark.parametrize("expected", [True, False])
+    def test_styles_are_inlined_on_demand_in_the_html_alone(self, expected: bool) -> None:
         sheet = "<html><head><style>p{color:{{c}}}</style></head><body><p>x</p></body></html>"
-        given = inline(html=sheet, amp_html=sheet, text="t")
-        options = OPTIONS | {"inline_css": wanted}
+        fields = inline(html=sheet, amp_html=sheet, text="t")
+        options = OPTIONS | {"inline_css": expected}
         to = TO | {"substitution_data": {"c": "red"}}
         _, amp, html = (
             part.get_content()
-            for part in message(to, **given, options=options).walk()
+            for part in message(to, **fields, options=options).walk()
             if part.get_content_maintype() == "text"
         )
-        assert ('<p style="color:' in html.replace(": ", ":")) is wanted
+        assert ('<p style="color:' in html.replace(": ", ":")) is expected
         assert "<p>x</p>" in amp
 
     def test_styles_are_not_looked_for_where_there_is_no_html(self) -> None:
@@ -100,8 +102,8 @@ class TestInline:
     @pytest.mark.spec("2.2-t9")
     def test_files_go_with_it(self) -> None:
         file = {"name": "a.txt", "type": "text/plain", "data": "aGk="}
-        found = message(**inline(html="<p>x</p>", attachments=[file], inline_images=[file]))
-        assert [part.get_filename() for part in found.walk() if part.get_filename()] == [
+        email_message = message(**inline(html="<p>x</p>", attachments=[file], inline_images=[file]))
+        assert [part.get_filename() for part in email_message.walk() if part.get_filename()] == [
             "a.txt",
             "a.txt",
         ]
@@ -118,32 +120,32 @@ class TestInline:
 
     @pytest.mark.spec("2.1-t25")
     def test_the_return_path_is_known_to_the_content(self) -> None:
-        given = inline(text="{{return_path}}") | {"return_path": "all@b.test"}
-        assert text(**given) == "all@b.test"
-        assert text(TO | {"return_path": "one@b.test"}, **given) == "one@b.test"
+        fields = inline(text="{{return_path}}") | {"return_path": "all@b.test"}
+        assert text(**fields) == "all@b.test"
+        assert text(TO | {"return_path": "one@b.test"}, **fields) == "one@b.test"
 
 
 class TestMessages:
     @pytest.mark.spec("2.2-r1")
     def test_header_and_the_first_text_and_html_parts_are_templates(self) -> None:
-        found = message(**of_message())
-        assert (found["Subject"], found["X-Note"]) == ("Hi <Zoë>", "<Zoë>")
-        parts = [part.get_content().strip() for part in found.iter_parts()]
+        email_message = message(**of_message())
+        assert (email_message["Subject"], email_message["X-Note"]) == ("Hi <Zoë>", "<Zoë>")
+        parts = [part.get_content().strip() for part in email_message.iter_parts()]
         assert parts == ["Dear <Zoë>", "second {{n}}", "file {{n}}", "<p>&lt;Zoë&gt;</p>"]
         assert draft(**of_message()).sender == Mailbox("a@mail.example.test", "Ann")
         assert draft(**of_message()).subject == "Hi <Zoë>"
 
     def test_one_that_is_no_template_goes_out_as_it_is(self) -> None:
-        given = built(**of_message(template=False))
+        email_message = built(**of_message(template=False))
         head, _, rest = RAW.partition(b"\r\n\r\n")
-        assert given.startswith(head)
-        assert given.endswith(b"\r\n\r\n" + rest)
+        assert email_message.startswith(head)
+        assert email_message.endswith(b"\r\n\r\n" + rest)
 
     @pytest.mark.spec("2.2-r3")
     def test_lone_line_ends_become_crlf(self) -> None:
         for end in (b"\n", b"\r"):
-            given = of_message(RAW.replace(b"\r\n", end))
-            assert built(**given) == built(**of_message())
+            email_message = of_message(RAW.replace(b"\r\n", end))
+            assert built(**email_message) == built(**of_message())
 
     def test_the_to_header_is_not_made_for_it(self) -> None:
         assert message(TO | {"header_to": "p@x.test"}, **of_message())["To"] is None

@@ -79,8 +79,8 @@ class TestIdentity:
             {"content": INLINE | {"headers": {"X-E": "{{env_from}}"}}},
             {"content": {}, "raw": raw, "substitute": True},
         ):
-            made = generator(**fields).generate(7, TO)
-            assert parsed(made.data)["X-E"] == made.sender
+            chunk_generator = generator(**fields).generate(7, TO)
+            assert parsed(chunk_generator.data)["X-E"] == chunk_generator.sender
         made_up = INLINE | {"from": "{{f}}", "headers": {"X-E": "[{{env_from}}]"}}
         data = {"f": "a@mail.example.test"}
         assert generated(content=made_up, substitution_data=data)["X-E"] == "[]"
@@ -91,8 +91,8 @@ class TestIdentity:
         for fields in ({"content": own}, {"content": {}, "raw": raw}):
             for transactional in (False, True):
                 options = OPTIONS | {"transactional": transactional}
-                made = generator(options=options, **fields).generate(7, TO)
-                redacted = re.sub(r"[^\s<>]+@[^\s<>]+", "redacted", made.data.decode())
+                chunk_generator = generator(options=options, **fields).generate(7, TO)
+                redacted = re.sub(r"[^\s<>]+@[^\s<>]+", "redacted", chunk_generator.data.decode())
                 redacted = re.sub("(?m)^List-Unsubscribe.*\n( .*\n)*", "", redacted)
                 headers = mime.header_of(redacted.encode()).values()
                 with clock.use(lambda: INJECTED / 1000):
@@ -104,7 +104,7 @@ class TestIdentity:
 
 class TestEvents:
     def test_the_fields_that_all_messages_share(self) -> None:
-        found = generator(
+        chunk_generator = generator(
             subaccount_id=7,
             campaign_id="spring",
             template_id="welcome",
@@ -114,7 +114,7 @@ class TestEvents:
             options=OPTIONS | {"transactional": True, "ip_pool": "fast", "click_tracking": False},
             content=INLINE | {"amp_html": "<html amp4email></html>"},
         ).event
-        assert found == {
+        assert chunk_generator == {
             "customer_id": "1",
             "subaccount_id": "7",
             "transmission_id": ID,
@@ -166,7 +166,7 @@ class TestEvents:
 
     @pytest.mark.spec("2.1-t24")
     @pytest.mark.parametrize("own", [True, False])
-    @pytest.mark.parametrize("given", [True, False])
+    @pytest.mark.parametrize("data", [True, False])
     @pytest.mark.parametrize(
         ("option", "field"),
         [
@@ -176,21 +176,19 @@ class TestEvents:
         ],
     )
     def test_a_recipients_options_count_before_the_transmissions(
-        self, option: str, field: str, own: bool, given: bool
+        self, option: str, field: str, own: bool, data: bool
     ) -> None:
-        transmission = generator(
-            options=OPTIONS | {option: given}, content=INLINE | {"html": "<p>"}
-        )
+        transmission = generator(options=OPTIONS | {option: data}, content=INLINE | {"html": "<p>"})
         message = transmission.generate(0, TO | {"options": {option: own}})
         assert (transmission.event | message.event)[field] is own
-        assert (transmission.event | transmission.generate(1, TO).event)[field] is given
+        assert (transmission.event | transmission.generate(1, TO).event)[field] is data
 
 
 class TestSubstitution:
     @pytest.mark.spec("2.1-t8")
     @pytest.mark.spec("2.1-t23")
     @pytest.mark.parametrize(
-        ("given", "to", "expected"),
+        ("data", "to", "expected"),
         [
             ({"metadata": {"n": 1}}, {}, "1"),
             ({"metadata": {"n": 1}, "substitution_data": {"n": 2}}, {}, "2"),
@@ -202,7 +200,7 @@ class TestSubstitution:
             ),
         ],
     )
-    def test_data_is_merged(self, given: Any, to: Any, expected: str) -> None:
+    def test_data_is_merged(self, data: Any, to: Any, expected: str) -> None:
         for fields in (
             {"content": INLINE | {"subject": "{{n}}"}},
             {
@@ -211,7 +209,7 @@ class TestSubstitution:
                 "raw": b"From: a@mail.example.test\r\nSubject: {{n}}\r\n\r\nx",
             },
         ):
-            message = generator(**given, **fields).generate(0, TO | to)
+            message = generator(**data, **fields).generate(0, TO | to)
             assert parsed(message.data)["Subject"] == message.event["subject"] == expected
 
     @pytest.mark.spec("2.1-t20")
@@ -319,7 +317,7 @@ class TestFailures:
         assert transmission.generate(4, TO | {"substitution_data": {"n": 2}})
 
     @pytest.mark.parametrize(
-        ("fields", "told"),
+        ("fields", "text"),
         [
             ({"content": INLINE | {"text": "{{"}}, "part text"),
             ({"content": INLINE | {"subject": "{{end}}"}}, "header Subject"),
@@ -338,11 +336,11 @@ class TestFailures:
             ({"override": {"from": "nobody"}}, "invalid address"),
         ],
     )
-    def test_what_cannot_be_made_fails(self, fields: Any, told: str) -> None:
+    def test_what_cannot_be_made_fails(self, fields: Any, text: str) -> None:
         event = failure(generator(**fields), TO | {"substitution_data": {"n": "a\r\nBcc: b"}})
         assert event["type"] == "generation_failure"
         assert event["reason"].startswith("554 5.3.3 ")
-        assert told in event["reason"]
+        assert text in event["reason"]
 
     @pytest.mark.spec("2.2-t1")
     def test_a_from_that_a_template_made_must_be_of_a_verified_domain_of_the_sender(self) -> None:
@@ -358,10 +356,10 @@ class TestFailures:
 
     def test_a_domain_is_looked_up_once_whether_it_may_send_or_not(self) -> None:
         transmission = generator(content=INLINE | {"from": "a@{{n}}"})
-        with aws_requests() as made:
+        with aws_requests() as requests:
             for index in range(4):
                 failure(transmission, TO | {"substitution_data": {"n": "unknown.test"}}, index)
-        assert len(made) == 1
+        assert len(requests) == 1
 
     def test_a_message_that_is_too_large_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         size = len(generator().generate(0, TO).data)
@@ -385,9 +383,9 @@ class TestFailures:
         transmission = generator(
             replace(make_transmission(), refusal=refusal, content={"template_id": "gone"})
         )
-        with aws_requests() as made:
+        with aws_requests() as requests:
             event = failure(transmission, TO)
-        assert made == []
+        assert requests == []
         assert (event["type"], event["bounce_class"]) == ("bounce", "25")
         assert (event["reason"], event["rcpt_to"]) == ("554 cancelled", "r@example.test")
         with pytest.raises(NotGenerated, match="554 cancelled"):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 @pytest.mark.spec("2.1-t2")
 class TestOverride:
     def given(self, kind: str, **override: Any) -> dict[str, Any]:
-        named = {
+        fields = {
             "inline": inline(
                 **{"from": {"email": "a@mail.example.test", "name": "Ann"}},
                 reply_to="own@b.test",
@@ -27,22 +27,22 @@ class TestOverride:
                 b"Reply-To: own@b.test\r\nList-ID: <own.list>\r\n" + RAW, template=False
             ),
         }[kind]
-        return named | {"override": override}
+        return fields | {"override": override}
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
     def test_from_reply_to_and_list_id_replace_the_content_s_own(self, kind: str) -> None:
         new = {"from": "o@other.test", "reply_to": "r@other.test", "list_id": "news.other"}
-        found = message(**self.given(kind, **new))
-        assert found.get_all("From") == ["Ann <o@other.test>"]
-        assert found.get_all("Reply-To") == ["r@other.test"]
-        assert found.get_all("List-Id") == ["<news.other>"]
+        email_message = message(**self.given(kind, **new))
+        assert email_message.get_all("From") == ["Ann <o@other.test>"]
+        assert email_message.get_all("Reply-To") == ["r@other.test"]
+        assert email_message.get_all("List-Id") == ["<news.other>"]
         assert draft(**self.given(kind, **new)).sender == Mailbox("o@other.test", "Ann")
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
     def test_reply_to_may_name_several(self, kind: str) -> None:
-        found = message(**self.given(kind, reply_to="Zoë <z@x.test>, Bö <b@x.test>"))
-        listed = found["Reply-To"].addresses
-        assert [each.addr_spec for each in listed] == ["z@x.test", "b@x.test"]
+        email_message = message(**self.given(kind, reply_to="Zoë <z@x.test>, Bö <b@x.test>"))
+        addresses = email_message["Reply-To"].addresses
+        assert [each.addr_spec for each in addresses] == ["z@x.test", "b@x.test"]
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
     @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ class TestOverride:
     def test_the_name_of_the_from_is_kept_unless_one_is_given(
         self, kind: str, sender: Any, mailbox: Mailbox
     ) -> None:
-        given = self.given(kind, **{"from": sender})
-        assert draft(**given).sender == mailbox
-        assert message(**given)["From"] == f"{mailbox.name} <{mailbox.email}>"
+        data = self.given(kind, **{"from": sender})
+        assert draft(**data).sender == mailbox
+        assert message(**data)["From"] == f"{mailbox.name} <{mailbox.email}>"
 
     @pytest.mark.parametrize("template", [True, False])
     @pytest.mark.parametrize("sender", [b"", b"From: x\r\n", b"From: a@b.c, d@e.f\r\n"])
@@ -68,20 +68,20 @@ class TestOverride:
         self, sender: bytes, template: bool
     ) -> None:
         raw = sender + b"Subject: s\r\n\r\nx"
-        given = of_message(raw, template=template) | {"override": {"from": "Bo <o@o.test>"}}
-        assert message(**given).get_all("From") == ["Bo <o@o.test>"]
+        email_message = of_message(raw, template=template) | {"override": {"from": "Bo <o@o.test>"}}
+        assert message(**email_message).get_all("From") == ["Bo <o@o.test>"]
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
     def test_what_is_not_overridden_stays(self, kind: str) -> None:
-        found = message(**self.given(kind))
-        assert found["Reply-To"] == "own@b.test"
-        assert found["List-Id"] == "<own.list>"
-        assert found["From"] == "Ann <a@mail.example.test>"
+        email_message = message(**self.given(kind))
+        assert email_message["Reply-To"] == "own@b.test"
+        assert email_message["List-Id"] == "<own.list>"
+        assert email_message["From"] == "Ann <a@mail.example.test>"
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
     def test_nothing_is_substituted_in_it(self, kind: str) -> None:
-        found = message(**self.given(kind, reply_to="{{n}}@b.test"))
-        assert found["Reply-To"] == "{{n}}@b.test"
+        email_message = message(**self.given(kind, reply_to="{{n}}@b.test"))
+        assert email_message["Reply-To"] == "{{n}}@b.test"
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
     def test_a_from_that_is_no_address_is_a_fault(self, kind: str) -> None:

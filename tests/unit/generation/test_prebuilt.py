@@ -41,21 +41,21 @@ def test_the_subject_is_decoded(header: bytes, subject: str) -> None:
 
 def completed(header: bytes, *more: tuple[str, str]) -> bytes:
     """Return the header section with what is added to it."""
-    found = PrebuiltHeader(fields(header.removesuffix(b"\r\n"))).completed(ID, INJECTED, more)
-    return b"".join(raw for _, raw in found)
+    result = PrebuiltHeader(fields(header.removesuffix(b"\r\n"))).completed(ID, INJECTED, more)
+    return b"".join(raw for _, raw in result)
 
 
 @pytest.mark.spec("2.2-r6")
 def test_only_date_and_message_id_are_added_where_they_are_missing() -> None:
     date = b"Date: Sat, 31 Jan 2026 09:00:05 +0000\r\n"
     name = f"Message-ID: <{ID}@mail.example.test>\r\n".encode()
-    for given, added in (
+    for data, added in (
         (b"", date + name),
         (DATED, name),
         (NAMED, date),
         (DATED + NAMED, b""),
     ):
-        assert completed(given + HEADER) == given + HEADER + added
+        assert completed(data + HEADER) == data + HEADER + added
 
 
 def test_all_other_bytes_stay_as_they_are() -> None:
@@ -65,6 +65,6 @@ def test_all_other_bytes_stay_as_they_are() -> None:
 
 
 def test_further_headers_take_the_place_of_its_own() -> None:
-    given = DATED + NAMED + b"List-Unsubscribe: <x>\r\n" + HEADER + b"LIST-unsubscribe: <y>\r\n"
+    data = DATED + NAMED + b"List-Unsubscribe: <x>\r\n" + HEADER + b"LIST-unsubscribe: <y>\r\n"
     expected = DATED + NAMED + b"List-Unsubscribe: <z>\r\n" + HEADER + b"X-New: 1\r\n"
-    assert completed(given, ("List-Unsubscribe", "<z>"), ("X-New", "1")) == expected
+    assert completed(data, ("List-Unsubscribe", "<z>"), ("X-New", "1")) == expected

@@ -52,14 +52,14 @@ def over_smtp(raw: bytes, to: Any = TO, **fields: Any) -> bytes:
 
 
 def parsed(data: bytes) -> EmailMessage:
-    found = email.message_from_bytes(data, policy=email.policy.default)
-    assert isinstance(found, EmailMessage)
-    return found
+    email_message = email.message_from_bytes(data, policy=email.policy.default)
+    assert isinstance(email_message, EmailMessage)
+    return email_message
 
 
 def amp(message: EmailMessage) -> str:
-    (found,) = [p for p in message.walk() if p.get_content_type() == "text/x-amp-html"]
-    return str(found.get_content())
+    (result,) = [p for p in message.walk() if p.get_content_type() == "text/x-amp-html"]
+    return str(result.get_content())
 
 
 class TestTemplates:
@@ -114,8 +114,8 @@ class TestTemplates:
     def test_events_tell_what_is_in_the_message(
         self, raw: bytes, pixel: bool, is_amp: bool
     ) -> None:
-        made = generator(content={}, raw=raw, substitute=True)
-        event = made.event | made.generate(0, TO).event
+        chunk_generator = generator(content={}, raw=raw, substitute=True)
+        event = chunk_generator.event | chunk_generator.generate(0, TO).event
         assert (event["initial_pixel"], event["amp_enabled"]) == (pixel, is_amp)
         assert event["open_tracking"] is event["click_tracking"] is True
 
@@ -168,9 +168,11 @@ class TestOverSmtp:
 
     def test_only_a_bcc_copy_has_the_header_that_names_it(self) -> None:
         copies: list[Any] = [TO, TO | {"rcpt_type": BCC}, TO | {"rcpt_type": ARCHIVE}]
-        made = generator(content={}, raw=built(), defaults=DEFAULTS)
-        found = [parsed(made.generate(i, to).data)["Bcc"] for i, to in enumerate(copies)]
-        assert found == [None, "Ann@example.test", None]
+        chunk_generator = generator(content={}, raw=built(), defaults=DEFAULTS)
+        result = [
+            parsed(chunk_generator.generate(i, to).data)["Bcc"] for i, to in enumerate(copies)
+        ]
+        assert result == [None, "Ann@example.test", None]
 
     def test_a_large_attachment_is_not_touched(self) -> None:
         message = EmailMessage(policy=email.policy.SMTP)

@@ -19,20 +19,20 @@ def test_every_part_is_rendered_as_its_own_kind() -> None:
         "amp_html": "<i>{{n}}</i>",
         "headers": {"X-Name": "{{n}}"},
     }
-    found = render(content, renderer({"n": "<b>"}, {}))
-    assert found.sender == Mailbox("news@example.test", "News")
-    assert found.subject == "Hi <b>"
-    assert found.reply_to == "<b>@example.test"
-    assert found.text == "Hello <b>"
-    assert found.html == "<p>&lt;b&gt;</p>"
-    assert found.amp_html == "<i>&lt;b&gt;</i>"
-    assert found.headers == {"X-Name": "<b>"}
+    result = render(content, renderer({"n": "<b>"}, {}))
+    assert result.sender == Mailbox("news@example.test", "News")
+    assert result.subject == "Hi <b>"
+    assert result.reply_to == "<b>@example.test"
+    assert result.text == "Hello <b>"
+    assert result.html == "<p>&lt;b&gt;</p>"
+    assert result.amp_html == "<i>&lt;b&gt;</i>"
+    assert result.headers == {"X-Name": "<b>"}
 
 
 def test_parts_that_are_missing_or_empty_are_left_out() -> None:
-    found = render(CONTENT | {"html": "", "headers": {}}, renderer({"n": 1}, {}))
-    assert (found.html, found.amp_html, found.reply_to) == (None, None, "")
-    assert found.headers == {}
+    content = render(CONTENT | {"html": "", "headers": {}}, renderer({"n": 1}, {}))
+    assert (content.html, content.amp_html, content.reply_to) == (None, None, "")
+    assert content.headers == {}
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,6 @@ def test_snippets_and_dynamic_content_come_from_their_sources() -> None:
 
 def test_bodies_may_stay_as_they_are_while_headers_are_filled_in() -> None:
     content = CONTENT | {"html": "{{n", "headers": {"X-Name": "{{n}}"}}
-    found = render(content, renderer({"n": 1}, {}), verbatim_bodies=True)
-    assert (found.text, found.html) == ("Hello {{n}}", "{{n")
-    assert (found.subject, found.headers) == ("Hi 1", {"X-Name": "1"})
+    result = render(content, renderer({"n": 1}, {}), verbatim_bodies=True)
+    assert (result.text, result.html) == ("Hello {{n}}", "{{n")
+    assert (result.subject, result.headers) == ("Hi 1", {"X-Name": "1"})

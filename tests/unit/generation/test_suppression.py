@@ -29,9 +29,9 @@ def suppress(*recipients: str, part: int | None = None, **fields: Any) -> None:
 def found(*emails: str, **fields: Any) -> set[str]:
     """Return who of these gets no message of a transmission."""
     chunk = chunk_of(*emails, **fields)
-    made = generate_chunk(chunk, INJECTED)
+    generated_chunk = generate_chunk(chunk, INJECTED)
     return {each["email"] for each in chunk.recipients} - {
-        each.recipient for each in made.delivery_batch.messages
+        each.recipient for each in generated_chunk.delivery_batch.messages
     }
 
 
@@ -106,10 +106,10 @@ def test_who_asks_to_skip_suppression_does_not_skip_compliance() -> None:
 def test_a_chunk_costs_one_request_whoever_is_named_twice() -> None:
     suppress("a@x.test")
     chunk = chunk_of(*["a@x.test", "A@x.test"] * 50)
-    with aws_requests() as made:
+    with aws_requests() as requests:
         holds = suppression.holds_of(chunk.transmission, chunk.recipients, Lookups().suppression)
     assert set(holds) == {"a@x.test", "A@x.test"}
-    assert len(made) == 1
+    assert len(requests) == 1
 
 
 def test_the_bounce_names_the_customer_s_policy() -> None:

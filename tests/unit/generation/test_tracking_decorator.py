@@ -45,9 +45,9 @@ def _sender(cloud: None) -> None:
 
 
 def parsed(data: bytes) -> EmailMessage:
-    found = email.message_from_bytes(data, policy=email.policy.default)
-    assert isinstance(found, EmailMessage)
-    return found
+    email_message = email.message_from_bytes(data, policy=email.policy.default)
+    assert isinstance(email_message, EmailMessage)
+    return email_message
 
 
 def transmission(to: dict[str, Any] = TO, index: int = 0, **fields: Any) -> EmailMessage:
@@ -56,9 +56,9 @@ def transmission(to: dict[str, Any] = TO, index: int = 0, **fields: Any) -> Emai
 
 
 def part(message: EmailMessage, kind: str = "html") -> str:
-    found = message.get_body((kind,))
-    assert found is not None
-    return str(found.get_content())
+    data = message.get_body((kind,))
+    assert data is not None
+    return str(data.get_content())
 
 
 def kinds(text: str) -> list[str]:
@@ -77,13 +77,13 @@ def targets(text: str) -> list[str]:
 
 class TestOptions:
     def tracked(self, own: Any = None, *, defaults: Any = None, **options: Any) -> TrackingOptions:
-        given = make_transmission(options=OPTIONS | options, defaults=DEFAULTS | (defaults or {}))
-        dresser = TrackingDecorator(given, 0, INJECTED, read_config)
+        data = make_transmission(options=OPTIONS | options, defaults=DEFAULTS | (defaults or {}))
+        dresser = TrackingDecorator(data, 0, INJECTED, read_config)
         return dresser.tracked(TO | ({"options": own} if own is not None else {}))
 
     @pytest.mark.spec("2.1-t24")
     @pytest.mark.parametrize(
-        ("own", "given", "expected"),
+        ("own", "data", "expected"),
         [
             ({}, {}, TrackingOptions(True, True, True)),
             ({}, OFF, TrackingOptions(False, False, False)),
@@ -94,10 +94,10 @@ class TestOptions:
         ],
     )
     def test_a_recipients_own_beat_the_transmissions(
-        self, own: Any, given: Any, expected: TrackingOptions
+        self, own: Any, data: Any, expected: TrackingOptions
     ) -> None:
-        assert self.tracked(own, **given) == expected
-        assert self.tracked(None, **given) == self.tracked({}, **given)
+        assert self.tracked(own, **data) == expected
+        assert self.tracked(None, **data) == self.tracked({}, **data)
 
     def test_the_initial_pixel_goes_along_with_a_recipients_own_open_tracking(self) -> None:
         assert self.tracked({"open_tracking": False}) == TrackingOptions(False, True, False)
@@ -127,12 +127,12 @@ class TestInline:
         assert kinds(part(message, "plain")) == ["t/c"]
         assert "data-svc" not in part(message)
         assert links(part(message)) == [Link("https://shop.example/", "Shop")]
-        for option, left in (
+        for option, remaining in (
             ("open_tracking", ["t/i", "t/c"]),
             ("click_tracking", ["t/i", "t/o"]),
             ("initial_open", ["t/c", "t/o"]),
         ):
-            assert kinds(part(transmission(options=OPTIONS | {option: False}))) == left
+            assert kinds(part(transmission(options=OPTIONS | {option: False}))) == remaining
         assert part(transmission(options=UNTRACKED)).strip() == SHOP.replace(
             ' data-svc-linkname="Shop"', ""
         )
@@ -144,8 +144,10 @@ class TestInline:
         assert links(amp.get_content()) == [Link("https://shop.example/", "Shop", amp=True)]
 
     def test_a_token_names_the_message_and_where_it_is_known(self) -> None:
-        made = generator(content=INLINE, account_id=1, subaccount_id=None, first_index=100)
-        html = part(parsed(made.generate(107, TO).data))
+        chunk_generator = generator(
+            content=INLINE, account_id=1, subaccount_id=None, first_index=100
+        )
+        html = part(parsed(chunk_generator.generate(107, TO).data))
         about = {tokens.read(kind, token)[0] for _, kind, token in URL.findall(html)}
         last_day = tokens.last_day(INJECTED)
         message_id = ids.message_id(make_transmission().id, 107)
@@ -201,9 +203,9 @@ class TestInline:
         content = INLINE | {"html": f"{SHOP}{{{{email}}}}", "text": "http://a.example/{{email}}"}
         transmission(content=content)
         source = snippets.source(1, None)
-        shown = preview(content, {"email": "a@b.test"}, source)
-        assert shown["html"] == f"{SHOP}a@b.test"
-        assert shown["text"] == "http://a.example/a%40b.test"
+        view = preview(content, {"email": "a@b.test"}, source)
+        assert view["html"] == f"{SHOP}a@b.test"
+        assert view["text"] == "http://a.example/a%40b.test"
 
     def test_bodies_that_are_not_rendered_are_tracked_all_the_same(self) -> None:
         options = OPTIONS | {"perform_substitutions": False}
@@ -248,10 +250,10 @@ class TestTrackingDomain:
         tracking_domain("account.test", default=True)
         counts = []
         for options in (UNTRACKED, OPTIONS):
-            made = generator(content=INLINE, options=options)
+            chunk_generator = generator(content=INLINE, options=options)
             with aws_requests() as requests:
                 for index in range(3):
-                    made.generate(index, TO)
+                    chunk_generator.generate(index, TO)
             counts.append(len(requests))
         assert counts[1] - counts[0] == 2
 
@@ -292,8 +294,8 @@ class TestUnsubscribing:
             transmission(options=options, content=own)["List-Unsubscribe"]
             == "<https://own.example/>"
         )
-        wanted = DEFAULTS | {"transactional_unsub": True}
-        assert transmission(options=options, defaults=wanted)["List-Unsubscribe-Post"]
+        expected = DEFAULTS | {"transactional_unsub": True}
+        assert transmission(options=options, defaults=expected)["List-Unsubscribe-Post"]
 
     def test_mail_to_unsubscribe_comes_to_us_whatever_the_return_path(self) -> None:
         domains.create(domain("bounce.test"))
@@ -306,10 +308,10 @@ class TestUnsubscribing:
         assert f"@{settings().system_domain}?" in message["List-Unsubscribe"]
 
     def test_an_archive_copy_shows_anothers_links_and_unsubscribes_itself(self) -> None:
-        shown = {"index": 0, "email": "first@example.test"}
-        made = generator(content=INLINE, first_index=100)
-        copy = {"email": "archive@example.test", "rcpt_type": "archive", "tracked_as": shown}
-        message = parsed(made.generate(150, copy).data)
+        view = {"index": 0, "email": "first@example.test"}
+        chunk_generator = generator(content=INLINE, first_index=100)
+        copy = {"email": "archive@example.test", "rcpt_type": "archive", "tracked_as": view}
+        message = parsed(chunk_generator.generate(150, copy).data)
         about = {tokens.read(k, t)[0] for _, k, t in URL.findall(part(message))}
         first = ids.message_id(make_transmission().id, 0)
         assert {(m.message_id, m.recipient, m.first_index) for m in about} == {

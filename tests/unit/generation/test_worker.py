@@ -66,30 +66,30 @@ def events() -> list[dict[str, Any]]:
     return [one for each in queued("events") for one in stream.decode(queues.read(each))]
 
 
-def kinds(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(event["type"], event["rcpt_to"]) for event in found]
+def kinds(result: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(event["type"], event["rcpt_to"]) for event in result]
 
 
 def test_a_chunk_becomes_one_batch_and_one_event_for_each_message() -> None:
     submit(make_transmission(campaign_id="spring"), recipients(3), meter())
     assert generate() == []
-    (whole,) = batches()
-    assert (whole.unit, whole.attempt, whole.injected_ms, whole.failed) == (
+    (batch,) = batches()
+    assert (batch.unit, batch.attempt, batch.injected_ms, batch.failed) == (
         UNIT,
         1,
         CREATED + 5000,
         0,
     )
-    assert [message.index for message in whole.messages] == [0, 1, 2]
-    assert [message.recipient for message in whole.messages] == [
+    assert [message.index for message in batch.messages] == [0, 1, 2]
+    assert [message.recipient for message in batch.messages] == [
         "r0@example.test",
         "r1@example.test",
         "r2@example.test",
     ]
-    found = events()
-    assert {event["type"] for event in found} == {"injection"}
-    for event, message in zip(found, whole.messages, strict=True):
-        assert event.items() >= (whole.event | message.event).items()
+    recorded = events()
+    assert {event["type"] for event in recorded} == {"injection"}
+    for event, message in zip(recorded, batch.messages, strict=True):
+        assert event.items() >= (batch.event | message.event).items()
         assert (event["timestamp"], event["campaign_id"]) == (CREATED + 5000, "spring")
 
 
@@ -116,10 +116,10 @@ class TestFacts:
             submit(transmission, recipients(count), meter())
             generate()
             for message in [message for each in batches() for message in each.messages]:
-                known = message_context.of_message(message.event["message_id"])
-                assert known is not None
-                assert known.items() >= message.event.items()
-                assert known["campaign_id"] == "spring"
+                email_message = message_context.of_message(message.event["message_id"])
+                assert email_message is not None
+                assert email_message.items() >= message.event.items()
+                assert email_message["campaign_id"] == "spring"
         assert message_context.of_message(ids.message_id(UNIT.transmission_id, 1)) is None
         assert message_context.of_message(ids.message_id(other().id, 0)) is not None
 
@@ -231,8 +231,8 @@ class TestOneRecipient:
             assert generate(bodies) == ["m-0"]
         assert generate(bodies) == []
         assert host.recipients == []
-        (whole,) = batches()
-        assert whole.unit == UNIT
+        (batch,) = batches()
+        assert batch.unit == UNIT
         assert kinds(events()) == [("injection", "r0@example.test")]
 
     def test_its_way_costs_five_requests(self) -> None:
@@ -240,9 +240,9 @@ class TestOneRecipient:
         bodies = queued("generation")
         for queue in ("delivery", "events"):
             queues._url(queue)
-        with aws_requests() as made:
+        with aws_requests() as requests:
             generate(bodies)
-        assert [each.operation for each in made] == [
+        assert [each.operation for each in requests] == [
             "BatchGetItem",
             "TransactWriteItems",
             "PutItem",  # the delivery journal, where it is no file
@@ -260,11 +260,14 @@ class TestSuppressed:
         suppression.put_all(1, None, [entry("r0@example.test")])
         submit(make_transmission(), recipients(count), meter())
         assert generate() == []
-        found = events()
-        assert kinds(found)[:2] == [("injection", "r0@example.test"), ("bounce", "r0@example.test")]
-        assert found[1]["bounce_class"] == "25"
-        transmission = [message.recipient for each in batches() for message in each.messages]
-        assert transmission == ["r1@example.test", "r2@example.test"][: count - 1]
+        recorded = events()
+        assert kinds(recorded)[:2] == [
+            ("injection", "r0@example.test"),
+            ("bounce", "r0@example.test"),
+        ]
+        assert recorded[1]["bounce_class"] == "25"
+        to = [message.recipient for each in batches() for message in each.messages]
+        assert to == ["r1@example.test", "r2@example.test"][: count - 1]
         assert host.recipients == []
 
 
@@ -277,9 +280,9 @@ class TestHolding:
 
     def test_it_is_sent_on_until_the_request_is_stored(self, time: Clock) -> None:
         bodies = self.bodies()
-        with aws_requests() as made:
+        with aws_requests() as requests:
             assert generate(bodies) == []
-        (again,) = [each for each in made if each.operation == "SendMessage"]
+        (again,) = [each for each in requests if each.operation == "SendMessage"]
         assert again.parameters["DelaySeconds"] == 1
         assert again.parameters["MessageBody"] == bodies[0]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from chalicelib.core.request import Caller, Request
 from chalicelib.core.scope import Scope
-from chalicelib.recipient_lists import contents, store
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.routes import GRANT
+from chalicelib.recipient_lists.store import contents, lists
 
 
 def recipients(count: int) -> Iterator[dict[str, Any]]:
@@ -24,20 +24,20 @@ def given(count: int) -> list[dict[str, Any]]:
 
 def saved(list_id: str = "friends", count: int = 3, account_id: int = 1) -> RecipientList:
     """Store a list and return it."""
-    written = contents.write(account_id, list_id, recipients(count))
-    store.create(
+    version = contents.write(account_id, list_id, recipients(count))
+    lists.create(
         RecipientList(
-            account_id, list_id, list_id.title(), written.version, written.count, written.parts
+            account_id, list_id, list_id.title(), version.name, version.count, version.parts
         )
     )
-    found = store.get(account_id, list_id)
-    assert found is not None
-    return found
+    recipient_list = lists.get(account_id, list_id)
+    assert recipient_list is not None
+    return recipient_list
 
 
-def emails(found: RecipientList) -> list[str]:
+def emails(result: RecipientList) -> list[str]:
     """Return the addresses of all recipients."""
-    return [recipient["email"] for part in store.parts(found) for recipient in part]
+    return [recipient["email"] for part in lists.parts(result) for recipient in part]
 
 
 def request(

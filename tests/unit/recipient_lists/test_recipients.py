@@ -11,9 +11,9 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.recipients import (
     Refusals,
-    as_given,
     good_recipients,
     read_recipient,
+    request_form,
     sort_recipients,
 )
 from tests.unit.refusals import refusal
@@ -45,7 +45,7 @@ def code_of(recipient: Any) -> str:
 
 @pytest.mark.spec("2.1-t20")
 @pytest.mark.parametrize(
-    ("address", "stored"),
+    ("address", "record"),
     [
         ("a@b.test", {"email": "a@b.test"}),
         (" a@b.test ", {"email": "a@b.test"}),
@@ -57,8 +57,8 @@ def code_of(recipient: Any) -> str:
         ),
     ],
 )
-def test_an_address_is_a_string_or_an_object(address: Any, stored: dict[str, str]) -> None:
-    assert read_recipient({"address": address}) == stored
+def test_an_address_is_a_string_or_an_object(address: Any, record: dict[str, str]) -> None:
+    assert read_recipient({"address": address}) == record
 
 
 @pytest.mark.spec("2.1-t22")
@@ -138,11 +138,11 @@ def test_nothing_makes_reading_a_recipient_fail_otherwise(anything: Any) -> None
 
 def test_a_bad_recipient_stops_only_itself() -> None:
     good, bad = {"address": "a@b.test"}, {"address": "nobody"}
-    found = sort_recipients([bad, good, {}, good])
-    assert [recipient["email"] for recipient in found.accepted] == ["a@b.test"] * 2
-    assert [error["code"] for error in found.refusals.errors] == ["1300", "1400"]
-    assert found.refusals.count == 2
-    for error in found.refusals.errors:
+    outcome = sort_recipients([bad, good, {}, good])
+    assert [recipient["email"] for recipient in outcome.accepted] == ["a@b.test"] * 2
+    assert [error["code"] for error in outcome.refusals.errors] == ["1300", "1400"]
+    assert outcome.refusals.count == 2
+    for error in outcome.refusals.errors:
         assert set(error) == {"message", "description", "code"}
 
 
@@ -161,8 +161,8 @@ def test_the_refusal_says_what_is_wrong_with_the_recipients() -> None:
 
 
 def test_an_address_is_not_shown_at_any_length() -> None:
-    found = sort_recipients([{"address": "a@b.test"}, {"address": "x" * 100_000}])
-    assert len(found.refusals.errors[0]["description"]) < 400
+    outcome = sort_recipients([{"address": "a@b.test"}, {"address": "x" * 100_000}])
+    assert len(outcome.refusals.errors[0]["description"]) < 400
 
 
 @pytest.mark.spec("2.1-t25")
@@ -181,22 +181,24 @@ def test_a_recipient_is_shown_as_it_may_be_given() -> None:
         "substitution_data": {"s": 1},
         "return_path": "bounce@b.test",
     }
-    assert as_given(read_recipient(given_whole)) == given_whole
-    assert as_given(read_recipient({"address": "a@b.test"})) == {"address": {"email": "a@b.test"}}
+    assert request_form(read_recipient(given_whole)) == given_whole
+    assert request_form(read_recipient({"address": "a@b.test"})) == {
+        "address": {"email": "a@b.test"}
+    }
 
 
 def test_good_recipients_come_one_by_one_and_few_errors_are_kept() -> None:
     refusals = Refusals(most=2)
-    taken: list[Any] = []
+    places: list[Any] = []
 
     def offered() -> Any:
         for number in range(5):
-            taken.append(number)
+            places.append(number)
             yield {"address": "a@b.test"} if number == 3 else {}
 
     good = good_recipients(offered(), refusals)
     assert next(good) == {"email": "a@b.test"}
-    assert taken == [0, 1, 2, 3]
+    assert places == [0, 1, 2, 3]
     assert list(good) == []
     assert (refusals.count, len(refusals.errors)) == (4, 2)
 
@@ -204,11 +206,11 @@ def test_good_recipients_come_one_by_one_and_few_errors_are_kept() -> None:
 def test_no_more_is_told_than_an_answer_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = [{"address": 'é"' * 100 + str(number)} for number in range(40)]
     refusals = sort_recipients([{"address": "a@b.test"}, *bad]).refusals
-    assert refusals.shown(1_000_000) == refusals.errors
-    assert refusals.shown(3) == refusals.errors[:3]
+    assert refusals.first(1_000_000) == refusals.errors
+    assert refusals.first(3) == refusals.errors[:3]
     monkeypatch.setenv("MAX_REPLY_BYTES", "20000")
     settings.cache_clear()
-    shown = refusals.shown(1_000_000)
-    assert 10 < len(shown) < 40
-    assert shown == refusals.errors[: len(shown)]
-    assert len(json.dumps(json.dumps(shown))) <= 20_002
+    view = refusals.first(1_000_000)
+    assert 10 < len(view) < 40
+    assert view == refusals.errors[: len(view)]
+    assert len(json.dumps(json.dumps(view))) <= 20_002

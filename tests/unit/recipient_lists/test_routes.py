@@ -8,7 +8,8 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.http import Reply, Request
-from chalicelib.recipient_lists import routes, store
+from chalicelib.recipient_lists import routes
+from chalicelib.recipient_lists.store import lists
 from tests.fake_cloud import stored_objects
 from tests.unit.recipient_lists.examples import given, request, saved
 from tests.unit.refusals import refusal_code
@@ -50,11 +51,11 @@ def test_bad_recipients_are_told() -> None:
     assert [error["code"] for error in reply.body["errors"]] == ["5000"]
 
 
-@pytest.mark.parametrize(("wanted", "told"), [("0", 0), ("1", 1), ("9", 2)])
-def test_how_many_errors_are_told_may_be_limited(wanted: str, told: int) -> None:
+@pytest.mark.parametrize(("expected", "text"), [("0", 0), ("1", 1), ("9", 2)])
+def test_how_many_errors_are_told_may_be_limited(expected: str, text: int) -> None:
     mixed = body(recipients=[*given(1), {}, {}])
-    reply = routes.create_list(request(mixed, num_rcpt_errors=wanted))
-    assert len(reply.body["results"]["rcpt_to_errors"]) == told
+    reply = routes.create_list(request(mixed, num_rcpt_errors=expected))
+    assert len(reply.body["results"]["rcpt_to_errors"]) == text
     assert reply.body["results"]["total_rejected_recipients"] == 2
 
 
@@ -145,7 +146,7 @@ def test_a_deleted_list_is_gone() -> None:
 def test_a_list_in_use_is_neither_replaced_nor_deleted() -> None:
     saved("friends")
     now = clock.now()
-    store.begin_use(1, "friends", "t1", starts=now, until=now + 60)
+    lists.begin_use(1, "friends", "t1", starts=now, until=now + 60)
     assert refusal_code(routes.update_list, request(body()), "friends") == (409, "1602")
     assert refusal_code(routes.delete_list, request(), "friends") == (409, "1602")
     assert shown()["results"]["id"] == "friends"
@@ -157,26 +158,26 @@ def test_a_list_in_use_is_neither_replaced_nor_deleted() -> None:
     [
         routes.create_list,
         routes.list_lists,
-        lambda asked: routes.show_list(asked, "friends"),
-        lambda asked: routes.update_list(asked, "friends"),
-        lambda asked: routes.delete_list(asked, "friends"),
+        lambda options: routes.show_list(options, "friends"),
+        lambda options: routes.update_list(options, "friends"),
+        lambda options: routes.delete_list(options, "friends"),
     ],
 )
 def test_a_subaccount_has_no_lists(view: Callable[[Request], Reply]) -> None:
     saved("friends")
     assert refusal_code(view, request(body(), part=7)) == (403, None)
-    assert store.get(1, "friends") is not None
+    assert lists.get(1, "friends") is not None
 
 
 def test_a_reader_whose_recipients_are_replaced_sees_the_new_ones(monkeypatch: Any) -> None:
     saved("friends", 3)
-    parts = store.parts
+    parts = lists.parts
 
-    def replaced_meanwhile(found: Any, start: int = 0) -> Any:
-        monkeypatch.setattr(store, "parts", parts)
+    def replaced_meanwhile(result: Any, start: int = 0) -> Any:
+        monkeypatch.setattr(lists, "parts", parts)
         routes.update_list(request(body(recipients=given(1))), "friends")
-        return parts(found, start)
+        return parts(result, start)
 
-    monkeypatch.setattr(store, "parts", replaced_meanwhile)
+    monkeypatch.setattr(lists, "parts", replaced_meanwhile)
     results = shown(show_recipients="true")["results"]
     assert results["total_accepted_recipients"] == len(results["recipients"]) == 1

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
-from chalicelib.recipient_lists import contents, service, store
+from chalicelib.recipient_lists import service
 from chalicelib.recipient_lists.request import read_changes, read_new
-from chalicelib.recipient_lists.service import Saved
+from chalicelib.recipient_lists.service import Saving
+from chalicelib.recipient_lists.store import contents, lists
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.recipient_lists.examples import emails, given, saved
 from tests.unit.refusals import refusal_code
@@ -15,49 +16,53 @@ from tests.unit.refusals import refusal_code
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-def create(**fields: Any) -> Saved:
+def create(**fields: Any) -> Saving:
     return service.create(1, read_new({"id": "friends", "recipients": given(2)} | fields))
 
 
-def update(list_id: str = "friends", **fields: Any) -> Saved:
+def update(list_id: str = "friends", **fields: Any) -> Saving:
     return service.update(1, list_id, read_changes(fields, list_id))
 
 
 def test_a_list_is_stored_with_its_recipients() -> None:
-    made = create(name="Friends", description="All", attributes={"a": 1})
-    found = store.get(1, "friends")
-    assert found is not None
-    assert (found.name, found.description, found.attributes) == ("Friends", "All", {"a": 1})
-    assert emails(found) == ["r0@example.test", "r1@example.test"]
-    assert made.list.count == found.count == 2
+    saving = create(name="Friends", description="All", attributes={"a": 1})
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert (recipient_list.name, recipient_list.description, recipient_list.attributes) == (
+        "Friends",
+        "All",
+        {"a": 1},
+    )
+    assert emails(recipient_list) == ["r0@example.test", "r1@example.test"]
+    assert saving.list.count == recipient_list.count == 2
 
 
 def test_what_is_left_out_has_a_default() -> None:
-    made = create(id=None).list
-    assert made.name == made.id != ""
-    assert (made.description, made.attributes) == ("", {})
-    assert create(id=None).list.id != made.id
+    saving = create(id=None).list
+    assert saving.name == saving.id != ""
+    assert (saving.description, saving.attributes) == ("", {})
+    assert create(id=None).list.id != saving.id
 
 
 def test_bad_recipients_stop_only_themselves() -> None:
-    made = create(recipients=[{"address": "nobody"}, *given(2), {}])
-    assert made.list.count == 2
-    assert made.refusals.count == 2
-    assert [error["code"] for error in made.refusals.errors] == ["1300", "1400"]
+    saving = create(recipients=[{"address": "nobody"}, *given(2), {}])
+    assert saving.list.count == 2
+    assert saving.refusals.count == 2
+    assert [error["code"] for error in saving.refusals.errors] == ["1300", "1400"]
 
 
 def test_an_id_that_is_taken_is_refused_and_leaves_the_list_as_it_is() -> None:
     create()
     assert refusal_code(create, recipients=given(5)) == (400, "5001")
-    found = store.get(1, "friends")
-    assert found is not None
-    assert len(emails(found)) == 2
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert len(emails(recipient_list)) == 2
     assert len(stored_objects("lists/")) == 1
 
 
 def test_of_two_that_create_a_list_at_once_one_is_refused(monkeypatch: Any) -> None:
     create()
-    monkeypatch.setattr(store, "get", lambda *_: None)
+    monkeypatch.setattr(lists, "get", lambda *_: None)
     assert refusal_code(create) == (400, "5001")
     assert len(stored_objects("lists/")) == 1
 
@@ -65,39 +70,47 @@ def test_of_two_that_create_a_list_at_once_one_is_refused(monkeypatch: Any) -> N
 @pytest.mark.parametrize("recipients", [[], [{}], [{"address": "nobody"}]])
 def test_without_a_good_recipient_nothing_is_stored(recipients: list[Any]) -> None:
     assert refusal_code(create, recipients=recipients) == (400, "5002")
-    assert store.get(1, "friends") is None
+    assert lists.get(1, "friends") is None
     assert stored_objects() == []
 
 
 def test_an_update_changes_what_it_names() -> None:
     create(name="Friends", description="All", attributes={"a": 1})
     update(description="Some")
-    found = store.get(1, "friends")
-    assert found is not None
-    assert (found.name, found.description, found.attributes) == ("Friends", "Some", {"a": 1})
-    assert len(emails(found)) == 2
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert (recipient_list.name, recipient_list.description, recipient_list.attributes) == (
+        "Friends",
+        "Some",
+        {"a": 1},
+    )
+    assert len(emails(recipient_list)) == 2
     update(name="", attributes={}, description="")
-    found = store.get(1, "friends")
-    assert found is not None
-    assert (found.name, found.description, found.attributes) == ("friends", "", {})
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert (recipient_list.name, recipient_list.description, recipient_list.attributes) == (
+        "friends",
+        "",
+        {},
+    )
 
 
 def test_recipients_are_replaced_as_a_whole_and_the_old_ones_removed() -> None:
     create(recipients=given(1500))
-    made = update(recipients=[{"address": "only@example.test"}, {}])
-    assert (made.list.count, made.refusals.count) == (1, 1)
-    found = store.get(1, "friends")
-    assert found is not None
-    assert emails(found) == ["only@example.test"]
-    assert stored_objects("lists/") == [f"lists/1/friends/{found.version}/0"]
+    saving = update(recipients=[{"address": "only@example.test"}, {}])
+    assert (saving.list.count, saving.refusals.count) == (1, 1)
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert emails(recipient_list) == ["only@example.test"]
+    assert stored_objects("lists/") == [f"lists/1/friends/{recipient_list.version}/0"]
 
 
 def test_a_replacement_without_a_good_recipient_changes_nothing() -> None:
     create()
     assert refusal_code(update, name="New", recipients=[{}]) == (400, "5002")
-    found = store.get(1, "friends")
-    assert found is not None
-    assert (found.name, len(emails(found))) == ("friends", 2)
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert (recipient_list.name, len(emails(recipient_list))) == ("friends", 2)
 
 
 def test_an_unknown_list_is_not_found() -> None:
@@ -108,16 +121,16 @@ def test_an_unknown_list_is_not_found() -> None:
 
 def begin_use() -> None:
     now = clock.now()
-    assert store.begin_use(1, "friends", "t1", starts=now, until=now + 60)
+    assert lists.begin_use(1, "friends", "t1", starts=now, until=now + 60)
 
 
 def test_a_list_in_use_is_not_changed_and_costs_no_writing() -> None:
     create()
     begin_use()
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert refusal_code(update, recipients=given(5)) == (409, "1602")
         assert refusal_code(update, name="x") == (409, "1602")
-    assert {each.operation for each in made} == {"GetItem", "Query"}
+    assert {each.operation for each in requests} == {"GetItem", "Query"}
 
 
 def test_a_use_that_begins_while_recipients_are_written_keeps_the_old_ones(
@@ -132,9 +145,9 @@ def test_a_use_that_begins_while_recipients_are_written_keeps_the_old_ones(
 
     monkeypatch.setattr(contents, "write", used_meanwhile)
     assert refusal_code(update, recipients=given(5)) == (409, "1602")
-    found = store.get(1, "friends")
-    assert found is not None
-    assert len(emails(found)) == 2
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert len(emails(recipient_list)) == 2
     assert len(stored_objects()) == 1
 
 
@@ -143,7 +156,7 @@ def test_a_list_that_vanishes_while_recipients_are_written_is_not_found(monkeypa
     write = contents.write
 
     def deleted_meanwhile(*arguments: Any) -> Any:
-        store.delete(1, "friends")
+        lists.delete(1, "friends")
         return write(*arguments)
 
     monkeypatch.setattr(contents, "write", deleted_meanwhile)
@@ -161,14 +174,14 @@ def test_a_crash_leaves_a_whole_list_and_objects_that_nothing_reads(
         raise MemoryError
 
     if after == "written":
-        monkeypatch.setattr(store, "change", crash)
+        monkeypatch.setattr(lists, "change", crash)
     else:
         monkeypatch.setattr(contents, "remove", crash)
     with pytest.raises(MemoryError):
         update(recipients=given(5))
-    found = store.get(1, "friends")
-    assert found is not None
-    assert len(emails(found)) == found.count == (2 if after == "written" else 5)
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert len(emails(recipient_list)) == recipient_list.count == (2 if after == "written" else 5)
     monkeypatch.undo()
     assert update(recipients=given(1)).list.count == 1
 

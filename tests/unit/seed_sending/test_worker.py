@@ -69,8 +69,8 @@ def world(cloud: None) -> Iterator[World]:
 
 def send(*recipients: dict[str, Any], **fields: Any) -> Transmission:
     """Send to ``ANN``, or to these, in a campaign."""
-    known = {"content": CONTENT, "campaign_id": "spring", "created_ms": START} | fields
-    transmission = make_transmission(**known)
+    details = {"content": CONTENT, "campaign_id": "spring", "created_ms": START} | fields
+    transmission = make_transmission(**details)
     submit(transmission, RequestRecipients(recipients or [ANN]), meter())
     return transmission
 
@@ -83,8 +83,8 @@ def seeds(world: World) -> list[tuple[float, str]]:
 
 
 def message_to(world: World, recipient: str) -> EmailMessage:
-    (found,) = [each for each in world.host.messages if each.recipient == recipient]
-    return email.message_from_bytes(found.data, policy=email.policy.default)
+    (result,) = [each for each in world.host.messages if each.recipient == recipient]
+    return email.message_from_bytes(result.data, policy=email.policy.default)
 
 
 @pytest.mark.spec("3-t19")
@@ -269,8 +269,8 @@ def test_three_days_of_a_daily_campaign_are_seeded_each_day(world: World) -> Non
         world.run(23 * 3600, ticking=False)
     days = Counter(int(after // 86_400) for after, _ in seeds(world))
     assert days == {0: 4, 1: 4, 2: 4}
-    (found,) = counters.in_scope(Scope(1, None))
-    assert found.count == 1200
+    (result,) = counters.in_scope(Scope(1, None))
+    assert result.count == 1200
 
 
 def test_what_was_forgotten_is_not_in_the_copies_that_leave_later(world: World) -> None:

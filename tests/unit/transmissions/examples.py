@@ -38,13 +38,13 @@ def body(**fields: Any) -> dict[str, Any]:
 
 def content(**fields: Any) -> dict[str, Any]:
     """Return a body whose content has ``fields``; ``None`` takes one away."""
-    whole = body()["content"] | fields
-    return body(content={name: value for name, value in whole.items() if value is not None})
+    data = body()["content"] | fields
+    return body(content={name: value for name, value in data.items() if value is not None})
 
 
 def make_transmission(**fields: Any) -> Transmission:
     """Return a transmission as acceptance makes it, ready to be generated."""
-    known: dict[str, Any] = {
+    details: dict[str, Any] = {
         "id": "191930000000000001",
         "account_id": 1,
         "subaccount_id": None,
@@ -55,7 +55,7 @@ def make_transmission(**fields: Any) -> Transmission:
         "resolved": True,
         "content": body()["content"],
     }
-    return Transmission(**(known | fields))
+    return Transmission(**(details | fields))
 
 
 def recipients(count: int) -> RequestRecipients:

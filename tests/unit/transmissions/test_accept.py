@@ -15,7 +15,7 @@ from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.core.settings import settings
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.worker import read_chunk
-from chalicelib.recipient_lists import store as lists
+from chalicelib.recipient_lists.store import lists
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.templates.model import Edit, new_template
@@ -45,8 +45,8 @@ def _with_a_domain(cloud: None) -> None:
 def accepted(data: Any, caller: Caller = CALLER) -> Chunk:
     """Accept a transmission of one chunk and return that."""
     accept(caller, data)
-    (found,) = [read_chunk(queues.read(each)) for each in queued("generation")]
-    return found
+    (chunk,) = [read_chunk(queues.read(each)) for each in queued("generation")]
+    return chunk
 
 
 def refused_request(data: Any, caller: Caller = CALLER) -> tuple[int, str | None]:
@@ -57,20 +57,20 @@ def refused_request(data: Any, caller: Caller = CALLER) -> tuple[int, str | None
 
 def places_of(test: AbTest) -> int:
     """Return how many more messages a test of one template can be tried on, and take these."""
-    taken = [sample.take(test, f"m{number}", test.shares[:1]) for number in range(5)]
-    return len([each for each in taken if each])
+    places = [sample.take(test, f"m{number}", test.shares[:1]) for number in range(5)]
+    return len([each for each in places if each])
 
 
 @pytest.mark.spec("4.1-t1")
 def test_an_accepted_transmission_is_queued_with_all_that_was_asked() -> None:
-    given = body(
+    data = body(
         campaign_id="spring",
         description="Spring sale",
         metadata={"m": 1},
         substitution_data={"s": 2},
     )
     with clock.use(lambda: CREATED / 1000):
-        result = accept(CALLER, given)
+        result = accept(CALLER, data)
     (received,) = [queues.read(each) for each in queued("generation")]
     transmission = read_chunk(received).transmission
     assert result.id == transmission.id
@@ -81,15 +81,15 @@ def test_an_accepted_transmission_is_queued_with_all_that_was_asked() -> None:
         "rest",
     )
     assert transmission.created_ms == CREATED
-    assert transmission.content == given["content"]
+    assert transmission.content == data["content"]
     assert (transmission.campaign_id, transmission.description) == ("spring", "Spring sale")
     assert (transmission.metadata, transmission.substitution_data) == ({"m": 1}, {"s": 2})
 
 
 @pytest.mark.spec("8-t6")
 def test_the_number_of_recipients_is_bounded_by_the_body_alone() -> None:
-    given = body(recipients=[{"address": f"r{i}@example.test"} for i in range(10_001)])
-    assert accept(CALLER, given).count == 10_001
+    data = body(recipients=[{"address": f"r{i}@example.test"} for i in range(10_001)])
+    assert accept(CALLER, data).count == 10_001
     assert len(queued("generation")) == -(-10_001 // settings().chunk_recipients)
 
 
@@ -97,21 +97,21 @@ def test_a_transmission_of_a_subaccount_is_its_own() -> None:
     number = make_subaccount().id
     domains.create(domain("sub.test", subaccount_id=number))
     caller = Caller(Scope(1, number), "key", frozenset())
-    found = accepted(content(**{"from": "a@sub.test"}), caller)
-    assert found.transmission.subaccount_id == number
+    data = accepted(content(**{"from": "a@sub.test"}), caller)
+    assert data.transmission.subaccount_id == number
 
 
 @pytest.mark.spec("7-t22")
 def test_bad_recipients_are_told_and_the_others_are_sent_to() -> None:
-    given = body(recipients=[{"address": "nobody"}, {"address": "r@example.test"}])
-    result = accept(CALLER, given)
+    data = body(recipients=[{"address": "nobody"}, {"address": "r@example.test"}])
+    result = accept(CALLER, data)
     assert (result.count, result.refusals.count) == (1, 1)
-    (found,) = [read_chunk(queues.read(each)) for each in queued("generation")]
-    assert found.recipients == [{"email": "r@example.test"}]
+    (chunk,) = [read_chunk(queues.read(each)) for each in queued("generation")]
+    assert chunk.recipients == [{"email": "r@example.test"}]
 
 
 @pytest.mark.parametrize(
-    ("given", "changed"),
+    ("data", "changed"),
     [
         ({}, {}),
         ({"open_tracking": False}, {"open_tracking": False, "initial_open": False}),
@@ -129,9 +129,9 @@ def test_bad_recipients_are_told_and_the_others_are_sent_to() -> None:
 @pytest.mark.spec("2.1-t14")
 @pytest.mark.spec("2.1-t15")
 @pytest.mark.spec("2.1-t16")
-def test_options_in_force_are_those_given_over_the_defaults(given: Any, changed: Any) -> None:
+def test_options_in_force_are_those_given_over_the_defaults(data: Any, changed: Any) -> None:
     make_pool("fast")
-    assert accepted(body(options=given)).transmission.options == OPTIONS | changed
+    assert accepted(body(options=data)).transmission.options == OPTIONS | changed
 
 
 @pytest.mark.spec("4.1-r6")
@@ -242,8 +242,8 @@ class TestMessages:
     def test_one_that_breaks_a_rule_is_refused_whatever_is_overridden(
         self, raw: str, override: Any
     ) -> None:
-        given = body(content={"email_rfc822": raw}, override=override)
-        assert refused_request(given) == (422, "3020")
+        data = body(content={"email_rfc822": raw}, override=override)
+        assert refused_request(data) == (422, "3020")
 
     @pytest.mark.parametrize(
         "sender",
@@ -263,9 +263,9 @@ class TestMessages:
 
 class TestTemplates:
     def make(self, **fields: Any) -> None:
-        given = body()["content"] | fields
+        data = body()["content"] | fields
         new = new_template(Scope(1, 0), "welcome", Edit(published=True, options=OPENS_OFF))
-        assert templates.create(new, given)
+        assert templates.create(new, data)
 
     def test_content_and_options_are_taken_at_once(self) -> None:
         self.make(subject="Stored")
@@ -306,8 +306,8 @@ class TestAbTests:
         "to", [[{"address": "r@example.test"}] * 2, [], {"list_id": "friends"}]
     )
     def test_it_goes_to_a_single_recipient(self, to: Any) -> None:
-        given = body(content={"ab_test_id": "welcome"}, recipients=to)
-        assert refused_request(given) == (422, "1300")
+        data = body(content={"ab_test_id": "welcome"}, recipients=to)
+        assert refused_request(data) == (422, "1300")
 
     @pytest.mark.spec("4.1-r8")
     def test_one_that_is_missing_is_refused(self) -> None:
@@ -326,41 +326,41 @@ class TestAbTests:
     ) -> None:
         share = Share(template, sample_size=2)
         test = stored(by_size(2, id="sampled", default_template=share))
-        given = body(content={"ab_test_id": "sampled"}, options=options)
+        data = body(content={"ab_test_id": "sampled"}, options=options)
         with clock.use(lambda: START / 1000):
-            assert [refused_request(given)[1] for _ in range(3)] == [code] * 3
+            assert [refused_request(data)[1] for _ in range(3)] == [code] * 3
         assert places_of(test) == 2
 
     def test_a_repeat_that_is_refused_keeps_the_place_of_what_was_sent(self) -> None:
         test = stored(by_size(2, id="sampled"))
-        given = body(content={"ab_test_id": "sampled"})
+        data = body(content={"ab_test_id": "sampled"})
         with clock.use(lambda: START / 1000):
-            accept(CALLER, given, "191930000000000001")
+            accept(CALLER, data, "191930000000000001")
             with pytest.raises(ServiceError):
-                accept(CALLER, given | {"options": {"ip_pool": "unknown"}}, "191930000000000001")
+                accept(CALLER, data | {"options": {"ip_pool": "unknown"}}, "191930000000000001")
         assert places_of(test) == 1
 
     def test_what_starts_later_takes_its_place_when_it_starts(self) -> None:
         test = stored(by_size(2, id="sampled"))
         start = clock.iso_offset(START / 1000 + 3600)
-        given = body(content={"ab_test_id": "sampled"}, options={"start_time": start})
+        data = body(content={"ab_test_id": "sampled"}, options={"start_time": start})
         with clock.use(lambda: START / 1000):
             for _ in range(3):
-                accept(CALLER, given)
+                accept(CALLER, data)
         assert places_of(test) == 2
 
 
 class TestLists:
     @pytest.mark.spec("2.1-t3")
     def test_a_stored_list_is_counted_noted_and_cut_into_chunks_later(self) -> None:
-        named = saved(count=3)
+        recipient_list = saved(count=3)
         result = accept(CALLER, body(recipients={"list_id": "friends"}))
         (received,) = [queues.read(each) for each in queued("generation")]
         assert received.head == {"kind": "start", "transmission": result.id, "start": True}
         record = transmissions.get(result.id)
         assert record is not None
         assert (result.count, record.recipients) == (3, 3)
-        assert record.list_ref == {"id": "friends", "version": named.version}
+        assert record.list_ref == {"id": "friends", "version": recipient_list.version}
         assert record.transmission.uses == {"list": "friends"}
         assert record.transmission.resolved
         assert usage.get(1)[0].day == 3
@@ -370,13 +370,13 @@ class TestLists:
         assert refused_request(body(recipients={"list_id": "enemies"})) == (422, "1603")
         domains.create(domain("sub.test", subaccount_id=make_subaccount().id))
         caller = Caller(Scope(1, 1), "key", frozenset())
-        given = content(**{"from": "a@sub.test"}) | {"recipients": {"list_id": "friends"}}
-        assert refused_request(given, caller) == (422, "1603")
+        data = content(**{"from": "a@sub.test"}) | {"recipients": {"list_id": "friends"}}
+        assert refused_request(data, caller) == (422, "1603")
 
     def test_one_that_a_refused_transmission_named_is_free_again(self) -> None:
         saved()
-        given = content(**{"from": "a@elsewhere.test"}) | {"recipients": {"list_id": "friends"}}
-        assert refused_request(given) == (400, "7001")
+        data = content(**{"from": "a@elsewhere.test"}) | {"recipients": {"list_id": "friends"}}
+        assert refused_request(data) == (400, "7001")
         lists.check_unused(1, "friends")
 
 
@@ -405,7 +405,7 @@ class TestScheduling:
 
     def test_what_it_names_is_not_resolved_yet_and_is_kept_for_it(self) -> None:
         TestTemplates().make()
-        named = saved()
+        recipient_list = saved()
         to = {"list_id": "friends"}
         content = {"template_id": "welcome"}
         result = accept(CALLER, body(content=content, recipients=to, options=self.OPTIONS))
@@ -418,7 +418,7 @@ class TestScheduling:
             {"ip_pool": "default"},
         )
         assert transmission.uses == {"template": [None, "welcome"], "list": "friends"}
-        assert record.list_ref["version"] == named.version
+        assert record.list_ref["version"] == recipient_list.version
         with pytest.raises(ServiceError, match="in use"):
             template_uses.delete(Scope(1, 0), "welcome")
 
@@ -426,17 +426,17 @@ class TestScheduling:
         TestTemplates().make(**{"from": "a@elsewhere.test"})
         saved()
         for to in ({"list_id": "friends"}, [{"address": "r@example.test"}], []):
-            given = {"content": {"template_id": "welcome"}, "options": self.OPTIONS}
-            refused_request(given | {"recipients": to})
+            data = {"content": {"template_id": "welcome"}, "options": self.OPTIONS}
+            refused_request(data | {"recipients": to})
         assert due.find("transmissions", CREATED * 2) == []
         lists.check_unused(1, "friends")
         assert template_uses.delete(Scope(1, 0), "welcome")
 
     def test_a_time_that_has_passed_is_at_once(self) -> None:
         past = clock.iso_offset(CREATED / 1000 - 1)
-        found = accepted(body(options={"start_time": past}))
-        assert found.transmission.start_ms == 0
-        assert "start_time" not in found.transmission.options
+        data = accepted(body(options={"start_time": past}))
+        assert data.transmission.start_ms == 0
+        assert "start_time" not in data.transmission.options
 
 
 def test_a_transmission_under_an_id_of_its_own_is_sent_once() -> None:
@@ -460,10 +460,10 @@ def test_a_repeat_is_not_refused_for_the_room_that_it_takes_itself() -> None:
 def test_a_template_of_many_messages_is_kept_while_they_are_generated() -> None:
     TestTemplates().make()
     to = [{"address": "r@example.test"}] * (settings().chunk_recipients + 1)
-    for recipients, kept in ((to[1:], False), (to, True)):
+    for recipients, state in ((to[1:], False), (to, True)):
         with clock.use(lambda: CREATED / 1000):
             accept(CALLER, body(content={"template_id": "welcome"}, recipients=recipients))
-            if kept:
+            if state:
                 with pytest.raises(ServiceError, match="in use"):
                     template_uses.delete(Scope(1, 0), "welcome")
             else:

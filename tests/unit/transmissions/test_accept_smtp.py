@@ -43,16 +43,16 @@ def send(
     sub: int | None = None,
     peer: str = PEER,
     mail_from: str = "",
-    **asked: Any,
+    **options: Any,
 ) -> str:
-    given = SmtpMessage(mail_from, to or ("R@example.test",), message, peer, **asked)
+    smtp_message = SmtpMessage(mail_from, to or ("R@example.test",), message, peer, **options)
     with clock.use(lambda: CREATED / 1000):
-        return accept_message(account, sub, given)
+        return accept_message(account, sub, smtp_message)
 
 
 def only_chunk() -> Chunk:
-    (found,) = [read_chunk(queues.read(each)) for each in queued("generation")]
-    return found
+    (chunk,) = [read_chunk(queues.read(each)) for each in queued("generation")]
+    return chunk
 
 
 def refused_message(message: bytes = MESSAGE, **options: Any) -> tuple[int, str | None]:
@@ -64,8 +64,8 @@ def refused_message(message: bytes = MESSAGE, **options: Any) -> tuple[int, str 
 
 def test_a_message_is_queued_as_it_is_behind_its_trace() -> None:
     name = send()
-    found = only_chunk()
-    transmission = found.transmission
+    chunk = only_chunk()
+    transmission = chunk.transmission
     assert (transmission.id, transmission.account_id, transmission.recv_method) == (
         name,
         1,
@@ -85,7 +85,7 @@ def test_a_message_is_queued_as_it_is_behind_its_trace() -> None:
         ).encode()
         + MESSAGE
     )
-    assert found.recipients == [{"email": "R@example.test"}]
+    assert chunk.recipients == [{"email": "R@example.test"}]
     assert transmission.options == OPTIONS | {"open_tracking": False, "click_tracking": False} | {
         "initial_open": False
     }
@@ -125,22 +125,24 @@ def test_the_options_are_those_of_the_account_for_smtp() -> None:
     assert only_chunk().transmission.options == OPTIONS | {"transactional": True}
 
 
-@pytest.mark.parametrize("chosen", [None, False])
-def test_an_enterprise_account_tracks_over_smtp_unless_it_chose_not_to(chosen: bool | None) -> None:
-    options = {} if chosen is None else {"smtp_tracking_default": chosen}
+@pytest.mark.parametrize("selection", [None, False])
+def test_an_enterprise_account_tracks_over_smtp_unless_it_chose_not_to(
+    selection: bool | None,
+) -> None:
+    options = {} if selection is None else {"smtp_tracking_default": selection}
     make_account(2, service_level="enterprise", options=options)
     domains.create(domain("two.test", account=2))
     send(b"From: a@two.test\r\n\r\nx", account=2)
-    found = only_chunk().transmission.options
-    assert found["open_tracking"] is found["click_tracking"] is (chosen is None)
-    assert found["initial_open"] is (chosen is None)
+    chunk = only_chunk().transmission.options
+    assert chunk["open_tracking"] is chunk["click_tracking"] is (selection is None)
+    assert chunk["initial_open"] is (selection is None)
 
 
 def test_a_message_may_choose_its_options() -> None:
-    asked = {"open_tracking": True, "transactional": True, "inline_css": True}
-    send(options=asked | {"skip_suppression": True}, campaign_id="spring", metadata={"a": 1})
+    options = {"open_tracking": True, "transactional": True, "inline_css": True}
+    send(options=options | {"skip_suppression": True}, campaign_id="spring", metadata={"a": 1})
     transmission = only_chunk().transmission
-    assert transmission.options == OPTIONS | asked | {
+    assert transmission.options == OPTIONS | options | {
         "skip_suppression": True,
         "click_tracking": False,
     }
@@ -155,7 +157,7 @@ def test_the_account_s_ban_on_click_tracking_beats_the_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("options", "expected"),
     [
         ({"options": {"ip_pool": "none-such"}}, (422, "1300")),
         ({"options": {"dkim_key": "none-such"}}, (400, "1100")),
@@ -163,8 +165,8 @@ def test_the_account_s_ban_on_click_tracking_beats_the_message() -> None:
         ({"copies": Copies(cc=[Mailbox("a@x.test", "a\vb")])}, (422, "1300")),
     ],
 )
-def test_what_cannot_be_met_is_refused(asked: dict[str, Any], expected: tuple[int, str]) -> None:
-    assert refused_message(**asked) == expected
+def test_what_cannot_be_met_is_refused(options: dict[str, Any], expected: tuple[int, str]) -> None:
+    assert refused_message(**options) == expected
 
 
 def test_every_copy_is_a_recipient_of_the_same_transmission() -> None:
@@ -174,9 +176,9 @@ def test_every_copy_is_a_recipient_of_the_same_transmission() -> None:
         archive=[Mailbox("z@x.test")],
     )
     send(MESSAGE, "a@x.test", copies=copies, tags=[str(number) for number in range(12)])
-    found = only_chunk()
+    chunk = only_chunk()
     tags = [str(number) for number in range(10)]
-    assert found.recipients == [
+    assert chunk.recipients == [
         {"email": "a@x.test", "tags": tags},
         {"email": "c@x.test", "name": "Cee", "rcpt_type": "cc", "tags": tags},
         {"email": "B@x.test", "rcpt_type": "bcc", "tags": tags},
@@ -189,7 +191,7 @@ def test_every_copy_is_a_recipient_of_the_same_transmission() -> None:
     ]
     with clock.use(lambda: CREATED / 1000):
         assert usage.get(1)[0].day == 4
-    fields = rfc822.split(found.transmission.raw)[0]
+    fields = rfc822.split(chunk.transmission.raw)[0]
     assert fields[-1] == ("cc", b"Cc: Cee <c@x.test>\r\n")
 
 
@@ -237,9 +239,9 @@ def test_an_enterprise_account_keeps_its_sender() -> None:
 def test_a_sender_at_the_from_domain_costs_no_request() -> None:
     verified_for_bounces("bounces.test")
     queues.send("generation", [queues.Work({})])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         send(b"From: a@bounces.test\r\n\r\nx", mail_from="b@bounces.test")
-    assert len(made) == 3
+    assert len(requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -259,13 +261,13 @@ def test_what_is_refused_leaves_nothing_behind(message: bytes, expected: tuple[i
 
 def test_a_from_domain_that_is_not_the_sender_s_is_told_of_each_recipient() -> None:
     message = MESSAGE.replace(b"mail.example.test", b"Elsewhere.test")
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "campaign_id": "spring",
         "metadata": {"a": "b"},
         "copies": Copies(bcc=[Mailbox("c@x.test")]),
     }
     with pytest.raises(ServiceError):
-        send(message, "R@x.test", mail_from="m@y.test", **asked)
+        send(message, "R@x.test", mail_from="m@y.test", **options)
     first, copy = (e for each in queued("events") for e in stream.decode(queues.read(each)))
     expected = {
         "type": "policy_rejection",
@@ -309,18 +311,18 @@ def test_a_subaccount_sends_from_its_own_domain() -> None:
 
 def test_a_limit_refuses_the_whole_message() -> None:
     limit(daily=2)
-    with aws_requests() as made, pytest.raises(ServiceError) as refusal:
+    with aws_requests() as requests, pytest.raises(ServiceError) as refusal:
         send(MESSAGE, "a@x.test", "b@x.test", "c@x.test")
     assert refusal.value.status == 420
-    assert [each.operation for each in made] == ["BatchGetItem"]
+    assert [each.operation for each in requests] == ["BatchGetItem"]
     assert queued("generation") == []
 
 
 def test_a_message_costs_three_requests() -> None:
     queues.send("generation", [queues.Work({})])  # finds the queue's address
-    with aws_requests() as made:
+    with aws_requests() as requests:
         send()
-    assert [each.operation for each in made] == [
+    assert [each.operation for each in requests] == [
         "BatchGetItem",
         "TransactWriteItems",
         "SendMessage",

@@ -26,21 +26,21 @@ def fields_of(*headers: str) -> list[rfc822.Field]:
 
 def cc_of(header: str, *cc: Mailbox) -> Any:
     """Return the Cc header as another reader understands it."""
-    given = fields_of("From: a@x.test", *([header] if header else []), "Subject: s")
-    raw = rfc822.join(with_visible_copies(given, cc), b"body")
+    fields = fields_of("From: a@x.test", *([header] if header else []), "Subject: s")
+    raw = rfc822.join(with_visible_copies(fields, cc), b"body")
     message = email.message_from_bytes(raw, policy=email.policy.default)
     assert message["Subject"] == "s"
     assert message.get_content() == "body"
-    (found,) = message.get_all("Cc")
-    return [(each.display_name, each.addr_spec) for each in found.addresses]
+    (values,) = message.get_all("Cc")
+    return [(each.display_name, each.addr_spec) for each in values.addresses]
 
 
 def test_an_address_gets_one_copy_as_what_it_is_named_first() -> None:
     everyone = [Mailbox(f"{name}@x.test") for name in ("to", "c", "b", "z")]
-    found = recipients(
+    recipient_dicts = recipients(
         ["to@x.test"], Copies(cc=everyone[:2], bcc=everyone[:3], archive=everyone), ()
     )
-    assert found == [
+    assert recipient_dicts == [
         {"email": "to@x.test"},
         {"email": "c@x.test", "rcpt_type": "cc"},
         {"email": "b@x.test", "rcpt_type": "bcc"},
@@ -50,8 +50,8 @@ def test_an_address_gets_one_copy_as_what_it_is_named_first() -> None:
 
 def test_addresses_are_the_same_in_any_case() -> None:
     copies = Copies(cc=[Mailbox("C@X.test", "See"), Mailbox("c@x.TEST", "Sea")])
-    found = recipients(["to@x.test", "TO@X.TEST"], copies, ["t"])
-    assert found == [
+    recipient_dicts = recipients(["to@x.test", "TO@X.TEST"], copies, ["t"])
+    assert recipient_dicts == [
         {"email": "to@x.test", "tags": ["t"]},
         {"email": "C@X.test", "name": "See", "rcpt_type": "cc", "tags": ["t"]},
     ]
@@ -59,8 +59,8 @@ def test_addresses_are_the_same_in_any_case() -> None:
 
 @pytest.mark.parametrize("header", ["", "Cc:", "Cc: ", "cc: ,"])
 def test_cc_is_made_where_there_is_none(header: str) -> None:
-    found = cc_of(header, Mailbox("c@x.test", "Zoë, the cook"), Mailbox("d@x.test"))
-    assert found == [("Zoë, the cook", "c@x.test"), ("", "d@x.test")]
+    addresses = cc_of(header, Mailbox("c@x.test", "Zoë, the cook"), Mailbox("d@x.test"))
+    assert addresses == [("Zoë, the cook", "c@x.test"), ("", "d@x.test")]
 
 
 @pytest.mark.parametrize(
@@ -71,19 +71,19 @@ def test_cc_is_made_where_there_is_none(header: str) -> None:
     ],
 )
 def test_cc_keeps_whom_the_client_wrote_there(header: str) -> None:
-    found = cc_of(header, Mailbox("ann@X.test", "Another name"), Mailbox("c@x.test", "Zoë"))
-    assert found == [("Ann, the first", "Ann@x.test"), ("Zoë", "c@x.test")]
+    addresses = cc_of(header, Mailbox("ann@X.test", "Another name"), Mailbox("c@x.test", "Zoë"))
+    assert addresses == [("Ann, the first", "Ann@x.test"), ("Zoë", "c@x.test")]
 
 
 def test_cc_that_shows_everyone_stays_as_it_is() -> None:
-    given = fields_of("From: a@x.test", "Cc: Cee <c@x.test>", "Subject: s")
-    assert with_visible_copies(given, [Mailbox("C@x.test")]) == given
-    assert with_visible_copies(given, []) == given
+    fields = fields_of("From: a@x.test", "Cc: Cee <c@x.test>", "Subject: s")
+    assert with_visible_copies(fields, [Mailbox("C@x.test")]) == fields
+    assert with_visible_copies(fields, []) == fields
 
 
 def test_nobody_sees_a_bcc_header_but_who_it_names() -> None:
-    given = fields_of("From: a@x.test", "Bcc: secret@x.test", "Subject: s", "bcc: another@x.test")
-    shared = with_visible_copies(given, [])
+    fields = fields_of("From: a@x.test", "Bcc: secret@x.test", "Subject: s", "bcc: another@x.test")
+    shared = with_visible_copies(fields, [])
     assert [name for name, _ in shared] == ["from", "subject"]
     for kind in ({}, {"rcpt_type": "cc"}, {"rcpt_type": "archive"}):
         assert with_own_bcc(shared, {"email": "b@x.test", **kind}) == shared
@@ -97,6 +97,6 @@ def test_a_name_that_breaks_a_header_is_refused() -> None:
 
 
 def test_a_copy_is_added_to_a_list_that_nobody_can_read() -> None:
-    given = fields_of("Cc: " + "(" * 5_000)
-    ((_, raw),) = with_visible_copies(given, [Mailbox("c@x.test")])
+    fields = fields_of("Cc: " + "(" * 5_000)
+    ((_, raw),) = with_visible_copies(fields, [Mailbox("c@x.test")])
     assert raw.endswith(b"c@x.test\r\n")

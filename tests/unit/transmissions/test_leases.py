@@ -9,8 +9,8 @@ import pytest
 
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
-from chalicelib.recipient_lists import store as lists
-from chalicelib.recipient_lists.store import PROTECTED_SECONDS
+from chalicelib.recipient_lists.store import lists
+from chalicelib.recipient_lists.store.lists import PROTECTED_SECONDS
 from chalicelib.templates.model import Edit, Template, new_template
 from chalicelib.templates.store import leases as template_uses
 from chalicelib.templates.store import records as templates
@@ -53,8 +53,8 @@ def list_is_in_use() -> bool:
 
 class TestLists:
     def test_one_that_is_sent_to_at_once_is_in_use_until_some_time_after(self, time: Clock) -> None:
-        found = saved()
-        assert lease_list(make_transmission(), "friends").version == found.version
+        recipient_list = saved()
+        assert lease_list(make_transmission(), "friends").version == recipient_list.version
         assert list_is_in_use()
         time.now += AFTER_START_SECONDS
         assert not list_is_in_use()
@@ -87,9 +87,9 @@ class TestLists:
         assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "1603")
 
     def test_a_name_that_no_list_can_have_is_not_looked_up(self) -> None:
-        with aws_requests() as made, pytest.raises(ServiceError):
+        with aws_requests() as requests, pytest.raises(ServiceError):
             lease_list(make_transmission(), "x" * 5000)
-        assert made == []
+        assert requests == []
 
     def test_subaccounts_have_none(self) -> None:
         saved()
@@ -101,9 +101,9 @@ class TestTemplates:
     def make(self, subaccount: int | None = None) -> Template:
         owner = Scope(1, subaccount or 0)
         assert templates.create(new_template(owner, "welcome", Edit()), body()["content"])
-        found = templates.get(1, subaccount, "welcome")
-        assert found is not None
-        return found
+        template = templates.get(1, subaccount, "welcome")
+        assert template is not None
+        return template
 
     @pytest.mark.spec("3-t5")
     def test_one_that_is_scheduled_cannot_be_deleted_until_it_has_started(
@@ -153,6 +153,6 @@ class TestRelease:
 
     def test_nothing_is_asked_where_nothing_is_in_use(self) -> None:
         assert leases_on(None, None) == {}
-        with aws_requests() as made:
+        with aws_requests() as requests:
             release(make_transmission(), {})
-        assert made == []
+        assert requests == []

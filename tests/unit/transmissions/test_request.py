@@ -31,7 +31,7 @@ def sized(name: str, size: int, filling: str = "x") -> dict[str, Any]:
 @pytest.mark.spec("2.1-t1")
 @pytest.mark.spec("2.1-t4")
 def test_all_fields_of_a_body_are_read() -> None:
-    given = body(
+    data = body(
         options={"open_tracking": False, "click_tracking": True, "initial_open": False}
         | {"transactional": True, "ip_pool": "fast"},
         campaign_id="spring",
@@ -39,14 +39,14 @@ def test_all_fields_of_a_body_are_read() -> None:
         metadata={"a": [1]},
         substitution_data={"b": None},
     )
-    request = read_request(given)
+    request = read_request(data)
     assert request.content is not None
     assert request.content.from_ == "a@mail.example.test"
     assert request.options is not None
-    assert request.options.model_dump(exclude_none=True) == given["options"]
+    assert request.options.model_dump(exclude_none=True) == data["options"]
     assert (request.campaign_id, request.description) == ("spring", "Spring sale")
     assert (request.metadata, request.substitution_data) == ({"a": [1]}, {"b": None})
-    assert request.recipients == given["recipients"]
+    assert request.recipients == data["recipients"]
 
 
 @pytest.mark.spec("2.1-t11")
@@ -87,15 +87,15 @@ def test_an_option_that_is_a_text_is_nothing_else(name: str) -> None:
 
 @pytest.mark.spec("2.1-t2")
 def test_override_is_read_with_its_from_in_either_form() -> None:
-    given = {"from": {"email": "a@b.test", "name": "Ann"}, "reply_to": "r@b.test", "list_id": "l"}
-    found = read_request(body(override=given)).override
-    assert found.model_dump(by_alias=True, exclude_none=True) == given
+    fields = {"from": {"email": "a@b.test", "name": "Ann"}, "reply_to": "r@b.test", "list_id": "l"}
+    data = read_request(body(override=fields)).override
+    assert data.model_dump(by_alias=True, exclude_none=True) == fields
     assert read_request(body(override={"from": "a@b.test"})).override.from_ == "a@b.test"
 
 
 @pytest.mark.spec("2.1-t2")
 @pytest.mark.parametrize(
-    "given",
+    "data",
     [
         "x",
         [],
@@ -106,8 +106,8 @@ def test_override_is_read_with_its_from_in_either_form() -> None:
         {"list_id": "x" * 256},
     ],
 )
-def test_an_override_of_another_form_is_refused(given: Any) -> None:
-    assert codes(body(override=given)) == ["1300"]
+def test_an_override_of_another_form_is_refused(data: Any) -> None:
+    assert codes(body(override=data)) == ["1300"]
 
 
 @pytest.mark.spec("2.1-t3")
@@ -119,10 +119,10 @@ def test_recipients_may_be_a_stored_list() -> None:
 
 @pytest.mark.spec("2.1-t3")
 @pytest.mark.parametrize(
-    ("given", "code"), [({}, "1400"), ({"list_id": 7}, "1300"), ({"list_id": None}, "1300")]
+    ("data", "code"), [({}, "1400"), ({"list_id": 7}, "1300"), ({"list_id": None}, "1300")]
 )
-def test_a_stored_list_is_named(given: Any, code: str) -> None:
-    assert codes(body(recipients=given)) == [code]
+def test_a_stored_list_is_named(data: Any, code: str) -> None:
+    assert codes(body(recipients=data)) == [code]
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_fields_of_another_form_that_hold_nothing_are_ignored(form: Any) -> None
 
 def test_what_is_null_is_not_there() -> None:
     optional = ("attachments", "inline_images", "headers", "html", "template_id", "email_rfc822")
-    given = body(content=body()["content"] | dict.fromkeys(optional))
-    assert read_request(given | {"options": None, "metadata": None}) == read_request(body())
+    data = body(content=body()["content"] | dict.fromkeys(optional))
+    assert read_request(data | {"options": None, "metadata": None}) == read_request(body())
 
 
 @pytest.mark.parametrize("name", ["template_id", "ab_test_id"])
@@ -233,8 +233,8 @@ def test_files_have_a_name_a_type_and_data(name: str) -> None:
 
 @pytest.mark.spec("1-r5")
 def test_unexpected_fields_are_ignored_at_every_level() -> None:
-    given = content(colour="red") | {"colour": "red", "options": {"colour": "red"}}
-    assert read_request(given).options is not None
+    data = content(colour="red") | {"colour": "red", "options": {"colour": "red"}}
+    assert read_request(data).options is not None
 
 
 @pytest.mark.parametrize("data", [None, 7, "text", [], [body()], True])
@@ -260,7 +260,7 @@ def test_content_is_required() -> None:
 @pytest.mark.spec("2.2-t1")
 @pytest.mark.spec("2.2-t2")
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "text"),
     [
         (content(**{"from": None}), "content.from is a required field"),
         (content(**{"from": {"name": "Ann"}}), "content.from.email is a required field"),
@@ -268,10 +268,10 @@ def test_content_is_required() -> None:
         (content(subject=""), "content.subject"),
     ],
 )
-def test_from_and_subject_are_required(data: Any, told: str) -> None:
+def test_from_and_subject_are_required(data: Any, text: str) -> None:
     (error,) = request_errors(data)
     assert error["code"] == "1400"
-    assert told in error["description"]
+    assert text in error["description"]
 
 
 @pytest.mark.spec("2.2-t4")

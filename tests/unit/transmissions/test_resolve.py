@@ -60,11 +60,11 @@ class TestOptionsInForce:
     def test_the_transmission_counts_before_the_template_and_that_before_the_account(
         self, name: str, of_account: str, own: Chosen, template: Chosen, account: bool
     ) -> None:
-        given = {} if own is None else {name: own}
-        stored = {} if template is None else {name: template}
-        found = options_in_force(given, stored, DEFAULTS | {of_account: account})
+        data = {} if own is None else {name: own}
+        record = {} if template is None else {name: template}
+        options = options_in_force(data, record, DEFAULTS | {of_account: account})
         expected = next(value for value in (own, template, account) if value is not None)
-        assert found[name] is expected
+        assert options[name] is expected
 
     def test_those_that_nobody_chose_have_the_service_defaults(self) -> None:
         assert options_in_force({}, {}, DEFAULTS) == OPTIONS
@@ -76,31 +76,31 @@ class TestOptionsInForce:
         self, opens: bool, by_account: bool
     ) -> None:
         account = DEFAULTS | {"initial_open": by_account}
-        given = {"open_tracking": opens}
-        assert options_in_force(given, {}, account)["initial_open"] is (opens and by_account)
+        data = {"open_tracking": opens}
+        assert options_in_force(data, {}, account)["initial_open"] is (opens and by_account)
         for own in (True, False):
-            found = options_in_force(given | {"initial_open": own}, {}, account)
-            assert found["initial_open"] is own
+            options = options_in_force(data | {"initial_open": own}, {}, account)
+            assert options["initial_open"] is own
 
     def test_an_account_that_tracks_no_clicks_cannot_be_overruled(self) -> None:
         account = DEFAULTS | {"tracks_clicks": False}
-        found = options_in_force({"click_tracking": True}, {"click_tracking": True}, account)
-        assert (found["click_tracking"], found["open_tracking"]) == (False, True)
+        options = options_in_force({"click_tracking": True}, {"click_tracking": True}, account)
+        assert (options["click_tracking"], options["open_tracking"]) == (False, True)
 
     @pytest.mark.spec("2.6-t6")
     def test_a_sender_that_tracks_no_opens_cannot_be_overruled(self) -> None:
         account = DEFAULTS | {"tracks_opens": False}
-        wanted = {"open_tracking": True, "initial_open": True}
-        found = options_in_force(wanted, wanted, account)
-        assert (found["open_tracking"], found["initial_open"]) == (False, False)
-        assert found["click_tracking"] is True
+        expected = {"open_tracking": True, "initial_open": True}
+        options = options_in_force(expected, expected, account)
+        assert (options["open_tracking"], options["initial_open"]) == (False, False)
+        assert options["click_tracking"] is True
 
     @pytest.mark.spec("2.1-t15")
     @pytest.mark.parametrize(("own", "expected"), [("fast", "fast"), ("", "of-sender"), (None, "")])
     def test_the_pool_is_the_named_one_or_the_senders(self, own: Any, expected: str) -> None:
-        given = {} if own is None else {"ip_pool": own}
-        found = options_in_force(given, {}, DEFAULTS | {"ip_pool": "of-sender"})
-        assert found["ip_pool"] == (expected or "of-sender")
+        data = {} if own is None else {"ip_pool": own}
+        options = options_in_force(data, {}, DEFAULTS | {"ip_pool": "of-sender"})
+        assert options["ip_pool"] == (expected or "of-sender")
 
     def test_other_options_stay_as_they_were_given(self) -> None:
         other = {"inline_css": True, "dkim_key": "s2", "sandbox": False, "skip_suppression": True}
@@ -145,15 +145,15 @@ class TestFindingContent:
         assert found_of(asking(**CONTENT)) == ResolvedContent(CONTENT)
 
     def test_a_message_is_its_own_in_bytes(self) -> None:
-        found = found_of(asking(email_rfc822=RAW + "é\ud800"))
-        assert (found.content, found.raw) == ({}, RAW.encode() + b"\xc3\xa9\xed\xa0\x80")
+        content = found_of(asking(email_rfc822=RAW + "é\ud800"))
+        assert (content.content, content.raw) == ({}, RAW.encode() + b"\xc3\xa9\xed\xa0\x80")
 
     def test_a_template_gives_its_published_content_options_and_version(self) -> None:
         make_template(options={"open_tracking": False})
-        found = found_of(asking(template_id="welcome"))
-        assert (found.content, dict(found.options)) == (CONTENT, {"open_tracking": False})
-        assert found.template is not None
-        assert (found.template.id, found.version) == ("welcome", "1")
+        content = found_of(asking(template_id="welcome"))
+        assert (content.content, dict(content.options)) == (CONTENT, {"open_tracking": False})
+        assert content.template is not None
+        assert (content.template.id, content.version) == ("welcome", "1")
 
     def test_a_draft_is_used_only_on_demand(self) -> None:
         make_template(published=False)
@@ -163,8 +163,8 @@ class TestFindingContent:
 
     def test_a_template_may_be_a_message(self) -> None:
         make_template(content={"email_rfc822": RAW})
-        found = found_of(asking(template_id="welcome"))
-        assert (found.content, found.raw) == ({}, RAW.encode())
+        content = found_of(asking(template_id="welcome"))
+        assert (content.content, content.raw) == ({}, RAW.encode())
 
     @pytest.mark.spec("4.1-r8")
     @pytest.mark.spec("7-t21")
@@ -206,9 +206,9 @@ class TestResolved:
         make_template()
         transmission = asking(template_id="welcome")
         resolve(transmission, found_of(transmission))
-        found = found_of(transmission).template
-        assert found is not None
-        assert found.last_use is not None
+        content = found_of(transmission).template
+        assert content is not None
+        assert content.last_use is not None
 
     def test_one_that_was_refused_has_its_refusal_and_options(self) -> None:
         done = refuse(asking(template_id="gone"), {"type": "bounce", "reason": "why"})
@@ -225,7 +225,7 @@ class TestAbTests:
 
     def test_a_running_test_gives_a_recipient_one_of_its_templates_each_time_the_same(self) -> None:
         stored(by_percent(50, 50))
-        chosen = set()
+        selection = set()
         for number in range(12):
             transmission = asking(ab_test_id="welcome")
             transmission = replace(
@@ -236,16 +236,16 @@ class TestAbTests:
             assert first.ab_test == {"id": "welcome", "version": 1}
             assert first.template is not None
             assert first.content["subject"] == first.template.id
-            chosen.add(first.template.id)
-        assert chosen == {"t0", "t1"}
+            selection.add(first.template.id)
+        assert selection == {"t0", "t1"}
 
     def test_one_that_does_not_run_gives_its_default_template_and_counts_nothing(self) -> None:
         stored(by_percent(50, 50))
         transmission = asking(ab_test_id="welcome")
         for moment in (START - 1, START + 40 * DAY):
-            found = find_content(replace(transmission, created_ms=moment), "r@example.test")
-            assert (found.content["subject"], found.ab_test) == ("t0", {})
-            assert resolve(transmission, found).ab_test == {}
+            content = find_content(replace(transmission, created_ms=moment), "r@example.test")
+            assert (content.content["subject"], content.ab_test) == ("t0", {})
+            assert resolve(transmission, content).ab_test == {}
 
     def test_the_time_that_counts_is_that_of_the_start(self) -> None:
         stored(by_percent(50, 50))

@@ -60,10 +60,10 @@ def test_a_transmission_of_which_some_recipients_are_bad_is_answered_with_their_
     assert all(set(error) == {"message", "description", "code"} for error in errors)
 
 
-@pytest.mark.parametrize(("query", "shown"), [("0", 0), ("1", 1), ("2", 2), ("3", 2)])
-def test_the_number_of_errors_that_are_shown_may_be_limited(query: str, shown: int) -> None:
+@pytest.mark.parametrize(("query", "view"), [("0", 0), ("1", 1), ("2", 2), ("3", 2)])
+def test_the_number_of_errors_that_are_shown_may_be_limited(query: str, view: int) -> None:
     answer = post([GOOD, BAD, {}], f"?num_rcpt_errors={query}")
-    assert len(answer.results["rcpt_to_errors"]) == shown
+    assert len(answer.results["rcpt_to_errors"]) == view
     assert answer.results["total_rejected_recipients"] == 2
 
 
@@ -158,10 +158,10 @@ class TestIdempotency:
         seen: list[tuple[int, str]] = []
         real = transmission_routes.accept
 
-        def meanwhile(*given: Any) -> Any:
+        def meanwhile(*data: Any) -> Any:
             monkeypatch.undo()
             seen.append(Caller().refused_post())
-            return real(*given)
+            return real(*data)
 
         monkeypatch.setattr(transmission_routes, "accept", meanwhile)
         assert Caller().post().status == 200
@@ -262,9 +262,9 @@ class TestReading:
     def test_one_is_shown_to_its_own(self) -> None:
         self.make(1, subaccount_id=7)
         path = f"{PATH}/191930000000000001"
-        shown = make_key().get(path).results
-        assert list(shown) == ["transmission"]
-        assert shown["transmission"]["num_rcpts"] == 2
+        view = make_key().get(path).results
+        assert list(view) == ["transmission"]
+        assert view["transmission"]["num_rcpts"] == 2
         make_account(2)
         for client in (make_key(2), make_key(subaccount=8), make_key().on_behalf_of(0)):
             answer = client.get(path)

@@ -12,7 +12,7 @@ from chalicelib.core import due, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.recipient_lists import store as lists
+from chalicelib.recipient_lists.store import lists
 from chalicelib.transmissions.leases import lease_list, leases_on
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.recipients import ListRecipients
@@ -112,9 +112,9 @@ class TestStarting:
 
     def test_asking_when_nothing_is_due_costs_one_request(self, time: Clock) -> None:
         schedule()
-        with aws_requests() as made:
+        with aws_requests() as requests:
             start_due()
-        assert [each.operation for each in made] == ["Query"]
+        assert [each.operation for each in requests] == ["Query"]
 
 
 class TestCancelling:
@@ -127,13 +127,13 @@ class TestCancelling:
         assert starts() == []
         assert refused_cancel() == (409, "2006")
 
-    @pytest.mark.parametrize(("left", "cancelled"), [(660.0, True), (659.999, False)])
+    @pytest.mark.parametrize(("remaining", "cancelled"), [(660.0, True), (659.999, False)])
     def test_it_is_cancelled_until_eleven_minutes_before(
-        self, time: Clock, left: float, cancelled: bool
+        self, time: Clock, remaining: float, cancelled: bool
     ) -> None:
         assert settings().cancel_margin == 660
         schedule()
-        time.now += HOUR - left
+        time.now += HOUR - remaining
         if cancelled:
             cancel(ACCOUNT, FIRST)
         else:
@@ -154,9 +154,9 @@ class TestCancelling:
         schedule()
         real = transmissions.cancel
 
-        def after_a_start(given: Transmission) -> bool:
+        def after_a_start(data: Transmission) -> bool:
             assert start()
-            return real(given)
+            return real(data)
 
         monkeypatch.setattr(transmissions, "cancel", after_a_start)
         assert refused_cancel() == (409, "2006")
@@ -173,10 +173,10 @@ class TestCancelling:
         assert refused_cancel(name) == (404, "1600")
 
     def test_what_can_be_no_id_is_not_looked_up(self) -> None:
-        with aws_requests() as made:
+        with aws_requests() as requests:
             for name in ("abc", "", "²", "1" * 4000):
                 assert refused_cancel(name) == (404, "1600")
-        assert made == []
+        assert requests == []
 
     def test_only_its_own_part_of_its_own_account_cancels_it(self) -> None:
         schedule(1, subaccount_id=7)
@@ -228,10 +228,10 @@ class TestCancellingACampaign:
         real = transmissions.get
 
         def after_a_start(name: str) -> Any:
-            found = real(name)
-            assert found is not None
-            transmissions.start(found)
-            return found
+            result = real(name)
+            assert result is not None
+            transmissions.start(result)
+            return result
 
         monkeypatch.setattr(transmissions, "get", after_a_start)
         cancel_campaign(ACCOUNT, "spring")

@@ -34,17 +34,17 @@ def owner(cloud: None) -> Client:
     return make_key()
 
 
-def options_of(client: Client, **given: Any) -> dict[str, Any]:
+def options_of(client: Client, **data: Any) -> dict[str, Any]:
     """Send, and return the options in force."""
-    assert client.post(PATH, transmission() | {"options": given}).status == 200
+    assert client.post(PATH, transmission() | {"options": data}).status == 200
     (message,) = queued("generation")
     options = read_chunk(queues.read(message)).transmission.options
     return {name: options[name] for name in sorted(options)}
 
 
 def stored() -> int:
-    found = aws.dynamodb().scan(TableName=Table("transmissions").name, Select="COUNT")
-    return found["Count"]
+    response = aws.dynamodb().scan(TableName=Table("transmissions").name, Select="COUNT")
+    return response["Count"]
 
 
 def test_one_recipient_costs_four_requests_when_nothing_is_known(owner: Client) -> None:
@@ -52,16 +52,16 @@ def test_one_recipient_costs_four_requests_when_nothing_is_known(owner: Client) 
     queues.send("generation", [queues.Work({})])  # finds the queue's address
     for client in (owner, owner.on_behalf_of(number), make_key(subaccount=number)):
         config_cache.clear_cache()
-        with aws_requests() as made:
+        with aws_requests() as requests:
             assert client.post(PATH, transmission()).status == 200
-        assert [request.operation for request in made][1:] == [
+        assert [request.operation for request in requests][1:] == [
             "BatchGetItem",
             "TransactWriteItems",
             "SendMessage",
         ]
-        with aws_requests() as made:
+        with aws_requests() as requests:
             client.post(PATH, transmission())
-        assert len(made) == 3
+        assert len(requests) == 3
 
 
 def test_limits_cost_nothing_more(owner: Client) -> None:
@@ -69,14 +69,14 @@ def test_limits_cost_nothing_more(owner: Client) -> None:
     queues.send("generation", [queues.Work({})])
     for _ in range(3):
         config_cache.clear_cache()
-        with aws_requests() as made:
+        with aws_requests() as requests:
             assert owner.post(PATH, transmission()).status == 200
-        assert len(made) == 4
+        assert len(requests) == 4
 
 
 @pytest.mark.spec("2.7-t11")
 @pytest.mark.parametrize(
-    ("chosen", "given", "changed"),
+    ("selection", "data", "changed"),
     [
         ({}, {}, {}),
         ({"rest_tracking_default": False}, {}, dict.fromkeys(["open", "click", "initial"], False)),
@@ -94,24 +94,24 @@ def test_limits_cost_nothing_more(owner: Client) -> None:
     ],
 )
 def test_an_accounts_options_are_the_defaults(
-    owner: Client, chosen: dict[str, bool], given: dict[str, bool], changed: dict[str, bool]
+    owner: Client, selection: dict[str, bool], data: dict[str, bool], changed: dict[str, bool]
 ) -> None:
-    owner.put("/api/v1/account", {"options": chosen})
-    found = options_of(owner, **given)
-    wanted = {"open": True, "click": True, "initial": True, "transactional": False} | changed
+    owner.put("/api/v1/account", {"options": selection})
+    options = options_of(owner, **data)
+    expected = {"open": True, "click": True, "initial": True, "transactional": False} | changed
     assert {
-        "open": found["open_tracking"],
-        "click": found["click_tracking"],
-        "initial": found["initial_open"],
-        "transactional": found["transactional"],
-    } == wanted
+        "open": options["open_tracking"],
+        "click": options["click_tracking"],
+        "initial": options["initial_open"],
+        "transactional": options["transactional"],
+    } == expected
 
 
 @pytest.mark.spec("2.6-t6")
 def test_a_subaccount_can_have_opens_untracked(owner: Client) -> None:
     number = make_subaccount(options={"open_tracking_disabled": True}).id
-    found = options_of(owner.on_behalf_of(number), open_tracking=True, initial_open=True)
-    assert (found["open_tracking"], found["initial_open"], found["click_tracking"]) == (
+    options = options_of(owner.on_behalf_of(number), open_tracking=True, initial_open=True)
+    assert (options["open_tracking"], options["initial_open"], options["click_tracking"]) == (
         False,
         False,
         True,
@@ -178,9 +178,9 @@ def test_a_status_that_changed_elsewhere_takes_effect_within_the_time(owner: Cli
     number = make_subaccount().id
     client = owner.on_behalf_of(number)
     assert client.post(PATH, transmission()).status == 200
-    found = subaccounts.get(1, number)
-    assert found is not None
-    Table("config").put(subaccounts._to_item(replace(found, status="terminated")))
+    subaccount = subaccounts.get(1, number)
+    assert subaccount is not None
+    Table("config").put(subaccounts._to_item(replace(subaccount, status="terminated")))
     assert client.post(PATH, transmission()).status == 200
     config_cache.clear_cache()  # as after KEY_CACHE_SECONDS
     assert client.post(PATH, transmission()).status == 403

@@ -46,16 +46,16 @@ def refused_options(options: Any = None, **fields: Any) -> tuple[int, str | None
 
 def test_nothing_is_read_for_what_is_not_named() -> None:
     who = sender()
-    with aws_requests() as made:
+    with aws_requests() as requests:
         check_options(make_transmission(options={}), who)
-    assert made == []
+    assert requests == []
 
 
 @pytest.mark.spec("2.1-t15")
 def test_a_pool_is_named_by_its_id_in_any_case() -> None:
     name = make_pool("Fast mail")
-    for given in (name, name.upper()):
-        assert checked({"ip_pool": given}).options["ip_pool"] == name
+    for data in (name, name.upper()):
+        assert checked({"ip_pool": data}).options["ip_pool"] == name
     assert checked({}).options["ip_pool"] == "default"
     assert refused_options({"ip_pool": "slow"}) == (422, "1300")
 
@@ -66,9 +66,9 @@ def test_a_pool_is_named_by_its_id_in_any_case() -> None:
 class TestDkimKey:
     def named(self, selector: str, status: str, of: str = NAME) -> None:
         key = DkimKey(selector, of, "MIIBpublic", b"sealed")
-        found = domains.get(of)
-        assert found is not None
-        assert further_keys.add(found, FurtherKey(f"id-{selector}", key, 0.0, status))
+        sending_domain = domains.get(of)
+        assert sending_domain is not None
+        assert further_keys.add(sending_domain, FurtherKey(f"id-{selector}", key, 0.0, status))
 
     def test_a_verified_one_of_the_sending_domain_is_taken(self) -> None:
         self.named("s2", VALID)
@@ -117,8 +117,8 @@ class TestReturnPath:
 @pytest.mark.spec("7-t15")
 class TestTrackingDomain:
     def make(self, name: str, status: str = VALID, **fields: Any) -> None:
-        known = {"account_id": 1, "created": 0.0, "cname_status": status} | fields
-        assert tracking_domains.create(TrackingDomain(name, **known))
+        details = {"account_id": 1, "created": 0.0, "cname_status": status} | fields
+        assert tracking_domains.create(TrackingDomain(name, **details))
 
     def test_it_is_a_verified_one_of_the_sender(self) -> None:
         self.make("t.example.test")

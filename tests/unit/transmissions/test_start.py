@@ -16,9 +16,8 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.worker import read_chunk
-from chalicelib.recipient_lists import contents
-from chalicelib.recipient_lists import store as lists
 from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.recipient_lists.store import contents, lists
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.templates.model import Edit, edited, new_template
 from chalicelib.templates.store import leases as template_uses
@@ -61,8 +60,8 @@ def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 
 def scheduled(**fields: Any) -> Transmission:
     """Return a transmission that starts in an hour, as it is before it is stored."""
-    known = {"resolved": False, "options": {}, "start_ms": CREATED + 3_600_000}
-    return make_transmission(**(known | fields))
+    details = {"resolved": False, "options": {}, "start_ms": CREATED + 3_600_000}
+    return make_transmission(**(details | fields))
 
 
 def keep(transmission: Transmission, to: Any = None) -> None:
@@ -72,12 +71,12 @@ def keep(transmission: Transmission, to: Any = None) -> None:
 
 def chunks() -> list[Chunk]:
     """Take the chunks off the queue, by their numbers."""
-    found = [read_chunk(queues.read(each)) for each in queued("generation")]
-    return sorted(found, key=lambda each: int(each.unit.name))
+    chunk = [read_chunk(queues.read(each)) for each in queued("generation")]
+    return sorted(chunk, key=lambda each: int(each.unit.name))
 
 
-def names(found: list[Chunk]) -> list[tuple[str, list[str]]]:
-    return [(each.unit.name, [one["email"] for one in each.recipients]) for each in found]
+def names(result: list[Chunk]) -> list[tuple[str, list[str]]]:
+    return [(each.unit.name, [one["email"] for one in each.recipients]) for each in result]
 
 
 def state() -> str:
@@ -118,28 +117,28 @@ def of_list(count: int = 3, **fields: Any) -> None:
 def change_list(count: int, first: int = 100) -> None:
     """Let the list hold other recipients."""
     others = [{"email": f"r{first + number}@example.test"} for number in range(count)]
-    written = contents.write(1, "friends", others)
+    version = contents.write(1, "friends", others)
 
     def edit(old: RecipientList) -> RecipientList:
-        return replace(old, version=written.version, count=written.count, parts=written.parts)
+        return replace(old, version=version.name, count=version.count, parts=version.parts)
 
     changed = lists.change(1, "friends", edit)
     assert changed is not None
-    contents.remove(contents.of(changed[0]))
+    contents.remove(contents.version_of(changed[0]))
 
 
 @pytest.mark.spec("3-t9")
 def test_a_scheduled_transmission_is_cut_into_the_chunks_of_its_recipients() -> None:
     keep(scheduled(campaign_id="spring"))
     start(ID)
-    found = chunks()
-    assert names(found) == [
+    queued_chunks = chunks()
+    assert names(queued_chunks) == [
         ("0", ["r0@example.test", "r1@example.test"]),
         ("1", ["r2@example.test"]),
     ]
-    assert [each.first_index for each in found] == [0, 2]
+    assert [each.first_index for each in queued_chunks] == [0, 2]
     assert state() == GENERATING
-    for each in found:
+    for each in queued_chunks:
         assert each.transmission.options == OPTIONS
         assert (each.transmission.content, each.transmission.resolved) == (CONTENT, True)
         assert each.transmission.campaign_id == "spring"
@@ -157,9 +156,9 @@ def test_nothing_is_sent_for_who_was_suspended_since_and_each_recipient_is_told(
     else:
         accounts.change(1, lambda before: replace(before, status="suspended"))
     start(ID)
-    found = chunks()
-    assert sum(len(each.recipients) for each in found) == 3
-    for each in found:
+    queued_chunks = chunks()
+    assert sum(len(each.recipients) for each in queued_chunks) == 3
+    for each in queued_chunks:
         refusal = each.transmission.refusal
         assert (refusal["type"], refusal["bounce_class"]) == ("generation_rejection", "25")
         who = f"subaccount {number}" if number else "the account"
@@ -204,9 +203,9 @@ class TestTwice:
                 start(ID)
         change_template("Second")
         start(ID)
-        found = chunks()
-        assert len(found) == 2
-        assert {each.transmission.content["subject"] for each in found} == {"First"}
+        queued_chunks = chunks()
+        assert len(queued_chunks) == 2
+        assert {each.transmission.content["subject"] for each in queued_chunks} == {"First"}
 
     def test_of_two_at_once_one_fixes_the_content_for_both(
         self, monkeypatch: pytest.MonkeyPatch
@@ -217,16 +216,16 @@ class TestTwice:
 
         def overtaken(record: Any) -> Transmission:
             monkeypatch.undo()
-            mine = real(record)
+            claim = real(record)
             change_template("Second")
             start(ID)  # the other's
-            return mine
+            return claim
 
         monkeypatch.setattr(starting, "_resolve", overtaken)
         start(ID)
-        found = chunks()
-        assert len(found) == 2 + 2
-        assert {each.transmission.content["subject"] for each in found} == {"Second"}
+        queued_chunks = chunks()
+        assert len(queued_chunks) == 2 + 2
+        assert {each.transmission.content["subject"] for each in queued_chunks} == {"Second"}
 
     def test_a_start_whose_write_the_client_repeated_goes_on(
         self, monkeypatch: pytest.MonkeyPatch
@@ -275,9 +274,9 @@ class TestCancelled:
         )
         for _ in range(2):
             start(ID)
-            found = chunks()
-            assert [len(each.recipients) for each in found] == [2, 1]
-            assert {each.transmission.refusal["reason"] for each in found} == {"why"}
+            queued_chunks = chunks()
+            assert [len(each.recipients) for each in queued_chunks] == [2, 1]
+            assert {each.transmission.refusal["reason"] for each in queued_chunks} == {"why"}
         assert state() == CANCELLED
 
 
@@ -305,9 +304,9 @@ class TestTemplates:
         time.now += 6 * 3600  # the service was down, and the lease ran out
         assert template_uses.delete(OWNER, "welcome")
         start(ID)
-        found = chunks()
-        assert [len(each.recipients) for each in found] == [2, 1]
-        refusal = found[0].transmission.refusal
+        queued_chunks = chunks()
+        assert [len(each.recipients) for each in queued_chunks] == [2, 1]
+        refusal = queued_chunks[0].transmission.refusal
         assert (refusal["type"], refusal["error_code"]) == ("generation_failure", "554")
         assert refusal["reason"] == ("554 5.3.3 [internal] 422 template 'welcome' does not exist")
         assert refusal["raw_reason"] == refusal["reason"]
@@ -340,12 +339,12 @@ class TestLists:
         assert (record.recipients, record.chunks) == (5, 3)
 
     def test_its_recipients_lose_their_own_options(self) -> None:
-        given = {"email": "r@example.test", "options": {"open_tracking": False}, "tags": ["t"]}
+        data = {"email": "r@example.test", "options": {"open_tracking": False}, "tags": ["t"]}
         of_list()
-        written = contents.write(1, "friends", [given])
+        version = contents.write(1, "friends", [data])
 
         def edit(old: RecipientList) -> RecipientList:
-            return replace(old, version=written.version, count=1, parts=1)
+            return replace(old, version=version.name, count=1, parts=1)
 
         lists.change(1, "friends", edit)
         start(ID)
@@ -359,8 +358,8 @@ class TestLists:
         time.now += 3600
         real = starting.queue_chunks
 
-        def look(*given: Any) -> None:
-            real(*given)
+        def look(*data: Any) -> None:
+            real(*data)
             with pytest.raises(Exception, match="in use"):
                 lists.check_unused(1, "friends")
 
@@ -406,6 +405,6 @@ def test_a_large_transmission_is_read_by_its_chunks() -> None:
     noise = random.Random(1).randbytes(40_000).hex()
     keep(scheduled(content=CONTENT | {"text": noise}))
     start(ID)
-    found = chunks()
-    assert len(found) == 2
-    assert {each.transmission.content["text"] for each in found} == {noise}
+    queued_chunks = chunks()
+    assert len(queued_chunks) == 2
+    assert {each.transmission.content["text"] for each in queued_chunks} == {noise}

@@ -40,8 +40,8 @@ def chunks_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def transmission() -> list[Received]:
-    found = [queues.read(body) for body in queued("generation")]
-    return sorted(found, key=lambda message: int(message.head["chunk"]))
+    messages = [queues.read(body) for body in queued("generation")]
+    return sorted(messages, key=lambda message: int(message.head["chunk"]))
 
 
 def chunks() -> list[Chunk]:
@@ -50,9 +50,9 @@ def chunks() -> list[Chunk]:
 
 def test_one_chunk_costs_exactly_two_requests() -> None:
     queues.send("generation", [queues.Work({})])  # finds the queue's address
-    with aws_requests() as made:
+    with aws_requests() as requests:
         submit(make_transmission(), recipients(settings().chunk_recipients), meter())
-    assert [request.operation for request in made] == ["TransactWriteItems", "SendMessage"]
+    assert [request.operation for request in requests] == ["TransactWriteItems", "SendMessage"]
 
 
 def test_the_record_is_stored_before_the_chunk_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,26 +66,30 @@ def test_a_single_chunk_carries_its_transmission() -> None:
     submit(make_transmission(metadata={"k": "é"}), recipients(3), meter())
     (message,) = transmission()
     assert message.head["created_ms"] == CREATED
-    with aws_requests() as made:
-        found = read_chunk(message)
-    assert made == []
-    assert found.transmission == make_transmission(metadata={"k": "é"})
-    assert (str(found.unit), found.first_index) == (f"{make_transmission().id}-0", 0)
-    assert found.recipients == list(recipients(3))
+    with aws_requests() as requests:
+        chunk = read_chunk(message)
+    assert requests == []
+    assert chunk.transmission == make_transmission(metadata={"k": "é"})
+    assert (str(chunk.unit), chunk.first_index) == (f"{make_transmission().id}-0", 0)
+    assert chunk.recipients == list(recipients(3))
 
 
 @pytest.mark.usefixtures("chunks_of_two")
 def test_several_chunks_hold_every_recipient_once_with_its_index() -> None:
     submit(make_transmission(), recipients(5), meter())
-    found = chunks()
-    assert [(each.unit.name, each.first_index, len(each.recipients)) for each in found] == [
+    queued_chunks = chunks()
+    assert [(each.unit.name, each.first_index, len(each.recipients)) for each in queued_chunks] == [
         ("0", 0, 2),
         ("1", 2, 2),
         ("2", 4, 1),
     ]
-    assert [recipient for each in found for recipient in each.recipients] == list(recipients(5))
-    assert {id(each.transmission) for each in found} == {id(found[0].transmission)}  # read once
-    assert found[0].transmission == make_transmission()
+    assert [recipient for each in queued_chunks for recipient in each.recipients] == list(
+        recipients(5)
+    )
+    assert {id(each.transmission) for each in queued_chunks} == {
+        id(queued_chunks[0].transmission)
+    }  # read once
+    assert queued_chunks[0].transmission == make_transmission()
 
 
 @pytest.mark.usefixtures("chunks_of_two")
@@ -129,9 +133,9 @@ def test_what_was_queued_only_in_part_is_never_visible(monkeypatch: pytest.Monke
 @pytest.mark.usefixtures("chunks_of_two")
 def test_several_chunks_cost_a_record_a_request_for_ten_and_a_commit() -> None:
     queues.send("generation", [queues.Work({})])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         submit(make_transmission(), recipients(40), meter())
-    assert [request.operation for request in made] == [
+    assert [request.operation for request in requests] == [
         "TransactWriteItems",
         "SendMessageBatch",
         "SendMessageBatch",
@@ -179,8 +183,8 @@ def test_content_that_does_not_fit_a_queue_message_travels_in_the_bucket() -> No
     submit(make_transmission(raw=raw, content={}), recipients(2), meter())
     assert len(stored_objects("transmissions/")) == 1
     assert len(stored_objects("queue/generation/")) == 1
-    (found,) = chunks()
-    assert found.transmission.raw == raw
+    (queued_chunks,) = chunks()
+    assert queued_chunks.transmission.raw == raw
 
 
 class TestRepeating:
@@ -196,10 +200,10 @@ class TestRepeating:
     def test_it_is_counted_once_and_its_chunks_are_the_same(self, count: int) -> None:
         for _ in range(2):
             submit(make_transmission(), recipients(count), meter())
-        found = chunks()
-        assert len(found) == 2 * -(-count // 2)
-        assert {each.unit.name: each for each in found[::2]} == {
-            each.unit.name: each for each in found[1::2]
+        queued_chunks = chunks()
+        assert len(queued_chunks) == 2 * -(-count // 2)
+        assert {each.unit.name: each for each in queued_chunks[::2]} == {
+            each.unit.name: each for each in queued_chunks[1::2]
         }
         counter = Table("config").get(*meter().key)
         assert counter is not None
@@ -288,6 +292,6 @@ class TestLater:
 
     def test_a_scheduled_one_costs_two_requests(self) -> None:
         transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
-        with aws_requests() as made:
+        with aws_requests() as requests:
             submit(transmission, recipients(3), meter())
-        assert [each.operation for each in made] == ["PutObject", "TransactWriteItems"]
+        assert [each.operation for each in requests] == ["PutObject", "TransactWriteItems"]

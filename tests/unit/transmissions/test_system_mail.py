@@ -29,8 +29,8 @@ def test_a_mailbox_that_did_not_exist_once_is_written_to_again() -> None:
         suppression.add(0, None, to, kind, "Bounce Rule", "550 5.1.1 unknown user")
     send(to=to, subject="Verify", text="text")
     (queue_message,) = queued("generation")
-    made = generate_chunk(read_chunk(queues.read(queue_message)), clock.now_ms())
-    assert [message.recipient for message in made.delivery_batch.messages] == [to]
+    chunk = generate_chunk(read_chunk(queues.read(queue_message)), clock.now_ms())
+    assert [message.recipient for message in chunk.delivery_batch.messages] == [to]
 
 
 def test_a_deployment_without_its_system_domain_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

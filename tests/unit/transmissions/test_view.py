@@ -52,24 +52,24 @@ def test_all_that_is_known_of_a_transmission_is_shown() -> None:
 
 
 def test_a_scheduled_transmission_tells_when_it_starts() -> None:
-    shown = view.transmission_view(record(start_ms=CREATED + 3_600_000))
+    views = view.transmission_view(record(start_ms=CREATED + 3_600_000))
     moment = clock.iso_offset(CREATED / 1000 + 3600)
-    assert shown["options"] == {**OPTIONS, "start_time": moment}
+    assert views["options"] == {**OPTIONS, "start_time": moment}
 
 
 @pytest.mark.spec("3-t8")
 def test_a_transmission_goes_from_submitted_to_generating_to_success() -> None:
-    shown = [view.transmission_view(record())]
+    views = [view.transmission_view(record())]
     generate(0)
-    shown.append(view.transmission_view(record()))
+    views.append(view.transmission_view(record()))
     generate(2, 1, messages=1, failed=1)
-    shown.append(view.transmission_view(record()))
-    assert [each["state"] for each in shown] == ["submitted", "Generating", "Success"]
-    assert [each["num_generated"] for each in shown] == [0, 2, 4]
-    assert [each["num_failed_gen"] for each in shown] == [0, 0, 2]
+    views.append(view.transmission_view(record()))
+    assert [each["state"] for each in views] == ["submitted", "Generating", "Success"]
+    assert [each["num_generated"] for each in views] == [0, 2, 4]
+    assert [each["num_failed_gen"] for each in views] == [0, 0, 2]
     started, ended = "2026-01-31T09:00:00+00:00", "2026-01-31T09:00:02+00:00"
-    assert [each["generation_start_time"] for each in shown] == [None, started, started]
-    assert [each["generation_end_time"] for each in shown] == [None, None, ended]
+    assert [each["generation_start_time"] for each in views] == [None, started, started]
+    assert [each["generation_end_time"] for each in views] == [None, None, ended]
 
 
 def test_one_that_was_started_is_generating_before_the_first_of_it_is() -> None:
@@ -105,8 +105,8 @@ def test_one_that_was_cancelled_stays_so_whatever_was_generated_of_it(chunks: in
     ],
 )
 def test_the_template_is_shown_before_and_after_it_is_resolved(fields: Any, draft: bool) -> None:
-    shown = view.transmission_view(record(**fields))["content"]
-    assert shown == {"template_id": "welcome", "use_draft_template": draft}
+    views = view.transmission_view(record(**fields))["content"]
+    assert views == {"template_id": "welcome", "use_draft_template": draft}
 
 
 def test_a_list_shows_a_summary() -> None:
@@ -114,9 +114,9 @@ def test_a_list_shows_a_summary() -> None:
         campaign_id="spring", description="Spring sale", template_id="welcome"
     )
     put(transmission)
-    (listed,) = transmissions.in_account(1)
+    (summaries,) = transmissions.in_account(1)
     generate(0)
-    assert view.summary_view(listed) == {
+    assert view.summary_view(summaries) == {
         "id": transmission.id,
         "campaign_id": "spring",
         "description": "Spring sale",
@@ -128,8 +128,8 @@ def test_a_list_shows_a_summary() -> None:
 def test_a_summary_of_a_draft_says_so() -> None:
     content = {"template_id": "welcome", "use_draft_template": True}
     put(replace(make_transmission(), content=content, resolved=False))
-    (listed,) = transmissions.in_account(1)
-    assert view.summary_view(listed)["content"] == content
+    (summaries,) = transmissions.in_account(1)
+    assert view.summary_view(summaries)["content"] == content
 
 
 def put(transmission: Transmission) -> None:

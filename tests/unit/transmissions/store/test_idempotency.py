@@ -39,9 +39,9 @@ def time(cloud: None) -> Iterator[Clock]:
 
 
 def claimed(key: str = "k", scope: Scope = OWNER, data: Any = BODY) -> Claim:
-    found = claim(scope, key, data)
-    assert isinstance(found, Claim)
-    return found
+    result = claim(scope, key, data)
+    assert isinstance(result, Claim)
+    return result
 
 
 def refused_claim(key: str = "k", data: Any = BODY) -> tuple[int, str | None]:
@@ -81,9 +81,9 @@ class TestRepeating:
     @pytest.mark.spec("7-t18")
     @pytest.mark.parametrize("finished", [True, False])
     def test_another_body_under_the_key_is_refused(self, time: Clock, finished: bool) -> None:
-        mine = claimed()
+        own_claim = claimed()
         if finished:
-            complete(mine, ANSWER, 0.0)
+            complete(own_claim, ANSWER, 0.0)
         for other in (body(campaign_id="x"), body(metadata={}), {}, None, [BODY]):
             assert refused_claim(data=other) == (409, "1600")
 
@@ -97,16 +97,16 @@ class TestRepeating:
     def test_an_answer_of_any_size_is_kept(self, time: Clock) -> None:
         noise = [f"{number * 7919 % 1_000_003:x}" for number in range(60_000)]
         large = Replay(200, {"results": {"rcpt_to_errors": noise}})
-        mine = claimed()
-        complete(mine, large, 0.0)
+        own_claim = claimed()
+        complete(own_claim, large, 0.0)
         assert claim(OWNER, "k", BODY) == large
-        assert stored_objects() == [f"transmissions/{mine.transmission_id}/answer"]
+        assert stored_objects() == [f"transmissions/{own_claim.transmission_id}/answer"]
 
     def test_a_claim_and_its_answer_cost_two_requests_and_a_repeat_one(self, time: Clock) -> None:
-        with aws_requests() as made:
+        with aws_requests() as requests:
             complete(claimed(), ANSWER, 0.0)
             claim(OWNER, "k", BODY)
-        assert [each.operation for each in made] == ["PutItem"] * 3
+        assert [each.operation for each in requests] == ["PutItem"] * 3
 
 
 @pytest.mark.spec("4.1-r2")
@@ -122,13 +122,13 @@ class TestRetention:
     def test_an_answer_is_kept_for_a_day_after_it_was_given_or_the_send_time(
         self, time: Clock, ahead: float
     ) -> None:
-        mine = claimed()
+        own_claim = claimed()
         time.now += 5
-        complete(mine, ANSWER, time.now + ahead if ahead else 0.0)
+        complete(own_claim, ANSWER, time.now + ahead if ahead else 0.0)
         time.now += max(ahead, 0.0) + RETENTION - 1
         assert claim(OWNER, "k", BODY) == ANSWER
         time.now += 1
-        assert claimed().transmission_id != mine.transmission_id
+        assert claimed().transmission_id != own_claim.transmission_id
 
     def test_a_key_that_has_expired_may_be_used_for_another_body(self, time: Clock) -> None:
         complete(claimed(), ANSWER, 0.0)
@@ -215,14 +215,14 @@ def test_a_claim_whose_answer_was_lost_is_one_when_the_client_makes_it_again(
 
 
 def test_the_record_goes_away_when_it_does_not_count_any_more(time: Clock) -> None:
-    def expires(mine: Claim) -> int:
-        found = aws.dynamodb().get_item(
+    def expires(own_claim: Claim) -> int:
+        response = aws.dynamodb().get_item(
             TableName=settings().table("transmissions"),
-            Key={"pk": {"S": mine.pk}, "sk": {"S": "idempotency"}},
+            Key={"pk": {"S": own_claim.pk}, "sk": {"S": "idempotency"}},
         )
-        return int(found["Item"]["expires"]["N"])
+        return int(response["Item"]["expires"]["N"])
 
-    mine = claimed()
-    assert expires(mine) == int(time.now) + 3 * 86_400 + RETENTION  # it may start that late
-    complete(mine, ANSWER, 0.0)
-    assert expires(mine) == int(time.now) + RETENTION
+    own_claim = claimed()
+    assert expires(own_claim) == int(time.now) + 3 * 86_400 + RETENTION  # it may start that late
+    complete(own_claim, ANSWER, 0.0)
+    assert expires(own_claim) == int(time.now) + RETENTION

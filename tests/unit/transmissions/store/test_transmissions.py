@@ -37,11 +37,11 @@ def test_a_submitted_transmission_comes_back() -> None:
 
 
 def test_a_small_one_costs_one_request_to_store_and_one_to_get() -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         put(make_transmission())
         for _ in range(3):
             transmissions.get_submitted(make_transmission().id)
-    assert [request.operation for request in made] == ["TransactWriteItems", "GetItem"]
+    assert [request.operation for request in requests] == ["TransactWriteItems", "GetItem"]
 
 
 def test_a_large_one_lies_in_the_bucket() -> None:
@@ -113,8 +113,8 @@ class TestStates:
         return transmission
 
     def start(self, transmission: Transmission, **changes: Any) -> bool:
-        known: dict[str, Any] = {"recipients": 3, "chunks": 2, "chunk_size": 2, "list_ref": {}}
-        return transmissions.start(Record(transmission, SUBMITTED, **(known | changes)))
+        fields: dict[str, Any] = {"recipients": 3, "chunks": 2, "chunk_size": 2, "list_ref": {}}
+        return transmissions.start(Record(transmission, SUBMITTED, **(fields | changes)))
 
     def state(self) -> str:
         record = transmissions.get(make_transmission().id)
@@ -132,8 +132,8 @@ class TestStates:
         assert self.start(transmission, recipients=7, chunks=4, list_ref=ref)
         record = transmissions.get(transmission.id)
         assert record == Record(transmission, GENERATING, 7, 4, 2, ref)
-        (listed,) = transmissions.in_account(1)
-        assert (listed.recipients, listed.chunks) == (7, 4)
+        (summaries,) = transmissions.in_account(1)
+        assert (summaries.recipients, summaries.chunks) == (7, 4)
 
     def test_only_the_first_start_counts(self, transmission: Transmission) -> None:
         assert self.start(replace(transmission, resolved=True))
@@ -241,18 +241,18 @@ class TestListing:
 
     def test_a_list_reads_no_bodies(self) -> None:
         put(large())
-        with aws_requests() as made:
-            (listed,) = transmissions.in_account(1)
-        assert {each.operation for each in made} == {"Query"}
-        assert (listed.recipients, listed.chunks, listed.state) == (3, 2, SUBMITTED)
-        assert not listed.draft
+        with aws_requests() as requests:
+            (summaries,) = transmissions.in_account(1)
+        assert {each.operation for each in requests} == {"Query"}
+        assert (summaries.recipients, summaries.chunks, summaries.state) == (3, 2, SUBMITTED)
+        assert not summaries.draft
 
 
 @pytest.mark.parametrize("email", ["é@b.test", "\ud800@b.test", "x" * 100_000])
 def test_recipients_of_one_that_starts_later_come_back(email: str) -> None:
-    given = [{"email": email, "metadata": {"k": [1, None]}}, {"email": "r@example.test"}]
-    transmissions.put_recipients("77", given)
-    assert transmissions.get_recipients("77") == given
+    data = [{"email": email, "metadata": {"k": [1, None]}}, {"email": "r@example.test"}]
+    transmissions.put_recipients("77", data)
+    assert transmissions.get_recipients("77") == data
     assert stored_objects() == ["transmissions/77/recipients"]
 
 
@@ -267,8 +267,8 @@ def test_the_record_tells_what_lists_and_clean_up_need() -> None:
         put(make_transmission(campaign_id="spring", subaccount_id=7))
     item = Table("transmissions").get(f"transmission#{make_transmission().id}", "transmission")
     assert item is not None
-    known = {name: item[name] for name in ("account_id", "subaccount_id", "campaign_id", "state")}
-    assert known == {
+    fields = {name: item[name] for name in ("account_id", "subaccount_id", "campaign_id", "state")}
+    assert fields == {
         "account_id": 1,
         "subaccount_id": 7,
         "campaign_id": "spring",

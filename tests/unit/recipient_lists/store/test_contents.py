@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.core.blobs import BlobMissing
-from chalicelib.recipient_lists import contents
+from chalicelib.recipient_lists.store import contents
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.recipient_lists.examples import recipients
 
@@ -19,34 +19,34 @@ pytestmark = pytest.mark.usefixtures("cloud")
     [(0, []), (1, [1]), (1000, [1000]), (1001, [1000, 1]), (2500, [1000, 1000, 500])],
 )
 def test_recipients_come_back_in_order_a_thousand_at_a_time(count: int, sizes: list[int]) -> None:
-    written = contents.write(1, "friends", recipients(count))
-    assert (written.count, written.parts) == (count, len(sizes))
-    parts = list(contents.read(written))
+    version = contents.write(1, "friends", recipients(count))
+    assert (version.count, version.parts) == (count, len(sizes))
+    parts = list(contents.read(version))
     assert [len(part) for part in parts] == sizes
     assert [each for part in parts for each in part] == list(recipients(count))
 
 
 def test_reading_may_begin_at_any_part_and_fetches_only_what_is_taken() -> None:
-    written = contents.write(1, "friends", recipients(3500))
-    with aws_requests() as made:
-        first = next(contents.read(written, 2))
+    version = contents.write(1, "friends", recipients(3500))
+    with aws_requests() as requests:
+        first = next(contents.read(version, 2))
     assert first[0]["email"] == "r2000@example.test"
-    assert len(made) == 1
-    assert list(contents.read(written, 4)) == []
+    assert len(requests) == 1
+    assert list(contents.read(version, 4)) == []
 
 
 def test_any_data_of_a_recipient_comes_back() -> None:
-    given = {
+    data = {
         "email": "ü@example.test",
         "substitution_data": {"": [1.5, None, {"𝄞": True}], "deep": {"a": {"b": "\u2028"}}},
     }
-    assert list(contents.read(contents.write(1, "friends", [given]))) == [[given]]
+    assert list(contents.read(contents.write(1, "friends", [data]))) == [[data]]
 
 
 def test_every_version_has_objects_of_its_own() -> None:
     one = contents.write(1, "friends", recipients(2))
     other = contents.write(1, "friends", recipients(3))
-    assert one.version != other.version
+    assert one.name != other.name
     contents.remove(one)
     assert [len(part) for part in contents.read(other)] == [3]
     with pytest.raises(BlobMissing):
@@ -54,9 +54,9 @@ def test_every_version_has_objects_of_its_own() -> None:
 
 
 def test_removing_leaves_nothing() -> None:
-    written = contents.write(1, "friends", recipients(2500))
+    version = contents.write(1, "friends", recipients(2500))
     assert len(stored_objects("lists/1/friends/")) == 3
-    contents.remove(written)
+    contents.remove(version)
     assert stored_objects() == []
 
 
@@ -67,8 +67,8 @@ def test_writing_and_reading_hold_a_few_parts_whatever_the_number() -> None:
 
     def peak(count: int) -> int:
         tracemalloc.start()
-        written = contents.write(1, f"of-{count}", large(count))
-        assert sum(len(part) for part in contents.read(written)) == count
+        version = contents.write(1, f"of-{count}", large(count))
+        assert sum(len(part) for part in contents.read(version)) == count
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most

@@ -8,8 +8,8 @@ import pytest
 from chalicelib.core import clock
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.errors import ServiceError
-from chalicelib.recipient_lists import store
 from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.recipient_lists.store import lists
 from tests.fake_cloud import aws_requests, stored_objects
 from tests.unit.recipient_lists.examples import emails, saved
 
@@ -21,7 +21,7 @@ HOUR = 3600.0
 def begin_use(list_id: str = "friends", *, starts: float = 0.0) -> RecipientList | None:
     now = clock.now()
     until = now + starts + HOUR
-    return store.begin_use(1, list_id, "t1", starts=now + starts, until=until)
+    return lists.begin_use(1, list_id, "t1", starts=now + starts, until=until)
 
 
 def renamed(old: RecipientList) -> RecipientList:
@@ -30,7 +30,7 @@ def renamed(old: RecipientList) -> RecipientList:
 
 def is_refused_as_used(list_id: str = "friends") -> bool:
     try:
-        store.change(1, list_id, renamed)
+        lists.change(1, list_id, renamed)
     except ServiceError as refusal:
         return (refusal.status, refusal.errors[0]["code"]) == (409, "1602")
     return False
@@ -39,39 +39,39 @@ def is_refused_as_used(list_id: str = "friends") -> bool:
 def test_a_list_comes_back_as_it_was_stored() -> None:
     odd = {"": None, "n": 1e-200, "deep": [[[{"x": "é"}]]]}
     new = RecipientList(1, "friends", "Friends", "v", 2, 1, "All of them", odd)
-    assert store.create(new)
-    found = store.get(1, "friends")
-    assert found is not None
-    assert replace(found, stamp="") == new
+    assert lists.create(new)
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert replace(recipient_list, stamp="") == new
 
 
 def test_an_id_is_taken_once_in_an_account() -> None:
     saved("friends", 3)
-    assert not store.create(RecipientList(1, "friends", "Other", "v", 1, 1))
-    assert store.create(RecipientList(2, "friends", "Other", "v", 1, 1))
-    found = store.get(1, "friends")
-    assert found is not None
-    assert found.count == 3
+    assert not lists.create(RecipientList(1, "friends", "Other", "v", 1, 1))
+    assert lists.create(RecipientList(2, "friends", "Other", "v", 1, 1))
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert recipient_list.count == 3
 
 
 def test_an_account_sees_its_own_lists_only() -> None:
     saved("mine"), saved("yours", account_id=2), saved("also-mine")
-    assert [found.id for found in store.in_account(1)] == ["also-mine", "mine"]
-    assert store.get(1, "yours") is None
+    assert [result.id for result in lists.in_account(1)] == ["also-mine", "mine"]
+    assert lists.get(1, "yours") is None
 
 
 def test_the_recipients_are_read_part_by_part() -> None:
-    found = saved("friends", 1500)
-    assert [len(part) for part in store.parts(found)] == [1000, 500]
-    assert next(iter(store.parts(found, 1)))[0] == {"email": "r1000@example.test"}
+    recipient_list = saved("friends", 1500)
+    assert [len(part) for part in lists.parts(recipient_list)] == [1000, 500]
+    assert next(iter(lists.parts(recipient_list, 1)))[0] == {"email": "r1000@example.test"}
 
 
 def test_a_change_tells_what_was_before() -> None:
     saved("friends")
-    changed = store.change(1, "friends", renamed)
+    changed = lists.change(1, "friends", renamed)
     assert changed is not None
     assert [each.name for each in changed] == ["Friends", "Foes"]
-    assert store.change(1, "nobodies", renamed) is None
+    assert lists.change(1, "nobodies", renamed) is None
 
 
 def test_a_change_is_made_again_from_what_another_left() -> None:
@@ -79,21 +79,21 @@ def test_a_change_is_made_again_from_what_another_left() -> None:
 
     def described(old: RecipientList) -> RecipientList:
         if old.name == "Friends":
-            store.change(1, "friends", renamed)
+            lists.change(1, "friends", renamed)
         return replace(old, description="new")
 
-    store.change(1, "friends", described)
-    found = store.get(1, "friends")
-    assert found is not None
-    assert (found.name, found.description) == ("Foes", "new")
+    lists.change(1, "friends", described)
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert (recipient_list.name, recipient_list.description) == ("Foes", "new")
 
 
 def test_a_deleted_list_leaves_nothing_behind() -> None:
-    found = saved("friends", 1500)
-    assert store.delete(1, "friends")
-    assert not store.delete(1, "friends")
-    assert store.get(1, "friends") is None
-    assert stored_objects(f"lists/1/friends/{found.version}") == []
+    recipient_list = saved("friends", 1500)
+    assert lists.delete(1, "friends")
+    assert not lists.delete(1, "friends")
+    assert lists.get(1, "friends") is None
+    assert stored_objects(f"lists/1/friends/{recipient_list.version}") == []
 
 
 def test_a_list_in_use_is_neither_changed_nor_deleted() -> None:
@@ -102,11 +102,11 @@ def test_a_list_in_use_is_neither_changed_nor_deleted() -> None:
     assert used is not None
     assert is_refused_as_used()
     with pytest.raises(ServiceError):
-        store.delete(1, "friends")
+        lists.delete(1, "friends")
     assert len(emails(used)) == 3
-    store.end_use(1, "friends", "t1")
+    lists.end_use(1, "friends", "t1")
     assert not is_refused_as_used()
-    assert store.delete(1, "friends")
+    assert lists.delete(1, "friends")
 
 
 def test_a_use_of_one_list_is_none_of_another() -> None:
@@ -132,31 +132,31 @@ def test_a_use_that_begins_during_a_change_wins() -> None:
         return renamed(old)
 
     with pytest.raises(ServiceError, match="in use"):
-        store.change(1, "friends", used_meanwhile)
-    found = store.get(1, "friends")
-    assert found is not None
-    assert found.name == "Friends"
+        lists.change(1, "friends", used_meanwhile)
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert recipient_list.name == "Friends"
 
 
 def test_a_use_that_begins_during_a_deletion_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     saved("friends", 3)
-    check = store.check_unused
+    check = lists.check_unused
 
     def used_meanwhile(account_id: int, list_id: str) -> None:
         check(account_id, list_id)
         begin_use()
 
-    monkeypatch.setattr(store, "check_unused", used_meanwhile)
+    monkeypatch.setattr(lists, "check_unused", used_meanwhile)
     with pytest.raises(ServiceError, match="in use"):
-        store.delete(1, "friends")
-    found = store.get(1, "friends")
-    assert found is not None
-    assert len(emails(found)) == 3
+        lists.delete(1, "friends")
+    recipient_list = lists.get(1, "friends")
+    assert recipient_list is not None
+    assert len(emails(recipient_list)) == 3
 
 
 def test_a_use_gets_the_list_as_it_is_after_a_change() -> None:
     saved("friends")
-    store.change(1, "friends", renamed)
+    lists.change(1, "friends", renamed)
     used = begin_use()
     assert used is not None
     assert used.name == "Foes"
@@ -165,9 +165,9 @@ def test_a_use_gets_the_list_as_it_is_after_a_change() -> None:
 
 def test_reading_a_list_for_a_transmission_costs_one_request() -> None:
     saved("friends")
-    with aws_requests() as made:
-        store.get(1, "friends")
-    assert [each.operation for each in made] == ["GetItem"]
+    with aws_requests() as requests:
+        lists.get(1, "friends")
+    assert [each.operation for each in requests] == ["GetItem"]
 
 
 @pytest.fixture
@@ -184,8 +184,8 @@ def lost_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("lost_answers")
 def test_a_write_whose_answer_was_lost_is_taken_for_ones_own() -> None:
-    found = saved("friends", 3)
-    changed = store.change(1, "friends", renamed)
+    recipient_list = saved("friends", 3)
+    changed = lists.change(1, "friends", renamed)
     assert changed is not None
     assert [each.name for each in changed] == ["Friends", "Foes"]
-    assert changed[0].stamp == found.stamp
+    assert changed[0].stamp == recipient_list.stamp

@@ -1,14 +1,14 @@
-"""Where recipient lists are kept.
+"""Store the records of recipient lists.
 
-Access patterns (table ``config``):
+Access patterns of ``config``:
 
-- one list → ``pk = recipient_list#<account>#<list id>``, ``sk = list``
-- all lists of an account, by id → index ``by_owner``: ``owner = account#<id>/recipient_lists``
-- who uses a list now → the same ``pk``, kept by ``core.uses``
+- one list → ``recipient_list#<account>#<list id>`` / ``list``
+- all lists of an account, by id → ``account#<account>/recipient_lists`` / ``<list id>`` [by_owner]
 
-``contents`` keeps the recipients. A replacement writes a new version of them, makes the record name
-it, on the condition that nobody changed or began to use the list meanwhile, and then removes the
-old one.
+The leases on a list are kept in its partition (``core.leases``), its recipients in the bucket
+(``store.contents``). A replacement writes a new version of the recipients, makes the record name
+it, on the condition that nobody changed the list or began to use it meanwhile, and then removes the
+old version.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from chalicelib.core.dynamo import ConditionFailed, Item, Table
 from chalicelib.core.errors import Unavailable, resource_conflict
 from chalicelib.core.leases import Record, Use
 from chalicelib.core.owner_keys import account_partition, owned_items
-from chalicelib.recipient_lists import contents
 from chalicelib.recipient_lists.model import RecipientList
+from chalicelib.recipient_lists.store import contents
 
 Json = dict[str, Any]
 
+#: A list cannot be changed from this long before a scheduled use on (10 minutes)
 PROTECTED_SECONDS = 600.0
-"""How long before a scheduled use a list can no longer be changed (10 minutes)."""
 
 _ATTEMPTS = 20
 
@@ -46,23 +46,23 @@ def in_account(account_id: int) -> Iterator[RecipientList]:
     return map(_from_item, owned_items(_config, account_id, "recipient_lists"))
 
 
-def parts(found: RecipientList, start: int = 0) -> Iterator[list[Json]]:
+def parts(recipient_list: RecipientList, start: int = 0) -> Iterator[list[Json]]:
     """Yield the recipients of a list, a thousand at a time, in their stored form.
 
     ``start`` is the number of the part to begin with; recipient ``n`` is in part ``n // 1000``.
-    Raises ``BlobMissing`` when the recipients were replaced since ``found`` was read: between
-    :func:`begin_use` and :func:`end_use` they are not.
+    Raises ``BlobMissing`` when the recipients were replaced since the record was read, which cannot
+    be between :func:`begin_use` and :func:`end_use`.
     """
-    return contents.read(contents.of(found), start)
+    return contents.read(contents.version_of(recipient_list), start)
 
 
 def create(new: RecipientList) -> bool:
-    """Store a new list, whose recipients are written; return ``False`` if its id is taken."""
+    """Store the record of a new list; return ``False`` if its id is taken."""
     item = _to_item(new)
     try:
         _config.create(item)
-    except ConditionFailed as found:
-        return _is_ours(item, found)
+    except ConditionFailed as conflict:
+        return _is_own_write(item, conflict)
     return True
 
 
@@ -75,15 +75,15 @@ def change(
     while the list is in use.
     """
     for _ in range(_ATTEMPTS):
-        old = _standing(account_id, list_id)
+        old = _get_unused(account_id, list_id)
         if old is None:
             return None
         new = edit(old)
         item = _to_item(new)
         try:
             _config.put(item, **leases.unchanged(old.stamp))
-        except ConditionFailed as found:
-            if not _is_ours(item, found):
+        except ConditionFailed as conflict:
+            if not _is_own_write(item, conflict):
                 continue
         return old, new
     raise Unavailable
@@ -92,14 +92,14 @@ def change(
 def delete(account_id: int, list_id: str) -> bool:
     """Delete a list; return ``False`` if there is none. Raises 409 with code 1602 as above."""
     for _ in range(_ATTEMPTS):
-        old = _standing(account_id, list_id)
+        old = _get_unused(account_id, list_id)
         if old is None:
             return False
         try:
             _config.delete(*_key(account_id, list_id), **leases.unchanged(old.stamp))
         except ConditionFailed:
             continue
-        contents.remove(contents.of(old))
+        contents.remove(contents.version_of(old))
         return True
     raise Unavailable
 
@@ -107,12 +107,12 @@ def delete(account_id: int, list_id: str) -> bool:
 def begin_use(
     account_id: int, list_id: str, transmission_id: str, *, starts: float, until: float
 ) -> RecipientList | None:
-    """Keep a list from being changed while a transmission uses it; return it as it then is.
+    """Lease a list, so that it does not change while a transmission uses it; return it.
 
-    The protection begins 10 minutes before ``starts`` (at once for a start that is near or past)
-    and ends at ``until`` at the latest, both in seconds; asking again for the same transmission
-    moves it. A list may still change before: call again when generation begins. ``None`` if there
-    is no such list.
+    The lease begins 10 minutes before ``starts`` (at once for a start that is near or past) and
+    ends at ``until`` at the latest, both in seconds; a second call for the same transmission moves
+    it. The list may change before the lease begins: call again when generation begins. ``None`` if
+    there is no such list.
     """
     use = Use(transmission_id, starts - PROTECTED_SECONDS, until)
     item = leases.begin(_record(account_id, list_id), use)
@@ -120,7 +120,7 @@ def begin_use(
 
 
 def end_use(account_id: int, list_id: str, transmission_id: str) -> None:
-    """End the protection that a transmission asked for; repeating it does no harm."""
+    """End the lease of a transmission; repeating it does no harm."""
     leases.end(_record(account_id, list_id), transmission_id)
 
 
@@ -130,17 +130,21 @@ def check_unused(account_id: int, list_id: str) -> None:
         raise resource_conflict(f"recipient list '{list_id}' is in use by msg generation")
 
 
-def _is_ours(item: Item, found: ConditionFailed) -> bool:
-    """Tell whether a write failed because it had been made: its answer was lost, so it was sent
-    again. Taking it for another's would remove recipients that the list has."""
-    return found.item is not None and found.item["stamp"] == item["stamp"]
+def _is_own_write(item: Item, conflict: ConditionFailed) -> bool:
+    """Tell whether a write failed because it had succeeded before.
+
+    Its answer was lost, so boto3 sent it again. If it were taken for another's write, the
+    recipients that it names would be removed.
+    """
+    return conflict.item is not None and conflict.item["stamp"] == item["stamp"]
 
 
-def _standing(account_id: int, list_id: str) -> RecipientList | None:
-    found = get(account_id, list_id)
-    if found is not None:
+def _get_unused(account_id: int, list_id: str) -> RecipientList | None:
+    """Return a list that may be changed now; raises 409 with code 1602 while it is in use."""
+    recipient_list = get(account_id, list_id)
+    if recipient_list is not None:
         check_unused(account_id, list_id)
-    return found
+    return recipient_list
 
 
 def _record(account_id: int, list_id: str) -> Record:
@@ -151,22 +155,22 @@ def _key(account_id: int, list_id: str) -> tuple[str, str]:
     return f"recipient_list#{account_id}#{list_id}", "list"
 
 
-def _to_item(found: RecipientList) -> Item:
-    pk, sk = _key(found.account_id, found.id)
+def _to_item(recipient_list: RecipientList) -> Item:
+    pk, sk = _key(recipient_list.account_id, recipient_list.id)
     return {
         "pk": pk,
         "sk": sk,
-        "owner": account_partition(found.account_id, "recipient_lists"),
-        "owner_key": found.id,
-        "account_id": found.account_id,
-        "id": found.id,
-        "name": found.name,
-        "description": found.description,
+        "owner": account_partition(recipient_list.account_id, "recipient_lists"),
+        "owner_key": recipient_list.id,
+        "account_id": recipient_list.account_id,
+        "id": recipient_list.id,
+        "name": recipient_list.name,
+        "description": recipient_list.description,
         # As text: a map could not hold every object that JSON can
-        "attributes": json.dumps(found.attributes),
-        "version": found.version,
-        "count": found.count,
-        "parts": found.parts,
+        "attributes": json.dumps(recipient_list.attributes),
+        "version": recipient_list.version,
+        "count": recipient_list.count,
+        "parts": recipient_list.parts,
         "stamp": leases.draw_stamp(),
     }
 

@@ -1,0 +1,1 @@
+"""Store recipient lists: their records, and the recipients apart from them."""
