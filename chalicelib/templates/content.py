@@ -1,4 +1,4 @@
-"""A content object as it may be given: its fields and the rules for them (spec 2.2, 2.3)."""
+"""Read a content object: its fields and the rules for them (spec 2.2, 2.3)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FromAddress(Body):
 
 
 class Content(Body):
-    """Inline content: what a transmission and a template have in common."""
+    """The fields of content that transmissions and templates have in common."""
 
     from_: str | FromAddress | None = Field(default=None, alias="from")
     subject: str | None = None
@@ -56,38 +56,38 @@ class Content(Body):
 
 
 class StorableContent(Content):
-    """Content of a template or of a preview; attachments are known only to be refused."""
+    """Content of a template or of a preview; its attachments are read only to be refused."""
 
     email_rfc822: str | None = None
     attachments: Any = None
     inline_images: Any = None
 
 
-def read_content(given: StorableContent) -> Json:
-    """Return the content of a template as it is kept; raises 422 for what breaks a rule.
+def read_content(body: StorableContent) -> Json:
+    """Return the content of a template in its stored form; raises 422 for a broken rule.
 
-    Faults of the template language are told all at once, one error for each part (code 3000).
+    Faults of the template language are reported all at once, one error for each part (code 3000).
     """
-    if given.attachments or given.inline_images:
+    if body.attachments or body.inline_images:
         raise invalid_combination("a template may not have attachments or inline images")
-    content = _kept(given)
+    content = _to_json(body)
     if (size := len(json.dumps(content, ensure_ascii=False).encode())) > CONTENT_BYTES:
         raise bad_format(f"field 'content' has length '{size}', max length is '{CONTENT_BYTES}'")
     if "email_rfc822" not in content:
-        check_complete(given)
+        check_complete(body)
     _check_parts(content)
     return content
 
 
-def read_preview_content(given: StorableContent) -> Json:
+def read_preview_content(body: StorableContent) -> Json:
     """Return content that is only previewed: any of its parts may be missing."""
-    content = _kept(given)
+    content = _to_json(body)
     _check_parts(content)
     return content
 
 
 def check_complete(content: Content) -> None:
-    """Raise 1400 for the first part that a message cannot do without."""
+    """Raise 1400 for the first missing part that every message needs."""
     sender = content.from_
     if not (sender.email if isinstance(sender, FromAddress) else sender):
         raise missing_field("content.from is a required field")
@@ -109,9 +109,9 @@ def check_header_name(name: str) -> None:
         raise invalid_header_name(f"'{name}' is not a valid header name")
 
 
-def _kept(given: StorableContent) -> Json:
-    unkept = {"attachments", "inline_images"}
-    content = given.model_dump(by_alias=True, exclude_none=True, exclude=unkept)
+def _to_json(body: StorableContent) -> Json:
+    refused_fields = {"attachments", "inline_images"}
+    content = body.model_dump(by_alias=True, exclude_none=True, exclude=refused_fields)
     if "email_rfc822" in content and len(content) > 1:
         raise invalid_combination("content.email_rfc822 excludes all other fields of content")
     return content

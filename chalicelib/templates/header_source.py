@@ -1,4 +1,4 @@
-"""Header fields of a pre-built message as sources of templates, and filled ones as fields again.
+"""Turn header fields of a pre-built message into template sources, and filled ones into fields.
 
 The mail library that wrote a message may have put text, and the tags in it, into encoded words
 (RFC 2047); these are decoded first, or the tags would not be found. Among addresses they become

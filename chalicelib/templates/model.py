@@ -1,8 +1,8 @@
-"""The template record: two versions under one id, and how an edit moves them (spec 2.3, 3).
+"""Define a template with its two versions, and how an edit changes them (spec 2.3, 3).
 
 A template always has a draft. Publishing copies the draft to the published version and keeps the
-draft; both may then be edited apart from each other. Content is kept beside the record, under a
-reference that never means anything else, so two versions may share it.
+draft; each may then be edited without the other. Content is stored apart from the record, under a
+reference that is never reused, so two versions may share it.
 """
 
 from __future__ import annotations
@@ -59,31 +59,13 @@ class Template:
         """Return the references to all content that is in use."""
         return {v.content_ref for v in (self.draft, self.published) if v is not None}
 
-    def summary(self, version: Version) -> Json:
-        """Return what a list shows of the template, in this version."""
-        shown: Json = {
-            "id": self.id,
-            "name": version.name,
-            "description": version.description,
-            "published": version.published,
-            "has_draft": True,
-            "has_published": self.published is not None,
-            "last_update_time": clock.iso_offset(version.updated),
-            "shared_with_subaccounts": self.shared,
-            "options": dict(version.options),
-        }
-        if self.last_use is not None:
-            shown["last_use"] = clock.iso_offset(self.last_use)
-        if self.subaccount_id is not None:
-            shown["subaccount_id"] = self.subaccount_id
-        return shown
-
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a request wants changed; ``None`` leaves a field as it is.
+    """The changes that a request asks for; ``None`` leaves a field as it is.
 
-    An option that is ``None`` is unset. ``of_published`` aims the edit at the published version.
+    An option that is ``None`` is unset. ``of_published`` says that the edit is of the published
+    version.
     """
 
     name: str | None = None
@@ -102,7 +84,7 @@ class Edit:
 
 
 def new_template(scope: Scope, template_id: str, edit: Edit) -> Template:
-    """Return the template that a request creates: a draft, and on demand published as well."""
+    """Return the template that a request creates: a draft, which may be published as well."""
     draft = Version(
         published=False,
         number=1,
@@ -122,11 +104,11 @@ def new_template(scope: Scope, template_id: str, edit: Edit) -> Template:
     )
 
 
-def edited(template: Template, edit: Edit) -> Template:
+def apply_edit(template: Template, edit: Edit) -> Template:
     """Return the template after ``edit``; raises 422 for what its state does not allow.
 
-    ``published: true`` publishes the draft, with the changes that the same edit makes to it; only
-    on an edit of the published version itself does it say nothing new.
+    ``published: true`` publishes the draft, with the changes that the same edit makes to it; in an
+    edit of the published version itself it changes nothing.
     """
     if edit.published is False and template.published:
         _check_not_unpublished(edit)
@@ -142,19 +124,19 @@ def edited(template: Template, edit: Edit) -> Template:
 
 
 def _check_not_unpublished(edit: Edit) -> None:
-    """Refuse ``published: false`` where it is no mere description of the draft being edited."""
+    """Refuse ``published: false``, unless it only describes the draft that the edit changes."""
     if edit.of_published or not edit.changes_version:
         raise bad_format("a published template cannot become a draft")
 
 
 def _with_draft_changed(template: Template, edit: Edit) -> Template:
-    return replace(template, draft=_changed(template.draft, edit, template.revision))
+    return replace(template, draft=_edited_version(template.draft, edit, template.revision))
 
 
 def _with_published_changed(template: Template, edit: Edit) -> Template:
     if template.published is None:
         raise no_version(template.id, draft=False)
-    return replace(template, published=_changed(template.published, edit, template.revision))
+    return replace(template, published=_edited_version(template.published, edit, template.revision))
 
 
 def _with_draft_published(template: Template) -> Template:
@@ -165,7 +147,7 @@ def _with_draft_published(template: Template) -> Template:
 
 
 def _with_sharing(template: Template, shared: bool) -> Template:
-    """Share or unshare both versions: both were updated, neither is the one edited last for it."""
+    """Share or unshare both versions; both get the time, and the one edited last stays so."""
     now, published = clock.now(), template.published
     return replace(
         template,
@@ -175,7 +157,7 @@ def _with_sharing(template: Template, shared: bool) -> Template:
     )
 
 
-def _changed(version: Version, edit: Edit, number: int) -> Version:
+def _edited_version(version: Version, edit: Edit, number: int) -> Version:
     return replace(
         version,
         number=number,
@@ -193,7 +175,7 @@ def _merged(old: Mapping[str, bool], new: Mapping[str, bool | None]) -> dict[str
 
 
 def draw_id() -> str:
-    """Draw an id for a template that was given none: 18 digits."""
+    """Draw an id of 18 digits, for a request without one."""
     return f"{secrets.randbelow(9 * 10**17) + 10**17}"
 
 

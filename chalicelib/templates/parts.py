@@ -1,4 +1,4 @@
-"""The parts of a content object that are in the template language (spec 2.2), one by one.
+"""Fill in the parts of a content object that are in the template language (spec 2.2).
 
 :func:`fill_parts` walks a content object and lets a function make a text of each part: the
 renderer to send or to preview it, a compiler to find its faults.
@@ -23,7 +23,7 @@ from chalicelib.templates.prebuilt import PrebuiltContent
 
 Json = dict[str, Any]
 Fill = Callable[[str, Part], str]
-"""Makes of a part's source, and of what kind of part it is, the text that takes its place."""
+"""Returns the text that replaces a part, from the part's source and its kind."""
 
 _PARTS = {
     "subject": header("Subject"),

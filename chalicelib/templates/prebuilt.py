@@ -1,4 +1,4 @@
-"""A pre-built message as content: which places of it are templates, and how to fill them.
+"""Fill in the templates of a pre-built message (``email_rfc822``).
 
 Substitution happens in the top-level header fields and in the first text/plain, text/html and
 text/x-amp-html part that is no attachment (spec 2.2, RFC822 rule 1); all other bytes stay as they
@@ -51,8 +51,8 @@ class PrebuiltContent:
         self._message = message if as_given else rfc822.normalise(message)
         self.fields, _ = rfc822.split(self._message)
         self._tree = self._readable_tree() if as_given else rfc822.check(self._message)
-        found = [self._text(place, as_given) for place in text_parts.find(self._tree)]
-        self.texts = [text for text in found if text]
+        texts = [self._text(part, as_given) for part in text_parts.find(self._tree)]
+        self.texts = [text for text in texts if text]
 
     def filled(self, fill: _Fill) -> bytes:
         """Return the message with ``fill`` applied to every part that has a tag."""

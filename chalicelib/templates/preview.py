@@ -1,4 +1,4 @@
-"""Previews: content rendered with data that a caller supplies, and nothing sent (spec 4.2)."""
+"""Render content with the data of a caller, without sending it (spec 4.2)."""
 
 from __future__ import annotations
 

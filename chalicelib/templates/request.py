@@ -1,4 +1,4 @@
-"""The bodies of template requests, checked field by field (spec 2.3, 4.2)."""
+"""Read the bodies of template requests (spec 2.3, 4.2)."""
 
 from __future__ import annotations
 

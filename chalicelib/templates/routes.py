@@ -1,4 +1,4 @@
-"""``/templates`` and ``/utils/content-previewer`` (spec 4.2)."""
+"""Serve ``/templates`` and ``/utils/content-previewer`` (spec 4.2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chalicelib.core.fields import boolean
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import Scope
 from chalicelib.snippets import store as snippets
-from chalicelib.templates.model import Template, edited, new_template
+from chalicelib.templates.model import Template, apply_edit, new_template
 from chalicelib.templates.request import (
     PreviewBody,
     read_content_preview,
@@ -19,6 +19,7 @@ from chalicelib.templates.request import (
     read_update,
 )
 from chalicelib.templates.store import leases, records
+from chalicelib.templates.view import template_view
 
 routes = Routes(__name__)
 
@@ -29,7 +30,7 @@ MOST_LISTED = 50_000
 
 @routes.post("/api/v1/templates", grant="templates/modify")
 def create_template(request: Request) -> Reply:
-    """Create a template as a draft, and publish it when that is asked for."""
+    """Create a template as a draft, and publish it if the body says so."""
     scope = request.caller.scope
     template_id, fields, content = read_new(request.json(), scope)
     if not records.create(new_template(scope, template_id, fields), content):
@@ -39,25 +40,28 @@ def create_template(request: Request) -> Reply:
 
 @routes.get("/api/v1/templates", grant="templates/view")
 def list_templates(request: Request) -> Reply:
-    """List templates, each in the version that ``draft`` asks for."""
+    """List templates, each in the version that ``draft`` selects."""
     draft = boolean(request.query, "draft")
     shared = boolean(request.query, "shared_with_subaccounts")
-    found = (
-        template.summary(version) | {"shared_with_subaccount": template.shared}
+    views = (
+        template_view(template, version) | {"shared_with_subaccount": template.shared}
         for template in records.in_scope(request.caller.scope, shared)
         if (version := template.version(draft))
     )
-    return ok(list(islice(found, MOST_LISTED)))
+    return ok(list(islice(views, MOST_LISTED)))
 
 
 @routes.get("/api/v1/templates/{template_id}", grant="templates/view")
 def show_template(request: Request, template_id: str) -> Reply:
     """Show one version of a template with its content."""
     draft = boolean(request.query, "draft")
-    found = records.read(request.caller.scope, template_id, draft)
-    if found is None:
+    stored_content = records.read(request.caller.scope, template_id, draft)
+    if stored_content is None:
         raise _unknown(template_id)
-    return ok(found.template.summary(found.version) | {"content": found.content})
+    return ok(
+        template_view(stored_content.template, stored_content.version)
+        | {"content": stored_content.content}
+    )
 
 
 @routes.put("/api/v1/templates/{template_id}", grant="templates/modify")
@@ -68,7 +72,7 @@ def update_template(request: Request, template_id: str) -> Reply:
     edit, content = read_update(request.json(), scope, of_published=of_published)
 
     def change(template: Template, content_ref: str | None) -> Template:
-        return edited(template, replace(edit, content_ref=content_ref))
+        return apply_edit(template, replace(edit, content_ref=content_ref))
 
     if records.update(scope, template_id, change, content) is None:
         raise _not_owned(scope, template_id)
@@ -90,10 +94,10 @@ def preview_template(request: Request, template_id: str) -> Reply:
     scope = request.caller.scope
     draft = boolean(request.query, "draft")
     data = PreviewBody.parse(request.json() if request.raw_body else {}).substitution_data or {}
-    found = records.read(scope, template_id, draft)
-    if found is None:
+    stored_content = records.read(scope, template_id, draft)
+    if stored_content is None:
         raise _unknown(template_id)
-    return ok(_preview(scope, found.content, data))
+    return ok(_preview(scope, stored_content.content, data))
 
 
 @routes.post("/api/v1/utils/content-previewer", grant="templates/preview")
@@ -112,7 +116,7 @@ def _preview(scope: Scope, content: Json, data: Json) -> Json:
 
 
 def _not_owned(scope: Scope, template_id: str) -> ApiError:
-    """Tell a template that may be read but belongs to the primary account from one unknown."""
+    """Return 403 for a template that the primary account shares, 404 for an unknown one."""
     if records.find(scope, template_id) is not None:
         return Forbidden(f"template '{template_id}' belongs to the primary account")
     return _unknown(template_id)

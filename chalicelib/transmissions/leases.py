@@ -41,7 +41,7 @@ def lease_list(transmission: Transmission, list_id: str) -> RecipientList:
 def lease_template(transmission: Transmission, template: Template, recipients: int) -> None:
     """Keep a template from being deleted until the transmission has been generated."""
     after = AFTER_START_SECONDS if transmission.start_ms else recipients / GENERATED_PER_SECOND
-    templates.begin_use(template, transmission.id, transmission.starts_ms / 1000 + after)
+    templates.begin(template, transmission.id, transmission.starts_ms / 1000 + after)
 
 
 def leases_on(template: Template | None, recipients: Recipients | None) -> Json:
@@ -58,6 +58,6 @@ def release(transmission: Transmission, uses: Json) -> None:
     """End the leases of a transmission; repeating it does no harm."""
     if "template" in uses:
         subaccount_id, template_id = uses["template"]
-        templates.end_use(transmission.account_id, subaccount_id, template_id, transmission.id)
+        templates.end(transmission.account_id, subaccount_id, template_id, transmission.id)
     if "list" in uses:
         lists.end_use(transmission.account_id, uses["list"], transmission.id)

@@ -132,7 +132,7 @@ def _parsed(content: Json) -> ResolvedContent:
 def resolve(transmission: Transmission, content: ResolvedContent) -> Transmission:
     """Return the transmission with its content, and its options as they are in force."""
     if content.template is not None:
-        leases.note_use(content.template)
+        leases.record_use(content.template)
     return replace(
         transmission,
         content=content.content,

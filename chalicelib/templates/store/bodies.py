@@ -1,13 +1,12 @@
-"""Where the content of templates is kept: compressed, in an item of its own or in the bucket.
+"""Keep the content of templates, compressed, in items of its own or in the bucket.
 
-Access patterns (table ``config``):
+Access patterns of ``config``:
 
-- one content → ``pk = template#<account>#<template id>``, ``sk = content#<token>``; one that is
-  large is the object ``templates/<account>/<token>`` of the bucket instead
+- one content → ``template#<account>#<template id>`` / ``content#<token>``
 
-Content is never changed: an edit stores it anew under another reference, so whatever was read
-under one may be remembered for good. It is not in the template's own item, so that a list reads no
-content.
+Content too large for an item is the object ``templates/<account>/<token>`` of the bucket instead.
+Content never changes: an edit stores it under a new reference, so a process may keep what it read
+under a reference for good. It is not in the template's own item, so that a list reads no content.
 """
 
 from __future__ import annotations
@@ -27,24 +26,24 @@ from chalicelib.core.settings import settings
 
 Json = dict[str, Any]
 
-REMEMBERED_BYTES = 32 * 1024 * 1024
+CACHE_BYTES = 32 * 1024 * 1024
 
 _config = Table("config")
 
 
 class ContentGone(LookupError):
-    """Nothing is stored under the reference: the template was edited or deleted meanwhile."""
+    """No content has this reference any more: the template was edited or deleted meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Content on its way into the store."""
+    """Compressed content that a transaction is going to store."""
 
     ref: str
     data: bytes
 
     def writes(self, partition: str) -> list[dynamo.Write]:
-        """Return what belongs into the transaction that makes a template refer to it."""
+        """Return the actions for the transaction that makes a template refer to the content."""
         if not self.ref.startswith("item/"):
             return []
         return [
@@ -53,7 +52,7 @@ class Body:
 
 
 def prepare(account_id: int, content: Json) -> Body:
-    """Return the stored form of content; what is too large for an item is stored already."""
+    """Return content ready to be stored; content too large for an item is stored at once."""
     data = zlib.compress(json.dumps(content, ensure_ascii=False).encode())
     token = secrets.token_hex(12)
     if len(data) <= settings().item_inline_bytes:
@@ -64,14 +63,14 @@ def prepare(account_id: int, content: Json) -> Body:
 
 
 def removals(partition: str, refs: Iterable[str]) -> list[dynamo.Write]:
-    """Return what belongs into the transaction after which no template refers to ``refs``."""
+    """Return the actions for the transaction after which no template refers to ``refs``."""
     return [
         dynamo.delete(_config, partition, _item_key(ref)) for ref in refs if ref.startswith("item/")
     ]
 
 
 def discard(refs: Iterable[str]) -> None:
-    """Delete from the bucket what no template refers to any more."""
+    """Delete content from the bucket to which no template refers any more."""
     for ref in refs:
         if not ref.startswith("item/"):
             blobs.delete(ref)
@@ -79,16 +78,15 @@ def discard(refs: Iterable[str]) -> None:
 
 def load(partition: str, ref: str) -> Json:
     """Return content, which the caller must not change; raises :class:`ContentGone`."""
-    known = _recent.get(ref)
-    if known is not None:
-        return known
-    text = zlib.decompress(_stored(partition, ref))
+    if (cached := _cache.get(ref)) is not None:
+        return cached
+    text = zlib.decompress(_read(partition, ref))
     content: Json = json.loads(text)
-    _recent.add(ref, content, len(text))
+    _cache.add(ref, content, len(text))
     return content
 
 
-def _stored(partition: str, ref: str) -> bytes:
+def _read(partition: str, ref: str) -> bytes:
     if ref.startswith("item/"):
         item = _config.get(partition, _item_key(ref))
         if item is None:
@@ -104,8 +102,8 @@ def _item_key(ref: str) -> str:
     return "content#" + ref.removeprefix("item/")
 
 
-class _Recent:
-    """Content used lately, as much of it as fits into ``REMEMBERED_BYTES``."""
+class _Cache:
+    """Content used lately, as much of it as fits into ``CACHE_BYTES``."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -124,9 +122,9 @@ class _Recent:
             if ref not in self._contents:
                 self._contents[ref] = content, size
                 self._bytes += size
-            while self._bytes > REMEMBERED_BYTES:
-                _, (_, gone) = self._contents.popitem(last=False)
-                self._bytes -= gone
+            while self._bytes > CACHE_BYTES:
+                _, (_, oldest_size) = self._contents.popitem(last=False)
+                self._bytes -= oldest_size
 
 
-_recent = _Recent()
+_cache = _Cache()

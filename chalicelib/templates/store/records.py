@@ -1,15 +1,15 @@
-"""Where templates are kept.
+"""Keep the records of templates, each with its two versions.
 
-Access patterns (table ``config``; ``<sub>`` is the subaccount, 0 for the primary account):
+Access patterns of ``config``:
 
-- one template of one owner → ``pk = template#<account>#<template id>``, ``sk = head#<sub>``
-- templates of that id anywhere in the account → the same ``pk``, ``sk`` begins with ``head#``
-- templates of an account → index ``by_owner``: ``owner = account#<id>/templates``
-- those of one owner, or those it shares → ``owner_key`` begins with ``<sub>/`` or ``<sub>/s/``
+- one template of one owner → ``template#<account>#<template id>`` / ``head#<owner>``
+- templates of that id of all owners → ``template#<account>#<template id>`` / ``head#*``
+- templates of an account → ``account#<account>/templates`` [by_owner]
+- templates of one owner → ``account#<account>/templates`` / ``<owner>/*`` [by_owner]
+- templates that an owner shares → ``account#<account>/templates`` / ``<owner>/s/*`` [by_owner]
 
-``bodies`` keeps the content, ``uses`` the leases of transmissions in the same partition. An edit is
-one transaction, conditional on the revision it was made from: of two at once, one is made again
-from what the other left.
+``bodies.py`` keeps the content and ``leases.py`` the leases, in the same partition. An edit is one
+transaction, conditional on the revision of the record that it started from.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import Any
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, Table, TransactionFailed
-from chalicelib.core.errors import Unavailable
 from chalicelib.core.owned_records import OwnedRecords
 from chalicelib.core.scope import Scope
 from chalicelib.templates.model import Template, Version, no_template, no_version
@@ -30,8 +29,6 @@ from chalicelib.templates.store.bodies import ContentGone
 Json = dict[str, Any]
 
 _config = Table("config")
-
-_ATTEMPTS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +59,28 @@ def read(scope: Scope, template_id: str, draft: bool | None) -> StoredContent | 
 
     ``draft`` as in :meth:`Template.version`. Raises 422 (1603) if only the version is missing.
     """
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> StoredContent | None:
         template = find(scope, template_id)
         if template is None:
             return None
         version = template.version(draft)
         if version is None:
             raise no_version(template_id, draft=bool(draft))
-        try:
-            return StoredContent(template, version, content_of(template, version))
-        except ContentGone:
-            continue
-    raise Unavailable
+        return StoredContent(template, version, content_of(template, version))
+
+    return dynamo.retry_conflicts(attempt, on=ContentGone)
 
 
 def get_content(scope: Scope, template_id: str, draft: bool) -> StoredContent:
-    """Return what a transmission sends; raises 422 (1603) if there is no such version.
+    """Return the content that a transmission sends; raises 422 (1603) if there is none.
 
-    The record is read each time, consistently; content only if this process has not seen it.
+    The record is read each time, consistently; content only if this process has not read it before.
     """
-    found = read(scope, template_id, draft)
-    if found is None:
+    stored_content = read(scope, template_id, draft)
+    if stored_content is None:
         raise no_template(template_id)
-    return found
+    return stored_content
 
 
 def content_of(template: Template, version: Version) -> Json:
@@ -95,38 +91,44 @@ def content_of(template: Template, version: Version) -> Json:
 def update(
     owner: Scope,
     template_id: str,
-    change: Callable[[Template, str | None], Template],
+    edit: Callable[[Template, str | None], Template],
     content: Json | None,
 ) -> Template | None:
-    """Let ``change`` make a new record of the present one, until nobody came between.
+    """Replace a record by what ``edit`` makes of it; no edit made at the same time is lost.
 
-    ``change`` gets the reference of the new ``content``, if there is any; it may raise. Returns
-    ``None`` if the owner has no such template.
+    ``edit`` gets the reference of the new ``content``, if there is any; it may raise and may be
+    called again. Returns ``None`` if the owner has no such template.
     """
     body = bodies.prepare(owner.account_id, content) if content is not None else None
-    perhaps_written = False
+    may_be_written = False
+
+    def attempt() -> Template | None:
+        nonlocal may_be_written
+        old = get(owner.account_id, owner.owner, template_id)
+        if old is None:
+            return None
+        new = edit(old, body.ref if body else None)
+        if replace(new, revision=old.revision) == old:
+            return old
+        may_be_written = True
+        try:
+            _write(old, new, body)
+        except TransactionFailed:
+            may_be_written = False
+            raise
+        bodies.discard(old.content_refs - new.content_refs)
+        return new
+
     try:
-        for _ in range(_ATTEMPTS):
-            old = get(owner.account_id, owner.owner, template_id)
-            if old is None:
-                return None
-            new = change(old, body.ref if body else None)
-            if replace(new, revision=old.revision) == old:
-                return old
-            perhaps_written = True
-            if _written(old, new, body):
-                bodies.discard(old.content_refs - new.content_refs)
-                return new
-            perhaps_written = False
-        raise Unavailable
+        return dynamo.retry_conflicts(attempt)
     finally:
-        # After a fault in between nobody knows: content too many does no harm, lost content does.
-        if body and not perhaps_written:
+        # A fault may come after the write: superfluous content does no harm, lost content does.
+        if body and not may_be_written:
             bodies.discard([body.ref])
 
 
 def partition(account_id: int, template_id: str) -> str:
-    """Return the partition key of everything that is kept about an account's templates of an id."""
+    """Return the partition key of all items about an account's templates of an id."""
     return _records.partition(account_id, template_id)
 
 
@@ -149,7 +151,7 @@ def from_item(item: Item) -> Template:
     )
 
 
-def _written(old: Template, new: Template, body: bodies.Body | None) -> bool:
+def _write(old: Template, new: Template, body: bodies.Body | None) -> None:
     pk = partition(old.account_id, old.id)
     record = dynamo.update(
         _config,
@@ -166,8 +168,8 @@ def _written(old: Template, new: Template, body: bodies.Body | None) -> bool:
         },
         condition="#revision = :old",
     )
-    gone = bodies.removals(pk, old.content_refs - new.content_refs)
-    return dynamo.transacted([record, *(body.writes(pk) if body else []), *gone])
+    removals = bodies.removals(pk, old.content_refs - new.content_refs)
+    dynamo.transact([record, *(body.writes(pk) if body else []), *removals])
 
 
 def _referring(template: Template, ref: str) -> Template:

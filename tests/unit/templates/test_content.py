@@ -19,8 +19,8 @@ RAW = "From: a@example.test\nSubject: Hi {{name}}\n\nHello {{name}}\n"
 
 
 def read(**changes: Any) -> dict[str, Any]:
-    given = {name: value for name, value in (CONTENT | changes).items() if value is not ...}
-    return read_content(StorableContent.parse(given))
+    content = {name: value for name, value in (CONTENT | changes).items() if value is not ...}
+    return read_content(StorableContent.parse(content))
 
 
 def content_errors(**changes: Any) -> list[dict[str, Any]]:
@@ -34,8 +34,8 @@ def codes(**changes: Any) -> list[str]:
 
 
 @pytest.mark.spec("2.3-t4")
-def test_content_keeps_the_keys_that_were_given_and_ignores_unknown_ones() -> None:
-    whole = {
+def test_content_keeps_its_known_keys_and_ignores_unknown_ones() -> None:
+    content = {
         "from": "News <news@example.test>",
         "subject": "s",
         "reply_to": "r@example.test",
@@ -44,7 +44,7 @@ def test_content_keeps_the_keys_that_were_given_and_ignores_unknown_ones() -> No
         "amp_html": "a",
         "headers": {"X-Campaign": "c", "List-Id": "<l.example.test>"},
     }
-    assert read_content(StorableContent.parse(whole | {"colour": "blue"})) == whole
+    assert read_content(StorableContent.parse(content | {"colour": "blue"})) == content
 
 
 @pytest.mark.parametrize(
@@ -162,8 +162,8 @@ def test_every_part_with_a_syntax_error_is_named_with_its_line() -> None:
 
 
 def test_a_pre_built_message_may_stand_alone() -> None:
-    given = {"email_rfc822": RAW}
-    assert read_content(StorableContent.parse(given)) == given
+    content = {"email_rfc822": RAW}
+    assert read_content(StorableContent.parse(content)) == content
 
 
 @pytest.mark.spec("2.3-t4")
@@ -172,7 +172,7 @@ def test_a_pre_built_message_excludes_all_other_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "told"),
+    ("raw", "description"),
     [
         ("no header at all", "malformed header line"),
         ("Subject: s\n\nHello\n.\nQUIT\n", "end-of-data"),
@@ -186,33 +186,37 @@ def test_a_pre_built_message_excludes_all_other_keys() -> None:
         ("Content-Type: text/plain; charset=hex\n\nx", "cannot be decoded"),
     ],
 )
-def test_a_pre_built_message_that_may_not_be_sent_is_refused(raw: str, told: str) -> None:
+def test_a_pre_built_message_that_may_not_be_sent_is_refused(raw: str, description: str) -> None:
     with pytest.raises(ServiceError) as error:
         read_content(StorableContent.parse({"email_rfc822": raw}))
-    (found,) = error.value.errors
-    assert found["code"] == "3020"
-    assert found["description"].startswith("Error in content.email_rfc822: ")
-    assert told in found["description"]
+    (refusal,) = error.value.errors
+    assert refusal["code"] == "3020"
+    assert refusal["description"].startswith("Error in content.email_rfc822: ")
+    assert description in refusal["description"]
 
 
 @pytest.mark.spec("7-t24")
-def test_syntax_errors_of_a_pre_built_message_are_told_by_part() -> None:
+def test_syntax_errors_of_a_pre_built_message_are_reported_by_part() -> None:
     raw = "Subject: {{if}}\nContent-Type: text/html\n\n<p>\n{{end}}\n"
     with pytest.raises(ServiceError) as error:
         read_content(StorableContent.parse({"email_rfc822": raw}))
-    found = [(each["code"], each["part"], each["line"]) for each in error.value.errors]
-    assert found == [("3000", "Header:Subject", 1), ("3000", "html", 2)]
+    places = [(each["code"], each["part"], each["line"]) for each in error.value.errors]
+    assert places == [("3000", "Header:Subject", 1), ("3000", "html", 2)]
 
 
 # --- previews
 
 
 def test_content_to_preview_may_lack_any_part() -> None:
-    for given in ({}, {"html": "x"}, {"subject": ""}, {"headers": {"X-A": "b"}}):
-        assert read_preview_content(StorableContent.parse(given)) == given
+    for content in ({}, {"html": "x"}, {"subject": ""}, {"headers": {"X-A": "b"}}):
+        assert read_preview_content(StorableContent.parse(content)) == content
 
 
 def test_content_to_preview_follows_all_other_rules() -> None:
-    for given in ({"html": "{{end}}"}, {"headers": {"To": "x"}}, {"email_rfc822": "x", "text": ""}):
+    for content in (
+        {"html": "{{end}}"},
+        {"headers": {"To": "x"}},
+        {"email_rfc822": "x", "text": ""},
+    ):
         with pytest.raises(ServiceError):
-            read_preview_content(StorableContent.parse(given))
+            read_preview_content(StorableContent.parse(content))

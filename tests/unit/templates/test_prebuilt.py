@@ -85,7 +85,7 @@ def test_a_value_outside_ascii_leaves_a_header_as_encoded_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "data", "shown"),
+    ("field", "data", "value"),
     [
         ("Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe_=7B=7Bn=7D=7D?=", "Bo", "Grüße Bo"),
         ("Subject: =?utf-8?q?Gr=C3=BC?=\n =?utf-8?q?=C3=9Fe_=7B=7Bn=7D=7D?=", "Bo", "Grüße Bo"),
@@ -99,10 +99,10 @@ def test_a_value_outside_ascii_leaves_a_header_as_encoded_words() -> None:
         ("Subject: =?utf-8?B?a?= {{n}}", "Bo", "=?utf-8?B?a?= Bo"),
     ],
 )
-def test_tags_are_found_beside_and_inside_encoded_words(field: str, data: str, shown: str) -> None:
+def test_tags_are_found_beside_and_inside_encoded_words(field: str, data: str, value: str) -> None:
     message = read(render(f"{field}\n\nx", n=data))
     (name,) = message.keys()
-    assert str(message[name]) == shown
+    assert str(message[name]) == value
 
 
 def test_encoded_words_without_a_tag_stay_as_they_are() -> None:
@@ -227,8 +227,8 @@ class TestAsGiven:
     """A message that came finished is no template, and goes out whatever it is."""
 
     def test_its_texts_are_known_where_they_can_be_read(self) -> None:
-        found = PrebuiltContent(MIXED.replace("\n", "\r\n").encode(), as_given=True)
-        assert [(text.kind.label, text.is_sealed) for text in found.texts] == [
+        content = PrebuiltContent(MIXED.replace("\n", "\r\n").encode(), as_given=True)
+        assert [(text.kind.label, text.is_sealed) for text in content.texts] == [
             ("text", False),
             ("html", False),
         ]
@@ -242,9 +242,9 @@ class TestAsGiven:
         ],
     )
     def test_what_cannot_be_read_of_it_is_left_alone(self, message: bytes) -> None:
-        found = PrebuiltContent(message, as_given=True)
-        assert found.assembled(found.fields, []) == message
-        assert [text.source for text in found.texts] in ([], ["..dots\r\n"])
+        content = PrebuiltContent(message, as_given=True)
+        assert content.assembled(content.fields, []) == message
+        assert [text.source for text in content.texts] in ([], ["..dots\r\n"])
 
     def test_its_header_section_must_be_sound(self) -> None:
         with pytest.raises(MessageError):

@@ -64,7 +64,7 @@ def test_only_the_parts_that_were_supplied_come_back(api: Api, content: dict[str
 
 @pytest.mark.spec("4.2-t7")
 @pytest.mark.parametrize(
-    ("sender", "shown"),
+    ("sender", "view"),
     [
         ("{{u}}@example.test", {"email": "ann@example.test"}),
         ('"{{n}}" <{{u}}@example.test>', {"email": "ann@example.test", "name": "Ann B"}),
@@ -74,21 +74,21 @@ def test_only_the_parts_that_were_supplied_come_back(api: Api, content: dict[str
         ("{{unknown}}", {"email": ""}),
     ],
 )
-def test_from_comes_back_as_an_object(api: Api, sender: Any, shown: dict[str, str]) -> None:
-    assert preview(api, {"from": sender}, u="ann", n="Ann B") == {"from": shown}
+def test_from_is_shown_as_an_object(api: Api, sender: Any, view: dict[str, str]) -> None:
+    assert preview(api, {"from": sender}, u="ann", n="Ann B") == {"from": view}
 
 
 @pytest.mark.spec("4.2-t7")
 @pytest.mark.parametrize("missing", ["content", "substitution_data"])
 def test_the_previewer_requires_content_and_data(api: Api, missing: str) -> None:
     body: dict[str, Any] = {"content": {"text": "x"}, "substitution_data": {}}
-    for given in (body | {missing: None}, {k: v for k, v in body.items() if k != missing}):
-        answer = api.post(PREVIEWER, given)
+    for content in (body | {missing: None}, {k: v for k, v in body.items() if k != missing}):
+        answer = api.post(PREVIEWER, content)
         assert (answer.status, answer.codes) == (422, ["1400"])
     assert api.post(PREVIEWER, body | {missing: "text"}).codes == ["1300"]
 
 
-def test_what_cannot_be_rendered_is_told_by_part_and_line(api: Api) -> None:
+def test_a_render_error_is_reported_by_part_and_line(api: Api) -> None:
     content = {
         "text": "a\nb\n{{ a.b.c + 1 }}",
         "html": "{{render_snippet('none')}}",
@@ -101,7 +101,7 @@ def test_what_cannot_be_rendered_is_told_by_part_and_line(api: Api) -> None:
 
 
 @pytest.mark.spec("7-t24")
-def test_a_syntax_error_in_previewed_content_is_told_as_such(api: Api) -> None:
+def test_a_syntax_error_in_previewed_content_is_reported(api: Api) -> None:
     body = {"content": {"text": "{{if}}", "html": "{{end}}"}, "substitution_data": {}}
     answer = api.post(PREVIEWER, body)
     assert (answer.status, answer.codes) == (422, ["3000", "3000"])

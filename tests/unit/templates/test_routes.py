@@ -18,7 +18,7 @@ def content(**changes: object) -> dict[str, object]:
 
 @pytest.mark.spec("4.2-t1")
 @pytest.mark.spec("2.3-t1")
-def test_a_template_is_created_under_the_id_it_was_given(api: Api) -> None:
+def test_a_template_is_created_under_its_id(api: Api) -> None:
     answer = api.post("/templates", {"id": "summer_sale.2026-A", "content": CONTENT})
     assert (answer.status, answer.json) == (200, {"results": {"id": "summer_sale.2026-A"}})
     assert api.get("/templates/summer_sale.2026-A").results["name"] == "summer_sale.2026-A"
@@ -26,10 +26,10 @@ def test_a_template_is_created_under_the_id_it_was_given(api: Api) -> None:
 
 @pytest.mark.spec("2.3-t1")
 def test_an_id_is_made_when_there_is_only_a_name(api: Api) -> None:
-    made = api.post("/templates", {"name": "Summer sale!", "content": CONTENT}).results["id"]
-    assert made.isalnum()
-    assert len(made) <= 64
-    assert api.get(f"/templates/{made}").results["name"] == "Summer sale!"
+    template_id = api.post("/templates", {"name": "Summer sale!", "content": CONTENT}).results["id"]
+    assert template_id.isalnum()
+    assert len(template_id) <= 64
+    assert api.get(f"/templates/{template_id}").results["name"] == "Summer sale!"
 
 
 @pytest.mark.spec("2.3-t1")
@@ -73,10 +73,10 @@ def test_name_and_description_have_at_most_1024_bytes(api: Api, field: str) -> N
 @pytest.mark.spec("2.3-t7")
 def test_a_template_is_created_as_a_draft(api: Api) -> None:
     api.create()
-    shown = api.get("/templates/welcome").results
-    assert shown["published"] is False
-    assert shown["has_draft"] is True
-    assert shown["has_published"] is False
+    view = api.get("/templates/welcome").results
+    assert view["published"] is False
+    assert view["has_draft"] is True
+    assert view["has_published"] is False
 
 
 @pytest.mark.spec("2.3-t5")
@@ -173,7 +173,7 @@ def test_an_unknown_template_is_not_found_by_any_method(api: Api, template_id: s
         assert (answer.status, answer.codes) == (404, ["1600"])
 
 
-def test_a_version_that_does_not_exist_is_told_from_a_template_that_does_not(api: Api) -> None:
+def test_a_missing_version_is_refused_and_a_missing_template_is_not_found(api: Api) -> None:
     api.create()
     for answer in (
         api.get("/templates/welcome", draft="false"),
@@ -195,10 +195,10 @@ def test_an_update_replaces_the_whole_content_of_the_draft(api: Api) -> None:
     with clock.use(lambda: NOW + 90):
         answer = api.put("/templates/welcome", {"content": new})
     assert (answer.status, answer.json) == (200, None)
-    shown = api.get("/templates/welcome").results
-    assert shown["content"] == new
-    assert shown["name"] == "Welcome"
-    assert shown["last_update_time"] == "2026-01-01T00:01:30+00:00"
+    view = api.get("/templates/welcome").results
+    assert view["content"] == new
+    assert view["name"] == "Welcome"
+    assert view["last_update_time"] == "2026-01-01T00:01:30+00:00"
 
 
 @pytest.mark.spec("3-t3")
@@ -233,13 +233,13 @@ def test_publishing_copies_the_draft_and_keeps_it(api: Api) -> None:
     api.put("/templates/welcome", {"name": "two", "content": content(subject="Two")})
     assert api.put("/templates/welcome", {"published": True}).status == 200
     for draft in ("true", "false"):
-        shown = api.get("/templates/welcome", draft=draft).results
-        assert shown["name"] == "two"
-        assert shown["content"]["subject"] == "Two"
-        assert shown["options"] == {"open_tracking": True}
-        assert shown["published"] is (draft == "false")
-        assert shown["has_draft"] is True
-        assert shown["has_published"] is True
+        view = api.get("/templates/welcome", draft=draft).results
+        assert view["name"] == "two"
+        assert view["content"]["subject"] == "Two"
+        assert view["options"] == {"open_tracking": True}
+        assert view["published"] is (draft == "false")
+        assert view["has_draft"] is True
+        assert view["has_published"] is True
 
 
 @pytest.mark.spec("3-t2")

@@ -11,9 +11,9 @@ def subjects(api: Api, template_id: str, part: int | None) -> str:
     return str(api.get(f"/templates/{template_id}", part).results["content"]["subject"])
 
 
-def listed(api: Api, part: int | None) -> list[tuple[str, int | None]]:
-    found = api.get("/templates", part).results
-    return [(template["id"], template.get("subaccount_id")) for template in found]
+def ids_in_scope(api: Api, part: int | None) -> list[tuple[str, int | None]]:
+    templates = api.get("/templates", part).results
+    return [(template["id"], template.get("subaccount_id")) for template in templates]
 
 
 @pytest.mark.spec("2.3-t11")
@@ -42,7 +42,7 @@ def test_a_read_of_the_whole_account_finds_the_primary_accounts_template_first(a
     assert subjects(api, "welcome", None) == "of 7"
     api.create(content=CONTENT | {"subject": "of 0"})
     assert subjects(api, "welcome", None) == "of 0"
-    assert listed(api, None) == [("welcome", None), ("welcome", 7), ("welcome", 8)]
+    assert ids_in_scope(api, None) == [("welcome", None), ("welcome", 7), ("welcome", 8)]
 
 
 def test_the_primary_account_alone_does_not_see_subaccounts_templates(api: Api) -> None:
@@ -51,7 +51,7 @@ def test_the_primary_account_alone_does_not_see_subaccounts_templates(api: Api) 
     assert api.put("/templates/theirs", {"name": "x"}).status == 404
     assert api.delete("/templates/theirs").status == 404
     assert api.post("/templates/theirs/preview", {}).status == 404
-    assert listed(api, 0) == []
+    assert ids_in_scope(api, 0) == []
 
 
 @pytest.mark.spec("2.3-t10")
@@ -63,7 +63,7 @@ def test_a_subaccount_sees_only_what_is_shared_with_it(api: Api) -> None:
     assert api.get("/templates/theirs", 7).status == 404
     assert api.get("/templates/shared", 7).results["shared_with_subaccounts"] is True
     assert api.post("/templates/shared/preview", {}, 7).status == 200
-    assert listed(api, 7) == [("shared", None)]
+    assert ids_in_scope(api, 7) == [("shared", None)]
 
 
 @pytest.mark.spec("2.3-t10")
@@ -78,8 +78,8 @@ def test_a_subaccounts_own_template_hides_a_shared_one(api: Api) -> None:
     api.create("welcome", shared_with_subaccounts=True)
     api.create("welcome", part=7, content=CONTENT | {"subject": "own"})
     assert subjects(api, "welcome", 7) == "own"
-    assert listed(api, 7) == [("welcome", 7)]
-    assert listed(api, 8) == [("welcome", None)]
+    assert ids_in_scope(api, 7) == [("welcome", 7)]
+    assert ids_in_scope(api, 8) == [("welcome", None)]
 
 
 @pytest.mark.spec("2.3-t10")
@@ -102,10 +102,10 @@ def test_sharing_changes_both_versions_and_neither_becomes_the_newer(
     api.put("/templates/welcome", {"name": "newer"})
     api.put("/templates/welcome", {"shared_with_subaccounts": True}, **query)
     for draft in ("true", "false"):
-        shown = api.get("/templates/welcome", 7, draft=draft).results
-        assert shown["shared_with_subaccounts"] is True
+        view = api.get("/templates/welcome", 7, draft=draft).results
+        assert view["shared_with_subaccounts"] is True
     assert api.get("/templates/welcome", 7).results["name"] == "newer"
     api.put("/templates/welcome", {"shared_with_subaccounts": False}, **query)
     assert api.get("/templates/welcome", 7).status == 404
-    assert listed(api, 7) == []
-    assert listed(api, 0) == [("welcome", None)]
+    assert ids_in_scope(api, 7) == []
+    assert ids_in_scope(api, 0) == [("welcome", None)]

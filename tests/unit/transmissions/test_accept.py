@@ -19,7 +19,7 @@ from chalicelib.recipient_lists.store import lists
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.templates.model import Edit, new_template
-from chalicelib.templates.store import leases as template_uses
+from chalicelib.templates.store import leases as template_leases
 from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.accept import accept
 from chalicelib.transmissions.store import transmissions
@@ -420,7 +420,7 @@ class TestScheduling:
         assert transmission.uses == {"template": [None, "welcome"], "list": "friends"}
         assert record.list_ref["version"] == recipient_list.version
         with pytest.raises(ServiceError, match="in use"):
-            template_uses.delete(Scope(1, 0), "welcome")
+            template_leases.delete(Scope(1, 0), "welcome")
 
     def test_what_is_refused_is_kept_from_nobody(self) -> None:
         TestTemplates().make(**{"from": "a@elsewhere.test"})
@@ -430,7 +430,7 @@ class TestScheduling:
             refused_request(data | {"recipients": to})
         assert due.find("transmissions", CREATED * 2) == []
         lists.check_unused(1, "friends")
-        assert template_uses.delete(Scope(1, 0), "welcome")
+        assert template_leases.delete(Scope(1, 0), "welcome")
 
     def test_a_time_that_has_passed_is_at_once(self) -> None:
         past = clock.iso_offset(CREATED / 1000 - 1)
@@ -465,9 +465,9 @@ def test_a_template_of_many_messages_is_kept_while_they_are_generated() -> None:
             accept(CALLER, body(content={"template_id": "welcome"}, recipients=recipients))
             if state:
                 with pytest.raises(ServiceError, match="in use"):
-                    template_uses.delete(Scope(1, 0), "welcome")
+                    template_leases.delete(Scope(1, 0), "welcome")
             else:
-                assert template_uses.delete(Scope(1, 0), "welcome")
+                assert template_leases.delete(Scope(1, 0), "welcome")
                 TestTemplates().make()
 
 

@@ -12,7 +12,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.recipient_lists.store import lists
 from chalicelib.recipient_lists.store.lists import PROTECTED_SECONDS
 from chalicelib.templates.model import Edit, Template, new_template
-from chalicelib.templates.store import leases as template_uses
+from chalicelib.templates.store import leases as template_leases
 from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.leases import (
     AFTER_START_SECONDS,
@@ -112,10 +112,10 @@ class TestTemplates:
         lease_template(scheduled(), self.make(), 100_000)
         time.now += HOUR + AFTER_START_SECONDS - 1
         with pytest.raises(ServiceError) as refusal:
-            template_uses.delete(Scope(1, 0), "welcome")
+            template_leases.delete(Scope(1, 0), "welcome")
         assert (refusal.value.status, refusal.value.errors[0]["code"]) == (409, "1602")
         time.now += 1
-        assert template_uses.delete(Scope(1, 0), "welcome")
+        assert template_leases.delete(Scope(1, 0), "welcome")
 
     def test_one_that_is_sent_at_once_cannot_be_while_its_messages_are_generated(
         self, time: Clock
@@ -123,9 +123,9 @@ class TestTemplates:
         lease_template(make_transmission(), self.make(), 1000)
         time.now += 1000 / GENERATED_PER_SECOND - 1
         with pytest.raises(ServiceError, match="in use"):
-            template_uses.delete(Scope(1, 0), "welcome")
+            template_leases.delete(Scope(1, 0), "welcome")
         time.now += 1
-        assert template_uses.delete(Scope(1, 0), "welcome")
+        assert template_leases.delete(Scope(1, 0), "welcome")
 
 
 class TestRelease:
@@ -142,7 +142,7 @@ class TestRelease:
         for _ in range(2):
             release(transmission, uses)
         assert not list_is_in_use()
-        assert template_uses.delete(Scope(1, subaccount or 0), "welcome")
+        assert template_leases.delete(Scope(1, subaccount or 0), "welcome")
 
     def test_another_transmission_uses_it_still(self) -> None:
         recipients = ListRecipients(saved())

@@ -19,8 +19,8 @@ from chalicelib.generation.worker import read_chunk
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents, lists
 from chalicelib.subaccounts import store as subaccounts
-from chalicelib.templates.model import Edit, edited, new_template
-from chalicelib.templates.store import leases as template_uses
+from chalicelib.templates.model import Edit, apply_edit, new_template
+from chalicelib.templates.store import leases as template_leases
 from chalicelib.templates.store import records as templates
 from chalicelib.transmissions import start as starting
 from chalicelib.transmissions import submit
@@ -92,7 +92,7 @@ def make_template(subject: str = "First") -> None:
 
 def change_template(subject: str) -> None:
     def change(template: Any, ref: str | None) -> Any:
-        return edited(template, Edit(content_ref=ref, published=True))
+        return apply_edit(template, Edit(content_ref=ref, published=True))
 
     assert templates.update(OWNER, "welcome", change, CONTENT | {"subject": subject})
 
@@ -296,13 +296,13 @@ class TestTemplates:
         make_template()
         of_template()
         start(ID)
-        assert template_uses.delete(OWNER, "welcome")
+        assert template_leases.delete(OWNER, "welcome")
 
     def test_without_it_each_recipient_gets_a_failure(self, time: Clock) -> None:
         make_template()
         of_template()
         time.now += 6 * 3600  # the service was down, and the lease ran out
-        assert template_uses.delete(OWNER, "welcome")
+        assert template_leases.delete(OWNER, "welcome")
         start(ID)
         queued_chunks = chunks()
         assert [len(each.recipients) for each in queued_chunks] == [2, 1]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import Table, TransactionFailed
 from chalicelib.core.errors import ApiError
 from chalicelib.core.scope import Scope
 from chalicelib.templates.model import Edit, Template, new_template
@@ -20,9 +20,9 @@ NOW = 1_767_225_600.0
 @pytest.fixture
 def template(cloud: None) -> Template:
     assert records.create(new_template(PRIMARY, "welcome", Edit(published=True)), CONTENT)
-    found = records.get(1, None, "welcome")
-    assert found is not None
-    return found
+    present = records.get(1, None, "welcome")
+    assert present is not None
+    return present
 
 
 def in_an_hour() -> float:
@@ -36,7 +36,7 @@ def conflict() -> Any:
 @pytest.mark.spec("3-t5")
 @pytest.mark.spec("4.2-t5")
 def test_a_template_in_use_is_not_deleted(template: Template) -> None:
-    assert leases.begin_use(template, "t1", in_an_hour()) == template
+    assert leases.begin(template, "t1", in_an_hour()) == template
     with conflict() as error:
         leases.delete(PRIMARY, "welcome")
     assert (error.value.status, error.value.code) == (409, "1602")
@@ -45,20 +45,20 @@ def test_a_template_in_use_is_not_deleted(template: Template) -> None:
 
 @pytest.mark.spec("3-t5")
 def test_it_is_deleted_when_the_last_transmission_is_done(template: Template) -> None:
-    leases.begin_use(template, "t1", in_an_hour())
-    leases.begin_use(template, "t2", in_an_hour())
-    leases.end_use(1, None, "welcome", "t1")
-    leases.end_use(1, None, "welcome", "t1")
+    leases.begin(template, "t1", in_an_hour())
+    leases.begin(template, "t2", in_an_hour())
+    leases.end(1, None, "welcome", "t1")
+    leases.end(1, None, "welcome", "t1")
     with conflict():
         leases.delete(PRIMARY, "welcome")
-    leases.end_use(1, None, "welcome", "t2")
+    leases.end(1, None, "welcome", "t2")
     assert leases.delete(PRIMARY, "welcome")
     assert records.get(1, None, "welcome") is None
 
 
 def test_the_use_of_one_owners_template_does_not_keep_anothers(template: Template) -> None:
     records.create(new_template(Scope(1, 7), "welcome", Edit()), CONTENT)
-    leases.begin_use(template, "t1", in_an_hour())
+    leases.begin(template, "t1", in_an_hour())
     assert leases.delete(Scope(1, 7), "welcome")
     assert not leases.delete(Scope(1, 7), "welcome")
     assert records.get(1, None, "welcome") is not None
@@ -66,7 +66,7 @@ def test_the_use_of_one_owners_template_does_not_keep_anothers(template: Templat
 
 def test_a_lease_that_ran_out_keeps_nothing(template: Template) -> None:
     with clock.use(lambda: NOW):
-        leases.begin_use(template, "crashed", NOW + 60)
+        leases.begin(template, "crashed", NOW + 60)
     with clock.use(lambda: NOW + 59), conflict():
         leases.delete(PRIMARY, "welcome")
     with clock.use(lambda: NOW + 61):
@@ -75,33 +75,33 @@ def test_a_lease_that_ran_out_keeps_nothing(template: Template) -> None:
 
 def test_a_lease_can_be_made_longer(template: Template) -> None:
     with clock.use(lambda: NOW):
-        leases.begin_use(template, "t1", NOW + 60)
-        leases.begin_use(template, "t1", NOW + 600)
+        leases.begin(template, "t1", NOW + 60)
+        leases.begin(template, "t1", NOW + 600)
     with clock.use(lambda: NOW + 61), conflict():
         leases.delete(PRIMARY, "welcome")
 
 
-def test_a_lease_found_behind_many_that_ran_out_counts(template: Template) -> None:
+def test_a_lease_after_many_expired_ones_counts(template: Template) -> None:
     with clock.use(lambda: NOW):
         for n in range(60):
-            leases.begin_use(template, f"t{n:03}", NOW + (600 if n == 59 else 1))
+            leases.begin(template, f"t{n:03}", NOW + (600 if n == 59 else 1))
     with clock.use(lambda: NOW + 2), conflict():
         leases.delete(PRIMARY, "welcome")
 
 
 def test_a_subaccount_keeps_the_shared_template_that_it_uses(template: Template) -> None:
     Api().put("/templates/welcome", {"shared_with_subaccounts": True})
-    found = records.find(Scope(1, 7), "welcome")
-    assert found is not None
-    leases.begin_use(found, "t1", in_an_hour())
+    present = records.find(Scope(1, 7), "welcome")
+    assert present is not None
+    leases.begin(present, "t1", in_an_hour())
     with conflict():
         leases.delete(PRIMARY, "welcome")
-    leases.end_use(1, found.subaccount_id, found.id, "t1")
+    leases.end(1, present.subaccount_id, present.id, "t1")
     assert leases.delete(PRIMARY, "welcome")
 
 
 def test_leases_are_forgotten_by_the_table_after_their_end(template: Template) -> None:
-    leases.begin_use(template, "t1", 1000.5)
+    leases.begin(template, "t1", 1000.5)
     (lease,) = Table("config").query_all(
         "#pk = :pk AND begins_with(#sk, :use)",
         {"pk": records.partition(1, "welcome"), "use": "use#"},
@@ -112,19 +112,19 @@ def test_leases_are_forgotten_by_the_table_after_their_end(template: Template) -
 def test_a_template_deleted_since_it_was_read_cannot_be_used(template: Template) -> None:
     leases.delete(PRIMARY, "welcome")
     with pytest.raises(ApiError) as error:
-        leases.begin_use(template, "t1", in_an_hour())
+        leases.begin(template, "t1", in_an_hour())
     assert (error.value.status, error.value.code) == (422, "1603")
     rest = Table("config").query_all("#pk = :pk", {"pk": records.partition(1, "welcome")})
     assert list(rest) == []
 
 
 def test_after_a_refused_deletion_the_template_is_as_before(template: Template) -> None:
-    leases.begin_use(template, "t1", in_an_hour())
+    leases.begin(template, "t1", in_an_hour())
     with conflict():
         leases.delete(PRIMARY, "welcome")
-    assert leases.begin_use(template, "t2", in_an_hour()) == template
-    leases.end_use(1, None, "welcome", "t1")
-    leases.end_use(1, None, "welcome", "t2")
+    assert leases.begin(template, "t2", in_an_hour()) == template
+    leases.end(1, None, "welcome", "t1")
+    leases.end(1, None, "welcome", "t2")
     assert leases.delete(PRIMARY, "welcome")
 
 
@@ -156,18 +156,18 @@ def test_a_use_that_begins_while_leases_are_looked_for_waits_for_the_outcome(
         next(pauses)()
 
     monkeypatch.setattr(leases.time, "sleep", pause)
-    assert leases._announced(template, "token")
+    leases._announce(template, "token")
     with pytest.raises(ApiError, match="does not exist"):
-        leases.begin_use(template, "t1", in_an_hour())
+        leases.begin(template, "t1", in_an_hour())
     assert len(waited) == 2
 
 
-def test_a_use_goes_on_when_the_deletion_was_refused_meanwhile(
+def test_a_lease_begins_when_the_deletion_was_refused_meanwhile(
     template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases.time, "sleep", lambda _: leases._withdraw(template, "token"))
-    assert leases._announced(template, "token")
-    assert leases.begin_use(template, "t1", in_an_hour()) == template
+    leases._announce(template, "token")
+    assert leases.begin(template, "t1", in_an_hour()) == template
 
 
 def test_a_lease_written_before_leases_are_looked_for_refuses_the_deletion(
@@ -175,17 +175,18 @@ def test_a_lease_written_before_leases_are_looked_for_refuses_the_deletion(
 ) -> None:
     """The transmission has written its lease, and has not read the record yet."""
     lease = leases._lease(template, "t1", in_an_hour())
-    when(monkeypatch, "_announced", lambda: Table("config").put(lease))
+    when(monkeypatch, "_announce", lambda: Table("config").put(lease))
     with conflict():
         leases.delete(PRIMARY, "welcome")
 
 
 def test_the_announcement_of_a_deletion_that_crashed_is_withdrawn(template: Template) -> None:
     with clock.use(lambda: NOW):
-        assert leases._announced(template, "crashed")
+        leases._announce(template, "crashed")
     with clock.use(lambda: NOW + 6):
-        leases.begin_use(template, "t1", NOW + 60)
-        assert not leases._removed(template, "crashed")
+        leases.begin(template, "t1", NOW + 60)
+        with pytest.raises(TransactionFailed):
+            leases._remove(template, "crashed")
     assert records.get(1, None, "welcome") is not None
 
 
@@ -194,7 +195,7 @@ def test_an_edit_during_a_deletion_is_deleted_with_its_content(
 ) -> None:
     api = Api()
     edit = {"content": CONTENT | {"subject": "late"}}
-    when(monkeypatch, "_is_in_use", lambda: api.put("/templates/welcome", edit))
+    when(monkeypatch, "_is_leased", lambda: api.put("/templates/welcome", edit))
     assert leases.delete(PRIMARY, "welcome")
     rest = Table("config").query_all("#pk = :pk", {"pk": records.partition(1, "welcome")})
     assert list(rest) == []
@@ -204,14 +205,14 @@ def test_of_two_deletions_at_once_one_finds_nothing(
     template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcomes: list[bool] = []
-    when(monkeypatch, "_is_in_use", lambda: outcomes.append(leases.delete(PRIMARY, "welcome")))
+    when(monkeypatch, "_is_leased", lambda: outcomes.append(leases.delete(PRIMARY, "welcome")))
     outcomes.append(leases.delete(PRIMARY, "welcome"))
     assert outcomes == [True, False]
 
 
 @pytest.mark.spec("3-t5")
 def test_the_api_refuses_to_delete_a_template_in_use(template: Template) -> None:
-    leases.begin_use(template, "t1", in_an_hour())
+    leases.begin(template, "t1", in_an_hour())
     answer = Api().delete("/templates/welcome")
     assert answer.status == 409
     assert answer.errors == [
@@ -231,10 +232,10 @@ def test_the_last_use_is_shown_once_there_was_one(template: Template) -> None:
     api = Api()
     assert "last_use" not in api.get("/templates/welcome").results
     with clock.use(lambda: NOW):
-        leases.note_use(template)
+        leases.record_use(template)
     for draft in ("true", "false"):
-        shown = api.get("/templates/welcome", draft=draft).results
-        assert shown["last_use"] == "2026-01-01T00:00:00+00:00"
+        view = api.get("/templates/welcome", draft=draft).results
+        assert view["last_use"] == "2026-01-01T00:00:00+00:00"
     assert api.get("/templates").results[0]["last_use"] == "2026-01-01T00:00:00+00:00"
     api.put("/templates/welcome", {"name": "new"})
     assert api.get("/templates/welcome").results["last_use"] == "2026-01-01T00:00:00+00:00"
@@ -254,21 +255,21 @@ def test_many_uses_in_a_minute_cost_one_write(
     monkeypatch.setattr(Table, "update", counted)
     for second in range(130):
         with clock.use(lambda: NOW + second):  # noqa: B023
-            leases.note_use(records.get_content(PRIMARY, "welcome", draft=False).template)
+            leases.record_use(records.get_content(PRIMARY, "welcome", draft=False).template)
     assert writes == [NOW, NOW + 60, NOW + 120]
 
 
 def test_a_use_of_a_template_that_is_gone_is_not_noted(template: Template) -> None:
     leases.delete(PRIMARY, "welcome")
-    leases.note_use(template)
+    leases.record_use(template)
     assert records.get(1, None, "welcome") is None
 
 
 def test_a_use_noted_by_another_process_meanwhile_stands(template: Template) -> None:
     with clock.use(lambda: NOW + 5):
-        leases.note_use(template)
+        leases.record_use(template)
     with clock.use(lambda: NOW):
-        leases.note_use(template)
-    found = records.get(1, None, "welcome")
-    assert found is not None
-    assert found.last_use == NOW + 5
+        leases.record_use(template)
+    present = records.get(1, None, "welcome")
+    assert present is not None
+    assert present.last_use == NOW + 5

@@ -11,7 +11,7 @@ from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import ApiError, Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.templates.model import Edit, Template, edited, new_template
+from chalicelib.templates.model import Edit, Template, apply_edit, new_template
 from chalicelib.templates.store import bodies, records
 from tests.unit.templates.api import CONTENT
 
@@ -25,24 +25,24 @@ def create(template_id: str = "welcome", content: Any = CONTENT, **fields: Any) 
 
 def update(content: Any = None, **fields: Any) -> Template | None:
     def change(template: Template, ref: str | None) -> Template:
-        return edited(template, Edit(content_ref=ref, **fields))
+        return apply_edit(template, Edit(content_ref=ref, **fields))
 
     return records.update(PRIMARY, "welcome", change, content)
 
 
 def objects() -> list[str]:
-    listed = aws.s3().list_objects_v2(Bucket=settings().bucket_name)
-    return [each["Key"] for each in listed.get("Contents", [])]
+    page = aws.s3().list_objects_v2(Bucket=settings().bucket_name)
+    return [each["Key"] for each in page.get("Contents", [])]
 
 
 def items() -> list[str]:
-    found = Table("config").query_all("#pk = :pk", {"pk": "template#1#welcome"})
-    return sorted(item["sk"].partition("#")[0] for item in found)
+    present = Table("config").query_all("#pk = :pk", {"pk": "template#1#welcome"})
+    return sorted(item["sk"].partition("#")[0] for item in present)
 
 
 def read(draft: bool | None = None) -> Any:
-    found = records.read(PRIMARY, "welcome", draft)
-    return found and found.content
+    present = records.read(PRIMARY, "welcome", draft)
+    return present and present.content
 
 
 @pytest.mark.usefixtures("cloud")
@@ -53,7 +53,7 @@ class TestContent:
         assert read() == CONTENT
 
     @pytest.mark.spec("2.3-t4")
-    def test_large_content_is_kept_whole_in_the_bucket(self) -> None:
+    def test_large_content_is_stored_in_the_bucket(self) -> None:
         create(content=LARGE)
         assert items() == ["head"]
         (key,) = objects()
@@ -92,7 +92,7 @@ class TestContent:
         assert records.update(PRIMARY, "unknown", refuse, content) is None
         assert (items(), objects()) == (["content", "head"], [])
 
-    def test_content_is_kept_when_nobody_knows_if_it_was_written(
+    def test_content_stays_when_a_write_has_no_known_result(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         create()
@@ -100,7 +100,7 @@ class TestContent:
         def lose_the_answer(*_: Any) -> bool:
             raise ConnectionError
 
-        monkeypatch.setattr(records, "_written", lose_the_answer)
+        monkeypatch.setattr(records, "_write", lose_the_answer)
         with pytest.raises(ConnectionError):
             update(LARGE)
         assert len(objects()) == 1
@@ -115,7 +115,7 @@ class TestConcurrentEdits:
         def change(template: Template, ref: str | None) -> Template:
             for name in rivals:
                 update(description=name)
-            return edited(template, Edit(name="two"))
+            return apply_edit(template, Edit(name="two"))
 
         records.update(PRIMARY, "welcome", change, None)
         template = records.get(1, None, "welcome")
@@ -131,19 +131,19 @@ class TestConcurrentEdits:
         def change(template: Template, ref: str | None) -> Template:
             for content in rivals:
                 update(content | {"subject": "rival"}, of_published=True)
-            return edited(template, Edit(content_ref=ref))
+            return apply_edit(template, Edit(content_ref=ref))
 
         records.update(PRIMARY, "welcome", change, LARGE)
         assert read(draft=True) == LARGE
         assert read(draft=False)["subject"] == "rival"
         assert len(items()) + len(objects()) == 3
 
-    def test_an_edit_that_never_gets_through_is_given_up(self) -> None:
+    def test_an_edit_that_always_meets_a_conflict_ends_in_503(self) -> None:
         create()
 
         def change(template: Template, ref: str | None) -> Template:
             update(description=f"{template.revision}")
-            return edited(template, Edit(name="two"))
+            return apply_edit(template, Edit(name="two"))
 
         with pytest.raises(Unavailable):
             records.update(PRIMARY, "welcome", change, LARGE)
@@ -155,12 +155,12 @@ class TestConcurrentEdits:
 
         def change(template: Template, ref: str | None) -> Template:
             Table("config").update(*key, "SET #last_use = :now", values={"now": 5.0})
-            return edited(template, Edit(name="two"))
+            return apply_edit(template, Edit(name="two"))
 
         records.update(PRIMARY, "welcome", change, None)
-        found = records.get(1, None, "welcome")
-        assert found is not None
-        assert (found.last_use, found.draft.name) == (5.0, "two")
+        present = records.get(1, None, "welcome")
+        assert present is not None
+        assert (present.last_use, present.draft.name) == (5.0, "two")
 
     def test_a_reader_whose_content_is_replaced_gets_the_new_one(
         self, monkeypatch: pytest.MonkeyPatch
@@ -169,10 +169,10 @@ class TestConcurrentEdits:
         find, rivals = records.find, iter([CONTENT | {"subject": "rival"}])
 
         def find_then_edit(scope: Scope, template_id: str) -> Template | None:
-            found = find(scope, template_id)
+            present = find(scope, template_id)
             for content in rivals:
                 update(content)
-            return found
+            return present
 
         monkeypatch.setattr(records, "find", find_then_edit)
         assert read()["subject"] == "rival"
@@ -193,7 +193,7 @@ class TestGetContent:
         assert draft.version.number > published.version.number
 
     @pytest.mark.spec("7-t21")
-    def test_what_is_missing_is_told_with_1603(self) -> None:
+    def test_a_missing_template_or_version_is_refused_with_1603(self) -> None:
         create()
         for template_id, text in (
             ("unknown", "template 'unknown' does not exist"),
@@ -216,15 +216,15 @@ class TestGetContent:
     ) -> None:
         create(content=LARGE)
         calls: list[str] = []
-        load = bodies._stored
-        monkeypatch.setattr(bodies, "_stored", lambda pk, ref: calls.append(ref) or load(pk, ref))
+        load = bodies._read
+        monkeypatch.setattr(bodies, "_read", lambda pk, ref: calls.append(ref) or load(pk, ref))
         for _ in range(3):
             assert records.get_content(PRIMARY, "welcome", draft=True).content == LARGE
         assert len(calls) == 1
         update(CONTENT)
         assert records.get_content(PRIMARY, "welcome", draft=True).content == CONTENT
 
-    def test_a_template_made_anew_is_not_taken_for_the_old_one(self) -> None:
+    def test_a_template_that_is_created_again_has_its_own_content(self) -> None:
         create()
         assert read() == CONTENT
         template = records.get(1, None, "welcome")
@@ -234,27 +234,27 @@ class TestGetContent:
         assert read()["subject"] == "Anew"
 
 
-def test_what_is_remembered_of_contents_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "REMEMBERED_BYTES", 100)
-    recent = bodies._Recent()
-    recent.add("a", {"n": 1}, 60)
-    recent.add("b", {"n": 2}, 40)
-    assert recent.get("a") == {"n": 1}
-    recent.add("c", {"n": 3}, 10)
-    assert recent.get("b") is None
-    assert recent.get("a") == {"n": 1}
-    recent.add("d", {"n": 4}, 101)
-    assert recent.get("d") is None
+def test_the_cache_of_contents_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "CACHE_BYTES", 100)
+    cache = bodies._Cache()
+    cache.add("a", {"n": 1}, 60)
+    cache.add("b", {"n": 2}, 40)
+    assert cache.get("a") == {"n": 1}
+    cache.add("c", {"n": 3}, 10)
+    assert cache.get("b") is None
+    assert cache.get("a") == {"n": 1}
+    cache.add("d", {"n": 4}, 101)
+    assert cache.get("d") is None
 
 
 @pytest.mark.usefixtures("cloud")
 def test_a_list_reads_no_content() -> None:
     create(content=LARGE)
     create("b")
-    found = Table("config").query_all(
+    present = Table("config").query_all(
         "#owner = :owner", {"owner": "account#1/templates"}, index="by_owner"
     )
-    assert [item["sk"] for item in found] == ["head#0000000000"] * 2
+    assert [item["sk"] for item in present] == ["head#0000000000"] * 2
 
 
 @pytest.mark.usefixtures("cloud")
@@ -266,7 +266,7 @@ def test_an_id_that_no_template_can_have_is_not_looked_up(scope: Scope) -> None:
 
 def test_replacing_a_version_never_changes_the_one_before() -> None:
     template = new_template(PRIMARY, "x", Edit(options={"open_tracking": True}, published=True))
-    after = edited(template, Edit(options={"open_tracking": False}))
+    after = apply_edit(template, Edit(options={"open_tracking": False}))
     assert template.draft.options == {"open_tracking": True}
     assert after.published == template.published
     assert after == replace(template, draft=after.draft, revision=2)

@@ -1,0 +1,28 @@
+"""Show templates as the API does (spec 2.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.core import clock
+from chalicelib.templates.model import Template, Version
+
+
+def template_view(template: Template, version: Version) -> dict[str, Any]:
+    """Return a template as a list shows it, in this version."""
+    view: dict[str, Any] = {
+        "id": template.id,
+        "name": version.name,
+        "description": version.description,
+        "published": version.published,
+        "has_draft": True,
+        "has_published": template.published is not None,
+        "last_update_time": clock.iso_offset(version.updated),
+        "shared_with_subaccounts": template.shared,
+        "options": dict(version.options),
+    }
+    if template.last_use is not None:
+        view["last_use"] = clock.iso_offset(template.last_use)
+    if template.subaccount_id is not None:
+        view["subaccount_id"] = template.subaccount_id
+    return view
