@@ -84,7 +84,7 @@ def _queued(aws: dict[str, str]) -> list[dict[str, Any]]:
     return sqs.receive_message(QueueUrl=url, WaitTimeSeconds=5).get("Messages", [])
 
 
-def test_a_container_takes_a_message_and_stops_gracefully(
+def test_a_container_accepts_a_message_and_stops_gracefully(
     engine: Engine, provisioned: dict[str, str], port: int
 ) -> None:
     with _connected(port) as client:

@@ -20,20 +20,20 @@ def message(header: str, *, name: str = "X-SVC-API") -> bytes:
     return f"Subject: a\r\n{name}: {header}\r\nTo: b@c.test\r\n\r\nbody\r\n".encode()
 
 
-def options_of(given: Any) -> ApiOptions:
-    options, _ = take_api_header(message(json.dumps(given)))
+def options_of(header_data: Any) -> ApiOptions:
+    options, _ = take_api_header(message(json.dumps(header_data)))
     assert options is not None
     return options
 
 
 def refusal_of(raw: bytes) -> str:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Refused) as excinfo:
         take_api_header(raw)
-    assert (refused.value.reply.code, refused.value.reply.enhanced) == (550, "5.6.0")
-    return refused.value.reply.text
+    assert (excinfo.value.reply.code, excinfo.value.reply.enhanced) == (550, "5.6.0")
+    return excinfo.value.reply.text
 
 
-def test_a_message_without_the_header_comes_back_itself() -> None:
+def test_a_message_without_the_header_is_returned_as_it_is() -> None:
     plain = b"Subject: a\r\n\r\nX-SVC-API: {}\r\n"
     assert take_api_header(plain) == (None, plain)
     assert take_api_header(plain)[1] is plain
@@ -51,7 +51,7 @@ def test_the_header_may_be_the_only_one_or_the_last() -> None:
     assert take_api_header(b"A: b\r\nX-SVC-API: {}\r\n")[1] == b"A: b\r\n"
 
 
-def test_only_the_top_header_section_is_looked_at() -> None:
+def test_only_the_messages_own_header_section_counts() -> None:
     for body in (b"\r\nX-SVC-API: {bad\r\n", b"A: b\r\n\r\nX-SVC-API: {bad\r\n\r\n"):
         assert take_api_header(body) == (None, body)
 
@@ -61,7 +61,7 @@ def test_another_headers_continuation_is_not_the_header() -> None:
     assert take_api_header(raw) == (None, raw)
 
 
-def test_everything_it_may_ask_for_is_read() -> None:
+def test_every_option_is_read() -> None:
     assert options_of(
         {
             "campaign_id": "c",
@@ -101,12 +101,12 @@ def test_everything_it_may_ask_for_is_read() -> None:
     )
 
 
-def test_what_it_does_not_say_is_not_set() -> None:
+def test_an_absent_option_is_not_set() -> None:
     assert options_of({}) == ApiOptions()
     assert options_of({}).options.open_tracking is None
 
 
-def test_a_fold_is_one_space() -> None:
+def test_folded_lines_are_joined_with_one_space() -> None:
     options, rest = take_api_header(message('{"campaign_id":\r\n\t "a\r\n \t b",\r\n "tags":[]}'))
     assert options == ApiOptions(campaign_id="a b")
     assert rest == b"Subject: a\r\nTo: b@c.test\r\n\r\nbody\r\n"
@@ -120,13 +120,13 @@ def test_text_outside_ascii_may_be_escaped_encoded_or_utf8() -> None:
 
 
 @pytest.mark.parametrize("escape", [True, False])
-def test_what_the_standard_library_writes_is_read_back(escape: bool) -> None:
-    given = {
+def test_a_header_written_by_the_standard_library_is_read(escape: bool) -> None:
+    header_data = {
         "campaign_id": "gr\u00fc\u00dfe",
         "metadata": {"long": "word " * 40, "longer": "x" * 300, "url": "https://a.test/?b=c&d=_"},
         "tags": [f"tag-{number}" for number in range(60)],
     }
-    header = json.dumps(given, ensure_ascii=escape)
+    header = json.dumps(header_data, ensure_ascii=escape)
     modern = EmailMessage(policy=SMTP)
     modern["Subject"], modern["X-SVC-API"] = "a", header
     modern.set_content("body")
@@ -135,14 +135,14 @@ def test_what_the_standard_library_writes_is_read_back(escape: bool) -> None:
     for raw in (modern.as_bytes(), old.as_bytes(policy=old.policy.clone(linesep="\r\n"))):
         options, rest = take_api_header(raw)
         assert options is not None
-        assert options.campaign_id == given["campaign_id"]
-        assert options.metadata == given["metadata"]
-        assert list(options.tags) == given["tags"]
+        assert options.campaign_id == header_data["campaign_id"]
+        assert options.metadata == header_data["metadata"]
+        assert list(options.tags) == header_data["tags"]
         assert b"SVC" not in rest
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("header_data", "reason"),
     [
         ({"campaign_id": 1}, "campaign_id must be a string"),
         ({"campaign_id": None}, "campaign_id must be a string"),
@@ -173,23 +173,23 @@ def test_what_the_standard_library_writes_is_read_back(escape: bool) -> None:
         ("text", "must be a JSON object"),
     ],
 )
-def test_a_wrong_field_is_refused_by_name(given: Any, reason: str) -> None:
-    assert refusal_of(message(json.dumps(given))) == f"API header: {reason}"
+def test_a_wrong_field_is_refused_by_name(header_data: Any, reason: str) -> None:
+    assert refusal_of(message(json.dumps(header_data))) == f"API header: {reason}"
 
 
 @pytest.mark.spec("1-r6")
 @pytest.mark.parametrize("number", [2**31, -(2**31) - 1, 1e300])
 def test_a_number_beyond_32_bits_is_refused(number: float) -> None:
-    told = refusal_of(message(json.dumps({"metadata": {"n": number}})))
-    assert told.endswith("is outside the range of a signed 32-bit integer")
+    refusal = refusal_of(message(json.dumps({"metadata": {"n": number}})))
+    assert refusal.endswith("is outside the range of a signed 32-bit integer")
     assert options_of({"metadata": {"n": 2**31 - 1}}).metadata == {"n": 2**31 - 1}
 
 
-def test_a_campaign_id_of_64_bytes_is_taken() -> None:
+def test_a_campaign_id_of_64_bytes_is_accepted() -> None:
     assert options_of({"campaign_id": "x" * 64}).campaign_id == "x" * 64
 
 
-def test_a_thousand_copies_in_all_are_taken_and_one_more_is_not() -> None:
+def test_a_thousand_copies_in_all_are_accepted_and_one_more_is_not() -> None:
     copies = {
         "cc": ["a@b.test"] * 400,
         "bcc": ["a@b.test"] * 400,
@@ -214,7 +214,7 @@ def test_a_thousand_copies_in_all_are_taken_and_one_more_is_not() -> None:
         '{"campaign_id": "=?utf-8?q?=FF?="}',
     ],
 )
-def test_what_is_no_json_is_a_parse_error(header: str) -> None:
+def test_invalid_json_is_a_parse_error(header: str) -> None:
     assert refusal_of(message(header)).startswith("API header: JSON parse error: ")
 
 
@@ -222,7 +222,7 @@ def test_octets_that_are_not_utf8_are_a_parse_error() -> None:
     assert "JSON parse error" in refusal_of(b'X-SVC-API: {"campaign_id": "\xff"}\r\n\r\n')
 
 
-def test_a_header_beyond_all_use_is_refused_unread() -> None:
+def test_a_very_large_header_is_refused_unread() -> None:
     assert refusal_of(message("[" + " " * 600_000 + "]")) == "API header: over 524288 bytes"
 
 

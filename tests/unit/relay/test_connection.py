@@ -133,7 +133,7 @@ def test_the_replies_of_a_long_burst_leave_before_it_is_used_up(
         b"\r\n\x0b.\x0b\r\n\n",
     ],
 )
-def test_one_message_stays_one(sender: Wire, store: FakeStore, false_end: bytes) -> None:
+def test_no_false_end_splits_a_message(sender: Wire, store: FakeStore, false_end: bytes) -> None:
     sender.begin_data()
     sender.say(b"Subject: a\r\n\r\nx" + false_end)
     sender.say(b"MAIL FROM:<evil@x.test>\r\nRCPT TO:<victim@x.test>\r\nDATA\r\nevil\r\n")
@@ -150,7 +150,7 @@ def test_no_command_hides_behind_another_line_end(sender: Wire, line_end: bytes)
     assert sender.reply() == "503 5.5.1 Send MAIL first"
 
 
-def test_a_client_that_ends_lines_with_lf_is_told_at_once(relay: RunningRelay) -> None:
+def test_a_client_that_ends_lines_with_lf_is_refused_at_once(relay: RunningRelay) -> None:
     assert relay.client().ask(b"EHLO client.test\n").startswith("500 5.5.2 ")
 
 
@@ -179,7 +179,7 @@ def test_half_a_command_sent_in_the_clear_does_not_join_the_next(
     assert client.ask(b"NOOP\r\n") == "250 2.0.0 OK"
 
 
-def test_a_client_that_fails_the_handshake_is_gone(relay: RunningRelay) -> None:
+def test_a_failed_handshake_ends_the_connection(relay: RunningRelay) -> None:
     client = relay.client()
     client.ask(b"STARTTLS\r\n")
     client.say(b"EHLO this is no handshake\r\n")
@@ -187,7 +187,7 @@ def test_a_client_that_fails_the_handshake_is_gone(relay: RunningRelay) -> None:
     until(lambda: relay.server.connections_open == 0)
 
 
-def test_a_client_that_leaves_within_the_handshake_is_gone(relay: RunningRelay) -> None:
+def test_a_client_that_leaves_during_the_handshake_is_removed(relay: RunningRelay) -> None:
     client = relay.client()
     client.ask(b"STARTTLS\r\n")
     client.close()
@@ -221,7 +221,9 @@ def test_a_burst_and_a_large_message_pass_through_tls(
 # Time.
 
 
-def test_an_idle_client_is_told_and_let_go(start_submission: Callable[..., RunningRelay]) -> None:
+def test_an_idle_client_gets_421_and_is_disconnected(
+    start_submission: Callable[..., RunningRelay],
+) -> None:
     relay = start_submission(idle_seconds=0.2)
     client = relay.client()
     assert client.reply() == "421 4.4.2 Idle for too long, closing"
@@ -253,7 +255,7 @@ def test_idle_time_in_data_is_counted_from_the_last_octets(
     assert client.ask(b".\r\n").startswith("250 ")
 
 
-def test_a_client_that_stops_within_data_is_let_go(
+def test_a_client_that_stops_during_data_is_disconnected(
     start_submission: Callable[..., RunningRelay], store: FakeStore
 ) -> None:
     client = start_submission(require_tls=False, idle_seconds=0.2).client()
@@ -296,7 +298,7 @@ def test_waiting_for_the_store_is_not_the_clients_idle_time(
     assert client.reply().startswith("250 ")
 
 
-def test_a_client_that_never_reads_its_replies_is_let_go(
+def test_a_client_that_never_reads_its_replies_is_disconnected(
     start_submission: Callable[..., RunningRelay], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "_LINGER_SECONDS", 0.1)
@@ -336,7 +338,5 @@ def test_a_fault_within_the_session_ends_the_connection_with_its_id(
         (None, ""),
     ],
 )
-def test_a_client_is_known_by_one_form_of_its_address(
-    peername: tuple[object, ...] | None, address: str
-) -> None:
+def test_a_clients_address_has_one_form(peername: tuple[object, ...] | None, address: str) -> None:
     assert connection._address_of(peername) == address

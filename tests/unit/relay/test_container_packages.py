@@ -37,12 +37,12 @@ def container(cloud: None, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setitem(sys.modules, module, None)
 
 
-def test_a_message_from_an_international_domain_is_taken(container: None) -> None:
+def test_a_message_from_an_international_domain_is_accepted(container: None) -> None:
     identity = ApiKeyAuthenticator().authenticate(make_key().key, None, PEER)
     for sender in ("me@bücher.test", "me@ﬀ.test", "me@example.test"):
         message = "From: me@bücher.test\r\nTo: you@inbox.test\r\n\r\nHello\r\n".encode()
         envelope = Envelope(sender, ("you@postfach-für-dich.test",), message, PEER, smtp_utf8=True)
-        sent = TransmissionAcceptor().accept(identity, envelope)
-        (found,) = [read_chunk(queues.read(each)) for each in queued("generation")]
-        assert found.transmission.id == sent
+        transmission_id = TransmissionAcceptor().accept(identity, envelope)
+        (chunk,) = [read_chunk(queues.read(each)) for each in queued("generation")]
+        assert chunk.transmission.id == transmission_id
         queued("generation")

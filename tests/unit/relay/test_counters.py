@@ -21,7 +21,7 @@ def test_the_figures_are_fields_of_one_record(caplog: pytest.LogCaptureFixture) 
     counters.accepted("2", envelope(recipients=1, octets=50), seconds=0.25)
     with caplog.at_level("INFO", "relay"):
         counters.write("submission", (2525,), connections_open=1)
-    found = fields_of(caplog.records, "relay counters")
+    fields = fields_of(caplog.records, "relay counters")
     expected = {
         "Service": "submission",
         "Connections": 3,
@@ -34,13 +34,13 @@ def test_the_figures_are_fields_of_one_record(caplog: pytest.LogCaptureFixture) 
         "MedianAcceptTime": 500.0,
         "SlowestAcceptTime": 500.0,
     }
-    assert expected.items() <= found.items()
-    (metrics,) = found["_aws"]["CloudWatchMetrics"]
+    assert expected.items() <= fields.items()
+    (metrics,) = fields["_aws"]["CloudWatchMetrics"]
     assert {"Name": "MessagesAccepted", "Unit": "Count"} in metrics["Metrics"]
     assert {"Name": "SlowAcceptTime", "Unit": "Milliseconds"} in metrics["Metrics"]
 
 
-def test_what_was_written_is_not_written_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_record_holds_only_the_changes_since_the_last(caplog: pytest.LogCaptureFixture) -> None:
     counters = Counters(connections=3)
     counters.accepted("1", envelope(recipients=1, octets=10), seconds=0.5)
     with caplog.at_level("INFO", "relay"):
@@ -63,7 +63,7 @@ def test_a_message_is_a_record_without_addresses(caplog: pytest.LogCaptureFixtur
     assert "x.test" not in str(record)
 
 
-def test_what_may_come_again_is_not_counted_as_refused(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_deferred_message_is_not_counted_as_refused(caplog: pytest.LogCaptureFixture) -> None:
     counters = Counters()
     with caplog.at_level("INFO", "relay"):
         counters.refused(replies.BARE_LINE_END, "192.0.2.1")

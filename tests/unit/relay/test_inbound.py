@@ -32,9 +32,9 @@ BOUNCE = dsn(group()).replace("\n", "\r\n")
 @pytest.fixture
 def now() -> Iterator[list[float]]:
     """The time, to be set."""
-    given = [MADE / 1000 + 60]
-    with clock.use(lambda: given[0]):
-        yield given
+    seconds = [MADE / 1000 + 60]
+    with clock.use(lambda: seconds[0]):
+        yield seconds
 
 
 @pytest.fixture
@@ -75,12 +75,12 @@ def test_a_report_is_queued_when_it_is_answered(host: Wire) -> None:
         unsubscribe_address().replace("u.", "b.", 1),
     ],
 )
-def test_an_address_that_was_not_given_out_is_refused(host: Wire, recipient: str) -> None:
+def test_an_unsigned_address_is_refused(host: Wire, recipient: str) -> None:
     assert to(host, recipient).startswith("550 5.1.1 ")
     assert host.ask(b"DATA\r\n").startswith("503 ")
 
 
-def test_an_address_whose_time_is_over_is_refused(host: Wire, now: list[float]) -> None:
+def test_an_expired_address_is_refused(host: Wire, now: list[float]) -> None:
     now[0] += settings().messages_retention + 86_400
     assert to(host, bounce_address()).startswith("550 5.1.1 ")
 
@@ -89,13 +89,13 @@ def test_nothing_is_relayed_to_other_domains(host: Wire) -> None:
     assert to(host, bounce_address(domain="elsewhere.test")).startswith("550 5.7.1 ")
 
 
-def test_a_report_about_a_message_that_is_not_known_is_refused(host: Wire) -> None:
+def test_a_report_about_an_unknown_message_is_refused(host: Wire) -> None:
     assert report(host, bounce_address()).startswith("550 5.1.1 ")
     assert emitted() == []
 
 
 @pytest.mark.parametrize("missing", ["messages", "config", "events"])
-def test_the_client_tries_again_later_while_the_cloud_is_gone(host: Wire, missing: str) -> None:
+def test_a_report_is_deferred_while_the_cloud_is_out_of_reach(host: Wire, missing: str) -> None:
     keep()
     if missing == "events":
         url = aws.sqs().get_queue_url(QueueName=settings().queue(missing))["QueueUrl"]
@@ -129,7 +129,7 @@ class TestListening:
         assert submission.config.max_message == settings().max_message_bytes
         assert inbound.config.max_message > settings().max_message_bytes + 100_000
 
-    def test_it_need_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_inbound_port_can_be_switched_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RELAY_INBOUND_PORTS", "")
         settings.cache_clear()
         (submission,) = listeners(settings())

@@ -14,19 +14,19 @@ LIMIT = 20
 def lines_of(chunks: list[bytes]) -> list[bytes | int]:
     """Every line or the code of its refusal."""
     buffer = InputBuffer()
-    found: list[bytes | int] = []
+    results: list[bytes | int] = []
     for chunk in chunks:
         buffer.feed(chunk)
         while True:
             try:
                 line = buffer.line(LIMIT)
             except Refusal as refusal:
-                found.append(refusal.reply.code)
+                results.append(refusal.reply.code)
                 continue
             if line is None:
                 break
-            found.append(line)
-    return found
+            results.append(line)
+    return results
 
 
 def test_a_burst_is_cut_into_its_lines() -> None:
@@ -42,11 +42,11 @@ def test_a_line_with_a_bare_cr_lf_or_nul_is_refused_whole(line: bytes) -> None:
     assert lines_of([line + b"\r\nRSET\r\n"]) == [500, b"RSET"]
 
 
-def test_a_bare_lf_is_answered_before_its_crlf_comes() -> None:
+def test_a_bare_lf_is_refused_before_its_crlf_arrives() -> None:
     assert lines_of([b"EHLO me\n"]) == [500]
 
 
-def test_what_follows_a_bare_lf_is_part_of_the_refused_line() -> None:
+def test_octets_after_a_bare_lf_are_part_of_the_refused_line() -> None:
     assert lines_of([b"EHLO me\n", b"QUIT\n", b"QUIT\r", b"\nNOOP\r\n"]) == [500, b"NOOP"]
 
 

@@ -42,9 +42,9 @@ def test_a_username_says_for_whom_mail_is_sent(username: str, subaccount: int | 
     ],
 )
 def test_any_other_username_is_a_failed_login(username: str) -> None:
-    with pytest.raises(LoginRefused) as refused:
+    with pytest.raises(LoginRefused) as excinfo:
         subaccount_of(username)
-    assert refused.value.reply == replies.LOGIN_FAILED
+    assert excinfo.value.reply == replies.LOGIN_FAILED
 
 
 def test_plain_has_an_identity_a_username_and_a_password() -> None:

@@ -50,7 +50,7 @@ def test_a_message_may_begin_with_an_empty_line() -> None:
     assert read(b"\r\n.\r\n") == (b"\r\n", b"")
 
 
-def test_a_dot_that_begins_a_line_is_taken_away() -> None:
+def test_a_stuffed_dot_is_removed() -> None:
     assert read(b"..one\r\n.two\r\nthree.\r\n...\r\n.\r\n")[0] == b".one\r\ntwo\r\nthree.\r\n..\r\n"
 
 
@@ -84,7 +84,7 @@ def test_a_nul_is_refused() -> None:
     assert b"NUL" in read(b"a\0b\r\n.\r\n")[0]
 
 
-def test_a_message_of_the_greatest_size_is_taken_and_one_octet_more_is_not() -> None:
+def test_a_message_of_the_largest_size_is_accepted_and_one_octet_more_is_not() -> None:
     body = (b"x" * 48 + b"\r\n") * 10
     assert read(body + b".\r\n", max_octets=500)[0] == body
     assert read(b"y" + body + b".\r\n", max_octets=500)[0].startswith(b"552 5.3.4")
@@ -94,18 +94,18 @@ def test_dot_stuffing_does_not_count_to_the_size() -> None:
     assert read(b"..\r\n" * 10 + b".\r\n", max_octets=30)[0] == b".\r\n" * 10
 
 
-def test_size_is_the_reason_given_when_a_line_is_too_long_as_well() -> None:
+def test_a_message_too_big_with_a_line_too_long_is_refused_for_its_size() -> None:
     assert read(b"x" * 600, b"x" * 600 + b"\r\n.\r\n", max_octets=1000)[0].startswith(b"552")
 
 
-def test_a_message_that_is_too_big_is_not_kept() -> None:
+def test_a_message_that_is_too_big_takes_no_memory() -> None:
     data = MessageData(100, MAX_LINE)
     for _ in range(10):
         data.feed(b"x" * 60 + b"\r\n")
     assert sum(map(len, data._parts)) == 0
 
 
-def test_a_line_of_the_greatest_length_is_taken_and_one_octet_more_is_not() -> None:
+def test_a_line_of_the_largest_length_is_accepted_and_one_octet_more_is_not() -> None:
     fits = b"x" * (MAX_LINE - 2) + b"\r\n"
     assert read(fits * 3 + b".\r\n")[0] == fits * 3
     assert b"longer than 100" in read(fits + b"y" + fits + b".\r\n")[0]
@@ -121,8 +121,8 @@ octets = st.text("a.\r\n\0", max_size=40).map(str.encode)
 
 def reference(stream: bytes) -> tuple[bytes, bytes]:
     """The same contract, written line by line."""
-    whole, _, rest = (b"\r\n" + stream).partition(b"\r\n.\r\n")
-    message = whole[2:] + b"\r\n" if whole else b""
+    content, _, rest = (b"\r\n" + stream).partition(b"\r\n.\r\n")
+    message = content[2:] + b"\r\n" if content else b""
     bare = message.replace(b"\r\n", b"")
     if b"\r" in bare or b"\n" in bare:
         return b"bare", rest

@@ -44,21 +44,21 @@ class Program:
 
     def record(self, message: str) -> dict[str, Any]:
         """Wait for the next record of this kind."""
-        while (found := self._lines.get(timeout=TIMEOUT))["message"] != message:
+        while (record := self._lines.get(timeout=TIMEOUT))["message"] != message:
             pass
-        return found
+        return record
 
     def listening(self) -> tuple[int, int]:
         """Wait for one more process to listen; return its id and the port."""
-        found = self.record("relay listening")
-        return found["process_id"], found["ports"][0]
+        record = self.record("relay listening")
+        return record["process_id"], record["ports"][0]
 
 
 @pytest.fixture
 def program() -> Iterator[Program]:
     running = Program()
     yield running
-    # Those whom it watched over end with it.
+    # The processes that it supervised end with it.
     running.process.kill()
     running.process.wait(TIMEOUT)
 
@@ -90,7 +90,7 @@ def test_two_processes_serve_one_port_and_drain_together(program: Program) -> No
     assert sum(each["MessagesAccepted"] for each in totals) == 1
 
 
-def test_a_process_that_dies_is_started_again(program: Program) -> None:
+def test_a_process_that_dies_is_restarted(program: Program) -> None:
     (first, port), (second, _) = program.listening(), program.listening()
     os.kill(first, signal.SIGKILL)
     ended = program.record("relay process ended")
@@ -101,7 +101,7 @@ def test_a_process_that_dies_is_started_again(program: Program) -> None:
     assert same == port
 
 
-def test_no_process_outlives_the_one_that_watches(program: Program) -> None:
+def test_no_process_outlives_the_supervisor(program: Program) -> None:
     (first, port), (second, _) = program.listening(), program.listening()
     client = Wire(port)
     program.process.kill()
@@ -109,7 +109,7 @@ def test_no_process_outlives_the_one_that_watches(program: Program) -> None:
     until(lambda: not psutil.pid_exists(first) and not psutil.pid_exists(second))
 
 
-def test_a_port_that_is_taken_is_an_error_at_the_start(program: Program) -> None:
+def test_a_port_in_use_is_an_error_at_the_start(program: Program) -> None:
     _, port = program.listening()
     other = Program(port)
     try:
@@ -131,7 +131,7 @@ def test_a_port_that_is_taken_is_an_error_at_the_start(program: Program) -> None
         ("", 4),
     ],
 )
-def test_a_quota_bounds_the_cores(
+def test_a_quota_limits_the_cores(
     quota: str, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3}, raising=False)

@@ -38,19 +38,19 @@ def test_every_port_is_bound(
 
 def test_a_port_in_use_is_an_error_and_leaves_no_other_bound(store: FakeStore) -> None:
     with (
-        socket.create_server(("127.0.0.1", 0)) as taken,
+        socket.create_server(("127.0.0.1", 0)) as occupied,
         socket.create_server(("127.0.0.1", 0)) as probe,
     ):
         free = probe.getsockname()[1]
         probe.close()
-        config = RelayConfig(ports=(free, taken.getsockname()[1]), require_tls=False)
+        config = RelayConfig(ports=(free, occupied.getsockname()[1]), require_tls=False)
         server = RelayServer(config, Submission(store, store), None)
         with pytest.raises(OSError, match="in use"):
             asyncio.run(server.start())
         socket.create_server(("127.0.0.1", free)).close()
 
 
-def test_two_servers_share_a_port_when_told_to(
+def test_two_servers_share_a_port_with_reuse_port(
     start_submission: Callable[..., RunningRelay],
 ) -> None:
     first = start_submission(reuse_port=True)
@@ -73,12 +73,12 @@ def test_replies_do_not_wait_for_more_data(
     clear_relay: RunningRelay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_delay: list[int] = []
-    made = RelaySession.connection_made
+    connection_made = RelaySession.connection_made
 
     def look(self: RelaySession, transport: asyncio.BaseTransport) -> None:
         accepted = transport.get_extra_info("socket")
         without_delay.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-        made(self, transport)
+        connection_made(self, transport)
 
     monkeypatch.setattr(RelaySession, "connection_made", look)
     clear_relay.client()
@@ -151,7 +151,7 @@ def test_many_clients_at_once_are_all_served(
 # Drain.
 
 
-def test_draining_tells_clients_between_messages_and_takes_no_more(
+def test_draining_ends_clients_between_messages_and_accepts_no_more(
     clear_relay: RunningRelay, sender: Wire
 ) -> None:
     drained = clear_relay.call(clear_relay.server.drain())
@@ -199,17 +199,17 @@ def test_draining_waits_for_a_message_that_is_being_stored(
 def test_draining_does_not_cut_off_a_command(
     clear_relay: RunningRelay, store: FakeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, release = threading.Event(), threading.Event()
+    called, release = threading.Event(), threading.Event()
 
     def authenticate(*_: object) -> Identity:
-        asked.set()
+        called.set()
         release.wait(TIMEOUT)
         return Identity(1, None, "k1")
 
     monkeypatch.setattr(store, "authenticate", authenticate)
     client = clear_relay.client()
     client.say(b"EHLO client.test\r\nAUTH PLAIN " + plain("SMTP_Injection", "key") + b"\r\n")
-    assert asked.wait(TIMEOUT)
+    assert called.wait(TIMEOUT)
     drained = clear_relay.call(clear_relay.server.drain())
     release.set()
     assert client.codes(3) == [250, 235, 421]
@@ -229,7 +229,7 @@ def test_draining_ends_a_client_that_does_not_finish(
     assert not store.messages
 
 
-def test_a_message_that_takes_long_to_store_is_answered_all_the_same(
+def test_a_message_that_is_stored_slowly_gets_its_reply(
     start_submission: Callable[..., RunningRelay], store: FakeStore
 ) -> None:
     relay = start_submission(require_tls=False, drain_seconds=0.1)
@@ -254,7 +254,7 @@ def test_a_message_that_takes_long_to_store_is_answered_all_the_same(
     drained.result(TIMEOUT)
 
 
-def test_draining_says_nothing_in_the_clear_within_a_handshake(
+def test_draining_sends_nothing_in_the_clear_during_a_handshake(
     start_submission: Callable[..., RunningRelay],
 ) -> None:
     relay = start_submission(drain_seconds=0.1)
@@ -297,6 +297,6 @@ def test_the_counters_are_written_from_time_to_time_and_at_the_end(
             assert client.is_quiet(0.01)
             assert time.monotonic() < deadline
         relay.call(relay.server.drain()).result(TIMEOUT)
-    written = [vars(each)["fields"] for each in caplog.records if "counters" in each.message]
-    assert sum(each["Connections"] for each in written) == 1
-    assert written[-1]["ConnectionsOpen"] == 0
+    records = [vars(each)["fields"] for each in caplog.records if "counters" in each.message]
+    assert sum(each["Connections"] for each in records) == 1
+    assert records[-1]["ConnectionsOpen"] == 0

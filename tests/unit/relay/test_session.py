@@ -145,7 +145,7 @@ def test_without_required_tls_a_login_is_taken_in_the_clear(clear_relay: Running
     assert reply.startswith("235 2.0.0 ")
 
 
-def test_tls_forgets_what_was_said_before(relay: RunningRelay, trust: ssl.SSLContext) -> None:
+def test_starttls_clears_the_session(relay: RunningRelay, trust: ssl.SSLContext) -> None:
     client = relay.client()
     client.ask(b"EHLO client.test\r\n")
     client.ask(b"STARTTLS\r\n")
@@ -154,7 +154,7 @@ def test_tls_forgets_what_was_said_before(relay: RunningRelay, trust: ssl.SSLCon
     assert client.ask(b"AUTH LOGIN\r\n").startswith("503 ")
 
 
-def test_tls_in_the_midst_of_a_message_drops_it(
+def test_starttls_during_a_message_drops_it(
     clear_relay: RunningRelay, trust: ssl.SSLContext
 ) -> None:
     client = clear_relay.client()
@@ -193,7 +193,7 @@ def test_a_wrong_login_is_refused(clear_relay: RunningRelay, username: str, pass
     assert client.ask(b"RCPT TO:<b@x.test>\r\n").startswith("550 5.7.1 ")
 
 
-def test_a_login_can_be_given_up_and_begun_again(clear_relay: RunningRelay) -> None:
+def test_a_login_can_be_cancelled_and_started_again(clear_relay: RunningRelay) -> None:
     client = clear_relay.client()
     client.ask(b"EHLO client.test\r\n")
     client.ask(b"AUTH LOGIN\r\n")
@@ -240,16 +240,16 @@ def test_a_message_is_answered_with_its_id(sender: Wire, store: FakeStore) -> No
 def test_the_message_is_acknowledged_only_after_it_is_stored(
     sender: Wire, store: FakeStore
 ) -> None:
-    stored = threading.Event()
-    store.on_accept = lambda _: assert_true(stored.wait(TIMEOUT))
+    is_stored = threading.Event()
+    store.on_accept = lambda _: assert_true(is_stored.wait(TIMEOUT))
     sender.begin_data()
     sender.say(MESSAGE + b".\r\n")
     assert sender.is_quiet(0.1)
-    stored.set()
+    is_stored.set()
     assert sender.reply() == "250 2.0.0 OK id-1"
 
 
-def test_what_blocks_runs_in_the_worker_threads(
+def test_blocking_calls_run_in_the_worker_threads(
     clear_relay: RunningRelay, sender: Wire, store: FakeStore
 ) -> None:
     blocked, release = threading.Event(), threading.Event()
@@ -275,7 +275,7 @@ def test_what_blocks_runs_in_the_worker_threads(
         (Unavailable(), "451 4.3.0 Temporary failure, try again later"),
     ],
 )
-def test_a_refused_message_gets_the_given_reply(
+def test_a_refused_message_gets_the_reply_of_its_refusal(
     sender: Wire, store: FakeStore, failure: Exception, reply: str
 ) -> None:
     def fail(_: Envelope) -> None:
@@ -325,14 +325,14 @@ def test_every_message_is_logged_and_counted(
     with caplog.at_level("INFO", "relay"):
         deliver(sender)
         deliver(sender, b"x" * 200 + b"\r\n")
-    accepted = fields_of(caplog.records, "message accepted")
-    assert (accepted["message_id"], accepted["recipients"]) == ("id-1", 1)
-    refused = fields_of(caplog.records, "message refused")
-    assert (refused["reply_code"], refused["reply_text"]) == (550, "No")
+    acceptance = fields_of(caplog.records, "message accepted")
+    assert (acceptance["message_id"], acceptance["recipients"]) == ("id-1", 1)
+    refusal = fields_of(caplog.records, "message refused")
+    assert (refusal["reply_code"], refusal["reply_text"]) == (550, "No")
     counters = clear_relay.server.counters
     assert (counters.messages_accepted, counters.messages_refused) == (1, 1)
     assert counters.octets_accepted == len(MESSAGE)
-    assert 0 < accepted["seconds"] < TIMEOUT
+    assert 0 < acceptance["seconds"] < TIMEOUT
 
 
 def test_the_null_path_and_8bit_text_are_taken(sender: Wire, store: FakeStore) -> None:
@@ -486,7 +486,7 @@ def test_messages_do_not_nest_and_keep_their_order(sender: Wire) -> None:
 
 
 @pytest.mark.parametrize("recipient", [b"postmaster", b"b@localhost", b"b@[192.0.2.1]"])
-def test_what_mail_cannot_be_sent_to_is_refused_alone(sender: Wire, recipient: bytes) -> None:
+def test_an_invalid_recipient_is_refused_alone(sender: Wire, recipient: bytes) -> None:
     sender.ask(b"MAIL FROM:<a@example.test>\r\n")
     assert sender.ask(b"RCPT TO:<%b>\r\n" % recipient) == "553 5.1.3 Address not valid"
     assert sender.ask(b"RCPT TO:<b@x.test>\r\n").startswith("250 ")
@@ -523,7 +523,7 @@ def test_inbound_takes_reports_to_its_own_addresses_only(
     ]
 
 
-def test_inbound_knows_no_logins(inbound_relay: RunningRelay) -> None:
+def test_the_inbound_service_has_no_logins(inbound_relay: RunningRelay) -> None:
     client = inbound_relay.client()
     client.ask(b"EHLO mx.test\r\n")
     assert client.ask(b"AUTH LOGIN\r\n").startswith("502 ")

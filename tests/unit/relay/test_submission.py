@@ -47,10 +47,10 @@ def send(identity: Identity, *recipients: str, message: bytes = MESSAGE) -> str:
 
 
 def reply_of(identity: Identity, *recipients: str, message: bytes = MESSAGE) -> str:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(Refusal) as excinfo:
         send(identity, *recipients, message=message)
     assert queued("generation") == []
-    return str(refused.value)
+    return str(excinfo.value)
 
 
 @pytest.mark.spec("5-r7")
@@ -64,27 +64,27 @@ def test_a_key_logs_in_for_its_account_or_a_subaccount() -> None:
 
 @pytest.mark.spec("5-r4")
 @pytest.mark.parametrize(
-    ("grants", "valid_ips", "subaccount", "told"),
+    ("grants", "valid_ips", "subaccount", "text"),
     [
         ({"transmissions/modify"}, [], None, "does not have the grant"),
         ({"smtp/inject"}, ["198.51.100.1"], None, "may not be used from this address"),
         ({"smtp/inject"}, [], 77, "subaccount 77 does not exist"),
     ],
 )
-def test_a_known_key_that_does_not_reach_is_told_why(
-    grants: set[str], valid_ips: list[str], subaccount: int | None, told: str
+def test_the_refusal_of_a_known_key_has_a_reason(
+    grants: set[str], valid_ips: list[str], subaccount: int | None, text: str
 ) -> None:
     key = make_key(grants=grants, valid_ips=valid_ips).key
-    with pytest.raises(LoginRefused) as refused:
+    with pytest.raises(LoginRefused) as excinfo:
         log_in(key, subaccount)
-    assert (refused.value.reply.code, refused.value.reply.enhanced) == (535, "5.7.8")
-    assert told in refused.value.reply.text
+    assert (excinfo.value.reply.code, excinfo.value.reply.enhanced) == (535, "5.7.8")
+    assert text in excinfo.value.reply.text
 
 
-def test_an_unknown_key_is_told_nothing() -> None:
-    with pytest.raises(LoginRefused) as refused:
+def test_the_refusal_of_an_unknown_key_has_no_reason() -> None:
+    with pytest.raises(LoginRefused) as excinfo:
         log_in("wrong")
-    assert str(refused.value) == "535 5.7.8 Authentication failed"
+    assert str(excinfo.value) == "535 5.7.8 Authentication failed"
 
 
 def test_a_message_is_counted_and_queued() -> None:
@@ -93,15 +93,15 @@ def test_a_message_is_counted_and_queued() -> None:
     assert usage.get(1)[0].day == 2
 
 
-def test_a_message_costs_four_requests_when_nothing_is_known() -> None:
+def test_a_message_costs_four_requests_when_nothing_is_cached() -> None:
     from chalicelib.core import config_cache
 
     queues.send("generation", [queues.Work({})])  # finds the queue's address
     identity = log_in(make_key().key)
     config_cache.clear_cache()
-    with aws_requests() as made:
+    with aws_requests() as requests:
         send(identity)
-    assert [request.operation for request in made] == [
+    assert [request.operation for request in requests] == [
         "GetItem",
         "BatchGetItem",
         "TransactWriteItems",
@@ -116,8 +116,8 @@ def test_a_subaccount_that_is_not_active_cannot_send(status: str) -> None:
     identities = [log_in(make_key().key, number), log_in(make_key(subaccount=number).key)]
     subaccounts.change(1, number, lambda before: replace(before, status=status))
     for identity in identities:
-        told = f"550 5.7.1 subaccount {number} is {status} and cannot send"
-        assert reply_of(identity) == told
+        text = f"550 5.7.1 subaccount {number} is {status} and cannot send"
+        assert reply_of(identity) == text
     send(log_in(make_key().key))
 
 
@@ -130,13 +130,13 @@ def test_an_account_that_is_not_active_cannot_send(status: str) -> None:
 
 
 @pytest.mark.spec("7-t9")
-def test_a_limit_is_a_reason_to_try_again_later() -> None:
+def test_a_message_over_a_limit_is_deferred() -> None:
     limit(daily=2)
     identity = log_in(make_key().key)
     send(identity)
     queued("generation")
-    told = reply_of(identity, "a@inbox.test", "b@inbox.test")
-    assert told == "451 4.7.1 1 of 2 recipients of the daily limit are used"
+    text = reply_of(identity, "a@inbox.test", "b@inbox.test")
+    assert text == "451 4.7.1 1 of 2 recipients of the daily limit are used"
     assert usage.get(1)[0].day == 1
 
 
@@ -149,9 +149,9 @@ def time() -> Iterator[Clock]:
 def test_a_key_that_is_revoked_stops_a_connection_that_is_open(time: Clock) -> None:
     key = make_key().key
     identity = log_in(key)
-    found = store.get(identity.key_id)
-    assert found is not None
-    store._config.delete(*store.key_of(found.key_id))
+    api_key = store.get(identity.key_id)
+    assert api_key is not None
+    store._config.delete(*store.key_of(api_key.key_id))
     send(identity)  # trusted for a while
     queued("generation")
     time.now += settings().key_cache_seconds
@@ -160,9 +160,9 @@ def test_a_key_that_is_revoked_stops_a_connection_that_is_open(time: Clock) -> N
 
 def test_a_key_that_loses_the_grant_stops_a_connection_that_is_open() -> None:
     identity = log_in(make_key().key)
-    found = store.get(identity.key_id)
-    assert found is not None
-    store.change(found, {"grants": ["metrics/view"]})
+    api_key = store.get(identity.key_id)
+    assert api_key is not None
+    store.change(api_key, {"grants": ["metrics/view"]})
     assert reply_of(identity).startswith("550 5.7.1 the API key does not have the grant")
 
 
@@ -172,28 +172,28 @@ def test_a_domain_must_be_the_senders() -> None:
     of_north = MESSAGE.replace(b"example.test", b"north.test")
     assert send(log_in(make_key().key, 1), message=of_north)
     queued("generation")
-    told = reply_of(log_in(make_key().key), message=of_north)
-    assert told == "550 5.7.1 Unconfigured Sending Domain <north.test>"
+    text = reply_of(log_in(make_key().key), message=of_north)
+    assert text == "550 5.7.1 Unconfigured Sending Domain <north.test>"
 
 
 def test_a_malformed_message_is_refused_for_good() -> None:
-    told = reply_of(log_in(make_key().key), message=b"no header\r\n\r\n")
-    assert told.startswith("550 5.6.0 ")
+    text = reply_of(log_in(make_key().key), message=b"no header\r\n\r\n")
+    assert text.startswith("550 5.6.0 ")
 
 
 # The API header.
 
 
-def with_header(**asked: Any) -> bytes:
-    return f"X-SVC-API: {json.dumps(asked)}\r\n".encode() + MESSAGE
+def with_header(**options: Any) -> bytes:
+    return f"X-SVC-API: {json.dumps(options)}\r\n".encode() + MESSAGE
 
 
 def only_chunk() -> Chunk:
-    (found,) = [read_chunk(queues.read(each)) for each in queued("generation")]
-    return found
+    (chunk,) = [read_chunk(queues.read(each)) for each in queued("generation")]
+    return chunk
 
 
-def test_a_message_gets_what_its_header_asks_for() -> None:
+def test_a_message_gets_the_options_of_its_header() -> None:
     message = with_header(
         campaign_id="spring",
         metadata={"order": 7},
@@ -205,10 +205,10 @@ def test_a_message_gets_what_its_header_asks_for() -> None:
         substitution_data={"ignored": True},
     )
     send(log_in(make_key().key), message=message)
-    found = only_chunk()
-    sent = found.transmission
-    assert (sent.campaign_id, sent.metadata) == ("spring", {"order": 7})
-    assert sent.options == {
+    chunk = only_chunk()
+    transmission = chunk.transmission
+    assert (transmission.campaign_id, transmission.metadata) == ("spring", {"order": 7})
+    assert transmission.options == {
         "open_tracking": True,
         "click_tracking": False,
         "initial_open": True,
@@ -216,16 +216,16 @@ def test_a_message_gets_what_its_header_asks_for() -> None:
         "skip_suppression": True,
         "ip_pool": "default",
     }
-    assert [(each["email"], each.get("rcpt_type")) for each in found.recipients] == [
+    assert [(each["email"], each.get("rcpt_type")) for each in chunk.recipients] == [
         ("you@inbox.test", None),
         ("c@inbox.test", "cc"),
         ("b@inbox.test", "bcc"),
         ("z@inbox.test", "archive"),
     ]
-    assert all(each["tags"] == ["x"] for each in found.recipients)
-    assert b"X-SVC-API" not in sent.raw
-    assert sent.substitution_data == {}
-    assert sent.raw.endswith(b"Subject: s\r\nCc: c@inbox.test\r\n\r\nHello\r\n")
+    assert all(each["tags"] == ["x"] for each in chunk.recipients)
+    assert b"X-SVC-API" not in transmission.raw
+    assert transmission.substitution_data == {}
+    assert transmission.raw.endswith(b"Subject: s\r\nCc: c@inbox.test\r\n\r\nHello\r\n")
 
 
 def test_without_the_header_nothing_is_tracked() -> None:
@@ -235,7 +235,7 @@ def test_without_the_header_nothing_is_tracked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "told"),
+    ("header", "text"),
     [
         (b"{", "550 5.6.0 API header: JSON parse error: "),
         (b'{"metadata": 1}', "550 5.6.0 API header: metadata must be an object"),
@@ -246,17 +246,17 @@ def test_without_the_header_nothing_is_tracked() -> None:
         (b'{"options": {"dkim_key": "x"}}', "550 5.6.0 'x' is no verified DKIM key"),
     ],
 )
-def test_a_header_that_cannot_be_met_is_refused_with_the_reason(header: bytes, told: str) -> None:
+def test_options_that_cannot_be_granted_are_refused(header: bytes, text: str) -> None:
     identity = log_in(make_key().key)
-    assert reply_of(identity, message=b"X-SVC-API: " + header + b"\r\n" + MESSAGE).startswith(told)
+    assert reply_of(identity, message=b"X-SVC-API: " + header + b"\r\n" + MESSAGE).startswith(text)
     assert usage.get(1)[0].day == 0
 
 
 def test_all_copies_count_against_a_limit() -> None:
     limit(daily=2)
     identity = log_in(make_key().key)
-    told = reply_of(identity, message=with_header(cc=["c@inbox.test"], archive=["z@inbox.test"]))
-    assert told.startswith("451 4.7.1 ")
+    text = reply_of(identity, message=with_header(cc=["c@inbox.test"], archive=["z@inbox.test"]))
+    assert text.startswith("451 4.7.1 ")
 
 
 # The cloud cannot be reached.
@@ -271,17 +271,17 @@ def _without_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_without_cloud")
-def test_without_the_cloud_a_login_is_to_be_tried_again() -> None:
-    with pytest.raises(Refusal) as refused:
+def test_without_the_cloud_a_login_is_deferred() -> None:
+    with pytest.raises(Refusal) as excinfo:
         log_in("key")
-    assert str(refused.value).startswith("454 4.7.0 ")
+    assert str(excinfo.value).startswith("454 4.7.0 ")
 
 
-def test_without_the_cloud_a_message_is_to_be_tried_again(
+def test_without_the_cloud_a_message_is_deferred(
     request: pytest.FixtureRequest,
 ) -> None:
     identity = log_in(make_key().key)
     request.getfixturevalue("_without_cloud")
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(Refusal) as excinfo:
         send(identity)
-    assert str(refused.value).startswith("451 4.3.0 ")
+    assert str(excinfo.value).startswith("451 4.3.0 ")

@@ -33,7 +33,7 @@ def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext, hostname: str) -
 
 
 @pytest.mark.parametrize("hostname", ["mail.example.test", "localhost", "127.0.0.1", "::1"])
-def test_the_own_certificate_is_a_trust_anchor_for_its_names(
+def test_the_self_signed_certificate_is_a_trust_anchor_for_its_names(
     certificate: CertificateFiles, hostname: str, tmp_path: Path
 ) -> None:
     files = self_signed(tmp_path, "mail.example.test")
@@ -42,7 +42,7 @@ def test_the_own_certificate_is_a_trust_anchor_for_its_names(
     assert shake_hands(TlsContexts(files).current(), trust, hostname)
 
 
-def test_the_own_certificate_is_kept(tmp_path: Path) -> None:
+def test_the_self_signed_certificate_is_made_once(tmp_path: Path) -> None:
     first = self_signed(tmp_path / "new" / "directory", "a.test")
     before = first.certificate.read_bytes()
     again = self_signed(tmp_path / "new" / "directory", "a.test")
@@ -55,21 +55,21 @@ def test_only_the_owner_can_read_the_key(tmp_path: Path) -> None:
     assert stat.S_IMODE(files.key.stat().st_mode) == 0o600
 
 
-def test_processes_that_start_at_once_make_one_pair(
+def test_processes_that_start_at_once_make_one_certificate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[str] = []
+    hostnames: list[str] = []
     make = tls._make
 
     def make_slowly(files: CertificateFiles, hostname: str) -> None:
-        made.append(hostname)
+        hostnames.append(hostname)
         threading.Event().wait(0.05)
         make(files, hostname)
 
     monkeypatch.setattr(tls, "_make", make_slowly)
     with ThreadPoolExecutor(8) as starts:
         pairs = list(starts.map(lambda _: self_signed(tmp_path, "a.test"), range(8)))
-    assert len(made) == 1
+    assert len(hostnames) == 1
     TlsContexts(pairs[0])
 
 
@@ -103,7 +103,7 @@ def test_a_renewed_certificate_is_used_from_the_next_handshake(tmp_path: Path) -
     assert shake_hands(contexts.current(), trust, "localhost")
 
 
-def test_files_that_do_not_load_leave_the_last_certificate_in_use(
+def test_the_last_certificate_stays_in_use_when_files_do_not_load(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     files = self_signed(tmp_path, "localhost")
