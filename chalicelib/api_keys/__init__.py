@@ -1,1 +1,1 @@
-"""API keys: how a caller proves who it is, and what it may do. Spec section 5."""
+"""API keys and the grants that they carry. Spec section 5."""

@@ -1,4 +1,4 @@
-"""The grants that a key can carry, and what each is called (spec 5.3 for subaccounts' keys)."""
+"""List the grants that a key can carry (spec 5.3 for keys of subaccounts)."""
 
 from __future__ import annotations
 

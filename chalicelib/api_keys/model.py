@@ -1,8 +1,8 @@
-"""The API key record. The key itself is never stored: only its SHA-256 (spec 5.2).
+"""Describe an API key; the key itself is never stored, only its SHA-256 (spec 5.2).
 
-A key is 160 random bits (or an operator's own choice at first start), so a fast hash is enough;
-looking it up by its hash compares nothing that an attacker could time. The hash is not shown
-either: in the API a key goes by :attr:`ApiKey.id`.
+A key is 160 random bits (or the operator's choice at first start), so a fast hash is enough.
+Looking it up by its hash compares nothing that an attacker could time. The API does not show the
+hash: there a key is named by :attr:`ApiKey.id`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from chalicelib.core import clock
 
@@ -37,22 +36,10 @@ class ApiKey:
     def id(self) -> str:
         """Return the key's name in the API: 26 hex digits that sort by owner, then by time.
 
-        It derives from the record; of the hash it holds too little to try guesses on.
+        It is derived from the record. It holds too little of the hash to test guesses.
         """
         salt = hashlib.sha256(self.key_id.encode()).hexdigest()[:4]
         return f"{owner_prefix(self.subaccount_id)}{int(self.created * 1e6):014x}{salt}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the key as the API shows it: all but the key."""
-        shown = {
-            "id": self.id,
-            "label": self.label,
-            "short_key": self.short_key,
-            "grants": sorted(self.grants),
-            "valid_ips": self.valid_ips,
-            "created_at": clock.iso_ms(int(self.created * 1000)),
-        }
-        return shown | ({"subaccount_id": self.subaccount_id} if self.subaccount_id else {})
 
 
 def new_key(
@@ -64,7 +51,7 @@ def new_key(
     subaccount_id: int | None = None,
     valid_ips: Sequence[str] = (),
 ) -> ApiKey:
-    """Return the record of ``key``, made now."""
+    """Return the record of ``key``, created now."""
     return ApiKey(
         key_id=key_id(key),
         account_id=account_id,
@@ -78,7 +65,7 @@ def new_key(
 
 
 def owner_prefix(subaccount_id: int | None) -> str:
-    """Return how the ids of an owner's keys begin."""
+    """Return what the ids of an owner's keys begin with."""
     return f"{subaccount_id or 0:08x}"
 
 

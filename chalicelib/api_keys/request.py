@@ -1,6 +1,6 @@
-"""The fields of a new or changed key, as ``/api-keys`` and ``/subaccounts`` take them.
+"""Read the fields of a new or changed key, for ``/api-keys`` and ``/subaccounts``.
 
-The two spell them differently (``grants``, ``key_grants``), and so do their errors.
+The two name the fields differently (``grants``, ``key_grants``), also in their errors.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _MOST_GRANTS = 100
 
 @dataclass(frozen=True, slots=True)
 class KeyFields:
-    """What a body says of a key; ``None`` for what it leaves out."""
+    """The fields of a key in a body; ``None`` for those that it leaves out."""
 
     label: str | None
     grants: list[str] | None
     valid_ips: list[str] | None
 
     def changes(self) -> dict[str, Any]:
-        """Return those fields that the body has, as they are stored."""
+        """Return the fields that the body has, as they are stored."""
         grants = None if self.grants is None else sorted(set(self.grants))
-        found = {"label": self.label, "grants": grants, "valid_ips": self.valid_ips}
-        return {name: value for name, value in found.items() if value is not None}
+        fields = {"label": self.label, "grants": grants, "valid_ips": self.valid_ips}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def read_key(
@@ -43,9 +43,9 @@ def read_key(
     )
 
 
-def check_held(grants: list[str] | None, held: frozenset[str]) -> None:
-    """Raise 403 if a key would give what it does not hold itself."""
-    beyond = sorted(set(grants or ()) - held)
+def check_grants(grants: list[str] | None, own_grants: frozenset[str]) -> None:
+    """Raise 403 if a caller would give a key grants that it does not hold itself."""
+    beyond = sorted(set(grants or ()) - own_grants)
     if beyond:
         raise Forbidden(f"the API key does not hold what it would give: {', '.join(beyond)}")
 

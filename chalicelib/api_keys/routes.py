@@ -1,7 +1,7 @@
-"""``/api-keys`` and ``/authenticate/grants``.
+"""Serve ``/api-keys`` and ``/authenticate/grants``.
 
-The subaccount header says whose keys: a new key is the named subaccount's, else the primary
-account's (spec 5.6).
+The subaccount header names the owner of the keys; without it, a new key belongs to the primary
+account (spec 5.6).
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from chalicelib.api_keys import model, store
 from chalicelib.api_keys.grants import GRANTS, SUBACCOUNT_GRANTS, supported
 from chalicelib.api_keys.model import ApiKey
-from chalicelib.api_keys.request import check_held, read_key
+from chalicelib.api_keys.request import check_grants, read_key
+from chalicelib.api_keys.view import key_view
 from chalicelib.core.errors import NotFound
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.params import Params
@@ -21,14 +22,14 @@ routes = Routes(__name__)
 def list_grants(request: Request) -> Reply:
     """Return the grants that keys can carry; with ``role=subaccount``, those of subaccounts."""
     of_subaccounts = request.query.get("role") == "subaccount"
-    shown = [grant for grant in GRANTS if not of_subaccounts or grant.key in SUBACCOUNT_GRANTS]
-    return ok([grant._asdict() for grant in shown])
+    grants = [grant for grant in GRANTS if not of_subaccounts or grant.key in SUBACCOUNT_GRANTS]
+    return ok([grant._asdict() for grant in grants])
 
 
 @routes.get("/api/v1/api-keys", grant="api_keys/manage")
 def list_keys(request: Request) -> Reply:
     """Return the keys in scope."""
-    return ok([key.as_json() for key in store.listed(request.caller.scope)])
+    return ok([key_view(key) for key in store.in_scope(request.caller.scope)])
 
 
 @routes.post("/api/v1/api-keys", grant="api_keys/manage")
@@ -38,7 +39,7 @@ def create_key(request: Request) -> Reply:
     params = Params(request.json())
     fields = read_key(params, supported(caller.scope.owner), required=True)
     params.check()
-    check_held(fields.grants, caller.grants)
+    check_grants(fields.grants, caller.grants)
     secret = model.draw_key()
     key = model.new_key(
         secret,
@@ -55,17 +56,17 @@ def create_key(request: Request) -> Reply:
 @routes.get("/api/v1/api-keys/{key_id}", grant="api_keys/manage")
 def show_key(request: Request, key_id: str) -> Reply:
     """Return one key, without the key itself."""
-    return ok(_found(request, key_id).as_json())
+    return ok(key_view(_key(request, key_id)))
 
 
 @routes.put("/api/v1/api-keys/{key_id}", grant="api_keys/manage")
 def change_key(request: Request, key_id: str) -> Reply:
     """Change those of label, grants and addresses that the body has."""
-    key = _found(request, key_id)
+    key = _key(request, key_id)
     params = Params(request.json())
     fields = read_key(params, supported(key.subaccount_id), required=False)
     params.check()
-    check_held(fields.grants, request.caller.grants)
+    check_grants(fields.grants, request.caller.grants)
     changes = fields.changes()
     if changes and not store.change(key, changes):
         raise NotFound
@@ -75,11 +76,11 @@ def change_key(request: Request, key_id: str) -> Reply:
 @routes.delete("/api/v1/api-keys/{key_id}", grant="api_keys/manage")
 def delete_key(request: Request, key_id: str) -> Reply:
     """Delete a key; it stops to work within ``KEY_CACHE_SECONDS``."""
-    store.delete(_found(request, key_id))
+    store.delete(_key(request, key_id))
     return empty(204)
 
 
-def _found(request: Request, key_id: str) -> ApiKey:
+def _key(request: Request, key_id: str) -> ApiKey:
     key = store.find(request.caller.scope, key_id)
     if key is None:
         raise NotFound

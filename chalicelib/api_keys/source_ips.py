@@ -1,4 +1,4 @@
-"""From which addresses a key may be used: addresses and networks, IPv4 and IPv6 (spec 5.4).
+"""Restrict a key to addresses and networks, IPv4 and IPv6 (spec 5.4).
 
 An IPv4 address that arrives in its IPv6 form (``::ffff:192.0.2.1``) is the IPv4 address.
 """
@@ -37,7 +37,7 @@ def admits(valid_ips: Sequence[str], peer: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _network(text: str) -> _Network:
-    """Return the network; host bits that are set are taken as a lenient spelling of it."""
+    """Return the network; host bits may be set."""
     network = ip_network(text.strip(), strict=False)
     if isinstance(network, IPv6Network) and network.prefixlen >= _MAPPED_BITS:
         mapped = network.network_address.ipv4_mapped

@@ -1,24 +1,29 @@
-"""Where API keys are kept.
+"""Store API keys.
 
-Access patterns (table ``config``):
+A key is found by its hash. The API shows another id, which begins with the key's owner and sorts by
+time; it is looked up in an index, which may take a moment to have a new key.
 
-- the record of a key presented → ``pk = key#<sha256 of the key>``, ``sk = key``
-- all keys of an account → index ``by_owner``: ``owner = account#<id>/keys``
-- the keys of the primary account or of one subaccount, newest last → the same, as an id, which is
-  the ``owner_key``, begins with its owner
-- one key by its id → the same; being an index, it may take a moment to know a new key
+Access patterns of ``config``:
+
+- the key that a caller presents, by its hash → ``key#<sha256 of the key>`` / ``key`` (cached for
+  ``KEY_CACHE_SECONDS``)
+- all keys of an account → ``account#<account>/keys`` [by_owner]
+- the keys of one owner, newest last → ``account#<account>/keys`` / ``<subaccount, 8 hex digits>*``
+  [by_owner]
+- one key by its id → ``account#<account>/keys`` / ``<key id>`` [by_owner]
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.api_keys.model import ApiKey, owner_prefix
 from chalicelib.core import config_cache, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
+from chalicelib.core.owner_keys import account_partition, owned_items
 from chalicelib.core.scope import Scope
 
 _config = Table("config")
@@ -26,7 +31,7 @@ _ID = re.compile(r"[0-9a-f]{26}")
 
 
 def key_of(key_id: str) -> Key:
-    """Return where the key with this hash is kept."""
+    """Return the key of the item of a key with this hash."""
     return (f"key#{key_id}", "key")
 
 
@@ -47,29 +52,30 @@ def insertion(key: ApiKey) -> Write:
     return dynamo.put(_config, _to_item(key), condition="attribute_not_exists(#pk)")
 
 
-def listed(scope: Scope) -> list[ApiKey]:
+def in_scope(scope: Scope) -> list[ApiKey]:
     """Return the keys in ``scope``, each owner's newest last."""
-    return [from_item(item) for item in _items(scope)]
+    prefix = "" if scope.spans else owner_prefix(scope.owner)
+    return [from_item(item) for item in owned_items(_config, scope.account_id, "keys", prefix)]
 
 
 def find(scope: Scope, name: str) -> ApiKey | None:
     """Return the key with the id ``name``, if it is in ``scope``."""
     if not _ID.fullmatch(name):
         return None
-    found = _config.query(
+    page = _config.query(
         "#owner = :owner AND #owner_key = :name",
-        {"owner": _owner(scope.account_id), "name": name},
+        {"owner": account_partition(scope.account_id, "keys"), "name": name},
         index="by_owner",
     )
-    keys = [from_item(item) for item in found.items]
+    keys = [from_item(item) for item in page.items]
     return next((key for key in keys if scope.covers(key.subaccount_id)), None)
 
 
 def change(key: ApiKey, fields: Mapping[str, Any]) -> bool:
-    """Set ``fields`` of a key, and only these: somebody may change the others at the same time.
+    """Set ``fields`` of a key and no others, which another request may be changing.
 
     ``fields`` are one or more of ``label``, ``grants`` and ``valid_ips``. Returns ``False`` if the
-    key is gone meanwhile.
+    key has been deleted.
     """
     sets = ", ".join(f"#{name} = :{name}" for name in fields)
     exists = "attribute_exists(#pk)"
@@ -102,27 +108,12 @@ def from_item(item: Item) -> ApiKey:
     )
 
 
-def _items(scope: Scope) -> Iterator[Item]:
-    owner = _owner(scope.account_id)
-    if scope.spans:
-        return _config.query_all("#owner = :owner", {"owner": owner}, index="by_owner")
-    return _config.query_all(
-        "#owner = :owner AND begins_with(#owner_key, :prefix)",
-        {"owner": owner, "prefix": owner_prefix(scope.owner)},
-        index="by_owner",
-    )
-
-
-def _owner(account_id: int) -> str:
-    return f"account#{account_id}/keys"
-
-
 def _to_item(key: ApiKey) -> Item:
     pk, sk = key_of(key.key_id)
     return {
         "pk": pk,
         "sk": sk,
-        "owner": _owner(key.account_id),
+        "owner": account_partition(key.account_id, "keys"),
         "owner_key": key.id,
         "account_id": key.account_id,
         "subaccount_id": key.subaccount_id,

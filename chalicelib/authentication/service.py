@@ -1,15 +1,15 @@
-"""Who is calling, and which part of the account it is about (spec 5.1, 5.4 to 5.7).
+"""Identify the caller by its API key, and the part of the account (spec 5.1, 5.4 to 5.7).
 
-One mechanism for HTTP and SMTP: the key says which account, a header (in SMTP the user name) which
-part of it. A subaccount's key is confined to its subaccount whatever the header says.
+HTTP and SMTP work alike: the key names the account; a header (in SMTP the user name) may name a
+subaccount. A subaccount's key is confined to its subaccount whatever the header says.
 
-A key and a subaccount that were found are trusted for ``KEY_CACHE_SECONDS`` by the same process
-(``core.recent``); what is not known of both is read in one request. That works because the ids of
-subaccounts are unique among all accounts, so the header's can be read before the key's account is
-known; a subaccount of another account is treated as one that does not exist.
+Keys and subaccounts are cached for ``KEY_CACHE_SECONDS`` (``core.config_cache``); if either is not
+in the cache, both are read in one request. Ids of subaccounts are unique among all accounts, so the
+header's subaccount can be read before the account is known. A subaccount of another account is
+treated as one that does not exist.
 
-A request that comes from an address not among the key's gets 403: the key is valid and does not
-reach there (spec 5.5). Only the peer of the connection counts, never a header.
+A request from an address that the key does not allow gets 403, because the key itself is valid
+(spec 5.5). Only the peer of the connection counts, never a header.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ _LONGEST_KEY = 512
 
 def authenticate(request: Request) -> Caller:
     """Return the caller of an HTTP request; raises 401, 403, 429, or 400 for a bad header."""
-    key = presented_key(request.headers.get("authorization", ""))
-    named = _named_subaccount(request.headers)
+    key = read_key(request.headers.get("authorization", ""))
+    number = _subaccount_header(request.headers)
     spans = request.method in ("GET", "HEAD")
-    caller = _identify(_hash_of(key), named, request.source_ip, spans=spans)
+    caller = _identify(_hash_of(key), number, request.source_ip, spans=spans)
     if not _is_unmetered(request):
         rate_limit.take(caller.account_id)
     return caller
 
 
 def sender_for(password: str, subaccount: int | None, peer_ip: str) -> Caller:
-    """Return who sends over SMTP with this key as password, for this subaccount (spec 5.7).
+    """Return the caller of an SMTP session with this key as password (spec 5.7).
 
-    Raises ``Unauthorized`` for an unknown key and ``Forbidden`` where a known one does not reach:
-    it lacks the grant, comes from another address, or names a subaccount that does not exist.
+    Raises ``Unauthorized`` for an unknown key, and ``Forbidden`` if a known key lacks the grant,
+    may not be used from this address, or the subaccount does not exist.
     """
     return _sender(_hash_of(password), subaccount, peer_ip)
 
 
 def sender_again(key_id: str, subaccount: int | None, peer_ip: str) -> Caller:
-    """Return what :func:`sender_for` returned, if the same key still reaches there."""
+    """Return what :func:`sender_for` returned, if the same key is still allowed to send."""
     return _sender(key_id, subaccount, peer_ip)
 
 
-def presented_key(header: str) -> str:
+def read_key(header: str) -> str:
     """Return the key in an ``Authorization`` value: the raw key, or Basic's user name (spec 5.1).
 
     With Basic the password must be empty. Anything else gives the empty string.
@@ -78,9 +78,9 @@ def presented_key(header: str) -> str:
 
 
 def _sender(key_id: str, subaccount: int | None, peer_ip: str) -> Caller:
-    named = str(subaccount) if subaccount else None
+    number = str(subaccount) if subaccount else None
     try:
-        caller = _identify(key_id, named, peer_ip, spans=False)
+        caller = _identify(key_id, number, peer_ip, spans=False)
     except ApiError as error:
         if error.status in (401, 403):
             raise
@@ -96,40 +96,40 @@ def _hash_of(key: str) -> str:
     return model.key_id(key)
 
 
-def _named_subaccount(headers: Mapping[str, str]) -> str | None:
+def _subaccount_header(headers: Mapping[str, str]) -> str | None:
     return next((headers[name].strip() for name in SUBACCOUNT_HEADERS if name in headers), None)
 
 
-def _identify(key_id: str, named: str | None, peer_ip: str, *, spans: bool) -> Caller:
-    key_at, subaccount_at = store.key_of(key_id), _subaccount_at(named)
-    found = config_cache.read([key_at, *([subaccount_at] if subaccount_at else [])])
-    if key_at not in found:
+def _identify(key_id: str, number: str | None, peer_ip: str, *, spans: bool) -> Caller:
+    key_at, subaccount_at = store.key_of(key_id), _subaccount_at(number)
+    items = config_cache.read([key_at, *([subaccount_at] if subaccount_at else [])])
+    if key_at not in items:
         raise Unauthorized
-    key = store.from_item(found[key_at])
+    key = store.from_item(items[key_at])
     if not source_ips.admits(key.valid_ips, peer_ip):
         raise Forbidden("the API key may not be used from this address")
-    owner = found[subaccount_at]["account_id"] if subaccount_at in found else None
-    scope = _scope(key, named, spans=spans, owner=owner)
+    owner = items[subaccount_at]["account_id"] if subaccount_at in items else None
+    scope = _scope(key, number, spans=spans, owner=owner)
     return Caller(scope, key.key_id, key.grants, key.subaccount_id)
 
 
-def _subaccount_at(named: str | None) -> Key | None:
-    if named is None or not is_id(named) or int(named) == PRIMARY:
+def _subaccount_at(number: str | None) -> Key | None:
+    if number is None or not is_id(number) or int(number) == PRIMARY:
         return None
-    return subaccounts.key_of(int(named))
+    return subaccounts.key_of(int(number))
 
 
-def _scope(key: ApiKey, named: str | None, *, spans: bool, owner: int | None) -> Scope:
-    """Return the scope; ``owner`` is the account of the subaccount that was named, if it exists."""
+def _scope(key: ApiKey, number: str | None, *, spans: bool, owner: int | None) -> Scope:
+    """Return the scope; ``owner`` is the account of the subaccount ``number``, if it exists."""
     if key.subaccount_id is not None:
         return Scope(key.account_id, key.subaccount_id)
-    if named is None:
+    if number is None:
         return Scope(key.account_id, None if spans else PRIMARY)
-    if not is_id(named):
+    if not is_id(number):
         raise invalid_params("the subaccount header must hold the number of a subaccount, or 0")
-    if int(named) != PRIMARY and owner != key.account_id:
-        raise invalid_params(f"subaccount {named} does not exist")
-    return Scope(key.account_id, int(named))
+    if int(number) != PRIMARY and owner != key.account_id:
+        raise invalid_params(f"subaccount {number} does not exist")
+    return Scope(key.account_id, int(number))
 
 
 def _is_unmetered(request: Request) -> bool:

@@ -1,8 +1,8 @@
-"""The AWS clients of this process: one per service, made when first asked for.
+"""Make the AWS clients of this process: one per service, when first used.
 
-Endpoint, region and credentials come from the standard AWS environment variables, so that the same
-code talks to AWS, LocalStack and the embedded local cloud. The clients are those of boto3, made by
-the library under it: ``import boto3`` brings its transfer manager along, 40 ms of a cold start.
+Endpoint, region and credentials come from the standard AWS environment variables, so the same code
+talks to AWS, LocalStack and the embedded local cloud. The clients are made with botocore, on which
+boto3 is built: ``import boto3`` loads its transfer manager too, 40 ms of a cold start.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 
-#: What AWS answers to more requests than it takes at the time
+#: Error codes of AWS for more requests than it takes at the time
 _TOO_MANY = frozenset(
     {
         "LimitExceededException",
@@ -34,13 +34,13 @@ _TOO_MANY = frozenset(
 
 
 class Overloaded(RuntimeError):
-    """What AWS left over of a request was left over for too long."""
+    """AWS left part of a request unprocessed for too long."""
 
 
 def is_overload(error: Exception) -> bool:
-    """Tell whether a request failed that would have been done at another time.
+    """Tell whether a request failed that may succeed later.
 
-    AWS had too many, or could not be reached.
+    AWS had too many requests, or could not be reached.
     """
     from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 

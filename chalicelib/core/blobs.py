@@ -1,4 +1,4 @@
-"""Bodies too large for an item or a queue message: objects of the service's one bucket."""
+"""Store bodies that are too large for an item or a queue message, as objects in the bucket."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class BlobMissing(LookupError):
 
 
 def put(key: str, data: bytes) -> None:
-    """Store ``data`` under ``key``, replacing what was there."""
+    """Store ``data`` under ``key``, replacing an object that is there."""
     aws.s3().put_object(Bucket=settings().bucket_name, Key=key, Body=data)
 
 
 def get(key: str) -> bytes:
-    """Return what is stored under ``key``; raises :class:`BlobMissing`."""
+    """Return the object under ``key``; raises :class:`BlobMissing`."""
     try:
         return aws.s3().get_object(Bucket=settings().bucket_name, Key=key)["Body"].read()
     except ClientError as error:

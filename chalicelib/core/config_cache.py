@@ -1,9 +1,9 @@
-"""What this process read lately of the ``config`` table, trusted for ``KEY_CACHE_SECONDS``.
+"""Cache items of the ``config`` table in this process, for ``KEY_CACHE_SECONDS``.
 
-Who calls and who sends is asked on every request: the key, its account, its subaccount. Remembering
-them saves a busy caller those reads; a change takes effect in this process at once (:func:`forget`)
-and in every other one when the time is over. What was not found is remembered by :func:`read_one`
-only.
+Every request needs the caller's key, account and subaccount; the cache saves a busy caller those
+reads. A change takes effect in this process at once (:func:`forget`), and in every other process
+when the time is over. That an item does not exist is cached only where a caller says so
+(:func:`read_one`, ``maybe``).
 """
 
 from __future__ import annotations
@@ -16,67 +16,67 @@ from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.dynamo import Key as Key
 from chalicelib.core.settings import settings
 
-_MOST_REMEMBERED = 10_000
+_MOST_ENTRIES = 10_000
 
 _config = Table("config")
-_remembered: dict[Key, tuple[float, Item]] = {}
+_entries: dict[Key, tuple[float, Item]] = {}
 _lock = threading.Lock()
 
 
 def read(
     keys: Iterable[Key], *, maybe: Iterable[Key] = (), anew: Sequence[Key] = ()
 ) -> dict[Key, Item]:
-    """Return those items that exist, in at most one request: none when all are known.
+    """Return the items that exist, in at most one request; in none if all are in the cache.
 
-    Of ``maybe`` it is remembered as well that there is none. ``anew`` are read each time,
-    consistently, and are not remembered.
+    For ``maybe``, the cache also keeps that there is no item. ``anew`` are read each time,
+    consistently, and are not cached.
     """
     now = clock.now()
     optional = list(maybe)
-    wanted = [*keys, *optional]
-    found = _known(wanted, now)
-    unknown = [key for key in wanted if key not in found]
-    fetched = _fetch([*unknown, *anew], consistent=bool(anew))
-    learnt: dict[Key, Item] = {key: {} for key in optional if key in unknown} | fetched
-    _remember({key: item for key, item in learnt.items() if key in unknown}, now)
-    return {key: item for key, item in (found | fetched).items() if item}
+    all_keys = [*keys, *optional]
+    cached = _cached(all_keys, now)
+    missing = [key for key in all_keys if key not in cached]
+    items = _fetch([*missing, *anew], consistent=bool(anew))
+    entries: dict[Key, Item] = {key: {} for key in optional if key in missing} | items
+    _remember({key: item for key, item in entries.items() if key in missing}, now)
+    return {key: item for key, item in (cached | items).items() if item}
 
 
 def read_one(key: Key) -> Item | None:
-    """Return an item, or ``None``: that there is none is remembered too."""
+    """Return an item, or ``None``; that there is none is cached too."""
     return read([], maybe=[key]).get(key)
 
 
-def not_remembered(keys: Iterable[Key]) -> list[Key]:
-    """Return those of the keys that would be read, for who reads them along with other things."""
-    wanted = list(keys)
-    held = _known(wanted, clock.now())
-    return [key for key in wanted if key not in held]
+def missing_keys(keys: Iterable[Key]) -> list[Key]:
+    """Return the keys that are not in the cache, for a caller that reads them with other items."""
+    keys = list(keys)
+    cached = _cached(keys, clock.now())
+    return [key for key in keys if key not in cached]
 
 
-def learn(keys: Iterable[Key], found: Mapping[Key, Item]) -> None:
-    """Remember what was just read of ``keys``, and also that there was nothing."""
-    _remember({key: found.get(key, {}) for key in keys}, clock.now())
+def learn(keys: Iterable[Key], items: Mapping[Key, Item]) -> None:
+    """Cache the items that were just read for ``keys``; the other keys have no item."""
+    _remember({key: items.get(key, {}) for key in keys}, clock.now())
 
 
 def forget(*keys: Key) -> None:
-    """Forget these items: they have changed."""
+    """Remove items that have changed from the cache."""
     with _lock:
         for key in keys:
-            _remembered.pop(key, None)
+            _entries.pop(key, None)
 
 
 @caches.register
 def clear_cache() -> None:
     """Forget everything."""
     with _lock:
-        _remembered.clear()
+        _entries.clear()
 
 
-def _known(keys: Iterable[Key], now: float) -> dict[Key, Item]:
+def _cached(keys: Iterable[Key], now: float) -> dict[Key, Item]:
     with _lock:
-        held = {key: _remembered[key] for key in keys if key in _remembered}
-    return {key: item for key, (until, item) in held.items() if now < until}
+        entries = {key: _entries[key] for key in keys if key in _entries}
+    return {key: item for key, (until, item) in entries.items() if now < until}
 
 
 def _fetch(keys: Sequence[Key], *, consistent: bool) -> dict[Key, Item]:
@@ -92,6 +92,6 @@ def _fetch(keys: Sequence[Key], *, consistent: bool) -> dict[Key, Item]:
 def _remember(items: dict[Key, Item], now: float) -> None:
     until = now + settings().key_cache_seconds
     with _lock:
-        if len(_remembered) + len(items) > _MOST_REMEMBERED:
-            _remembered.clear()
-        _remembered.update({key: (until, item) for key, item in items.items()})
+        if len(_entries) + len(items) > _MOST_ENTRIES:
+            _entries.clear()
+        _entries.update({key: (until, item) for key, item in items.items()})

@@ -1,11 +1,11 @@
-"""Which record of a kind is its owner's default: at most one for each owner.
+"""Store which record of a kind is its owner's default: at most one for each owner.
 
-An owner is the primary account or a subaccount. The record's own store keeps a flag in step: it
-takes the actions below into the transaction that changes the flag.
+An owner is the primary account or a subaccount. The record itself has a flag as well; its store
+changes both in one transaction, with the actions below.
 
-Access patterns (table ``config``; ``<sub>`` is the subaccount, 0 for the primary account):
+Access patterns of ``config``:
 
-- the default of an owner → ``pk = default#<kind>#<account>``, ``sk = <sub>``
+- the default of an owner → ``default#<kind>#<account>`` / ``<subaccount>``
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ def current(kind: str, account_id: int, subaccount_id: int | None) -> str | None
 
 
 def keys_of_sender(kind: str, account_id: int, subaccount_id: int | None) -> list[Key]:
-    """Return where the defaults are that a sender may fall back to: its own comes first."""
+    """Return the keys of a sender's default and of the primary account's, in this order."""
     return list(dict.fromkeys(_key(kind, account_id, part) for part in (subaccount_id, None)))
 
 
 def of_sender(
     kind: str, account_id: int, subaccount_id: int | None, read: Read = read_config
 ) -> list[str]:
-    """Return the defaults that a sender may fall back to: its own, then the primary account's."""
+    """Return the names of a sender's default and of the primary account's, in this order."""
     keys = keys_of_sender(kind, account_id, subaccount_id)
-    found = read(keys)
-    return [found[key]["name"] for key in keys if key in found]
+    items = read(keys)
+    return [items[key]["name"] for key in keys if key in items]
 
 
 def setting(

@@ -1,15 +1,14 @@
-"""What is due at a time, for everything that runs on a clock.
+"""Schedule work for a time: what is due, for each scheduled function.
 
-Each concern (due transmissions, re-verification, ...) has one partition in order of time, so asking
-for what is due costs one request when nothing is, whatever exists. An entry stays until it is
-removed by whoever has done its work: work that is interrupted is due again at the next tick, so it
-must be safe to repeat. Work that fails is postponed, each time for longer, so that what cannot be
-done does not hold up the rest.
+Each concern (due transmissions, domain checks, ...) has one partition in order of time, so looking
+for due work costs one request when nothing is due, however much is scheduled. An entry stays until
+its work is done and it is removed. Interrupted work is due again at the next tick, so it must be
+safe to repeat. Work that fails is postponed, each time for longer, so that it does not hold up the
+rest.
 
-Access patterns (table ``config``):
+Access patterns of ``config``:
 
-- what is due of a concern → ``pk = due#<concern>``, ``sk = <milliseconds>#<key>``; the milliseconds
-  are those of the next attempt
+- what is due of a concern → ``due#<concern>`` / ``<ms>#<key>`` (the time of the next attempt)
 """
 
 from __future__ import annotations
@@ -46,32 +45,34 @@ class Due:
 
 
 def add(entry: Due) -> None:
-    """Note that ``entry`` is due at its time; noting it again changes nothing."""
+    """Schedule ``entry``; scheduling it again changes nothing."""
     _config.put(_item(entry))
 
 
 def addition(entry: Due) -> Write:
-    """Return the action that notes ``entry`` as part of a transaction."""
+    """Return the action that schedules ``entry`` in a transaction."""
     return put(_config, _item(entry))
 
 
 def remove(entry: Due) -> None:
-    """Forget ``entry``: its work is done, or not wanted any more."""
+    """Remove ``entry``: its work is done or no longer needed."""
     _config.delete(_pk(entry.concern), _sk(entry))
 
 
 def postpone(entry: Due, now_ms: int) -> None:
-    """Let an entry whose work failed wait: a second at first, then twice as long each time.
+    """Postpone an entry whose work failed: by a second at first, then twice as long each time.
 
-    After some times it is an hour. ``at_ms`` stays. Nothing is raised: if this fails as well, or
-    somebody else has done the work or postponed it, the entry stays as it is.
+    The longest pause is an hour. ``at_ms`` stays. Nothing is raised: if this fails as well, or
+    another process has done or postponed the work, the entry stays as it is.
     """
     failures = entry.failures + 1
     pause_ms = int(_BACKOFF.delay(failures) * 1000)
     later = replace(entry, failures=failures, postponed_ms=now_ms + pause_ms)
-    here = dynamo.delete(_config, _pk(entry.concern), _sk(entry), condition="attribute_exists(#pk)")
+    removal = dynamo.delete(
+        _config, _pk(entry.concern), _sk(entry), condition="attribute_exists(#pk)"
+    )
     try:
-        dynamo.transact([here, addition(later)])
+        dynamo.transact([removal, addition(later)])
     except TransactionFailed:
         return
     except Exception:

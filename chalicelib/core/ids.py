@@ -1,6 +1,6 @@
-"""Identifiers. Those of accepted work are drawn once; all others derive from them.
+"""Draw ids for accepted work, and derive all other ids from them.
 
-Deriving makes repeated work rewrite the same record instead of adding one: a message id follows
+Derived ids make repeated work write the same record again instead of another: a message id follows
 from its transmission and recipient index, an event id from its message, type and attempt.
 """
 
@@ -25,7 +25,7 @@ def message_id(transmission: str, index: int) -> str:
     """Derive the id of the message to recipient ``index`` of ``transmission`` (24 hex digits).
 
     The first 16 digits name the transmission and the last 8 the recipient, so that the
-    transmission of a message can be told from its id (:func:`transmission_of`).
+    transmission of a message can be read from its id (:func:`transmission_of`).
     """
     return f"{int(transmission):016x}{index:08x}"
 
@@ -33,7 +33,7 @@ def message_id(transmission: str, index: int) -> str:
 def transmission_of(message: str) -> tuple[str, int]:
     """Return the transmission id and recipient index that ``message`` was derived from.
 
-    Raises ``ValueError`` for anything that :func:`message_id` cannot have made.
+    Raises ``ValueError`` for anything that is not a message id.
     """
     if not _MESSAGE_ID.fullmatch(message):
         raise ValueError(f"not a message id: {message!r}")
@@ -47,5 +47,5 @@ def event_id(message: str, event_type: str, attempt: int = 0) -> str:
 
 
 def recipient_hash(address: str) -> str:
-    """Return the 40 hex digits that stand for a recipient in events (SHA-1 of the address)."""
+    """Return the 40 hex digits that identify a recipient in events (SHA-1 of the address)."""
     return hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()

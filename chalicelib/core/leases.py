@@ -1,15 +1,17 @@
-"""Who uses a resource now, so that it is not changed or deleted under them.
+"""Keep a resource from being changed or deleted while somebody uses it.
 
-A user notes a *use*: from ``since`` on, until it is ended, or until ``until`` so that a crash does
-not block for ever. Noting it also marks the resource's record (``stamp``), on the condition that
-the record exists. Whoever changes the record reads it, asks :func:`in_use`, and writes on the
-condition that the stamp is still the one that was read (:func:`unchanged`). So of a use and a
-change at the same time one comes first and the other sees it: no use is missed, and nothing waits.
+A user takes a lease from ``since`` until it ends it, or until ``until``, so that a crash does not
+block the resource for ever. Taking a lease also sets a new revision (``stamp``) in the resource's
+record, on the condition that the record exists. A change of the record reads it, asks
+:func:`in_use`, and writes on the condition that the stamp is the one that was read
+(:func:`unchanged`). So of a lease and a change at the same time one comes first and the other sees
+it: no lease is missed, and nothing waits.
 
-Access patterns (table ``config``, in the partition of the resource):
+Access patterns of ``config``:
 
-- the use of one user → ``sk = use#<user>``
-- all uses of a resource → ``sk`` begins with ``use#``
+- the lease of one user, in the partition of the resource → ``<partition of the resource>`` /
+  ``use#<user>``
+- all leases of a resource → ``<partition of the resource>`` / ``use#*``
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ _config = Table("config")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Where a resource's record is kept; its uses are kept in the same partition."""
+    """The key of a resource's record; its leases are in the same partition."""
 
     pk: str
     sk: str
@@ -42,9 +44,9 @@ class Use:
 
 
 def begin(record: Record, use: Use) -> Item | None:
-    """Note a use and return the record as it is then; ``None`` if there is none.
+    """Take a lease and return the record as it is then; ``None`` if there is none.
 
-    Noting it again for the same user replaces the former.
+    A new lease of the same user replaces the former.
     """
     mark = dynamo.update(
         _config,
@@ -62,12 +64,12 @@ def begin(record: Record, use: Use) -> Item | None:
 
 
 def end(record: Record, user: str) -> None:
-    """Forget the use of ``user``, if there is one."""
+    """End the lease of ``user``, if there is one."""
     _config.delete(record.pk, f"use#{user}")
 
 
 def in_use(record: Record) -> bool:
-    """Tell whether somebody uses the resource now."""
+    """Tell whether there is a lease of the resource now."""
     now = clock.now()
     uses = _config.query_all(
         "#pk = :pk AND begins_with(#sk, :uses)",
@@ -78,13 +80,13 @@ def in_use(record: Record) -> bool:
 
 
 def draw_stamp() -> str:
-    """Draw the stamp that a record gets with each change."""
+    """Draw the revision that a record gets with each change."""
     return secrets.token_hex(8)
 
 
 def unchanged(stamp: str) -> dict[str, Any]:
-    """Return, as keywords of a write, the condition that a record is still as it was read."""
-    return {"condition": "#stamp = :seen", "values": {"seen": stamp}}
+    """Return, as keywords of a write, the condition that a record is as it was read."""
+    return dynamo.if_unchanged("stamp", stamp)
 
 
 def _item(record: Record, use: Use) -> Item:

@@ -1,8 +1,8 @@
-"""Records that each owner has under ids of its own, and that the primary account may share.
+"""Store records that each owner has under ids of its own and that the primary account may share.
 
-The keys and the rules of visibility that templates and snippets have in common. An owner is the
-primary account or a subaccount. A subaccount sees its own records and those that the primary
-account shares; its own hide shared ones with the same id. A reader of the whole account sees all
+Templates and snippets have these keys and rules of visibility in common. An owner is the primary
+account or a subaccount. A subaccount sees its own records and those that the primary account
+shares; its own record hides a shared one with the same id. A reader of the whole account sees all
 (spec 5.6).
 """
 
@@ -25,7 +25,7 @@ _config = Table("config")
 
 
 class OwnedRecord(Protocol):
-    """What a record tells of itself."""
+    """A record that an owner has."""
 
     @property
     def account_id(self) -> int:
@@ -102,12 +102,12 @@ class OwnedRecords(Generic[Record]):
         if scope.owner is None:
             return self.get(scope.account_id, None, record_id)
         keys = [self.key(scope.account_id, owner, record_id) for owner in (scope.owner, None)]
-        found = {
+        records = {
             record.subaccount_id: record
             for record in map(self.from_item, _config.get_all(keys, consistent=True))
         }
-        shared = found.get(None)
-        return found.get(scope.owner) or (shared if shared and shared.shared else None)
+        shared = records.get(None)
+        return records.get(scope.owner) or (shared if shared and shared.shared else None)
 
     def in_scope(self, scope: Scope, shared: bool | None) -> Iterator[Record]:
         """Yield the records that a reader in ``scope`` sees; ``shared`` narrows to (un)shared."""

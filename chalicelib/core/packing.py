@@ -1,8 +1,8 @@
-"""One byte string from a JSON head and several byte strings, and back.
+"""Pack a JSON head and several byte strings into one byte string, and unpack them.
 
-Messages are bytes in no particular encoding, so they do not fit JSON; base64 would grow them by a
-third and copy them. The form is: head length (4 bytes, big-endian), head, bodies end to end; the
-head holds the bodies' lengths.
+Messages are bytes in no particular encoding, so they do not fit JSON; base64 would make them a
+third larger and copy them. The form is: length of the head (4 bytes, big-endian), head, bodies end
+to end; the head holds the lengths of the bodies.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Reads that belong to one piece of work: each item is read once, and many come in one request.
+"""Read items for one piece of work: each item once, and many in one request.
 
-A piece of work, such as a chunk of messages, asks the same things again and again, in various
-places. It makes a :class:`Reads` for each table, and has what it can foresee read by
-:func:`read_ahead`; whoever then asks through ``Reads`` causes a request only for the rest. What was
-read holds for the piece of work, and the next one reads it anew.
+A piece of work, such as a chunk of messages, needs the same items in several places. It makes a
+:class:`Reads` for each table and reads what it can foresee with :func:`read_ahead`; a later read
+through ``Reads`` makes a request only for the rest. Items are kept for this piece of work only.
 """
 
 from __future__ import annotations
@@ -13,40 +12,40 @@ from collections.abc import Callable, Iterable, Mapping
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, Key, Table, TableKeys
 
-#: What finds items by their keys: those that exist, by key
+#: Reads items by their keys; returns those that exist, by key
 Read = Callable[[Iterable[Key]], Mapping[Key, Item]]
 
 _config = Table("config")
 
 
 def read_config(keys: Iterable[Key]) -> Mapping[Key, Item]:
-    """Read items of the ``config`` table as they are now: what is asked where nothing is kept."""
-    (found,) = dynamo.batch_get([TableKeys(_config, list(dict.fromkeys(keys)), consistent=True)])
-    return found
+    """Read items of the ``config`` table as they are now, without keeping them."""
+    (items,) = dynamo.batch_get([TableKeys(_config, list(dict.fromkeys(keys)), consistent=True)])
+    return items
 
 
 class Reads:
-    """The items of one table that a piece of work has read; calling it reads what is missing."""
+    """The items of one table that a piece of work has read; a call reads missing ones."""
 
     def __init__(self, table: Table, *, consistent: bool) -> None:
         self._table = table
         self._consistent = consistent
-        self._known: dict[Key, Item | None] = {}
+        self._items: dict[Key, Item | None] = {}
 
     def __call__(self, keys: Iterable[Key]) -> dict[Key, Item]:
         """Return the items that exist among ``keys``."""
-        wanted = list(keys)
-        read_ahead({self: wanted})
-        return {key: item for key in wanted if (item := self._known[key])}
+        keys = list(keys)
+        read_ahead({self: keys})
+        return {key: item for key in keys if (item := self._items[key])}
 
     def unread(self, keys: Iterable[Key]) -> TableKeys:
-        """Return what would have to be read to know ``keys``."""
-        missing = [key for key in dict.fromkeys(keys) if key not in self._known]
+        """Return those of ``keys`` that have not been read."""
+        missing = [key for key in dict.fromkeys(keys) if key not in self._items]
         return TableKeys(self._table, missing, self._consistent)
 
-    def learn(self, keys: Iterable[Key], found: Mapping[Key, Item]) -> None:
-        """Take note of what was found of ``keys``; of the rest there is nothing."""
-        self._known.update({key: found.get(key) for key in keys})
+    def learn(self, keys: Iterable[Key], items: Mapping[Key, Item]) -> None:
+        """Keep the items that were read for ``keys``; the other keys have no item."""
+        self._items.update({key: items.get(key) for key in keys})
 
 
 def config_reads() -> Reads:
@@ -54,12 +53,12 @@ def config_reads() -> Reads:
     return Reads(_config, consistent=True)
 
 
-def read_ahead(wanted: Mapping[Reads, Iterable[Key]]) -> None:
-    """Read what is not known yet of the keys of several tables, in one request for 100 of them."""
-    unread = {reads: reads.unread(keys) for reads, keys in wanted.items()}
+def read_ahead(keys_of: Mapping[Reads, Iterable[Key]]) -> None:
+    """Read the keys of several tables that have not been read, 100 a request."""
+    unread = {reads: reads.unread(keys) for reads, keys in keys_of.items()}
     missing = {reads: each for reads, each in unread.items() if each.keys}
     if not missing:
         return
-    found = dynamo.batch_get(list(missing.values()))
-    for (reads, each), items in zip(missing.items(), found, strict=True):
+    results = dynamo.batch_get(list(missing.values()))
+    for (reads, each), items in zip(missing.items(), results, strict=True):
         reads.learn(each.keys, items)

@@ -1,8 +1,8 @@
-"""Which part of an account a request is about: the primary account, a subaccount, or all of it.
+"""Name the part of an account that a request is about: the primary account, a subaccount, or all.
 
-Spec 5.6: a key of the primary account may name a subaccount in a header. Without it, GET spans the
-primary account and all subaccounts while everything else is about the primary account; ``0`` means
-the primary account alone. A subaccount's key is confined to its subaccount.
+Spec 5.6: a key of the primary account may name a subaccount in a header. Without it, GET covers the
+primary account and all subaccounts, and every other method is about the primary account; ``0``
+means the primary account alone. A subaccount's key is confined to its subaccount.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PRIMARY = 0
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """An account and the part of it: ``None`` all of it, ``0`` the primary account, else an id."""
+    """An account and a part of it: ``None`` for all, ``0`` the primary account, else an id."""
 
     account_id: int
     part: int | None

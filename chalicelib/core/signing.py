@@ -1,7 +1,7 @@
-"""Short texts that leave the service and come back: signed, so that only ours are believed.
+"""Sign short texts that leave the service and come back, so that only our own are accepted.
 
-Cursors, tracking links and return paths are HMAC-SHA-256 under a key that is derived from
-``SECRET_KEY`` for each purpose; a signature for one purpose means nothing for another.
+Cursors, tracking links and return paths are signed with HMAC-SHA-256 under a key that is derived
+from ``SECRET_KEY`` for each purpose; a signature for one purpose is invalid for another.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _owners(scope: Scope) -> Iterator[int | None]:
         yield scope.owner
         return
     yield None
-    for each in subaccounts.listed(scope.account_id, ALL, "id", descending=False):
+    for each in subaccounts.in_list(scope.account_id, ALL, "id", descending=False):
         yield each.id
 
 

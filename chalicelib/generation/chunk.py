@@ -86,7 +86,7 @@ def look_ahead(chunk: Chunk, lookups: Lookups, domain: str | None) -> None:
     transmission = chunk.transmission
     if transmission.refusal:
         return
-    needed_soon = config_cache.not_remembered(_keys_of_delivery(transmission))
+    needed_soon = config_cache.missing_keys(_keys_of_delivery(transmission))
     read_ahead(
         {
             lookups.config: [*_keys_of_sender(transmission, domain), *needed_soon],

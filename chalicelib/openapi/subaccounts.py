@@ -26,9 +26,9 @@ from chalicelib.openapi.schema import (
     text,
 )
 from chalicelib.subaccounts.entries import LISTED_OPTION, ORDERS
-from chalicelib.subaccounts.listing import DEFAULT_PER_PAGE, MOST_IDS, MOST_PER_PAGE
 from chalicelib.subaccounts.model import DEFAULT_OPTIONS, STATUSES
 from chalicelib.subaccounts.request import MOST_NAME, MOST_POOL
+from chalicelib.subaccounts.search import DEFAULT_PER_PAGE, MOST_IDS, MOST_PER_PAGE
 
 _PATH: Final = "/api/v1/subaccounts"
 

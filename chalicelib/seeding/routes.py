@@ -112,7 +112,7 @@ def _counter(scope: Scope, campaign_id: str, domain: str) -> Counter | None:
 def _all_options(account_id: int) -> Iterator[dict[str, Any]]:
     enabled = configs.enabled(account_id)
     yield {"enabled": PRIMARY in enabled}
-    for each in subaccounts.listed(account_id, ALL, "id", descending=False):
+    for each in subaccounts.in_list(account_id, ALL, "id", descending=False):
         yield {"subaccount_id": each.id, "enabled": each.id in enabled}
 
 

@@ -1,16 +1,16 @@
-"""A domain and everything below it belong to one account (spec 4.4).
+"""Reserve names, so that a domain and everything below it belong to one account (spec 4.4).
 
-Each name that is registered, or lies above one that is, has a claim: ``holder`` is the account
-that registered the name itself, ``below`` counts the registered names below it and
-``below_<account>`` those of one account. A name can be taken when nobody holds it, nobody else
-holds a name above it, and all names below it are the taker's own. All of that is decided by the
-conditions of the transaction that registers it, so of two accounts that take a name and its parent
-at the same time one fails. Neighbours (``a.example.com``, ``b.example.com``) do not exclude each
-other. A claim that is ``blocked`` keeps the name, and what is below it, from being taken at all.
+Each registered name, and each name above one, has a claim: ``holder`` is the account that
+registered the name itself, ``below`` counts the registered names below it and ``below_<account>``
+those of one account. An account can register a name if nobody holds it, no other account holds a
+name above it, and all names below it are its own. The conditions of the registering transaction
+check this, so if two accounts register a name and its parent at the same time, one fails. Siblings
+(``a.example.com``, ``b.example.com``) do not exclude each other. A ``blocked`` claim keeps the name
+and all names below it from being registered.
 
-Access patterns (table ``config``):
+Access patterns of ``config``:
 
-- the claim on a name → ``pk = domain#<name>``, ``sk = claim``
+- the claim on a name → ``domain#<name>`` / ``claim``
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from chalicelib.core import clock, domain_names
+from chalicelib.core.dynamo import WriteConflict, retry_conflicts
 from chalicelib.core.errors import (
     ApiError,
     Forbidden,
-    Unavailable,
     bad_format,
     endpoint_failed,
     missing_field,
@@ -33,7 +33,6 @@ from chalicelib.sending_domains.request import DomainUpdate, NewDomain, check_sh
 from chalicelib.sending_domains.schedule import scheduled
 from chalicelib.tracking_domains.lookup import check_link
 
-_ATTEMPTS = 50
 _MOST_PARENTS = 30
 
 
@@ -87,22 +86,27 @@ def update(scope: Scope, name: str, body: DomainUpdate) -> SendingDomain:
     if link is not None:
         link = check_link(domain.account_id, domain.subaccount_id, link)
     key = _published_key(domain, body.dkim) if body.dkim is not None else None
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> SendingDomain:
         before = get_owned(scope, name)
         after = _changed(before, body, link, key)
-        if _save(before, after):
-            return after
-    raise Unavailable
+        if not _save(before, after):
+            raise WriteConflict
+        return after
+
+    return retry_conflicts(attempt)
 
 
 def delete(scope: Scope, name: str) -> None:
     """Delete a domain with its keys; raises 404 with code 1600 (spec 4.4)."""
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> None:
         domain = get_owned(scope, name)
         further_keys.clear(domain.domain)
-        if store.delete(domain):
-            return
-    raise Unavailable
+        if not store.delete(domain):
+            raise WriteConflict
+
+    retry_conflicts(attempt)
 
 
 def _allowed_name(text: str) -> str:

@@ -1,16 +1,18 @@
-"""Where sending domains are kept.
-
-Access patterns (table ``config``; ``<sub>`` is the subaccount in ten digits, 0 for the primary):
-
-- one domain, whoever owns it → ``pk = domain#<name>``, ``sk = domain``
-- all domains of an account → index ``by_owner``: ``owner = account#<id>/domains``
-- those of one owner, by name → ``owner_key`` begins with ``<sub>#``
-- the default bounce domain of an owner → ``core.defaults``, kind ``bounce-domain``
-- domains that are due to be looked at → ``core.due``, concern ``sending-domains``
+"""Store sending domains.
 
 Names are in their canonical spelling (``core.domain_names``). Every write is conditional on the
-``revision`` that it was made from. Claims on names stand in ``claims``, further DKIM keys in
-``key_store``.
+``revision`` that it was made from. Claims on names are in ``claims``, further DKIM keys in
+``further_keys.store``.
+
+Access patterns of ``config``:
+
+- one domain, whoever owns it → ``domain#<name>`` / ``domain``
+- all domains of an account → ``account#<account>/domains`` [by_owner]
+- the domains of one owner, by name → ``account#<account>/domains`` / ``<owner>#*`` [by_owner]
+- the default bounce domain of an owner → ``default#bounce-domain#<account>`` / ``<subaccount>``
+  (``core.defaults``)
+- the domains whose DNS records are to be checked again → ``due#sending-domains`` / ``<ms>#<name>``
+  (``core.due``)
 """
 
 from __future__ import annotations
@@ -23,8 +25,7 @@ from chalicelib.core import defaults, due, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.domain_names import canonical, is_within, normalize, parents
 from chalicelib.core.due import Due
-from chalicelib.core.dynamo import Table, Write
-from chalicelib.core.errors import Unavailable
+from chalicelib.core.dynamo import Table, Write, WriteConflict
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.scope import Scope
 from chalicelib.dkim.model import DkimKey
@@ -35,7 +36,6 @@ CONCERN = "sending-domains"
 BOUNCE = "bounce-domain"
 
 _config = Table("config")
-_ATTEMPTS = 50
 _FIELDS = tuple(SendingDomain.__slots__)
 
 
@@ -79,8 +79,7 @@ def save(before: SendingDomain, after: SendingDomain, *more: Write) -> bool:
         dynamo.put(
             _config,
             _to_item(after),
-            condition="#revision = :revision",
-            values={"revision": before.revision},
+            **dynamo.if_unchanged("revision", before.revision),
         ),
         *more,
     ]
@@ -96,26 +95,18 @@ def save(before: SendingDomain, after: SendingDomain, *more: Write) -> bool:
 
 
 def change(domain: str, apply: Callable[[SendingDomain], SendingDomain]) -> SendingDomain | None:
-    """Let ``apply`` make a new record of the present one, until nobody came between.
+    """Change a domain by ``apply`` and return it; return ``None`` if there is no such domain.
 
-    Returns the new record, ``None`` if there is no such domain. What ``apply`` raises passes
-    through.
+    ``apply`` may be called again if another writer changes the domain meanwhile; what it raises
+    passes through. Raises 503 when other writers come first every time.
     """
-    for _ in range(_ATTEMPTS):
-        before = get(domain)
-        if before is None:
-            return None
-        after = apply(before)
-        if after == before or save(before, after):
-            return after
-    raise Unavailable
+    return dynamo.update_record(lambda: get(domain), apply, _save)
 
 
 def make_default(domain: SendingDomain, after: SendingDomain) -> bool:
     """Save ``after``, the default bounce domain of its owner from now on, in place of ``domain``.
 
-    The one that was the default so far is none any more. Returns ``False`` if somebody came
-    between.
+    The former default is one no longer. Returns ``False`` if another writer came first.
     """
     former = defaults.current(BOUNCE, domain.account_id, domain.subaccount_id)
     writes = [_default(domain, former)]
@@ -134,8 +125,7 @@ def delete(domain: SendingDomain) -> bool:
             _config,
             _pk(domain.domain),
             "domain",
-            condition="#revision = :revision",
-            values={"revision": domain.revision},
+            **dynamo.if_unchanged("revision", domain.revision),
         ),
         *claims.releasing(domain.domain, domain.parents, domain.account_id),
     ]
@@ -176,6 +166,11 @@ def touching(domain: SendingDomain) -> Write:
         values={"next": domain.revision + 1, "revision": domain.revision},
         condition="#revision = :revision",
     )
+
+
+def _save(before: SendingDomain, after: SendingDomain) -> None:
+    if not save(before, after):
+        raise WriteConflict
 
 
 def _due_writes(domain: SendingDomain) -> list[Write]:

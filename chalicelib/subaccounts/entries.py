@@ -1,8 +1,9 @@
-"""Under which lists a subaccount stands, and where in each: what makes a page one request.
+"""List the lists that a subaccount is in, and its position in each.
 
-A list is all subaccounts of an account, or those with a status, an IP pool or an option; each is
-kept in every order that it can be asked for. A subaccount is written together with its entries,
-each a copy of it, so a page is read from one list, in its order, and costs what it shows.
+A list is all subaccounts of an account, or those with a status, an IP pool or an option. Each list
+is stored in every order in which it can be requested. A subaccount is written together with its
+entries, each a copy of it, so a page is read from one list, in its order, and costs as much as it
+shows.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import NamedTuple
 
 from chalicelib.subaccounts.model import Subaccount
 
-#: an order → the order that it is kept in; ids are drawn in the order of creation
+#: a requested order → the stored order that serves it; ids grow with the time of creation
 ORDERS = {"created_at": "id", "id": "id", "updated_at": "updated_at", "name": "name"}
-KEPT_ORDERS = ("id", "updated_at", "name")
+STORED_ORDERS = ("id", "updated_at", "name")
 #: the option by which subaccounts can be listed
 LISTED_OPTION = "deliverability"
 
@@ -30,7 +31,7 @@ ALL = List("all", "")
 
 
 def lists_of(subaccount: Subaccount) -> Iterator[List]:
-    """Yield the lists that a subaccount stands in."""
+    """Yield the lists that a subaccount is in."""
     yield ALL
     yield List("status", subaccount.status)
     if subaccount.ip_pool:
@@ -40,12 +41,12 @@ def lists_of(subaccount: Subaccount) -> Iterator[List]:
 
 
 def of_pool(ip_pool: str) -> List:
-    """Return the list of an IP pool, whose ids are read in any case."""
+    """Return the list of an IP pool, whose ids are compared without case."""
     return List("pool", ip_pool.lower())
 
 
 def position(subaccount: Subaccount, order: str) -> str:
-    """Return where a subaccount stands in an order: texts that sort as the order does."""
+    """Return the position of a subaccount in an order, as text that sorts in that order."""
     number = f"{subaccount.id:010d}"
     match ORDERS[order]:
         case "name":

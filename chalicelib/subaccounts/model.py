@@ -1,10 +1,10 @@
-"""The subaccount record and what the API shows of it (spec 2.6)."""
+"""Describe a subaccount: its status, IP pool and options (spec 2.6)."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.core.errors import Forbidden
 
@@ -38,22 +38,11 @@ class Subaccount:
         return self.options.get(name, DEFAULT_OPTIONS[name])
 
     def check_may_send(self) -> None:
-        """Raise 403 unless the subaccount is active; reading does not ask."""
+        """Raise 403 unless the subaccount is active; requests that only read do not check this."""
         if self.status != ACTIVE:
             raise Forbidden(f"subaccount {self.id} is {self.status} and cannot send")
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the subaccount as the API shows it."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "status": self.status,
-            "compliance_status": self.status,
-            "ip_pool": self.ip_pool,
-            "options": DEFAULT_OPTIONS | self.options,
-        }
-
 
 def is_id(text: str) -> bool:
-    """Tell whether ``text`` is a number such as an id is: at most 32 bits, signed (spec 1.6)."""
+    """Tell whether ``text`` can be an id: a number of at most 32 bits, signed (spec 1.6)."""
     return _ID.fullmatch(text) is not None and int(text) <= _MOST_ID

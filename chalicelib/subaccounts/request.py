@@ -1,4 +1,4 @@
-"""The bodies of ``/subaccounts`` (spec 4.5); errors name the parameter (spec 7, last lines)."""
+"""Read the bodies of ``/subaccounts`` (spec 4.5); errors name the parameter (spec 7)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _POOL = re.compile(r"\w*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class NewSubaccount:
-    """A subaccount to create; ``key`` is ``None`` where no key is wanted."""
+    """A subaccount to create; ``key`` is ``None`` if no key is requested."""
 
     name: str
     ip_pool: str
@@ -30,7 +30,7 @@ class NewSubaccount:
 
 @dataclass(frozen=True, slots=True)
 class SubaccountChange:
-    """What is to change; ``None`` stays."""
+    """The changes of a subaccount; ``None`` leaves a field."""
 
     name: str | None
     status: str | None
@@ -38,10 +38,10 @@ class SubaccountChange:
     options: dict[str, bool]
 
     def apply(self, subaccount: Subaccount) -> Subaccount:
-        """Return ``subaccount`` as changed."""
-        given = {"name": self.name, "status": self.status, "ip_pool": self.ip_pool}
-        present: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
-        return replace(subaccount, options=subaccount.options | self.options, **present)
+        """Return ``subaccount`` with the changes."""
+        texts = {"name": self.name, "status": self.status, "ip_pool": self.ip_pool}
+        fields: dict[str, Any] = {name: text for name, text in texts.items() if text is not None}
+        return replace(subaccount, options=subaccount.options | self.options, **fields)
 
 
 def read_new(account_id: int, body: Any) -> NewSubaccount:
@@ -79,6 +79,6 @@ def _check_pool(account_id: int, params: Params) -> str | None:
 
 
 def _options(params: Params) -> dict[str, bool]:
-    given = params.inner("options")
-    chosen = {name: given.flag(name) for name in DEFAULT_OPTIONS}
-    return {name: choice for name, choice in chosen.items() if choice is not None}
+    inner = params.inner("options")
+    flags = {name: inner.flag(name) for name in DEFAULT_OPTIONS}
+    return {name: flag for name, flag in flags.items() if flag is not None}

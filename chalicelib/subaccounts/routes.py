@@ -1,14 +1,15 @@
-"""``/subaccounts`` (spec 4.5). They belong to the account as a whole, in any scope."""
+"""Serve ``/subaccounts`` (spec 4.5), which belong to the whole account in any scope."""
 
 from __future__ import annotations
 
 from chalicelib.core.errors import NotFound
 from chalicelib.core.http import Reply, Request, Routes, ok
 from chalicelib.core.params import Params
-from chalicelib.subaccounts import listing, store
+from chalicelib.subaccounts import search, store
 from chalicelib.subaccounts.model import is_id
 from chalicelib.subaccounts.request import read_change, read_new
 from chalicelib.subaccounts.service import create
+from chalicelib.subaccounts.view import subaccount_view
 
 routes = Routes(__name__)
 
@@ -17,12 +18,12 @@ routes = Routes(__name__)
 def list_subaccounts(request: Request) -> Reply:
     """Return the account's subaccounts, in pages if the query asks for them."""
     account_id, query = request.caller.account_id, request.query
-    if not listing.is_paginated(query):
-        return ok([each.as_json() for each in listing.everything(account_id, query)])
-    page = listing.run(account_id, listing.read_listing(query), query)
+    if not search.is_paginated(query):
+        return ok([subaccount_view(each) for each in search.everything(account_id, query)])
+    page = search.run(account_id, search.read_query(query), query)
     links = {"next": page.next_link} if page.next_link else {}
-    shown = [each.as_json() for each in page.subaccounts]
-    return ok(shown, total_count=page.total, links=links)
+    views = [subaccount_view(each) for each in page.subaccounts]
+    return ok(views, total_count=page.total, links=links)
 
 
 @routes.get("/api/v1/subaccounts/summary", grant="subaccount/view")
@@ -33,7 +34,7 @@ def summarize_subaccounts(request: Request) -> Reply:
 
 @routes.post("/api/v1/subaccounts", grant="subaccount/manage")
 def create_subaccount(request: Request) -> Reply:
-    """Create a subaccount and, unless it is not wanted, a key of its own."""
+    """Create a subaccount and, unless the body says otherwise, a key of its own."""
     account_id = request.caller.account_id
     return ok(create(account_id, read_new(account_id, request.json())))
 
@@ -41,10 +42,10 @@ def create_subaccount(request: Request) -> Reply:
 @routes.get("/api/v1/subaccounts/{subaccount_id}", grant="subaccount/view")
 def show_subaccount(request: Request, subaccount_id: str) -> Reply:
     """Return one subaccount, without its resources."""
-    found = store.get(request.caller.account_id, _number(subaccount_id))
-    if found is None:
+    subaccount = store.get(request.caller.account_id, _number(subaccount_id))
+    if subaccount is None:
         raise NotFound
-    return ok(found.as_json())
+    return ok(subaccount_view(subaccount))
 
 
 @routes.put("/api/v1/subaccounts/{subaccount_id}", grant="subaccount/manage")

@@ -1,4 +1,4 @@
-"""Creation of a subaccount, with or without its first key."""
+"""Create a subaccount, with or without its first key."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from chalicelib.subaccounts.request import NewSubaccount
 
 
 def create(account_id: int, new: NewSubaccount) -> dict[str, Any]:
-    """Create a subaccount and its key, both or neither; return what the caller is told of them.
+    """Create a subaccount and its key, both or neither; return what the API answers.
 
-    That is ``subaccount_id`` and, if a key was wanted, ``key`` (this once), ``label``,
-    ``short_key``.
+    The answer has ``subaccount_id`` and, if a key was requested, ``key`` (which is shown only
+    once), ``label`` and ``short_key``.
     """
     now = clock.now()
     subaccount = Subaccount(
@@ -28,10 +28,10 @@ def create(account_id: int, new: NewSubaccount) -> dict[str, Any]:
         ip_pool=new.ip_pool,
         options=new.options,
     )
-    told: dict[str, Any] = {"subaccount_id": subaccount.id}
+    view: dict[str, Any] = {"subaccount_id": subaccount.id}
     if new.key is None:
         store.create(subaccount)
-        return told
+        return view
     secret = key_model.draw_key()
     key = key_model.new_key(
         secret,
@@ -42,4 +42,4 @@ def create(account_id: int, new: NewSubaccount) -> dict[str, Any]:
         valid_ips=new.key.valid_ips or (),
     )
     store.create(subaccount, [api_keys.insertion(key)])
-    return told | {"key": secret, "label": key.label, "short_key": key.short_key}
+    return view | {"key": secret, "label": key.label, "short_key": key.short_key}

@@ -1,17 +1,19 @@
-"""Where subaccounts are kept.
+"""Store subaccounts, each with its entries in the lists that pages are read from.
 
-Access patterns (table ``config``):
+A subaccount, its entries (at most twelve, each a copy of it) and the counts of the lists are
+written in one transaction. That makes a write expensive and a page cheap; subaccounts are read far
+more often than written. A change is conditional on the ``version`` that it was made from.
 
-- one subaccount → ``pk = subaccount#<id>``, ``sk = subaccount``; ids are unique among all
-  accounts, so that it is found before it is known whose it is
-- a page of a list of an account's subaccounts, in any order →
-  ``pk = account#<id>/subaccounts/<list>/<order>``, ``sk`` the position in that order
-  (``subaccounts.entries``); one request, whatever exists
-- how many subaccounts stand in each list → ``pk = account#<id>/subaccounts``, ``sk = counts``
-- the next subaccount's id → ``pk = counter#subaccounts``, ``sk = counter``
+Ids are unique among all accounts, so a subaccount can be read before its account is known.
 
-A subaccount, its entries (at most twelve, each a copy of it) and the counts are written in one
-transaction. That makes a write dear and a page cheap; subaccounts are read far more than written.
+Access patterns of ``config``:
+
+- one subaccount → ``subaccount#<subaccount>`` / ``subaccount``
+- a page of a list of subaccounts, in one of its orders →
+  ``account#<account>/subaccounts/<list>/<order>`` / ``<position>`` (one request; see
+  ``subaccounts.entries``)
+- how many subaccounts each list has → ``account#<account>/subaccounts`` / ``counts``
+- the id of the next subaccount → ``counter#subaccounts`` / ``counter``
 """
 
 from __future__ import annotations
@@ -23,35 +25,34 @@ from dataclasses import asdict, replace
 from chalicelib.core import clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.dynamo import Item, Table, Write
-from chalicelib.core.errors import Unavailable
-from chalicelib.subaccounts.entries import ALL, KEPT_ORDERS, ORDERS, List, lists_of, position
+from chalicelib.core.owner_keys import account_partition
+from chalicelib.subaccounts.entries import ALL, ORDERS, STORED_ORDERS, List, lists_of, position
 from chalicelib.subaccounts.model import Subaccount
 
 _config = Table("config")
 _FIELDS = tuple(Subaccount.__slots__)
-_ATTEMPTS = 20
 
 
 def key_of(subaccount_id: int) -> Key:
-    """Return where the subaccount is kept."""
+    """Return the key of a subaccount."""
     return (f"subaccount#{subaccount_id}", "subaccount")
 
 
 def get(account_id: int, subaccount_id: int) -> Subaccount | None:
     """Return a subaccount of the account, or ``None``."""
     item = _config.get(*key_of(subaccount_id))
-    found = from_item(item) if item else None
-    return found if found and found.account_id == account_id else None
+    subaccount = from_item(item) if item else None
+    return subaccount if subaccount and subaccount.account_id == account_id else None
 
 
 def get_all(account_id: int, ids: Sequence[int]) -> list[Subaccount]:
     """Return those of ``ids`` that are subaccounts of the account, 100 a request."""
     items = _config.get_all(key_of(each) for each in dict.fromkeys(ids))
-    found = [from_item(item) for item in items]
-    return [each for each in found if each.account_id == account_id]
+    subaccounts = [from_item(item) for item in items]
+    return [each for each in subaccounts if each.account_id == account_id]
 
 
-def listed(
+def in_list(
     account_id: int,
     which: List,
     order: str,
@@ -60,7 +61,7 @@ def listed(
     after: str = "",
     limit: int | None = None,
 ) -> Iterator[Subaccount]:
-    """Yield the subaccounts of a list behind the position ``after``, ``limit`` to a request."""
+    """Yield the subaccounts of a list after the position ``after``, ``limit`` to a request."""
     condition, values = "#pk = :pk", {"pk": _list_key(account_id, which, ORDERS[order])}
     if after:
         condition += " AND #sk < :after" if descending else " AND #sk > :after"
@@ -72,7 +73,7 @@ def listed(
 
 
 def count(account_id: int, which: List = ALL) -> int:
-    """Return how many subaccounts of the account stand in a list."""
+    """Return how many subaccounts a list of the account has."""
     counts = _config.get(*_counts(account_id))
     return counts.get(_count_name(which), 0) if counts else 0
 
@@ -84,7 +85,7 @@ def draw_id() -> int:
 
 
 def create(subaccount: Subaccount, also: Sequence[Write] = ()) -> None:
-    """Store a new subaccount, together with what else the transaction ``also`` writes."""
+    """Store a new subaccount, with the writes ``also`` in the same transaction."""
     new = dynamo.put(_config, _to_item(subaccount), condition="attribute_not_exists(#pk)")
     writes = [new, *_put_entries(subaccount), *_move_counts(None, subaccount), *also]
     dynamo.transact(writes)
@@ -95,17 +96,14 @@ def change(
 ) -> Subaccount | None:
     """Change a subaccount of the account by ``edit``; return ``None`` if there is none.
 
-    ``edit`` may be called again if others change the subaccount meanwhile; raises 503 when too
-    many others do.
+    ``edit`` may be called again if another writer changes the subaccount meanwhile. Raises 503
+    when other writers come first every time.
     """
-    for _ in range(_ATTEMPTS):
-        before = get(account_id, subaccount_id)
-        if before is None:
-            return None
-        after = replace(edit(before), updated=clock.now(), version=before.version + 1)
-        if _replace(before, after):
-            return after
-    raise Unavailable
+
+    def next_version(before: Subaccount) -> Subaccount:
+        return replace(edit(before), updated=clock.now(), version=before.version + 1)
+
+    return dynamo.update_record(lambda: get(account_id, subaccount_id), next_version, _replace)
 
 
 def from_item(item: Item) -> Subaccount:
@@ -113,13 +111,12 @@ def from_item(item: Item) -> Subaccount:
     return Subaccount(**{name: item[name] for name in _FIELDS})
 
 
-def _replace(before: Subaccount, after: Subaccount) -> bool:
-    main = dynamo.put(
-        _config, _to_item(after), condition="#version = :seen", values={"seen": before.version}
-    )
+def _replace(before: Subaccount, after: Subaccount) -> None:
+    unchanged = dynamo.if_unchanged("version", before.version)
+    main = dynamo.put(_config, _to_item(after), **unchanged)
     entries = [*_put_entries(after), *_remove_entries(before, after)]
     try:
-        return dynamo.transacted([main, *entries, *_move_counts(before, after)])
+        dynamo.transact([main, *entries, *_move_counts(before, after)])
     finally:
         config_cache.forget(key_of(after.id))
 
@@ -130,12 +127,12 @@ def _to_item(subaccount: Subaccount) -> Item:
 
 
 def _entries(subaccount: Subaccount) -> dict[Key, Item]:
-    places = [
+    keys = [
         (_list_key(subaccount.account_id, which, order), position(subaccount, order))
         for which in lists_of(subaccount)
-        for order in KEPT_ORDERS
+        for order in STORED_ORDERS
     ]
-    return {(pk, sk): {"pk": pk, "sk": sk} | asdict(subaccount) for pk, sk in places}
+    return {(pk, sk): {"pk": pk, "sk": sk} | asdict(subaccount) for pk, sk in keys}
 
 
 def _put_entries(subaccount: Subaccount) -> list[Write]:
@@ -143,19 +140,19 @@ def _put_entries(subaccount: Subaccount) -> list[Write]:
 
 
 def _remove_entries(before: Subaccount, after: Subaccount) -> list[Write]:
-    gone = _entries(before).keys() - _entries(after).keys()
-    return [dynamo.delete(_config, *key) for key in gone]
+    surplus = _entries(before).keys() - _entries(after).keys()
+    return [dynamo.delete(_config, *key) for key in surplus]
 
 
 def _move_counts(before: Subaccount | None, after: Subaccount) -> list[Write]:
-    moved = Counter(_count_name(which) for which in lists_of(after))
+    totals = Counter(_count_name(which) for which in lists_of(after))
     if before is not None:
-        moved.subtract(_count_name(which) for which in lists_of(before))
-    changed = {name: number for name, number in moved.items() if number}
-    if not changed:
+        totals.subtract(_count_name(which) for which in lists_of(before))
+    differences = {name: number for name, number in totals.items() if number}
+    if not differences:
         return []
-    change = "ADD " + ", ".join(f"#{name} :{name}" for name in changed)
-    return [dynamo.update(_config, *_counts(after.account_id), change, values=changed)]
+    expression = "ADD " + ", ".join(f"#{name} :{name}" for name in differences)
+    return [dynamo.update(_config, *_counts(after.account_id), expression, values=differences)]
 
 
 def _count_name(which: List) -> str:
@@ -163,8 +160,8 @@ def _count_name(which: List) -> str:
 
 
 def _counts(account_id: int) -> Key:
-    return (f"account#{account_id}/subaccounts", "counts")
+    return (account_partition(account_id, "subaccounts"), "counts")
 
 
 def _list_key(account_id: int, which: List, order: str) -> str:
-    return f"account#{account_id}/subaccounts/{which.kind}={which.value}/{order}"
+    return account_partition(account_id, f"subaccounts/{which.kind}={which.value}/{order}")

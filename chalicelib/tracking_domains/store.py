@@ -1,14 +1,16 @@
-"""Where tracking domains are kept.
-
-Access patterns (table ``config``; ``<sub>`` is the subaccount in ten digits, 0 for the primary):
-
-- one domain, whoever owns it → ``pk = tracking-domain#<name>``, ``sk = domain``
-- all domains of an account → index ``by_owner``: ``owner = account#<id>/tracking-domains``
-- those of one owner, by name → ``owner_key`` begins with ``<sub>#``
-- the default of an owner → ``core.defaults``, kind ``tracking-domain``
+"""Store tracking domains.
 
 Names are in their canonical spelling (``core.domain_names``). Every write is conditional on the
 ``revision`` that it was made from.
+
+Access patterns of ``config``:
+
+- one domain, whoever owns it → ``tracking-domain#<name>`` / ``domain``
+- all domains of an account → ``account#<account>/tracking-domains`` [by_owner]
+- the domains of one owner, by name → ``account#<account>/tracking-domains`` / ``<owner>#*``
+  [by_owner]
+- the default of an owner → ``default#tracking-domain#<account>`` / ``<subaccount>``
+  (``core.defaults``)
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from typing import Any
 from chalicelib.core import defaults, dynamo
 from chalicelib.core.domain_names import normalize
 from chalicelib.core.dynamo import ConditionFailed, Table, Write
-from chalicelib.core.errors import Unavailable
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import Scope
@@ -29,7 +30,6 @@ from chalicelib.tracking_domains.model import TrackingDomain
 KIND = "tracking-domain"
 
 _config = Table("config")
-_ATTEMPTS = 50
 _FIELDS = tuple(TrackingDomain.__slots__)
 
 
@@ -72,21 +72,13 @@ def create(domain: TrackingDomain) -> bool:
 def change(
     scope: Scope, domain: str, apply: Callable[[TrackingDomain], TrackingDomain]
 ) -> TrackingDomain | None:
-    """Let ``apply`` make a new record of the present one, until nobody came between.
+    """Change a domain by ``apply`` and return it; return ``None`` if the scope has no such domain.
 
-    A default that another domain had passes over to one that becomes it. Returns the new record,
-    ``None`` if the scope has no such domain. What ``apply`` raises passes through.
+    A domain that becomes the default replaces the former default. ``apply`` may be called again if
+    another writer changes the domain meanwhile; what it raises passes through. Raises 503 when
+    other writers come first every time.
     """
-    for _ in range(_ATTEMPTS):
-        before = find(scope, domain)
-        if before is None:
-            return None
-        after = apply(before)
-        if after == before or dynamo.transacted(
-            [_saving(before, after), *_default_writes(before, after)]
-        ):
-            return after
-    raise Unavailable
+    return dynamo.update_record(lambda: find(scope, domain), apply, _replace)
 
 
 def set_compliance(domain: str, status: str) -> bool:
@@ -103,28 +95,32 @@ def set_compliance(domain: str, status: str) -> bool:
 
 def delete(scope: Scope, domain: str) -> bool:
     """Delete a domain; return ``False`` if the scope has no such domain."""
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> bool:
         found = find(scope, domain)
         if found is None:
             return False
-        gone = dynamo.delete(
+        deletion = dynamo.delete(
             _config,
             _pk(found.domain),
             "domain",
-            condition="#revision = :revision",
-            values={"revision": found.revision},
+            **dynamo.if_unchanged("revision", found.revision),
         )
-        if dynamo.transacted([gone, *_default_writes(found, replace(found, default=False))]):
-            return True
-    raise Unavailable
+        dynamo.transact([deletion, *_default_writes(found, replace(found, default=False))])
+        return True
+
+    return dynamo.retry_conflicts(attempt)
+
+
+def _replace(before: TrackingDomain, after: TrackingDomain) -> None:
+    dynamo.transact([_saving(before, after), *_default_writes(before, after)])
 
 
 def _saving(before: TrackingDomain, after: TrackingDomain) -> Write:
     return dynamo.put(
         _config,
         _to_item(replace(after, revision=before.revision + 1)),
-        condition="#revision = :revision",
-        values={"revision": before.revision},
+        **dynamo.if_unchanged("revision", before.revision),
     )
 
 

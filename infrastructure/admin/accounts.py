@@ -106,7 +106,7 @@ def show(options: argparse.Namespace) -> None:
 
 def list_keys(options: argparse.Namespace) -> None:
     """Print one line for each key of an account."""
-    for key in api_keys.listed(Scope(options.account, options.subaccount)):
+    for key in api_keys.in_scope(Scope(options.account, options.subaccount)):
         owner = f"subaccount {key.subaccount_id}" if key.subaccount_id else "primary"
         print(f"{key.id}\t{key.short_key}…\t{owner}\t{key.label}")
 

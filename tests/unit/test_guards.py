@@ -287,26 +287,12 @@ def test_the_documentation_has_the_table_of_settings() -> None:
 
 # Modules that still build keys outside a store, or list access patterns in another form
 UNTIDY_STORES = {
-    "ab_tests.engagement",
-    "ab_tests.store.sample",
-    "ab_tests.store.versions",
-    "api_keys.store",
-    "core.defaults",
-    "core.due",
-    "core.leases",
     "inbound.store",
     "sending_domains.claims",
-    "sending_domains.further_keys.store",
-    "sending_domains.store",
     "snippets.store",
-    "subaccounts.store",
     "suppression.store.counts",
     "suppression.store.items",
     "suppression.store.lookup_items",
-    "templates.store.bodies",
-    "templates.store.leases",
-    "templates.store.records",
-    "tracking_domains.store",
 }
 
 

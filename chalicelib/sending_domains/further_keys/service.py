@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.core import clock
+from chalicelib.core.dynamo import WriteConflict, retry_conflicts
 from chalicelib.core.errors import (
     ApiError,
-    Unavailable,
     bad_format,
     resource_conflict,
     resource_not_found,
@@ -32,7 +32,6 @@ from chalicelib.sending_domains.further_keys.request import NewKey
 from chalicelib.sending_domains.lookup import get_owned
 from chalicelib.sending_domains.model import UNVERIFIED, SendingDomain
 
-_ATTEMPTS = 50
 _T = TypeVar("_T")
 
 
@@ -128,11 +127,14 @@ def _check_names(domain: SendingDomain, others: list[FurtherKey], further: Furth
 
 def _retried(scope: Scope, domain: str, attempt: Callable[[SendingDomain], _T | None]) -> _T:
     """Repeat ``attempt`` on the present domain until no other request overtakes it."""
-    for _ in range(_ATTEMPTS):
+
+    def attempt_now() -> _T:
         result = attempt(get_owned(scope, domain))
-        if result is not None:
-            return result
-    raise Unavailable
+        if result is None:
+            raise WriteConflict
+        return result
+
+    return retry_conflicts(attempt_now)
 
 
 def _not_found(domain: SendingDomain, key_id: str) -> ApiError:

@@ -1,14 +1,14 @@
 """Store the further DKIM keys of sending domains.
 
-Access patterns (table ``config``):
+Selectors are compared without case, as the DNS does. A write that adds a key or changes its
+selector is conditional on the domain's revision, so concurrent writes cannot exceed the limit or
+take the domain's own selector. Keys are deleted before their domain is.
 
-- the key with a selector → ``pk = domain#<name>``, ``sk = dkim#<selector>`` (the way of sending)
-- the selector of the key with an id → the same ``pk``, ``sk = dkim-id#<id>``
-- all keys of a domain → ``sk`` begins with ``dkim#``
+Access patterns of ``config``:
 
-Selectors are compared without regard to case, as in the DNS. Adding a key or changing its selector
-is conditional on the domain's revision, so that concurrent requests can neither pass the limit nor
-take the domain's own selector. Keys are deleted before their domain.
+- the key with a selector, to sign with it → ``domain#<name>`` / ``dkim#<selector>``
+- the selector of the key with an id → ``domain#<name>`` / ``dkim-id#<key id>``
+- all keys of a domain → ``domain#<name>`` / ``dkim#*``
 """
 
 from __future__ import annotations

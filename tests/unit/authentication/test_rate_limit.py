@@ -62,11 +62,11 @@ def test_a_rate_of_zero_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         rate_limit.take(1)
 
 
-def test_memory_for_budgets_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_for_buckets_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limit, "_MOST_ACCOUNTS", 3)
     for account in range(10):
         rate_limit.take(account)
-        assert len(rate_limit._budgets) <= 3
+        assert len(rate_limit._buckets) <= 3
 
 
 @pytest.mark.spec("7-t11")

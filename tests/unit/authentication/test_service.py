@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chalicelib.api_keys import model, store
 from chalicelib.api_keys.model import ApiKey
-from chalicelib.authentication.service import authenticate, presented_key
+from chalicelib.authentication.service import authenticate, read_key
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import Unauthorized
 from chalicelib.core.request import Caller, Request
@@ -110,12 +110,12 @@ def test_a_request_without_the_header_is_not_authorized(cloud: None) -> None:
 
 @given(st.text(st.characters(), max_size=40), st.sampled_from(["", "Basic ", "basic "]))
 def test_no_header_makes_reading_it_fail(text: str, scheme: str) -> None:
-    presented_key(scheme + text)
-    presented_key(basic(text.encode("utf-8", "replace").decode()))
+    read_key(scheme + text)
+    read_key(basic(text.encode("utf-8", "replace").decode()))
 
 
 def test_the_scheme_is_read_in_any_case() -> None:
-    assert presented_key(basic("k:").replace("Basic", "bAsIc")) == "k"
+    assert read_key(basic("k:").replace("Basic", "bAsIc")) == "k"
 
 
 def test_a_key_that_is_too_long_to_be_one_is_not_looked_up(cloud: None) -> None:

@@ -30,15 +30,15 @@ def operations(*reads: object) -> list[str]:
 
 def test_what_was_read_elsewhere_can_be_learnt(time: Clock) -> None:
     missing = ("nothing", "1")
-    assert config_cache.not_remembered([A, missing]) == [A, missing]
+    assert config_cache.missing_keys([A, missing]) == [A, missing]
     config_cache.learn([A, missing], {A: {"pk": "a", "sk": "1", "n": 7}})
-    assert config_cache.not_remembered([A, missing, B]) == [B]
+    assert config_cache.missing_keys([A, missing, B]) == [B]
     with aws_requests() as made:
         assert config_cache.read([A], maybe=[missing])[A]["n"] == 7
         assert config_cache.read_one(missing) is None
     assert made == []
     time.now += settings().key_cache_seconds
-    assert config_cache.not_remembered([A, missing]) == [A, missing]
+    assert config_cache.missing_keys([A, missing]) == [A, missing]
 
 
 def test_what_is_not_known_is_read_in_one_request(time: Clock) -> None:
@@ -104,8 +104,8 @@ def test_what_is_wanted_anew_is_read_consistently_beside_what_is_not_known(
 
 
 def test_the_memory_is_bounded(time: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config_cache, "_MOST_REMEMBERED", 2)
+    monkeypatch.setattr(config_cache, "_MOST_ENTRIES", 2)
     config_cache.read([A, B])
     config_cache.read([C])
-    assert len(config_cache._remembered) == 1
+    assert len(config_cache._entries) == 1
     assert operations([C]) == []

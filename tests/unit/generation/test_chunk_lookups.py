@@ -89,7 +89,7 @@ def test_the_next_chunk_sees_what_has_changed() -> None:
 
 def test_what_delivery_asks_soon_after_is_remembered() -> None:
     look_ahead(chunk(), Lookups(), NAME)
-    assert config_cache.not_remembered([fleets.key_of(1)]) == []
+    assert config_cache.missing_keys([fleets.key_of(1)]) == []
 
 
 def test_a_bad_domain_is_told_of_each_recipient() -> None:

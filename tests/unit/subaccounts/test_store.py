@@ -21,7 +21,7 @@ CONFIG = Table("config")
 
 
 def listed(which: List = ALL, order: str = "id", *, descending: bool = False) -> list[int]:
-    return [each.id for each in store.listed(1, which, order, descending=descending)]
+    return [each.id for each in store.in_list(1, which, order, descending=descending)]
 
 
 def change(number: int, **fields: Any) -> Subaccount:

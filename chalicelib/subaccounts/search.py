@@ -1,9 +1,9 @@
-"""``GET /subaccounts``: filters, orders, pages and cursors (spec 4.5).
+"""Find subaccounts for ``GET /subaccounts``: filters, orders, pages and cursors (spec 4.5).
 
 A page with at most one of the filters ``status``, ``ip_pool`` and ``option`` reads its list and the
-list's count: two requests, whatever exists. A second one of these filters, and ``name``, read the
-rest of one list; ``ids`` read what they name. The cursor is the position behind the last one
-shown, with the order and the count as they were on the first page, signed.
+list's count: two requests, however many subaccounts there are. With a second of these filters, or
+``name``, the rest of one list is read; with ``ids``, those subaccounts. A cursor is the position of
+the last subaccount shown, with the order and the count of the first page, signed.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _PAGING = ("cursor", "per_page", "sort_by", "order", "ip_pool", "status", "name"
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """What is asked for. ``filters`` are lists that all have to hold a subaccount."""
+class Query:
+    """A query. A subaccount matches if it is in all lists of ``filters``."""
 
     filters: tuple[List, ...]
     name: str
@@ -59,11 +59,11 @@ class Listing:
 
     @property
     def is_one_list(self) -> bool:
-        """Tell whether what is asked for is the whole of one list."""
+        """Tell whether the query selects all of one list."""
         return len(self.filters) <= 1 and not self.name and self.ids is None
 
     def matches(self, subaccount: Subaccount) -> bool:
-        """Tell whether the filters let a subaccount pass."""
+        """Tell whether a subaccount matches the filters."""
         lists = set(lists_of(subaccount))
         return lists.issuperset(self.filters) and self.name in subaccount.name.lower()
 
@@ -82,13 +82,13 @@ def is_paginated(query: Mapping[str, str]) -> bool:
     return any(name in query for name in _PAGING)
 
 
-def read_listing(query: Mapping[str, str]) -> Listing:
-    """Read the query parameters; raises 400 with every one that cannot be used."""
+def read_query(query: Mapping[str, str]) -> Query:
+    """Read the query parameters; raises 400 with every invalid one."""
     params = Params(query)
     order = params.choice("sort_by", tuple(ORDERS)) or "created_at"
     descending = params.choice("order", ("desc", "asc")) != "asc"
     after, total = _read_cursor(params, query.get("cursor", _INITIAL), order, descending)
-    listing = Listing(
+    search = Query(
         filters=tuple(_filters(params)),
         name=(params.text("name", most=_LONGEST, blank=True) or "").lower(),
         ids=_ids(params, query),
@@ -99,22 +99,23 @@ def read_listing(query: Mapping[str, str]) -> Listing:
         total=total,
     )
     params.check()
-    return listing
+    return search
 
 
-def run(account_id: int, listing: Listing, query: Mapping[str, str]) -> Page:
+def run(account_id: int, search: Query, query: Mapping[str, str]) -> Page:
     """Find one page of an account's subaccounts."""
-    matching: Iterable[Subaccount] = _matching(account_id, listing)
-    total = listing.total
-    if total is None and listing.is_one_list:
-        total = store.count(account_id, listing.which)
+    matching: Iterable[Subaccount] = _matching(account_id, search)
+    total = search.total
+    if total is None and search.is_one_list:
+        total = store.count(account_id, search.which)
     elif total is None:
         matching = list(matching)
         total = len(matching)
-    page = list(islice(matching, listing.per_page + 1))
-    shown = page[: listing.per_page]
-    more = len(page) > len(shown)
-    return Page(shown, total, _next_link(listing, query, shown[-1], total) if more else "")
+    page = list(islice(matching, search.per_page + 1))
+    subaccounts = page[: search.per_page]
+    more = len(page) > len(subaccounts)
+    next_link = _next_link(search, query, subaccounts[-1], total) if more else ""
+    return Page(subaccounts, total, next_link)
 
 
 def everything(account_id: int, query: Mapping[str, str]) -> list[Subaccount]:
@@ -122,35 +123,35 @@ def everything(account_id: int, query: Mapping[str, str]) -> list[Subaccount]:
     params = Params(query)
     which = next(_filters(params), ALL)
     params.check()
-    return list(store.listed(account_id, which, "created_at", descending=True))
+    return list(store.in_list(account_id, which, "created_at", descending=True))
 
 
-def _matching(account_id: int, listing: Listing) -> Iterator[Subaccount]:
-    if listing.ids is not None:
-        found: Iterable[Subaccount] = _named(account_id, listing, listing.ids)
+def _matching(account_id: int, search: Query) -> Iterator[Subaccount]:
+    if search.ids is not None:
+        subaccounts: Iterable[Subaccount] = _by_ids(account_id, search, search.ids)
     else:
-        found = store.listed(
+        subaccounts = store.in_list(
             account_id,
-            listing.which,
-            listing.order,
-            descending=listing.descending,
-            after=listing.after,
-            limit=listing.per_page + 1 if listing.is_one_list else None,
+            search.which,
+            search.order,
+            descending=search.descending,
+            after=search.after,
+            limit=search.per_page + 1 if search.is_one_list else None,
         )
-    return (each for each in found if listing.matches(each))
+    return (each for each in subaccounts if search.matches(each))
 
 
-def _named(account_id: int, listing: Listing, ids: Sequence[int]) -> list[Subaccount]:
-    placed = {position(each, listing.order): each for each in store.get_all(account_id, ids)}
-    places = sorted(placed, reverse=listing.descending)
-    if listing.after:
-        behind = str.__lt__ if listing.descending else str.__gt__
-        places = [place for place in places if behind(place, listing.after)]
-    return [placed[place] for place in places]
+def _by_ids(account_id: int, search: Query, ids: Sequence[int]) -> list[Subaccount]:
+    by_position = {position(each, search.order): each for each in store.get_all(account_id, ids)}
+    positions = sorted(by_position, reverse=search.descending)
+    if search.after:
+        follows = str.__lt__ if search.descending else str.__gt__
+        positions = [each for each in positions if follows(each, search.after)]
+    return [by_position[each] for each in positions]
 
 
 def _filters(params: Params) -> Iterator[List]:
-    """Yield the lists asked for, that which tends to be shortest first."""
+    """Yield the lists that a query names, first the one that tends to be the shortest."""
     if pool := params.text("ip_pool", most=_LONGEST, blank=True):
         yield of_pool(pool)
     if option := params.choice("option", (LISTED_OPTION,)):
@@ -173,15 +174,15 @@ def _ids(params: Params, query: Mapping[str, str]) -> tuple[int, ...] | None:
     texts = comma_list(query, "ids")
     for text in texts:
         if not is_id(text):
-            params.refuse("ids", "ids must be numbers with commas between", text)
+            params.refuse("ids", "ids must be comma-separated numbers", text)
     if len(texts) > MOST_IDS:
         params.refuse("ids", f"ids must be at most {MOST_IDS}", len(texts))
     return tuple(int(text) for text in texts if is_id(text))
 
 
-def _next_link(listing: Listing, query: Mapping[str, str], last: Subaccount, total: int) -> str:
-    place = position(last, listing.order)
-    cursor = signing.to_token([listing.order, listing.descending, place, total], _PURPOSE)
+def _next_link(search: Query, query: Mapping[str, str], last: Subaccount, total: int) -> str:
+    last_position = position(last, search.order)
+    cursor = signing.to_token([search.order, search.descending, last_position, total], _PURPOSE)
     return f"{_PATH}?{urlencode(dict(query) | {'cursor': cursor})}"
 
 

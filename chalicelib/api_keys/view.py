@@ -1,0 +1,21 @@
+"""Show API keys as the API does (spec 5.2): everything but the key itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.api_keys.model import ApiKey
+from chalicelib.core import clock
+
+
+def key_view(key: ApiKey) -> dict[str, Any]:
+    """Return a key without its secret."""
+    view = {
+        "id": key.id,
+        "label": key.label,
+        "short_key": key.short_key,
+        "grants": sorted(key.grants),
+        "valid_ips": key.valid_ips,
+        "created_at": clock.iso_ms(int(key.created * 1000)),
+    }
+    return view | ({"subaccount_id": key.subaccount_id} if key.subaccount_id else {})
