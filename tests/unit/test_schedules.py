@@ -321,6 +321,7 @@ def test_what_was_missed_for_an_hour_is_done_by_the_next_call(name: str, time: C
     assert still_due(name) == []
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize("name", NAMES)
 def test_with_nothing_due_a_call_is_one_request(name: str, time: Clock) -> None:
     if WORK[name].concern:

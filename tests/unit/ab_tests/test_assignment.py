@@ -20,6 +20,7 @@ def assigned(test: AbTest, number: int, at_ms: int = START + 1) -> Assignment:
     return assign(test, f"message-{number}", f"r{number}@example.test", at_ms)
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize(
     ("test", "template"),
     [
@@ -40,6 +41,7 @@ def test_a_test_that_tries_nothing_gives_its_settled_template(test: AbTest, temp
     assert requests == []
 
 
+@pytest.mark.cost
 def test_a_running_test_without_a_sample_size_gives_a_template_by_share_at_no_cost() -> None:
     test = by_percent(50, 50)
     with aws_requests() as requests:
@@ -74,6 +76,7 @@ def test_a_message_that_is_generated_again_gets_the_same_template() -> None:
     assert assigned(completed, 1, START + DAY) == Assignment("t1", tried=False)
 
 
+@pytest.mark.cost
 def test_the_foreseen_template_is_assigned_and_foreseeing_takes_no_sample_place() -> None:
     test = stored(by_size(5, 5))
     with aws_requests() as requests:

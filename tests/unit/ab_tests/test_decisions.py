@@ -251,6 +251,7 @@ def test_an_entry_that_was_done_before_changes_nothing() -> None:
     assert pending() == [now + CHECK_EVERY_MS]
 
 
+@pytest.mark.cost
 def test_a_tick_with_nothing_to_do_costs_one_request_whatever_exists() -> None:
     for number in range(5):
         stored(by_percent(50, 50, id=f"test-{number}"))

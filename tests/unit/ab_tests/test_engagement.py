@@ -63,6 +63,7 @@ def test_a_message_is_counted_once_for_each_kind() -> None:
     assert counts_of(by_size(5, 5)) == {"t0": Counts(opened=1), "t1": Counts(opened=2)}
 
 
+@pytest.mark.cost
 def test_hundreds_of_messages_are_counted_once() -> None:
     several = [Engagement("t1", "accepted", f"m{number}") for number in range(200)]
     counts.add(WELCOME, several)
@@ -118,6 +119,7 @@ def test_events_are_counted_by_their_kind(kinds: list[str], total: Counts) -> No
     assert counts_of(by_size(5, 5))["t1"] == total
 
 
+@pytest.mark.cost
 def test_events_without_a_test_or_a_message_are_not_counted() -> None:
     with aws_requests() as requests:
         count_events([event("delivery", ab_test_id=""), {"type": "open", "customer_id": "1"}])
@@ -126,6 +128,7 @@ def test_events_without_a_test_or_a_message_are_not_counted() -> None:
     assert requests == []
 
 
+@pytest.mark.cost
 def test_the_counts_of_many_tests_are_read_a_hundred_templates_at_a_time() -> None:
     tests = [replace(by_size(1, 1), id=f"test-{number}") for number in range(60)]
     with aws_requests() as requests:

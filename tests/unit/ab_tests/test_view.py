@@ -76,6 +76,7 @@ def test_a_learning_test_has_no_confidence_level() -> None:
     assert "confidence_level" not in view(by_size(5, 5, test_mode="learning"))
 
 
+@pytest.mark.cost
 def test_a_draft_shows_what_it_has_and_no_counts() -> None:
     nothing = dict.fromkeys(["metric", "audience_selection", "test_mode", "start_ms", "end_ms"])
     bare = by_percent(50, state="draft", subaccount_id=7, **nothing)
@@ -121,6 +122,7 @@ def test_an_engagement_rate_lies_between_0_and_1_whatever_was_counted(
     assert fields["default_template"]["count_accepted"] >= 0
 
 
+@pytest.mark.cost
 def test_many_tests_are_shown_with_one_request() -> None:
     tests = [stored(by_size(5, 5, id=f"test-{number}")) for number in range(5)]
     with aws_requests() as requests:

@@ -37,6 +37,7 @@ def test_the_response_of_the_handler_is_returned() -> None:
     assert invocations.of_schedule(SimpleNamespace(context=None), lambda event: "done") == "done"
 
 
+@pytest.mark.cost
 def test_a_batch_without_failures_costs_no_request(cloud: None) -> None:
     with aws_requests() as requests:
         invocations.of_queue(event(record("a")), failing())

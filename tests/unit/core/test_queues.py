@@ -55,12 +55,14 @@ def test_a_message_may_be_a_head_only() -> None:
     assert queued("events") == ['{"head":{"n":1}}']
 
 
+@pytest.mark.cost
 def test_nothing_to_send_costs_no_request() -> None:
     with aws_requests() as requests:
         queues.send("events", [])
     assert requests == []
 
 
+@pytest.mark.cost
 def test_one_message_costs_one_request() -> None:
     queues.send("events", [Work({"n": 0})])  # finds the queue's address
     with aws_requests() as requests:
@@ -114,6 +116,7 @@ def test_the_limit_is_on_the_compressed_payload() -> None:
     assert messages()[0].payload() == payload
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize(
     ("delay", "seconds"), [(0, 0), (-3, 0), (0.01, 1), (1, 1), (1.2, 2), (900, 900), (90_000, 900)]
 )

@@ -170,6 +170,7 @@ def test_messages_that_are_tried_again_leave_by_the_same_ip() -> None:
         assert routes_of(replace(batch, unit=unit), 1) == [first]
 
 
+@pytest.mark.cost
 @pytest.mark.usefixtures("cloud")
 def test_routing_reads_once_for_an_account_without_sending_ips() -> None:
     with aws_requests() as requests:

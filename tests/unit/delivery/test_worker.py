@@ -208,6 +208,7 @@ class TestDelivering:
         assert [each["itemIdentifier"] for each in failed] == ["m-0", "m-1"]
         assert events() == delivered(0, 1)
 
+    @pytest.mark.cost
     def test_a_batch_that_was_just_generated_is_delivered_with_its_events(
         self, host: MailHost
     ) -> None:
@@ -230,6 +231,7 @@ class TestDelivering:
         assert operations.count("PutItem") == 10  # the journal in the table
         assert len(operations) <= 10 + 4 + 1, operations
 
+    @pytest.mark.cost
     def test_with_a_journal_on_disk_an_entry_costs_none(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -144,6 +144,7 @@ def test_only_what_the_config_covers_and_the_options_allow_is_counted(time: Cloc
     assert campaigns == {(7, "spring"), (7, "winter")}
 
 
+@pytest.mark.cost
 def test_nothing_is_counted_without_a_config(time: Clock) -> None:
     configs.set_enabled(1, 0, enabled=True)
     with aws_requests() as requests:
@@ -226,6 +227,7 @@ def test_without_addresses_or_a_message_seeding_waits_for_them(
     assert len(begun()) == 1
 
 
+@pytest.mark.cost
 def test_a_step_costs_a_request_for_each_campaign(time: Clock) -> None:
     seeded()
     count(1, 1, {SPRING: 1})

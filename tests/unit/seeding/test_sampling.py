@@ -32,6 +32,7 @@ def test_a_message_of_a_seeded_campaign_becomes_its_sample(time: Clock) -> None:
     assert samples.newest(1, SPRING._replace(subaccount_id=7)) is None
 
 
+@pytest.mark.cost
 def test_no_sample_is_stored_where_no_campaign_is_seeded(time: Clock) -> None:
     with aws_requests() as requests:
         store_sample(campaign="")

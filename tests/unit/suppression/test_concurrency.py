@@ -33,6 +33,7 @@ def summary_of_entries(account: int, *owners: int | None) -> dict[str, int]:
     return {name: by_source[name] for name in names} | {"total": len(entries)}
 
 
+@pytest.mark.cost
 @pytest.mark.spec("4.8-t1")
 @pytest.mark.spec("8-t10")
 @pytest.mark.parametrize(("owner", "list_id"), [(None, None), (7, "news")])

@@ -289,6 +289,7 @@ COSTS: list[tuple[Query, list[str]]] = [
 ]
 
 
+@pytest.mark.cost
 @pytest.mark.spec("8-t10")
 def test_a_page_costs_what_it_shows_and_a_count_what_the_filter_lets_pass(account: int) -> None:
     store_at(account, 1, *(entry(f"u{n}@x.test") for n in range(1000)))

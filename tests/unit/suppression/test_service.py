@@ -139,6 +139,7 @@ def test_an_account_wide_entry_holds_back_the_messages_of_every_mailing_list(acc
         assert blocked(account, ANN, list_id=list_id) == [ANN]
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize("list_id", ["", "news", "sports"])
 def test_a_hundred_recipients_are_checked_in_one_request(account: int, list_id: str) -> None:
     everyone = [f"user-{n}@x.test" for n in range(100)]
@@ -189,6 +190,7 @@ def test_the_entries_of_a_recipient_are_read_from_all_lists_or_one(account: int)
     assert entries_of(Scope(account, 777), ANN) == []
 
 
+@pytest.mark.cost
 def test_adding_again_or_from_another_source_changes_nothing(account: int) -> None:
     for source, text in (("Spam Complaint", "fbl"), ("List Unsubscribe", "x"), ("Compliance", "")):
         service.add(account, None, ANN, "non_transactional", source, text)

@@ -121,6 +121,7 @@ def test_a_long_user_agent_is_cut() -> None:
     assert len(observe("open", request(user_agent="x" * 5000), message())["user_agent"]) == 1000
 
 
+@pytest.mark.cost
 def test_a_batch_is_completed_in_one_read_and_other_events_stay() -> None:
     for first in range(0, 300, 100):
         put(first, 100)
@@ -133,6 +134,7 @@ def test_a_batch_is_completed_in_one_read_and_other_events_stay() -> None:
     assert [event["rcpt_meta"]["n"] for event in completed[1:]] == list(range(300))
 
 
+@pytest.mark.cost
 def test_a_batch_without_engagement_reads_nothing() -> None:
     delivery = make("delivery", {**SHARED, **own(1)}, NINE)
     with aws_requests() as requests:

@@ -145,6 +145,7 @@ def any_path(name: str) -> str:
     return pixel_path("t/u" if name == "list" else name)
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize("name", PATHS)
 def test_each_answer_takes_one_request_at_most(browser: Browser, name: str) -> None:
     browser.get(pixel_path("t/o"))  # finds the queue's address

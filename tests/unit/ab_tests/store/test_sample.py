@@ -114,6 +114,7 @@ def test_a_crash_before_the_transaction_takes_no_place(monkeypatch: Any) -> None
     assert [take(test, f"m{number}") for number in range(3)] == ["t0", "t1", None]
 
 
+@pytest.mark.cost
 def test_a_place_costs_one_request_while_there_is_room() -> None:
     test = stored(by_size(5, 5))
     with aws_requests() as requests:
@@ -160,6 +161,7 @@ def test_a_version_that_has_ended_takes_no_last_place_back() -> None:
     assert take(test, "m2") == "t1"
 
 
+@pytest.mark.cost
 def test_a_message_that_took_no_place_gives_none_back() -> None:
     test = stored(by_size(1, 1))
     take(test, "m1")

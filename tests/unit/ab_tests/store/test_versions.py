@@ -164,6 +164,7 @@ def test_a_withdrawn_draft_of_a_first_version_leaves_no_item() -> None:
     assert sort_keys(draft) == []
 
 
+@pytest.mark.cost
 def test_reading_a_test_for_a_transmission_costs_one_request() -> None:
     stored(by_size(5, 5))
     with aws_requests() as requests:

@@ -114,6 +114,7 @@ def test_an_update_that_is_always_overtaken_is_refused_with_503(
     assert sum(no_pauses) < 3.5
 
 
+@pytest.mark.cost
 def test_an_edit_that_changes_nothing_writes_nothing(thing: Thing) -> None:
     with aws_requests() as requests:
         assert update_record(read, lambda thing: thing, write) == thing

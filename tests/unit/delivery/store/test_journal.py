@@ -194,12 +194,14 @@ class TestFileJournal:
 
 
 class TestTableJournal:
+    @pytest.mark.cost
     def test_only_a_worker_that_takes_over_queries_the_table(self, cloud: None) -> None:
         TableJournal(UNIT).record(1, ENTRY)
         with aws_requests() as requests:
             assert TableJournal(UNIT).entries(first=True) == {}
         assert requests == []
 
+    @pytest.mark.cost
     def test_an_entry_costs_one_request(self, cloud: None) -> None:
         with aws_requests() as requests:
             TableJournal(UNIT).record(1, ENTRY)

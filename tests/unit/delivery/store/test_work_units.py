@@ -81,6 +81,7 @@ class TestRecordingAGeneration:
         complete()
         assert work_units.record_generation(UNIT, 2000) is None
 
+    @pytest.mark.cost
     def test_other_writes_are_made_in_the_same_transaction(self, time: Clock) -> None:
         table = Table("messages")
         first, second = ({"pk": "along", "sk": "1", "n": n} for n in (1, 2))
@@ -96,6 +97,7 @@ class TestRecordingAGeneration:
         complete()
         assert work_units.record_generation(UNIT, 3000, along=[dynamo.put(table, second)]) is None
 
+    @pytest.mark.cost
     def test_generation_may_acquire_the_lease_in_the_same_request(self, time: Clock) -> None:
         with aws_requests() as requests:
             generation = work_units.record_generation(UNIT, 1000, to_deliver=True)
@@ -199,6 +201,7 @@ class TestAcquiringALease:
 
 
 class TestRenewingALease:
+    @pytest.mark.cost
     def test_a_lease_in_its_first_half_costs_no_request(self, time: Clock) -> None:
         lease = acquire()
         time.now += LEASE / 2 - 0.01
@@ -230,6 +233,7 @@ class TestRenewingALease:
             work_units.renew(UNIT, lease)
 
 
+@pytest.mark.cost
 def test_a_lease_and_its_completion_cost_two_requests(time: Clock) -> None:
     with aws_requests() as requests:
         lease = acquire()

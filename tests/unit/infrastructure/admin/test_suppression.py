@@ -123,6 +123,7 @@ def test_standard_input_is_imported(account: int, monkeypatch: pytest.MonkeyPatc
     assert [each[0] for each in entries(account)] == [ANN]
 
 
+@pytest.mark.cost
 def test_a_large_file_is_neither_held_nor_sent_whole(account: int) -> None:
     seen = 0
 

@@ -86,6 +86,7 @@ def test_the_option_of_the_account_wins(time: Clock) -> None:
     assert configs.cached_enabled_owners(1, [None]) == {None}
 
 
+@pytest.mark.cost
 def test_counting_reads_config_and_options_from_the_cache(time: Clock) -> None:
     with aws_requests() as requests:
         for _ in range(3):

@@ -96,6 +96,7 @@ def test_a_sample_that_replaced_it_meanwhile_stays(
     assert recipient_of(newest_sample()) == BOB
 
 
+@pytest.mark.cost
 def test_an_erasure_is_one_request_where_nothing_is_stored() -> None:
     with aws_requests() as requests:
         erase_recipient(Scope(1, None), "ann@inbox.test")

@@ -31,6 +31,7 @@ def test_the_summary_counts_by_source_and_in_total(account: int) -> None:
     assert summary(account + 1, None)["total"] == 0
 
 
+@pytest.mark.cost
 def test_the_whole_account_is_counted_in_one_request(account: int) -> None:
     for owner in range(2, 12):
         service.put_all(account, owner, [entry("u@x.test")])

@@ -61,6 +61,7 @@ def test_fields_that_only_some_messages_have_stay_with_them() -> None:
     assert contexts == {message_id(i): {**SHARED, **fields} for i, fields in messages}
 
 
+@pytest.mark.cost
 def test_a_unit_is_one_write_and_small() -> None:
     messages = [(i, own(i)) for i in range(100)]
     with aws_requests() as requests:
@@ -80,6 +81,7 @@ def test_writing_a_unit_again_changes_nothing() -> None:
     assert message_context.of_message(message_id(3)) == before
 
 
+@pytest.mark.cost
 def test_the_messages_of_many_units_are_read_in_one_request() -> None:
     for first in range(0, 1000, 100):
         put(first, 100)
@@ -97,6 +99,7 @@ def test_messages_without_a_stored_context_are_left_out() -> None:
     assert message_context.of_messages([]) == {}
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize("index", [0, 99, 100, 149])
 def test_a_message_is_found_by_its_id_alone(index: int) -> None:
     put(0, 100)

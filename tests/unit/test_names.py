@@ -1,0 +1,100 @@
+"""Variables, parameters and fields are named by nouns, and never by a participle alone."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+#: Files that still have such names. It may only become shorter.
+TO_RENAME = Path(__file__).with_name("names-to-rename.txt")
+
+#: A name says what a thing is (``transmission``), not what was done to it (``sent``).
+_WORDS = """
+found given sent told asked made whole named known wanted shown refused kept left gone taken held
+noted begun written mine chosen drawn caught stored listed counted waiting
+"""
+BANNED = frozenset(_WORDS.split())
+
+
+def bound_names(node: ast.AST) -> list[str]:
+    """Return the names that a node of the syntax tree introduces."""
+    if isinstance(node, ast.arg):
+        return [node.arg]
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return [node.id]
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return [node.attr]
+    if isinstance(node, ast.ExceptHandler) and node.name:
+        return [node.name]
+    if isinstance(node, ast.alias) and node.asname:
+        return [node.asname]
+    return []
+
+
+def banned_names(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each banned name that ``source`` introduces."""
+    for node in ast.walk(ast.parse(source)):
+        for name in bound_names(node):
+            if name.lstrip("_") in BANNED:
+                yield getattr(node, "lineno", 0), name
+
+
+@cache
+def files_with_banned_names() -> dict[str, list[str]]:
+    """Return file → the places of its banned names."""
+    listing = subprocess.run(
+        ["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    places: dict[str, list[str]] = {}
+    for path in listing.stdout.split():
+        if (ROOT / path).exists():
+            source = (ROOT / path).read_text(encoding="utf-8")
+            names = [f"{path}:{line} {name}" for line, name in banned_names(source)]
+            places |= {path: names} if names else {}
+    return places
+
+
+def test_names_are_nouns_of_what_they_hold() -> None:
+    allowed = set(TO_RENAME.read_text(encoding="utf-8").split())
+    places = [
+        each
+        for path, names in files_with_banned_names().items()
+        for each in names
+        if path not in allowed
+    ]
+    assert not places, "name these after what they hold:\n" + "\n".join(places)
+
+
+def test_files_whose_names_are_right_leave_the_list() -> None:
+    listed_files = set(TO_RENAME.read_text(encoding="utf-8").split())
+    assert listed_files <= files_with_banned_names().keys(), (
+        "remove from names-to-rename.txt: "
+        f"{sorted(listed_files - files_with_banned_names().keys())}"
+    )
+
+
+def test_every_way_to_introduce_a_name_is_looked_at() -> None:
+    source = """
+import json as sent
+found = 1
+def f(given, *, plain): pass
+class A:
+    told: int = 0
+    def __init__(self): self._made = 1
+try: pass
+except ValueError as caught: pass
+for kept, item in []: pass
+with open("x") as taken: pass
+[each for asked in []]
+(known := 1)
+"""
+    names = {name for _, name in banned_names(source)}
+    assert names == {
+        *("sent", "found", "given", "told", "_made"),
+        *("caught", "kept", "taken", "asked", "known"),
+    }
+    assert list(banned_names("transmission.sent\nfound()")) == []
