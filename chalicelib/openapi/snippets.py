@@ -25,7 +25,8 @@ from chalicelib.openapi.schema import (
     record,
     text,
 )
-from chalicelib.snippets.model import LONGEST_NAME, SnippetBody
+from chalicelib.snippets.model import LONGEST_NAME
+from chalicelib.snippets.request import SnippetBody
 
 _PATH: Final = "/api/labs/snippets"
 

@@ -1,4 +1,4 @@
-"""``/api/labs/snippets`` (spec 4.3). Errors here carry a message, and no code."""
+"""Serve ``/api/labs/snippets`` (spec 4.3). Errors carry a message and no code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from chalicelib.core.fields import boolean
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import Scope
 from chalicelib.snippets import store
-from chalicelib.snippets.model import new_snippet, read_update, updated
+from chalicelib.snippets.request import apply_update, new_snippet, read_update
+from chalicelib.snippets.view import snippet_view, summary_view
 
 routes = Routes(__name__)
 
@@ -33,7 +34,7 @@ def create_snippet(request: Request) -> Reply:
 def list_snippets(request: Request) -> Reply:
     """List snippets without their content."""
     shared = boolean(request.query, "shared_with_subaccounts")
-    return ok([each.summary() for each in store.in_scope(request.caller.scope, shared)])
+    return ok([summary_view(each) for each in store.in_scope(request.caller.scope, shared)])
 
 
 @routes.get("/api/labs/snippets/{snippet_id}", grant="templates/view")
@@ -43,16 +44,16 @@ def show_snippet(request: Request, snippet_id: str) -> Reply:
     snippet = store.find(request.caller.scope, snippet_id)
     if snippet is None:
         raise NotFound("Snippet does not exist")
-    return ok(snippet.as_json())
+    return ok(snippet_view(snippet))
 
 
 @routes.put("/api/labs/snippets/{snippet_id}", grant="templates/modify")
 @bare_errors()
 def update_snippet(request: Request, snippet_id: str) -> Reply:
-    """Change what the body names; of the content, the keys that it names."""
+    """Change the fields in the body; of the content, the keys in the body."""
     scope = request.caller.scope
     body = read_update(scope, request.json())
-    if not store.update(scope, snippet_id, lambda snippet: updated(snippet, body)):
+    if not store.update(scope, snippet_id, lambda snippet: apply_update(snippet, body)):
         raise _not_owned(scope, snippet_id)
     return empty()
 
@@ -68,7 +69,7 @@ def delete_snippet(request: Request, snippet_id: str) -> Reply:
 
 
 def _not_owned(scope: Scope, snippet_id: str) -> ApiError:
-    """Tell a snippet that may be read but belongs to the primary account from one unknown."""
+    """Return 403 for a snippet that the primary account shares, 404 for an unknown one."""
     if store.find(scope, snippet_id) is not None:
         return Forbidden(f"Snippet '{snippet_id}' belongs to the primary account")
     return NotFound("Snippet does not exist")

@@ -1,14 +1,15 @@
-"""Where snippets are kept.
+"""Keep snippets, each with its content and as a summary without it.
 
-Access patterns (table ``config``; ``<sub>`` is the subaccount, 0 for the primary account):
+Access patterns of ``config``:
 
-- one snippet of one owner → ``pk = snippet#<account>#<snippet id>``, ``sk = snippet#<sub>``
-- what is shown and asked of it without its content → the same ``pk``, ``sk = summary#<sub>``
-- snippets of that id anywhere in the account → ``sk`` begins with ``summary#``
-- snippets of an account → index ``by_owner``: ``owner = account#<id>/snippets``, of summaries
-- those of one owner, or those it shares → ``owner_key`` begins with ``<sub>/`` or ``<sub>/s/``
+- one snippet of one owner → ``snippet#<account>#<snippet id>`` / ``snippet#<owner>``
+- the summary of one snippet of one owner → ``snippet#<account>#<snippet id>`` / ``summary#<owner>``
+- summaries of that id of all owners → ``snippet#<account>#<snippet id>`` / ``summary#*``
+- summaries of an account → ``account#<account>/snippets`` [by_owner]
+- summaries of one owner → ``account#<account>/snippets`` / ``<owner>/*`` [by_owner]
+- summaries that an owner shares → ``account#<account>/snippets`` / ``<owner>/s/*`` [by_owner]
 
-Both items are written in one transaction, conditional on the revision that a change was made from.
+Both items are written in one transaction, conditional on the revision that a change started from.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Table
-from chalicelib.core.errors import Unavailable
+from chalicelib.core.dynamo import Item, Table, TransactionFailed
 from chalicelib.core.owned_records import OwnedRecords, is_id
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.snippets.model import Snippet
@@ -32,50 +32,51 @@ if TYPE_CHECKING:
 
 _config = Table("config")
 
-_ATTEMPTS = 50
-_REMEMBERED = 64
+_CACHED = 64
 
 
 def create(snippet: Snippet) -> bool:
     """Store a new snippet; return ``False`` if its owner has one with this id."""
-    return _written(snippet, "attribute_not_exists(#pk)", {})
+    try:
+        _write(snippet, condition="attribute_not_exists(#pk)")
+    except TransactionFailed:
+        return False
+    return True
 
 
 def find(scope: Scope, snippet_id: str) -> Snippet | None:
-    """Return the snippet that the id means to a reader in ``scope``, with its content."""
+    """Return the snippet of this id that a reader in ``scope`` sees, with its content."""
     summary = _summaries.find(scope, snippet_id)
     return get(summary.account_id, summary.subaccount_id, snippet_id) if summary else None
 
 
-def update(owner: Scope, snippet_id: str, change: Callable[[Snippet], Snippet]) -> bool:
-    """Let ``change`` make a new record of the present one, until nobody came between.
+def update(owner: Scope, snippet_id: str, edit: Callable[[Snippet], Snippet]) -> bool:
+    """Replace a snippet by what ``edit`` makes of it; no edit made at the same time is lost.
 
-    Returns ``False`` if the owner has no such snippet. What ``change`` raises passes through.
+    Returns ``False`` if the owner has no such snippet. What ``edit`` raises passes through.
     """
-    for _ in range(_ATTEMPTS):
-        old = get(owner.account_id, owner.owner, snippet_id)
-        if old is None:
-            return False
-        new = change(old)
-        if new == old or _written(new, "#revision = :old", {"old": old.revision}):
-            return True
-    raise Unavailable
+    new = dynamo.update_record(
+        lambda: get(owner.account_id, owner.owner, snippet_id),
+        edit,
+        lambda old, new: _write(new, **dynamo.if_unchanged("revision", old.revision)),
+    )
+    return new is not None
 
 
 def delete(owner: Scope, snippet_id: str) -> bool:
     """Delete a snippet; return ``False`` if the owner has none with this id."""
     if not is_id(snippet_id):
         return False
-    place = owner.account_id, owner.owner, snippet_id
-    record = dynamo.delete(_config, *_snippets.key(*place), condition="attribute_exists(#pk)")
-    return dynamo.transacted([record, dynamo.delete(_config, *_summaries.key(*place))])
+    key = owner.account_id, owner.owner, snippet_id
+    record = dynamo.delete(_config, *_snippets.key(*key), condition="attribute_exists(#pk)")
+    return dynamo.transacted([record, dynamo.delete(_config, *_summaries.key(*key))])
 
 
 def source(account_id: int, subaccount_id: int | None) -> SnippetSource:
-    """Return what finds snippets for a sender while it generates one chunk or one preview.
+    """Return a function that finds a sender's snippets for one chunk or one preview.
 
-    Each snippet is asked for once, so that all messages of a chunk hold the same; content that
-    this process has seen in its present revision is not read again.
+    It reads each snippet once, so that all messages of a chunk have the same; content that this
+    process has read in its present revision is not read again.
     """
     scope = Scope(account_id, subaccount_id or PRIMARY)
     seen: dict[str, Mapping[str, str] | None] = {}
@@ -96,29 +97,24 @@ def _content(summary: Snippet) -> Mapping[str, str] | None:
         return None
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED)
 def _content_of(
     account_id: int, subaccount_id: int | None, snippet_id: str, revision: str
 ) -> Mapping[str, str]:
-    """Return the content; it was changed if the revision is not the one asked for any more."""
+    """Return the content, which the cache keeps under the ``revision`` of the summary."""
     snippet = get(account_id, subaccount_id, snippet_id)
     if snippet is None:
         raise LookupError(snippet_id)
     return snippet.content
 
 
-def _written(snippet: Snippet, condition: str, values: Mapping[str, str]) -> bool:
+def _write(snippet: Snippet, **conditions: Any) -> None:
     fields = asdict(snippet)
     text = json.dumps(fields.pop("content"), ensure_ascii=False).encode()
     pk, sk = _snippets.key(snippet.account_id, snippet.subaccount_id, snippet.id)
     record = fields | {"pk": pk, "sk": sk, "body": zlib.compress(text)}
     summary = fields | _summaries.keys_of(snippet)
-    return dynamo.transacted(
-        [
-            dynamo.put(_config, record, condition=condition, values=values),
-            dynamo.put(_config, summary),
-        ]
-    )
+    dynamo.transact([dynamo.put(_config, record, **conditions), dynamo.put(_config, summary)])
 
 
 def _from_item(item: Item) -> Snippet:

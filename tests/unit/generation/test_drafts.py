@@ -14,7 +14,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.generation.drafts import Draft, drafter
 from chalicelib.generation.faults import RenderFault
 from chalicelib.snippets import store as snippets
-from chalicelib.snippets.model import new_snippet
+from chalicelib.snippets.request import new_snippet
 from tests.unit.generation.examples import INJECTED, undressed
 from tests.unit.transmissions.examples import OPTIONS, body, make_transmission
 

@@ -18,7 +18,7 @@ from chalicelib.core.settings import settings
 from chalicelib.generation.tracking_decorator import TrackingDecorator
 from chalicelib.sending_domains import store as domains
 from chalicelib.snippets import store as snippets
-from chalicelib.snippets.model import new_snippet
+from chalicelib.snippets.request import new_snippet
 from chalicelib.templates.preview import preview
 from chalicelib.tracking import tokens, unsubscribe
 from chalicelib.tracking.links import MARK

@@ -68,8 +68,8 @@ def test_an_id_is_taken_only_once(api: Api) -> None:
 def test_an_id_is_made_when_none_is_given(api: Api) -> None:
     ids = {api.post(SNIPPETS, {"content": CONTENT}).results["id"] for _ in range(2)}
     assert len(ids) == 2
-    for made in ids:
-        assert api.get(f"{SNIPPETS}/{made}").results["content"] == CONTENT
+    for snippet_id in ids:
+        assert api.get(f"{SNIPPETS}/{snippet_id}").results["content"] == CONTENT
 
 
 @pytest.mark.parametrize("kind", ["html", "text", "amp_html"])
@@ -159,10 +159,10 @@ def test_an_update_changes_only_the_content_it_names(api: Api) -> None:
     with clock.use(lambda: NOW + 60):
         answer = api.put(FOOTER, {"content": {"text": "new", "amp_html": "<p>a</p>"}})
     assert (answer.status, answer.json) == (200, None)
-    shown = api.get(FOOTER).results
-    assert shown["content"] == CONTENT | {"text": "new", "amp_html": "<p>a</p>"}
-    assert shown["created_at"] == "2026-01-01T00:00:00.123Z"
-    assert shown["updated_at"] == "2026-01-01T00:01:00.123Z"
+    view = api.get(FOOTER).results
+    assert view["content"] == CONTENT | {"text": "new", "amp_html": "<p>a</p>"}
+    assert view["created_at"] == "2026-01-01T00:00:00.123Z"
+    assert view["updated_at"] == "2026-01-01T00:01:00.123Z"
 
 
 @pytest.mark.spec("3-t6")
@@ -192,9 +192,9 @@ def test_name_and_sharing_are_updated_on_their_own(api: Api) -> None:
     create(api)
     api.put(FOOTER, {"name": "New"})
     api.put(FOOTER, {"shared_with_subaccounts": True})
-    shown = api.get(FOOTER).results
-    assert (shown["name"], shown["shared_with_subaccounts"]) == ("New", True)
-    assert shown["content"] == CONTENT
+    view = api.get(FOOTER).results
+    assert (view["name"], view["shared_with_subaccounts"]) == ("New", True)
+    assert view["content"] == CONTENT
 
 
 # --- list and delete

@@ -8,7 +8,8 @@ from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.snippets import store
-from chalicelib.snippets.model import Snippet, SnippetBody, new_snippet, updated
+from chalicelib.snippets.model import Snippet
+from chalicelib.snippets.request import SnippetBody, apply_update, new_snippet
 from chalicelib.template_language import TEXT, TemplateRenderError, compile_part
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -22,7 +23,7 @@ def create(scope: Scope = PRIMARY, text: str = "one", **fields: Any) -> None:
 
 def update(scope: Scope = PRIMARY, **fields: Any) -> bool:
     body = SnippetBody.parse(fields)
-    return store.update(scope, "s", lambda snippet: updated(snippet, body))
+    return store.update(scope, "s", lambda snippet: apply_update(snippet, body))
 
 
 def text_for(subaccount_id: int | None = None) -> str | None:
@@ -55,12 +56,12 @@ def test_an_edit_that_came_between_is_not_lost() -> None:
     def change(snippet: Snippet) -> Snippet:
         for fields in rivals:
             update(**fields)
-        return updated(snippet, SnippetBody.parse({"content": {"html": "two"}}))
+        return apply_update(snippet, SnippetBody.parse({"content": {"html": "two"}}))
 
     assert store.update(PRIMARY, "s", change)
-    found = store.get(1, None, "s")
-    assert found is not None
-    assert (found.name, dict(found.content)) == ("rival", {"text": "one", "html": "two"})
+    snippet = store.get(1, None, "s")
+    assert snippet is not None
+    assert (snippet.name, dict(snippet.content)) == ("rival", {"text": "one", "html": "two"})
 
 
 def test_an_edit_that_never_gets_through_is_given_up() -> None:
@@ -68,7 +69,7 @@ def test_an_edit_that_never_gets_through_is_given_up() -> None:
 
     def change(snippet: Snippet) -> Snippet:
         update(name=snippet.revision)
-        return updated(snippet, SnippetBody.parse({"name": "x"}))
+        return apply_update(snippet, SnippetBody.parse({"name": "x"}))
 
     with pytest.raises(Unavailable):
         store.update(PRIMARY, "s", change)
@@ -76,10 +77,10 @@ def test_an_edit_that_never_gets_through_is_given_up() -> None:
 
 def test_a_list_reads_no_content() -> None:
     create(text="x" * 100_000)
-    found = Table("config").query_all(
+    items = Table("config").query_all(
         "#owner = :owner", {"owner": "account#1/snippets"}, index="by_owner"
     )
-    assert ["body" in item for item in found] == [False]
+    assert ["body" in item for item in items] == [False]
 
 
 def test_the_source_finds_what_its_sender_may_use() -> None:

@@ -1,0 +1,34 @@
+"""Show snippets as the API does (spec 2.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.core import clock
+from chalicelib.snippets.model import Snippet
+
+Json = dict[str, Any]
+
+
+def snippet_view(snippet: Snippet) -> Json:
+    """Return a snippet with its content."""
+    view = _fields(snippet, "shared_with_subaccounts")
+    return view | {"content": dict(snippet.content)}
+
+
+def summary_view(snippet: Snippet) -> Json:
+    """Return a snippet without its content, as lists show it."""
+    return _fields(snippet, "shared_with_subaccount")
+
+
+def _fields(snippet: Snippet, shared_key: str) -> Json:
+    view: Json = {
+        "id": snippet.id,
+        "name": snippet.name,
+        shared_key: snippet.shared,
+        "created_at": clock.iso_ms(snippet.created_ms),
+        "updated_at": clock.iso_ms(snippet.updated_ms),
+    }
+    if snippet.subaccount_id is not None:
+        view["subaccount_id"] = snippet.subaccount_id
+    return view
