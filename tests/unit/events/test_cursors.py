@@ -35,13 +35,13 @@ def refused_cursor(cursor: str, binding: Any = BINDING) -> str:
     )
 )
 @hypothesis_settings(max_examples=50)
-def test_a_place_comes_back(place: Cursor) -> None:
-    assert cursors.decode(cursors.encode(place, BINDING), BINDING) == place
+def test_a_cursor_is_read_as_it_was_written(cursor: Cursor) -> None:
+    assert cursors.decode(cursors.encode(cursor, BINDING), BINDING) == cursor
 
 
 @given(cut=st.integers(0, 200), junk=st.text(max_size=8), appended=st.booleans())
 @hypothesis_settings(max_examples=200)
-def test_a_cursor_that_was_forged_or_cut_is_refused(cut: int, junk: str, appended: bool) -> None:
+def test_a_forged_or_cut_cursor_is_refused(cut: int, junk: str, appended: bool) -> None:
     forged = GENUINE[: cut % len(GENUINE)] + junk if not appended else GENUINE + "A" + junk
     if forged != GENUINE:
         assert "cursor" in refused_cursor(forged)
@@ -50,13 +50,13 @@ def test_a_cursor_that_was_forged_or_cut_is_refused(cut: int, junk: str, appende
 @given(st.integers(0, len(GENUINE) - 1), st.sampled_from("ABab01-_=.é"))
 @hypothesis_settings(max_examples=200)
 def test_a_cursor_with_another_character_is_refused(place: int, character: str) -> None:
-    # bits that the last character has to spare stand for nothing
+    # some bits of the last character mean nothing
     if GENUINE[place] != character and place < len(GENUINE) - 1:
         assert "cursor" in refused_cursor(GENUINE[:place] + character + GENUINE[place + 1 :])
 
 
 @pytest.mark.parametrize("purpose", ["link", "return path"])
-def test_what_was_signed_for_another_purpose_is_no_cursor(purpose: str) -> None:
+def test_a_token_with_another_purpose_is_not_a_cursor(purpose: str) -> None:
     assert "cursor" in refused_cursor(signing.to_token(["", 0, 1, "", 5], purpose))
 
 
@@ -69,7 +69,7 @@ def test_a_cursor_is_good_for_its_account_and_filters_only(binding: Any) -> None
 
 @given(st.dictionaries(st.text(max_size=10), st.text(max_size=20), max_size=5))
 @hypothesis_settings(max_examples=100)
-def test_the_link_says_what_the_query_said(query: dict[str, str]) -> None:
+def test_the_link_has_the_parameters_of_the_query(query: dict[str, str]) -> None:
     link = cursors.link(PATH, query, "next")
     assert link.startswith(f"{PATH}?")
     assert link.isascii()

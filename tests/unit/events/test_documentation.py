@@ -38,10 +38,10 @@ def test_18_types_are_found_by_the_search() -> None:
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_sample_has_exactly_the_described_fields(kind: str) -> None:
-    found = dict(described(kind))
-    assert {name: field.sample for name, field in found.items()} == sample(kind)
+    fields = dict(described(kind))
+    assert {name: field.sample for name, field in fields.items()} == sample(kind)
     assert sample(kind)["type"] == kind
-    assert all(field.description for field in found.values())
+    assert all(field.description for field in fields.values())
     assert isinstance(sample(kind)["timestamp"], int)
 
 

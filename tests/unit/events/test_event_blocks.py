@@ -51,12 +51,12 @@ def identical(one: Any, other: Any) -> bool:
 
 @given(some_events())
 @hypothesis_settings(max_examples=150)
-def test_events_come_out_as_they_went_in(events: list[Event]) -> None:
-    for event, found in zip(events, read(events), strict=True):
-        assert identical(dict(sorted(event.items())), dict(sorted(found.items())))
+def test_a_block_holds_events_as_they_are(events: list[Event]) -> None:
+    for event, decoded in zip(events, read(events), strict=True):
+        assert identical(dict(sorted(event.items())), dict(sorted(decoded.items())))
 
 
-def test_half_a_surrogate_pair_and_line_ends_stay_what_they_are() -> None:
+def test_half_a_surrogate_pair_and_line_ends_do_not_change() -> None:
     events = [
         event_at(NINE, n, subject=text) for n, text in enumerate(["\ud83d", "a\nb", '"', "é"])
     ]
@@ -69,7 +69,7 @@ def test_a_field_without_a_value_is_no_field() -> None:
     assert read([event | {"subject": None}, event | {"subject": "x"}])[0] == event
 
 
-def test_what_equals_in_python_only_is_told_apart() -> None:
+def test_values_that_only_python_holds_equal_stay_different() -> None:
     events = [event_at(NINE, n, rcpt_meta={"a": [value]}) for n, value in enumerate([1, True, 1.0])]
     assert [repr(event["rcpt_meta"]) for event in read(events)] == [
         "{'a': [1]}",
@@ -78,7 +78,7 @@ def test_what_equals_in_python_only_is_told_apart() -> None:
     ]
 
 
-def test_fields_that_follow_from_others_take_no_room() -> None:
+def test_derived_fields_take_no_space() -> None:
     event = event_at(NINE)
     without = {name: value for name, value in event.items() if name not in event_blocks._DERIVED}
     assert abs(len(event_blocks.encode([event])) - len(event_blocks.encode([without]))) < 25
@@ -86,7 +86,7 @@ def test_fields_that_follow_from_others_take_no_room() -> None:
     assert read([event, other]) == [event, other]
 
 
-def test_a_run_is_searched_by_its_columns() -> None:
+def test_a_block_is_searched_by_its_columns() -> None:
     kinds = ["open", "click", "open", "bounce"]
     events = [event_at(NINE + n, n, kind) for n, kind in enumerate(kinds)]
     block = EventBlock(event_blocks.encode(events))
@@ -99,7 +99,7 @@ def test_a_run_is_searched_by_its_columns() -> None:
     assert block.positions() == [position(event) for event in events]
 
 
-def test_only_the_fields_that_are_asked_for_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_columns_that_are_needed_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     events = [event_at(NINE + n, n, subject=f"s{n}") for n in range(5)]
     block = EventBlock(event_blocks.encode(events))
     decoded: list[str] = []
@@ -113,7 +113,7 @@ def test_only_the_fields_that_are_asked_for_are_read(monkeypatch: pytest.MonkeyP
     assert decoded == ["subject"]
 
 
-def test_a_run_holds_a_few_seconds_and_a_hundred_events() -> None:
+def test_a_block_holds_a_few_seconds_and_a_hundred_events() -> None:
     at = [0, 1, SPAN_MS, SPAN_MS + 1, 2 * SPAN_MS + 1, 10 * SPAN_MS]
     events = [event_at(NINE + offset, n) for n, offset in enumerate(at)]
     assert [len(each) for each in event_blocks.cut(events)] == [3, 2, 1]
@@ -122,13 +122,13 @@ def test_a_run_holds_a_few_seconds_and_a_hundred_events() -> None:
     assert list(event_blocks.cut([])) == []
 
 
-def test_events_with_much_metadata_make_smaller_runs() -> None:
+def test_events_with_much_metadata_make_smaller_blocks() -> None:
     rng = random.Random(1)
     events = [event_at(NINE, n, rcpt_meta={"x": rng.randbytes(9000).hex()}) for n in range(20)]
-    written = list(event_blocks.encode_parts(events))
-    assert [event for some, _ in written for event in some] == events
-    assert all(len(block.data) <= MOST_BYTES for _, block in written)
-    assert len(written) > 1
+    parts = list(event_blocks.encode_parts(events))
+    assert [event for some, _ in parts for event in some] == events
+    assert all(len(block.data) <= MOST_BYTES for _, block in parts)
+    assert len(parts) > 1
     (alone,) = event_blocks.encode_parts(
         [event_at(NINE, 0, rcpt_meta={"x": rng.randbytes(90_000).hex()})]
     )

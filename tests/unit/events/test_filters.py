@@ -52,26 +52,26 @@ def refused_filter(**query: str) -> str:
     return str(error)
 
 
-def passes(name: str, value: Any, wanted: str) -> bool:
+def passes(name: str, value: Any, text: str) -> bool:
     """Tell, by the words of the specification, whether a value passes a filter."""
-    if name == "events" and wanted == "rejection":
+    if name == "events" and text == "rejection":
         return bool(value == "policy_rejection")
     if name == "subaccounts":
-        return (value or "0") == wanted
+        return (value or "0") == text
     if value is None:
         return False
     if name in ("recipients", "from_addresses"):
-        return bool(value.lower() == wanted.lower())
+        return bool(value.lower() == text.lower())
     if name == "bounce_classes":
-        return int(value) == int(wanted)
+        return int(value) == int(text)
     if name == "sending_ips":
-        return value == {"2001:DB8:0::1": "2001:db8::1"}.get(wanted, wanted)
+        return value == {"2001:DB8:0::1": "2001:db8::1"}.get(text, text)
     if FILTERS[name].field in _KEYWORDS:
         ends = "-_." if name.endswith("domains") else "-_"
         table = str.maketrans(dict.fromkeys(ends, " "))
-        held, words = value.translate(table).lower(), wanted.translate(table).lower()
-        return f" {' '.join(words.split())} " in f" {' '.join(held.split())} "
-    return bool(value == wanted)
+        held_words, words = value.translate(table).lower(), text.translate(table).lower()
+        return f" {' '.join(words.split())} " in f" {' '.join(held_words.split())} "
+    return bool(value == text)
 
 
 _KEYWORDS = {
@@ -90,8 +90,8 @@ _KEYWORDS = {
 
 def some_event(rng: random.Random, index: int) -> Event:
     event = event_at(NINE + index, index)
-    for name, (held, _) in EXAMPLES.items():
-        value = rng.choice(held)
+    for name, (values, _) in EXAMPLES.items():
+        value = rng.choice(values)
         event.pop(FILTERS[name].field, None)
         if value is not None:
             event[FILTERS[name].field] = value
@@ -107,29 +107,29 @@ def test_an_event_is_found_if_it_has_a_value_of_each_filter(seed: int) -> None:
     names = rng.sample(sorted(EXAMPLES), rng.randint(0, 3))
     if "ab_test_versions" in names:
         names.append("ab_tests")
-    asked = {name: rng.choices(EXAMPLES[name][1], k=rng.randint(1, 2)) for name in names}
+    query_values = {name: rng.choices(EXAMPLES[name][1], k=rng.randint(1, 2)) for name in names}
     expected = [
         event
         for event in events
         if all(
-            any(passes(name, event.get(FILTERS[name].field), each) for each in asked[name])
-            for name in asked
+            any(passes(name, event.get(FILTERS[name].field), each) for each in query_values[name])
+            for name in query_values
         )
     ]
-    assert rows({name: ",".join(each) for name, each in asked.items()}, events) == expected
+    assert rows({name: ",".join(each) for name, each in query_values.items()}, events) == expected
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_every_filter_finds_some_events_and_not_others(name: str) -> None:
-    held, wanted = EXAMPLES[name]
-    events = [event_at(NINE + n, n) for n in range(len(held))]
-    for event, value in zip(events, held, strict=True):
+    values, texts = EXAMPLES[name]
+    events = [event_at(NINE + n, n) for n in range(len(values))]
+    for event, value in zip(events, values, strict=True):
         event.pop(FILTERS[name].field, None)
         event |= {"ab_test_id": "test"} if name == "ab_test_versions" else {}
         event |= {} if value is None else {FILTERS[name].field: value}
     more = {"ab_tests": "test"} if name == "ab_test_versions" else {}
-    found = rows({name: wanted[0], **more}, events)
-    assert 0 < len(found) < len(events)
+    matches = rows({name: texts[0], **more}, events)
+    assert 0 < len(matches) < len(events)
 
 
 def test_values_are_separated_by_the_delimiter_that_is_named() -> None:

@@ -24,7 +24,7 @@ def _at_ten(cloud: None) -> Iterator[None]:
         yield
 
 
-def outcome(number: int, kind: str = "success", account: int = 1, **fields: Any) -> Event:
+def result(number: int, kind: str = "success", account: int = 1, **fields: Any) -> Event:
     return {
         "type": kind,
         "customer_id": str(account),
@@ -44,21 +44,21 @@ def find(**query: str) -> Page:
     return search_ingests(1, query)
 
 
-def batches(found: Page) -> list[str]:
-    return [event["batch_id"] for event in found.events]
+def batches(page: Page) -> list[str]:
+    return [event["batch_id"] for event in page.events]
 
 
 @pytest.mark.spec("4.10-t2")
-def test_outcomes_of_batches_are_found_newest_first_with_numbers_and_flags() -> None:
-    service.put_all([outcome(1), outcome(2, "error"), outcome(3, account=2), event_at(NINE)])
-    found = find()
-    assert batches(found) == ["batch-2", "batch-1"]
-    assert (found.total, found.next_link) == (2, "")
-    shown = found.events[1]
-    assert (shown["number_succeeded"], shown["retryable"]) == (10, False)
-    assert shown["timestamp"] == "2026-01-31T09:00:01.000Z"
-    assert shown["expiration_timestamp"] == "2026-01-31T19:00:00.000Z"
-    assert shown["display_name"] == "Ingest Success"
+def test_results_of_batches_are_found_newest_first_with_numbers_and_flags() -> None:
+    service.put_all([result(1), result(2, "error"), result(3, account=2), event_at(NINE)])
+    page = find()
+    assert batches(page) == ["batch-2", "batch-1"]
+    assert (page.total, page.next_link) == (2, "")
+    view = page.events[1]
+    assert (view["number_succeeded"], view["retryable"]) == (10, False)
+    assert view["timestamp"] == "2026-01-31T09:00:01.000Z"
+    assert view["expiration_timestamp"] == "2026-01-31T19:00:00.000Z"
+    assert view["display_name"] == "Ingest Success"
 
 
 @pytest.mark.spec("4.10-t2")
@@ -81,13 +81,13 @@ def test_outcomes_of_batches_are_found_newest_first_with_numbers_and_flags() -> 
         ({"from": "2026-01-31T09:00:02Z", "to": "2026-01-31T09:00:04Z"}, "23"),
     ],
 )
-def test_outcomes_are_filtered(query: dict[str, str], expected: str) -> None:
+def test_results_are_filtered(query: dict[str, str], expected: str) -> None:
     service.put_all(
         [
-            outcome(1),
-            outcome(2, "error", error_type="validation", subaccount_id="7"),
-            outcome(3, "error", error_type="internal", retryable=True),
-            outcome(4, subaccount_id="7"),
+            result(1),
+            result(2, "error", error_type="validation", subaccount_id="7"),
+            result(3, "error", error_type="internal", retryable=True),
+            result(4, subaccount_id="7"),
         ]
     )
     assert [each[-1] for each in batches(find(**query))] == list(reversed(expected))
@@ -97,14 +97,14 @@ def test_outcomes_are_filtered(query: dict[str, str], expected: str) -> None:
     ("name", "text"),
     [("events", "bounce"), ("retryable", "yes"), ("subaccounts", "x"), ("per_page", "0")],
 )
-def test_values_that_cannot_be_are_refused(name: str, text: str) -> None:
-    with pytest.raises(ApiError, match=name) as refused:
+def test_impossible_values_are_refused(name: str, text: str) -> None:
+    with pytest.raises(ApiError, match=name) as error:
         find(**{name: text})
-    assert refused.value.status == 400
+    assert error.value.status == 400
 
 
-def test_who_is_confined_to_a_subaccount_finds_no_others() -> None:
-    service.put_all([outcome(1), outcome(2, subaccount_id="7"), outcome(3, subaccount_id="8")])
+def test_a_subaccounts_key_finds_only_its_results() -> None:
+    service.put_all([result(1), result(2, subaccount_id="7"), result(3, subaccount_id="8")])
     assert batches(search_ingests(1, {}, 7)) == ["batch-2"]
     assert batches(search_ingests(1, {"subaccounts": "7,8"}, 7)) == ["batch-2"]
     assert batches(search_ingests(1, {"subaccounts": "8"}, 7)) == []
@@ -112,20 +112,20 @@ def test_who_is_confined_to_a_subaccount_finds_no_others() -> None:
 
 @pytest.mark.spec("4.10-t2")
 def test_pages_are_linked() -> None:
-    service.put_all([outcome(n) for n in range(5)])
+    service.put_all([result(n) for n in range(5)])
     page = find(per_page="2", events="success")
-    shown = batches(page)
+    names = batches(page)
     while page.next_link:
         assert page.total == 5
         parts = urlsplit(page.next_link)
         assert parts.path == "/api/v1/events/ingest"
         page = find(**dict(parse_qsl(parts.query)))
-        shown += batches(page)
-    assert shown == [f"batch-{n}" for n in (4, 3, 2, 1, 0)]
+        names += batches(page)
+    assert names == [f"batch-{n}" for n in (4, 3, 2, 1, 0)]
 
 
 def test_a_cursor_of_the_message_search_is_refused() -> None:
-    service.put_all([outcome(n) for n in range(3)])
+    service.put_all([result(n) for n in range(3)])
     query = dict(parse_qsl(urlsplit(find(per_page="1").next_link).query))
     with pytest.raises(ApiError, match="other filters"):
         search_messages(1, query)

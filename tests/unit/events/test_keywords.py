@@ -59,8 +59,8 @@ def test_dots_end_words_in_domains_only() -> None:
 
 
 def test_one_of_several_keywords_is_enough_and_no_text_has_none() -> None:
-    found = matcher(["a", "c d"])
-    assert [found(text) for text in ("a", "b", "c", "b-c-d", None)] == [
+    matches = matcher(["a", "c d"])
+    assert [matches(text) for text in ("a", "b", "c", "b-c-d", None)] == [
         True,
         False,
         False,
@@ -79,6 +79,8 @@ def test_keywords_are_the_words_of_the_text_one_after_another(
             of = of.replace(end, " ")
         return of.lower().split()
 
-    wanted, held = words(keyword), words(text)
-    expected = any(held[i : i + len(wanted)] == wanted for i in range(len(held))) and bool(wanted)
+    pattern, inner = words(keyword), words(text)
+    expected = any(inner[i : i + len(pattern)] == pattern for i in range(len(inner))) and bool(
+        pattern
+    )
     assert matcher([keyword], domain=domain)(text) == expected

@@ -31,13 +31,13 @@ def find(account: int = 1, **query: str) -> Page:
     return search_messages(account, query)
 
 
-def ids_of(found: Page) -> list[str]:
-    return [event["message_id"] for event in found.events]
+def ids_of(page: Page) -> list[str]:
+    return [event["message_id"] for event in page.events]
 
 
-def followed(found: Page, **changed: str) -> Page:
+def followed(page: Page, **changed: str) -> Page:
     """Follow the link as a client does."""
-    parts = urlsplit(found.next_link)
+    parts = urlsplit(page.next_link)
     assert parts.path == "/api/v1/events/message"
     return find(**{**dict(parse_qsl(parts.query)), **changed})
 
@@ -45,10 +45,10 @@ def followed(found: Page, **changed: str) -> Page:
 @pytest.mark.spec("4.10-t1")
 def test_events_are_shown_newest_first_with_their_count() -> None:
     record([event_at(NINE + n, n) for n in range(3)])
-    found = find()
-    stamps = [event["timestamp"] for event in found.events]
+    page = find()
+    stamps = [event["timestamp"] for event in page.events]
     assert stamps == [f"2026-01-31T09:00:00.00{n}Z" for n in (2, 1, 0)]
-    assert (found.total, found.next_link) == (3, "")
+    assert (page.total, page.next_link) == (3, "")
 
 
 def test_a_search_that_finds_nothing_has_no_next_page() -> None:
@@ -79,17 +79,17 @@ def test_the_default_window_runs_from_a_day_ago_to_a_minute_ago(
 @pytest.mark.spec("4.10-t1")
 def test_from_is_inclusive_and_to_is_exclusive() -> None:
     record([event_at(NINE + n * 1000, n) for n in range(4)])
-    found = find(**{"from": "2026-01-31T09:00:01Z", "to": "2026-01-31T09:00:03Z"})
-    assert [event["message_id"][-1] for event in found.events] == ["2", "1"]
-    assert found.total == 2
+    page = find(**{"from": "2026-01-31T09:00:01Z", "to": "2026-01-31T09:00:03Z"})
+    assert [event["message_id"][-1] for event in page.events] == ["2", "1"]
+    assert page.total == 2
 
 
 @pytest.mark.spec("8-t12")
 def test_events_older_than_ten_days_are_hidden_though_they_are_still_stored() -> None:
     record([event_at(NOW - 10 * DAY, 0), event_at(NOW - 10 * DAY - 1, 1)])
-    found = find(**{"from": "2000-01-01T00:00:00Z"})
-    assert [event["message_id"][-1] for event in found.events] == ["0"]
-    assert find(recipients="ann@example.test", **{"from": "2000-01-01T00:00:00Z"}) == found
+    page = find(**{"from": "2000-01-01T00:00:00Z"})
+    assert [event["message_id"][-1] for event in page.events] == ["0"]
+    assert find(recipients="ann@example.test", **{"from": "2000-01-01T00:00:00Z"}) == page
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_events_older_than_ten_days_are_hidden_though_they_are_still_stored() ->
 )
 def test_no_window_makes_a_search_fail(begin: str, end: str) -> None:
     record([event_at(NINE)])
-    found = find(**{"from": begin, "to": end})
-    assert len(found.events) == (0 if end.startswith("2020") else 1)
+    page = find(**{"from": begin, "to": end})
+    assert len(page.events) == (0 if end.startswith("2020") else 1)
 
 
 @pytest.mark.spec("1-r5")
@@ -130,7 +130,7 @@ def test_pages_neither_repeat_nor_skip_while_events_arrive(query: dict[str, str]
     events = [event_at(NINE + n // 3, n, **fields) for n in range(11)]  # several at one moment
     record(events)
     page = find(per_page="3", cursor="initial", **query)
-    shown = ids_of(page)
+    message_ids = ids_of(page)
     late = 100
     while page.next_link and late < 150:
         with clock.use(lambda: NOW / 1000 + 60):
@@ -139,10 +139,10 @@ def test_pages_neither_repeat_nor_skip_while_events_arrive(query: dict[str, str]
             late += 2
             page = followed(page)
         assert page.total == 11
-        shown += ids_of(page)
-    assert len(shown) == len(set(shown))
-    assert {event["message_id"] for event in events} <= set(shown)
-    extra = set(shown) - {event["message_id"] for event in events}
+        message_ids += ids_of(page)
+    assert len(message_ids) == len(set(message_ids))
+    assert {event["message_id"] for event in events} <= set(message_ids)
+    extra = set(message_ids) - {event["message_id"] for event in events}
     assert all(int(each[-8:], 16) % 2 for each in extra)  # none from beyond the window
 
 
@@ -150,11 +150,11 @@ def test_pages_neither_repeat_nor_skip_while_events_arrive(query: dict[str, str]
 def test_the_link_carries_the_filters_and_the_cursor() -> None:
     record([event_at(NINE + n, n, kind) for n in range(2) for kind in ("delay", "bounce")])
     query = {"events": "bounce,open", "recipients": "a+b@example.test,ann@example.test"}
-    found = find(per_page="1", cursor="initial", **query)
-    carried = dict(parse_qsl(urlsplit(found.next_link).query))
+    page = find(per_page="1", cursor="initial", **query)
+    carried = dict(parse_qsl(urlsplit(page.next_link).query))
     assert carried.pop("cursor") not in ("", "initial")
     assert carried == query | {"per_page": "1"}
-    second = followed(found)
+    second = followed(page)
     assert [event["type"] for event in second.events] == ["bounce"]
     assert (second.total, second.next_link) == (2, "")
 
@@ -181,15 +181,17 @@ def test_a_cursor_is_good_for_its_account_and_subaccount_only() -> None:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_a_later_page_reads_no_further_than_it_shows(query: dict[str, str]) -> None:
+def test_a_later_page_reads_only_the_events_that_it_shows(query: dict[str, str]) -> None:
     for n in range(50):
         record([event_at(NINE - n * 60_000, n)])
     first = find(per_page="2", **query)
-    with aws_requests() as made:
+    with aws_requests() as requests:
         followed(first)
     shards = 0 if query else settings().events_shards
-    assert len(made) == 1 + shards
-    assert {each.parameters.get("Limit") for each in made} == {16} | ({None} if shards else set())
+    assert len(requests) == 1 + shards
+    assert {each.parameters.get("Limit") for each in requests} == {16} | (
+        {None} if shards else set()
+    )
 
 
 def test_events_are_found_by_their_ids_without_going_further() -> None:
@@ -197,24 +199,24 @@ def test_events_are_found_by_their_ids_without_going_further() -> None:
     for event in events:
         record([event])
     query = {"event_ids": events[1]["event_id"], "from": "2026-01-22T00:00:00Z"}
-    with aws_requests() as made:
-        found = find(**query)
-    assert (ids_of(found), found.total) == ([events[1]["message_id"]], 1)
-    assert len(made) <= 1 + 2
+    with aws_requests() as requests:
+        page = find(**query)
+    assert (ids_of(page), page.total) == ([events[1]["message_id"]], 1)
+    assert len(requests) <= 1 + 2
 
 
 @pytest.mark.parametrize("name", ["recipients", "transmissions", "messages"])
 def test_a_value_that_is_longer_than_any_key_finds_nothing(name: str) -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert find(**{name: "x" * 3000}) == Page([], 0, "")
-    assert made == []  # the table would refuse the question
+    assert requests == []  # DynamoDB would refuse the key
 
 
 def test_messages_are_found_by_their_ids_wherever_they_were_made() -> None:
     foreign = event_at(NINE, 9) | {"message_id": "made-elsewhere"}
     record([event_at(NINE, n) for n in range(3)] + [foreign])
-    wanted = [ids.message_id(TRANSMISSION, 1), "made-elsewhere"]
-    assert sorted(ids_of(find(messages=",".join(wanted)))) == sorted(wanted)
+    message_ids = [ids.message_id(TRANSMISSION, 1), "made-elsewhere"]
+    assert sorted(ids_of(find(messages=",".join(message_ids)))) == sorted(message_ids)
 
 
 def test_a_keyword_finds_every_campaign_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +234,7 @@ def test_hidden_campaigns_are_not_found() -> None:
     assert find(campaigns="performance").total == 0
 
 
-def test_who_is_confined_to_a_subaccount_finds_no_others() -> None:
+def test_a_subaccounts_key_finds_only_its_events() -> None:
     record([event_at(NINE + n, n, subaccount_id=o) for n, o in enumerate(("7", "8"))])
     record([event_at(NINE + 5, 5)])
     assert search_messages(1, {}, 7).total == 1
@@ -244,9 +246,9 @@ def test_who_is_confined_to_a_subaccount_finds_no_others() -> None:
 def test_a_search_result_has_the_fields_of_the_event() -> None:
     event = event_at(NINE, subject="Hello")
     record([event])
-    (shown,) = find().events
-    assert shown["display_name"] == "Delivery"
-    assert {name: shown[name] for name in event if name != "timestamp"} == {
+    (view,) = find().events
+    assert view["display_name"] == "Delivery"
+    assert {name: view[name] for name in event if name != "timestamp"} == {
         name: value for name, value in event.items() if name != "timestamp"
     }
 
@@ -268,7 +270,7 @@ def some_event(rng: random.Random, index: int) -> Event:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_found_is_what_passes_the_filters(seed: int) -> None:
+def test_exactly_the_events_that_pass_the_filters_are_found(seed: int) -> None:
     rng = random.Random(seed)
     events = [some_event(rng, index) for index in range(150)]
     for start in range(0, 150, 30):
@@ -292,8 +294,8 @@ def test_what_is_found_is_what_passes_the_filters(seed: int) -> None:
         expected = [e["event_id"] for e in sorted(passing, key=position, reverse=True)]
         page = find(**query)
         assert page.total == len(expected)
-        shown = [event["event_id"] for event in page.events]
+        event_ids = [event["event_id"] for event in page.events]
         while page.next_link:
             page = followed(page)
-            shown += [event["event_id"] for event in page.events]
-        assert shown == expected
+            event_ids += [event["event_id"] for event in page.events]
+        assert event_ids == expected

@@ -53,7 +53,7 @@ def test_fields_that_do_not_apply_are_left_out() -> None:
     }
 
 
-def test_all_that_is_known_of_the_sender_is_told() -> None:
+def test_the_fields_of_the_sender_are_in_the_event() -> None:
     fields = SENDER.fields()
     assert fields["subaccount_id"] == "7"
     assert fields["campaign_id"] == "spring"
@@ -63,7 +63,7 @@ def test_all_that_is_known_of_the_sender_is_told() -> None:
     assert fields["scheduled_time"] == "1769850000"
 
 
-def test_the_recipient_is_in_lower_case_and_as_it_was_given() -> None:
+def test_the_recipient_is_in_lower_case_and_in_the_original_form() -> None:
     fields = recipient_fields("Ann.Lee@Example.TEST", metadata={"a": 1}, tags=["x"])
     assert fields["rcpt_to"] == "ann.lee@example.test"
     assert fields["raw_rcpt_to"] == "Ann.Lee@Example.TEST"
@@ -89,12 +89,12 @@ def test_flags_are_booleans_metadata_an_object_tags_a_list_and_all_else_strings(
 
 
 def test_ingest_events_have_numbers_and_a_flag() -> None:
-    shown = event_view(sample("error"))
+    view = event_view(sample("error"))
     numbers = ("number_succeeded", "number_failed", "number_duplicates")
-    assert all(type(shown[name]) is int for name in numbers)
-    assert shown["retryable"] is False
-    assert shown["timestamp"] == clock.iso_ms(sample("error")["timestamp"])
-    assert shown["expiration_timestamp"].endswith(".000Z")
+    assert all(type(view[name]) is int for name in numbers)
+    assert view["retryable"] is False
+    assert view["timestamp"] == clock.iso_ms(sample("error")["timestamp"])
+    assert view["expiration_timestamp"].endswith(".000Z")
 
 
 def test_fields_of_the_service_itself_are_not_shown() -> None:
@@ -103,9 +103,9 @@ def test_fields_of_the_service_itself_are_not_shown() -> None:
 
 
 def test_a_number_in_a_field_of_text_is_shown_as_text() -> None:
-    shown = event_view(event_at(NINE) | {"msg_size": 17, "subject": None})
-    assert shown["msg_size"] == "17"
-    assert "subject" not in shown
+    view = event_view(event_at(NINE) | {"msg_size": 17, "subject": None})
+    assert view["msg_size"] == "17"
+    assert "subject" not in view
 
 
 def test_making_an_event_again_makes_the_same_event() -> None:
@@ -114,7 +114,7 @@ def test_making_an_event_again_makes_the_same_event() -> None:
 
 @pytest.mark.spec("6-r2")
 def test_events_of_other_messages_types_or_attempts_have_ids_of_their_own() -> None:
-    made = [
+    events = [
         event_at(NINE, 0),
         event_at(NINE, 1),
         event_at(NINE, 0, "bounce"),
@@ -123,10 +123,10 @@ def test_events_of_other_messages_types_or_attempts_have_ids_of_their_own() -> N
         event_at(NINE, 0, "open", nonce="a"),
         event_at(NINE, 0, "open", nonce="b"),
     ]
-    assert len({event["event_id"] for event in made}) == len(made)
+    assert len({event["event_id"] for event in events}) == len(events)
 
 
-def test_where_no_message_came_to_be_the_id_follows_from_transmission_and_recipient() -> None:
+def test_without_a_message_the_event_id_derives_from_transmission_and_recipient() -> None:
     base: dict[str, Any] = {"transmission_id": "99", "rcpt_to": "a@b.c"}
     first = make("generation_failure", base, NINE)
     assert first["event_id"] == make("generation_failure", base, NINE)["event_id"]
@@ -134,7 +134,7 @@ def test_where_no_message_came_to_be_the_id_follows_from_transmission_and_recipi
         assert make("generation_failure", base | other, NINE)["event_id"] != first["event_id"]
 
 
-def test_fields_of_the_event_go_over_those_of_the_message_which_stay_as_they_were() -> None:
+def test_fields_of_the_event_replace_those_of_the_message_without_changing_it() -> None:
     base = {"message_id": "m", "num_retries": "0"}
     assert make("delay", base, NINE, num_retries="1")["num_retries"] == "1"
     assert base == {"message_id": "m", "num_retries": "0"}
@@ -143,8 +143,8 @@ def test_fields_of_the_event_go_over_those_of_the_message_which_stay_as_they_wer
 @pytest.mark.spec("4.10-t1")
 def test_the_search_shows_a_date_in_utc_with_milliseconds_a_label_and_a_description() -> None:
     event = event_at(NINE + 7)
-    shown = event_view(event)
-    assert shown["timestamp"] == "2026-01-31T09:00:00.007Z"
-    assert shown["display_name"] == "Delivery"
-    assert shown["event_description"] == TYPES["delivery"].description
+    view = event_view(event)
+    assert view["timestamp"] == "2026-01-31T09:00:00.007Z"
+    assert view["display_name"] == "Delivery"
+    assert view["event_description"] == TYPES["delivery"].description
     assert event["timestamp"] == NINE + 7

@@ -40,15 +40,15 @@ def page(events: list[Event], per_page: int, total: int | None = None, **options
 EVENTS = [event_at(NINE + n, n, subject=f'"{n}" \\ é' * 50) for n in range(20)]
 
 
-def test_what_fits_one_page_is_counted_by_showing_it() -> None:
-    found = page(EVENTS, 20, count=lambda _: 1 // 0)
-    assert (len(found.events), found.total, found.next_link) == (20, 20, "")
+def test_events_that_fit_one_page_are_counted_by_showing_them() -> None:
+    first = page(EVENTS, 20, count=lambda _: 1 // 0)
+    assert (len(first.events), first.total, first.next_link) == (20, 20, "")
 
 
-def test_what_does_not_is_counted_once_from_its_beginning() -> None:
-    found = page(EVENTS, 7)
-    assert (len(found.events), found.total) == (7, 20)
-    assert found.next_link.startswith(f"{PATH}?cursor=")
+def test_events_of_several_pages_are_counted_once_from_the_first() -> None:
+    first = page(EVENTS, 7)
+    assert (len(first.events), first.total) == (7, 20)
+    assert first.next_link.startswith(f"{PATH}?cursor=")
     seen: list[str] = []
     page(EVENTS, 7, count=lambda positions: len(seen.extend(positions) or seen))
     assert seen == [position(event) for event in reversed(EVENTS)]
@@ -56,14 +56,14 @@ def test_what_does_not_is_counted_once_from_its_beginning() -> None:
     assert page(EVENTS, 20, total=99).total == 99
 
 
-def test_a_count_is_never_less_than_what_is_shown() -> None:
+def test_the_count_is_never_less_than_the_events_shown() -> None:
     assert page(EVENTS, 7, count=lambda _: 3).total == 8
 
 
-def in_lambda(found: Page) -> int:
+def in_lambda(first: Page) -> int:
     """Return the bytes of the answer of a function."""
-    links = {"next": found.next_link}
-    return len(json.dumps(ok(found.events, total_count=1, links=links).to_gateway("-")))
+    links = {"next": first.next_link}
+    return len(json.dumps(ok(first.events, total_count=1, links=links).to_gateway("-")))
 
 
 @pytest.mark.parametrize("most", [20_000, 50_000])
@@ -71,16 +71,16 @@ def test_a_page_ends_before_the_reply_is_too_large(
     monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     monkeypatch.setenv("MAX_REPLY_BYTES", str(most))
-    found = page(EVENTS * 3, 1000)
-    assert 1 < len(found.events) < 60
-    assert most * 0.8 < in_lambda(found) < most + 1000
-    assert (found.total, bool(found.next_link)) == (60, True)
+    first = page(EVENTS * 3, 1000)
+    assert 1 < len(first.events) < 60
+    assert most * 0.8 < in_lambda(first) < most + 1000
+    assert (first.total, bool(first.next_link)) == (60, True)
 
 
 def test_an_event_that_is_too_large_makes_a_page_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MAX_REPLY_BYTES", "10")
-    found = page(EVENTS, 1000)
-    assert [event["event_id"] for event in found.events] == [EVENTS[-1]["event_id"]]
-    assert found.next_link
+    first = page(EVENTS, 1000)
+    assert [event["event_id"] for event in first.events] == [EVENTS[-1]["event_id"]]
+    assert first.next_link

@@ -89,7 +89,7 @@ def test_a_time_with_milliseconds_loses_none(moment: int) -> None:
 
 @pytest.mark.parametrize("name", ["from", "to"])
 @pytest.mark.parametrize("text", ["yesterday", "2026-13-01T00:00:00Z", "1769850000", "2026-01-31T"])
-def test_what_is_no_time_is_refused_by_its_name(name: str, text: str) -> None:
+def test_a_bound_that_is_not_a_time_is_refused_by_its_name(name: str, text: str) -> None:
     assert name in refused_page(**{name: text})
 
 
@@ -123,35 +123,35 @@ def test_a_page_has_1000_events_unless_asked_for_1_to_10000() -> None:
     assert read(per_page="10000").per_page == 10_000
 
 
-def written(place: Cursor, **bounds: str) -> str:
-    return cursors.encode(place, [PATH, BINDING, [bounds.get("from", ""), bounds.get("to", "")]])
+def encoded(cursor: Cursor, **bounds: str) -> str:
+    return cursors.encode(cursor, [PATH, BINDING, [bounds.get("from", ""), bounds.get("to", "")]])
 
 
 def test_a_cursor_goes_on_in_its_window() -> None:
-    place = Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77)
-    found = read(cursor=written(place))
-    assert (found.window, found.before, found.total) == place
+    cursor = Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77)
+    request = read(cursor=encoded(cursor))
+    assert (request.window, request.before, request.total) == cursor
     assert read(cursor="initial").before == ""
 
 
 @pytest.mark.spec("8-t12")
-def test_what_became_too_old_meanwhile_is_not_shown_on_later_pages() -> None:
-    cursor = written(Cursor(Window(NOW - 10 * DAY, NOW), "0017#9", 77))
+def test_later_pages_do_not_show_events_that_became_too_old() -> None:
+    text = encoded(Cursor(Window(NOW - 10 * DAY, NOW), "0017#9", 77))
     with clock.use(lambda: (NOW + DAY) / 1000):
-        assert read(cursor=cursor).window == Window(NOW - 9 * DAY, NOW)
+        assert read(cursor=text).window == Window(NOW - 9 * DAY, NOW)
 
 
 def test_a_cursor_with_other_bounds_is_refused() -> None:
     begin = {"from": "2026-01-31T00:00:00Z"}
-    cursor = written(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77), **begin)
-    assert read(cursor=cursor, **begin).total == 77
-    assert "other filters" in refused_page(cursor=cursor)
-    assert "other filters" in refused_page(cursor=cursor, **{"from": "2026-01-31T00:00:01Z"})
+    text = encoded(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77), **begin)
+    assert read(cursor=text, **begin).total == 77
+    assert "other filters" in refused_page(cursor=text)
+    assert "other filters" in refused_page(cursor=text, **{"from": "2026-01-31T00:00:01Z"})
 
 
 def test_the_page_size_may_change_from_page_to_page() -> None:
-    cursor = written(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
-    assert read(cursor=cursor, per_page="3").per_page == 3
+    text = encoded(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
+    assert read(cursor=text, per_page="3").per_page == 3
 
 
 @pytest.mark.spec("8-t12")
@@ -159,6 +159,6 @@ def test_a_uri_over_4096_characters_is_refused() -> None:
     room = 4096 - len(PATH) - len("?subjects=")
     assert read(subjects="x" * room)
     assert "4097 characters" in refused_page(413, subjects="x" * (room + 1))
-    # what the link of the page before had added does not count
-    cursor = written(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
-    assert read(subjects="x" * room, cursor=cursor)
+    # the cursor in the link of the page before does not count
+    text = encoded(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
+    assert read(subjects="x" * room, cursor=text)

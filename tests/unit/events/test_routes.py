@@ -68,20 +68,20 @@ def test_the_subaccount_header_means_nothing_to_searches(client: Client) -> None
     ],
 )
 def test_a_value_that_cannot_be_used_is_told_by_its_name(client: Client, query: str) -> None:
-    answer = client.get(f"{MESSAGES}?{query}")
-    assert answer.status == 400
-    assert answer.error["code"] == "1200"
-    assert query.split("=")[0] in answer.error["description"]
+    response = client.get(f"{MESSAGES}?{query}")
+    assert response.status == 400
+    assert response.error["code"] == "1200"
+    assert query.split("=")[0] in response.error["description"]
 
 
 @pytest.mark.spec("7-t7")
 @pytest.mark.spec("8-t12")
 @pytest.mark.parametrize("path", [MESSAGES, INGESTED])
 def test_a_uri_that_is_too_long_is_told_in_our_form(client: Client, path: str) -> None:
-    answer = client.get(f"{path}?events=success&batch_ids={'x' * 4096}&subjects={'x' * 10}")
-    assert answer.status == 413
-    assert answer.error["message"] == "Request URI too large"
-    assert "4096" in answer.error["description"]
+    response = client.get(f"{path}?events=success&batch_ids={'x' * 4096}&subjects={'x' * 10}")
+    assert response.status == 413
+    assert response.error["message"] == "Request URI too large"
+    assert "4096" in response.error["description"]
 
 
 @pytest.mark.spec("4.10-t2")
@@ -94,17 +94,17 @@ def test_ingest_events_are_searched_apart(client: Client) -> None:
         "batch_id": "b",
     }
     record([event_at(NINE), outcome])
-    found = client.get(INGESTED).body
-    assert [event["batch_id"] for event in found["results"]] == ["b"]
-    assert (found["total_count"], found["links"]) == (1, {})
+    body = client.get(INGESTED).body
+    assert [event["batch_id"] for event in body["results"]] == ["b"]
+    assert (body["total_count"], body["links"]) == (1, {})
     assert client.get(f"{MESSAGES}?events=success").body["total_count"] == 0
 
 
 @pytest.mark.spec("4.10-t3")
 def test_the_documentation_describes_each_field_of_each_type_without_a_key() -> None:
-    found = NOBODY.get(f"{MESSAGES}/documentation").results
-    assert len(found) == len(SEARCHED) == 18
-    for kind, described in zip(SEARCHED, found, strict=True):
+    views = NOBODY.get(f"{MESSAGES}/documentation").results
+    assert len(views) == len(SEARCHED) == 18
+    for kind, described in zip(SEARCHED, views, strict=True):
         assert described.pop("display_name") == TYPES[kind].label
         assert described.pop("event_description") == TYPES[kind].description
         assert set(described) == set(TYPES[kind].fields)
@@ -127,9 +127,9 @@ def test_there_is_a_sample_of_each_type_or_of_those_that_are_named() -> None:
 
 @pytest.mark.parametrize("kind", ["opened", "relay_injection", "success"])
 def test_there_is_no_sample_of_what_is_no_message_event(kind: str) -> None:
-    answer = NOBODY.get(f"{MESSAGES}/samples?events=open,{kind}")
-    assert answer.status == 400
-    assert kind in answer.error["description"]
+    response = NOBODY.get(f"{MESSAGES}/samples?events=open,{kind}")
+    assert response.status == 400
+    assert kind in response.error["description"]
 
 
 @pytest.mark.spec("7-t2")

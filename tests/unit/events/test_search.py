@@ -29,27 +29,27 @@ def newest(events: list[Event]) -> list[Event]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_runs_that_overlap_are_read_in_order_and_from_any_position(seed: int) -> None:
+def test_overlapping_blocks_are_read_in_order_and_from_any_position(seed: int) -> None:
     rng = random.Random(seed)
     events = [event_at(NINE + rng.randrange(30_000), n) for n in range(120)]
     rest = events[:]
     rng.shuffle(rest)
-    while rest:  # as several workers store what they come by
+    while rest:  # as several workers store them
         size = rng.randint(1, 25)
         service.put_all(rest[:size])
         rest = rest[size:]
     assert by_time() == newest(events)
     assert [m.event() for m in search.in_partitions([OURS], EVER)] == newest(events)
     for event in rng.sample(events, 5):
-        place = position(event)
-        older = [each for each in newest(events) if position(each) < place]
-        assert by_time(before=place) == older
+        before = position(event)
+        older = [each for each in newest(events) if position(each) < before]
+        assert by_time(before=before) == older
         begin, end = event["timestamp"] - 7000, event["timestamp"]
         inside = [each for each in newest(events) if begin <= each["timestamp"] < end]
         assert by_time(Window(begin, end)) == inside
 
 
-def test_an_event_in_runs_that_were_put_together_differently_is_read_once() -> None:
+def test_an_event_that_was_stored_again_in_other_blocks_is_read_once() -> None:
     events = [event_at(NINE + n // 4, n) for n in range(30)]
     for size in (30, 7, 1):
         for start in range(0, 30, size):
@@ -59,7 +59,7 @@ def test_an_event_in_runs_that_were_put_together_differently_is_read_once() -> N
     assert [match.event() for match in matches] == newest(events)
 
 
-def test_a_run_reaches_over_the_bounds_of_a_window() -> None:
+def test_a_block_may_reach_over_the_bounds_of_a_window() -> None:
     events = [event_at(NINE + offset, n) for n, offset in enumerate((0, 2500, SPAN_MS))]
     service.put_all(events)
     assert by_time(Window(NINE, NINE + 1)) == events[:1]
@@ -67,36 +67,36 @@ def test_a_run_reaches_over_the_bounds_of_a_window() -> None:
     assert by_time(Window(NINE + SPAN_MS, NINE + 2 * SPAN_MS)) == events[2:]
 
 
-def test_days_without_events_are_not_looked_into() -> None:
+def test_days_without_events_are_not_read() -> None:
     service.put_all([event_at(NINE)])
     service.put_all([event_at(NINE + 7 * DAY, 1)])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert len(by_time(Window(NINE - 20 * DAY, NINE + 20 * DAY))) == 2
-    assert len(made) == 1 + 2
+    assert len(requests) == 1 + 2
 
 
-def test_nothing_is_read_before_it_is_asked_for() -> None:
+def test_blocks_are_read_only_as_the_caller_goes_on() -> None:
     for n in range(40):
         service.put_all([event_at(NINE + n * 10_000, n)])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         matches = search.in_partitions([OURS], EVER)
-        assert made == []
+        assert requests == []
         next(matches)
-        assert [each.parameters["Limit"] for each in made] == [16]
+        assert [each.parameters["Limit"] for each in requests] == [16]
         assert len(list(matches)) == 39
-    assert [each.parameters["Limit"] for each in made] == [16, 64]
+    assert [each.parameters["Limit"] for each in requests] == [16, 64]
 
 
-def test_a_walk_over_days_reads_more_at_a_time_the_longer_it_is(
+def test_a_long_search_reads_more_blocks_in_each_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(blocks, "FIRST_PAGE", 2)
     for day in range(3):
         for n in range(6):
             service.put_all([event_at(NINE - day * DAY - n * 10_000, day * 6 + n)])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert len(by_time(Window(NINE - 5 * DAY, NINE + 1))) == 18
-    limits = [each.parameters["Limit"] for each in made[1:]]
+    limits = [each.parameters["Limit"] for each in requests[1:]]
     assert set(limits) == {2, 8, 32}
     assert limits[-settings().events_shards :] == [32] * settings().events_shards
 
@@ -125,16 +125,16 @@ def test_fewer_shards_than_before_hide_nothing(monkeypatch: pytest.MonkeyPatch) 
         Window(10**15, 0),
     ],
 )
-def test_a_window_that_holds_nothing_asks_nothing_of_the_table(window: Window) -> None:
+def test_an_empty_window_takes_no_request(window: Window) -> None:
     # DynamoDB refuses a range whose bounds are the wrong way round
     service.put_all([event_at(NINE)])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert by_time(window) == []
         assert list(search.in_partitions([OURS], window)) == []
-    assert made == []
+    assert requests == []
 
 
-def test_a_window_may_reach_as_far_as_a_date_can_tell() -> None:
+def test_a_window_may_have_any_date_as_a_bound() -> None:
     service.put_all([event_at(NINE)])
     assert len(by_time(Window(NINE, 16_725_225_600_000))) == 1  # the year 2500
     assert len(by_time(Window(-62_135_596_800_000, NINE + 1))) == 1  # the year 1

@@ -41,7 +41,7 @@ def raw_items() -> list[dict[str, Any]]:
     return sorted(items, key=lambda item: (item["pk"], item["sk"]))
 
 
-def test_an_event_comes_back_with_all_its_fields() -> None:
+def test_an_event_is_read_with_all_its_fields() -> None:
     event = event_at(NINE, subject="é \ud83d", rcpt_meta={"deep": [1, {"a": None}]})
     service.put_all([event])
     assert found() == [event]
@@ -57,7 +57,7 @@ def test_an_event_is_found_by_time_recipient_transmission_and_campaign() -> None
     assert under(*partitions.of_message(1, event["message_id"]))[0] in found()
 
 
-def test_a_message_whose_id_tells_nothing_is_found_by_it() -> None:
+def test_a_message_whose_id_does_not_contain_its_transmission_is_found_by_its_id() -> None:
     foreign = event_at(NINE) | {"message_id": "made elsewhere", "event_id": "1"}
     moved = event_at(NINE, 5) | {"transmission_id": OTHER}
     service.put_all([foreign, moved])
@@ -74,10 +74,10 @@ def test_the_lower_bound_belongs_to_a_window_and_the_upper_does_not() -> None:
 
 
 def test_an_account_sees_its_own_events_only() -> None:
-    mine, other = event_at(NINE, 1), event_at(NINE, 2, account=11)
-    same_id = event_at(NINE, 1, account=11) | {"event_id": mine["event_id"], "subject": "theirs"}
-    service.put_all([mine, other, same_id])
-    assert found(account=1) == [mine]
+    own, other = event_at(NINE, 1), event_at(NINE, 2, account=11)
+    same_id = event_at(NINE, 1, account=11) | {"event_id": own["event_id"], "subject": "theirs"}
+    service.put_all([own, other, same_id])
+    assert found(account=1) == [own]
     assert len(found(account=11)) == 2
     assert {event["customer_id"] for event in found(account=11)} == {"11"}
     assert found(account=111) == []
@@ -94,16 +94,18 @@ def test_events_of_named_recipients_are_found_newest_first() -> None:
     assert found(recipients=["nobody@example.test"]) == []
 
 
-def test_what_is_not_for_searches_is_not_kept() -> None:
+def test_only_events_that_searches_find_are_stored() -> None:
     others = [kind for kind in TYPES if kind not in SEARCHED]
     assert {"relay_injection", "ab_test_completed", "success"} < set(others)
     service.put_all([event_at(NINE + n, n, kind) for n, kind in enumerate(TYPES)])
     assert Counter(event["type"] for event in found()) == dict.fromkeys(SEARCHED, 1)
-    outcomes = under(partitions.ingest(1))
-    assert sorted(event["type"] for event in outcomes) == ["error", "success"]
+    results = under(partitions.ingest(1))
+    assert sorted(event["type"] for event in results) == ["error", "success"]
 
 
-def test_hidden_campaigns_are_noted_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_of_hidden_campaigns_are_not_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     hidden = event_at(NINE, campaign_id="svc-performance-test-7")
     service.put_all([hidden, event_at(NINE, 1, campaign_id="spring")])
     assert [event["campaign_id"] for event in found()] == ["spring"]
@@ -129,36 +131,38 @@ def test_storing_an_event_again_later_changes_nothing() -> None:
 
 
 @pytest.mark.spec("8-t12")
-def test_events_go_away_ten_days_after_they_happened_and_notes_not_before_them() -> None:
+def test_events_expire_after_ten_days_and_index_entries_not_before_them() -> None:
     with clock.use(lambda: NINE / 1000 + 3600):
         service.put_all([event_at(NINE + HOUR - 1, campaign_id="spring")])
     expires = {item["pk"].split("#")[1]: item["expires"] for item in raw_items()}
-    runs_of = {expires.pop(kind) for kind in ("day", "recipient", "transmission", "campaign")}
-    assert runs_of == {(NINE + HOUR - 1) // 1000 + 864_000}
+    blocks_expire = {expires.pop(kind) for kind in ("day", "recipient", "transmission", "campaign")}
+    assert blocks_expire == {(NINE + HOUR - 1) // 1000 + 864_000}
     assert set(expires) == {"days", "campaigns"}
-    assert all(min(runs_of) <= each <= min(runs_of) + 2 * 86_400 for each in expires.values())
+    assert all(
+        min(blocks_expire) <= each <= min(blocks_expire) + 2 * 86_400 for each in expires.values()
+    )
 
 
-def test_a_late_event_does_not_let_the_note_of_its_campaign_expire() -> None:
+def test_a_late_event_does_not_let_the_entry_of_its_campaign_expire() -> None:
     late = event_at(NINE - 5 * 24 * HOUR, 1, campaign_id="spring")
     with clock.use(lambda: NINE / 1000):
         service.put_all([event_at(NINE, campaign_id="spring")])
         day_index.clear_cache()
         service.put_all([late])
-    (note,) = (item for item in raw_items() if item["pk"] == "1#campaigns")
-    assert note["expires"] > NINE // 1000 + 864_000
+    (entry,) = (item for item in raw_items() if item["pk"] == "1#campaigns")
+    assert entry["expires"] > NINE // 1000 + 864_000
 
 
-def test_a_note_is_written_once_by_a_process_with_the_events() -> None:
+def test_a_process_writes_an_index_entry_once() -> None:
     service.put_all([event_at(NINE, campaign_id="spring")])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         service.put_all([event_at(NINE, campaign_id="spring")])
-    (request,) = made
+    (request,) = requests
     (writes,) = request.parameters["RequestItems"].values()
     assert len(writes) == 4
 
 
-def test_a_note_that_could_not_be_written_is_written_by_the_repetition(
+def test_an_index_entry_that_could_not_be_written_is_written_at_the_next_try(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as broken:
@@ -175,9 +179,9 @@ def test_a_bulk_send_takes_five_requests_and_little_more_than_a_write_unit_an_ev
         for n in range(100)
     ]
     service.put_all([event_at(NINE - 1, 1000, campaign_id="spring")])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         service.put_all(events)
-    assert [each.operation for each in made] == ["BatchWriteItem"] * 5
+    assert [each.operation for each in requests] == ["BatchWriteItem"] * 5
     sizes = [
         sum(
             len(name) + len(value) for name, value in item.items() if isinstance(value, str | bytes)
@@ -189,24 +193,24 @@ def test_a_bulk_send_takes_five_requests_and_little_more_than_a_write_unit_an_ev
 
 
 def test_no_events_take_no_request() -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         service.put_all([])
         service.put_all([event_at(NINE, 0, "relay_injection")])
-    assert made == []
+    assert requests == []
 
 
 def everything() -> set[str]:
-    """Return the ids of all events in any run, and those of erased ones marked so."""
-    stored: set[str] = set()
+    """Return the ids of all events in any block."""
+    event_ids: set[str] = set()
     for item in raw_items():
         if "data" in item:
             block = EventBlock(item["data"])
             assert block.count == item["count"]
-            stored |= {event["event_id"] for event in map(block.event, range(block.count))}
-    return stored
+            event_ids |= {event["event_id"] for event in map(block.event, range(block.count))}
+    return event_ids
 
 
-def test_a_recipients_events_are_erased_in_the_scope_that_is_named() -> None:
+def test_a_recipients_events_are_erased_within_a_scope() -> None:
     ann = [event_at(NINE + n, n, recipient="Ann@example.test") for n in range(60)]
     hers_at_7 = event_at(NINE, 100, subaccount_id="7", campaign_id="spring")
     rest = [event_at(NINE, 101, recipient="bob@example.test"), event_at(NINE, 102, account=11)]
@@ -221,11 +225,15 @@ def test_a_recipients_events_are_erased_in_the_scope_that_is_named() -> None:
     assert found(account=11) == [rest[1]]
 
 
-def test_an_erased_event_leaves_nothing_of_a_person() -> None:
+def test_nothing_about_a_person_is_left_of_an_erased_event() -> None:
     service.put_all([event_at(NINE, campaign_id="spring", subject="Dear Ann")])
     service.erase_recipient(Scope(1, None), "ann@example.test")
-    (left,) = erasures.erased_events(1, Window(NINE, NINE + 1))
-    assert (left["type"], left["campaign_id"], left["ip_pool"]) == ("delivery", "spring", "default")
+    (remains,) = erasures.erased_events(1, Window(NINE, NINE + 1))
+    assert (remains["type"], remains["campaign_id"], remains["ip_pool"]) == (
+        "delivery",
+        "spring",
+        "default",
+    )
     assert "ann" not in str(raw_items()).lower()
     assert [day.erased for day in day_index.days(1, NINE, NINE)] == [True]
     assert erasures.erased_events(1, Window(NINE + 1, NINE + 2)) == []
@@ -241,10 +249,10 @@ def test_an_erasure_that_was_interrupted_is_completed_by_the_next(
     for after in range(8):
         steps = iter(range(after))
 
-        def interrupted(partition: str, gone: Any, steps: Iterator[int] = steps) -> None:
+        def interrupted(partition: str, events: Any, steps: Iterator[int] = steps) -> None:
             if next(steps, None) is None:
                 raise InterruptedError
-            remove(partition, gone)
+            remove(partition, events)
 
         service.put_all(both)
         monkeypatch.setattr(blocks, "remove", interrupted)
@@ -258,7 +266,7 @@ def test_an_erasure_that_was_interrupted_is_completed_by_the_next(
         assert len(erasures.erased_events(1, EVER)) == 1
 
 
-def test_two_erasures_of_one_run_both_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_erasures_of_one_block_both_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
     people = ["ann@a.test", "bob@a.test", "eve@a.test"]
     service.put_all([event_at(NINE, n, recipient=who) for n, who in enumerate(people)])
     original = event_blocks.encode
@@ -274,10 +282,10 @@ def test_two_erasures_of_one_run_both_succeed(monkeypatch: pytest.MonkeyPatch) -
     assert everything() == {found()[0]["event_id"]}
 
 
-def test_a_run_of_another_time_is_not_rewritten() -> None:
+def test_a_block_of_another_time_is_not_rewritten() -> None:
     event = event_at(NINE)
     service.put_all([event, event_at(NINE + HOUR, 1, recipient="bob@example.test")])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         service.erase_recipient(Scope(1, None), "ann@example.test")
-    assert {each.operation for each in made} == {"Query", "BatchWriteItem", "DeleteItem"}
-    assert len(made) < 14
+    assert {each.operation for each in requests} == {"Query", "BatchWriteItem", "DeleteItem"}
+    assert len(requests) < 14

@@ -21,9 +21,9 @@ def test_events_arrive_as_they_were_emitted() -> None:
 
 def test_a_chunk_of_events_costs_one_request() -> None:
     stream.emit([event_at(NINE)])  # finds the queue's address
-    with aws_requests() as made:
+    with aws_requests() as requests:
         stream.emit([event_at(NINE, index) for index in range(100)])
-    assert [request.operation for request in made] == ["SendMessage"]
+    assert [request.operation for request in requests] == ["SendMessage"]
 
 
 def test_many_events_are_cut_into_messages_that_keep_their_order() -> None:
@@ -36,6 +36,6 @@ def test_many_events_are_cut_into_messages_that_keep_their_order() -> None:
 
 
 def test_no_events_cost_no_request() -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         stream.emit([])
-    assert made == []
+    assert requests == []

@@ -47,8 +47,8 @@ def some_events(rng: random.Random, count: int, first: int = 0) -> list[Event]:
         }
         kind = rng.choice(["injection", "delivery", "bounce", "policy_rejection", "open"])
         who = rng.choice(["ann@a.test", "bob@b.test"])
-        known = {name: value for name, value in fields.items() if value}
-        events.append(event_at(NINE + rng.randrange(20 * 60_000), index, kind, who, **known))
+        present = {name: value for name, value in fields.items() if value}
+        events.append(event_at(NINE + rng.randrange(20 * 60_000), index, kind, who, **present))
     return events
 
 
@@ -57,11 +57,11 @@ def plan(query: dict[str, str], window: Window, confined_to: int | None = None) 
 
 
 def counted(query: dict[str, str], window: Window, confined_to: int | None = None) -> int:
-    """Return the count that counters give, which must not be that of a walk."""
-    about = plan(query, window, confined_to)
-    found = (match.position for match in about.find(window))
-    total = totals.count(about, found)
-    assert next(found, None) is not None, "everything was gone through"
+    """Return the count that counters give; fail if all events were gone through."""
+    query_plan = plan(query, window, confined_to)
+    positions = (match.position for match in query_plan.find(window))
+    total = totals.count(query_plan, positions)
+    assert next(positions, None) is not None, "everything was gone through"
     return total
 
 
@@ -71,14 +71,14 @@ def walked(query: dict[str, str], window: Window, confined_to: int | None = None
 
 @pytest.mark.spec("4.10-t1")
 @pytest.mark.parametrize("query", QUERIES)
-def test_counters_tell_what_a_walk_would(query: dict[str, str]) -> None:
+def test_counters_give_the_same_count_as_going_through_all_events(query: dict[str, str]) -> None:
     record(some_events(random.Random(str(query)), 200))
     for bounds in ((0, 20), (0.4, 19.7), (3, 9.5), (1.01, 3.99)):
         window = Window(NINE + int(bounds[0] * 60_000), NINE + int(bounds[1] * 60_000))
         assert counted(query, window) == walked(query, window)
 
 
-def test_who_is_confined_to_a_subaccount_is_told_of_its_events_only() -> None:
+def test_a_subaccounts_key_counts_only_its_events() -> None:
     record(some_events(random.Random(5), 200))
     window = Window(NINE, NOW)
     assert counted({}, window, 7) == walked({}, window, 7) < walked({}, window)
@@ -88,7 +88,7 @@ def test_who_is_confined_to_a_subaccount_is_told_of_its_events_only() -> None:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_erased_events_are_taken_off(query: dict[str, str]) -> None:
+def test_erased_events_are_subtracted(query: dict[str, str]) -> None:
     record(some_events(random.Random(6), 60))
     window = Window(NINE + 20_500, NINE + 19 * 60_000 + 1)
     before = counted(query, window)
@@ -98,7 +98,7 @@ def test_erased_events_are_taken_off(query: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("query", [{}, {"campaigns": "spring"}, {"events": "bounce"}])
-def test_hidden_campaigns_are_taken_off(query: dict[str, str]) -> None:
+def test_events_of_hidden_campaigns_are_subtracted(query: dict[str, str]) -> None:
     events = some_events(random.Random(7), 200)
     for event in events[::3]:
         event["campaign_id"] = f"svc-performance-test-{event['event_id'][0]}"
@@ -108,14 +108,14 @@ def test_hidden_campaigns_are_taken_off(query: dict[str, str]) -> None:
 
 
 def is_walked(query: dict[str, str], window: Window, confined_to: int | None = None) -> bool:
-    about = plan(query, window, confined_to)
-    found = (match.position for match in about.find(window))
-    total = totals.count(about, found)
+    query_plan = plan(query, window, confined_to)
+    positions = (match.position for match in query_plan.find(window))
+    total = totals.count(query_plan, positions)
     assert total == walked(query, window, confined_to)
-    return next(found, None) is None
+    return next(positions, None) is None
 
 
-def test_what_counters_cannot_tell_is_gone_through() -> None:
+def test_searches_that_counters_cannot_count_are_gone_through() -> None:
     events = some_events(random.Random(8), 100)
     events[0]["campaign_id"] = "svc-performance-test-1"
     record(events)
@@ -133,7 +133,7 @@ def test_what_counters_cannot_tell_is_gone_through() -> None:
     assert is_walked({}, Window(NINE + 100, NINE + 59_900))
 
 
-def test_counting_that_does_not_settle_is_replaced_by_a_walk(
+def test_if_rollups_keep_interfering_all_events_are_gone_through(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def unsettled(*_: Any) -> int:
@@ -144,7 +144,7 @@ def test_counting_that_does_not_settle_is_replaced_by_a_walk(
     assert is_walked({}, Window(NINE, NOW))
 
 
-def test_the_last_minute_is_gone_through_since_its_events_may_not_be_counted_yet() -> None:
+def test_the_last_minute_is_gone_through_because_its_events_may_not_be_counted_yet() -> None:
     record(some_events(random.Random(2), 20))
     service.put_all([event_at(NOW - 60_000 + n * 1000, 100 + n) for n in range(30)])
     assert search_messages(1, {"per_page": "10"}).total == 50
@@ -153,18 +153,18 @@ def test_the_last_minute_is_gone_through_since_its_events_may_not_be_counted_yet
     )
 
 
-def test_events_that_are_stored_and_not_counted_yet_are_at_least_shown() -> None:
+def test_events_that_are_not_counted_yet_are_shown() -> None:
     service.put_all(some_events(random.Random(1), 20))
-    found = search_messages(1, {"per_page": "10"})
-    assert len(found.events) == 10
-    assert found.total >= 11
+    page = search_messages(1, {"per_page": "10"})
+    assert len(page.events) == 10
+    assert page.total >= 11
 
 
-def test_counters_and_what_waits_to_be_added_to_them_are_counted() -> None:
+def test_counters_and_pending_deltas_are_counted() -> None:
     record(some_events(random.Random(2), 2))
     roll_up_pending()
     record(some_events(random.Random(3), 12, 2))
-    with aws_requests() as made:
-        found = search_messages(1, {"per_page": "10"})
-    assert found.total == 14
-    assert len(made) <= 1 + 2 + 12
+    with aws_requests() as requests:
+        page = search_messages(1, {"per_page": "10"})
+    assert page.total == 14
+    assert len(requests) <= 1 + 2 + 12

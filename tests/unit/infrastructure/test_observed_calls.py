@@ -49,7 +49,7 @@ from tests.unit.infrastructure.observing import (
     covers,
     forget_processes_memory,
 )
-from tests.unit.ingest.examples import given, packed
+from tests.unit.ingest.examples import batch_body, outside_event
 from tests.unit.moving_clock import Clock
 from tests.unit.people import make_account, make_key
 from tests.unit.zones import Zone, served_zone
@@ -318,7 +318,7 @@ def react(service: Service) -> None:
 def hand_events_in(service: Service, client: Client) -> None:
     """Have two good events and a bad one recorded, and look at the file of the bad one."""
     seconds = int(clock.now()) - 60
-    data = packed(given(0, timestamp=str(seconds)), given(1, timestamp=str(seconds)), "{}")
+    data = batch_body(*(outside_event(n, timestamp=str(seconds)) for n in (0, 1)), "{}")
     headers = {"Authorization": client.key, "Content-Encoding": "gzip"}
     posted = event(app.app, "POST", "/api/v1/ingest/events", headers=headers, body=data)
     assert app.app(posted, None)["statusCode"] == 200

@@ -61,15 +61,15 @@ def mail(
     )
     about = recipient_fields(f"r{index}@{domain}", metadata={}, tags=[])
     provider, region = PROVIDERS.get(domain, ("", ""))
-    found = (
+    fields = (
         sender.fields() | about | {"sending_domain": "s.test", "subject": f"Subject {index % 2}"}
     )
-    found |= {"mailbox_provider": provider, "mailbox_provider_region": region, "msg_size": "1000"}
+    fields |= {"mailbox_provider": provider, "mailbox_provider_region": region, "msg_size": "1000"}
     if generated:
-        found["message_id"] = ids.message_id(transmission, index)
+        fields["message_id"] = ids.message_id(transmission, index)
     else:
-        found["rcpt_index"] = index
-    return Mail(found | fields, index)
+        fields["rcpt_index"] = index
+    return Mail(fields | fields, index)
 
 
 def random_events(account: int, seed: int, count: int, start_ms: int, end_ms: int) -> list[Event]:

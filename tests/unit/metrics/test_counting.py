@@ -34,8 +34,8 @@ def told(kind: str, first: Collection[str] | None = None, **fields: Any) -> dict
 def facets(kind: str, **fields: Any) -> dict[str, tuple[str, dict[str, int]]]:
     """Return label and counts under each facet."""
     event = mail(1).event(kind, 0, **fields)
-    found = counts_of(event, marks(event))
-    return {facet: (label, counts) for facet, label, counts in found if facet != MAIN}
+    counts = counts_of(event, marks(event))
+    return {facet: (label, counts) for facet, label, counts in counts if facet != MAIN}
 
 
 def test_an_accepted_message_was_aimed_at() -> None:
@@ -98,8 +98,8 @@ def test_bounces_are_counted_by_category(number: str, name: str) -> None:
 
 
 def test_bounces_are_counted_by_reason_and_class() -> None:
-    found = facets("bounce", bounce_class="10", reason="550 <r0@x.test> unknown")
-    assert found == {BOUNCES: ('["550 <*> unknown",10]', {"b": 1, "bh": 1})}
+    by_facet = facets("bounce", bounce_class="10", reason="550 <r0@x.test> unknown")
+    assert by_facet == {BOUNCES: ('["550 <*> unknown",10]', {"b": 1, "bh": 1})}
 
 
 def test_the_first_opens_of_a_message_are_counted_apart() -> None:
@@ -123,8 +123,8 @@ def test_the_first_opens_of_a_message_are_counted_apart() -> None:
     ("told_as", "is_human"), [(False, True), ("false", True), (None, True), ("true", False)]
 )
 def test_events_from_outside_may_tell_of_machines_as_text(told_as: Any, is_human: bool) -> None:
-    found = told("open", user_agent_parsed={"is_prefetched": told_as})
-    assert ("count_nonprefetched_rendered" in found) is is_human
+    by_facet = told("open", user_agent_parsed={"is_prefetched": told_as})
+    assert ("count_nonprefetched_rendered" in by_facet) is is_human
 
 
 def test_what_a_machine_fetched_in_advance_is_not_among_the_nonprefetched() -> None:

@@ -9,34 +9,34 @@ MINUTE = 60_000
 
 
 def counts(delta: Delta) -> dict[object, dict[str, int]]:
-    return {cell: dict(found) for cell, found in delta.cells()}
+    return {cell: dict(numbers) for cell, numbers in delta.cells()}
 
 
 def delta_of(*events: dict[str, object]) -> Delta:
-    found = Delta()
+    delta = Delta()
     for event in events:
-        found.add(event)
-    return found
+        delta.add(event)
+    return delta
 
 
 def test_events_of_a_minute_and_the_same_values_share_their_numbers() -> None:
     letter = mail(1, campaign="spring")
-    found = delta_of(
+    delta = delta_of(
         letter.event("injection", 5 * MINUTE),
         letter.event("injection", 6 * MINUTE - 1),
         letter.event("injection", 6 * MINUTE),
         mail(1).event("injection", 5 * MINUTE),
     )
-    numbers = {(cell.minute, cell.values[1]): each for cell, each in found.cells()}
+    numbers = {(cell.minute, cell.values[1]): each for cell, each in delta.cells()}
     assert numbers == {(5, "spring"): {"i": 2}, (6, "spring"): {"i": 1}, (5, ""): {"i": 1}}
 
 
 def test_packed_deltas_merge_into_their_sum() -> None:
     events = random_events(1, 3, 60, 0, 10 * MINUTE)
-    whole = delta_of(*events)
+    total = delta_of(*events)
     parts = [delta_of(*events[i : i + 7]).pack() for i in range(0, 60, 7)]
-    assert counts(Delta.merged(parts)) == counts(whole)
-    assert counts(Delta.merged([whole.pack()])) == counts(whole)
+    assert counts(Delta.merged(parts)) == counts(total)
+    assert counts(Delta.merged([total.pack()])) == counts(total)
 
 
 def test_a_delta_without_counts_is_false() -> None:
@@ -63,11 +63,11 @@ def test_cells_hold_the_values_of_their_events() -> None:
 
 
 def test_a_delta_too_large_for_an_item_is_packed_in_parts() -> None:
-    whole = delta_of(*random_events(1, 4, 80, 0, 90 * MINUTE))
-    limit = len(whole.pack()) // 3
-    parts = list(whole.pack_in_parts(limit))
+    total = delta_of(*random_events(1, 4, 80, 0, 90 * MINUTE))
+    limit = len(total.pack()) // 3
+    parts = list(total.pack_in_parts(limit))
     assert len(parts) > 3
     assert max(map(len, parts)) <= limit
-    assert counts(Delta.merged(parts)) == counts(whole)
-    assert list(whole.pack_in_parts(10**6)) == [whole.pack()]
-    assert len(list(whole.pack_in_parts(1))) == len(counts(whole))
+    assert counts(Delta.merged(parts)) == counts(total)
+    assert list(total.pack_in_parts(10**6)) == [total.pack()]
+    assert len(list(total.pack_in_parts(1))) == len(counts(total))

@@ -7,8 +7,8 @@ from chalicelib.metrics.filters import Filter, Group, read_simple, term
 from chalicelib.metrics.model import DIMENSIONS, POSITION, Values, values_of
 
 
-def values(**known: str) -> Values:
-    return tuple(known.get(each.filter_key, "") for each in DIMENSIONS)
+def values(**fields: str) -> Values:
+    return tuple(fields.get(each.filter_key, "") for each in DIMENSIONS)
 
 
 def test_no_filter_lets_everything_pass() -> None:
@@ -20,25 +20,25 @@ def test_no_filter_lets_everything_pass() -> None:
 @pytest.mark.parametrize("filter_key", [each.filter_key for each in DIMENSIONS])
 @pytest.mark.spec("4.11-t5")
 def test_every_dimension_has_its_simple_filter(filter_key: str) -> None:
-    found = read_simple({filter_key: "1, 2"})
-    assert found.holds(values(**{filter_key: "2"}))
-    assert not found.holds(values(**{filter_key: "3"}))
-    assert not found.holds(values(**{filter_key: "1, 2"}))
+    filter = read_simple({filter_key: "1, 2"})
+    assert filter.holds(values(**{filter_key: "2"}))
+    assert not filter.holds(values(**{filter_key: "3"}))
+    assert not filter.holds(values(**{filter_key: "1, 2"}))
 
 
 @pytest.mark.spec("4.11-t5")
 def test_all_simple_filters_must_be_met() -> None:
-    found = read_simple({"campaigns": "a,b", "domains": "x.test"})
-    assert found.holds(values(campaigns="b", domains="x.test"))
-    assert not found.holds(values(campaigns="b", domains="y.test"))
+    filter = read_simple({"campaigns": "a,b", "domains": "x.test"})
+    assert filter.holds(values(campaigns="b", domains="x.test"))
+    assert not filter.holds(values(campaigns="b", domains="y.test"))
 
 
 @pytest.mark.spec("4.11-t3")
 def test_the_delimiter_may_be_another() -> None:
-    found = read_simple({"campaigns": "a,b;c", "delimiter": ";"})
-    assert found.holds(values(campaigns="a,b"))
-    assert found.holds(values(campaigns="c"))
-    assert not found.holds(values(campaigns="a"))
+    filter = read_simple({"campaigns": "a,b;c", "delimiter": ";"})
+    assert filter.holds(values(campaigns="a,b"))
+    assert filter.holds(values(campaigns="c"))
+    assert not filter.holds(values(campaigns="a"))
 
 
 def test_host_names_are_alike_in_any_case() -> None:
@@ -47,9 +47,9 @@ def test_host_names_are_alike_in_any_case() -> None:
 
 
 def test_half_of_a_surrogate_pair_is_looked_for_as_it_is_counted() -> None:
-    counted = values_of({"type": "open", "campaign_id": "a\ud800"})
-    assert Filter((Group((term("campaigns", "eq", ["a\ud800"]),)),)).holds(counted)
-    assert counted[POSITION["campaign"]] == "a?"
+    mail_values = values_of({"type": "open", "campaign_id": "a\ud800"})
+    assert Filter((Group((term("campaigns", "eq", ["a\ud800"]),)),)).holds(mail_values)
+    assert mail_values[POSITION["campaign"]] == "a?"
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "1,two"])
@@ -69,9 +69,9 @@ def test_subaccounts_are_numbers(text: str) -> None:
 )
 @pytest.mark.spec("4.11-r4")
 def test_comparators(comparator: str, passing: str, failing: str) -> None:
-    found = Filter((Group((term("campaigns", comparator, ["spring", "unheard of"]),)),))
-    assert found.holds(values(campaigns=passing))
-    assert not found.holds(values(campaigns=failing))
+    filter = Filter((Group((term("campaigns", comparator, ["spring", "unheard of"]),)),))
+    assert filter.holds(values(campaigns=passing))
+    assert not filter.holds(values(campaigns=failing))
 
 
 @pytest.mark.spec("4.11-r2")
@@ -99,7 +99,7 @@ def test_the_only_values_are_told_where_they_are_enumerated() -> None:
 
 
 def test_a_filter_can_be_confined_to_a_subaccount() -> None:
-    found = read_simple({"subaccounts": "7,8"}).confined_to(8)
-    assert found.holds(values(subaccounts="8"))
-    assert not found.holds(values(subaccounts="7"))
+    filter = read_simple({"subaccounts": "7,8"}).confined_to(8)
+    assert filter.holds(values(subaccounts="8"))
+    assert not filter.holds(values(subaccounts="7"))
     assert Filter().confined_to(None) == Filter()

@@ -10,10 +10,10 @@ minutes = st.integers(0, 10 * 1440)
 
 @given(minutes, minutes, st.sampled_from(LEVELS))
 def test_spans_are_the_window_and_nothing_else(start: int, length: int, coarsest: object) -> None:
-    found = list(spans(start, start + length, coarsest))  # type: ignore[arg-type]
+    parts = list(spans(start, start + length, coarsest))  # type: ignore[arg-type]
     covered = [
         minute
-        for span in found
+        for span in parts
         for minute in range(span.first * span.level.minutes, span.end * span.level.minutes)
     ]
     assert covered == list(range(start, start + length))
@@ -21,9 +21,9 @@ def test_spans_are_the_window_and_nothing_else(start: int, length: int, coarsest
 
 @given(minutes, minutes)
 def test_a_window_takes_few_spans_and_its_ends_are_short(start: int, length: int) -> None:
-    found = list(spans(start, start + length))
-    assert len(found) <= 5
-    for span in found:
+    parts = list(spans(start, start + length))
+    assert len(parts) <= 5
+    for span in parts:
         if span.level is MINUTE:
             assert span.end - span.first < 120
         if span.level is HOUR:

@@ -57,8 +57,8 @@ def test_adding_counts_keeps_those_of_both() -> None:
 
 def test_the_values_of_an_event_are_those_of_its_message() -> None:
     base = mail(1, subaccount=7, campaign="spring", domain="gmail.com", template="t1").base
-    found = values_of({**base, "type": "delivery", "sending_ip": "192.0.2.1"})
-    assert dict(zip((each.filter_key for each in DIMENSIONS), found, strict=True)) == {
+    values = values_of({**base, "type": "delivery", "sending_ip": "192.0.2.1"})
+    assert dict(zip((each.filter_key for each in DIMENSIONS), values, strict=True)) == {
         "domains": "gmail.com",
         "campaigns": "spring",
         "templates": "t1",
@@ -100,9 +100,9 @@ def test_the_values_of_every_dimension_but_subaccounts_are_listed() -> None:
 
 def test_host_names_are_counted_in_lower_case() -> None:
     event = {"type": "open", "sending_domain": "News.Example.TEST", "campaign_id": "Spring"}
-    found = values_of(event)
-    assert found[POSITION["sending-domain"]] == "news.example.test"
-    assert found[POSITION["campaign"]] == "Spring"
+    values = values_of(event)
+    assert values[POSITION["sending-domain"]] == "news.example.test"
+    assert values[POSITION["campaign"]] == "Spring"
 
 
 def test_of_a_very_long_value_the_beginning_counts() -> None:

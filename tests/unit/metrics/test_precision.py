@@ -67,16 +67,16 @@ def test_a_bound_on_a_boundary_stays() -> None:
 def test_a_local_day_has_as_many_hours_as_clocks_give_it(day: str, hours: int) -> None:
     start = minute(f"{day}T00:00", NEW_YORK)
     end = minute(f"{day[:8]}{int(day[8:]) + 1:02}T00:00", NEW_YORK)
-    found = list(buckets(SERIES["hour"], start, end, NEW_YORK))
-    assert len(found) == hours
-    assert len({shown(at, NEW_YORK) for at in found}) == hours
-    assert {shown(at, NEW_YORK)[14:16] for at in found} == {"00"}
+    begins = list(buckets(SERIES["hour"], start, end, NEW_YORK))
+    assert len(begins) == hours
+    assert len({shown(at, NEW_YORK) for at in begins}) == hours
+    assert {shown(at, NEW_YORK)[14:16] for at in begins} == {"00"}
 
 
 def test_half_days_begin_at_midnight_and_noon_when_clocks_change() -> None:
     start, end = minute("2026-03-08T00:00", NEW_YORK), minute("2026-03-09T00:00", NEW_YORK)
-    found = list(buckets(SERIES["12hr"], start, end, NEW_YORK))
-    assert [shown(at, NEW_YORK) for at in found] == [
+    begins = list(buckets(SERIES["12hr"], start, end, NEW_YORK))
+    assert [shown(at, NEW_YORK) for at in begins] == [
         "2026-03-08T00:00-05:00",
         "2026-03-08T12:00-04:00",
     ]

@@ -95,9 +95,9 @@ def test_what_breaks_a_rule_is_refused_with_the_violation(
     data: Any, keyword: str, path: str
 ) -> None:
     body = refused_filters(json.dumps(data))
-    (told,) = body["validationErrors"]
-    assert (told["keyword"], told["dataPath"]) == (keyword, path)
-    assert told["message"]
+    (errors,) = body["validationErrors"]
+    assert (errors["keyword"], errors["dataPath"]) == (keyword, path)
+    assert errors["message"]
     assert body["errors"][0]["validationErrors"] == body["validationErrors"]
 
 
@@ -137,6 +137,6 @@ json_values = st.recursive(
 @given(json_values | st.fixed_dictionaries({"groupings": st.lists(json_values, max_size=3)}))
 def test_an_independent_validator_finds_the_same(data: Any) -> None:
     jsonschema.Draft7Validator.check_schema(SCHEMA)
-    told = jsonschema.Draft7Validator(SCHEMA).iter_errors(data)
-    places = {"".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in e.path) for e in told}
+    errors = jsonschema.Draft7Validator(SCHEMA).iter_errors(data)
+    places = {"".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in e.path) for e in errors}
     assert {each.dataPath for each in violations(data, SCHEMA)} == places

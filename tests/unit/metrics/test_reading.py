@@ -90,12 +90,12 @@ def test_a_row_says_where_it_belongs() -> None:
 @pytest.mark.usefixtures("counted")
 @pytest.mark.parametrize(("names", "operation"), [(20, "BatchGetItem"), (21, "Query")])
 def test_a_few_named_values_are_read_by_key_and_many_by_time(names: int, operation: str) -> None:
-    named = ["x.test", *(f"{n}.test" for n in range(names - 1))]
+    domains = ["x.test", *(f"{n}.test" for n in range(names - 1))]
     span = list(spans(DAYS * 1440, (DAYS + 1) * 1440))
-    with aws_requests() as made:
-        (row,) = rows(1, span, read_simple({"domains": ",".join(named)}))
+    with aws_requests() as requests:
+        (row,) = rows(1, span, read_simple({"domains": ",".join(domains)}))
     assert row.counts["i"] == 3
-    assert [each.operation for each in made] == [operation]
+    assert [each.operation for each in requests] == [operation]
 
 
 @pytest.mark.usefixtures("counted")
@@ -104,18 +104,18 @@ def test_a_few_named_values_are_read_by_time_where_keys_would_be_too_many(
 ) -> None:
     monkeypatch.setattr(reading, "MOST_KEYS", 10)
     minutes = list(spans(NOON - 10, NOON + 1, MINUTE))
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert len(list(rows(1, minutes, read_simple({"domains": "x.test"})))) == 1
-    assert [each.operation for each in made] == ["Query", "Query"]
+    assert [each.operation for each in requests] == ["Query", "Query"]
 
 
 @pytest.mark.usefixtures("counted")
 def test_combinations_are_read_by_campaign_if_any_are_named() -> None:
     span = list(spans(DAYS * 1440, (DAYS + 1) * 1440))
     for query, most in (({"campaigns": "a"}, 3), ({"campaigns": "a,b"}, 6), ({}, 6)):
-        with aws_requests() as made:
+        with aws_requests() as requests:
             list(rows(1, span, read_simple(query), [DOMAIN, CAMPAIGN]))
-        assert len(made) == max(1, len(query.get("campaigns", "").split(",")))
+        assert len(requests) == max(1, len(query.get("campaigns", "").split(",")))
         assert len(list(rows(1, span, read_simple(query), [DOMAIN, CAMPAIGN]))) == most
 
 
@@ -125,9 +125,9 @@ def test_combinations_are_read_by_campaign_if_any_are_named() -> None:
     [(1, 1), (31, 2), (184, 3)],
 )
 def test_a_long_window_takes_few_requests(days: int, most: int) -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         list(rows(1, list(spans(NOON + 7, NOON + 7 + days * 1440)), Filter()))
-    assert len(made) <= most
+    assert len(requests) <= most
 
 
 def test_partitions_are_named_by_what_they_hold() -> None:

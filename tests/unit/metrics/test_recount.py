@@ -302,7 +302,7 @@ def _shown_place(row: dict[str, Any], report: str, by_domain: bool) -> tuple[Any
 @quick
 @given(
     seed=st.integers(0, 10**6),
-    folds=st.sets(st.integers(0, 5)),
+    rollups=st.sets(st.integers(0, 5)),
     start=st.integers(0, 4 * 1440),
     length=st.integers(0, 4 * 1440),
     filter_key=st.sampled_from([None, "campaigns", "domains", "subaccounts"]),
@@ -310,7 +310,7 @@ def _shown_place(row: dict[str, Any], report: str, by_domain: bool) -> tuple[Any
 def test_totals_are_exact_whatever_waits(
     local_cloud: None,
     seed: int,
-    folds: set[int],
+    rollups: set[int],
     start: int,
     length: int,
     filter_key: str | None,
@@ -319,7 +319,7 @@ def test_totals_are_exact_whatever_waits(
     events = random_events(account, seed, 12, ms(BEGIN), ms(BEGIN + timedelta(days=4)))
     for number in range(6):
         record(events[2 * number : 2 * number + 2])
-        if number in folds:
+        if number in rollups:
             roll_up_pending()
     low = BEGIN + timedelta(minutes=start)
     high = low + timedelta(minutes=length)

@@ -1,4 +1,4 @@
-"""More in test_recount: totals of random events, whatever waits."""
+"""See test_recount as well: totals of random events with random pending deltas."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def test_events_are_in_the_totals_as_soon_as_they_are_recorded() -> None:
     assert (injected(), injected(campaigns=["spring"]), injected(campaigns=["other"])) == (3, 3, 0)
 
 
-def test_a_fold_that_died_anywhere_is_in_the_totals_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_rollup_is_in_the_totals_once(monkeypatch: pytest.MonkeyPatch) -> None:
     accept(0, 1)
-    left = 0
+    steps_to_live = 0
     real = dynamo.transact
 
     def die_after_some(writes: Any) -> None:
-        nonlocal left
-        if left == 0:
+        nonlocal steps_to_live
+        if steps_to_live == 0:
             raise RuntimeError("dead")
-        left -= 1
+        steps_to_live -= 1
         real(writes)
 
     monkeypatch.setattr(rollup, "MOST_ACTIONS", 7)
     monkeypatch.setattr(dynamo, "transact", die_after_some)
     for steps in range(8):
-        left = steps
+        steps_to_live = steps
         roll_up_pending()
         assert injected() == injected(campaigns=["spring"]) == injected(domains=["x.test"]) == 2
     monkeypatch.setattr(dynamo, "transact", real)
@@ -75,7 +75,7 @@ def test_a_window_is_from_its_first_minute_to_before_its_last() -> None:
         totals(1, None, None, NOON, NOON + MINUTE, ["no such type"])
 
 
-def test_it_is_looked_again_when_a_fold_was_fixed_meanwhile(
+def test_everything_is_read_again_when_a_rollup_began_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     accept(0)
@@ -93,6 +93,6 @@ def test_it_is_looked_again_when_a_fold_was_fixed_meanwhile(
 def test_totals_take_few_requests(days: int, most: int) -> None:
     accept(0)
     start = NOON - days * 1440 * MINUTE + 7 * MINUTE
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert totals(1, None, None, start, NOON + 9 * MINUTE, ["injection"]) == 1
-    assert len(made) <= most
+    assert len(requests) <= most

@@ -42,8 +42,8 @@ def shown(window: Window) -> tuple[str, str]:
 @pytest.mark.spec("4.11-t2")
 @pytest.mark.spec("4.11-t6")
 def test_a_window_is_rounded_outward(precision: str, start: str, end: str) -> None:
-    found = read("2026-11-19T04:22", "2026-11-19T06:37", precision=precision)
-    assert shown(found) == (f"{start}:00+00:00", f"{end}:00+00:00")
+    window = read("2026-11-19T04:22", "2026-11-19T06:37", precision=precision)
+    assert shown(window) == (f"{start}:00+00:00", f"{end}:00+00:00")
 
 
 @pytest.mark.spec("4.11-t2")
@@ -67,9 +67,9 @@ def test_a_window_without_an_end_goes_up_to_the_minute_of_now() -> None:
 @pytest.mark.spec("8-t13")
 def test_a_precision_has_a_longest_window(precision: str, longest: str, too_long: str) -> None:
     assert read("2026-11-01T00:00", longest, precision=precision).precision is SERIES[precision]
-    with pytest.raises(ApiError, match="the window of precision") as refused:
+    with pytest.raises(ApiError, match="the window of precision") as error:
         read("2026-11-01T00:00", too_long, precision=precision)
-    assert refused.value.status == 400
+    assert error.value.status == 400
 
 
 @pytest.mark.spec("4.11-t28")
@@ -96,9 +96,9 @@ def test_without_a_precision_it_is_the_finest_that_spans_the_window(
 
 @pytest.mark.spec("4.11-t8")
 def test_times_are_those_of_the_callers_zone() -> None:
-    found = read("2026-11-19T09:10", "2026-11-19T10:10", timezone="Asia/Kolkata", precision="hour")
-    assert shown(found) == ("2026-11-19T09:00:00+05:30", "2026-11-19T11:00:00+05:30")
-    assert found.start % 60 == 30
+    window = read("2026-11-19T09:10", "2026-11-19T10:10", timezone="Asia/Kolkata", precision="hour")
+    assert shown(window) == ("2026-11-19T09:00:00+05:30", "2026-11-19T11:00:00+05:30")
+    assert window.start % 60 == 30
 
 
 @pytest.mark.parametrize("precision", ["day", "week", "month"])
@@ -115,13 +115,13 @@ def test_days_weeks_and_months_are_those_of_utc_in_every_zone(precision: str) ->
 
 def test_a_day_of_25_hours_is_no_longer_than_a_day() -> None:
     day = ("2026-11-01T00:00", "2026-11-02T00:00")
-    found = read(*day, timezone="America/New_York", precision="1min")
-    assert found.end - found.start == 25 * 60
+    window = read(*day, timezone="America/New_York", precision="1min")
+    assert window.end - window.start == 25 * 60
 
 
 def test_a_time_that_clocks_show_twice_is_taken_for_the_one_that_widens_the_window() -> None:
-    found = read("2026-11-01T01:30", "2026-11-01T01:30", timezone="America/New_York")
-    assert shown(found) == ("2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00")
+    window = read("2026-11-01T01:30", "2026-11-01T01:30", timezone="America/New_York")
+    assert shown(window) == ("2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00")
 
 
 def test_a_time_that_clocks_pass_over_widens_the_window_as_well() -> None:
@@ -137,25 +137,25 @@ def test_a_time_that_clocks_pass_over_widens_the_window_as_well() -> None:
 
 def test_a_window_may_begin_before_clocks_go_back_and_end_now() -> None:
     with clock.use(lambda: datetime(2026, 11, 1, 6, 10, tzinfo=UTC).timestamp()):
-        found = read("2026-11-01T01:50", timezone="America/New_York")
-    assert shown(found) == ("2026-11-01T01:50:00-04:00", "2026-11-01T01:10:00-05:00")
+        window = read("2026-11-01T01:50", timezone="America/New_York")
+    assert shown(window) == ("2026-11-01T01:50:00-04:00", "2026-11-01T01:10:00-05:00")
 
 
 @pytest.mark.spec("8-t13")
 def test_what_is_older_than_metrics_are_kept_is_left_out() -> None:
-    found = read("2001-01-01T00:00", precision="day")
-    assert found.start * 60 >= NOW - settings().metrics_retention - 86_400
-    assert len(found.buckets()) == 187
+    window = read("2001-01-01T00:00", precision="day")
+    assert window.start * 60 >= NOW - settings().metrics_retention - 86_400
+    assert len(window.buckets()) == 187
     nothing = read("2001-01-01T00:00", "2001-01-02T00:00", precision="hour")
     assert nothing.buckets() == []
 
 
 @pytest.mark.spec("4.11-t1")
 def test_from_is_required() -> None:
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as error:
         read_window({})
-    assert (refused.value.status, refused.value.code) == (400, "1401")
-    assert refused.value.errors[0]["param"] == "from"
+    assert (error.value.status, error.value.code) == (400, "1401")
+    assert error.value.errors[0]["param"] == "from"
 
 
 @pytest.mark.parametrize(
@@ -179,19 +179,19 @@ def test_from_is_required() -> None:
 )
 @pytest.mark.spec("4.11-t1")
 def test_what_cannot_be_read_is_refused(query: dict[str, str]) -> None:
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as error:
         read_window(query, PRECISIONS)
-    assert (refused.value.status, refused.value.code) == (400, "1200")
+    assert (error.value.status, error.value.code) == (400, "1200")
 
 
 @pytest.mark.parametrize("start", ["1900-01-01T00:00", "1970-01-01T00:00", "2999-12-31T23:59"])
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/Los_Angeles"])
 @pytest.mark.parametrize("precision", ["day", "12hr", "week", "month"])
 def test_far_off_times_are_no_fault(start: str, zone: str, precision: str) -> None:
-    found = read(start, "2999-12-31T23:59", timezone=zone, precision=precision)
-    assert len(found.buckets()) < 2 * 190
+    window = read(start, "2999-12-31T23:59", timezone=zone, precision=precision)
+    assert len(window.buckets()) < 2 * 190
 
 
 def test_what_is_more_than_a_day_ahead_is_left_out() -> None:
-    found = read("2026-11-20T00:00", "2999-01-01T00:00", precision="day")
-    assert shown(found) == ("2026-11-20T00:00:00+00:00", "2026-11-22T00:00:00+00:00")
+    window = read("2026-11-20T00:00", "2999-01-01T00:00", precision="day")
+    assert shown(window) == ("2026-11-20T00:00:00+00:00", "2026-11-22T00:00:00+00:00")

@@ -27,11 +27,11 @@ def stored(key: Key) -> DeduplicationRecord:
     return store.read([key])[key]
 
 
-def write(found: DeduplicationRecord) -> None:
-    dynamo.transact([store.write(found)])
+def write(record: DeduplicationRecord) -> None:
+    dynamo.transact([store.write(record)])
 
 
-def test_a_hundred_recipients_of_a_transmission_share_a_ledger() -> None:
+def test_a_hundred_recipients_of_a_transmission_share_a_record() -> None:
     transmission = str(10**17 + 1)
     keys = [key_of(mail(1, index).event("open", 0)) for index in range(2 * BLOCK)]
     assert set(keys[:BLOCK]) == {(f"transmission#{transmission}", "ledger#00000000")}
@@ -44,7 +44,7 @@ def test_an_event_without_a_message_belongs_to_its_recipients_block() -> None:
     assert key_of(failure) == key_of(mail(1, 250).event("open", 0))
 
 
-def test_messages_made_elsewhere_have_a_ledger_each() -> None:
+def test_messages_from_outside_have_a_record_each() -> None:
     foreign = {"customer_id": "7", "transmission_id": "9", "type": "open"}
     keys = {
         key_of({**foreign, "event_id": f"{number}", "message_id": name})
@@ -57,19 +57,19 @@ def test_messages_made_elsewhere_have_a_ledger_each() -> None:
     assert other not in keys
 
 
-def test_events_without_a_message_have_a_ledger_each() -> None:
+def test_events_without_a_message_have_a_record_each() -> None:
     about = {"customer_id": "7", "type": "ab_test_completed"}
     one, other = (key_of({**about, "event_id": name}) for name in "ab")
     assert one != other
     assert one[0].startswith("messages#7#")
 
 
-def test_what_was_noted_is_known_after_it_was_stored() -> None:
+def test_an_added_event_is_known_after_the_record_is_stored() -> None:
     event, other = mail(1).event("open", 0, "a"), mail(1).event("open", 0, "b")
-    found = stored(key_of(event))
-    assert not found.knows(event)
-    found.add(event, [])
-    write(found)
+    record = stored(key_of(event))
+    assert not record.knows(event)
+    record.add(event, [])
+    write(record)
     again = stored(key_of(event))
     assert again.knows(event)
     assert not again.knows(other)
@@ -77,94 +77,94 @@ def test_what_was_noted_is_known_after_it_was_stored() -> None:
 
 def test_each_mark_is_new_once_for_each_message() -> None:
     first, second = mail(1, 0), mail(1, 1)
-    found = stored(key_of(first.event("open", 0)))
-    assert found.add(first.event("open", 0, "a"), ["uo", "uc"]) == ["uo", "uc"]
-    assert found.add(second.event("open", 0), ["uo"]) == ["uo"]
-    write(found)
-    again = stored(found.key)
+    record = stored(key_of(first.event("open", 0)))
+    assert record.add(first.event("open", 0, "a"), ["uo", "uc"]) == ["uo", "uc"]
+    assert record.add(second.event("open", 0), ["uo"]) == ["uo"]
+    write(record)
+    again = stored(record.key)
     assert again.add(first.event("open", 0, "b"), ["uo", "uc", "uk"]) == ["uk"]
     assert again.add(second.event("open", 0, "b"), ["uo"]) == []
 
 
-def test_a_ledger_keeps_how_each_message_left() -> None:
-    found = stored(key_of(mail(1).event("open", 0)))
+def test_a_record_keeps_how_each_message_left() -> None:
+    record = stored(key_of(mail(1).event("open", 0)))
     routes = [{"sending_ip": "192.0.2.1", "ip_pool": "a"}, {"ip_pool": "a"}, {}]
     for index, route in enumerate(routes * 33):
-        found.add({**mail(1, index).event("delivery", 0), "ip_pool": "", **route}, [])
-    found.add(mail(1, 99).event("bounce", 0), [])
-    write(found)
-    again = stored(found.key)
+        record.add({**mail(1, index).event("delivery", 0), "ip_pool": "", **route}, [])
+    record.add(mail(1, 99).event("bounce", 0), [])
+    write(record)
+    again = stored(record.key)
     seen = [mail(1, index).event("open", 0) for index in range(100)]
-    told = [{"ip_pool": "", **route} for route in routes * 33]
-    assert [again.route_of(event) for event in seen] == [*told, {}]
+    expected = [{"ip_pool": "", **route} for route in routes * 33]
+    assert [again.route_of(event) for event in seen] == [*expected, {}]
 
 
-def test_a_ledger_that_changed_meanwhile_is_not_overwritten() -> None:
+def test_a_record_that_changed_meanwhile_is_not_overwritten() -> None:
     event = mail(1).event("open", 0)
     for _ in range(2):
-        mine, theirs = stored(key_of(event)), stored(key_of(event))
+        own, theirs = stored(key_of(event)), stored(key_of(event))
         write(theirs)
         with pytest.raises(TransactionFailed):
-            write(mine)
+            write(own)
 
 
-def test_a_full_ledger_forgets_the_oldest() -> None:
+def test_a_full_record_forgets_the_oldest() -> None:
     letter = mail(1)
-    found = stored(key_of(letter.event("open", 0)))
+    record = stored(key_of(letter.event("open", 0)))
     events = [letter.event("open", 0, str(n)) for n in range(MOST_EVENTS + 10)]
     for event in events:
-        found.add(event, [])
-    write(found)
-    again = stored(found.key)
+        record.add(event, [])
+    write(record)
+    again = stored(record.key)
     assert [again.knows(event) for event in events[:11]] == [False] * 10 + [True]
     assert again.knows(events[-1])
 
 
-def test_a_ledger_fits_an_item_whatever_was_followed() -> None:
-    found = stored(key_of(mail(1).event("open", 0)))
+def test_a_record_fits_an_item_however_many_links_are_clicked() -> None:
+    record = stored(key_of(mail(1).event("open", 0)))
     for index in range(BLOCK):
         click = mail(1, index).event("click", 0)
         for number in range(1_000):
             link = hashlib.sha256(f"{index} {number}".encode()).hexdigest()[:8]
-            found.add(click, [UNIQUE_CLICK, RAW_CLICK + link])
-    dynamo.transact([store.write(found)])
-    packed = store.write(stored(found.key)).arguments["Item"]["marks"]["B"]
-    assert len(packed) < 150_000
+            record.add(click, [UNIQUE_CLICK, RAW_CLICK + link])
+    dynamo.transact([store.write(record)])
+    marks = store.write(stored(record.key)).arguments["Item"]["marks"]["B"]
+    assert len(marks) < 150_000
 
 
-def test_of_very_many_links_the_first_ones_are_told_apart() -> None:
+def test_of_very_many_links_only_the_first_ones_are_counted() -> None:
     letter = mail(1)
-    found = stored(key_of(letter.event("open", 0)))
+    record = stored(key_of(letter.event("open", 0)))
     new = [
-        found.add(letter.event("click", 0, str(number)), [UNIQUE_CLICK, f"{RAW_CLICK}{number}"])
+        record.add(letter.event("click", 0, str(number)), [UNIQUE_CLICK, f"{RAW_CLICK}{number}"])
         for number in range(MOST_MARKS + 5)
     ]
     links = [f"{RAW_CLICK}{number}" for number in range(MOST_MARKS - 1)]
     assert new == [[UNIQUE_CLICK, links[0]], *([link] for link in links[1:]), *[[]] * 6]
-    assert found.add(letter.event("open", 0), [UNIQUE_OPEN]) == [UNIQUE_OPEN]
+    assert record.add(letter.event("open", 0), [UNIQUE_OPEN]) == [UNIQUE_OPEN]
 
 
-def test_a_ledger_of_a_hundred_delivered_messages_is_small() -> None:
-    found = stored(key_of(mail(1).event("open", 0)))
+def test_a_record_of_a_hundred_delivered_messages_is_small() -> None:
+    record = stored(key_of(mail(1).event("open", 0)))
     for index in range(BLOCK):
         for kind in ("injection", "delivery"):
-            found.add(mail(1, index).event(kind, 0), [])
-    item = store.write(found).arguments["Item"]
+            record.add(mail(1, index).event(kind, 0), [])
+    item = store.write(record).arguments["Item"]
     assert len(item["known"]["B"]) == 2 * BLOCK * 6
     assert len(item["routes"]["B"]) < 300
 
 
-def test_a_ledger_lasts_as_long_as_what_is_kept_of_messages() -> None:
+def test_a_record_lasts_as_long_as_message_contexts() -> None:
     with clock.use(lambda: 1000.0):
         item = store.write(stored(key_of(mail(1).event("open", 0)))).arguments["Item"]
     assert int(item["expires"]["N"]) == 1000 + settings().messages_retention
 
 
-def test_a_hundred_ledgers_are_one_request() -> None:
+def test_a_hundred_records_are_one_request() -> None:
     keys = [key_of(mail(1, index * BLOCK).event("open", 0)) for index in range(100)]
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert len(store.read([*keys, *keys])) == 100
-    assert [each.operation for each in made] == ["BatchGetItem"]
+    assert [each.operation for each in requests] == ["BatchGetItem"]
 
 
 def test_a_block_begins_with_the_first_event_of_its_first_recipient() -> None:

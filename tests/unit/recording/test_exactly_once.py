@@ -1,7 +1,7 @@
-"""Queue messages come twice and in other company, processes die anywhere; events count once.
+"""Events count once, although SQS redelivers them in other batches and processes die anywhere.
 
-The process is killed after one request after the other, when the request took effect and its
-answer did not arrive. What it was doing is done again, as queues and schedules do.
+The process is killed after each of its requests, when the request took effect and the response did
+not arrive. Its work is then repeated, as queues and schedules do.
 """
 
 from __future__ import annotations
@@ -104,40 +104,41 @@ def events_of(account: int) -> list[list[Event]]:
 
 
 def bodies_of(batches: list[list[Event]]) -> list[str]:
-    found = []
+    bodies = []
     for batch in batches:
         stream.emit(batch)
-        found += queued("events")
-    return found
+        bodies += queued("events")
+    return bodies
 
 
 def summary(client: Client, *domains: str) -> Any:
     names = ",".join(recount.METRICS)
     since = clock.iso_ms(clock.now_ms() - 3_600_000)[:16]
     path = f"/api/v1/metrics/deliverability?from={since}&metrics={names}"
-    (found,) = client.get(path).results
+    (of_account,) = client.get(path).results
     filters = f"&campaigns=spring,&domains={','.join(domains)}"
     (of_campaign,) = client.get(path + filters).results
-    return found, of_campaign
+    return of_account, of_campaign
 
 
 def expected(batches: list[list[Event]], *domains: str) -> Any:
-    found = recount.happened(event for batch in batches for event in batch)
+    happened = recount.happened(event for batch in batches for event in batch)
     filters = {"campaigns": "spring", "domains": ",".join(domains)}
-    own = [each for each in found if recount.passes(each, filters)]
+    own = [each for each in happened if recount.passes(each, filters)]
     return tuple(
-        {name: recount.metric(name, chosen) for name in recount.METRICS} for chosen in (found, own)
+        {name: recount.metric(name, events) for name in recount.METRICS}
+        for events in (happened, own)
     )
 
 
-def test_whatever_comes_twice_and_dies_anywhere_is_counted_once() -> None:
+def test_redelivered_events_count_once_wherever_a_process_dies() -> None:
     process = Process()
     killed_at = 0
     while killed_at == 0 or process.steps >= killed_at < MOST_STEPS:
         killed_at += 1
         account = next(ACCOUNTS)
         process.kill_at, process.steps = killed_at, 0
-        told: dict[int, Mapping[Sending, int]] = {}
+        counts_by_seq: dict[int, Mapping[Sending, int]] = {}
         batches = events_of(account)
         one, two, three = bodies_of(batches)
         process.do_until_done(lambda: record_batch(sqs_event([one])))  # noqa: B023
@@ -145,7 +146,7 @@ def test_whatever_comes_twice_and_dies_anywhere_is_counted_once() -> None:
 
         def tell(owner: int, seq: int, counts: Mapping[Sending, int]) -> None:
             if owner == account:  # noqa: B023
-                assert told.setdefault(seq, counts) == counts  # noqa: B023
+                assert counts_by_seq.setdefault(seq, counts) == counts  # noqa: B023
 
         process.do_until_done(lambda: roll_up_pending([tell]))
         process.do_until_done(lambda: record_batch(sqs_event([three, two, three])))  # noqa: B023
@@ -156,12 +157,14 @@ def test_whatever_comes_twice_and_dies_anywhere_is_counted_once() -> None:
         assert summary(make_key(account), *DOMAINS) == expected(batches, *DOMAINS), killed_at
         now = clock.now_ms() // 60_000 * 60_000
         assert totals(account, None, None, now - 3_600_000, now + 120_000, ["open", "click"]) == 3
-        assert sum(sum(counts.values()) for counts in told.values()) == 2
-        assert {key for counts in told.values() for key in counts} == {(None, "spring", "s.test")}
+        assert sum(sum(counts.values()) for counts in counts_by_seq.values()) == 2
+        assert {key for counts in counts_by_seq.values() for key in counts} == {
+            (None, "spring", "s.test")
+        }
     assert 15 < killed_at < MOST_STEPS
 
 
-def test_random_mail_that_comes_twice_through_random_deaths_is_counted_once() -> None:
+def test_random_redelivered_events_count_once_through_random_deaths() -> None:
     draw = random.Random(1)
     account = next(ACCOUNTS)
     now = clock.now_ms()
@@ -186,20 +189,20 @@ def test_random_mail_that_comes_twice_through_random_deaths_is_counted_once() ->
     assert summary(make_key(account), "x.test") == expected(batches, "x.test")
 
 
-def test_two_at_a_time_count_once() -> None:
+def test_events_that_several_workers_record_at_once_count_once() -> None:
     account = next(ACCOUNTS)
     batches = events_of(account)
     bodies = bodies_of(batches)
     compositions = [bodies, bodies[::-1], bodies[:2], bodies[1:]]
     barrier = threading.Barrier(len(compositions), timeout=20)
 
-    def work(chosen: list[str]) -> None:
+    def work(bodies: list[str]) -> None:
         barrier.wait()
-        assert record_batch(sqs_event(chosen)) == {"batchItemFailures": []}
+        assert record_batch(sqs_event(bodies)) == {"batchItemFailures": []}
         barrier.wait()
         roll_up_pending()
 
-    threads = [threading.Thread(target=work, args=(chosen,)) for chosen in compositions]
+    threads = [threading.Thread(target=work, args=(bodies,)) for bodies in compositions]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -47,14 +47,14 @@ def test_the_events_of_all_messages_are_stored() -> None:
 
 def test_a_batch_of_messages_shares_its_writes() -> None:
     bodies = [body for n in range(10) for body in emitted([event_at(NINE, n)])]
-    with aws_requests() as made:
+    with aws_requests() as requests:
         record_batch(sqs_event(bodies))
-    operations = [each.operation for each in made]
+    operations = [each.operation for each in requests]
     assert operations.count("BatchGetItem") == operations.count("TransactWriteItems") == 1
-    assert len(made) <= 5
+    assert len(requests) <= 5
 
 
-def test_a_message_met_twice_changes_nothing() -> None:
+def test_a_redelivered_message_changes_nothing() -> None:
     bodies = emitted([event_at(NINE)])
     for _ in range(2):
         assert record_batch(sqs_event(bodies)) == {"batchItemFailures": []}
@@ -68,7 +68,7 @@ def test_a_bad_message_fails_alone() -> None:
     assert stored() == [event_at(NINE)]
 
 
-def test_a_large_message_that_comes_again_changes_nothing() -> None:
+def test_a_redelivered_large_message_changes_nothing() -> None:
     bodies = emitted(large_events())
     assert len(stored_objects("queue/events/")) == 1
     record_batch(sqs_event(bodies))
@@ -78,7 +78,7 @@ def test_a_large_message_that_comes_again_changes_nothing() -> None:
 
 
 def opens(count: int) -> list[Event]:
-    """Return opens as a pixel's endpoint tells of them, of messages whose facts are kept."""
+    """Return opens as the endpoint of a pixel emits them, of messages with a context."""
     own = {index: recipient_fields(f"r{index}@x.test", metadata={}, tags=[]) for index in range(9)}
     shared = {"campaign_id": "spring"}
     dynamo.transact(message_context.writes(tracking.TRANSMISSION, 0, shared, list(own.items())))
@@ -86,11 +86,11 @@ def opens(count: int) -> list[Event]:
     return [engagement.observe("open", Request(), letter) for letter in letters]
 
 
-def test_what_engagement_needs_to_know_is_one_request() -> None:
+def test_the_context_of_opened_messages_is_read_in_one_request() -> None:
     bodies = [body for event in opens(3) for body in emitted([event])]
-    with aws_requests() as made:
+    with aws_requests() as requests:
         record_batch(sqs_event(bodies))
-    operations = [each.operation for each in made]
+    operations = [each.operation for each in requests]
     assert operations.count("BatchGetItem") == operations.count("TransactWriteItems") == 1
     assert operations[0] == "BatchGetItem"
     assert {event["campaign_id"] for event in stored()} == {"spring"}
@@ -104,7 +104,7 @@ def delivered(index: int, **route: str) -> Event:
     }
 
 
-def test_opens_tell_by_which_address_and_pool_their_message_left() -> None:
+def test_opens_have_the_address_and_pool_that_delivered_the_message() -> None:
     seen = opens(4)
     before = delivered(0, sending_ip="192.0.2.1", ip_pool="spare")
     beside = delivered(1, sending_ip="192.0.2.2", ip_pool="news")
@@ -112,19 +112,22 @@ def test_opens_tell_by_which_address_and_pool_their_message_left() -> None:
     record_batch(sqs_event(emitted([before])))
     record_batch(sqs_event(emitted([beside, without])))
     record_batch(sqs_event(emitted(seen)))
-    told = {event["rcpt_to"]: event for event in stored() if event["type"] == "open"}
-    routes = [(event.get("sending_ip"), event.get("ip_pool")) for _, event in sorted(told.items())]
+    opens_by_recipient = {event["rcpt_to"]: event for event in stored() if event["type"] == "open"}
+    routes = [
+        (event.get("sending_ip"), event.get("ip_pool"))
+        for _, event in sorted(opens_by_recipient.items())
+    ]
     assert routes == [("192.0.2.1", "spare"), ("192.0.2.2", "news"), (None, "news"), (None, None)]
 
 
-def test_an_open_that_comes_with_its_delivery_tells_how_the_message_left() -> None:
+def test_an_open_in_the_batch_of_its_delivery_has_the_address_as_well() -> None:
     (seen,) = opens(1)
     record_batch(sqs_event(emitted([seen, delivered(0, sending_ip="192.0.2.1")])))
     assert {event["sending_ip"] for event in stored()} == {"192.0.2.1"}
 
 
 @pytest.mark.spec("2.9-t2")
-def test_opens_of_who_objects_are_neither_stored_nor_counted() -> None:
+def test_suppressed_opens_are_neither_stored_nor_counted() -> None:
     suppression.add(1, None, "r1@x.test", "open_tracking", "Tracking Consent Revoked", "")
     record_batch(sqs_event(emitted(opens(3))))
     assert {event["rcpt_to"] for event in stored()} == {"r0@x.test", "r2@x.test"}
@@ -132,16 +135,16 @@ def test_opens_of_who_objects_are_neither_stored_nor_counted() -> None:
     assert totals(1, None, None, begin - 60_000, begin + 120_000, ["open"]) == 2
 
 
-def test_the_first_events_of_a_message_are_recorded_without_a_look() -> None:
+def test_the_first_events_of_a_block_are_recorded_without_reading_its_record() -> None:
     bodies = emitted([event_at(NINE, 0, "injection"), event_at(NINE + 1, 0)])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         record_batch(sqs_event(bodies))
-    assert "BatchGetItem" not in [each.operation for each in made]
+    assert "BatchGetItem" not in [each.operation for each in requests]
     assert record_batch(sqs_event(bodies)) == {"batchItemFailures": []}
     assert totals(1, None, None, NINE, NINE + 60_000, ["injection", "delivery"]) == 2
 
 
-def test_what_was_recorded_wholly_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completely_recorded_events_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = emitted([event_at(NINE, 1)])
     record_batch(sqs_event(bodies))
     collected: list[Event] = []
@@ -150,7 +153,7 @@ def test_what_was_recorded_wholly_is_passed_over(monkeypatch: pytest.MonkeyPatch
     assert [event["timestamp"] for event in collected] == [NINE + 1]
 
 
-def test_what_was_not_recorded_wholly_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incompletely_recorded_events_are_recorded_again(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = emitted([event_at(NINE, 1)])
     collected: list[Event] = []
     with monkeypatch.context() as patch:
@@ -162,11 +165,11 @@ def test_what_was_not_recorded_wholly_is_done_again(monkeypatch: pytest.MonkeyPa
     assert totals(1, None, None, NINE, NINE + 60_000, ["delivery"]) == 1
 
 
-def test_seeds_are_nobodys_mail_and_what_they_tell_is_counted() -> None:
+def test_events_of_seed_messages_are_ignored_except_their_placements() -> None:
     seed = event_at(NINE, 1 << 31)
     placed = event_at(NINE, 1 << 31, "inbox_seed")
     assert record_batch(sqs_event(emitted([seed, placed]))) == {"batchItemFailures": []}
     assert stored() == []
-    (waiting,) = pending.of_all_accounts()
-    counted = Delta.merged(item["data"] for item in waiting.deltas)
-    assert [counts for _, counts in counted.cells()] == [{PLACEMENTS["inbox_seed"]: 1}]
+    (pending_deltas,) = pending.of_all_accounts()
+    delta = Delta.merged(item["data"] for item in pending_deltas.deltas)
+    assert [counts for _, counts in delta.cells()] == [{PLACEMENTS["inbox_seed"]: 1}]

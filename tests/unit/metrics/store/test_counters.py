@@ -89,13 +89,13 @@ def test_combinations_of_a_campaign_stand_together(campaign: str) -> None:
 
 
 @pytest.mark.usefixtures("cloud")
-def test_a_fold_is_added_once_and_the_next_one_on_top() -> None:
-    counted = [(cell("delay", "452 full"), {"y": 2, "y1": 1})]
-    dynamo.transact(list(counters.additions(1, counted, 5)))
+def test_a_rollup_is_added_once_and_the_next_one_on_top() -> None:
+    cells = [(cell("delay", "452 full"), {"y": 2, "y1": 1})]
+    dynamo.transact(list(counters.additions(1, cells, 5)))
     for seq in (5, 4):
         with pytest.raises(TransactionFailed):
-            dynamo.transact(list(counters.additions(1, counted, seq)))
-    dynamo.transact(list(counters.additions(1, counted, 6)))
+            dynamo.transact(list(counters.additions(1, cells, seq)))
+    dynamo.transact(list(counters.additions(1, cells, 6)))
     pk = counters.partition(1, "delay", DAY, NOON // 1440 // DAY.together)
     (item,) = counters.table.query_all("#pk = :pk", {"pk": pk})
     assert counters.counts_of(item) == {"y": 4, "y1": 2}

@@ -17,7 +17,7 @@ def minute(text: str) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) // 60
 
 
-def note(account: int, day: str, *campaigns: str) -> None:
+def add(account: int, day: str, *campaigns: str) -> None:
     delta = Delta()
     for campaign in campaigns:
         event = mail(account, campaign=campaign).event("injection", minute(day) * 60_000)
@@ -30,9 +30,9 @@ def listed(start: str, end: str, account: int = 1) -> list[str]:
 
 
 def test_values_are_listed_by_day_and_account() -> None:
-    note(1, "2026-01-30T12:00", "b", "a")
-    note(1, "2026-02-02T23:59", "c", "a")
-    note(2, "2026-02-02T12:00", "other")
+    add(1, "2026-01-30T12:00", "b", "a")
+    add(1, "2026-02-02T23:59", "c", "a")
+    add(2, "2026-02-02T12:00", "other")
     assert listed("2026-01-01T00:00", "2026-03-01T00:00") == ["a", "b", "c"]
     assert listed("2026-01-31T00:00", "2026-03-01T00:00") == ["a", "c"]
     assert listed("2026-01-30T00:00", "2026-02-02T00:00") == ["a", "b"]
@@ -44,33 +44,33 @@ def test_values_are_listed_by_day_and_account() -> None:
 
 
 def test_mail_without_a_value_lists_none() -> None:
-    note(1, "2026-01-30T12:00", "")
+    add(1, "2026-01-30T12:00", "")
     assert listed("2026-01-01T00:00", "2026-03-01T00:00") == []
 
 
 def test_values_too_long_for_a_key_are_listed_whole() -> None:
     long = "é" * 200
-    note(1, "2026-01-30T12:00", long, "a\nb")
+    add(1, "2026-01-30T12:00", long, "a\nb")
     assert listed("2026-01-01T00:00", "2026-03-01T00:00") == ["a\nb", long]
 
 
-def test_what_a_process_noted_it_does_not_write_again() -> None:
-    with aws_requests() as made:
-        note(1, "2026-01-30T12:00", "a")
-    assert [each.operation for each in made] == ["TransactWriteItems"]
-    with aws_requests() as made:
-        note(1, "2026-01-30T13:00", "a")
-    assert made == []
+def test_a_process_writes_a_value_once_a_day() -> None:
+    with aws_requests() as requests:
+        add(1, "2026-01-30T12:00", "a")
+    assert [each.operation for each in requests] == ["TransactWriteItems"]
+    with aws_requests() as requests:
+        add(1, "2026-01-30T13:00", "a")
+    assert requests == []
     dimension_values.clear_cache()
-    note(1, "2026-01-30T13:00", "a")
+    add(1, "2026-01-30T13:00", "a")
     assert listed("2026-01-01T00:00", "2026-03-01T00:00") == ["a"]
 
 
 def test_a_month_is_one_request() -> None:
-    note(1, "2026-01-30T12:00", *(f"campaign-{n}" for n in range(120)))
-    with aws_requests() as made:
+    add(1, "2026-01-30T12:00", *(f"campaign-{n}" for n in range(120)))
+    with aws_requests() as requests:
         assert len(listed("2026-01-01T00:00", "2026-02-01T00:00")) == 120
-    assert len(made) == 1
-    with aws_requests() as made:
+    assert len(requests) == 1
+    with aws_requests() as requests:
         listed("2026-01-01T00:00", "2026-07-01T00:00")
-    assert len(made) == 6
+    assert len(requests) == 6
