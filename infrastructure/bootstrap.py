@@ -1,9 +1,9 @@
-"""First start of a deployment: account 1, its key, and the domain that new users send from.
+"""Create what a deployment needs at its first start: account 1, its key, and a domain to send from.
 
-Beside it stands account 0, the service's own, which sends verification mail from ``SYSTEM_DOMAIN``.
+Account 0 is the service's own; it sends verification mail from ``SYSTEM_DOMAIN``.
 
 ``python -m infrastructure.bootstrap`` reads the key from ``API_KEY``. Every step creates what is
-missing and leaves alone what is there, so it may run at each start.
+missing and leaves alone what exists, so it may run at each start.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""Deploy the application with CloudFormation, to wherever ``AWS_ENDPOINT_URL`` and credentials say.
+"""Deploy the application with CloudFormation to the cloud that the AWS variables name.
 
 ``make deploy STAGE=dev`` or ``python -m infrastructure.deploy --stage dev``:
 
 1. package (:mod:`infrastructure.package`);
 2. upload (:mod:`infrastructure.deployment.artifacts`);
 3. create the stack ``postfinch-<stage>`` or update it in place, and wait;
-4. once the API has an address, tell the functions (``PUBLIC_URL``), unless one was chosen;
-5. store what a first start needs, and print the first key, unless the account exists;
-6. on AWS, warn of settings without which the stage cannot send or take bounces.
+4. once the API has an address, set ``PUBLIC_URL`` of the functions, unless the operator chose one;
+5. unless the account exists, store what a first start needs and print the first key;
+6. on AWS, warn of missing settings without which the stage cannot send or take bounces.
 
 A parameter of the template takes its value from the environment variable of the same name
 (``SystemDomain`` from ``SYSTEM_DOMAIN``), and keeps it in later deployments. This may be run any
-number of times; what did not change is left alone.
+number of times; it leaves alone what did not change.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ Outputs = Mapping[str, str]
 _CAPABILITIES = ["CAPABILITY_AUTO_EXPAND", "CAPABILITY_IAM"]
 
 _NO_SMARTHOST = """\
-This stage cannot send, for it has no smarthost. Name yours and deploy again:
+This stage cannot send, because it has no smarthost. Set yours and deploy again:
   SMARTHOST=smtp.example.net:587 SMARTHOST_USERNAME=... SMARTHOST_PASSWORD=... \\
   {again}
 or send through Amazon SES: TRANSPORT=ses {again}
 (docs/mail-setup.md)"""
 
 _NO_DOMAIN = """\
-Bounces would go to {default}, a domain that does not exist. Name yours and deploy again:
+Bounces would go to {default}, a domain that does not exist. Set yours and deploy again:
   SYSTEM_DOMAIN=mail.example.com MAIL_HOSTNAME=mail.example.com \\
   {again}"""
 

@@ -100,18 +100,20 @@ def _run_chalice(project: Path, out: Path) -> None:
         capture_output=True,
         text=True,
     )
-    # Chalice only tells of packages that it could not get, and goes on without them.
+    # Chalice only warns of packages that it could not download, and goes on without them.
     if done.returncode or "Could not install dependencies" in done.stdout + done.stderr:
         raise PackagingFailed(done.stdout + done.stderr)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Package into the directory that is named."""
+    """Package into the directory that the command line names."""
     parser = argparse.ArgumentParser(description="Package the application for CloudFormation.")
-    parser.add_argument("out", type=Path)
+    parser.add_argument("out", type=Path, help="directory to write to")
     parser.add_argument("--architecture", choices=ARCHITECTURES, default="arm64")
     parser.add_argument(
-        "--installed", action="store_true", help="take the packages of this environment"
+        "--installed",
+        action="store_true",
+        help="use the packages of this environment instead of downloading them",
     )
     options = parser.parse_args(arguments)
     try:

@@ -2,7 +2,7 @@
 
 ``python -m infrastructure.provision`` takes the stage and the bucket's name from the settings. It
 may be run any number of times: a stack that is up to date is left alone, and one whose creation
-failed is removed and made again. It returns when the stack is complete; otherwise
+failed is removed and created again. It returns when the stack is complete; otherwise
 :class:`ProvisionFailed` carries the reason of the first resource that failed.
 
 A stack that was deployed with its functions (:mod:`infrastructure.deploy`) is refused: this
@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 
 def provision(stage: str, parameters: Mapping[str, str] | None = None) -> None:
-    """Make the stack ``postfinch-<stage>`` what the template says, with ``parameters`` besides.
+    """Create or update the stack ``postfinch-<stage>`` from the template with ``parameters``.
 
     Parameters are those of the template other than ``Stage``. Raises :class:`ProvisionFailed`.
     """

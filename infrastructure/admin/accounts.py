@@ -1,4 +1,4 @@
-"""What the operator's tool does: one function for each command, given its arguments."""
+"""Run the operator's commands about accounts, plans and keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chalicelib.subaccounts import store as subaccounts
 
 
 class Refused(Exception):
-    """What was asked for cannot be done; the text says why."""
+    """The command cannot be done; the text says why."""
 
 
 def create_account(options: argparse.Namespace) -> None:
@@ -43,7 +43,7 @@ def create_account(options: argparse.Namespace) -> None:
 
 
 def set_plan(options: argparse.Namespace) -> None:
-    """Put an account on a plan; limits that are not given do not exist."""
+    """Put an account on a plan."""
     now = clock.now()
     plan = Plan(
         options.code,
@@ -81,7 +81,7 @@ def set_status(options: argparse.Namespace) -> None:
 
 
 def set_cancellation(options: argparse.Namespace) -> None:
-    """Note that an account is to be cancelled at a date, or is not."""
+    """Schedule the cancellation of an account, or withdraw it."""
     cancellation = Cancellation(clock.now(), options.on, options.by) if options.on else None
     changed = accounts.change(
         options.account, lambda account: replace(account, pending_cancellation=cancellation)
@@ -90,7 +90,7 @@ def set_cancellation(options: argparse.Namespace) -> None:
 
 
 def list_accounts(options: argparse.Namespace) -> None:
-    """Print one line for each account."""
+    """List the accounts, one a line."""
     for account in accounts.all_accounts():
         print(
             f"{account.customer_id}\t{account.status}\t{account.service_level}"
@@ -99,20 +99,20 @@ def list_accounts(options: argparse.Namespace) -> None:
 
 
 def show(options: argparse.Namespace) -> None:
-    """Print an account with its usage."""
+    """Show an account and its usage."""
     account = _account(options.account)
     _print_json(account_view(account) | {"usage": usage_view(account)})
 
 
 def list_keys(options: argparse.Namespace) -> None:
-    """Print one line for each key of an account."""
+    """List the keys of an account, one a line."""
     for key in api_keys.in_scope(Scope(options.account, options.subaccount)):
         owner = f"subaccount {key.subaccount_id}" if key.subaccount_id else "primary"
         print(f"{key.id}\t{key.short_key}…\t{owner}\t{key.label}")
 
 
 def create_key(options: argparse.Namespace) -> None:
-    """Create a key of an account or of one of its subaccounts."""
+    """Create a key for an account or for one of its subaccounts."""
     _account(options.account)
     if options.subaccount and subaccounts.get(options.account, options.subaccount) is None:
         raise Refused(f"account {options.account} has no subaccount {options.subaccount}")

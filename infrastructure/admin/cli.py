@@ -1,8 +1,8 @@
-"""The operator's tool: accounts, plans and keys. ``python -m infrastructure.admin --help``.
+"""Parse and run the operator's commands: accounts, plans, keys, sending IPs and seeds.
 
-It works on the deployment that the environment names: ``STAGE`` and the usual AWS variables. With
-``--local`` it works on the service that runs on this machine under ``DATA_DIR``. What it changes
-takes effect within ``KEY_CACHE_SECONDS``.
+``python -m infrastructure.admin --help`` lists them. They work on the deployment that the
+environment names: ``STAGE`` and the usual AWS variables. With ``--local`` they work on the service
+that runs on this machine under ``DATA_DIR``. Changes take effect within ``KEY_CACHE_SECONDS``.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ Command = Callable[[argparse.Namespace], None]
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(
-        prog="python -m infrastructure.admin", description="Accounts, plans and keys."
+        prog="python -m infrastructure.admin",
+        description="Manage accounts, plans, keys, sending IPs and seed addresses.",
     )
     top.add_argument(
         "--local",
         action="store_true",
         help="work on the service that runs on this machine (DATA_DIR, default .local)",
     )
-    subparsers = top.add_subparsers(dest="command", required=True)
+    subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, run: Command, *, of_account: bool = True) -> argparse.ArgumentParser:
         added = subparsers.add_parser(name, help=run.__doc__, description=run.__doc__)
@@ -51,31 +52,47 @@ def parser() -> argparse.ArgumentParser:
 
     plan = command("set-plan", commands.set_plan)
     for period in ("hourly", "daily", "monthly"):
-        plan.add_argument(f"--{period}", type=_count, help=f"most recipients, {period}")
-    plan.add_argument("--service-level", choices=SERVICE_LEVELS, help="default: as it is")
+        plan.add_argument(
+            f"--{period}", type=_count, help=f"{period} limit of recipients (default: no limit)"
+        )
+    plan.add_argument(
+        "--service-level", choices=SERVICE_LEVELS, help="service level (default: unchanged)"
+    )
     plan.add_argument("--code", default="custom", help="code of the plan (default: custom)")
     plan.add_argument("--name", default="Custom", help="name of the plan (default: Custom)")
-    plan.add_argument("--effective", type=_date, help="from this date on (default: now)")
+    plan.add_argument(
+        "--effective", type=_date, help="first day of the plan, such as 2026-01-31 (default: now)"
+    )
 
     status = command("set-status", commands.set_status)
-    status.add_argument("status", choices=STATUSES)
-    status.add_argument("--reason", default="", help="category, such as NONPAYMENT")
+    status.add_argument("status", choices=STATUSES, help="new status")
+    status.add_argument("--reason", default="", help="reason category, such as NONPAYMENT")
 
     cancellation = command("set-cancellation", commands.set_cancellation)
-    cancellation.add_argument("--on", type=_date, help="when; left out: it is withdrawn")
-    cancellation.add_argument("--by", default="operator", help="who asked for it")
+    cancellation.add_argument(
+        "--on", type=_date, help="date of the cancellation (default: withdraw the cancellation)"
+    )
+    cancellation.add_argument("--by", default="operator", help="who asked for the cancellation")
 
     command("list-accounts", commands.list_accounts, of_account=False)
     command("show", commands.show)
 
     keys = command("list-keys", commands.list_keys)
-    keys.add_argument("--subaccount", type=int, help="of this one only; 0: the primary account's")
+    keys.add_argument(
+        "--subaccount",
+        type=int,
+        help="list the keys of this subaccount only; 0: of the primary account",
+    )
 
     key = command("create-key", commands.create_key)
-    key.add_argument("--label", default="Made by the operator")
+    key.add_argument("--label", default="Made by the operator", help="label of the key")
     key.add_argument("--subaccount", type=int, help="number of the subaccount")
-    key.add_argument("--grants", default="", help="with commas between (default: all)")
-    key.add_argument("--valid-ips", default="", help="with commas between (default: any)")
+    key.add_argument("--grants", default="", help="comma-separated grants (default: all)")
+    key.add_argument(
+        "--valid-ips",
+        default="",
+        help="comma-separated addresses or networks that may use the key (default: any)",
+    )
 
     revoked = command("revoke-key", commands.revoke_key)
     revoked.add_argument("key", help="id of the key, as list-keys shows it")

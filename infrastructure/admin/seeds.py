@@ -1,4 +1,4 @@
-"""The operator's tool, seeds: the addresses that copies of seeded campaigns go to."""
+"""Run the operator's commands about seeds: the addresses that get copies of seeded campaigns."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ def add_commands(command: Adding) -> None:
     """Add the commands about seed addresses to the tool."""
     new = command("set-seeds", set_seeds, of_account=False)
     new.add_argument(
-        "addresses", nargs="*", help="the addresses; '-': lines of the standard input; none: unset"
+        "addresses",
+        nargs="*",
+        help="seed addresses; '-' reads them from standard input; none removes the list",
     )
     _add_account(new)
     _add_account(command("list-seeds", list_seeds, of_account=False))
 
 
 def set_seeds(options: argparse.Namespace) -> None:
-    """Set the seed addresses of an account, or of all that have none of their own."""
+    """Set the seed addresses of an account, or of all accounts without a list of their own."""
     _check_account(options.account)
     texts = sys.stdin.read().split() if options.addresses == ["-"] else options.addresses
     addresses = list(dict.fromkeys(text.lower() for text in texts))
@@ -42,7 +44,7 @@ def set_seeds(options: argparse.Namespace) -> None:
 
 
 def list_seeds(options: argparse.Namespace) -> None:
-    """Print the seed addresses in force, one a line."""
+    """List the seed addresses in use, one a line."""
     _check_account(options.account)
     for address in seeds.of_account(options.account):
         print(address)

@@ -1,4 +1,4 @@
-"""The operator's tool, sending IPs: which ones an account has, and how mail leaves by them."""
+"""Run the operator's commands about the sending IPs of an account."""
 
 from __future__ import annotations
 
@@ -20,17 +20,25 @@ Adding = Callable[..., argparse.ArgumentParser]
 def add_commands(command: Adding) -> None:
     """Add the commands about sending IPs to the tool."""
     new = command("add-sending-ip", add_sending_ip)
-    new.add_argument("ip", help="address that remote hosts see")
-    new.add_argument("hostname", help="its name in the DNS, used in EHLO")
+    new.add_argument("ip", help="address that receiving hosts see")
+    new.add_argument("hostname", help="DNS name of the IP, used in EHLO")
     new.add_argument("--pool", default=DEFAULT, help=f"id of its pool (default: {DEFAULT})")
     new.add_argument("--source-address", default="", help="local address to send from")
-    new.add_argument("--smarthost", default="", help="host:port that sends in this host's place")
-    new.add_argument("--ses-pool", default="", help="configuration set of SES that sends by it")
-    new.add_argument("--customer-provided", action="store_true", help="the customer brought it")
-    new.add_argument("--auto-warmup", action="store_true", help="it is new: warm it up")
+    new.add_argument(
+        "--smarthost", default="", help="host:port of a smarthost that sends from this IP"
+    )
+    new.add_argument("--ses-pool", default="", help="SES configuration set that sends from this IP")
+    new.add_argument(
+        "--customer-provided", action="store_true", help="the IP belongs to the customer"
+    )
+    new.add_argument(
+        "--auto-warmup",
+        action="store_true",
+        help="the IP is new: raise its daily volume step by step",
+    )
 
     removal = command("remove-sending-ip", remove_sending_ip)
-    removal.add_argument("ip", help="address that remote hosts see")
+    removal.add_argument("ip", help="address that receiving hosts see")
 
     command("list-sending-ips", list_sending_ips)
 
@@ -67,7 +75,7 @@ def remove_sending_ip(options: argparse.Namespace) -> None:
 
 
 def list_sending_ips(options: argparse.Namespace) -> None:
-    """Print one line for each sending IP of an account."""
+    """List the sending IPs of an account, one a line."""
     for ip in sending_ips.of_account(options.account):
         _print(ip)
 

@@ -1,13 +1,14 @@
-"""The operator's hand on suppression lists: ``python -m infrastructure.admin.suppression``.
+"""Import, export and erase suppression entries as the operator.
 
-``import FILE`` and ``export FILE`` read and write CSV with the columns ``recipient`` (or
-``email``), ``type``, ``description``, ``list_id`` and ``source``; a file ``-`` is standard input or
-output. Rows are handled as they come, so the size of a file does not matter. A row that is no entry
-is reported with its line and left out. Entries of compliance can be added, and whatever is kept
-about a recipient erased, which the API does not do.
+``python -m infrastructure.admin.suppression import FILE`` and ``export FILE`` read and write CSV
+with the columns ``recipient`` (or ``email``), ``type``, ``description``, ``list_id`` and
+``source``. A file ``-`` is standard input or output. Rows are handled as they come, so the size of
+a file does not matter. A row that is not a valid entry is reported with its line number and left
+out. The tool can also do what the API cannot: add compliance entries, and erase all that is kept
+about a recipient.
 
-The table is that of the settings (``STAGE``, ``AWS_ENDPOINT_URL``), or with ``--local DATA_DIR``
-that of the local runtime which runs on this directory.
+The tool works on the table that the settings name (``STAGE``, ``AWS_ENDPOINT_URL``), or with
+``--local DATA_DIR`` on that of the local runtime which runs on this directory.
 """
 
 from __future__ import annotations
@@ -77,7 +78,10 @@ def export_csv(file: IO[str], account_id: int, subaccount_id: int | None) -> int
 
 
 def rows(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
-    """Yield the number of its last line and the row; raises ``ValueError`` for an unfit header."""
+    """Yield the number of each row's last line, and the row.
+
+    Raises ``ValueError`` for a header without the needed columns.
+    """
     reader = csv.reader(lines)
     header = [_ALIASES.get(name, name) for name in map(_plain, next(reader, []))]
     if not {"recipient", "type"} <= set(header):
@@ -120,7 +124,7 @@ def add_compliance(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line says; return the exit status."""
+    """Run one command; return the exit status."""
     options = _parser().parse_args(arguments)
     if options.local:
         _use_local(options.local)
@@ -163,25 +167,38 @@ def _erase(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Work on a suppression list as its operator.")
-    parser.add_argument("--local", type=Path, metavar="DATA_DIR", help="use the local runtime's")
-    parser.add_argument("--account", type=int, default=1)
-    parser.add_argument("--subaccount", type=int, help="the subaccount's list, not the primary's")
-    commands = parser.add_subparsers(required=True)
+    parser = argparse.ArgumentParser(
+        description="Import, export and erase suppression entries as the operator."
+    )
+    parser.add_argument(
+        "--local",
+        type=Path,
+        metavar="DATA_DIR",
+        help="work on the service that runs on this directory",
+    )
+    parser.add_argument("--account", type=int, default=1, help="number of the account (default: 1)")
+    parser.add_argument(
+        "--subaccount",
+        type=int,
+        help="work on the list of this subaccount (default: the primary account)",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
     read = commands.add_parser("import", help="write the rows of a CSV file to the list")
-    read.add_argument("file")
+    read.add_argument("file", help="CSV file; - for standard input")
     read.set_defaults(run=_import)
     write = commands.add_parser("export", help="write the list to a CSV file")
-    write.add_argument("file")
+    write.add_argument("file", help="CSV file; - for standard output")
     write.set_defaults(run=_export)
     add = commands.add_parser("add-compliance", help="add entries that customers cannot remove")
     add.add_argument("recipients", nargs="+")
     add.add_argument("--type", action="append", choices=TYPES)
     add.add_argument("--description")
     add.set_defaults(run=_add_compliance)
-    erase = commands.add_parser("erase", help="delete all entries and events of recipients")
+    erase = commands.add_parser("erase", help="delete all entries and events of these recipients")
     erase.add_argument("recipients", nargs="+")
-    erase.add_argument("--whole-account", action="store_true", help="in all subaccounts as well")
+    erase.add_argument(
+        "--whole-account", action="store_true", help="erase in all subaccounts as well"
+    )
     erase.set_defaults(run=_erase)
     return parser
 

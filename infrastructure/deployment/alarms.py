@@ -1,4 +1,4 @@
-"""Alarms on what needs a person: dead letters, and schedules that fail again and again."""
+"""Write alarms on what needs a person: dead letters, and schedules that fail again and again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from infrastructure.deployment.functions import Function, Kind
 
 Json = dict[str, Any]
 
-# A schedule fails again and again when so many of so many calls in a row have failed.
+# An alarm is raised when _FAILURES of _CALLS calls in a row have failed.
 _FAILURES = 3
 _CALLS = 5
 
 
 def template_part(functions: Iterable[Function], resources: Json) -> Json:
-    """Return an alarm for each queue of ``resources`` without successor and for each schedule."""
+    """Return an alarm for each dead-letter queue of ``resources`` and for each schedule."""
     alarms: Json = {}
     for logical_id, resource in resources.items():
         if resource.get("Type") == "AWS::SQS::Queue" and _is_dead_end(resource):

@@ -1,7 +1,8 @@
-"""What CloudFormation deploys from: archive and template as objects of a bucket.
+"""Upload the archive and the template that CloudFormation deploys from to a bucket.
 
-The bucket ``postfinch-artifacts-<account>-<region>`` is made when it is missing. Objects are named
-by their digests, so that an unchanged archive keeps its name and its functions are left alone.
+The bucket ``postfinch-artifacts-<account>-<region>`` is created when it is missing. Objects are
+named by their digests, so that an unchanged archive keeps its name and its functions are not
+updated.
 """
 
 from __future__ import annotations

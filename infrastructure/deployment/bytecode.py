@@ -1,9 +1,9 @@
-"""A deployment archive as Lambda should get it: compiled, without leftovers, the same each time.
+"""Compile the deployment archive for Lambda, with the same bytes each time.
 
 Lambda's file system is read-only, so Python would compile every module again at each cold start.
-The bytecode carries no check of its source (PEP 552, unchecked hash): the archive is the only place
-where either comes from. Entries are sorted and dated alike, so that what did not change has the
-same digest and is not deployed again.
+The bytecode carries no check of its source (PEP 552, unchecked hash), because both come from this
+archive only. Entries are sorted and have the same date, so that what did not change has the same
+digest and is not deployed again.
 """
 
 from __future__ import annotations

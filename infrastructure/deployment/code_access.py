@@ -1,10 +1,10 @@
-"""What of AWS each function, and the relay, uses, read from the code that it can reach.
+"""Read from the code which AWS resources each function and the relay use.
 
-A function reaches the modules that its handler in ``app.py`` imports, and those that they import;
-the relay those of its own package.
-In them, ``Table("config")`` is access to that table, ``queues.send("events", ...)`` to that queue,
-``blobs.get`` to the bucket, ``sealing.seal`` to the key, and so on. What cannot be read raises
-:class:`UnreadableAccess`: it would be refused on AWS.
+A function reaches the modules that its handler in ``app.py`` imports, and those that they import in
+turn. The relay reaches the modules of its own package. In these modules ``Table("config")`` is
+access to that table, ``queues.send("events", ...)`` to that queue, ``blobs.get`` to the bucket,
+``sealing.seal`` to the key, and so on. A use that cannot be read raises :class:`UnreadableAccess`,
+because AWS would refuse it later.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from infrastructure.deployment.functions import Function, Kind
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# module.function of chalicelib.core → the permission that a call of it takes
+# module.function of chalicelib.core → the permission that a call of it needs
 _CALLS = {
     "blobs.get": "s3:GetObject",
     "blobs.put": "s3:PutObject",
@@ -30,9 +30,9 @@ _CALLS = {
     "sealing.open_sealed": "kms:Decrypt",
 }
 _SENDS = ("queues.send", "queues.send_again")
-# Modules of the core whose names the calls above are known by
+# Names of the core under which the calls above are looked for
 _OFFERING = ("blobs", "queues", "sealing", "Table")
-# AWS service of a client that a module makes itself → the permissions that it takes
+# AWS service of a client that a module creates itself → the permissions that it needs
 _CLIENTS = {"sesv2": ("ses:SendEmail", "ses:SendRawEmail")}
 
 
@@ -49,7 +49,7 @@ class Access:
     actions: set[str] = field(default_factory=set)
 
     def add(self, other: Access) -> None:
-        """Take in what ``other`` uses."""
+        """Add what ``other`` uses."""
         self.tables |= other.tables
         self.sends_to |= other.sends_to
         self.actions |= other.actions
@@ -152,7 +152,7 @@ def _parsed(module: str) -> ast.Module:
 def _access_of_module(module: str) -> Access:
     access = Access()
     if _is_of_core(module):
-        # Its modules offer access; who calls them uses it. A table of its own is used at once.
+        # The core offers access, and its callers use it. It uses only its own tables itself.
         access.tables |= {_table(node) for node in _calls(module) if _called(node) == "Table"}
         return access
     _refuse_other_names(module)
@@ -171,7 +171,7 @@ def _access_of_module(module: str) -> Access:
 
 
 def _refuse_other_names(module: str) -> None:
-    """Raise if the module uses what the core offers by names that are not looked for."""
+    """Raise if the module uses what the core offers under names that are not looked for."""
     for node in ast.walk(_parsed(module)):
         if not isinstance(node, ast.ImportFrom) or not _is_of_core(_origin(module, node)):
             continue
@@ -187,7 +187,9 @@ def _refuse_other_names(module: str) -> None:
         for node in ast.walk(_parsed(module))
     )
     if mentions > called:
-        raise UnreadableAccess(f"{module}: queues.send is passed on, to send who knows where")
+        raise UnreadableAccess(
+            f"{module}: queues.send is passed on as a value: its queue cannot be read"
+        )
 
 
 def _is_of_core(module: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the template says of each function besides what Chalice says: role, logs, size, source."""
+"""Write what Chalice's template lacks of a function: role, logs, size and event source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
 def template_part(function: Function, resources: Json) -> Json:
-    """Return what the template says of ``function``: sizes, role, log group and event source."""
+    """Return the sizes, role, log group and event source of ``function``."""
     role, logs = f"{function.logical_id}Role", f"{function.logical_id}LogGroup"
     properties: Json = {
         "MemorySize": function.size.memory,
@@ -54,7 +54,7 @@ def template_part(function: Function, resources: Json) -> Json:
 def _queue_source(function: Function, resources: Json) -> Json:
     queue = queue_id(function.queue, resources)
     source: Json = {
-        # Fn::Sub, because Chalice's value is one, and both would be kept of two kinds.
+        # Fn::Sub, because Chalice's value is one: of two kinds, the merge would keep both.
         "Queue": {"Fn::Sub": f"${{{queue}.Arn}}"},
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
     }

@@ -1,9 +1,9 @@
-"""The Lambda functions of the application: what calls them, and what each is given to run with.
+"""List the Lambda functions of the application: what calls them, and the memory and time they get.
 
 All are found in ``app.py``: the API's function, one for each queue and one for each schedule. A
-function that is added there is deployed without anything being said here; :data:`_SIZES` holds what
-was measured of those that need something else than their kind gets (``python -m tests.bench
-functions`` prints it anew).
+function that is added there is deployed without a change here. :data:`_SIZES` holds what was
+measured of those that need another size than their kind has (``python -m tests.bench functions``
+measures it again).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Function:
 
     @property
     def size(self) -> Size:
-        """Return what the function runs with."""
+        """Return the memory and time of the function."""
         return _SIZES.get(self.name, _SIZES_BY_KIND[self.kind])
 
     @property
@@ -69,8 +69,9 @@ class Function:
 
 
 # A delivery attempt can take most of DELIVERY_LEASE, and nothing may be cut off in the middle of
-# one: what delivers has the longest time there is. Generation delivers messages that are alone.
-# Work that keeps a processor busy costs the same with a whole core and is done sooner.
+# one: what delivers has the longest time there is. Generation delivers a message that is alone in
+# its chunk.
+# Work that keeps a processor busy costs the same with a full core and is done sooner.
 _SIZES = {
     "generation": Size(1769, 900),
     "delivery": Size(1024, 900),
@@ -120,5 +121,5 @@ def _seconds(schedule: Any) -> int:
     text = schedule if isinstance(schedule, str) else schedule.to_string()
     match = re.fullmatch(r"rate\((\d+) (minute|hour)s?\)", text)
     if not match:
-        raise ValueError(f"{text}: say how often schedules are called in minutes or hours")
+        raise ValueError(f"{text}: write the rate of a schedule in minutes or hours")
     return int(match[1]) * {"minute": 60, "hour": 3600}[match[2]]

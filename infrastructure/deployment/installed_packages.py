@@ -1,7 +1,8 @@
-"""The packages of this environment, for an archive that runs on this machine.
+"""Copy the packages of this environment, for an archive that runs on this machine.
 
-``chalice package`` downloads what ``requirements.txt`` names for the functions' architecture. For a
-cloud on this machine that is what is installed here already, tested and without a download.
+``chalice package`` downloads the packages of ``requirements.txt`` for the functions' architecture.
+For a cloud on this machine the packages installed here serve as well, tested and without a
+download.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The template that Chalice's own is merged with, so that one template holds the whole deployment.
+"""Write the template that Chalice merges with its own into that of the whole deployment.
 
-It is ``template.yaml`` (what the service stores in), ``deployment.yaml`` (what surrounds the
-functions) and what follows from the application, written here: a role, a log group and sizes for
-each function, partial failures for each queue's, a parameter for each setting, alarms.
+It consists of ``template.yaml`` (tables, queues and bucket), ``deployment.yaml`` (what surrounds
+the functions), and what follows from the application: a role, a log group and sizes for each
+function, partial failures for each queue's function, a parameter for each setting, and alarms.
 
-Chalice merges by logical id. An id that means one thing here and another there would be merged into
-nonsense; :func:`merge_template` raises ``ValueError`` instead.
+Chalice merges by logical id. If one id named different things in both templates, the result would
+be wrong; :func:`merge_template` raises ``ValueError`` instead.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ TEMPLATES = Path(__file__).resolve().parents[1]
 
 Json = dict[str, Any]
 
-# Messages of a queue are shown again after this many times its function's time-out, so that they
-# are not while Lambda has no capacity to call it (AWS, "Configuring a queue to use with Lambda").
+# Messages of a queue become visible again after this many times its function's time-out, so that
+# they stay hidden while Lambda has no capacity to call it (AWS, "Configuring a queue to use with
+# Lambda").
 _VISIBILITY_FACTOR = 6
 # DynamoDB restores tables to any time in the last 35 days.
 _RECOVERY_DAYS = 35
@@ -78,7 +79,7 @@ def _merge(into: Json, other: Json) -> None:
 
 
 def _visibility(functions: Iterable[Function], resources: Json) -> Json:
-    """Return defaults for the queues' time-outs that are long enough for their functions."""
+    """Return defaults of the queues' visibility time-outs that suffice for their functions."""
     needed: dict[str, int] = {}
     for function in functions:
         if function.kind is Kind.QUEUE:
@@ -90,7 +91,7 @@ def _visibility(functions: Iterable[Function], resources: Json) -> Json:
 
 
 def _versions(resources: Json) -> Json:
-    """Return what keeps objects that were removed or replaced, for as long as tables go back."""
+    """Return what keeps removed or replaced objects as long as tables can be restored."""
     rules = resources["Bucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
     expiry = {
         "Id": "removed",

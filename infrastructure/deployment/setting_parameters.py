@@ -1,7 +1,7 @@
-"""The settings of the functions as parameters of the deployment's template.
+"""Write the settings of the functions as parameters of the deployment's template.
 
-An empty parameter leaves the choice to the code, so that a default may change with a version and
-the functions' environment, which holds 4 KB, has only what was chosen.
+An empty parameter leaves the choice to the code. So a default may change with a version, and the
+functions' environment, which holds 4 KB, has only the values that the operator chose.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def is_secret(setting: Field[Any]) -> bool:
 
 
 def template_part() -> Json:
-    """Return a parameter for each setting, and the variable that it becomes if it is given."""
+    """Return a parameter for each setting, and the variable that it becomes if it has a value."""
     parameters: Json = {}
     conditions: Json = {}
     variables: Json = {}

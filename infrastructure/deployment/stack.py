@@ -1,4 +1,4 @@
-"""One CloudFormation stack: created, updated in place, or made again where creation failed."""
+"""Create a CloudFormation stack, update it in place, or create it again where creation failed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 class ProvisionFailed(RuntimeError):
-    """The stack could not be made as the template says."""
+    """CloudFormation could not bring the stack to what the template says."""
 
 
 class Stack:
@@ -34,8 +34,8 @@ class Stack:
         """Create or update the stack and wait; raises :class:`ProvisionFailed`.
 
         ``source`` says where the template is (``TemplateBody`` or ``TemplateURL``) and what it may
-        do (``Capabilities``). The parameters ``kept`` keep the values that the stack has, unless
-        ``parameters`` gives new ones.
+        do (``Capabilities``). The parameters named in ``keep`` keep the values that the
+        stack has, unless ``parameters`` has new ones.
         """
         if self._wait_until_settled() in _NEVER_COMPLETED:
             self._client.delete_stack(StackName=self._name)
@@ -106,7 +106,7 @@ class Stack:
         return status
 
     def _reason(self) -> str:
-        """Return what was said of the earliest failure of the latest operation."""
+        """Return the reason of the earliest failure of the latest operation."""
         events = self._client.describe_stack_events(StackName=self._name)["StackEvents"]
         reason = _UNKNOWN
         for event in events:
@@ -118,7 +118,7 @@ class Stack:
         return self._refusals() if "DescribeEvents" in reason else reason
 
     def _refusals(self) -> str:
-        """Return why the template was refused before anything was made of it."""
+        """Return why the template was refused before anything was created."""
         events = self._client.describe_events(StackName=self._name)["OperationEvents"]
         refusals = [
             f"{event['ValidationPath']}: {event['ValidationStatusReason']}"

@@ -1,9 +1,9 @@
-"""Run everything on this machine, in the foreground: ``python -m infrastructure.local.run``.
+"""Run the whole service on this machine, in the foreground: ``python -m infrastructure.local.run``.
 
-The order: the local cloud and the mail sink; the tables, queues and bucket; what a first start
-stores; the workers; the API and the relay. SIGTERM and Ctrl-C stop every process in the opposite
-order within ten seconds. The exit status is 0 after that, 1 when something did not start, and 2
-when the environment asks for something impossible.
+It starts in this order: the local cloud and the mail sink; the tables, queues and bucket; what a
+first start stores; the workers; the API, the relay and the DNS server. SIGTERM and Ctrl-C stop
+every process in the opposite order within ten seconds. The exit status is 0 after that, 1 when
+something did not start, and 2 when the environment has a value that cannot work.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from infrastructure.local.supervisor.processes import StartFailed, StopRequested
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ("worker-1", "worker-2")
 _WORKER = "infrastructure.local.worker"
-# It reads its whole state first, after its predecessor has finished writing it.
+# The cloud waits until its predecessor has written its state, and then reads all of it.
 _CLOUD_PATIENCE = 60.0
 
 _READY = """\
@@ -52,7 +52,7 @@ _MESSAGE = (
 
 
 class Runtime:
-    """The processes of one local runtime, as its configuration makes them."""
+    """The processes of one local runtime."""
 
     def __init__(self, config: LocalConfig) -> None:
         self._config = config
@@ -77,7 +77,7 @@ class Runtime:
             *("--port", str(port), "--data", str(self._config.data_dir / "cloud")),
             ready=lambda: probes.answers_http(port, "/_ministack/health", (200,)),
             patience=_CLOUD_PATIENCE,
-            # Left alone it saves what it holds before it ends.
+            # Without the supervisor, the cloud still saves its state before it ends.
             orphan_signal=signal.SIGTERM,
             foundation=True,
         )

@@ -1,9 +1,13 @@
-"""The code of deployed functions, kept inside the snapshot whose functions run it.
+"""Keep the code of deployed functions inside the snapshot whose functions run it.
 
-MiniStack stores archives beside its state, each once under the digest of its content, and removes
-those that the state does not name. In here every snapshot has such a directory of its own, so that
-it is whole whatever becomes of the others; an archive that it shares with the snapshot before is
-the same file under a second name.
+Repairs (MiniStack 1.5.33):
+
+- MiniStack keeps archives beside its state, each once under the digest of its content, and removes
+  those that the state it writes does not name. An older snapshot would lose its code.
+- A function whose archive is lost is restored without code.
+
+Here every snapshot has an archive directory of its own, so that it is complete whatever becomes of
+the others. An archive that it shares with the snapshot before is the same file under a second name.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ def keep_in(snapshot: Path, before: Path) -> None:
     read_from(snapshot)
 
 
-def mend() -> None:
+def restore_lost_code() -> None:
     """Fetch lost code again from the object that a function was deployed from, if it is the same.
 
     Without code a function would answer every call, and take every message, without doing anything.
@@ -55,7 +59,7 @@ def mend() -> None:
         if code and digest == function["config"]["CodeSha256"]:
             function["code_zip"] = code
             name = function["config"]["FunctionName"]
-            log.warning("the lost code of %s is there again, from %s of %s", name, *source[::-1])
+            log.warning("restored the lost code of %s from %s of %s", name, *source[::-1])
 
 
 def _source(function: dict[str, Any]) -> tuple[str, str] | None:

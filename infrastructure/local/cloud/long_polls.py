@@ -1,8 +1,12 @@
-"""Long polls on the local cloud's queues that end with the send they wait for.
+"""Wake a waiting receiver of a queue as soon as a message is sent.
 
-MiniStack looks at a queue ten times a second while a receiver waits on it, which costs time in both
-senses. Here a waiting receiver sleeps until something is sent, is made visible, or becomes visible
-by itself. A receiver that hung up is forgotten, so that it is not handed a message it cannot take.
+Repairs (MiniStack 1.5.33):
+
+- MiniStack looks at a queue ten times a second while a receiver waits on it. That costs processor
+  time, and a message waits up to a tenth of a second. Here a receiver sleeps until a message is
+  sent, is made visible, or becomes visible by itself.
+- MiniStack goes on waiting for a receiver that has hung up, and hands it a message that nobody will
+  handle. Here the request is cancelled when its client disconnects.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Queries of the local cloud that cost what they return, as they do in DynamoDB.
+"""Answer queries of the local cloud at a cost that grows with the answer, as in DynamoDB.
 
-MiniStack sorts the whole partition of a table or index for each query and tests each item in it: a
-page of a partition with 50,000 items takes two seconds. Here each partition is kept in order, and a
-query is handed only those items that it asks for; MiniStack then answers it as before. It serves
-queries for a whole partition or for a range (``BETWEEN``) of text keys; any other goes the old way.
+Repairs (MiniStack 1.5.33): for each query MiniStack sorts the whole partition of a table or index
+and tests each item in it. A page of a partition with 50,000 items takes two seconds.
+
+Here each partition is kept in order, and a query gets only the items that it asks for; MiniStack
+then answers it as before. This serves queries for a whole partition or for a range (``BETWEEN``) of
+text keys. MiniStack answers all other queries unchanged.
 """
 
 from __future__ import annotations
@@ -49,14 +51,14 @@ class Partition(dict[BaseKey, tuple[Any, ...]]):
             del self._ordered[bisect_left(self._ordered, (order, key))]
 
     def ordered(self) -> list[Place]:
-        """Return the items in order; sorted when first asked, and kept so from then on."""
+        """Return the items in order; sorted at the first call, and kept in order from then on."""
         if self._ordered is None:
             self._ordered = sorted((order, key) for key, order in self.items())
         return self._ordered
 
 
 class KeyQuery(NamedTuple):
-    """A query that is being answered: which items of which partition it asks for.
+    """The query that is being answered: which items of which partition it asks for.
 
     ``index_name`` is empty for a partition of the table itself.
     """
@@ -87,7 +89,7 @@ class _Tables:
 
 
 class OrderedIndexes:
-    """Takes the place of what MiniStack keeps of index partitions."""
+    """Replaces the index partitions that MiniStack keeps."""
 
     def __init__(self) -> None:
         self._query_keys: KeyQuery | None = None
@@ -119,7 +121,7 @@ class OrderedIndexes:
     def _holds(self, expression: str, item: Json, *rest: Any, **options: Any) -> bool:
         query = self._query_keys
         is_key = options.get("slot") == "KeyConditionExpression"
-        # The items were chosen by their keys; the key that a page starts from is the caller's
+        # The items were chosen by their keys; only the caller's start key is still unchecked
         if query and is_key and item is not query.start_key:
             return True
         return self._evaluate(expression, item, *rest, **options)

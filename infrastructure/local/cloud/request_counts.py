@@ -1,9 +1,9 @@
-"""Counts what the local cloud is asked, for benchmarks and for tests of cost.
+"""Count the requests to the local cloud, for benchmarks and for tests of cost.
 
 ``GET /_postfinch/counts`` answers ``{"requests": {"DynamoDB.PutItem": 3, ...}, "write_units": 4.5,
-"read_units": 1.0, "latest": ["DynamoDB.PutItem", ...]}``, the latest being the last 500 in order.
-Requests are counted as they are served. Capacity is what DynamoDB itself reports, so each of its
-requests is made to ask for that report.
+"read_units": 1.0, "latest": ["DynamoDB.PutItem", ...]}``. ``latest`` lists the last 500 requests,
+oldest first. The capacity is what DynamoDB reports itself: each request to it is made to ask for
+that report.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWri
 _READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 
 
-class Counting:
+class RequestCounts:
     """An ASGI application that counts what passes through to another."""
 
     def __init__(self, application: AsgiApplication) -> None:
@@ -58,11 +58,11 @@ class Counting:
             return
         answer = bytearray()
 
-        async def overhear(message: Any) -> None:
+        async def note_and_send(message: Any) -> None:
             answer.extend(message.get("body", b""))
             await send(message)
 
-        await self._application(scope, await _with_capacity_report(receive), overhear)
+        await self._application(scope, await _with_capacity_report(receive), note_and_send)
         self._units["write" if action in _WRITES else "read"] += _capacity(bytes(answer))
 
 

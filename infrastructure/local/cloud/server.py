@@ -5,8 +5,10 @@ After SIGKILL at most the last second or so is lost (see `snapshots`). Objects o
 files from the moment they are stored. A second cloud on the same directory waits until the first
 has ended.
 
-MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. The modules of this
-package use MiniStack's private interfaces, so its version is pinned.
+MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. Four modules patch
+MiniStack through its private interfaces, so its version is pinned: `snapshots`, `function_code`,
+`long_polls` and `ordered_indexes`. Each says what it repairs, and
+`tests/unit/infrastructure/local/cloud/test_upstream.py` fails once that is repaired upstream.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from infrastructure.local.cloud.long_polls import AsgiApplication, Receive, Scope, Send
     from infrastructure.local.cloud.snapshots import Snapshots
 
-# Less than the supervisor's patience with this process, so that what is said here is heard.
+# Less than the supervisor waits for this process, so that the message below reaches the user.
 LOCK_PATIENCE = 45.0
 
 # MiniStack keeps this port in the addresses of queues that it stores, and answers with the port
@@ -35,7 +37,7 @@ LOCK_PATIENCE = 45.0
 _NOMINAL_PORT = "4566"
 
 _READS = ("Get", "List", "Describe", "Query", "Scan", "BatchGet", "TransactGet", "Receive")
-_NOT_WORTH_A_SNAPSHOT = ("ChangeMessageVisibility",)
+_TRIVIAL_WRITES = ("ChangeMessageVisibility",)
 
 
 def ministack_environment(data: Path) -> dict[str, str]:
@@ -63,10 +65,10 @@ def changes_state(scope: Mapping[str, Any]) -> bool:
     target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
     if not target:
         return scope["method"] not in ("GET", "HEAD", "OPTIONS")
-    return not target.rpartition(".")[2].startswith(_READS + _NOT_WORTH_A_SNAPSHOT)
+    return not target.rpartition(".")[2].startswith(_READS + _TRIVIAL_WRITES)
 
 
-def recording(application: AsgiApplication, snapshots: Snapshots) -> AsgiApplication:
+def noting_changes(application: AsgiApplication, snapshots: Snapshots) -> AsgiApplication:
     """Tell ``snapshots`` of each request to ``application`` that may have changed the state."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,7 +88,7 @@ async def serve(port: int, data: Path, lock: int) -> None:
 
     from infrastructure.local.cloud.long_polls import LongPolls, forget_hung_up
     from infrastructure.local.cloud.ordered_indexes import OrderedIndexes
-    from infrastructure.local.cloud.request_counts import Counting
+    from infrastructure.local.cloud.request_counts import RequestCounts
     from infrastructure.local.cloud.snapshots import Snapshots
 
     class Server(uvicorn.Server):
@@ -98,10 +100,10 @@ async def serve(port: int, data: Path, lock: int) -> None:
     snapshots.load()
     LongPolls().install()
     OrderedIndexes().install()
-    application = recording(forget_hung_up(app), snapshots)
+    application = noting_changes(forget_hung_up(app), snapshots)
     server = Server(
         uvicorn.Config(
-            Counting(application) if os.environ.get("COUNT_REQUESTS") else application,
+            RequestCounts(application) if os.environ.get("COUNT_REQUESTS") else application,
             host="127.0.0.1",
             port=port,
             loop="asyncio",
@@ -156,5 +158,5 @@ def main(arguments: list[str] | None = None) -> None:
     Path(os.environ["TMPDIR"]).mkdir()
     os.environ.pop("MINISTACK_HOST", None)
     asyncio.run(serve(options.port, options.data, lock))
-    # Threads of MiniStack that are still busy have nothing left to say.
+    # Do not wait for threads of MiniStack: all that they did is in the last snapshot.
     os._exit(0)

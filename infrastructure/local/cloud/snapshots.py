@@ -1,13 +1,16 @@
 """Keep the local cloud's state on disk while it runs, without stopping it.
 
-MiniStack writes its state only when it ends in an orderly way. Here a forked child writes it
-whenever something has changed: the fork is a consistent copy of every service at one instant and
-takes milliseconds, and the server goes on while the child writes. A SIGKILL loses what changed
-since the last fork: about a second, or three times what a snapshot costs where that is longer.
+Repairs (MiniStack 1.5.33): MiniStack writes its state only when it ends in an orderly way, so a
+SIGKILL would lose all of it.
 
-A snapshot is a directory; ``current`` is a symbolic link to the newest complete one and is replaced
-atomically, so a crash at any point leaves a whole state behind. The files are MiniStack's own, the
-code of deployed functions among them (:mod:`infrastructure.local.cloud.function_code`).
+Here a forked child writes the state whenever something has changed. The fork is a consistent copy
+of every service at one instant and takes milliseconds; the server goes on while the child writes. A
+SIGKILL loses what changed since the last fork: about a second, or three times what a snapshot costs
+where that is longer.
+
+A snapshot is a directory. ``current`` is a symbolic link to the newest complete one and is replaced
+atomically, so a crash at any point leaves a complete state behind. The files are MiniStack's own,
+among them the code of deployed functions (see `function_code`).
 """
 
 from __future__ import annotations
@@ -66,7 +69,7 @@ class Snapshots:
         self._changed.set()
 
     def load(self) -> None:
-        """Restore the newest snapshot into MiniStack's services, and remove what is not it."""
+        """Restore the newest snapshot into MiniStack's services, and remove all others."""
         current = self._root / "current"
         if current.exists():
             persistence.STATE_DIR = str(current)
@@ -74,7 +77,7 @@ class Snapshots:
             function_code.read_from(current)
             ministack_app._load_persisted_state()
             persistence.PERSIST_STATE = False
-            function_code.mend()
+            function_code.restore_lost_code()
         self._remove_all_but(os.readlink(current) if current.is_symlink() else "")
 
     async def keep(self) -> None:
@@ -91,13 +94,13 @@ class Snapshots:
     def take(self) -> None:
         """Write a snapshot now, in this process, when something changed since the last one."""
         if self._changed.is_set() and not deploying():
-            with _undisturbed():
+            with _with_service_locks():
                 self._write(_next_name())
 
     async def _take_in_child(self) -> float:
         """Fork a child that writes a snapshot; return the processor seconds it took."""
         name = _next_name()
-        with _undisturbed():
+        with _with_service_locks():
             child = os.fork()
             if child == 0:
                 self._become_writer(name)
@@ -133,13 +136,13 @@ class Snapshots:
         directory = self._root / name
         directory.mkdir()
         function_code.keep_in(directory, before=self._root / "current")
-        # This process either ends after this or is a copy already: services need not copy for it.
-        copy.deepcopy = _itself  # type: ignore[assignment]
+        # This process ends after this, or is a forked copy: services need not copy their state.
+        copy.deepcopy = _without_copy  # type: ignore[assignment]
         for service, get_state in ministack_app._build_persistence_save_dict().items():
             state = get_state()
             if state is not None:
                 _write_service(directory / f"{service}.json", service, state)
-        # Synchronised together, for then the disk commits once and not fifty times.
+        # All files are synchronised together, so that the disk commits once and not fifty times.
         for path in directory.rglob("*"):
             _sync(path)
         _sync(directory)
@@ -184,7 +187,7 @@ def encoded(value: Any, depth: int) -> Iterator[str]:
     yield "}" if value else "{}"
 
 
-def _undisturbed() -> ExitStack:
+def _with_service_locks() -> ExitStack:
     """Hold the locks under which MiniStack's threads change what this thread is to copy."""
     locks = ExitStack()
     for service, lock in _LOCKS:
@@ -200,7 +203,7 @@ def _write_service(path: Path, service: str, state: Any) -> None:
         file.writelines(encoded({"__ministack_format__": version, "payload": state}, DEPTH))
 
 
-def _itself(value: Any, memo: Any = None) -> Any:
+def _without_copy(value: Any, memo: Any = None) -> Any:
     return value
 
 
@@ -217,7 +220,7 @@ def _sync(path: Path) -> None:
 
 
 async def _ended(child: int) -> tuple[int, resource.struct_rusage]:
-    """Wait for ``child``; return its wait status and usage. One that hangs is killed."""
+    """Wait for ``child``; return its wait status and usage. Kill a child that hangs."""
     deadline = time.monotonic() + DEADLINE
     while True:
         ended, status, usage = os.wait4(child, os.WNOHANG)

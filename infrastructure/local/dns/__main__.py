@@ -12,7 +12,7 @@ from infrastructure.local.dns.server import DnsServer
 
 def main() -> None:
     """Answer until SIGTERM."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description="Answer DNS queries about local domains.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
     options = parser.parse_args()

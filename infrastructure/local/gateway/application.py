@@ -1,9 +1,9 @@
-"""API Gateway on a laptop: an ASGI application that hands REST events to the ``App``.
+"""Hand HTTP requests to the ``App`` in the form of API Gateway's REST events.
 
-Every request that no local endpoint takes becomes the event API Gateway would make of it and runs
-in a thread. The path is taken undecoded and the source address is the peer's, never a header's.
-A body over the limit is read to its end but not kept, so that the client can finish sending and
-keep its connection; the ``App`` then answers 413 in its turn, after 404, 405, 401 and 403.
+Every request that no local endpoint takes becomes the event that API Gateway would make of it, and
+runs in a thread. The path is taken undecoded. The source address is the peer's, never a header's. A
+body over the limit is read to its end but not kept, so that the client can finish sending and keep
+its connection; the ``App`` then answers 413, after its checks for 404, 405, 401 and 403.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading a request body off an ASGI connection without ever holding more than the limit."""
+"""Read a request body from an ASGI connection without ever holding more than the limit."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""How a recipient's local part makes the sink behave; a plus-tag after the name is allowed.
+"""Choose how the sink behaves by a recipient's local part; a plus-tag after the name is allowed.
 
     bounce-hard, bounce-soft, bounce-block   refused at RCPT
     defer                                    4xx to the first two attempts, then accepted
     slow                                     accepted after a wait
     oob, complain, open, click, unsubscribe  accepted, then answered (see `reactions`)
 
-Any other address is accepted and nothing more happens.
+The sink accepts every other address and does nothing more.
 """
 
 import hashlib

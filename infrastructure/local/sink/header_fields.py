@@ -1,4 +1,4 @@
-"""Reads single header fields out of a raw message without parsing the rest of it.
+"""Read single header fields out of a raw message without parsing the rest of it.
 
 Every stored message passes through here under load, where a full parse (about 1 ms) would cost
 more than receiving it. Malformed input gives replacement characters, never an error.

@@ -1,7 +1,7 @@
-"""What a recipient's mail client does with a message: load images, follow a link, unsubscribe.
+"""Do with a message what a recipient's mail client does: load images, follow a link, unsubscribe.
 
-Requests go to loopback and nowhere else, and no resolver is asked: a name under `localhost` or
-`test` means this machine (RFC 6761), an address must be a loopback one, anything else is refused.
+Requests go to loopback only, and no resolver is asked. A name under `localhost` or `test` means
+this machine (RFC 6761), an address must be a loopback address, and anything else is refused.
 """
 
 import http.client

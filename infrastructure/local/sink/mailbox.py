@@ -1,9 +1,9 @@
-"""The local mailbox: everything the sink accepted, kept as a Maildir and listed by an index.
+"""Keep the mail that the sink accepted as a Maildir, listed by an index.
 
 Layout under the root: `tmp`, `new` and `cur` as any mail reader expects (a message is written in
-`tmp` and renamed into `new`), and `index.sqlite3`. As in any final delivery (RFC 5321 4.4) a
-message is stored under a Return-Path and a Delivered-To field, which tell the envelope, also to
-a rebuilt index. One process adds; others may list, read and clear at the same time.
+`tmp` and renamed into `new`), and `index.sqlite3`. A message is stored under a Return-Path and a
+Delivered-To field, as in any final delivery (RFC 5321 4.4). From these fields a rebuilt index
+learns the envelope. One process adds messages; others may list, read and clear at the same time.
 """
 
 import os

@@ -1,9 +1,9 @@
-"""The mailbox's index: one SQLite row a message, so that a listing opens no message file.
+"""Index the mailbox in SQLite, one row for each message, so that a listing opens no message file.
 
-The Maildir is the truth and the index a copy: opening it adds the messages it lacks, drops the
-rows whose file is gone, and starts a new one where the old is missing, damaged or of another
-version. WAL lets the API read (and clear) while the sink writes; `synchronous=OFF` because
-whatever a power cut loses is found again in the Maildir.
+The Maildir is the truth and the index a copy. Opening the index adds the messages that it lacks,
+drops the rows whose file is gone, and starts a new index where the old one is missing, damaged or
+of another version. WAL lets the API read (and clear) while the sink writes. `synchronous=OFF` is
+safe, because the Maildir has all that a power cut may take from the index.
 """
 
 import fcntl

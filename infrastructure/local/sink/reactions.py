@@ -1,7 +1,7 @@
-"""What happens after the sink accepted mail for `oob`, `complain`, `open`, `click`, `unsubscribe`.
+"""React to accepted mail for `oob`, `complain`, `open`, `click` and `unsubscribe`.
 
-Reactions run in the background after a delay, a few at a time; one that fails is logged and
-hurts nothing else.
+Reactions run in the background after a delay, a few at a time. One that fails is logged; the others
+go on.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""The reports a receiving site mails back: delivery status (RFC 3464) and feedback (RFC 5965).
+"""Write the reports of a receiving site: bounces (RFC 3464) and complaints (RFC 5965).
 
-Assembled as bytes, because the standard library would re-serialise the message they carry and
-so change what was signed.
+They are put together as bytes, because the standard library would re-serialise the message that
+they carry and so change what was signed.
 """
 
 import re

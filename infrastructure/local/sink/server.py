@@ -1,8 +1,8 @@
-"""The sink: the SMTP server that stands in for every receiving site when running locally.
+"""Receive mail by SMTP and keep it: the sink stands in for every receiving site.
 
-Accepted mail is stored in the mailbox, one copy per envelope recipient, before the 250 is sent.
-What else happens depends on the recipient's local part (see `behaviours`). Mail the sink sends
-itself goes to the `inbound` address only, and its HTTP requests to loopback only.
+The sink stores accepted mail in the mailbox, one copy for each envelope recipient, before it
+answers 250. What else happens depends on the recipient's local part (see `behaviours`). The sink
+sends mail to the `inbound` address only, and HTTP requests to loopback only.
 
     python -m infrastructure.local.sink --port 2526 --data .local/mail [--inbound 127.0.0.1:2527]
 """
@@ -54,13 +54,13 @@ class Sink:
         self._server: asyncio.Server
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
-        """Listen, and give the port that was bound (of use when asked for port 0)."""
+        """Listen; return the port that was bound, which port 0 leaves to the system."""
         self._server = await asyncio.start_server(self._serve, host, port, limit=CHUNK)
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
 
     async def stop(self) -> None:
-        """Stop listening, tell open sessions so (421), and drop reactions that wait."""
+        """Stop listening, end open sessions with 421, and drop reactions that wait."""
         self._server.close()
         for session in self._sessions:
             session.cancel()
@@ -69,11 +69,11 @@ class Sink:
         await self._server.wait_closed()
 
     def refuse_recipient(self, recipient: str) -> str | None:
-        """The refusal of a `bounce-…` recipient."""
+        """The reply that refuses a `bounce-…` recipient; None for any other."""
         return REFUSALS.get(behaviour_of(recipient))
 
     async def receive(self, envelope: Envelope) -> str:
-        """Defer, wait, store and react, as the recipients ask for; the reply to DATA."""
+        """Defer, wait, store and react, as the recipients' names say; return the reply to DATA."""
         if self._is_deferred(envelope):
             return DEFERRAL
         if any(behaviour_of(recipient) == "slow" for recipient in envelope.recipients):
@@ -103,7 +103,7 @@ class Sink:
             await session.run()
 
     def _is_deferred(self, envelope: Envelope) -> bool:
-        # Asked of all before judging any: every recipient's attempt must be counted.
+        # A list and not a generator: the attempt of every recipient must be counted.
         answers = [self._deferrals.defers(to, envelope.message) for to in envelope.recipients]
         return any(answers)
 
@@ -142,9 +142,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True, help="0 binds any free port")
     parser.add_argument("--data", type=Path, required=True, help="root of the Maildir")
-    parser.add_argument("--inbound", type=_address, help="host:port that oob and complain mail to")
-    parser.add_argument("--behaviour-delay", type=float, default=defaults.behaviour_delay)
-    parser.add_argument("--slow-seconds", type=float, default=defaults.slow_seconds)
+    parser.add_argument(
+        "--inbound", type=_address, help="host:port that bounces and complaints are mailed to"
+    )
+    parser.add_argument(
+        "--behaviour-delay",
+        type=float,
+        default=defaults.behaviour_delay,
+        help="seconds until a recipient reacts",
+    )
+    parser.add_argument(
+        "--slow-seconds",
+        type=float,
+        default=defaults.slow_seconds,
+        help="seconds that slow@ recipients wait",
+    )
     settings = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="sink: %(message)s")
     options = SinkOptions(settings.inbound, settings.behaviour_delay, settings.slow_seconds)

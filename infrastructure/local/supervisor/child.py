@@ -1,8 +1,8 @@
-"""One child process of the supervisor: how it is started, where it writes, how it dies.
+"""Start, watch and end one child process of the supervisor.
 
 A child is the leader of its own session, so that Ctrl-C in a terminal reaches the supervisor only,
-and everything it starts itself can be killed with it. On Linux the kernel signals it when the
-supervisor ends without having stopped it, so that even SIGKILL leaves no process behind.
+and all that the child started can be killed with it. If the supervisor ends without stopping it,
+the Linux kernel signals the child, so that even SIGKILL leaves no process behind.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What to run. ``ready`` tells, when asked repeatedly, that it serves; ``patience`` is seconds.
+    """A program to run.
 
-    ``orphan_signal`` is what the kernel sends it when the supervisor is gone. What was started
-    after a ``foundation`` does not outlive it.
+    ``ready`` is called again and again until it returns true: the process serves. ``patience`` is
+    how many seconds that may take. The kernel sends ``orphan_signal`` when the supervisor is gone.
+    When a ``foundation`` ends, all that was started after it is killed.
     """
 
     name: str

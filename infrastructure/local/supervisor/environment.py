@@ -1,13 +1,13 @@
-"""What the local runtime is told by its environment, and what it tells its processes by theirs.
+"""Read the local runtime's environment, and make that of its processes.
 
 ========== ======== =============================================================================
-API_PORT   8080     everything HTTP
-SMTP_PORT  2525     the relay
-API_KEY             the primary account's key; generated at first start and kept when not given
-DATA_DIR   .local/  all state; deleting it is a fresh start
+API_PORT   8080     port of everything HTTP
+SMTP_PORT  2525     port of the relay
+API_KEY             the primary account's key; without it the first start makes one and keeps it
+DATA_DIR   .local/  directory of all state; delete it for a fresh start
 ========== ======== =============================================================================
 
-Any setting of :class:`chalicelib.core.settings.Settings` may be given too and wins over the value
+Any setting of :class:`chalicelib.core.settings.Settings` may be set too, and wins over the value
 that the local runtime would use. AWS variables of the caller are not passed on: nothing of the
 local runtime may reach an account in the cloud by accident.
 """
@@ -35,7 +35,7 @@ _PORTS_FILE = "ports.json"
 
 
 class ConfigError(ValueError):
-    """The runtime cannot start as it was told; the message is one line for the user."""
+    """The runtime cannot start with this environment; the message is one line for the user."""
 
 
 class NotRunning(RuntimeError):

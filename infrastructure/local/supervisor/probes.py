@@ -1,4 +1,4 @@
-"""Ask a server on loopback whether it serves yet. Every answer comes within a second."""
+"""Check whether a server on loopback serves yet; every check ends within a second."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Start processes in order, keep them running, and stop them in the opposite order.
 
 A process that ends is started again after 0.2 seconds, then after twice as long each time up to
-five, and after 0.2 again once it has run for ten. If it is a *foundation*, all that was started
-later is killed and started again with it: it has forgotten what it did last, and whoever is in the
-middle of something would go on from there. SIGTERM, SIGINT and SIGHUP ask the supervisor to
-stop: each group of processes that was started together gets SIGTERM and, ``grace`` seconds later,
-SIGKILL, the last group first.
+five, and after 0.2 again once it has run for ten. When a *foundation* ends, all that was started
+later is killed and started again with it, because the foundation has forgotten its latest work and
+the others would go on from there. SIGTERM, SIGINT and SIGHUP ask the supervisor to stop. Each group
+of processes that was started together then gets SIGTERM and, ``grace`` seconds later, SIGKILL; the
+last group goes first.
 
 The supervisor must run in the main thread, and children must not be started elsewhere: the kernel
 takes the end of the starting thread for the end of the parent.
