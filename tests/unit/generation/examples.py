@@ -47,13 +47,13 @@ def generator(
     return Generator(transmission or make_transmission(**fields), INJECTED, first_index)
 
 
-def undressed(transmission: Transmission) -> MessageTracking:
-    """Return the dress of a message in which nothing is tracked and that nobody unsubscribes by."""
+def no_tracking(transmission: Transmission) -> MessageTracking:
+    """Return the tracking of a message without links, pixels and unsubscribe headers."""
     options = {"open_tracking": False, "click_tracking": False, "initial_open": False}
     quiet = replace(transmission, options=transmission.options | options | {"transactional": True})
-    dresser = TrackingDecorator(quiet, 0, INJECTED, read_config)
+    decorator = TrackingDecorator(quiet, 0, INJECTED, read_config)
     to = {"email": "r@example.test"}
-    return dresser.tracking("0" * 24, to, dresser.tracked(to), domain(), NAME)
+    return decorator.tracking("0" * 24, to, decorator.tracked(to), domain(), NAME)
 
 
 def failure(transmission: Generator, recipient: dict[str, Any], index: int = 0) -> dict[str, Any]:

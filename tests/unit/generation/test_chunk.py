@@ -29,7 +29,7 @@ def keep(transmission: Transmission, state: str = SUBMITTED) -> None:
 
 
 @pytest.mark.parametrize("email", ["é@x.test", "\ud800@x.test", "r@x.test\u2028"])
-def test_recipients_come_off_the_queue_as_they_went_on(email: str) -> None:
+def test_recipients_are_read_from_the_queue_unchanged(email: str) -> None:
     data: list[dict[str, Any]] = [{"email": email, "metadata": {"k": [1, None]}}]
     submit(make_transmission(), RequestRecipients(data), meter())
     (result,) = read()
@@ -38,7 +38,7 @@ def test_recipients_come_off_the_queue_as_they_went_on(email: str) -> None:
     assert (str(result.unit), result.first_index) == (f"{make_transmission().id}-0", 0)
 
 
-def test_chunks_of_one_transmission_ask_for_it_once() -> None:
+def test_chunks_of_one_transmission_read_it_once() -> None:
     keep(make_transmission())
     queue_chunks(make_transmission(), recipients(6), 2)
     bodies = [queues.read(each) for each in queued("generation")]
@@ -49,7 +49,7 @@ def test_chunks_of_one_transmission_ask_for_it_once() -> None:
 
 
 @pytest.mark.parametrize("state", ["nothing", "accepting", "unresolved"])
-def test_a_chunk_of_what_may_not_be_generated_yet_is_told(state: str) -> None:
+def test_a_chunk_of_an_unsubmitted_transmission_raises_not_submitted(state: str) -> None:
     if state == "accepting":
         keep(make_transmission(), ACCEPTING)
     elif state == "unresolved":

@@ -52,11 +52,11 @@ def operations(result: Chunk) -> list[str]:
         {"subaccount_id": None, "defaults": {}},
     ],
 )
-def test_all_that_can_be_foreseen_comes_in_one_request(fields: Any) -> None:
+def test_all_foreseeable_items_are_read_in_one_request(fields: Any) -> None:
     assert operations(chunk(**fields)) == ["BatchGetItem"]
 
 
-def test_a_hundred_recipients_take_two() -> None:
+def test_a_hundred_recipients_take_two_requests() -> None:
     assert operations(chunk(100)) == ["BatchGetItem"] * 2
 
 
@@ -65,18 +65,18 @@ def test_a_from_that_a_template_makes_is_looked_up_when_it_is_known() -> None:
     assert operations(data) == ["BatchGetItem"] * 2
 
 
-def test_a_tracking_domain_takes_one_more() -> None:
+def test_a_tracking_domain_takes_one_more_request() -> None:
     tracking_domain("account.test", default=True)
     html = body()["content"] | {"html": "<a href='https://a.example/'>x</a>"}
     assert operations(chunk(content=html)) == ["BatchGetItem"] * 2
 
 
-def test_what_was_refused_as_a_whole_asks_nothing() -> None:
+def test_a_refused_transmission_reads_nothing() -> None:
     refusal = {"type": "bounce", "reason": "554 cancelled"}
     assert operations(chunk(refusal=refusal)) == []
 
 
-def test_the_next_chunk_sees_what_has_changed() -> None:
+def test_the_next_chunk_sees_changes() -> None:
     assert len(generate_chunk(chunk(), INJECTED).delivery_batch.messages) == 3
     suppression.put_all(1, None, [entry("r1@example.test")])
     assert len(generate_chunk(chunk(), INJECTED).delivery_batch.messages) == 2
@@ -87,12 +87,12 @@ def test_the_next_chunk_sees_what_has_changed() -> None:
     assert {event["type"] for event in generated_chunk.events} == {"generation_rejection"}
 
 
-def test_what_delivery_asks_soon_after_is_remembered() -> None:
+def test_items_that_delivery_needs_are_remembered() -> None:
     look_ahead(chunk(), Lookups(), NAME)
     assert config_cache.missing_keys([fleets.key_of(1)]) == []
 
 
-def test_a_bad_domain_is_told_of_each_recipient() -> None:
+def test_an_unusable_domain_makes_an_event_for_each_recipient() -> None:
     lookups = Lookups()
     data = chunk(content=body()["content"] | {"from": "a@unknown.test"})
     chunk_generator = Generator(data.transmission, INJECTED, 0, lookups.config)

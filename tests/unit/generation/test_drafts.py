@@ -15,7 +15,7 @@ from chalicelib.generation.drafts import Draft, drafter
 from chalicelib.generation.faults import RenderFault
 from chalicelib.snippets import store as snippets
 from chalicelib.snippets.request import new_snippet
-from tests.unit.generation.examples import INJECTED, undressed
+from tests.unit.generation.examples import INJECTED, no_tracking
 from tests.unit.transmissions.examples import OPTIONS, body, make_transmission
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -41,7 +41,7 @@ def draft(to: Any = TO, **fields: Any) -> Draft:
 
 def built(to: Any = TO, **fields: Any) -> bytes:
     """Return the message as it is without tracking."""
-    return draft(to, **fields).build("0" * 24, undressed(make_transmission(**fields)))
+    return draft(to, **fields).build("0" * 24, no_tracking(make_transmission(**fields)))
 
 
 def message(to: Any = TO, **fields: Any) -> EmailMessage:
@@ -135,7 +135,7 @@ class TestMessages:
         assert draft(**of_message()).sender == Mailbox("a@mail.example.test", "Ann")
         assert draft(**of_message()).subject == "Hi <Zoë>"
 
-    def test_one_that_is_no_template_goes_out_as_it_is(self) -> None:
+    def test_a_message_that_is_no_template_is_not_rendered(self) -> None:
         email_message = built(**of_message(template=False))
         head, _, rest = RAW.partition(b"\r\n\r\n")
         assert email_message.startswith(head)
@@ -150,6 +150,6 @@ class TestMessages:
     def test_the_to_header_is_not_made_for_it(self) -> None:
         assert message(TO | {"header_to": "p@x.test"}, **of_message())["To"] is None
 
-    def test_a_message_that_is_none_is_told(self) -> None:
+    def test_a_malformed_message_is_a_fault(self) -> None:
         with pytest.raises(ValueError, match="header"):
             draft(**of_message(b"no header\r\n\r\nx"))

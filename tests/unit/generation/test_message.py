@@ -85,7 +85,7 @@ class TestIdentity:
         data = {"f": "a@mail.example.test"}
         assert generated(content=made_up, substitution_data=data)["X-E"] == "[]"
 
-    def test_all_mail_names_itself_to_those_who_blank_out_addresses(self) -> None:
+    def test_all_mail_has_a_report_id_header(self) -> None:
         own = {"headers": {"x-svc-report-id": "forged"}, **INLINE}
         raw = b"From: a@mail.example.test\r\nX-SVC-Report-ID: forged\r\n\r\n"
         for fields in ({"content": own}, {"content": {}, "raw": raw}):
@@ -378,7 +378,7 @@ class TestFailures:
         assert len({event["event_id"] for event in events}) == 2
         assert events[1] == events[2]
 
-    def test_what_was_refused_as_a_whole_is_told_to_each_recipient(self) -> None:
+    def test_each_recipient_of_a_refused_transmission_gets_its_event(self) -> None:
         refusal = {"type": "bounce", "bounce_class": "25", "reason": "554 cancelled"}
         transmission = generator(
             replace(make_transmission(), refusal=refusal, content={"template_id": "gone"})

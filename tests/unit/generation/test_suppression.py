@@ -89,12 +89,12 @@ def test_an_override_names_the_list_before_the_content_does() -> None:
     assert found(content=content, override={"list_id": "sports"}) == set()
 
 
-def test_nobody_is_asked_about_where_nothing_is_sent() -> None:
+def test_a_refused_transmission_looks_up_no_suppressions() -> None:
     chunk = chunk_of(refusal={"type": "bounce", "reason": "x"})
     assert suppression.keys_of(chunk.transmission, chunk.recipients) == []
 
 
-def test_who_asks_to_skip_suppression_does_not_skip_compliance() -> None:
+def test_skipping_suppression_does_not_skip_compliance() -> None:
     suppress("a@x.test")
     suppress("b@x.test", list_id="news")
     service.impose_all(1, None, [entry("c@x.test", source="Compliance")])
@@ -103,7 +103,7 @@ def test_who_asks_to_skip_suppression_does_not_skip_compliance() -> None:
     assert found(**skipping) == {"c@x.test"}
 
 
-def test_a_chunk_costs_one_request_whoever_is_named_twice() -> None:
+def test_a_chunk_with_repeated_addresses_costs_one_request() -> None:
     suppress("a@x.test")
     chunk = chunk_of(*["a@x.test", "A@x.test"] * 50)
     with aws_requests() as requests:

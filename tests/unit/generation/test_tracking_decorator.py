@@ -78,8 +78,8 @@ def targets(text: str) -> list[str]:
 class TestOptions:
     def tracked(self, own: Any = None, *, defaults: Any = None, **options: Any) -> TrackingOptions:
         data = make_transmission(options=OPTIONS | options, defaults=DEFAULTS | (defaults or {}))
-        dresser = TrackingDecorator(data, 0, INJECTED, read_config)
-        return dresser.tracked(TO | ({"options": own} if own is not None else {}))
+        decorator = TrackingDecorator(data, 0, INJECTED, read_config)
+        return decorator.tracked(TO | ({"options": own} if own is not None else {}))
 
     @pytest.mark.spec("2.1-t24")
     @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ class TestOptions:
         assert self.tracked(own, **data) == expected
         assert self.tracked(None, **data) == self.tracked({}, **data)
 
-    def test_the_initial_pixel_goes_along_with_a_recipients_own_open_tracking(self) -> None:
+    def test_the_initial_pixel_follows_a_recipients_own_open_tracking(self) -> None:
         assert self.tracked({"open_tracking": False}) == TrackingOptions(False, True, False)
         assert self.tracked({"open_tracking": True}, **OFF) == TrackingOptions(True, False, True)
         without = {"initial_open": False}
@@ -110,7 +110,7 @@ class TestOptions:
         assert self.tracked(both) == TrackingOptions(False, True, True)
 
     @pytest.mark.spec("2.6-t6")
-    def test_what_account_and_subaccount_forbid_nobody_switches_on(self) -> None:
+    def test_no_option_switches_on_tracking_that_the_account_forbids(self) -> None:
         everything = dict.fromkeys(OFF, True)
         assert self.tracked(everything, defaults={"tracks_clicks": False}).clicks is False
         forbidden = self.tracked(everything, defaults={"tracks_opens": False})
@@ -297,7 +297,7 @@ class TestUnsubscribing:
         expected = DEFAULTS | {"transactional_unsub": True}
         assert transmission(options=options, defaults=expected)["List-Unsubscribe-Post"]
 
-    def test_mail_to_unsubscribe_comes_to_us_whatever_the_return_path(self) -> None:
+    def test_unsubscribe_mail_goes_to_the_service_with_any_return_path(self) -> None:
         domains.create(domain("bounce.test"))
         header = transmission(return_path="x@bounce.test")["List-Unsubscribe"]
         assert "@bounce.test?" in header

@@ -159,7 +159,7 @@ class TestFacts:
 
 
 class TestRepeating:
-    def test_a_chunk_that_comes_again_makes_the_same_messages_and_events(self, time: Clock) -> None:
+    def test_a_repeated_chunk_makes_the_same_messages_and_events(self, time: Clock) -> None:
         content = body()["content"] | {"text": "{{if n > 1}}x{{end}}"}
         to = list(recipients(3))
         to[0]["substitution_data"] = to[2]["substitution_data"] = {"n": 2}
@@ -213,7 +213,7 @@ class TestOneRecipient:
             ChunkRecord(CREATED + 5000, 1, 0)
         ]
 
-    def test_coming_again_it_is_not_delivered_again(self, host: MailHost) -> None:
+    def test_a_repeated_single_message_is_not_delivered_again(self, host: MailHost) -> None:
         submit(make_transmission(), recipients(1), meter())
         bodies = queued("generation")
         generate(bodies)
@@ -235,7 +235,7 @@ class TestOneRecipient:
         assert batch.unit == UNIT
         assert kinds(events()) == [("injection", "r0@example.test")]
 
-    def test_its_way_costs_five_requests(self) -> None:
+    def test_a_single_message_costs_five_requests(self) -> None:
         submit(make_transmission(), recipients(1), meter())
         bodies = queued("generation")
         for queue in ("delivery", "events"):
@@ -278,7 +278,7 @@ class TestHolding:
         queue_chunks(make_transmission(), recipients(1), 2)
         return queued("generation")
 
-    def test_it_is_sent_on_until_the_request_is_stored(self, time: Clock) -> None:
+    def test_a_chunk_is_delayed_until_its_request_is_stored(self, time: Clock) -> None:
         bodies = self.bodies()
         with aws_requests() as requests:
             assert generate(bodies) == []
@@ -286,7 +286,7 @@ class TestHolding:
         assert again.parameters["DelaySeconds"] == 1
         assert again.parameters["MessageBody"] == bodies[0]
 
-    def test_it_is_dropped_when_that_never_came_to_an_end(self, time: Clock) -> None:
+    def test_a_chunk_is_dropped_when_its_request_has_died(self, time: Clock) -> None:
         bodies = self.bodies()
         time.now = CREATED / 1000 + settings().accept_window
         assert generate(bodies) == []

@@ -102,7 +102,7 @@ def test_a_transmission_of_a_subaccount_is_its_own() -> None:
 
 
 @pytest.mark.spec("7-t22")
-def test_bad_recipients_are_told_and_the_others_are_sent_to() -> None:
+def test_bad_recipients_are_reported_and_the_good_ones_get_the_message() -> None:
     data = body(recipients=[{"address": "nobody"}, {"address": "r@example.test"}])
     result = accept(CALLER, data)
     assert (result.count, result.refusals.count) == (1, 1)
@@ -129,7 +129,7 @@ def test_bad_recipients_are_told_and_the_others_are_sent_to() -> None:
 @pytest.mark.spec("2.1-t14")
 @pytest.mark.spec("2.1-t15")
 @pytest.mark.spec("2.1-t16")
-def test_options_in_force_are_those_given_over_the_defaults(data: Any, changed: Any) -> None:
+def test_options_of_the_request_override_the_defaults(data: Any, changed: Any) -> None:
     make_pool("fast")
     assert accepted(body(options=data)).transmission.options == OPTIONS | changed
 
@@ -305,7 +305,7 @@ class TestAbTests:
     @pytest.mark.parametrize(
         "to", [[{"address": "r@example.test"}] * 2, [], {"list_id": "friends"}]
     )
-    def test_it_goes_to_a_single_recipient(self, to: Any) -> None:
+    def test_an_ab_test_goes_to_a_single_recipient(self, to: Any) -> None:
         data = body(content={"ab_test_id": "welcome"}, recipients=to)
         assert refused_request(data) == (422, "1300")
 
@@ -331,7 +331,7 @@ class TestAbTests:
             assert [refused_request(data)[1] for _ in range(3)] == [code] * 3
         assert places_of(test) == 2
 
-    def test_a_repeat_that_is_refused_keeps_the_place_of_what_was_sent(self) -> None:
+    def test_a_refused_repeat_keeps_the_sample_place_of_the_accepted_request(self) -> None:
         test = stored(by_size(2, id="sampled"))
         data = body(content={"ab_test_id": "sampled"})
         with clock.use(lambda: START / 1000):
@@ -340,7 +340,7 @@ class TestAbTests:
                 accept(CALLER, data | {"options": {"ip_pool": "unknown"}}, "191930000000000001")
         assert places_of(test) == 1
 
-    def test_what_starts_later_takes_its_place_when_it_starts(self) -> None:
+    def test_a_scheduled_transmission_takes_its_sample_place_when_it_starts(self) -> None:
         test = stored(by_size(2, id="sampled"))
         start = clock.iso_offset(START / 1000 + 3600)
         data = body(content={"ab_test_id": "sampled"}, options={"start_time": start})
@@ -403,7 +403,7 @@ class TestScheduling:
         assert (record.state, record.transmission.start_ms) == ("submitted", start)
         assert usage.get(1)[0].day == 1
 
-    def test_what_it_names_is_not_resolved_yet_and_is_kept_for_it(self) -> None:
+    def test_a_scheduled_transmission_is_not_resolved_and_leases_its_template(self) -> None:
         TestTemplates().make()
         recipient_list = saved()
         to = {"list_id": "friends"}
@@ -422,7 +422,7 @@ class TestScheduling:
         with pytest.raises(ServiceError, match="in use"):
             template_leases.delete(Scope(1, 0), "welcome")
 
-    def test_what_is_refused_is_kept_from_nobody(self) -> None:
+    def test_a_refused_request_releases_its_leases(self) -> None:
         TestTemplates().make(**{"from": "a@elsewhere.test"})
         saved()
         for to in ({"list_id": "friends"}, [{"address": "r@example.test"}], []):

@@ -165,7 +165,9 @@ def test_the_account_s_ban_on_click_tracking_beats_the_message() -> None:
         ({"copies": Copies(cc=[Mailbox("a@x.test", "a\vb")])}, (422, "1300")),
     ],
 )
-def test_what_cannot_be_met_is_refused(options: dict[str, Any], expected: tuple[int, str]) -> None:
+def test_options_that_cannot_be_met_are_refused(
+    options: dict[str, Any], expected: tuple[int, str]
+) -> None:
     assert refused_message(**options) == expected
 
 
@@ -259,7 +261,7 @@ def test_what_is_refused_leaves_nothing_behind(message: bytes, expected: tuple[i
     assert refused_message(message) == expected
 
 
-def test_a_from_domain_that_is_not_the_sender_s_is_told_of_each_recipient() -> None:
+def test_a_from_domain_that_is_not_the_sender_s_makes_an_event_for_each_recipient() -> None:
     message = MESSAGE.replace(b"mail.example.test", b"Elsewhere.test")
     options: dict[str, Any] = {
         "campaign_id": "spring",

@@ -35,7 +35,7 @@ def cc_of(header: str, *cc: Mailbox) -> Any:
     return [(each.display_name, each.addr_spec) for each in values.addresses]
 
 
-def test_an_address_gets_one_copy_as_what_it_is_named_first() -> None:
+def test_an_address_gets_one_copy_of_its_first_kind() -> None:
     everyone = [Mailbox(f"{name}@x.test") for name in ("to", "c", "b", "z")]
     recipient_dicts = recipients(
         ["to@x.test"], Copies(cc=everyone[:2], bcc=everyone[:3], archive=everyone), ()
@@ -48,7 +48,7 @@ def test_an_address_gets_one_copy_as_what_it_is_named_first() -> None:
     ]
 
 
-def test_addresses_are_the_same_in_any_case() -> None:
+def test_addresses_are_compared_without_case() -> None:
     copies = Copies(cc=[Mailbox("C@X.test", "See"), Mailbox("c@x.TEST", "Sea")])
     recipient_dicts = recipients(["to@x.test", "TO@X.TEST"], copies, ["t"])
     assert recipient_dicts == [
@@ -81,7 +81,7 @@ def test_cc_that_shows_everyone_stays_as_it_is() -> None:
     assert with_visible_copies(fields, []) == fields
 
 
-def test_nobody_sees_a_bcc_header_but_who_it_names() -> None:
+def test_only_a_bcc_copy_has_a_bcc_header() -> None:
     fields = fields_of("From: a@x.test", "Bcc: secret@x.test", "Subject: s", "bcc: another@x.test")
     shared = with_visible_copies(fields, [])
     assert [name for name, _ in shared] == ["from", "subject"]
@@ -96,7 +96,7 @@ def test_a_name_that_breaks_a_header_is_refused() -> None:
         with_visible_copies(fields_of("From: a@x.test"), [Mailbox("c@x.test", "a\x0bb")])
 
 
-def test_a_copy_is_added_to_a_list_that_nobody_can_read() -> None:
+def test_a_copy_is_added_to_an_unreadable_cc_header() -> None:
     fields = fields_of("Cc: " + "(" * 5_000)
     ((_, raw),) = with_visible_copies(fields, [Mailbox("c@x.test")])
     assert raw.endswith(b"c@x.test\r\n")

@@ -69,7 +69,7 @@ class TestLists:
         time.now += PROTECTED_SECONDS + AFTER_START_SECONDS - 1
         assert list_is_in_use()
 
-    def test_a_start_that_comes_late_has_its_time_as_well(self, time: Clock) -> None:
+    def test_a_late_start_has_the_full_time_of_the_lease(self, time: Clock) -> None:
         saved()
         lease_list(scheduled(), "friends")
         time.now += 5 * HOUR  # the service was down
@@ -130,9 +130,7 @@ class TestTemplates:
 
 class TestRelease:
     @pytest.mark.parametrize("subaccount", [None, 7])
-    def test_what_was_in_use_is_free_and_repeating_it_does_no_harm(
-        self, subaccount: int | None
-    ) -> None:
+    def test_release_ends_the_leases_and_may_be_repeated(self, subaccount: int | None) -> None:
         template = TestTemplates().make(subaccount)
         transmission = scheduled(30.0)
         lease_template(transmission, template, 1)
@@ -144,14 +142,14 @@ class TestRelease:
         assert not list_is_in_use()
         assert template_leases.delete(Scope(1, subaccount or 0), "welcome")
 
-    def test_another_transmission_uses_it_still(self) -> None:
+    def test_the_lease_of_another_transmission_stays(self) -> None:
         recipients = ListRecipients(saved())
         lease_list(make_transmission(), "friends")
         lease_list(make_transmission(id="191930000000000002"), "friends")
         release(make_transmission(), leases_on(None, recipients))
         assert list_is_in_use()
 
-    def test_nothing_is_asked_where_nothing_is_in_use(self) -> None:
+    def test_release_reads_nothing_without_leases(self) -> None:
         assert leases_on(None, None) == {}
         with aws_requests() as requests:
             release(make_transmission(), {})

@@ -12,7 +12,7 @@ DATA = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5),
 
 
 @given(DATA, DATA, st.binary(max_size=100), st.none() | st.integers(1, 99))
-def test_a_transmission_comes_back_as_it_was_packed(
+def test_unpacking_returns_the_packed_transmission(
     metadata: dict[str, object], data: dict[str, object], raw: bytes, subaccount: int | None
 ) -> None:
     transmission = make_transmission(

@@ -193,14 +193,14 @@ def test_fields_of_another_form_that_hold_nothing_are_ignored(form: Any) -> None
     assert not content.is_inline
 
 
-def test_what_is_null_is_not_there() -> None:
+def test_null_fields_count_as_absent() -> None:
     optional = ("attachments", "inline_images", "headers", "html", "template_id", "email_rfc822")
     data = body(content=body()["content"] | dict.fromkeys(optional))
     assert read_request(data | {"options": None, "metadata": None}) == read_request(body())
 
 
 @pytest.mark.parametrize("name", ["template_id", "ab_test_id"])
-def test_what_else_stands_beside_stored_content_is_ignored(name: str) -> None:
+def test_other_fields_beside_stored_content_are_ignored(name: str) -> None:
     beside = {"from": "no address", "reply_to": "r@b.test", "headers": {"Subject": "x"}}
     files = [{"name": "a", "type": "b", "data": "no base64"}]
     read_request(body(content={name: "t", "attachments": files, **beside}))

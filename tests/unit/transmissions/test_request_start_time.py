@@ -75,7 +75,7 @@ def test_a_start_is_at_most_three_days_ahead() -> None:
         "\ud800",
     ],
 )
-def test_what_is_no_time_that_can_be_is_refused(text: str) -> None:
+def test_an_impossible_start_time_is_refused(text: str) -> None:
     with pytest.raises(ServiceError) as refusal:
         read_start_time(text)
     assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "1300")

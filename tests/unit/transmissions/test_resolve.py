@@ -66,7 +66,7 @@ class TestOptionsInForce:
         expected = next(value for value in (own, template, account) if value is not None)
         assert options[name] is expected
 
-    def test_those_that_nobody_chose_have_the_service_defaults(self) -> None:
+    def test_options_that_are_not_set_have_the_service_defaults(self) -> None:
         assert options_in_force({}, {}, DEFAULTS) == OPTIONS
 
     @pytest.mark.spec("2.1-t13")

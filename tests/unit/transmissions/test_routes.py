@@ -174,7 +174,7 @@ class TestIdempotency:
         assert len(ids()) == 1
 
     @pytest.mark.parametrize("step", ["accept", "complete"])
-    def test_a_request_that_died_goes_on_as_the_same_transmission(
+    def test_the_repeat_of_a_request_that_died_has_the_same_transmission_id(
         self, step: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         place: Any = transmission_routes if step == "accept" else idempotency
@@ -191,7 +191,7 @@ class TestIdempotency:
         assert answer.body["results"]["id"] in (transmission or ids())
         assert usage.get(1)[0].day == 1
 
-    def test_what_was_sent_is_not_sent_again_although_its_repeat_is_refused(
+    def test_a_sent_transmission_is_not_sent_again_when_its_repeat_is_refused(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as broken:
@@ -270,7 +270,7 @@ class TestReading:
             answer = client.get(path)
             assert (answer.status, answer.error["code"]) == (404, "1600")
 
-    def test_a_list_has_those_to_several_recipients_in_scope_the_newest_first(self) -> None:
+    def test_the_list_shows_transmissions_to_several_in_scope_newest_first(self) -> None:
         self.make(1, campaign_id="spring", template_id="a")
         self.make(2, count=1, campaign_id="spring")
         self.make(3, subaccount_id=7, campaign_id="spring")

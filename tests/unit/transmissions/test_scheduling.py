@@ -74,7 +74,7 @@ def refused_cancel(transmission_id: str = FIRST, scope: Scope = ACCOUNT) -> tupl
 
 @pytest.mark.spec("3-t9")
 class TestStarting:
-    def test_what_is_due_is_started_once_the_longest_due_first(self, time: Clock) -> None:
+    def test_due_transmissions_are_started_once_the_longest_due_first(self, time: Clock) -> None:
         for number, seconds in ((1, 30.0), (2, 10.0), (3, HOUR)):
             schedule(number, seconds)
         time.now += 9.999
@@ -86,7 +86,9 @@ class TestStarting:
         start_due()
         assert starts() == []
 
-    def test_what_became_due_while_nobody_looked_is_started(self, time: Clock) -> None:
+    def test_a_transmission_that_became_due_while_no_scheduler_ran_is_started(
+        self, time: Clock
+    ) -> None:
         schedule(1, 10.0)
         time.now += 5 * 86_400
         start_due()
@@ -118,7 +120,7 @@ class TestStarting:
 
 
 class TestCancelling:
-    def test_what_has_not_started_is_cancelled_for_good(self, time: Clock) -> None:
+    def test_a_scheduled_transmission_is_cancelled_for_good(self, time: Clock) -> None:
         schedule()
         cancel(ACCOUNT, FIRST)
         assert state() == CANCELLED
@@ -140,7 +142,7 @@ class TestCancelling:
             assert refused_cancel() == (409, "2003")
             assert state() == SUBMITTED
 
-    def test_what_starts_at_once_or_has_started_is_not(self) -> None:
+    def test_a_transmission_that_has_started_is_not_cancelled(self) -> None:
         transmission = make_transmission()
         submit(transmission, recipients(1), meter())
         assert refused_cancel() == (409, "2006")
@@ -168,11 +170,11 @@ class TestCancelling:
         assert state(other.id) == CANCELLED
 
     @pytest.mark.parametrize("name", ["191930000000000009", "abc", "", "²", "1" * 4000, "../x"])
-    def test_what_does_not_exist_is_not_found(self, name: str) -> None:
+    def test_cancelling_an_unknown_transmission_gives_404(self, name: str) -> None:
         schedule()
         assert refused_cancel(name) == (404, "1600")
 
-    def test_what_can_be_no_id_is_not_looked_up(self) -> None:
+    def test_an_impossible_id_is_not_looked_up(self) -> None:
         with aws_requests() as requests:
             for name in ("abc", "", "²", "1" * 4000):
                 assert refused_cancel(name) == (404, "1600")
@@ -199,7 +201,9 @@ class TestCancelling:
 
 
 class TestCancellingACampaign:
-    def test_each_recipient_of_it_is_told_and_others_are_left_alone(self, time: Clock) -> None:
+    def test_each_recipient_of_the_campaign_gets_an_event_and_other_campaigns_stay_scheduled(
+        self, time: Clock
+    ) -> None:
         schedule(1, campaign_id="spring")
         schedule(2, campaign_id="summer")
         schedule(3, campaign_id="spring", subaccount_id=7)
@@ -218,12 +222,14 @@ class TestCancellingACampaign:
         start_due()
         assert sorted(starts()) == ["191930000000000002", "191930000000000003"]
 
-    def test_what_starts_soon_is_cancelled_as_well(self) -> None:
+    def test_a_transmission_that_starts_soon_is_cancelled_with_its_campaign(self) -> None:
         schedule(1, 10.0, campaign_id="spring")
         cancel_campaign(ACCOUNT, "spring")
         assert state() == CANCELLED
 
-    def test_what_starts_meanwhile_is_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_transmission_that_starts_meanwhile_is_not_cancelled(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         schedule(1, campaign_id="spring")
         real = transmissions.get
 

@@ -44,7 +44,7 @@ def refused_options(options: Any = None, **fields: Any) -> tuple[int, str | None
     return refusal_code(checked, options, **fields)
 
 
-def test_nothing_is_read_for_what_is_not_named() -> None:
+def test_options_that_are_not_set_cost_no_read() -> None:
     who = sender()
     with aws_requests() as requests:
         check_options(make_transmission(options={}), who)

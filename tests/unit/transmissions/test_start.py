@@ -146,7 +146,7 @@ def test_a_scheduled_transmission_is_cut_into_the_chunks_of_its_recipients() -> 
 
 @pytest.mark.spec("2.6-t3")
 @pytest.mark.parametrize("of_subaccount", [True, False])
-def test_nothing_is_sent_for_who_was_suspended_since_and_each_recipient_is_told(
+def test_a_sender_suspended_since_sends_nothing_and_each_recipient_gets_an_event(
     of_subaccount: bool,
 ) -> None:
     number = make_subaccount().id if of_subaccount else None
@@ -238,7 +238,7 @@ class TestTwice:
 
 
 class TestCancelled:
-    def test_what_was_cancelled_is_not_started(self) -> None:
+    def test_a_cancelled_transmission_is_not_started(self) -> None:
         transmission = scheduled()
         keep(transmission)
         assert transmissions.cancel(transmission)
@@ -367,7 +367,7 @@ class TestLists:
         start(ID)
         lists.check_unused(1, "friends")
 
-    def test_a_start_that_comes_again_when_the_list_has_changed_does_nothing(self) -> None:
+    def test_a_repeated_start_after_the_list_changed_does_nothing(self) -> None:
         of_list(count=3)
         start(ID)
         assert len(chunks()) == 2
@@ -392,7 +392,7 @@ class TestLists:
         start(ID)
         assert names(chunks())[1] == ("1", ["r2@example.test"])
 
-    def test_without_it_there_is_nobody_to_go_to(self) -> None:
+    def test_a_transmission_whose_list_is_gone_is_cancelled(self) -> None:
         of_list()
         assert lists.delete(1, "friends")
         for _ in range(2):

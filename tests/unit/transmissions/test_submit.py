@@ -110,7 +110,7 @@ def test_several_chunks_are_not_visible_to_generation_until_all_are_queued(
 
 
 @pytest.mark.usefixtures("chunks_of_two")
-def test_what_was_queued_only_in_part_is_never_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partly_queued_transmission_is_never_visible(monkeypatch: pytest.MonkeyPatch) -> None:
     def refusal(params: dict[str, Any], **_: Any) -> None:
         raise ConnectionError("the queue is gone")
 
@@ -144,7 +144,7 @@ def test_several_chunks_cost_a_record_a_request_for_ten_and_a_commit() -> None:
 
 
 @pytest.mark.usefixtures("chunks_of_two")
-def test_what_took_too_long_is_refused_and_not_sent(
+def test_a_request_that_takes_too_long_is_refused_and_not_sent(
     time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # generation drops chunks that have waited for ACCEPT_WINDOW
@@ -278,7 +278,7 @@ class TestLater:
         assert due.find("transmissions", CREATED + 1000) == []
 
     @pytest.mark.parametrize("start_ms", [0, CREATED + 1000])
-    def test_one_to_a_list_names_it(self, start_ms: int) -> None:
+    def test_a_transmission_to_a_list_stores_the_name_of_the_list(self, start_ms: int) -> None:
         recipient_list = RecipientList(1, "friends", "Friends", "v1", 250, 1)
         submit(make_transmission(start_ms=start_ms), ListRecipients(recipient_list), meter())
         record = transmissions.get(make_transmission().id)

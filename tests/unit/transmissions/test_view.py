@@ -31,7 +31,7 @@ def generate(*numbers: int, messages: int = 2, failed: int = 0) -> None:
         work_units.acquire(unit, counts=(messages, failed))
 
 
-def test_all_that_is_known_of_a_transmission_is_shown() -> None:
+def test_a_transmission_is_shown_with_all_its_fields() -> None:
     fields = {"campaign_id": "spring", "description": "Spring sale", "return_path": "b@b.test"}
     data = {"metadata": {"m": 1}, "substitution_data": {"s": 2}}
     assert view.transmission_view(record(**fields, **data)) == {
@@ -76,7 +76,7 @@ def test_one_that_was_started_is_generating_before_the_first_of_it_is() -> None:
     assert view.transmission_view(record(state="Generating"))["state"] == "Generating"
 
 
-def test_what_delivery_goes_on_with_is_not_counted_again() -> None:
+def test_messages_that_delivery_retries_are_not_counted_again() -> None:
     generate(0)
     unit = WorkUnit(make_transmission().id, "0")
     for following in (unit.deferred, unit.continued, unit.deferred.deferred):

@@ -137,7 +137,7 @@ class TestRetention:
 
 
 class TestTakingOver:
-    def test_the_claim_of_a_process_that_died_goes_on_as_the_same_transmission(
+    def test_the_claim_of_a_dead_process_is_taken_over_with_the_same_transmission_id(
         self, time: Clock
     ) -> None:
         first = claimed()
@@ -153,7 +153,7 @@ class TestTakingOver:
         time.now += CLAIM_SECONDS
         assert refused_claim(data=body(campaign_id="x")) == (409, "1600")
 
-    def test_of_two_who_would_take_it_over_one_does(self, time: Clock) -> None:
+    def test_only_one_of_two_requests_takes_over_a_claim(self, time: Clock) -> None:
         claimed()
         time.now += CLAIM_SECONDS
         answers: list[Claim | Replay] = []
@@ -172,7 +172,7 @@ class TestTakingOver:
             events.unregister("before-call.dynamodb.UpdateItem", compete)
         assert isinstance(answers[0], Claim)
 
-    def test_an_answer_that_comes_after_all_counts(self, time: Clock) -> None:
+    def test_a_late_answer_is_stored(self, time: Clock) -> None:
         slow = claimed()
         time.now += CLAIM_SECONDS
         release(claimed())  # who took it over was refused
@@ -214,7 +214,7 @@ def test_a_claim_whose_answer_was_lost_is_one_when_the_client_makes_it_again(
     assert claimed().lease == time.now + CLAIM_SECONDS
 
 
-def test_the_record_goes_away_when_it_does_not_count_any_more(time: Clock) -> None:
+def test_the_record_expires_when_it_no_longer_counts(time: Clock) -> None:
     def expires(own_claim: Claim) -> int:
         response = aws.dynamodb().get_item(
             TableName=settings().table("transmissions"),

@@ -29,7 +29,7 @@ def large() -> Transmission:
     return make_transmission(raw=noise, content={})
 
 
-def test_a_submitted_transmission_comes_back() -> None:
+def test_a_submitted_transmission_is_read_back() -> None:
     put(make_transmission(metadata={"k": "é"}))
     assert transmissions.get_submitted(make_transmission().id) == make_transmission(
         metadata={"k": "é"}
@@ -68,13 +68,13 @@ def test_one_that_is_being_accepted_is_not_submitted_until_it_is_committed() -> 
     assert transmissions.get_submitted(make_transmission().id) == make_transmission()
 
 
-def test_one_that_nobody_knows_is_not_submitted() -> None:
+def test_an_unknown_transmission_is_not_submitted() -> None:
     with pytest.raises(transmissions.NotSubmitted, match="77"):
         transmissions.get_submitted("77")
 
 
 @pytest.mark.parametrize("state", [SUBMITTED, ACCEPTING])
-def test_what_is_stored_again_changes_nothing_and_is_counted_once(state: str) -> None:
+def test_storing_a_transmission_again_changes_nothing_and_counts_it_once(state: str) -> None:
     put(make_transmission(), state)
     with clock.use(lambda: CREATED / 1000):
         put(make_transmission(campaign_id="other"), state)
@@ -86,7 +86,7 @@ def test_what_is_stored_again_changes_nothing_and_is_counted_once(state: str) ->
     assert counter["used"] == 3
 
 
-def test_what_belongs_to_it_is_stored_with_it_or_neither_is() -> None:
+def test_writes_along_are_stored_with_the_transmission_or_not_at_all() -> None:
     new = NewRecord(
         make_transmission(), make_transmission().pack(), SUBMITTED, recipients=3, chunk_size=2
     )
@@ -152,7 +152,7 @@ class TestStates:
         assert not transmissions.cancel(other)
 
     @pytest.mark.parametrize("late", ["start", "cancel", "put"])
-    def test_a_large_body_that_comes_too_late_replaces_none(self, late: str) -> None:
+    def test_the_large_body_of_a_late_write_replaces_no_other(self, late: str) -> None:
         transmission = replace(large(), start_ms=CREATED)
         put(transmission)
         self.start(transmission)
@@ -177,7 +177,7 @@ class TestStates:
         monkeypatch.setattr(transmissions._transmissions, "update", twice)
         assert transmissions.cancel(transmission)
 
-    def test_what_is_being_accepted_neither_starts_nor_is_cancelled_nor_seen(self) -> None:
+    def test_an_accepting_transmission_is_not_started_cancelled_or_shown(self) -> None:
         put(make_transmission(), ACCEPTING)
         assert not self.start(make_transmission())
         assert not transmissions.cancel(make_transmission())
@@ -189,7 +189,7 @@ class TestStates:
         assert self.start(final)
         assert transmissions.get_submitted(transmission.id) == final
 
-    def test_committing_what_has_started_or_was_cancelled_changes_nothing(
+    def test_committing_a_started_or_cancelled_transmission_changes_nothing(
         self, transmission: Transmission
     ) -> None:
         transmissions.cancel(transmission)
@@ -205,7 +205,7 @@ class TestListing:
     def ids(self, account: int = 1) -> list[int]:
         return [int(each.id) - 191930000000000000 for each in transmissions.in_account(account)]
 
-    def test_those_that_are_scheduled_come_first_then_the_newest(self) -> None:
+    def test_scheduled_transmissions_are_listed_first_then_the_newest(self) -> None:
         self.put(2, start_ms=CREATED)
         for number in (1, 3, 5):
             self.put(number)
@@ -216,7 +216,7 @@ class TestListing:
         assert [int(each.id) % 10 for each in transmissions.scheduled(1)] == [6, 2]
 
     @pytest.mark.parametrize("starts_later", [True, False])
-    def test_those_to_one_recipient_are_in_no_list_once_they_have_started(
+    def test_a_started_transmission_to_one_recipient_is_not_listed(
         self, starts_later: bool
     ) -> None:
         transmission = make_transmission(start_ms=CREATED if starts_later else 0)
@@ -262,7 +262,7 @@ def test_one_whose_content_is_not_final_is_not_generated() -> None:
         transmissions.get_submitted(make_transmission().id)
 
 
-def test_the_record_tells_what_lists_and_clean_up_need() -> None:
+def test_the_record_has_the_attributes_of_lists_and_of_expiry() -> None:
     with clock.use(lambda: CREATED / 1000):
         put(make_transmission(campaign_id="spring", subaccount_id=7))
     item = Table("transmissions").get(f"transmission#{make_transmission().id}", "transmission")

@@ -121,7 +121,7 @@ class TestTemplates:
 
 
 class TestOverSmtp:
-    def test_one_in_which_nothing_is_to_do_goes_out_byte_for_byte(self) -> None:
+    def test_a_message_without_changes_goes_out_byte_for_byte(self) -> None:
         raw = built(html=HTML.replace(' data-svc-linkname="Shop"', ""), text="https://a.example/")
         raw = b"Date: x\r\nMessage-ID: <x@y>\r\n" + raw
         assert over_smtp(raw, options=QUIET).endswith(raw)
@@ -132,19 +132,19 @@ class TestOverSmtp:
         assert data.partition(b"\r\n\r\n")[2] == raw.partition(b"\r\n\r\n")[2]
         assert parsed(data)["List-Unsubscribe-Post"]
 
-    def test_what_is_meant_for_tracking_goes_even_then(self) -> None:
+    def test_tracking_attributes_are_removed_even_without_tracking(self) -> None:
         message = parsed(over_smtp(built(), options=QUIET))
         assert "data-svc" not in part(message) + amp(message)
         assert part(message, "plain").strip() == "https://shop.example/ https://quiet.example/"
         assert part(message).strip() == HTML.replace(' data-svc-linkname="Shop"', "")
 
-    def test_every_link_is_tracked_when_it_is_wanted(self) -> None:
+    def test_every_link_is_tracked_on_request(self) -> None:
         raw = built(html='<a href="https://a.example/{{n}}">', text="https://b.example/")
         message = parsed(over_smtp(raw))
         assert targets(part(message)) == ["https://a.example/{{n}}"]
         assert targets(part(message, "plain")) == ["https://b.example/"]
 
-    def test_what_cannot_be_read_goes_out_as_it_is(self) -> None:
+    def test_an_unreadable_part_goes_out_unchanged(self) -> None:
         for header, body in (
             (b"Content-Type: multipart/mixed; boundary=b\r\n", b"http://nothing.example/\r\n"),
             (b"Content-Type: text/html; charset=nonsense\r\n", b"<a href='http://a'>\r\n"),
@@ -154,7 +154,7 @@ class TestOverSmtp:
             raw = b"From: a@mail.example.test\r\n" + header + b"\r\n" + body
             assert over_smtp(raw).endswith(b"\r\n\r\n" + body)
 
-    def test_what_the_sender_signed_is_left_alone(self) -> None:
+    def test_signed_parts_are_not_changed(self) -> None:
         signed = (
             b"From: a@mail.example.test\r\n"
             b"Content-Type: multipart/signed; protocol=x/y; boundary=b\r\n\r\n"

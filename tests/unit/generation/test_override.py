@@ -39,7 +39,7 @@ class TestOverride:
         assert draft(**self.given(kind, **new)).sender == Mailbox("o@other.test", "Ann")
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
-    def test_reply_to_may_name_several(self, kind: str) -> None:
+    def test_reply_to_may_hold_several_addresses(self, kind: str) -> None:
         email_message = message(**self.given(kind, reply_to="Zoë <z@x.test>, Bö <b@x.test>"))
         addresses = email_message["Reply-To"].addresses
         assert [each.addr_spec for each in addresses] == ["z@x.test", "b@x.test"]
@@ -72,14 +72,14 @@ class TestOverride:
         assert message(**email_message).get_all("From") == ["Bo <o@o.test>"]
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
-    def test_what_is_not_overridden_stays(self, kind: str) -> None:
+    def test_fields_without_an_override_stay(self, kind: str) -> None:
         email_message = message(**self.given(kind))
         assert email_message["Reply-To"] == "own@b.test"
         assert email_message["List-Id"] == "<own.list>"
         assert email_message["From"] == "Ann <a@mail.example.test>"
 
     @pytest.mark.parametrize("kind", ["inline", "template", "message"])
-    def test_nothing_is_substituted_in_it(self, kind: str) -> None:
+    def test_nothing_is_substituted_in_an_override(self, kind: str) -> None:
         email_message = message(**self.given(kind, reply_to="{{n}}@b.test"))
         assert email_message["Reply-To"] == "{{n}}@b.test"
 
