@@ -1,13 +1,13 @@
-"""Forgetting a recipient: what is deleted, and what is left to expire.
+"""Forget a recipient: delete what the service stores about the recipient.
 
-Deleted are the recipient's suppression entries (but those of compliance, which nobody can remove
-over the API: spec 4.8 rule 1) and events, what the events of messages yet to come would tell of
-their recipient and subject, and the data that seeding would make copies with. The address of a
-message stays with it, or its recipient could not unsubscribe by it any more.
+Deleted are the recipient's suppression entries (except those of compliance, which nobody can remove
+over the API: spec 4.8 rule 1) and events, the recipient and subject in the context from which later
+events of the messages are made, and the data for seed messages. The address stays with each
+message, because otherwise its recipient could no longer unsubscribe through it.
 
-The account's own things are left alone: stored lists, templates, and the content of transmissions,
-which expires after 30 days. What is on its way (queues, deferred messages, batches of webhooks for
-a day) comes to its end; of messages whose events have expired, what is kept expires as well.
+The account's own data stays: stored lists, templates, and the content of transmissions, which
+expires after 30 days. Work under way (queues, deferred messages, batches of webhooks for a day)
+is finished; the context of messages whose events have expired expires as well.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from chalicelib.tracking.store import message_context
 
 
 def erase(scope: Scope, recipient: str, *, compliance: bool = False) -> int:
-    """Forget a recipient; return how many entries and events there were.
+    """Forget a recipient; return how many entries and events were deleted.
 
-    An erasure that is interrupted can be done again: the events, which tell of the messages, go
-    last. Entries of compliance go if ``compliance`` is true.
+    An erasure that is interrupted can be repeated: the events, which name the messages, are deleted
+    last. Entries of compliance are deleted if ``compliance`` is true.
     """
-    gone = removal.erase(scope, recipient, compliance=compliance)
+    deleted = removal.erase(scope, recipient, compliance=compliance)
     for spelling in dict.fromkeys((recipient.lower(), listed_as(recipient))):
         samples.erase_recipient(scope, spelling)
         message_context.forget(scope.account_id, spelling, events.messages_to(scope, spelling))
-        gone += events.erase_recipient(scope, spelling)
-    return gone
+        deleted += events.erase_recipient(scope, spelling)
+    return deleted

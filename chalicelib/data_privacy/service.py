@@ -1,11 +1,11 @@
-"""Requests of people about their own data: to be forgotten, or to be left alone.
+"""Carry out requests of recipients about their own data: to be forgotten, or to opt out.
 
-A request is noted as due before anything is done and stays so until all of it is done, so one that
-is interrupted goes on at the next tick of the clock (:func:`carry_out_due`); doing part of it again
-does no harm. It is begun at once, for as long as a caller can wait.
+A request is stored as due before anything is done, and stays due until all of it is done. So one
+that is interrupted goes on at the next tick (:func:`carry_out_due`); doing part of it again does no
+harm. It begins at once, for as long as a caller can wait.
 
-- To be forgotten: see :mod:`chalicelib.data_privacy.erasure`.
-- To opt out: the recipient gets no messages but transactional ones, and opens are not followed.
+- To be forgotten: see ``erasure.py``.
+- To opt out: the recipient gets only transactional messages, and opens are not tracked.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from chalicelib.core import clock, due
-from chalicelib.core.addresses import is_address
 from chalicelib.core.due import Due
-from chalicelib.core.errors import ApiErrors, bad_request
 from chalicelib.core.scope import Scope
 from chalicelib.data_privacy.erasure import erase
 from chalicelib.subaccounts import store as subaccounts
@@ -35,7 +33,6 @@ from chalicelib.suppression.model import (
 
 FORGET: Final = "forget"
 OPT_OUT: Final = "opt-out"
-MOST_RECIPIENTS: Final = 1000
 AT_ONCE_SECONDS: Final = 10.0
 A_TICK_SECONDS: Final = 40.0
 _log = logging.getLogger(__name__)
@@ -45,21 +42,8 @@ _STEP = 20
 _OPTED_OUT = ((NON_TRANSACTIONAL, MANUALLY_ADDED), (OPEN_TRACKING, TRACKING_CONSENT_REVOKED))
 
 
-def read_recipients(body: Any) -> list[str]:
-    """Return the addresses that a request is about, in lower case; raises 400."""
-    given = body.get("recipients") if isinstance(body, dict) else None
-    if not isinstance(given, list) or not given:
-        raise bad_request("recipients must be an array of email addresses")
-    if len(given) > MOST_RECIPIENTS:
-        raise bad_request(f"Exceeded maximum number of recipients ({MOST_RECIPIENTS})")
-    bad = [each for each in given if not isinstance(each, str) or not is_address(each)]
-    if bad:
-        raise ApiErrors(400, [{"message": "invalid email address", "recipient": e} for e in bad])
-    return list(dict.fromkeys(each.lower() for each in given))
-
-
-def request(kind: str, scope: Scope, recipients: list[str]) -> None:
-    """Note a request (``FORGET`` or ``OPT_OUT``) and begin to carry it out."""
+def save_request(kind: str, scope: Scope, recipients: list[str]) -> None:
+    """Store a request (``FORGET`` or ``OPT_OUT``) and begin to carry it out."""
     about = {"account_id": scope.account_id, "part": scope.part}
     data = {"kind": kind, **about, "recipients": recipients}
     entry = Due(_CONCERN, clock.now_ms(), secrets.token_hex(8), data)
@@ -68,25 +52,25 @@ def request(kind: str, scope: Scope, recipients: list[str]) -> None:
 
 
 def carry_out_due() -> None:
-    """Go on with requests that are not done, the longest due first, for most of a minute.
+    """Go on with requests that are not done, the oldest first, for most of a minute.
 
-    One that cannot be carried out is logged, tried again later, and does not hold up the others.
+    One that fails is logged and tried again later, and does not hold up the others.
     """
-    until = clock.now() + A_TICK_SECONDS
+    deadline = clock.now() + A_TICK_SECONDS
     for entry in due.find(_CONCERN, clock.now_ms(), limit=_MOST_OF_A_TICK):
         try:
-            _carry_out(entry, until)
+            _carry_out(entry, deadline)
         except Exception:
             _log.exception("privacy request %s failed", entry.key)
             due.postpone(entry, clock.now_ms())
 
 
-def _carry_out(entry: Due, until: float) -> None:
+def _carry_out(entry: Due, deadline: float) -> None:
     scope = Scope(entry.data["account_id"], entry.data["part"])
     recipients = entry.data["recipients"]
     act: Callable[[Scope, list[str]], None] = _ACTIONS[entry.data["kind"]]
     for start in range(0, len(recipients), _STEP):
-        if clock.now() >= until:
+        if clock.now() >= deadline:
             due.add(replace(entry, data=entry.data | {"recipients": recipients[start:]}))
             return
         act(scope, recipients[start : start + _STEP])
@@ -109,7 +93,7 @@ def _opt_out(scope: Scope, recipients: list[str]) -> None:
 
 
 def _owners(scope: Scope) -> Iterator[int | None]:
-    """Yield whose lists are in a scope."""
+    """Yield the owners whose lists are in a scope."""
     if not scope.spans:
         yield scope.owner
         return

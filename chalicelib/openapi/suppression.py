@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.data_privacy.service import MOST_RECIPIENTS
+from chalicelib.data_privacy.request import MOST_RECIPIENTS
 from chalicelib.openapi.operation import (
     NO_CONTENT,
     Operation,

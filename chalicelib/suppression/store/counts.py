@@ -1,8 +1,8 @@
 """Count suppression entries in the transactions that write and remove them.
 
-Access patterns (table ``suppression``):
+Access patterns of ``suppression``:
 
-- the counts of a part, by kind and source → ``pk = <account>#counts``, ``sk = <part>#<shard>``
+- the counts of a part, by kind and source → ``<account>#counts`` / ``<part>#<shard>``
 
 A part is one list, or the lists of all subaccounts together, so the whole account is two parts.
 Its counts are spread over ``SHARDS`` items, because a transaction fails when another one writes the

@@ -1,23 +1,33 @@
 """Read and write suppression entries as items of the table, which also orders them by time.
 
-Access patterns (table ``suppression``; ``<list>`` is the number of the subaccount whose list it is,
-0 for the primary account; ``<kind>`` is a type, with ``_list`` for entries of one mailing list;
-``<recipient>`` is in the spelling of ``model.listed_as``):
+``<list>`` is the number of the subaccount whose list it is, 0 for the primary account; ``<kind>``
+is a type, with ``_list`` for entries of one mailing list; ``<recipient>`` is in the spelling of
+``model.listed_as``.
 
-- one entry → ``pk = <account>#<recipient>``, ``sk = <list>#<type>#<list id>``; the list id is empty
-  for an account-wide entry
-- the entries of a recipient, in one list or all → the ``pk``, and ``sk`` begins with ``<list>#``
-- entries of a list and kind by time of update → index ``by_time``:
-  ``time_key = <account>/<list>/<kind>``, ``at = <milliseconds>#<tie-break>``
-- those of one domain, one source, one mailing list → the indexes ``by_domain``, ``by_source`` and
-  ``by_list``, whose keys end in the value; so a filter reads only what it lets pass, ordered by
-  time
-- the same over all subaccounts → indexes ``by_sub_time`` and so on, with ``subaccounts`` in place
-  of the list. Entries of the primary account are not in them, so a search of the whole account
-  reads two partitions, however many lists there are.
+Access patterns of ``suppression``:
 
-An item without ``source`` is no entry: it is a lookup item that only holds ``lists`` (see
-``lookup_items.py``).
+- one entry → ``<account>#<recipient>`` / ``<owner>#<type>#<list id>``
+- the entries of a recipient in one list → ``<account>#<recipient>`` / ``<owner>#*``
+- the entries of a recipient in all lists → ``<account>#<recipient>``
+- entries of a list and kind, by time of update → ``<account>/<list>/<kind>`` /
+  ``<ms>#<tie-break>`` [by_time]
+- those of one domain → ``<account>/<list>/<kind>/<domain>`` / ``<ms>#<tie-break>`` [by_domain]
+- those of one source → ``<account>/<list>/<kind>/<source>`` / ``<ms>#<tie-break>`` [by_source]
+- those of one mailing list → ``<account>/<list>/<kind>/<list id>`` / ``<ms>#<tie-break>`` [by_list]
+- entries of all subaccounts, by time of update → ``<account>/subaccounts/<kind>`` /
+  ``<ms>#<tie-break>`` [by_sub_time]
+- those of one domain → ``<account>/subaccounts/<kind>/<domain>`` / ``<ms>#<tie-break>``
+  [by_sub_domain]
+- those of one source → ``<account>/subaccounts/<kind>/<source>`` / ``<ms>#<tie-break>``
+  [by_sub_source]
+- those of one mailing list → ``<account>/subaccounts/<kind>/<list id>`` / ``<ms>#<tie-break>``
+  [by_sub_list]
+
+Entries of the primary account are not in the indexes of all subaccounts, so a search of the whole
+account reads two partitions, however many lists there are.
+
+An account-wide entry has an empty list id. An item without ``source`` is no entry: it is a lookup
+item that only holds ``lists`` (see ``lookup_items.py``).
 
 Entries of one list and kind stand in one partition of an index, which takes 1,000 writes a second.
 DynamoDB slows down a faster load, which goes on because ``core.dynamo`` repeats throttled writes.

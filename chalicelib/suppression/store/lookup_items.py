@@ -1,9 +1,9 @@
 """Look up which messages a list holds back, with one item for each recipient and type.
 
-Access patterns (table ``suppression``):
+Access patterns of ``suppression``:
 
-- does this list hold back this type of message to this recipient, for any mailing list → the
-  lookup item ``pk = <account>#<recipient>``, ``sk = <list>#<type>#``; 100 recipients a request
+- does a list hold back a type of message to a recipient → ``<account>#<recipient>`` /
+  ``<owner>#<type>#`` (100 recipients a request)
 
 A lookup item is the account-wide entry, if there is one, and names in ``lists`` the ids of the
 mailing lists that have an entry of their own. So one item answers for a message of any mailing

@@ -12,15 +12,15 @@ from tests.unit.tracking.examples import NINE, TRANSMISSION
 def send(
     *recipients: str, account: int = 1, transmission: str = TRANSMISSION, at_ms: int = NINE
 ) -> list[str]:
-    """Keep what generation keeps of a unit, and store its events; return the message ids."""
+    """Store the context and the events of a work unit; return the message ids."""
     shared = Sender(account, None, transmission, "rest").fields()
-    made: list[tuple[int, Event]] = []
+    messages: list[tuple[int, Event]] = []
     for index, email in enumerate(recipients):
         own = recipient_fields(email, metadata={"name": email}, tags=[email]) | {
             "message_id": ids.message_id(transmission, index),
             "subject": f"Dear {email}",
         }
-        made.append((index, own))
-    dynamo.transact(message_context.writes(transmission, 0, shared, made))
-    events.put_all([make("injection", shared | own, at_ms) for _, own in made])
-    return [own["message_id"] for _, own in made]
+        messages.append((index, own))
+    dynamo.transact(message_context.writes(transmission, 0, shared, messages))
+    events.put_all([make("injection", shared | own, at_ms) for _, own in messages])
+    return [own["message_id"] for _, own in messages]

@@ -27,8 +27,8 @@ SAVED = {"results": {"message": "Request saved."}}
 
 
 def events_of(account: int) -> list[tuple[str, str]]:
-    found = events.newest_first(account, Window(0, 10**14))
-    return sorted((each["rcpt_to"], each.get("subaccount_id", "")) for _, each in found)
+    rows = events.newest_first(account, Window(0, 10**14))
+    return sorted((each["rcpt_to"], each.get("subaccount_id", "")) for _, each in rows)
 
 
 def place(account: int) -> None:
@@ -53,7 +53,7 @@ def outstanding() -> list[due.Due]:
     return due.find("privacy", clock.now_ms() + 10**9)
 
 
-def test_who_wants_to_be_forgotten_is_forgotten_in_the_part_that_was_asked(account: int) -> None:
+def test_a_recipient_is_forgotten_in_the_part_of_the_request(account: int) -> None:
     place(account)
     body = {"recipients": ["Ann@X.test"]}
     assert routes.request_to_be_forgotten(request(account, body, part=7)).body == SAVED
@@ -67,15 +67,15 @@ def test_who_wants_to_be_forgotten_is_forgotten_in_the_part_that_was_asked(accou
 
 
 @pytest.mark.parametrize(
-    ("headers", "left"), [({}, set()), ({"x-svc-subaccount": "0"}, {7})], ids=["none", "named"]
+    ("headers", "remaining"), [({}, set()), ({"x-svc-subaccount": "0"}, {7})], ids=["none", "named"]
 )
-def test_all_subaccounts_are_meant_unless_the_header_names_a_part(
-    account: int, headers: dict[str, str], left: set[int]
+def test_all_subaccounts_are_included_unless_the_header_names_a_part(
+    account: int, headers: dict[str, str], remaining: set[int]
 ) -> None:
     place(account)
     body = {"recipients": [ANN], "include_subaccounts": True}
     routes.request_to_be_forgotten(request(account, body, part=0, headers=headers))
-    assert lists_with(account, ANN) == left
+    assert lists_with(account, ANN) == remaining
 
 
 def test_samples_for_seed_messages_forget_the_recipient(account: int) -> None:
@@ -107,7 +107,7 @@ def test_a_recipient_is_forgotten_in_every_spelling_of_the_address(account: int)
     assert events_of(account) == []
 
 
-def test_who_opts_out_may_have_an_address_that_is_longer_in_lower_case(account: int) -> None:
+def test_an_address_that_is_longer_in_lower_case_can_opt_out(account: int) -> None:
     capitals = "\u023a" * 32 + "@x.test"
     routes.request_to_opt_out(request(account, {"recipients": [capitals]}, part=0))
     assert lists_with(account, capitals) == {None}
@@ -115,7 +115,7 @@ def test_who_opts_out_may_have_an_address_that_is_longer_in_lower_case(account: 
 
 
 @pytest.mark.spec("4.8-r1")
-def test_what_compliance_added_is_not_forgotten(account: int) -> None:
+def test_entries_of_compliance_are_not_forgotten(account: int) -> None:
     suppression.impose_all(account, None, [entry(ANN, source="Compliance")])
     routes.request_to_be_forgotten(request(account, {"recipients": [ANN]}, part=0))
     assert lists_with(account, ANN) == {None}
@@ -123,19 +123,19 @@ def test_what_compliance_added_is_not_forgotten(account: int) -> None:
     assert lists_with(account, ANN) == set()
 
 
-def test_who_opts_out_is_left_alone_but_for_transactional_messages(account: int) -> None:
+def test_an_opt_out_suppresses_all_but_transactional_messages(account: int) -> None:
     body = {"recipients": ["Ann@X.test", BOB, ANN]}
     assert routes.request_to_opt_out(request(account, body, part=0)).body == SAVED
     for recipient in (ANN, BOB):
-        found = entries_of(Scope(account, None), recipient)
-        assert sorted((each.type, each.source, each.description) for each in found) == [
+        entries = entries_of(Scope(account, None), recipient)
+        assert sorted((each.type, each.source, each.description) for each in entries) == [
             ("non_transactional", "Manually Added", "Opt-out request"),
             ("open_tracking", "Tracking Consent Revoked", "Opt-out request"),
         ]
     assert outstanding() == []
 
 
-def test_who_opts_out_everywhere_is_put_on_the_list_of_each_subaccount(account: int) -> None:
+def test_an_opt_out_of_all_subaccounts_is_written_to_each_list(account: int) -> None:
     for number in (account * 100, account * 100 + 1):
         subaccounts.create(Subaccount(number, account, "name", 1.0, 1.0))
     body = {"recipients": [ANN], "include_subaccounts": True}
@@ -143,7 +143,7 @@ def test_who_opts_out_everywhere_is_put_on_the_list_of_each_subaccount(account: 
     assert lists_with(account, ANN) == {None, account * 100, account * 100 + 1}
 
 
-def test_what_is_not_done_in_time_is_done_at_the_next_tick(
+def test_a_request_that_is_not_done_in_time_goes_on_at_the_next_tick(
     account: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "_STEP", 2)
@@ -158,7 +158,7 @@ def test_what_is_not_done_in_time_is_done_at_the_next_tick(
     monkeypatch.setattr(service, "erase", slow)
     everyone = [f"u{n}@x.test" for n in range(9)]
     with clock.use(lambda: moment[0]):
-        service.request(service.FORGET, Scope(account, 0), everyone)
+        service.save_request(service.FORGET, Scope(account, 0), everyone)
         assert erased == everyone[:4]
         (entry,) = outstanding()
         assert entry.data["recipients"] == everyone[4:]
@@ -167,7 +167,7 @@ def test_what_is_not_done_in_time_is_done_at_the_next_tick(
     assert erased == everyone
 
 
-def test_a_request_that_breaks_off_is_done_at_the_next_tick(
+def test_a_request_that_failed_is_done_at_the_next_tick(
     account: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*arguments: Any) -> None:
@@ -176,10 +176,10 @@ def test_a_request_that_breaks_off_is_done_at_the_next_tick(
     with monkeypatch.context() as patch:
         patch.setattr(suppression, "add_all", fail)
         with pytest.raises(RuntimeError):
-            service.request(service.OPT_OUT, Scope(account, 7), [ANN])
+            service.save_request(service.OPT_OUT, Scope(account, 7), [ANN])
         patch.setattr(service, "_ACTIONS", {service.OPT_OUT: fail})
         with pytest.raises(RuntimeError):
-            service.request(service.OPT_OUT, Scope(account, 7), [BOB])
+            service.save_request(service.OPT_OUT, Scope(account, 7), [BOB])
         service.carry_out_due()
         assert [entry.failures for entry in outstanding()] == [1, 1]
     in_a_second = clock.now() + 2
@@ -201,16 +201,16 @@ def test_a_request_that_breaks_off_is_done_at_the_next_tick(
 )
 def test_a_request_that_cannot_be_read_is_refused(account: int, body: Any, errors: str) -> None:
     for view in (routes.request_to_opt_out, routes.request_to_be_forgotten):
-        with pytest.raises(ServiceError) as caught:
+        with pytest.raises(ServiceError) as error_info:
             view(request(account, body, part=0))
-        assert caught.value.status == 400
-        assert errors in caught.value.errors[0]["message"]
+        assert error_info.value.status == 400
+        assert errors in error_info.value.errors[0]["message"]
 
 
-def test_addresses_that_are_none_are_named(account: int) -> None:
-    with pytest.raises(ServiceError) as caught:
+def test_invalid_addresses_are_named(account: int) -> None:
+    with pytest.raises(ServiceError) as error_info:
         routes.request_to_opt_out(request(account, {"recipients": [ANN, "x", 5]}, part=0))
-    assert caught.value.errors == [
+    assert error_info.value.errors == [
         {"message": "invalid email address", "recipient": "x"},
         {"message": "invalid email address", "recipient": 5},
     ]
