@@ -1,7 +1,7 @@
-"""The bounce classes: number, name, description and category of each.
+"""Define the bounce classes: the number, name, description and category of each.
 
-Categories have ids too. The public ones are Undetermined 0 and Hard 1; Soft 2, Block 3 and Admin 4
-are this service's choice, and stay fixed because stored metrics refer to them.
+Categories have ids as well. Undetermined 0 and Hard 1 are public; Soft 2, Block 3 and Admin 4 are
+this service's choice, and must not change because stored metrics refer to them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CATEGORY_IDS = {"Undetermined": 0, "Hard": 1, "Soft": 2, "Block": 3, "Admin": 4}
 
 @dataclass(frozen=True, slots=True)
 class BounceClass:
-    """One class, as reports name it."""
+    """One class, as reports show it."""
 
     number: int
     name: str
@@ -48,26 +48,26 @@ class BounceClass:
 
 
 _TABLE = (
-    (1, "Undetermined", "Undetermined", "The reply says nothing that can be recognized."),
-    (10, "Invalid Recipient", "Hard", "The address does not exist or takes no mail."),
-    (20, "Soft Bounce", "Soft", "The message was not taken for a reason that may pass."),
+    (1, "Undetermined", "Undetermined", "The reply is not recognized."),
+    (10, "Invalid Recipient", "Hard", "The address does not exist or does not accept mail."),
+    (20, "Soft Bounce", "Soft", "The message was refused for a temporary reason."),
     (21, "DNS Failure", "Soft", "The mail host of the domain could not be found in the DNS."),
-    (22, "Mailbox Full", "Soft", "The recipient's mailbox has no room left."),
+    (22, "Mailbox Full", "Soft", "The recipient's mailbox is full."),
     (23, "Too Large", "Soft", "The message is larger than the recipient or its host allows."),
     (24, "Timeout", "Soft", "The remote host did not answer in time."),
     (25, "Admin Failure", "Admin", "A rule of this service or of its sender stopped the message."),
     (30, "Generic Bounce: No RCPT", "Hard", "The message had no recipient that could be used."),
     (40, "Generic Bounce", "Soft", "The message was refused and no reason was given."),
     (50, "Mail Block", "Block", "The receiving side blocked the message by its policy."),
-    (51, "Spam Block", "Block", "The receiving side takes the sender for a source of spam."),
-    (52, "Spam Content", "Block", "The receiving side takes the content of the message for spam."),
+    (51, "Spam Block", "Block", "The receiving side considers the sender a source of spam."),
+    (52, "Spam Content", "Block", "The receiving side considers the message to be spam."),
     (
         53,
         "Prohibited Attachment",
         "Block",
         "An attachment of the message is not allowed.",
     ),
-    (54, "Relaying Denied", "Block", "The remote host does not take mail for this recipient."),
+    (54, "Relaying Denied", "Block", "The remote host does not accept mail for this recipient."),
     (60, "Auto-Reply", "Soft", "An automatic answer, such as a vacation notice."),
     (70, "Transient Failure", "Soft", "The remote host asked to try again later."),
     (80, "Subscribe", "Admin", "The message asks to be subscribed to something."),

@@ -1,9 +1,8 @@
-"""The event types: their wrappers, labels, descriptions and fields, and a sample of each.
+"""Describe the event types: their wrappers, labels, descriptions, fields and samples.
 
-The one source for the documentation and samples of webhooks (spec 4.9) and of the events search
-(spec 4.10), for the choice of a webhook's events and for the form of its payload. Samples have the
-form that events have inside the service (``events.model``), so they take their public form the way
-real events do.
+Webhooks (spec 4.9) and the events search (spec 4.10) show these descriptions and samples, and
+webhooks select events and build payloads by these types. Samples have the form that events have
+inside the service (``events.model``), and are shown in the same way as real events.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """One type. ``own`` are sample values that differ from those that most types share."""
+    """One type; ``own`` are the sample values that differ from those in ``FIELDS``."""
 
     name: str
     label: str
@@ -199,7 +198,7 @@ WRAPPERS: Final = (
     Wrapper(
         "gen_event",
         "Generation Event",
-        "Messages that did not come to be.",
+        "Messages that could not be generated.",
         (
             _type(
                 "generation_failure",
@@ -221,18 +220,18 @@ WRAPPERS: Final = (
     Wrapper(
         "unsubscribe_event",
         "Unsubscribe Event",
-        "Recipients who want no more mail.",
+        "Recipients who unsubscribe.",
         (
             _type(
                 "list_unsubscribe",
                 "List Unsubscribe",
-                "The recipient unsubscribed by the header that mail clients make a button of.",
+                "The recipient unsubscribed with the button that mail clients show.",
                 _MESSAGE | _TEST | _set("mailfrom delv_method ip_address"),
             ),
             _type(
                 "link_unsubscribe",
                 "Link Unsubscribe",
-                "The recipient unsubscribed by a link in the message.",
+                "The recipient clicked an unsubscribe link in the message.",
                 _MESSAGE | _TEST | _LINK | _set("mailfrom delv_method ip_address user_agent"),
             ),
         ),
@@ -240,7 +239,7 @@ WRAPPERS: Final = (
     Wrapper(
         "relay_event",
         "Relay Event",
-        "Messages that come in and are relayed to a webhook.",
+        "Inbound messages that are relayed to a webhook.",
         (
             _type(
                 "relay_injection",
@@ -257,21 +256,21 @@ WRAPPERS: Final = (
             _type(
                 "relay_delivery",
                 "Relay Delivery",
-                "The relay webhook took a message.",
+                "The relay webhook accepted a message.",
                 _RELAYED | _set("injection_time msg_size num_retries queue_time delv_method"),
                 delv_method="http",
             ),
             _type(
                 "relay_tempfail",
                 "Relay Temporary Failure",
-                "The relay webhook did not take a message for now.",
+                "The relay webhook did not accept a message. It is tried again.",
                 _RELAYED | _set("error_code reason raw_reason num_retries queue_time"),
                 **_refused("503 Service Unavailable"),
             ),
             _type(
                 "relay_permfail",
                 "Relay Permanent Failure",
-                "The relay webhook did not take a message in all the time it had.",
+                "The relay webhook did not accept a message in time. It is not tried again.",
                 _RELAYED | _set("error_code reason raw_reason num_retries queue_time"),
                 **_refused("503 Service Unavailable"),
             ),
@@ -280,12 +279,12 @@ WRAPPERS: Final = (
     Wrapper(
         "ab_test_event",
         "A/B Test Event",
-        "Ends of A/B tests.",
+        "A/B tests that ended.",
         (
             _type(
                 "ab_test_completed",
                 "A/B Test Completed",
-                "An A/B test has come to its end.",
+                "An A/B test was completed.",
                 _ALWAYS | {"ab_test"},
             ),
             _type(
@@ -304,18 +303,18 @@ WRAPPERS: Final = (
     Wrapper(
         "ingest_event",
         "Ingest Event",
-        "Batches of events of other senders.",
+        "Batches of ingested events.",
         (
             _type(
                 "success",
                 "Ingest Success",
-                "A batch of ingested events was taken.",
+                "All events of a batch were ingested.",
                 _INGEST,
             ),
             _type(
                 "error",
                 "Ingest Error",
-                "A batch of ingested events was not taken, or only in part.",
+                "Some or all events of a batch could not be ingested.",
                 _INGEST | {"error_type", "href"},
                 number_succeeded=470,
                 number_failed=10,
