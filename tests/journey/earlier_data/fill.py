@@ -159,16 +159,18 @@ class Filler:
         recipients = [{"address": f"{name}@inbox.test"} for name in (*REACTING, "plain", "gone-1")]
         template: Json = {"content": {"template_id": "newsletter"}, "campaign_id": "spring"}
         template |= {"metadata": {"shop": "north"}, "substitution_data": {"name": "Ann"}}
-        sent = self.post("/api/v1/transmissions", template | {"recipients": recipients})
-        self.ids["transmission"] = sent["id"]
+        transmission = self.post("/api/v1/transmissions", template | {"recipients": recipients})
+        self.ids["transmission"] = transmission["id"]
         self.post("/api/v1/transmissions", template | {"recipients": {"list_id": "readers"}})
         # Hidden in the queue until the first retry, which is set to come after the service stops
         self.post("/api/v1/transmissions", template | {"recipients": _to("defer")})
         for name, ahead in (("due", HALF_AN_HOUR), ("later", TWO_DAYS)):
             scheduled = template | {"options": {"start_time": _after(ahead)}}
             recipients = [*_to(f"{name}-a"), *_to(f"{name}-b")]
-            sent = self.post("/api/v1/transmissions", scheduled | {"recipients": recipients})
-            self.ids[name] = sent["id"]
+            transmission = self.post(
+                "/api/v1/transmissions", scheduled | {"recipients": recipients}
+            )
+            self.ids[name] = transmission["id"]
         body = {"content": {"from": "a@example.test", "subject": "Sub", "text": "Hello"}}
         header = {"Idempotency-Key": IDEMPOTENCY_KEY}
         answer = self.call("POST", "/api/v1/transmissions", ONCE, **header)

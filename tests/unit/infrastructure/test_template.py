@@ -46,8 +46,8 @@ def test_the_index_of_transmissions_holds_what_a_list_shows_and_not_the_body() -
     (index,) = of_type("AWS::DynamoDB::Table")["TransmissionsTable"]["GlobalSecondaryIndexes"]
     assert index["IndexName"] == "by_owner"
     assert index["Projection"]["ProjectionType"] == "INCLUDE"
-    shown = set(index["Projection"]["NonKeyAttributes"]) | {"id"}
-    assert shown == {field.name for field in fields(Summary)}
+    attributes = set(index["Projection"]["NonKeyAttributes"]) | {"id"}
+    assert attributes == {field.name for field in fields(Summary)}
 
 
 def test_every_queue_that_is_consumed_has_a_dead_letter_queue_that_keeps_two_weeks() -> None:
