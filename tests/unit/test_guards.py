@@ -289,10 +289,6 @@ def test_the_documentation_has_the_table_of_settings() -> None:
 UNTIDY_STORES = {
     "inbound.store",
     "sending_domains.claims",
-    "snippets.store",
-    "suppression.store.counts",
-    "suppression.store.items",
-    "suppression.store.lookup_items",
 }
 
 
