@@ -399,9 +399,9 @@ def test_the_tables_that_may_be_used_are_used(
 
 def test_what_is_not_allowed_is_found() -> None:
     policy = allowed(POLICIES["delivery"], RESOURCES)
-    parcel = settings().queue("delivery")
-    assert covers(policy, Permission("sqs:SendMessage", f"queue/{parcel}"))
-    assert not covers(policy, Permission("sqs:SendMessage", f"queue/{parcel}-dead"))
+    delivery = settings().queue("delivery")
+    assert covers(policy, Permission("sqs:SendMessage", f"queue/{delivery}"))
+    assert not covers(policy, Permission("sqs:SendMessage", f"queue/{delivery}-dead"))
     assert covers(policy, Permission("dynamodb:Query", f"table/{settings().table('messages')}"))
     assert not covers(policy, Permission("dynamodb:Scan", f"table/{settings().table('messages')}"))
     assert not covers(policy, Permission("dynamodb:Query", f"table/{settings().table('metrics')}"))
