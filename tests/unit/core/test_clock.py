@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from chalicelib.core import clock
 
 
-def test_the_clock_tells_the_time_of_its_source_within_the_block_only() -> None:
+def test_another_source_of_time_is_used_within_its_block_only() -> None:
     real = clock.now()
     with clock.use(lambda: 12.3456):
         assert clock.now() == 12.3456
@@ -20,7 +20,7 @@ def test_the_clock_tells_the_time_of_its_source_within_the_block_only() -> None:
     assert clock.now() >= real
 
 
-def test_the_clock_is_given_back_when_the_block_fails() -> None:
+def test_the_real_clock_is_back_when_the_block_fails() -> None:
     with pytest.raises(KeyError), clock.use(lambda: 5.0):
         raise KeyError
     assert clock.now() != 5.0

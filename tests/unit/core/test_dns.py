@@ -1,4 +1,4 @@
-"""Questions to a real DNS server on loopback."""
+"""Lookups at a real DNS server on loopback."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Zone]:
     yield from served_zone(monkeypatch)
 
 
-def test_a_text_of_several_strings_comes_as_one(zone: Zone) -> None:
+def test_the_strings_of_a_txt_record_are_joined(zone: Zone) -> None:
     zone.set("a.test", ("TXT", "x" * 700), ("TXT", "second"))
     assert sorted(dns.texts("a.test")) == ["second", "x" * 700]
 
 
-def test_names_are_asked_for_and_returned_in_any_case_and_with_any_dot(zone: Zone) -> None:
+def test_case_and_final_dot_of_names_do_not_matter(zone: Zone) -> None:
     zone.set("a.test", ("CNAME", "Host.B.test"))
     assert list(dns.aliases("A.Test")) == list(dns.aliases("a.test.")) == ["host.b.test"]
 
@@ -37,13 +37,13 @@ def test_a_chain_of_aliases_is_followed_link_by_link(zone: Zone) -> None:
     assert list(dns.aliases("a.test")) == ["b.test", "c.test"]
 
 
-def test_links_that_nobody_looks_at_are_not_asked_for(zone: Zone) -> None:
+def test_a_link_of_a_chain_is_looked_up_only_when_it_is_needed(zone: Zone) -> None:
     zone.set("a.test", ("CNAME", "b.test"))
     assert next(dns.aliases("a.test")) == "b.test"
     assert zone.queries == ["a.test"]
 
 
-def test_a_chain_without_an_end_is_given_up(zone: Zone) -> None:
+def test_a_chain_of_aliases_has_a_longest_length(zone: Zone) -> None:
     zone.set("a.test", ("CNAME", "b.test"))
     zone.set("b.test", ("CNAME", "a.test"))
     assert list(dns.aliases("a.test")) == ["b.test", "a.test"]
@@ -68,9 +68,9 @@ def test_addresses_of_both_families_are_found(zone: Zone) -> None:
     assert dns.addresses("a.test") == ["127.0.0.1", "::1"]
 
 
-@pytest.mark.parametrize(("silent", "found"), [("AAAA", "192.0.2.1"), ("A", "2001:db8::1")])
-def test_a_server_that_answers_for_one_version_only_answers_enough(
-    zone: Zone, monkeypatch: pytest.MonkeyPatch, silent: str, found: str
+@pytest.mark.parametrize(("silent", "address"), [("AAAA", "192.0.2.1"), ("A", "2001:db8::1")])
+def test_addresses_of_one_ip_version_are_enough(
+    zone: Zone, monkeypatch: pytest.MonkeyPatch, silent: str, address: str
 ) -> None:
     zone.set("a.test", ("A", "192.0.2.1"), ("AAAA", "2001:db8::1"))
     real = dns.new_resolver()
@@ -82,7 +82,7 @@ def test_a_server_that_answers_for_one_version_only_answers_enough(
             return real.resolve(name, kind, **how)
 
     monkeypatch.setattr(dns, "_resolver", lambda *_: HalfDeaf())
-    assert dns.addresses("a.test") == [found]
+    assert dns.addresses("a.test") == [address]
     zone.set("a.test", ("TXT", "no address"))
     with pytest.raises(dns.LookupFailed):
         dns.addresses("a.test")
@@ -96,19 +96,19 @@ def test_a_name_that_does_not_exist_or_lacks_the_type_has_no_records(zone: Zone)
         assert dns.mail_hosts(name) == []
 
 
-def test_a_failing_server_is_told_from_a_name_without_records(zone: Zone) -> None:
+def test_a_failing_server_is_a_failed_lookup(zone: Zone) -> None:
     zone.failing.add("a.test")
     with pytest.raises(dns.LookupFailed, match=r"no answer for a\.test \(NoNameservers\)"):
         dns.texts("a.test")
 
 
-def test_a_name_that_cannot_be_asked_for_is_a_failed_lookup(zone: Zone) -> None:
+def test_a_name_that_dns_cannot_hold_is_a_failed_lookup(zone: Zone) -> None:
     for name in ("x" * 70 + ".test", ".".join(["x" * 60] * 5), "a..test"):
         with pytest.raises(dns.LookupFailed):
             dns.texts(name)
 
 
-def test_a_server_that_keeps_silent_is_waited_for_no_longer_than_set(
+def test_a_silent_server_is_waited_for_no_longer_than_the_time_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:

@@ -42,7 +42,7 @@ def test_a_name_has_one_spelling(text: str, name: str) -> None:
         ("\ud800.com", None),
     ],
 )
-def test_mail_goes_to_a_name_as_the_dns_knows_it(text: str, name: str | None) -> None:
+def test_a_name_has_one_form_in_a_labels_or_none(text: str, name: str | None) -> None:
     assert in_a_labels(text) == name
 
 
@@ -68,7 +68,7 @@ def test_mail_goes_to_a_name_as_the_dns_knows_it(text: str, name: str | None) ->
         ("\ud800.com", "internationalised"),
     ],
 )
-def test_what_is_no_host_name_is_refused_with_the_reason(text: str, reason: str) -> None:
+def test_a_text_that_is_no_host_name_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(BadName, match=reason):
         canonical(text)
 
@@ -91,9 +91,7 @@ def test_any_text_has_a_short_ascii_spelling_or_none(text: str) -> None:
         ("a.xn--55qx5d.cn", ()),
     ],
 )
-def test_the_names_above_go_up_to_what_one_owner_can_have(
-    name: str, above: tuple[str, ...]
-) -> None:
+def test_parents_end_below_the_public_suffix(name: str, above: tuple[str, ...]) -> None:
     assert parents(name) == above
 
 

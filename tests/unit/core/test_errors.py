@@ -1,4 +1,4 @@
-"""The bodies of errors, spec section 7."""
+"""The catalogue of errors and their bodies (spec 7)."""
 
 from __future__ import annotations
 
@@ -127,20 +127,20 @@ FAULTS = [
 
 
 def test_bare_errors_hold_the_description_as_their_message() -> None:
-    with pytest.raises(ServiceError) as caught, errors.bare_errors():
+    with pytest.raises(ServiceError) as error_info, errors.bare_errors():
         raise ApiErrors(422, FAULTS, headers={"X-Note": "a"})
-    assert caught.value.errors == [
+    assert error_info.value.errors == [
         {"message": "d"},
         {"message": "d", "part": "html", "line": 2},
         {"message": "d"},
     ]
-    assert (caught.value.status, caught.value.headers) == (422, {"X-Note": "a"})
+    assert (error_info.value.status, error_info.value.headers) == (422, {"X-Note": "a"})
 
 
 def test_bare_errors_may_leave_errors_without_a_code_as_they_are() -> None:
-    with pytest.raises(ServiceError) as caught, errors.bare_errors(coded_only=True):
+    with pytest.raises(ServiceError) as error_info, errors.bare_errors(coded_only=True):
         raise ApiErrors(422, FAULTS)
-    assert caught.value.errors[2] == FAULTS[2]
+    assert error_info.value.errors[2] == FAULTS[2]
 
 
 def test_workers_import_errors_without_the_web_framework() -> None:

@@ -55,7 +55,7 @@ def _with(**changes: Any) -> dict[str, Any]:
     return {**_GOOD, **changes}
 
 
-def test_a_right_body_becomes_its_model() -> None:
+def test_a_valid_body_becomes_its_model() -> None:
     parsed = Example.parse(_with(recipients=[{"address": "b@x.test"}], count=3, rate=1))
     assert (parsed.sender.email, parsed.count, parsed.rate) == ("a@x.test", 3, 1.0)
     assert parsed.recipients[0].address == "b@x.test"
@@ -98,7 +98,7 @@ def test_missing_fields_are_named_by_their_path() -> None:
         ("from", "a@x.test", "string", "'object'"),
     ],
 )
-def test_wrong_types_are_told_in_json_terms(
+def test_wrong_types_are_named_in_json_terms(
     field: str, value: Any, given_type: str, needed: str
 ) -> None:
     text = f"field '{field}' is of type '{given_type}', but needs to be of type {needed}"
@@ -201,7 +201,7 @@ _json = st.recursive(
 
 @settings(max_examples=150)
 @given(_json)
-def test_any_body_is_taken_or_refused_with_reasons(body: Any) -> None:
+def test_any_body_is_accepted_or_refused_with_reasons(body: Any) -> None:
     refusals = []
     try:
         Example.parse(body)
@@ -232,7 +232,7 @@ def test_an_absent_boolean_is_its_default() -> None:
 
 @pytest.mark.spec("7-t15")
 @pytest.mark.parametrize("text", ["", "True", "1", "yes", "true "])
-def test_another_boolean_is_refused_by_name(text: str) -> None:
+def test_a_wrong_boolean_is_refused_with_the_parameters_name(text: str) -> None:
     assert "draft" in _refused(boolean, {"draft": text}, "draft")
 
 
@@ -248,7 +248,7 @@ def test_an_absent_integer_is_its_default() -> None:
 
 @pytest.mark.spec("7-t15")
 @pytest.mark.parametrize("text", ["", "0", "101", "1.0", "1e1", " 1", "+1", "x", "٣", "9" * 5000])
-def test_another_integer_is_refused_by_name_and_range(text: str) -> None:
+def test_a_wrong_integer_is_refused_with_name_and_range(text: str) -> None:
     errors = _refused(integer, {"per_page": text}, "per_page", 25, 1, 100)
     assert errors == "per_page must be an integer from 1 to 100"
 

@@ -246,7 +246,7 @@ def test_a_fault_is_logged_with_its_id_and_shows_nothing_else(
         Overloaded("reads were refused for too long"),
     ],
 )
-def test_what_stands_behind_the_service_being_too_busy_is_503(error: Exception) -> None:
+def test_an_overload_of_aws_is_503(error: Exception) -> None:
     def authenticate(request: Request) -> Caller:
         raise error
 
@@ -257,7 +257,7 @@ def test_what_stands_behind_the_service_being_too_busy_is_503(error: Exception) 
     assert json_body(response)["errors"][0]["message"] == "Service unavailable"
 
 
-def test_a_request_that_the_service_itself_made_wrongly_is_a_fault() -> None:
+def test_a_wrong_request_to_aws_is_a_fault() -> None:
     def authenticate(request: Request) -> Caller:
         raise ClientError({"Error": {"Code": "ValidationException"}}, "Query")
 

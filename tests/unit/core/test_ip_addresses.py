@@ -41,7 +41,7 @@ from chalicelib.core.ip_addresses import is_public
         "192.88.99.1",
     ],
 )
-def test_addresses_of_networks_that_are_not_everyones_are_not_public(address: str) -> None:
+def test_addresses_of_private_and_reserved_networks_are_not_public(address: str) -> None:
     assert not is_public(address)
 
 

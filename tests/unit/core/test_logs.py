@@ -66,7 +66,7 @@ def test_lines_carry_the_ids_of_the_blocks_around_them(stream: io.StringIO) -> N
     assert "request_id" not in outside
 
 
-def test_what_is_noted_belongs_to_the_innermost_block(stream: io.StringIO) -> None:
+def test_a_note_is_in_the_lines_of_the_innermost_block(stream: io.StringIO) -> None:
     with logs.bound(request_id="r"):
         logs.note(route="/x")
         log.info("noted")
@@ -83,7 +83,7 @@ def test_a_note_outside_of_every_block_is_lost(stream: io.StringIO) -> None:
     assert "route" not in lines(stream)[0]
 
 
-def test_an_exception_is_told_with_its_trace(stream: io.StringIO) -> None:
+def test_an_exception_is_logged_with_its_traceback(stream: io.StringIO) -> None:
     try:
         raise KeyError("k")
     except KeyError:
@@ -121,13 +121,13 @@ def test_counts_are_metrics_in_the_embedded_format(stream: io.StringIO) -> None:
     assert line["_aws"]["Timestamp"] > 1_700_000_000_000
 
 
-def test_counts_are_not_gathered_where_nobody_reads_them(stream: io.StringIO) -> None:
+def test_counts_are_not_logged_below_the_level_info(stream: io.StringIO) -> None:
     log.setLevel(logging.WARNING)
     logs.measured(log, "answered", {"Requests": 1}, dimensions={})
     assert stream.getvalue() == ""
 
 
-def test_people_who_read_text_are_not_told_of_each_request(
+def test_routine_lines_are_left_out_of_text_logs(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.INFO):
@@ -136,7 +136,7 @@ def test_people_who_read_text_are_not_told_of_each_request(
     assert [record.message for record in caplog.records] == ["in the last minute"]
 
 
-def test_the_first_call_of_a_process_is_told() -> None:
+def test_the_first_call_of_a_process_is_a_cold_start() -> None:
     logs._cold[0] = True
     context = SimpleNamespace(function_name="f", aws_request_id="id")
     assert logs.of_invocation(context) == {
@@ -153,7 +153,7 @@ def test_the_root_logger_is_left_alone_for_text() -> None:
     assert logging.getLogger().handlers == before
 
 
-def test_the_root_logger_writes_json_lines_where_they_are_asked_for(json_format: None) -> None:
+def test_the_root_logger_writes_json_lines_with_log_format_json(json_format: None) -> None:
     root = logging.getLogger()
     before, level = list(root.handlers), root.level
     try:

@@ -61,13 +61,13 @@ def test_every_fault_names_its_parameter_and_its_value() -> None:
 
 
 @pytest.mark.parametrize("value", ["x" * 10_000, ["x" * 10_000], {"x" * 10_000: 1}, [[1] * 9_999]])
-def test_a_long_value_is_not_told_in_full(value: Any) -> None:
+def test_an_error_shows_the_beginning_of_a_long_value(value: Any) -> None:
     params = Params({"a": value})
     params.text("a", most=10)
     assert len(faults(params)[0]["value"]) == 300
 
 
-def test_blank_text_is_taken_where_it_means_something() -> None:
+def test_blank_text_is_accepted_where_it_has_a_meaning() -> None:
     assert Params({"a": ""}).text("a", most=1, blank=True) == ""
 
 

@@ -69,7 +69,7 @@ def test_half_a_surrogate_pair_from_a_stored_header_does_not_break_the_reply() -
 
 
 @pytest.mark.parametrize("value", [float("nan"), object(), {1, 2}, b"x"])
-def test_what_json_cannot_say_is_an_error_of_ours(value: Any) -> None:
+def test_a_value_that_json_cannot_hold_is_a_fault(value: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         ok(value).to_gateway("r")
 

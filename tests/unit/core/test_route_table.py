@@ -77,7 +77,7 @@ def test_a_route_that_chalice_would_refuse_is_refused_at_once(route: str) -> Non
         RouteTable().add(route)
 
 
-def test_two_names_for_a_parameter_at_one_place_are_refused_as_api_gateway_would() -> None:
+def test_two_names_for_a_parameter_at_one_position_are_refused_as_by_api_gateway() -> None:
     table = RouteTable()
     table.add("/templates/{template_id}")
     with pytest.raises(ValueError, match="template_id"):

@@ -31,7 +31,7 @@ def test_a_value_has_the_type_of_its_field() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "many", "1.5", "0x10"])
-def test_a_number_that_is_none_is_refused_by_the_name_of_its_setting(text: str) -> None:
+def test_the_error_of_a_wrong_number_names_the_setting(text: str) -> None:
     with pytest.raises(ValueError, match="CHUNK_RECIPIENTS"):
         load({"CHUNK_RECIPIENTS": text})
 
@@ -49,7 +49,7 @@ def test_a_boolean_is_read_in_the_usual_spellings(text: str, value: bool) -> Non
     assert module._read(fields(Switch)[0], text) is value
 
 
-def test_a_boolean_that_is_none_is_refused() -> None:
+def test_a_wrong_boolean_is_refused() -> None:
     with pytest.raises(ValueError, match="FLAG='maybe' is not of type bool"):
         module._read(fields(Switch)[0], "maybe")
 

@@ -33,7 +33,7 @@ def _refusal(raw: bytes) -> tuple[int, str]:
 
 @settings(max_examples=100)
 @given(_values, st.booleans())
-def test_what_json_writes_is_read_back(value: Any, ascii_only: bool) -> None:
+def test_values_written_as_json_are_read_back(value: Any, ascii_only: bool) -> None:
     assert loads(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
 
 
@@ -61,14 +61,14 @@ def test_malformed_bodies_are_refused(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"NaN", b"Infinity", b"-Infinity", b'{"a":[NaN]}'])
-def test_what_is_no_json_number_is_refused(raw: bytes) -> None:
+def test_nan_and_infinity_are_refused(raw: bytes) -> None:
     assert _refusal(raw) == (422, "1300")
 
 
 @pytest.mark.spec("1-r6")
 @pytest.mark.spec("8-t16")
 @pytest.mark.parametrize("number", ["2147483647", "-2147483648", "2147483647.0", "0", "-0", "1e9"])
-def test_a_number_within_32_bits_is_taken(number: str) -> None:
+def test_a_number_within_32_bits_is_accepted(number: str) -> None:
     assert loads(number.encode()) == float(number)
 
 
@@ -82,7 +82,7 @@ def test_a_number_beyond_32_bits_is_refused_wherever_it_stands(number: str) -> N
     assert _refusal(f'{{"a":[{number}]}}'.encode()) == (422, "1300")
 
 
-def test_a_refused_number_is_named_but_not_at_any_length() -> None:
+def test_the_error_of_a_number_shows_at_most_its_beginning() -> None:
     with pytest.raises(ServiceError) as error_info:
         loads(b"9" * 1000)
     assert 24 < len(error_info.value.errors[0]["description"]) < 120
@@ -117,7 +117,7 @@ def test_half_a_surrogate_pair_is_refused(raw: bytes) -> None:
     assert _refusal(raw) == (422, "1300")
 
 
-def test_whole_surrogate_pairs_and_escaped_backslashes_are_taken() -> None:
+def test_whole_surrogate_pairs_and_escaped_backslashes_are_accepted() -> None:
     assert loads(rb'["\ud83d\ude00", "\\ud800"]') == ["\U0001f600", r"\ud800"]
 
 

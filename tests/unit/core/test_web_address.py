@@ -1,4 +1,4 @@
-"""URLs that callers name, and the tricks by which they would reach what is not theirs."""
+"""URLs that callers name, and the tricks that would make the service connect to private hosts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Zone]:
         ),
     ],
 )
-def test_a_plain_url_is_taken_apart(url: str, address: WebAddress, authority: str) -> None:
+def test_a_url_is_split_into_its_parts(url: str, address: WebAddress, authority: str) -> None:
     assert web_address.read(url) == address
     assert address.authority == authority
 
@@ -95,7 +95,7 @@ def test_a_plain_url_is_taken_apart(url: str, address: WebAddress, authority: st
         "http://a.test/" + "x" * 5000,
     ],
 )
-def test_what_might_be_read_in_two_ways_is_refused(url: str) -> None:
+def test_a_url_that_could_be_read_in_two_ways_is_refused(url: str) -> None:
     with pytest.raises(BadUrl):
         web_address.read(url)
 
@@ -151,7 +151,7 @@ def test_what_might_be_read_in_two_ways_is_refused(url: str) -> None:
         "[2606:4700::5efe:7f00:1]",
     ],
 )
-def test_no_spelling_of_a_private_address_is_spoken_to(zone: Zone, host: str) -> None:
+def test_no_spelling_of_a_private_address_is_allowed(zone: Zone, host: str) -> None:
     address = web_address.read(f"http://{host}/")
     with pytest.raises(NoAddress) as error_info:
         web_address.addresses(address.host)
@@ -165,7 +165,7 @@ def test_a_public_address_is_itself(host: str) -> None:
     assert web_address.addresses(address.host) == [host.strip("[]")]
 
 
-def test_of_a_names_addresses_only_the_public_ones_are_spoken_to(zone: Zone) -> None:
+def test_only_the_public_addresses_of_a_name_are_allowed(zone: Zone) -> None:
     zone.set("a.test", ("A", "10.0.0.1"), ("A", "8.8.8.8"), ("AAAA", "::1"))
     assert web_address.addresses("a.test") == ["8.8.8.8"]
     zone.set("a.test", ("CNAME", "b.test"))
@@ -174,7 +174,7 @@ def test_of_a_names_addresses_only_the_public_ones_are_spoken_to(zone: Zone) -> 
         web_address.addresses("a.test")
 
 
-def test_names_of_this_machine_count_where_private_addresses_do(
+def test_names_of_this_machine_are_looked_up_where_private_addresses_are_allowed(
     zone: Zone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def known_here(host: str, *_: Any, **__: Any) -> list[Any]:

@@ -84,7 +84,7 @@ def test_only_the_beginning_of_a_large_page_is_read(zone: Zone) -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254"])
-def test_a_host_with_a_private_address_is_not_spoken_to(
+def test_no_connection_goes_to_a_host_with_a_private_address(
     zone: Zone, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv("ALLOW_PRIVATE_ADDRESSES", "false")
@@ -222,7 +222,9 @@ def test_nothing_is_posted_a_second_time_when_the_first_host_hangs_up(zone: Zone
 @pytest.mark.parametrize(
     "header", ["Content-Length: 5", "Connection: close", "Transfer-Encoding: chunked\r\n\r\n5"]
 )
-def test_a_status_counts_though_the_body_never_ends(zone: Zone, header: str) -> None:
+def test_a_response_whose_body_never_ends_is_returned_with_its_status(
+    zone: Zone, header: str
+) -> None:
     stop = threading.Event()
 
     def hang(connection: socket.socket, head: bytes) -> None:
@@ -241,7 +243,7 @@ def test_a_status_counts_though_the_body_never_ends(zone: Zone, header: str) -> 
 
 
 @pytest.mark.parametrize("size", [b"-1", b"-5", b"ffffffffff"])
-def test_no_more_is_held_of_a_chunk_than_is_wanted(zone: Zone, size: bytes) -> None:
+def test_no_more_of_a_chunk_is_kept_than_the_limit(zone: Zone, size: bytes) -> None:
     def flood(connection: socket.socket, head: bytes) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%b\r\n" % size)
         connection.sendall(b"x" * 20_000_000)
