@@ -98,7 +98,7 @@ def _check(entry: Due, now_ms: int) -> None:
     test = versions.version(data["account_id"], data["id"], data["version"])
     if test is None or test.state != SCHEDULED or test.due_ms != entry.at_ms:
         return
-    with suppress(TransactionFailed):  # whoever changed the version made it due again
+    with suppress(TransactionFailed):  # the change made the version due again
         _decide(test, now_ms)
 
 

@@ -140,10 +140,10 @@ def _note_end(test: AbTest) -> list[Write]:
 
 
 def _note_sampled(test: AbTest, sampled_ms: int | None) -> list[Write]:
-    """Return the actions that note when the sample was used up, or that it is not."""
+    """Return the actions that write when the sample was used up, or ``None`` if it is not."""
     ended = replace(test, sampled_ms=sampled_ms)
     ended = replace(ended, due_ms=ended.next_check_ms(clock.now_ms()))
-    note = dynamo.update(
+    mark = dynamo.update(
         _config,
         *versions.key(test),
         "SET #sampled_ms = :sampled, #due_ms = :due, #stamp = :stamp",
@@ -155,7 +155,7 @@ def _note_sampled(test: AbTest, sampled_ms: int | None) -> list[Write]:
         },
         condition="#state = :scheduled",
     )
-    return [note, due.addition(versions.due_entry(ended))]
+    return [mark, due.addition(versions.due_entry(ended))]
 
 
 def _goes_on(test: AbTest) -> bool:

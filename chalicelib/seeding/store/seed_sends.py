@@ -9,7 +9,7 @@ Access patterns of ``config``:
 - seed batches that are due → ``due#seeding`` / ``<ms>#<seed send id>#<number>`` (``core.due``)
 
 At first all of a seed send is due, then the batch after the first one, and so on. A seed batch is
-the same whoever queues it and when.
+the same however often and whenever it is queued.
 """
 
 from __future__ import annotations
