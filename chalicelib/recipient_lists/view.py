@@ -10,7 +10,8 @@ import json
 from typing import Any
 
 from chalicelib.core.blobs import BlobMissing
-from chalicelib.core.errors import Unavailable, invalid_params
+from chalicelib.core.dynamo import retry_conflicts
+from chalicelib.core.errors import invalid_params
 from chalicelib.core.http import Reply, ok
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.model import RecipientList
@@ -19,8 +20,6 @@ from chalicelib.recipient_lists.service import Saving, unknown_list
 from chalicelib.recipient_lists.store import lists
 
 Json = dict[str, Any]
-
-_ATTEMPTS = 5
 
 
 def list_view(recipient_list: RecipientList) -> Json:
@@ -55,15 +54,14 @@ def saving_reply(saving: Saving, most_errors: int) -> Reply:
 
 def list_with_recipients(account_id: int, list_id: str) -> bytes:
     """Return the reply body; raises 404, or 400 for a list that is too large for one reply."""
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> bytes:
         recipient_list = lists.get(account_id, list_id)
         if recipient_list is None:
             raise unknown_list(list_id)
-        try:
-            return _text(recipient_list)
-        except BlobMissing:
-            continue  # the recipients were replaced meanwhile
-    raise Unavailable
+        return _text(recipient_list)
+
+    return retry_conflicts(attempt, on=BlobMissing)  # a change replaces the recipients' objects
 
 
 def _text(recipient_list: RecipientList) -> bytes:

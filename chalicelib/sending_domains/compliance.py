@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chalicelib.core.domain_names import canonical, parents
-from chalicelib.sending_domains import claims, store
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.claims import store as claims
 from chalicelib.sending_domains.model import BLOCKED, VALID, SendingDomain
 
 

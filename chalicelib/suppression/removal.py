@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 
-from chalicelib.core.dynamo import Item
-from chalicelib.core.errors import NotFound, Unavailable, not_permitted
+from chalicelib.core.dynamo import Item, WriteConflict, retry_conflicts
+from chalicelib.core.errors import NotFound, not_permitted
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.suppression.model import COMPLIANCE, Entry
 from chalicelib.suppression.store.changes import Changes
 from chalicelib.suppression.store.items import Key, read_recipient, to_entry
 from chalicelib.suppression.store.lookup_items import lookup_key_for, without_entry, without_list
-
-_ATTEMPTS = 20
 
 
 def remove(
@@ -58,7 +56,9 @@ def _remove(
     Raises 403, and removes nothing, if a customer would remove an entry of compliance.
     """
     removed = 0
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> int:
+        nonlocal removed
         items = read_recipient(scope, recipient)
         entries = {
             key: entry
@@ -75,9 +75,11 @@ def _remove(
             for subaccount_id, keys in keys_by_owner.items()
         )
         removed += len(entries) - failures
-        if not failures:
-            return removed
-    raise Unavailable
+        if failures:
+            raise WriteConflict
+        return removed
+
+    return retry_conflicts(attempt)
 
 
 def _apply(changes: Changes, items: dict[Key, Item], keys: Iterable[Key]) -> int:

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from chalicelib.core.dynamo import Item
-from chalicelib.core.errors import Unavailable, bad_request, not_permitted
+from chalicelib.core.dynamo import Item, WriteConflict, retry_conflicts
+from chalicelib.core.errors import bad_request, not_permitted
 from chalicelib.suppression.model import (
     COMPLIANCE,
     LONGEST_DESCRIPTION,
@@ -31,7 +31,6 @@ from chalicelib.suppression.store.lookup_items import list_at, lists_of, lookup_
 #: the mailing lists that one recipient may have entries of one type for
 MOST_LISTS = 1000
 _LONGEST_OWN = LONGEST_DESCRIPTION // 4  # characters, none of which has more than four bytes
-_ATTEMPTS = 20
 _MOST_NAMED = 100
 
 Items = Mapping[Key, Item]
@@ -145,13 +144,16 @@ def _write(
     """
     own = (replace(entry, subaccount_id=subaccount_id or None) for entry in entries)
     remaining = {key_of(account_id, entry): entry for entry in own}
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> None:
+        nonlocal remaining
         items = read({*remaining, *(lookup_key_for(key) for key in remaining)})
         check(account_id, items, remaining)
         remaining = _apply(Changes(account_id, subaccount_id), items, remaining, rule)
-        if not remaining:
-            return
-    raise Unavailable
+        if remaining:
+            raise WriteConflict
+
+    retry_conflicts(attempt)
 
 
 def _apply(

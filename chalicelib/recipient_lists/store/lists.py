@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chalicelib.core import leases
-from chalicelib.core.dynamo import ConditionFailed, Item, Table
-from chalicelib.core.errors import Unavailable, resource_conflict
+from chalicelib.core.dynamo import ConditionFailed, Item, Table, retry_conflicts
+from chalicelib.core.errors import resource_conflict
 from chalicelib.core.leases import Record, Use
 from chalicelib.core.owner_keys import account_partition, owned_items
 from chalicelib.recipient_lists.model import RecipientList
@@ -30,7 +30,6 @@ Json = dict[str, Any]
 #: A list cannot be changed from this long before a scheduled use on (10 minutes)
 PROTECTED_SECONDS = 600.0
 
-_ATTEMPTS = 20
 
 _config = Table("config")
 
@@ -74,7 +73,8 @@ def change(
     ``edit`` may be called again if others change the list meanwhile. Raises 409 with code 1602
     while the list is in use.
     """
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> tuple[RecipientList, RecipientList] | None:
         old = _get_unused(account_id, list_id)
         if old is None:
             return None
@@ -84,24 +84,24 @@ def change(
             _config.put(item, **leases.unchanged(old.stamp))
         except ConditionFailed as conflict:
             if not _is_own_write(item, conflict):
-                continue
+                raise
         return old, new
-    raise Unavailable
+
+    return retry_conflicts(attempt)
 
 
 def delete(account_id: int, list_id: str) -> bool:
     """Delete a list; return ``False`` if there is none. Raises 409 with code 1602 as above."""
-    for _ in range(_ATTEMPTS):
+
+    def attempt() -> bool:
         old = _get_unused(account_id, list_id)
         if old is None:
             return False
-        try:
-            _config.delete(*_key(account_id, list_id), **leases.unchanged(old.stamp))
-        except ConditionFailed:
-            continue
+        _config.delete(*_key(account_id, list_id), **leases.unchanged(old.stamp))
         contents.remove(contents.version_of(old))
         return True
-    raise Unavailable
+
+    return retry_conflicts(attempt)
 
 
 def begin_use(

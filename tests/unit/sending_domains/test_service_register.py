@@ -9,7 +9,8 @@ import pytest
 from chalicelib.core import clock, due
 from chalicelib.core.settings import settings
 from chalicelib.dkim.key_pair import generate_key, read_public
-from chalicelib.sending_domains import claims, store
+from chalicelib.sending_domains import store
+from chalicelib.sending_domains.claims import store as claims
 from chalicelib.sending_domains.routes import create_domain
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.tracking_domains.model import TrackingDomain
