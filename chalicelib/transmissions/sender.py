@@ -47,7 +47,7 @@ class Sender:
         return SandboxMeter(transmission.account_id) if transmission.is_sandbox else self.meter
 
     def ip_pool(self, pool_id: str | None) -> str:
-        """Return the id of the pool to send by, for the one asked for; raises 1300 if refused."""
+        """Return the id of the pool to send by; raises 1300 for a pool that may not be used."""
         assigned = self.subaccount.ip_pool if self.subaccount else ""
         return usable_pool(self.fleet, assigned or "", pool_id)
 
