@@ -157,6 +157,7 @@ def test_an_account_that_does_not_exist_cannot_be_changed() -> None:
         accounts.get_cached(9)
 
 
+@pytest.mark.cost
 def test_the_account_that_acts_is_remembered_until_it_changes_here(owner: Client) -> None:
     assert accounts.get_cached(1).company_name == "Company 1"
     with aws_requests() as made:

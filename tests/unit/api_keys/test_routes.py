@@ -199,6 +199,7 @@ def test_a_key_that_does_not_exist_is_not_found(owner: Client, name: str) -> Non
     assert owner.get(f"{KEYS}/{name}").status == 404
 
 
+@pytest.mark.cost
 def test_one_key_of_many_is_found_in_one_request(owner: Client) -> None:
     made = [owner.post(KEYS, NEW).results["id"] for _ in range(5)]
     with aws_requests() as requests:

@@ -88,6 +88,7 @@ def test_a_wrong_key_is_refused_before_the_header_is_judged() -> None:
         called("wrong", "GET", "nonsense")
 
 
+@pytest.mark.cost
 def test_authentication_costs_one_read_and_none_for_what_was_seen_lately() -> None:
     primary, number = make_key().key, make_subaccount().id
     own = make_key(subaccount=number).key
@@ -107,6 +108,7 @@ def test_authentication_costs_one_read_and_none_for_what_was_seen_lately() -> No
         assert made == []
 
 
+@pytest.mark.cost
 def test_a_new_subaccount_is_one_read_for_a_key_seen_lately() -> None:
     key, number = make_key().key, make_subaccount().id
     called(key)

@@ -118,12 +118,14 @@ def test_the_scheme_is_read_in_any_case() -> None:
     assert read_key(basic("k:").replace("Basic", "bAsIc")) == "k"
 
 
+@pytest.mark.cost
 def test_a_key_that_is_too_long_to_be_one_is_not_looked_up(cloud: None) -> None:
     with aws_requests() as made, pytest.raises(Unauthorized):
         authenticate(request_with("x" * 513))
     assert made == []
 
 
+@pytest.mark.cost
 def test_a_key_that_was_found_is_trusted_for_a_while(time: Clock) -> None:
     with aws_requests() as made:
         for _ in range(3):

@@ -28,6 +28,7 @@ def operations(*reads: object) -> list[str]:
     return [request.operation for request in made]
 
 
+@pytest.mark.cost
 def test_what_was_read_elsewhere_can_be_learnt(time: Clock) -> None:
     missing = ("nothing", "1")
     assert config_cache.missing_keys([A, missing]) == [A, missing]
@@ -74,6 +75,7 @@ def test_what_does_not_exist_is_looked_for_each_time(time: Clock) -> None:
     assert config_cache.read([missing, A]).keys() == {A}
 
 
+@pytest.mark.cost
 def test_one_item_is_remembered_and_so_is_that_there_is_none(time: Clock) -> None:
     missing = ("nothing", "1")
     with aws_requests() as made:
@@ -89,6 +91,7 @@ def test_one_item_is_remembered_and_so_is_that_there_is_none(time: Clock) -> Non
     assert config_cache.read_one(missing) == {"pk": "nothing", "sk": "1"}
 
 
+@pytest.mark.cost
 def test_what_is_wanted_anew_is_read_consistently_beside_what_is_not_known(
     time: Clock,
 ) -> None:

@@ -22,6 +22,7 @@ def test_an_owner_has_no_default_until_one_is_set() -> None:
     assert defaults.current("thing", 1, 7) is None
 
 
+@pytest.mark.cost
 def test_a_sender_falls_back_to_its_own_then_to_the_primary_accounts() -> None:
     set_default(1, 7, "sub")
     set_default(1, None, "primary")

@@ -94,6 +94,7 @@ def test_a_change_after_the_use_was_seen_is_made() -> None:
     assert leases.begin(RECORD, from_now_on()) is None
 
 
+@pytest.mark.cost
 def test_asking_costs_one_request() -> None:
     stored()
     for number in range(3):

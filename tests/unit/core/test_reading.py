@@ -28,6 +28,7 @@ def names(made: list[AwsRequest]) -> list[str]:
 
 
 class TestTogether:
+    @pytest.mark.cost
     def test_items_of_several_tables_come_in_one_request(self) -> None:
         with aws_requests() as made:
             config, messages = batch_get(
@@ -44,6 +45,7 @@ class TestTogether:
         assert asked[CONFIG.name]["ConsistentRead"] is True
         assert "ConsistentRead" not in asked[MESSAGES.name]
 
+    @pytest.mark.cost
     def test_a_request_holds_a_hundred_of_them(self) -> None:
         many = [(str(number), "1") for number in range(150)]
         with aws_requests() as made:
@@ -51,6 +53,7 @@ class TestTogether:
         assert (set(config), set(messages)) == ({A}, {A})
         assert names(made) == ["BatchGetItem"] * 2
 
+    @pytest.mark.cost
     def test_nothing_wanted_is_no_request(self) -> None:
         with aws_requests() as made:
             assert batch_get([TableKeys(CONFIG, [])]) == [{}]
@@ -59,6 +62,7 @@ class TestTogether:
 
 
 class TestReads:
+    @pytest.mark.cost
     def test_an_item_is_read_once_and_so_is_that_there_is_none(self) -> None:
         reads = Reads(CONFIG, consistent=True)
         with aws_requests() as made:
@@ -68,6 +72,7 @@ class TestReads:
             assert reads([B, C]) == {B: item(B, n=2)}
         assert names(made) == ["BatchGetItem", "PutItem", "BatchGetItem"]
 
+    @pytest.mark.cost
     def test_what_was_read_ahead_is_not_read_again(self) -> None:
         config, messages = Reads(CONFIG, consistent=True), Reads(MESSAGES, consistent=False)
         with aws_requests() as made:

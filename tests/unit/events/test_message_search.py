@@ -180,6 +180,7 @@ def test_a_cursor_is_good_for_its_account_and_subaccount_only() -> None:
             search_messages(account, query, confined_to)
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_later_page_reads_only_the_events_that_it_shows(query: dict[str, str]) -> None:
     for n in range(50):
@@ -194,6 +195,7 @@ def test_a_later_page_reads_only_the_events_that_it_shows(query: dict[str, str])
     )
 
 
+@pytest.mark.cost
 def test_events_are_found_by_their_ids_without_going_further() -> None:
     events = [event_at(NINE - n * DAY, n) for n in range(5)]
     for event in events:
@@ -205,6 +207,7 @@ def test_events_are_found_by_their_ids_without_going_further() -> None:
     assert len(requests) <= 1 + 2
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize("name", ["recipients", "transmissions", "messages"])
 def test_a_value_that_is_longer_than_any_key_finds_nothing(name: str) -> None:
     with aws_requests() as requests:

@@ -67,6 +67,7 @@ def test_a_block_may_reach_over_the_bounds_of_a_window() -> None:
     assert by_time(Window(NINE + SPAN_MS, NINE + 2 * SPAN_MS)) == events[2:]
 
 
+@pytest.mark.cost
 def test_days_without_events_are_not_read() -> None:
     service.put_all([event_at(NINE)])
     service.put_all([event_at(NINE + 7 * DAY, 1)])
@@ -75,6 +76,7 @@ def test_days_without_events_are_not_read() -> None:
     assert len(requests) == 1 + 2
 
 
+@pytest.mark.cost
 def test_blocks_are_read_only_as_the_caller_goes_on() -> None:
     for n in range(40):
         service.put_all([event_at(NINE + n * 10_000, n)])
@@ -115,6 +117,7 @@ def test_fewer_shards_than_before_hide_nothing(monkeypatch: pytest.MonkeyPatch) 
     assert len(by_time()) == 41
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize(
     "window",
     [

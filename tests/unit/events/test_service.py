@@ -173,6 +173,7 @@ def test_an_index_entry_that_could_not_be_written_is_written_at_the_next_try(
     assert len(found()) == 1
 
 
+@pytest.mark.cost
 def test_a_bulk_send_takes_five_requests_and_little_more_than_a_write_unit_an_event() -> None:
     events = [
         event_at(NINE + n, n, recipient=f"r{n}@a.test", campaign_id="spring", subject=f"No {n}")
@@ -192,6 +193,7 @@ def test_a_bulk_send_takes_five_requests_and_little_more_than_a_write_unit_an_ev
     assert sum(size > 1000 for size in sizes) == 3
 
 
+@pytest.mark.cost
 def test_no_events_take_no_request() -> None:
     with aws_requests() as requests:
         service.put_all([])
@@ -282,6 +284,7 @@ def test_two_erasures_of_one_block_both_succeed(monkeypatch: pytest.MonkeyPatch)
     assert everything() == {found()[0]["event_id"]}
 
 
+@pytest.mark.cost
 def test_a_block_of_another_time_is_not_rewritten() -> None:
     event = event_at(NINE)
     service.put_all([event, event_at(NINE + HOUR, 1, recipient="bob@example.test")])

@@ -19,6 +19,7 @@ def test_events_arrive_as_they_were_emitted() -> None:
     assert stream.decode(message) == events
 
 
+@pytest.mark.cost
 def test_a_chunk_of_events_costs_one_request() -> None:
     stream.emit([event_at(NINE)])  # finds the queue's address
     with aws_requests() as requests:
@@ -35,6 +36,7 @@ def test_many_events_are_cut_into_messages_that_keep_their_order() -> None:
     assert sorted(event["message_id"] for event in decoded) == [e["message_id"] for e in events]
 
 
+@pytest.mark.cost
 def test_no_events_cost_no_request() -> None:
     with aws_requests() as requests:
         stream.emit([])

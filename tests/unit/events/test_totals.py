@@ -160,6 +160,7 @@ def test_events_that_are_not_counted_yet_are_shown() -> None:
     assert page.total >= 11
 
 
+@pytest.mark.cost
 def test_counters_and_pending_deltas_are_counted() -> None:
     record(some_events(random.Random(2), 2))
     roll_up_pending()

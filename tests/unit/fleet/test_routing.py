@@ -144,6 +144,7 @@ def test_an_emptied_overflow_pool_is_stood_for_by_the_default_pool() -> None:
     assert ways("new", 201) == {("new", "1"): 200, ("default", "2"): 1}
 
 
+@pytest.mark.cost
 def test_a_unit_costs_nothing_where_no_ip_is_warming_and_else_one_request() -> None:
     make_pool("New")
     add(an_ip(1), warming(2, "new"))

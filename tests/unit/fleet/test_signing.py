@@ -26,6 +26,7 @@ def signers(cloud: None) -> None:
         assert domains.create(each)
 
 
+@pytest.mark.cost
 def test_a_pool_without_signing_domain_costs_no_request() -> None:
     make_pool("Fast")
     assert signing.pool_key(1, "fast") is None

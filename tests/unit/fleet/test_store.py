@@ -35,6 +35,7 @@ def test_a_fleet_comes_back_as_it_was_kept() -> None:
     assert store.get(2) == Fleet(2)
 
 
+@pytest.mark.cost
 def test_a_fleet_is_one_request_to_read_and_none_while_it_is_remembered() -> None:
     with aws_requests() as made:
         assert store.get_cached(1) == store.get_cached(1) == Fleet(1)
@@ -58,6 +59,7 @@ def test_a_pool_exists_in_any_case_and_for_its_account_only() -> None:
     assert not store.exists(1, "shared pool")
 
 
+@pytest.mark.cost
 @pytest.mark.spec("2.6-t5")
 def test_the_pool_of_a_transmission_is_checked_against_the_cached_fleet() -> None:
     make_pool("Fast")
@@ -96,6 +98,7 @@ def test_a_change_that_is_never_alone_is_refused_in_the_end() -> None:
     assert refused.value.status == 503
 
 
+@pytest.mark.cost
 def test_a_change_that_changes_nothing_writes_nothing() -> None:
     with aws_requests() as made:
         store.change(1, lambda fleet: fleet)

@@ -71,6 +71,7 @@ def test_what_is_granted_adds_up_to_the_volume(counts: list[int], day: int) -> N
     assert all(0 <= got <= count for got, count in zip(granted, counts, strict=True))
 
 
+@pytest.mark.cost
 @pytest.mark.usefixtures("cloud")
 def test_a_reservation_is_one_request_and_none_once_the_volume_is_known_to_be_spent() -> None:
     with aws_requests() as made:
@@ -106,6 +107,7 @@ def test_advancing_again_does_nothing(begun: SendingIp) -> None:
     assert stored() == after
 
 
+@pytest.mark.cost
 def test_nothing_due_costs_one_request(begun: SendingIp) -> None:
     with aws_requests() as made:
         advance_due(NOON)

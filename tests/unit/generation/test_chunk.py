@@ -38,6 +38,7 @@ def test_recipients_are_read_from_the_queue_unchanged(email: str) -> None:
     assert (str(result.unit), result.first_index) == (f"{make_transmission().id}-0", 0)
 
 
+@pytest.mark.cost
 def test_chunks_of_one_transmission_read_it_once() -> None:
     keep(make_transmission())
     queue_chunks(make_transmission(), recipients(6), 2)

@@ -92,6 +92,7 @@ def test_items_that_delivery_needs_are_remembered() -> None:
     assert config_cache.missing_keys([fleets.key_of(1)]) == []
 
 
+@pytest.mark.cost
 def test_an_unusable_domain_makes_an_event_for_each_recipient() -> None:
     lookups = Lookups()
     data = chunk(content=body()["content"] | {"from": "a@unknown.test"})

@@ -354,6 +354,7 @@ class TestFailures:
             assert event["reason"].startswith("550 5.7.1 [internal] 400 U")
         assert transmission.generate(1, TO | {"substitution_data": {"n": NAME}})
 
+    @pytest.mark.cost
     def test_a_domain_is_looked_up_once_whether_it_may_send_or_not(self) -> None:
         transmission = generator(content=INLINE | {"from": "a@{{n}}"})
         with aws_requests() as requests:
@@ -378,6 +379,7 @@ class TestFailures:
         assert len({event["event_id"] for event in events}) == 2
         assert events[1] == events[2]
 
+    @pytest.mark.cost
     def test_each_recipient_of_a_refused_transmission_gets_its_event(self) -> None:
         refusal = {"type": "bounce", "bounce_class": "25", "reason": "554 cancelled"}
         transmission = generator(

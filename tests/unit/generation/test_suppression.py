@@ -103,6 +103,7 @@ def test_skipping_suppression_does_not_skip_compliance() -> None:
     assert found(**skipping) == {"c@x.test"}
 
 
+@pytest.mark.cost
 def test_a_chunk_with_repeated_addresses_costs_one_request() -> None:
     suppress("a@x.test")
     chunk = chunk_of(*["a@x.test", "A@x.test"] * 50)

@@ -235,6 +235,7 @@ class TestOneRecipient:
         assert batch.unit == UNIT
         assert kinds(events()) == [("injection", "r0@example.test")]
 
+    @pytest.mark.cost
     def test_a_single_message_costs_five_requests(self) -> None:
         submit(make_transmission(), recipients(1), meter())
         bodies = queued("generation")

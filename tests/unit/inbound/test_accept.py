@@ -80,6 +80,7 @@ class TestRecipients:
         with pytest.raises(NotServed):
             check_recipient(bounce_address(domain="elsewhere.test"))
 
+    @pytest.mark.cost
     def test_guessing_reads_nothing(self) -> None:
         domains.create(domain(DOMAIN))
         with aws_requests() as made, pytest.raises(NoSuchAddress):

@@ -88,6 +88,7 @@ class TestServedDomains:
         assert is_served("T7.example")
         assert not is_served("12.mail.post.test")
 
+    @pytest.mark.cost
     def test_a_domain_is_looked_up_once_in_a_while(self) -> None:
         with aws_requests() as made:
             for _ in range(3):

@@ -87,6 +87,7 @@ def test_a_row_says_where_it_belongs() -> None:
     assert (row.level, row.minute, row.values[:2]) == (HOUR, NOON, ("x.test", "a"))
 
 
+@pytest.mark.cost
 @pytest.mark.usefixtures("counted")
 @pytest.mark.parametrize(("names", "operation"), [(20, "BatchGetItem"), (21, "Query")])
 def test_a_few_named_values_are_read_by_key_and_many_by_time(names: int, operation: str) -> None:
@@ -98,6 +99,7 @@ def test_a_few_named_values_are_read_by_key_and_many_by_time(names: int, operati
     assert [each.operation for each in requests] == [operation]
 
 
+@pytest.mark.cost
 @pytest.mark.usefixtures("counted")
 def test_a_few_named_values_are_read_by_time_where_keys_would_be_too_many(
     monkeypatch: pytest.MonkeyPatch,
@@ -109,6 +111,7 @@ def test_a_few_named_values_are_read_by_time_where_keys_would_be_too_many(
     assert [each.operation for each in requests] == ["Query", "Query"]
 
 
+@pytest.mark.cost
 @pytest.mark.usefixtures("counted")
 def test_combinations_are_read_by_campaign_if_any_are_named() -> None:
     span = list(spans(DAYS * 1440, (DAYS + 1) * 1440))
@@ -119,6 +122,7 @@ def test_combinations_are_read_by_campaign_if_any_are_named() -> None:
         assert len(list(rows(1, span, read_simple(query), [DOMAIN, CAMPAIGN]))) == most
 
 
+@pytest.mark.cost
 @pytest.mark.usefixtures("cloud")
 @pytest.mark.parametrize(
     ("days", "most"),

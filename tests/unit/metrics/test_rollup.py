@@ -39,6 +39,7 @@ def pending_count() -> int:
     return sum(len(each.deltas) + bool(each.rollup) for each in pending.of_all_accounts())
 
 
+@pytest.mark.cost
 def test_nothing_to_do_is_one_request() -> None:
     with aws_requests() as requests:
         roll_up_pending()

@@ -89,6 +89,7 @@ def test_everything_is_read_again_when_a_rollup_began_meanwhile(
         injected()
 
 
+@pytest.mark.cost
 @pytest.mark.parametrize(("days", "most"), [(1, 4), (10, 5)])
 def test_totals_take_few_requests(days: int, most: int) -> None:
     accept(0)

@@ -124,6 +124,7 @@ def begin_use() -> None:
     assert lists.begin_use(1, "friends", "t1", starts=now, until=now + 60)
 
 
+@pytest.mark.cost
 def test_a_list_in_use_is_not_changed_and_costs_no_writing() -> None:
     create()
     begin_use()

@@ -40,6 +40,7 @@ def test_events_are_counted_once_for_each_account() -> None:
     assert pending_counts() == {1: {"i": 3}, 2: {"i": 3}}
 
 
+@pytest.mark.cost
 def test_a_thousand_events_take_a_read_and_a_transaction() -> None:
     events = [mail(1, n).event("injection", n) for n in range(1000)]
     with aws_requests() as requests:
@@ -114,6 +115,7 @@ def test_a_worker_that_finds_a_record_changed_counts_the_rest() -> None:
     assert pending_counts() == {1: {"i": 4}}
 
 
+@pytest.mark.cost
 def test_a_record_that_was_taken_for_new_is_read_when_the_commit_fails() -> None:
     event = mail(1).event("injection", 0)
     record([event])
@@ -130,6 +132,7 @@ def test_an_event_twice_in_one_batch_is_counted_once() -> None:
     assert pending_counts() == {1: {"o": 2, "no": 2, "uo": 1, "nuo": 1, "uc": 1, "nuc": 1}}
 
 
+@pytest.mark.cost
 def test_recorded_events_cause_no_write() -> None:
     event = mail(1).event("injection", 0)
     record([event])

@@ -160,6 +160,7 @@ def test_a_record_lasts_as_long_as_message_contexts() -> None:
     assert int(item["expires"]["N"]) == 1000 + settings().messages_retention
 
 
+@pytest.mark.cost
 def test_a_hundred_records_are_one_request() -> None:
     keys = [key_of(mail(1, index * BLOCK).event("open", 0)) for index in range(100)]
     with aws_requests() as requests:

@@ -46,6 +46,7 @@ def test_the_senders_own_list_decides() -> None:
     assert without_suppressed_opens(opened) == opened[:1]
 
 
+@pytest.mark.cost
 def test_a_hundred_recipients_take_one_request_and_no_recipient_none() -> None:
     opens = [mail(1, n).event("open", 0) for n in range(100)]
     with aws_requests() as requests:

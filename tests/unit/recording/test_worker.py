@@ -45,6 +45,7 @@ def test_the_events_of_all_messages_are_stored() -> None:
     assert stored() == [event_at(NINE + n, n) for n in (2, 1, 0)]
 
 
+@pytest.mark.cost
 def test_a_batch_of_messages_shares_its_writes() -> None:
     bodies = [body for n in range(10) for body in emitted([event_at(NINE, n)])]
     with aws_requests() as requests:
@@ -135,6 +136,7 @@ def test_suppressed_opens_are_neither_stored_nor_counted() -> None:
     assert totals(1, None, None, begin - 60_000, begin + 120_000, ["open"]) == 2
 
 
+@pytest.mark.cost
 def test_the_first_events_of_a_block_are_recorded_without_reading_its_record() -> None:
     bodies = emitted([event_at(NINE, 0, "injection"), event_at(NINE + 1, 0)])
     with aws_requests() as requests:

@@ -93,6 +93,7 @@ def test_a_message_is_counted_and_queued() -> None:
     assert usage.get(1)[0].day == 2
 
 
+@pytest.mark.cost
 def test_a_message_costs_four_requests_when_nothing_is_cached() -> None:
     from chalicelib.core import config_cache
 

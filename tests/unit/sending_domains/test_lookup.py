@@ -27,6 +27,7 @@ def refused_domain(name: str, account: int, subaccount: int | None) -> str:
     return str(only["description"])
 
 
+@pytest.mark.cost
 def test_a_verified_domain_of_the_sender_is_returned() -> None:
     store.create(domain())
     with aws_requests() as made:
@@ -76,6 +77,7 @@ def with_keys(**statuses: str) -> SendingDomain:
     return found
 
 
+@pytest.mark.cost
 def test_without_a_selector_the_domains_own_key_signs_and_nothing_is_read() -> None:
     mine = with_keys(other="valid")
     with aws_requests() as made:
@@ -84,6 +86,7 @@ def test_without_a_selector_the_domains_own_key_signs_and_nothing_is_read() -> N
     assert made == []
 
 
+@pytest.mark.cost
 def test_a_selector_chooses_among_the_verified_keys() -> None:
     mine = with_keys(one="valid", two="valid")
     with aws_requests() as made:
@@ -128,6 +131,7 @@ def test_a_default_that_is_not_shared_is_not_for_subaccounts() -> None:
     assert bounce_domain_for(1, 7) == settings().system_domain
 
 
+@pytest.mark.cost
 def test_a_default_that_is_the_sending_domain_itself_costs_no_request() -> None:
     mine = domain(is_default_bounce_domain=True)
     store.create(mine)

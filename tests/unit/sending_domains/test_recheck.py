@@ -60,6 +60,7 @@ def may_send(name: str = NAME) -> bool:
     return True
 
 
+@pytest.mark.cost
 def test_nothing_is_due_for_the_price_of_one_request(zone: Zone) -> None:
     for number in range(5):
         create(f"d{number}.test", at=NOW + 1)
@@ -69,6 +70,7 @@ def test_nothing_is_due_for_the_price_of_one_request(zone: Zone) -> None:
     assert zone.queries == []
 
 
+@pytest.mark.cost
 def test_the_work_grows_with_what_is_due_and_not_with_what_exists(zone: Zone) -> None:
     for number in range(6):
         create(f"d{number}.test", at=NOW + (0 if number < 2 else 1))

@@ -209,6 +209,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.cost
 def test_a_page_costs_the_same_whatever_exists(owner: Client) -> None:
     def costs(target: str) -> list[tuple[str, int]]:
         owner.get(target)
@@ -229,6 +230,7 @@ def test_a_page_costs_the_same_whatever_exists(owner: Client) -> None:
         assert [request.operation for request in made] == ["Query"]
 
 
+@pytest.mark.cost
 @pytest.mark.spec("4.5-t5")
 def test_the_summary_counts_in_one_request(owner: Client) -> None:
     assert owner.get(f"{PATH}/summary").results == {"total": 0}

@@ -44,6 +44,7 @@ def test_a_subaccount_comes_back_to_its_account_only(cloud: None) -> None:
     assert store.get_all(2, [made.id]) == []
 
 
+@pytest.mark.cost
 def test_creating_and_changing_cost_one_transaction(cloud: None) -> None:
     with aws_requests() as made:
         number = make_subaccount().id

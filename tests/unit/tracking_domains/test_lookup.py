@@ -14,6 +14,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 SYSTEM = "http://localhost:8080"
 
 
+@pytest.mark.cost
 def test_without_any_domain_links_go_to_the_service_itself() -> None:
     with aws_requests() as made:
         assert choose(1, None) == choose(1, 7) == SYSTEM

@@ -238,6 +238,7 @@ def test_an_enterprise_account_keeps_its_sender() -> None:
     assert only_chunk().transmission.return_path == "own+1@nowhere.test"
 
 
+@pytest.mark.cost
 def test_a_sender_at_the_from_domain_costs_no_request() -> None:
     verified_for_bounces("bounces.test")
     queues.send("generation", [queues.Work({})])
@@ -311,6 +312,7 @@ def test_a_subaccount_sends_from_its_own_domain() -> None:
     assert only_chunk().transmission.subaccount_id == number
 
 
+@pytest.mark.cost
 def test_a_limit_refuses_the_whole_message() -> None:
     limit(daily=2)
     with aws_requests() as requests, pytest.raises(ServiceError) as refusal:
@@ -320,6 +322,7 @@ def test_a_limit_refuses_the_whole_message() -> None:
     assert queued("generation") == []
 
 
+@pytest.mark.cost
 def test_a_message_costs_three_requests() -> None:
     queues.send("generation", [queues.Work({})])  # finds the queue's address
     with aws_requests() as requests:

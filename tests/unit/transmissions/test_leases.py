@@ -86,6 +86,7 @@ class TestLists:
             lease_list(make_transmission(), name)
         assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "1603")
 
+    @pytest.mark.cost
     def test_a_name_that_no_list_can_have_is_not_looked_up(self) -> None:
         with aws_requests() as requests, pytest.raises(ServiceError):
             lease_list(make_transmission(), "x" * 5000)
@@ -149,6 +150,7 @@ class TestRelease:
         release(make_transmission(), leases_on(None, recipients))
         assert list_is_in_use()
 
+    @pytest.mark.cost
     def test_release_reads_nothing_without_leases(self) -> None:
         assert leases_on(None, None) == {}
         with aws_requests() as requests:

@@ -112,6 +112,7 @@ class TestStarting:
         start_due()
         assert starts() == [FIRST, FIRST]
 
+    @pytest.mark.cost
     def test_asking_when_nothing_is_due_costs_one_request(self, time: Clock) -> None:
         schedule()
         with aws_requests() as requests:
@@ -174,6 +175,7 @@ class TestCancelling:
         schedule()
         assert refused_cancel(name) == (404, "1600")
 
+    @pytest.mark.cost
     def test_an_impossible_id_is_not_looked_up(self) -> None:
         with aws_requests() as requests:
             for name in ("abc", "", "²", "1" * 4000):

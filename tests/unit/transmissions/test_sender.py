@@ -47,6 +47,7 @@ def stored() -> int:
     return response["Count"]
 
 
+@pytest.mark.cost
 def test_one_recipient_costs_four_requests_when_nothing_is_known(owner: Client) -> None:
     number = make_subaccount().id
     queues.send("generation", [queues.Work({})])  # finds the queue's address
@@ -64,6 +65,7 @@ def test_one_recipient_costs_four_requests_when_nothing_is_known(owner: Client) 
         assert len(requests) == 3
 
 
+@pytest.mark.cost
 def test_limits_cost_nothing_more(owner: Client) -> None:
     limit(hourly=100, daily=100, monthly=100)
     queues.send("generation", [queues.Work({})])

@@ -44,6 +44,7 @@ def refused_options(options: Any = None, **fields: Any) -> tuple[int, str | None
     return refusal_code(checked, options, **fields)
 
 
+@pytest.mark.cost
 def test_options_that_are_not_set_cost_no_read() -> None:
     who = sender()
     with aws_requests() as requests:

@@ -48,6 +48,7 @@ def chunks() -> list[Chunk]:
     return [read_chunk(message) for message in transmission()]
 
 
+@pytest.mark.cost
 def test_one_chunk_costs_exactly_two_requests() -> None:
     queues.send("generation", [queues.Work({})])  # finds the queue's address
     with aws_requests() as requests:
@@ -62,6 +63,7 @@ def test_the_record_is_stored_before_the_chunk_is_queued(monkeypatch: pytest.Mon
     assert queued("generation") == []
 
 
+@pytest.mark.cost
 def test_a_single_chunk_carries_its_transmission() -> None:
     submit(make_transmission(metadata={"k": "é"}), recipients(3), meter())
     (message,) = transmission()
@@ -130,6 +132,7 @@ def test_a_partly_queued_transmission_is_never_visible(monkeypatch: pytest.Monke
             read_chunk(message)
 
 
+@pytest.mark.cost
 @pytest.mark.usefixtures("chunks_of_two")
 def test_several_chunks_cost_a_record_a_request_for_ten_and_a_commit() -> None:
     queues.send("generation", [queues.Work({})])
@@ -290,6 +293,7 @@ class TestLater:
         assert heads == ([] if start_ms else starts)
         assert len(due.find("transmissions", CREATED + 1000)) == (1 if start_ms else 0)
 
+    @pytest.mark.cost
     def test_a_scheduled_one_costs_two_requests(self) -> None:
         transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
         with aws_requests() as requests:

@@ -89,6 +89,7 @@ def test_a_new_webhook_gets_its_first_events_a_minute_later(world: Simulation) -
     assert list(collected([event_at(NOW)])) == ["a"]
 
 
+@pytest.mark.cost
 def test_an_accounts_webhooks_are_read_once_in_a_few_seconds(world: Simulation) -> None:
     make_webhook(TARGET, "a", events=("bounce",))
     with aws_requests() as made:
@@ -103,6 +104,7 @@ def test_an_accounts_webhooks_are_read_once_in_a_few_seconds(world: Simulation) 
     assert webhook.id == "a"
 
 
+@pytest.mark.cost
 def test_an_account_without_webhooks_costs_nothing_either(world: Simulation) -> None:
     with aws_requests() as made:
         for n in range(5):
@@ -111,6 +113,7 @@ def test_an_account_without_webhooks_costs_nothing_either(world: Simulation) -> 
     lookup.clear_cache()
 
 
+@pytest.mark.cost
 def test_many_events_share_a_message_and_two_webhooks_share_an_event(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     make_webhook(TARGET, "b")

@@ -105,6 +105,7 @@ def test_a_bad_message_fails_alone(world: Simulation) -> None:
     assert len(queued("webhook-batches")) == 1
 
 
+@pytest.mark.cost
 def test_merging_costs_its_queue_messages_only(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     bodies = recorded(world, *(range(n, n + 10) for n in range(0, 100, 10)))

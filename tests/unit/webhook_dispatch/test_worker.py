@@ -301,6 +301,7 @@ def test_each_attempt_is_signed_anew_for_the_same_batch(world: Simulation, targe
     assert first.headers["webhook-signature"] != second.headers["webhook-signature"]
 
 
+@pytest.mark.cost
 def test_a_success_costs_three_requests_and_soon_two(world: Simulation, target: Target) -> None:
     make_webhook(target.url)
     record(world, 1)

@@ -11,6 +11,7 @@ from tests.unit.webhooks.store.test_webhooks import NINE, webhook
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
+@pytest.mark.cost
 def test_webhooks_are_remembered_for_a_few_seconds() -> None:
     moment = [NINE]
     with clock.use(lambda: moment[0]), aws_requests() as made:

@@ -390,6 +390,7 @@ def test_a_deleted_webhook_is_gone(client: Client, target: Target) -> None:
         assert "could not be found" in answer.error["message"]
 
 
+@pytest.mark.cost
 def test_an_id_that_is_longer_than_any_key_is_not_asked_for(client: Client, target: Target) -> None:
     webhook, long = make(client, target), "x" * 1100
     with aws_requests() as made:

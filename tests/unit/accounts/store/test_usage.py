@@ -48,6 +48,7 @@ def exceeded(call: Any) -> str:
     return str(refused.value.errors[0]["message"]).partition("(")[2].rstrip(")")
 
 
+@pytest.mark.cost
 def test_recipients_are_counted_with_what_is_written_in_one_request() -> None:
     read = meter()
     with aws_requests() as made:
@@ -57,6 +58,7 @@ def test_recipients_are_counted_with_what_is_written_in_one_request() -> None:
     assert usage.get(1)[0].day == 3
 
 
+@pytest.mark.cost
 @pytest.mark.spec("8-t2")
 def test_what_exceeds_a_limit_is_refused_whole_and_writes_nothing() -> None:
     limit(daily=10)
@@ -144,6 +146,7 @@ def test_without_limits_counts_spread_over_counters_and_add_up() -> None:
     assert usage.get(1)[0].day == 120
 
 
+@pytest.mark.cost
 def test_counters_are_read_in_one_request_however_many() -> None:
     for _ in range(5):
         meter().reserve(1, [])

@@ -13,6 +13,7 @@ config = Table("config")
 messages = Table("messages")
 
 
+@pytest.mark.cost
 def test_writes_fill_batches_of_25(cloud: None) -> None:
     items = [{"pk": "p", "sk": f"{n:02}"} for n in range(51)]
     with aws_requests() as made:
@@ -24,6 +25,7 @@ def test_writes_fill_batches_of_25(cloud: None) -> None:
     assert list(config.query_all("#pk = :pk", {"pk": "p"})) == [{"pk": "p", "sk": "new"}]
 
 
+@pytest.mark.cost
 def test_nothing_to_write_or_get_costs_no_request(cloud: None) -> None:
     with aws_requests() as made:
         config.write_all([])
@@ -31,6 +33,7 @@ def test_nothing_to_write_or_get_costs_no_request(cloud: None) -> None:
     assert made == []
 
 
+@pytest.mark.cost
 def test_reads_fill_batches_of_100_and_skip_what_is_not_there(cloud: None) -> None:
     config.write_all([{"pk": "p", "sk": "1"}, {"pk": "p", "sk": "150"}])
     with aws_requests() as made:

@@ -129,12 +129,14 @@ def test_a_count_carries_no_items(ten: list[dict[str, Any]]) -> None:
     assert (page.items, page.count) == ([], 10)
 
 
+@pytest.mark.cost
 def test_everything_is_queried_with_no_more_requests_than_pages(ten: list[dict[str, Any]]) -> None:
     with aws_requests() as made:
         assert list(config.query_all("#pk = :pk", {"pk": "p"}, limit=4)) == ten
     assert len(made) == 3
 
 
+@pytest.mark.cost
 def test_nothing_is_queried_before_it_is_asked_for(ten: list[dict[str, Any]]) -> None:
     with aws_requests() as made:
         found = config.query_all("#pk = :pk", {"pk": "p"}, limit=4)

@@ -54,6 +54,7 @@ def test_values_too_long_for_a_key_are_listed_whole() -> None:
     assert listed("2026-01-01T00:00", "2026-03-01T00:00") == ["a\nb", long]
 
 
+@pytest.mark.cost
 def test_a_process_writes_a_value_once_a_day() -> None:
     with aws_requests() as requests:
         add(1, "2026-01-30T12:00", "a")
@@ -66,6 +67,7 @@ def test_a_process_writes_a_value_once_a_day() -> None:
     assert listed("2026-01-01T00:00", "2026-03-01T00:00") == ["a"]
 
 
+@pytest.mark.cost
 def test_a_month_is_one_request() -> None:
     add(1, "2026-01-30T12:00", *(f"campaign-{n}" for n in range(120)))
     with aws_requests() as requests:

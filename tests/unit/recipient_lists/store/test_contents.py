@@ -26,6 +26,7 @@ def test_recipients_come_back_in_order_a_thousand_at_a_time(count: int, sizes: l
     assert [each for part in parts for each in part] == list(recipients(count))
 
 
+@pytest.mark.cost
 def test_reading_may_begin_at_any_part_and_fetches_only_what_is_taken() -> None:
     version = contents.write(1, "friends", recipients(3500))
     with aws_requests() as requests:

@@ -163,6 +163,7 @@ def test_a_use_gets_the_list_as_it_is_after_a_change() -> None:
     assert begin_use("nobodies") is None
 
 
+@pytest.mark.cost
 def test_reading_a_list_for_a_transmission_costs_one_request() -> None:
     saved("friends")
     with aws_requests() as requests:

@@ -153,6 +153,7 @@ def test_a_key_that_does_not_exist_is_not_found(key_id: str) -> None:
         assert (error["status"], error["code"]) == (404, "1600")
 
 
+@pytest.mark.cost
 def test_a_verified_key_is_found_by_its_selector_in_one_request(zone: Zone) -> None:
     add()
     zone.set(f"sel-k1._domainkey.{NAME}", ("TXT", txt_record(PAIR.public_b64)))

@@ -102,6 +102,7 @@ class TestRepeating:
         assert claim(OWNER, "k", BODY) == large
         assert stored_objects() == [f"transmissions/{own_claim.transmission_id}/answer"]
 
+    @pytest.mark.cost
     def test_a_claim_and_its_answer_cost_two_requests_and_a_repeat_one(self, time: Clock) -> None:
         with aws_requests() as requests:
             complete(claimed(), ANSWER, 0.0)

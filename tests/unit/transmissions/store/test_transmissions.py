@@ -36,6 +36,7 @@ def test_a_submitted_transmission_is_read_back() -> None:
     )
 
 
+@pytest.mark.cost
 def test_a_small_one_costs_one_request_to_store_and_one_to_get() -> None:
     with aws_requests() as requests:
         put(make_transmission())
@@ -239,6 +240,7 @@ class TestListing:
         assert list(transmissions.scheduled(1)) == []
         assert self.ids() == [3, 2]
 
+    @pytest.mark.cost
     def test_a_list_reads_no_bodies(self) -> None:
         put(large())
         with aws_requests() as requests:

@@ -99,6 +99,7 @@ def test_a_batch_that_was_tried_for_hours_is_kept_longer_than_a_later_one() -> N
         assert batches.newest("w", 10) == [late]
 
 
+@pytest.mark.cost
 def test_the_newest_are_read_and_no_more() -> None:
     for n in range(30):
         batches.record(replace(TAKEN, batch_id=f"{n:04d}"), BODY)
