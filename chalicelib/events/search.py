@@ -72,14 +72,14 @@ def _merged(
     pending: list[Match] = []
     last = ""
     streams = [blocks.read(key, low, high, limit=limit) for key in keys]
-    for stored in heapq.merge(*streams, key=itemgetter(1), reverse=True):
-        newest = stored.sk.partition("#")[0]
+    for stored_block in heapq.merge(*streams, key=itemgetter(1), reverse=True):
+        newest = stored_block.sk.partition("#")[0]
         while pending and pending[-1].position > f"{newest}~":
             match = pending.pop()
             if match.position != last:
                 yield match
             last = match.position
-        pending += _matches(stored.block, low, high, conditions)
+        pending += _matches(stored_block.block, low, high, conditions)
         pending.sort(key=itemgetter(0))
     for match in reversed(pending):
         if match.position != last:

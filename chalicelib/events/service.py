@@ -87,7 +87,7 @@ def _is_hidden(event: Event) -> bool:
 
 def _recipient_events(scope: Scope, partition: str) -> Iterator[Event]:
     """Yield the events of a recipient's partition that belong to a scope."""
-    for stored in blocks.read(partition, consistent=True):
-        for event in map(stored.block.event, range(stored.block.count)):
+    for stored_block in blocks.read(partition, consistent=True):
+        for event in map(stored_block.block.event, range(stored_block.block.count)):
             if scope.covers(int(event.get("subaccount_id") or 0) or None):
                 yield event

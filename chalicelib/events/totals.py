@@ -42,11 +42,11 @@ def count(plan: QueryPlan, positions: Iterator[str]) -> int:
     settled = min(window.end, clock.now_ms() - SETTLED_MS)
     minutes = Window(-(-window.start // MINUTE_MS) * MINUTE_MS, settled // MINUTE_MS * MINUTE_MS)
     if minutes.start < minutes.end and (plan.partitions is None or plan.campaigns is not None):
-        counted = _count_minutes(plan, minutes)
-        if counted is not None:
+        settled_count = _count_minutes(plan, minutes)
+        if settled_count is not None:
             newer = sum(1 for _ in takewhile(position_at(minutes.end).__le__, positions))
             older = sum(1 for _ in plan.find(Window(window.start, minutes.start)))
-            return newer + counted + older
+            return newer + settled_count + older
     return sum(1 for _ in positions)
 
 

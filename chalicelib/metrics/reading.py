@@ -94,10 +94,10 @@ def rows(
 
 def only(positions: Iterable[int], values: Values) -> Values:
     """Return the values at ``positions``, and empty ones elsewhere."""
-    chosen = list(_NO_VALUES)
+    selected = list(_NO_VALUES)
     for position in positions:
-        chosen[position] = values[position]
-    return tuple(chosen)
+        selected[position] = values[position]
+    return tuple(selected)
 
 
 def _keys(filter: Filter, position: int) -> Sequence[str] | None:

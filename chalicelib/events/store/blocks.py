@@ -117,20 +117,20 @@ def read(
 def remove(partition: str, events: Iterable[Event]) -> None:
     """Take events out of the blocks of a partition."""
     for near in _near_positions(sorted(map(position, events))):
-        for stored in read(partition, near[0], near[-1], consistent=True):
-            _remove_from(stored, frozenset(near))
+        for stored_block in read(partition, near[0], near[-1], consistent=True):
+            _remove_from(stored_block, frozenset(near))
 
 
-def _remove_from(stored: StoredBlock, positions: frozenset[str]) -> None:
+def _remove_from(stored_block: StoredBlock, positions: frozenset[str]) -> None:
     """Take positions out of a block, which another process may change at the same time."""
-    present: EventBlock | None = stored.block
+    present: EventBlock | None = stored_block.block
 
     def attempt() -> None:
         nonlocal present
-        block = present or _read_block(stored)
+        block = present or _read_block(stored_block)
         present = None
         if block is not None:
-            _rewrite(stored, block, positions)
+            _rewrite(stored_block, block, positions)
 
     dynamo.retry_conflicts(attempt)
 
@@ -182,20 +182,20 @@ def _near_positions(positions: Sequence[str]) -> Iterator[list[str]]:
         yield near
 
 
-def _read_block(stored: StoredBlock) -> EventBlock | None:
-    item = table.get(stored.pk, stored.sk)
+def _read_block(stored_block: StoredBlock) -> EventBlock | None:
+    item = table.get(stored_block.pk, stored_block.sk)
     return EventBlock(item["data"]) if item else None
 
 
-def _rewrite(stored: StoredBlock, block: EventBlock, removed: frozenset[str]) -> None:
+def _rewrite(stored_block: StoredBlock, block: EventBlock, erased: frozenset[str]) -> None:
     """Write a block without some positions; raises ``ConditionFailed`` if it was changed."""
     positions = block.positions()
-    if removed.isdisjoint(positions):
+    if erased.isdisjoint(positions):
         return
-    rest = [block.event(row) for row in range(block.count) if positions[row] not in removed]
+    rest = [block.event(row) for row in range(block.count) if positions[row] not in erased]
     unchanged = dynamo.if_unchanged("count", block.count)
     if not rest:
-        table.delete(stored.pk, stored.sk, **unchanged)
+        table.delete(stored_block.pk, stored_block.sk, **unchanged)
         return
-    encoded = EncodedBlock(moment_of(stored.sk), len(rest), event_blocks.encode(rest))
-    table.put(_item(stored.pk, stored.sk, encoded), **unchanged)
+    encoded = EncodedBlock(moment_of(stored_block.sk), len(rest), event_blocks.encode(rest))
+    table.put(_item(stored_block.pk, stored_block.sk, encoded), **unchanged)

@@ -61,7 +61,7 @@ class Day(NamedTuple):
     erased: bool
 
 
-_written: set[Entry] = set()
+_cache: set[Entry] = set()
 _lock = threading.Lock()
 
 
@@ -95,22 +95,22 @@ def erasure_entry(event: Event) -> Entry:
 def unwritten(entries: Iterable[Entry]) -> list[Entry]:
     """Return those entries, without duplicates, that this process has not written yet."""
     with _lock:
-        return [entry for entry in dict.fromkeys(entries) if entry not in _written]
+        return [entry for entry in dict.fromkeys(entries) if entry not in _cache]
 
 
 def remember(entries: Iterable[Entry]) -> None:
     """Remember that these entries are written."""
     with _lock:
-        if len(_written) > _MOST_REMEMBERED:
-            _written.clear()
-        _written.update(entries)
+        if len(_cache) > _MOST_REMEMBERED:
+            _cache.clear()
+        _cache.update(entries)
 
 
 @caches.register
 def clear_cache() -> None:
     """Forget which entries this process wrote (tests start with empty tables)."""
     with _lock:
-        _written.clear()
+        _cache.clear()
 
 
 def days(account_id: int, first_ms: int, last_ms: int) -> list[Day]:

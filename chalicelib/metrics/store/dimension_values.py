@@ -32,7 +32,7 @@ _LONGEST_MONTH = timedelta(days=31)
 #: Account, dimension, value, day since the epoch
 DayValue = tuple[int, str, str, int]
 
-_written: set[DayValue] = set()
+_cache: set[DayValue] = set()
 
 
 def add(account_id: int, delta: Delta) -> None:
@@ -42,13 +42,13 @@ def add(account_id: int, delta: Delta) -> None:
         for cell, _ in delta.cells()
         for dimension in LISTED
         if (value := cell.values[POSITION[dimension.name]])
-    } - _written
+    } - _cache
     actions = _additions(new)
     for start in range(0, len(actions), _MOST_ACTIONS):
         dynamo.transact(actions[start : start + _MOST_ACTIONS])
-    if len(_written) + len(new) > _MOST_REMEMBERED:
-        _written.clear()
-    _written.update(new)
+    if len(_cache) + len(new) > _MOST_REMEMBERED:
+        _cache.clear()
+    _cache.update(new)
 
 
 def values(account_id: int, dimension: Dimension, start: int, end: int) -> list[str]:
@@ -66,7 +66,7 @@ def values(account_id: int, dimension: Dimension, start: int, end: int) -> list[
 @caches.register
 def clear_cache() -> None:
     """Forget what this process has added (tests start with empty tables)."""
-    _written.clear()
+    _cache.clear()
 
 
 def _additions(new: set[DayValue]) -> list[Write]:
