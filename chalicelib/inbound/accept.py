@@ -1,9 +1,9 @@
-"""The way of mail that comes back: for whom, about which message, what it says, on the queue.
+"""Accept mail that comes back, and queue the events that it makes.
 
-A report is believed because of the signed address that it was sent to, or that it holds. What is no
-address of ours, was forged, or has had its time is refused at RCPT; a message of which nothing is
-known any more is refused at its end. What is genuine and says nothing that counts (a notice of a
-delay, a person's answer) is taken and dropped. All of it is logged, without addresses.
+A report is trusted because of the signed address that it was sent to, or that it holds. An address
+that is not ours, was forged or has expired is refused at RCPT; a report about an unknown message is
+refused at its end. A genuine message without an event (a notice of a delay, a person's answer) is
+accepted and dropped. All of this is logged, without addresses.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from functools import partial
 from chalicelib.core import clock
 from chalicelib.events import stream
 from chalicelib.events.model import Event
-from chalicelib.inbound import inbound_events, mime, report, sent, store
+from chalicelib.inbound import inbound_events, mime, original_message, report, store
 from chalicelib.inbound.addresses import Purpose, is_served, message_named_in, target_of
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.mime import Mail
-from chalicelib.inbound.report import Bounced, Nothing, Report
-from chalicelib.inbound.sent import Sent
+from chalicelib.inbound.original_message import OriginalMessage
+from chalicelib.inbound.report import Bounce, NoEvent, Report
 
-#: Makes an event at a time in milliseconds
+#: Builds an event at a time in milliseconds
 Maker = Callable[[int], Event]
 
 _log = logging.getLogger(__name__)
@@ -31,11 +31,11 @@ NO_EVENT = "nothing to record"
 
 
 class NotServed(Exception):
-    """Mail to this domain is not ours to take."""
+    """This service does not take mail for the domain."""
 
 
 class NoSuchAddress(Exception):
-    """The address was never given out, or it is not good any more."""
+    """The service never issued the address, or it has expired."""
 
 
 class UnknownMessage(Exception):
@@ -43,9 +43,11 @@ class UnknownMessage(Exception):
 
 
 def check_recipient(address: str) -> None:
-    """Return if mail to the address is taken; raises :class:`NotServed`, :class:`NoSuchAddress`.
+    """Return if the service takes mail to the address; otherwise raises.
 
-    The signature is looked at first, so that guessing costs no reads.
+    The exceptions are :class:`NoSuchAddress` and :class:`NotServed`.
+
+    The signature is checked first, so that guessing addresses costs no reads.
     """
     target = target_of(address)
     if target is None:
@@ -62,25 +64,25 @@ def accept(mail_from: str, recipients: Sequence[str], data: bytes) -> str:
     Raises :class:`UnknownMessage` when nothing is known of the messages that it is about.
     """
     mail = mime.read(data)
-    found = [_read(mail, mail_from, address) for address in dict.fromkeys(recipients)]
-    if not any(found):
+    results = [_read(mail, mail_from, address) for address in dict.fromkeys(recipients)]
+    if not any(results):
         _log.info("refused a report about a message of which nothing is known")
         raise UnknownMessage
-    for each in found:
-        if isinstance(each, Nothing):
-            _log.info("dropped a message that came back: %s", each.why)
-    makers = [each for each in found if each and not isinstance(each, Nothing)]
+    for result in results:
+        if isinstance(result, NoEvent):
+            _log.info("dropped a message that came back: %s", result.why)
+    makers = [result for result in results if result and not isinstance(result, NoEvent)]
     return " ".join(map(_queue, makers)) or NO_EVENT
 
 
-def _read(mail: Mail, mail_from: str, address: str) -> Maker | Nothing | None:
-    """Return what the mail says to one address, ``None`` if of a message that is not known."""
+def _read(mail: Mail, mail_from: str, address: str) -> Maker | NoEvent | None:
+    """Return the event that mail to one address makes; ``None`` if its message is unknown."""
     target = target_of(address)
-    if target is None:  # its last day ended since RCPT
+    if target is None:  # it expired since RCPT
         return None
     if target.purpose is Purpose.FEEDBACK:
         return _feedback(mail, address)
-    about = sent.find(target.message_id)
+    about = original_message.find(target.message_id)
     if about is None:
         return None
     if target.purpose is Purpose.UNSUBSCRIPTION:
@@ -88,44 +90,45 @@ def _read(mail: Mail, mail_from: str, address: str) -> Maker | Nothing | None:
     return _maker(report.read(mail, about.recipient), address, about)
 
 
-def _feedback(mail: Mail, address: str) -> Maker | Nothing:
-    """Return what a feedback loop reports; it is not told when the message is known no more.
+def _feedback(mail: Mail, address: str) -> Maker | NoEvent:
+    """Return the event that a feedback loop reports.
 
-    Refused, the loop might end: its operators count refusals, and not what they are about.
+    A report about an unknown message is accepted: the operator of the loop may end it after
+    refusals, whatever their reason.
     """
-    found = report.read_feedback(mail)
-    if isinstance(found, Nothing):
-        return found
-    message_id = message_named_in(found.texts)
-    about = sent.find(message_id) if message_id else None
+    feedback = report.read_feedback(mail)
+    if isinstance(feedback, NoEvent):
+        return feedback
+    message_id = message_named_in(feedback.texts)
+    about = original_message.find(message_id) if message_id else None
     if about is None:
-        return Nothing("it names no message that is known")
-    return _maker(found, address, about)
+        return NoEvent("it names no message that is known")
+    return _maker(feedback, address, about)
 
 
-def _unsubscription(mail: Mail, mail_from: str, about: Sent) -> Maker | Nothing:
+def _unsubscription(mail: Mail, mail_from: str, about: OriginalMessage) -> Maker | NoEvent:
     if report.is_report(mail):
-        return Nothing("a report unsubscribes nobody")
+        return NoEvent("a report unsubscribes nobody")
     return partial(inbound_events.list_unsubscribe, mail, mail_from, about)
 
 
-def _maker(found: Report, address: str, about: Sent) -> Maker | Nothing:
-    if isinstance(found, Bounced):
-        return partial(inbound_events.out_of_band, found, about)
-    if isinstance(found, Feedback):
-        return partial(inbound_events.spam_complaint, found, address, about)
-    return found
+def _maker(content: Report, address: str, about: OriginalMessage) -> Maker | NoEvent:
+    if isinstance(content, Bounce):
+        return partial(inbound_events.out_of_band, content, about)
+    if isinstance(content, Feedback):
+        return partial(inbound_events.spam_complaint, content, address, about)
+    return content
 
 
 def _queue(make: Maker) -> str:
-    """Queue an event at the time of its first report, once; return its id."""
+    """Queue an event once, with the time of its first report; return its id."""
     event = make(clock.now_ms())
     transmission_id, event_id = event["transmission_id"], str(event["event_id"])
-    reported = store.note(transmission_id, event_id, event["timestamp"])
-    if reported.queued:
+    first = store.record(transmission_id, event_id, event["timestamp"])
+    if first.queued:
         _log.info("a report came again: event %s", event_id)
         return event_id
-    stream.emit([make(reported.at_ms)])
-    store.note_queued(transmission_id, event_id)
+    stream.emit([make(first.at_ms)])
+    store.mark_queued(transmission_id, event_id)
     _log.info("queued %s %s of message %s", event["type"], event_id, event["message_id"])
     return event_id

@@ -1,11 +1,11 @@
-"""The addresses that mail may come back to, and the message that each stands for.
+"""Read the addresses that mail may come back to, and find the message of each.
 
 - ``b.<...>``, the envelope sender of a message: hosts report bounces and complaints there
 - ``u.<...>``, in its List-Unsubscribe header: mail to it unsubscribes
 - ``fbl``, to be registered with feedback loops that report to one address for all messages
 
-The first two are signed. Of the last one nothing is believed but a signed address in the report, or
-the local part of one, which a header of each message holds.
+The first two are signed. In mail to the last one only a signed address in the report is trusted, or
+the local part of such an address, which a header of each message holds.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Target:
 
 
 def target_of(address: str) -> Target | None:
-    """Return what an address stands for, whatever its domain; ``None`` if we never gave it out.
+    """Return what an address stands for, whatever its domain.
 
-    ``None`` as well when the address's time is over.
+    ``None`` if the service never issued the address, or if it has expired.
     """
     local_part = address.rpartition("@")[0]
     if local_part.lower() == FEEDBACK_LOCAL_PART:
@@ -61,18 +61,18 @@ def target_of(address: str) -> Target | None:
 def message_named_in(texts: Iterable[str]) -> str | None:
     """Return the message that a signed address in these texts, or its local part, stands for."""
     for text in texts:
-        for found in _SIGNED.finditer(text):
-            target = target_of(f"{found[0]}@")
+        for match in _SIGNED.finditer(text):
+            target = target_of(f"{match[0]}@")
             if target:
                 return target.message_id
     return None
 
 
 def is_served(domain: str) -> bool:
-    """Tell whether mail to ``domain`` is ours to take.
+    """Tell whether the service takes mail for ``domain``.
 
-    That are the domains whose bounces the service takes (spec 2.5 rule 5) and its own names that
-    they lead to: a host may send to what a CNAME stands for.
+    It does for domains that may take bounces (spec 2.5 rule 5) and for its own names that their
+    records lead to, because a host may send to the target of a CNAME.
     """
     if _is_own(domain.lower()):
         return True
@@ -81,8 +81,7 @@ def is_served(domain: str) -> bool:
 
 
 def _is_own(domain: str) -> bool:
-    given = settings()
-    system = given.system_domain.lower()
-    before, _, after = given.tenant_domain.format(account="\0", system=system).partition("\0")
+    system = settings().system_domain.lower()
+    before, _, after = settings().tenant_domain.format(account="\0", system=system).partition("\0")
     account = domain.removeprefix(before.lower()).removesuffix(after.lower())
     return domain == system or (account.isdigit() and domain == f"{before}{account}{after}".lower())

@@ -1,4 +1,4 @@
-"""Automatic answers (RFC 3834), told apart from what people write and from what hosts report."""
+"""Recognize automatic replies (RFC 3834) among people's answers and hosts' reports."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _LONGEST_SUBJECT = 300
 
 
 def is_auto_reply(fields: Fields) -> bool:
-    """Tell whether the header of a message says that a machine answered."""
+    """Tell whether the header of a message shows that a machine answered."""
     submitted = fields.first("auto-submitted").partition(";")[0].strip().lower()
     if submitted and submitted != "no":
         return True
     if any(mark in fields for mark in _MARKS):
         return True
     precedence = {fields.first(name).lower() for name in ("precedence", "x-precedence")}
-    return not precedence.isdisjoint(_PRECEDENCES) or says_so(fields)
+    return not precedence.isdisjoint(_PRECEDENCES) or has_auto_reply_subject(fields)
 
 
-def says_so(fields: Fields) -> bool:
-    """Tell whether the subject begins as those of automatic answers do."""
+def has_auto_reply_subject(fields: Fields) -> bool:
+    """Tell whether the subject begins like that of an automatic reply."""
     subject = fields.words("subject")[:_LONGEST_SUBJECT]
     return _SUBJECT.match(subject) is not None

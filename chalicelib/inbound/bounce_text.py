@@ -1,8 +1,8 @@
-"""Bounces without a machine-readable part: those of qmail, Exim, old Postfix, Sendmail, Exchange,
-and of hosts that write what they like (Gmail and Yahoo among them).
+"""Read bounces without a machine-readable part.
 
-They have in common that the reply of the host that decided stands in the text, or a sentence in its
-place, before the copy of the message that came back.
+They come from qmail, Exim, old Postfix, Sendmail, Exchange, and from hosts with their own formats
+such as Gmail and Yahoo. All of them quote the reply of the host that refused the message, or say it
+in a sentence, before the copy of the original message.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import NamedTuple
 from chalicelib.inbound.mime import Fields, Mail
 from chalicelib.tracking.entities import unescape
 
-_LOOKED_AT = 8_000
-_MARKUP_LOOKED_AT = 32_000
+_MOST_TEXT = 8_000
+_MOST_MARKUP = 32_000
 _LONGEST_REPLY = 600
 
 _SENDERS = re.compile(
@@ -57,21 +57,21 @@ _TAG = re.compile(r"<[/!]?[a-z][^<>]{0,500}>", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 
 
-class Told(NamedTuple):
-    """The reply that a text repeats; ``code`` is 0 where the text does not tell it."""
+class HostReply(NamedTuple):
+    """The SMTP reply that a text quotes; ``code`` is 0 where the text has none."""
 
     code: int
     reply: str
 
 
 def is_from_host(fields: Fields) -> bool:
-    """Tell whether a mail host wrote a message, and nobody's mailbox."""
+    """Tell whether a mail host wrote a message, and not a person or a mailbox."""
     from_host = _SENDERS.search(fields.first("from")[:300])
     return from_host is not None or "x-failed-recipients" in fields
 
 
-def says_so(fields: Fields) -> bool:
-    """Tell whether the subject begins as those of bounces do."""
+def has_bounce_subject(fields: Fields) -> bool:
+    """Tell whether the subject begins like that of a bounce."""
     return _SUBJECT.match(_subject(fields)) is not None
 
 
@@ -82,22 +82,22 @@ def is_delay(mail: Mail) -> bool:
     return _WARNING.search(text_of(mail)) is not None
 
 
-def told(mail: Mail) -> Told:
-    """Return the reply in a bounce: code and status, else either, else the words about it."""
+def reply_in(mail: Mail) -> HostReply:
+    """Return the reply in a bounce: code and status, or one of them, or the words about it."""
     text = text_of(mail)
     if match := _REPLY.search(text):
-        return Told(int(match[1]), _paragraph(text, match.end()))
+        return HostReply(int(match[1]), _paragraph(text, match.end()))
     if match := _STATUS.search(text):
-        return Told(int(match[0][0]) * 100 + 50, _around(text, match.start()))
+        return HostReply(int(match[0][0]) * 100 + 50, _around(text, match.start()))
     if match := _PLAIN_REPLY.search(text):
-        return Told(int(match[1]), _paragraph(text, match.end()))
+        return HostReply(int(match[1]), _paragraph(text, match.end()))
     address = _ADDRESS_LINE.search(text)
-    return Told(0, _paragraph(text, address.end() if address else 0))
+    return HostReply(0, _paragraph(text, address.end() if address else 0))
 
 
 def text_of(mail: Mail) -> str:
     """Return what the host wrote, up to the copy of the message that came back."""
-    text = (_words(mail, "text/plain") or _words(mail, "text/html"))[:_LOOKED_AT]
+    text = (_words(mail, "text/plain") or _words(mail, "text/html"))[:_MOST_TEXT]
     copy = _COPY.search(text)
     return text[: copy.start()] if copy else text
 
@@ -107,7 +107,7 @@ def _words(mail: Mail, content_type: str) -> str:
     part = mail.part(content_type)
     text = part.text() if part else ""
     if content_type == "text/html":
-        text = unescape(_TAG.sub(" ", text[:_MARKUP_LOOKED_AT]))
+        text = unescape(_TAG.sub(" ", text[:_MOST_MARKUP]))
     return text if text.strip() else ""
 
 
@@ -116,14 +116,14 @@ def _subject(fields: Fields) -> str:
 
 
 def _paragraph(text: str, start: int) -> str:
-    """Return the text from there on up to a blank line, on one line."""
+    """Return the text from ``start`` up to a blank line, on one line."""
     rest = text[start:].lstrip()
-    found = _SPACE.sub(" ", rest.partition("\n\n")[0][:_LONGEST_REPLY]).strip(" <>#")
-    return found if "(" in found else found.rstrip(")")
+    line = _SPACE.sub(" ", rest.partition("\n\n")[0][:_LONGEST_REPLY]).strip(" <>#")
+    return line if "(" in line else line.rstrip(")")
 
 
 def _around(text: str, at: int) -> str:
-    """Return the paragraph in which something stands, with that at its front."""
+    """Return the paragraph around the status at ``at``, with the status at its front."""
     before = text[text.rfind("\n\n", 0, at) + 1 : at][-_LONGEST_REPLY:]
     if address := _LEADING_ADDRESS.match(before):
         before = before[address.end() :]

@@ -1,6 +1,6 @@
-"""Delivery status notifications in the standard form (RFC 3464, RFC 6533).
+"""Read delivery status notifications in the standard form (RFC 3464, RFC 6533).
 
-The part ``message/delivery-status`` counts wherever it stands: some hosts put it into a plain
+The part ``message/delivery-status`` may stand anywhere, because some hosts put it into a plain
 ``multipart/mixed``. It holds groups of fields, the first about the message and one for each
 recipient.
 """
@@ -23,10 +23,10 @@ _TYPE = re.compile(r"[a-z][\w.+-]{0,30}\s*;", re.IGNORECASE | re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class RecipientStatus:
-    """What a notification says of one recipient; what it does not say is empty.
+    """What a notification says about one recipient; missing fields are empty.
 
     ``action`` is ``failed``, ``delayed``, ``delivered``, ``relayed`` or ``expanded``; ``status``
-    the enhanced status code (RFC 3463), ``diagnostic`` the reply of the host that decided.
+    the enhanced status code (RFC 3463), ``diagnostic`` the reply of the refusing host.
     """
 
     recipients: tuple[str, ...]
@@ -36,31 +36,31 @@ class RecipientStatus:
 
 
 def statuses(mail: Mail) -> list[RecipientStatus]:
-    """Return what the notification says of each recipient, nothing if it is none."""
+    """Return the status of each recipient; nothing if the mail is no notification."""
     part = mail.part(*TYPES)
     if part is None:
         return []
     groups = _BLANK_LINE.split(part.content().strip(b"\n"), _MOST_GROUPS)[:_MOST_GROUPS]
-    found = (_status(Fields(group)) for group in groups)
-    return [status for status in found if status is not None]
+    statuses = (_status(Fields(group)) for group in groups)
+    return [status for status in statuses if status is not None]
 
 
-def about(found: list[RecipientStatus], recipient: str) -> RecipientStatus | None:
-    """Return what is said of ``recipient``; of a failed one if the recipient is not named.
+def status_of(recipient: str, statuses: list[RecipientStatus]) -> RecipientStatus | None:
+    """Return the status of ``recipient``, or that of a failed recipient if it has none.
 
-    A message is to one recipient of ours, and somebody may have forwarded it to others.
+    A message has one recipient, but may have been forwarded to others.
     """
-    ours = _spelled(recipient)
-    named = [each for each in found if ours in each.recipients]
-    failed = [each for each in named or found if each.action == "failed"]
-    return next(iter(failed or named or found), None)
+    address = _spelled(recipient)
+    own = [status for status in statuses if address in status.recipients]
+    failures = [status for status in own or statuses if status.action == "failed"]
+    return next(iter(failures or own or statuses), None)
 
 
 def _status(group: Fields) -> RecipientStatus | None:
     """Return the status of a group about a recipient; ``None`` for the group of the message."""
     names = (group.first("original-recipient"), group.first("final-recipient"))
     action = group.first("action").partition(" ")[0].lower()
-    if action in ("fail", "failure"):  # as some write it
+    if action in ("fail", "failure"):  # some hosts write it so
         action = "failed"
     if not action and not any(names):
         return None
@@ -73,15 +73,15 @@ def _status(group: Fields) -> RecipientStatus | None:
 
 
 def _spelled(address: str) -> str:
-    """Return an address in one spelling of all that it may have in a notification (RFC 6533 3)."""
-    plain = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), address).lower()
+    """Return an address in the one spelling that addresses are compared in (RFC 6533 3)."""
+    plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), address).lower()
     return (in_a_labels(plain) if len(plain) <= LONGEST else None) or plain
 
 
 def _value(typed: str) -> str:
     """Return the value of a field that begins with its type, as in ``smtp; 550 no such user``.
 
-    Some leave the type out, and a reply may have a semicolon of its own.
+    Some hosts leave the type out, and a reply may hold a semicolon.
     """
     kind = _TYPE.match(typed)
     return typed[kind.end() :].strip() if kind else typed

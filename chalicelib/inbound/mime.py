@@ -1,8 +1,8 @@
-"""A message taken apart, whatever it looks like: reports come from strangers, and broken ones too.
+"""Parse an inbound message, however broken it is: reports come from strangers.
 
-Nothing here raises, recurses without bound or takes more than linear time. What lies beyond the
-limits is left out: a report says what it has to say at its beginning, and the message that it
-returns may be of any size.
+Nothing here raises, recurses without bound or takes more than linear time. Content beyond the
+limits is ignored: a report makes its point at the beginning, and the message that it returns may
+have any size.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from chalicelib.mail_format.encoded_words import readable
 
 READ_BYTES = 512 * 1024
-"""Bytes of a message that are looked at."""
+"""Bytes of a message that are read."""
 
 MOST_PARTS = 40
 DEEPEST = 4
@@ -29,7 +29,7 @@ _BOUNDARY = re.compile(r'\bboundary\s*=\s*(?:"([^"]{1,200})"|([^\s;"]{1,200}))',
 _CHARSET = re.compile(r'\bcharset\s*=\s*"?([\w.-]{1,40})', re.IGNORECASE | re.ASCII)
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 
-# Others may be no charsets at all, or take more than linear time (punycode)
+# Other names may be no charsets, or their codecs take more than linear time (punycode)
 _CHARSETS = re.compile(
     r"iso-8859-\d{1,2}|(windows-|cp)125\d|koi8-[ru]|gb2312|gbk|gb18030|big5|euc-(jp|kr)|"
     r"shift_jis|iso-2022-jp",
@@ -95,9 +95,9 @@ class Part:
         try:
             return data.decode()
         except UnicodeDecodeError:
-            named = _CHARSET.search(self.fields.first("content-type"))
-            known = named and _CHARSETS.fullmatch(named[1])
-            return _in_charset(data, named[1] if named and known else "latin-1")
+            charset = _CHARSET.search(self.fields.first("content-type"))
+            supported = charset and _CHARSETS.fullmatch(charset[1])
+            return _in_charset(data, charset[1] if charset and supported else "latin-1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Mail:
 
 
 def read(message: bytes) -> Mail:
-    """Take a message apart."""
+    """Parse a message."""
     head, body = _split(_newlines(message[:READ_BYTES]))
     fields = Fields(head)
     parts: list[Part] = []
@@ -130,25 +130,25 @@ def header_of(content: bytes) -> Fields:
 
 
 def _parts(fields: Fields, body: bytes, depth: int) -> Iterator[Part]:
-    """Yield the parts of an entity, itself if it is none; those nested too deeply stay whole."""
-    given = fields.first("content-type")
-    media_type = _MEDIA_TYPE.match(given)
+    """Yield the parts of an entity, or itself; entities nested too deeply stay whole."""
+    header = fields.first("content-type")
+    media_type = _MEDIA_TYPE.match(header)
     content_type = media_type[1].lower() if media_type else "text/plain"
-    boundary = _BOUNDARY.search(given) if content_type.startswith("multipart/") else None
+    boundary = _BOUNDARY.search(header) if content_type.startswith("multipart/") else None
     if boundary is None or depth > DEEPEST:
         yield Part(fields, content_type, body)
         return
-    found = False
+    has_parts = False
     for piece in _cut(body, (boundary[1] or boundary[2]).rstrip()):
-        found = True
+        has_parts = True
         head, inner = _split(piece)
         yield from _parts(Fields(head), inner, depth + 1)
-    if not found:
+    if not has_parts:
         yield Part(fields, "text/plain", body)
 
 
 def _cut(body: bytes, boundary: str) -> Iterator[bytes]:
-    """Yield what stands between the delimiter lines; without a last one, up to the end."""
+    """Yield the content between delimiter lines; without a last line, up to the end."""
     line = re.escape(boundary.encode("utf-8", "replace"))
     delimiter = re.compile(rb"^--" + line + rb"(--)?[ \t]*$\n?", re.MULTILINE)
     start = None
@@ -175,10 +175,10 @@ def _newlines(data: bytes) -> bytes:
 
 
 def _from_base64(body: bytes) -> bytes:
-    """Return what base64 that may be cut short stands for."""
+    """Decode base64 that may be cut short."""
     digits = _NO_BASE64.sub(b"", body)
-    whole = digits[:-1] if len(digits) % 4 == 1 else digits  # one digit alone is no byte
-    return a2b_base64(whole + b"=" * (-len(whole) % 4))
+    usable = digits[:-1] if len(digits) % 4 == 1 else digits  # one digit alone is no byte
+    return a2b_base64(usable + b"=" * (-len(usable) % 4))
 
 
 def _in_charset(data: bytes, charset: str) -> str:

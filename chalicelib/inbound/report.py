@@ -1,4 +1,4 @@
-"""What a message that came back says, whatever its form."""
+"""Read what an inbound message reports: a bounce, a complaint or nothing that counts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _CODE = re.compile(r"\s*#?([45]\d\d)[ -]")
 _STATUS = re.compile(r"(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\.?\d)")
 _VAGUE = re.compile(r"|[245]\.0\.0")
 _REFUSED = 550
-_WORDS_LOOKED_AT = 500
+_MOST_WORDS = 500
 _AUTOMATIC = (AUTO_REPLY, CHALLENGE_RESPONSE)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounced:
-    """The message was not delivered after all: the reply that says so, and its class.
+class Bounce:
+    """The message was not delivered after all: the SMTP reply and its bounce class.
 
-    An automatic answer is told in the same form, with class 60 or 100.
+    An automatic reply has the same form, with class 60 or 100.
     """
 
     code: int
@@ -34,31 +34,31 @@ class Bounced:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
-    """Nothing follows from it; ``why`` is for the log."""
+class NoEvent:
+    """The message makes no event; ``why`` is for the log."""
 
     why: str
 
 
-Report = Bounced | Feedback | Nothing
+Report = Bounce | Feedback | NoEvent
 
 
 def read(mail: Mail, recipient: str) -> Report:
-    """Return what a message says about the one that was sent to ``recipient``."""
+    """Return what a message reports about the one that was sent to ``recipient``."""
     if complaint := arf.feedback(mail):
-        return _judged(complaint)
-    if found := dsn.statuses(mail):
-        return _notified(mail, found, recipient)
+        return _complaint(complaint)
+    if statuses := dsn.statuses(mail):
+        return _from_statuses(mail, statuses, recipient)
     fields = mail.fields
-    if bounce_text.is_from_host(fields) and not auto_reply.says_so(fields):
-        return _bounced(mail)
+    if bounce_text.is_from_host(fields) and not auto_reply.has_auto_reply_subject(fields):
+        return _from_text(mail)
     if auto_reply.is_auto_reply(fields):
         return _automatic(mail)
-    if bounce_text.says_so(fields):
-        return _bounced(mail)
+    if bounce_text.has_bounce_subject(fields):
+        return _from_text(mail)
     if _word_class(mail) in _AUTOMATIC:
         return _automatic(mail)
-    return Nothing("it is no report that can be recognized")
+    return NoEvent("it is no report that can be recognized")
 
 
 def is_report(mail: Mail) -> bool:
@@ -66,30 +66,30 @@ def is_report(mail: Mail) -> bool:
     return mail.part("message/feedback-report", *dsn.TYPES) is not None
 
 
-def read_feedback(mail: Mail) -> Feedback | Nothing:
+def read_feedback(mail: Mail) -> Feedback | NoEvent:
     """Return what a message to the address of a feedback loop says."""
     complaint = arf.feedback(mail) or arf.forwarded(mail)
-    return _judged(complaint) if complaint else Nothing("it is no complaint")
+    return _complaint(complaint) if complaint else NoEvent("it is no complaint")
 
 
-def _judged(complaint: Feedback) -> Feedback | Nothing:
+def _complaint(complaint: Feedback) -> Feedback | NoEvent:
     if complaint.kind in arf.NO_COMPLAINTS:
-        return Nothing(f"its feedback is {complaint.kind}")
+        return NoEvent(f"its feedback is {complaint.kind}")
     return complaint
 
 
-def _notified(mail: Mail, found: list[RecipientStatus], recipient: str) -> Report:
-    told = dsn.about(found, recipient)
-    if told is None or (told.action and told.action != "failed"):
-        return Nothing(f"the action is {told.action if told else 'missing'}")
-    if told.status.startswith("2"):
-        return Nothing("the status is a success")
-    code, text = _code_and_text(told.diagnostic)
-    if not text and _VAGUE.fullmatch(told.status):
-        return _bounced(mail)
+def _from_statuses(mail: Mail, statuses: list[RecipientStatus], recipient: str) -> Report:
+    status = dsn.status_of(recipient, statuses)
+    if status is None or (status.action and status.action != "failed"):
+        return NoEvent(f"the action is {status.action if status else 'missing'}")
+    if status.status.startswith("2"):
+        return NoEvent("the status is a success")
+    code, text = _code_and_text(status.diagnostic)
+    if not text and _VAGUE.fullmatch(status.status):
+        return _from_text(mail)
     if not _STATUS.search(text):
-        text = f"{told.status} {text}".strip()
-    return _classified(code or (450 if told.status.startswith("4") else _REFUSED), text)
+        text = f"{status.status} {text}".strip()
+    return _classified(code or (450 if status.status.startswith("4") else _REFUSED), text)
 
 
 def _code_and_text(diagnostic: str) -> tuple[int, str]:
@@ -97,26 +97,26 @@ def _code_and_text(diagnostic: str) -> tuple[int, str]:
     return (int(code[1]), diagnostic[code.end() :]) if code else (0, diagnostic)
 
 
-def _bounced(mail: Mail) -> Report:
+def _from_text(mail: Mail) -> Report:
     if bounce_text.is_delay(mail):
-        return Nothing("it tells of a delay")
-    told = bounce_text.told(mail)
-    return _classified(told.code or _REFUSED, told.reply)
+        return NoEvent("it reports a delay")
+    quoted = bounce_text.reply_in(mail)
+    return _classified(quoted.code or _REFUSED, quoted.reply)
 
 
-def _classified(code: int, text: str) -> Bounced:
+def _classified(code: int, text: str) -> Bounce:
     reply = clean_reply(text)
-    return Bounced(code, reply, classify(code, reply))
+    return Bounce(code, reply, classify(code, reply))
 
 
-def _automatic(mail: Mail) -> Bounced:
-    """Return an automatic answer; that somebody wants it confirmed stands in its words only."""
-    found = _word_class(mail)
-    bounce_class = CHALLENGE_RESPONSE if found == CHALLENGE_RESPONSE else AUTO_REPLY
+def _automatic(mail: Mail) -> Bounce:
+    """Return an automatic reply; only its words show that it asks for a confirmation."""
+    is_challenge = _word_class(mail) == CHALLENGE_RESPONSE
+    bounce_class = CHALLENGE_RESPONSE if is_challenge else AUTO_REPLY
     text = f"[internal] automatic reply: {mail.fields.words('subject')}"
-    return Bounced(_REFUSED, clean_reply(text), bounce_class)
+    return Bounce(_REFUSED, clean_reply(text), bounce_class)
 
 
 def _word_class(mail: Mail) -> int:
-    subject = mail.fields.words("subject")[:_WORDS_LOOKED_AT]
-    return classify(_REFUSED, f"{subject} {bounce_text.text_of(mail)[:_WORDS_LOOKED_AT]}")
+    subject = mail.fields.words("subject")[:_MOST_WORDS]
+    return classify(_REFUSED, f"{subject} {bounce_text.text_of(mail)[:_MOST_WORDS]}")

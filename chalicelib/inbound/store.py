@@ -1,12 +1,12 @@
-"""When each event that was reported by mail was first reported, and whether it is recorded.
+"""Store when mail first reported an event, and whether the event is queued.
 
-Who sends a report may do so again: because our answer was lost, or to do harm. The same report
-therefore has the same event, with the time of the first, and once that is on its way it is not
-told again.
+A report may come again, because our answer was lost or because somebody wants to do harm. The same
+report therefore makes the same event, with the time of the first report, and the event is queued
+once.
 
-Access patterns (table ``messages``):
+Access patterns of ``messages``:
 
-- one event of a message → ``pk = transmission#<id>``, ``sk = reported#<event id>``
+- one reported event of a message → ``transmission#<transmission>`` / ``reported#<event id>``
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _messages = Table("messages")
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """``at_ms`` is the time that counts; ``queued`` says that the event is on its way."""
+class FirstReport:
+    """The time of an event's first report, and whether the event is already queued."""
 
     at_ms: int
     queued: bool
 
 
-def note(transmission_id: str, event_id: str, at_ms: int) -> Reported:
-    """Note that an event was reported at ``at_ms``; return what holds of its first report."""
+def record(transmission_id: str, event_id: str, at_ms: int) -> FirstReport:
+    """Record that an event was reported at ``at_ms``; return its first report."""
     item: Item = {
         **_key(transmission_id, event_id),
         "at": at_ms,
@@ -37,14 +37,14 @@ def note(transmission_id: str, event_id: str, at_ms: int) -> Reported:
     }
     try:
         _messages.create(item)
-    except ConditionFailed as found:
-        first = found.item or {}
-        return Reported(first.get("at", at_ms), bool(first.get("queued")))
-    return Reported(at_ms, queued=False)
+    except ConditionFailed as conflict:
+        first = conflict.item or {}
+        return FirstReport(first.get("at", at_ms), bool(first.get("queued")))
+    return FirstReport(at_ms, queued=False)
 
 
-def note_queued(transmission_id: str, event_id: str) -> None:
-    """Note that the event is on the queue, which loses nothing."""
+def mark_queued(transmission_id: str, event_id: str) -> None:
+    """Record that the event is on the queue."""
     key = _key(transmission_id, event_id)
     _messages.update(key["pk"], key["sk"], "SET #queued = :yes", values={"yes": True})
 

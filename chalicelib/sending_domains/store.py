@@ -40,7 +40,7 @@ _FIELDS = tuple(SendingDomain.__slots__)
 
 
 def key_of(domain: str) -> Key:
-    """Return where the domain is kept; what is no domain name leads nowhere."""
+    """Return the key of the domain; text that is no domain name has the key of no item."""
     return (_pk(normalize(domain) or "-"), "domain")
 
 
@@ -52,10 +52,10 @@ def get(domain: str) -> SendingDomain | None:
 
 def find(scope: Scope, domain: str) -> SendingDomain | None:
     """Return the domain if it belongs to the scope, or ``None``."""
-    found = get(domain)
-    if found is None or found.account_id != scope.account_id:
+    sending_domain = get(domain)
+    if sending_domain is None or sending_domain.account_id != scope.account_id:
         return None
-    return found if scope.covers(found.subaccount_id) else None
+    return sending_domain if scope.covers(sending_domain.subaccount_id) else None
 
 
 def create(domain: SendingDomain) -> bool:
@@ -64,7 +64,7 @@ def create(domain: SendingDomain) -> bool:
     domain = replace(domain, domain=name, parents=parents(name))
     writes = [
         dynamo.put(_config, _to_item(domain), condition="attribute_not_exists(#pk)"),
-        *claims.taking(name, domain.parents, domain.account_id),
+        *claims.claim_writes(name, domain.parents, domain.account_id),
         *_due_writes(domain),
     ]
     if domain.is_default_bounce_domain:
@@ -73,7 +73,7 @@ def create(domain: SendingDomain) -> bool:
 
 
 def save(before: SendingDomain, after: SendingDomain, *more: Write) -> bool:
-    """Write ``after`` in place of ``before``, with further actions; ``False`` if either failed."""
+    """Replace ``before`` by ``after`` together with further writes; ``False`` on a conflict."""
     after = replace(after, revision=before.revision + 1)
     writes = [
         dynamo.put(
@@ -94,17 +94,17 @@ def save(before: SendingDomain, after: SendingDomain, *more: Write) -> bool:
     return True
 
 
-def change(domain: str, apply: Callable[[SendingDomain], SendingDomain]) -> SendingDomain | None:
-    """Change a domain by ``apply`` and return it; return ``None`` if there is no such domain.
+def change(domain: str, edit: Callable[[SendingDomain], SendingDomain]) -> SendingDomain | None:
+    """Change a domain by ``edit`` and return it; return ``None`` if there is no such domain.
 
-    ``apply`` may be called again if another writer changes the domain meanwhile; what it raises
+    ``edit`` may be called again if another writer changes the domain meanwhile; what it raises
     passes through. Raises 503 when other writers come first every time.
     """
-    return dynamo.update_record(lambda: get(domain), apply, _save)
+    return dynamo.update_record(lambda: get(domain), edit, _replace)
 
 
 def make_default(domain: SendingDomain, after: SendingDomain) -> bool:
-    """Save ``after``, the default bounce domain of its owner from now on, in place of ``domain``.
+    """Replace ``domain`` by ``after`` and make it its owner's default bounce domain.
 
     The former default is one no longer. Returns ``False`` if another writer came first.
     """
@@ -127,7 +127,7 @@ def delete(domain: SendingDomain) -> bool:
             "domain",
             **dynamo.if_unchanged("revision", domain.revision),
         ),
-        *claims.releasing(domain.domain, domain.parents, domain.account_id),
+        *claims.release_writes(domain.domain, domain.parents, domain.account_id),
     ]
     if domain.is_default_bounce_domain:
         writes.append(_no_default(domain))
@@ -152,12 +152,12 @@ def within(name: str) -> Iterator[SendingDomain]:
 
 
 def due_entry(domain: SendingDomain) -> Due:
-    """Return the entry under which the domain's next look is due."""
+    """Return the entry under which the domain's next check is due."""
     return Due(CONCERN, domain.check_ms, domain.domain)
 
 
 def touching(domain: SendingDomain) -> Write:
-    """Return the action that fails if the domain has changed since it was read."""
+    """Return the write that fails if the domain has changed since it was read."""
     return dynamo.update(
         _config,
         _pk(domain.domain),
@@ -168,7 +168,7 @@ def touching(domain: SendingDomain) -> Write:
     )
 
 
-def _save(before: SendingDomain, after: SendingDomain) -> None:
+def _replace(before: SendingDomain, after: SendingDomain) -> None:
     if not save(before, after):
         raise WriteConflict
 
@@ -216,7 +216,7 @@ def _to_item(domain: SendingDomain) -> dict[str, Any]:
 
 
 def from_item(item: dict[str, Any]) -> SendingDomain:
-    """Return the domain that an item of the table holds."""
+    """Return the domain in an item of the table."""
     fields = {name: item[name] for name in _FIELDS if name in item}
     return SendingDomain(
         **fields

@@ -48,10 +48,10 @@ def get_all(domains: Iterable[str], read: Read = read_config) -> dict[str, Track
 
 def find(scope: Scope, domain: str) -> TrackingDomain | None:
     """Return the domain if it belongs to the scope, or ``None``."""
-    found = get(domain)
-    if found is None or found.account_id != scope.account_id:
+    tracking_domain = get(domain)
+    if tracking_domain is None or tracking_domain.account_id != scope.account_id:
         return None
-    return found if scope.covers(found.subaccount_id) else None
+    return tracking_domain if scope.covers(tracking_domain.subaccount_id) else None
 
 
 def in_scope(scope: Scope) -> Iterator[TrackingDomain]:
@@ -70,15 +70,15 @@ def create(domain: TrackingDomain) -> bool:
 
 
 def change(
-    scope: Scope, domain: str, apply: Callable[[TrackingDomain], TrackingDomain]
+    scope: Scope, domain: str, edit: Callable[[TrackingDomain], TrackingDomain]
 ) -> TrackingDomain | None:
-    """Change a domain by ``apply`` and return it; return ``None`` if the scope has no such domain.
+    """Change a domain by ``edit`` and return it; return ``None`` if the scope has no such domain.
 
-    A domain that becomes the default replaces the former default. ``apply`` may be called again if
+    A domain that becomes the default replaces the former default. ``edit`` may be called again if
     another writer changes the domain meanwhile; what it raises passes through. Raises 503 when
     other writers come first every time.
     """
-    return dynamo.update_record(lambda: find(scope, domain), apply, _replace)
+    return dynamo.update_record(lambda: find(scope, domain), edit, _replace)
 
 
 def set_compliance(domain: str, status: str) -> bool:
@@ -86,27 +86,27 @@ def set_compliance(domain: str, status: str) -> bool:
 
     A blocked domain is in no new links from the next chunk of messages on.
     """
-    found = get(domain)
-    if found is None:
+    tracking_domain = get(domain)
+    if tracking_domain is None:
         return False
-    scope = Scope(found.account_id, None)
-    return bool(change(scope, domain, lambda now: replace(now, compliance_status=status)))
+    scope = Scope(tracking_domain.account_id, None)
+    return bool(change(scope, domain, lambda before: replace(before, compliance_status=status)))
 
 
 def delete(scope: Scope, domain: str) -> bool:
     """Delete a domain; return ``False`` if the scope has no such domain."""
 
     def attempt() -> bool:
-        found = find(scope, domain)
-        if found is None:
+        before = find(scope, domain)
+        if before is None:
             return False
         deletion = dynamo.delete(
             _config,
-            _pk(found.domain),
+            _pk(before.domain),
             "domain",
-            **dynamo.if_unchanged("revision", found.revision),
+            **dynamo.if_unchanged("revision", before.revision),
         )
-        dynamo.transact([deletion, *_default_writes(found, replace(found, default=False))])
+        dynamo.transact([deletion, *_default_writes(before, replace(before, default=False))])
         return True
 
     return dynamo.retry_conflicts(attempt)

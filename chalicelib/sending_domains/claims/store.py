@@ -31,9 +31,9 @@ _CLAIM = "claim"
 _COUNT = "below_"
 
 
-def taking(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
-    """Return the actions that claim ``name``; they fail if the account may not have it."""
-    mine = f"#{_COUNT}{account_id}"
+def claim_writes(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
+    """Return the writes that claim ``name``; they fail if the account may not have it."""
+    own_count = f"#{_COUNT}{account_id}"
     own = dynamo.update(
         _config,
         _pk(name),
@@ -41,14 +41,14 @@ def taking(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
         "SET #holder = :account",
         values={"account": account_id, "none": 0},
         condition="attribute_not_exists(#holder) AND attribute_not_exists(#blocked) AND "
-        f"(attribute_not_exists(#below) OR #below = :none OR #below = {mine})",
+        f"(attribute_not_exists(#below) OR #below = :none OR #below = {own_count})",
     )
     above = [
         dynamo.update(
             _config,
             _pk(parent),
             _CLAIM,
-            f"ADD #below :one, {mine} :one",
+            f"ADD #below :one, {own_count} :one",
             values={"account": account_id, "one": 1},
             condition="attribute_not_exists(#blocked) AND "
             "(attribute_not_exists(#holder) OR #holder = :account)",
@@ -58,8 +58,8 @@ def taking(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
     return [own, *above]
 
 
-def releasing(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
-    """Return the actions that undo those of :func:`taking`."""
+def release_writes(name: str, parents: Sequence[str], account_id: int) -> list[Write]:
+    """Return the writes that undo those of :func:`claim_writes`."""
     own = dynamo.update(
         _config,
         _pk(name),
@@ -82,16 +82,14 @@ def releasing(name: str, parents: Sequence[str], account_id: int) -> list[Write]
 
 
 def refusal(name: str, parents: Sequence[str], account_id: int) -> ApiError:
-    """Return why the account could not take the name."""
+    """Return the error that says why the account could not register the name."""
     names = [name, *parents]
-    found = {
-        item["pk"]: item
-        for item in _config.get_all([(_pk(each), _CLAIM) for each in names], consistent=True)
-    }
-    if found.get(_pk(name), {}).get("holder") == account_id:
+    keys = [(_pk(each), _CLAIM) for each in names]
+    items = {item["pk"]: item for item in _config.get_all(keys, consistent=True)}
+    if items.get(_pk(name), {}).get("holder") == account_id:
         text = f"Domain '{name}' is already registered"
         return resource_conflict(text)
-    if any(item.get("blocked") for item in found.values()):
+    if any(item.get("blocked") for item in items.values()):
         return restricted(name)
     text = f"Another account has '{name}', a domain above it or one below it"
     return domain_in_use(text)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chalicelib.core.bounce_classes import AUTO_REPLY, BOUNCE_CLASSES, CHALLENGE_RESPONSE, HARD
 from chalicelib.inbound import mime
 from chalicelib.inbound.arf import Feedback
-from chalicelib.inbound.report import Bounced, Nothing, Report, read, read_feedback
+from chalicelib.inbound.report import Bounce, NoEvent, Report, read, read_feedback
 from tests.unit.inbound.samples import (
     AUTOMATIC,
     DELAYS,
@@ -56,20 +56,20 @@ def reported(message: str, recipient: str = RCPT) -> Report:
 @pytest.mark.parametrize("sample", [*STANDARD, *TEXTS], ids=lambda sample: sample.name)
 def test_a_bounce_tells_code_class_and_reply(sample: Sample) -> None:
     found = reported(sample.message, sample.rcpt)
-    assert isinstance(found, Bounced)
+    assert isinstance(found, Bounce)
     assert (found.code, found.bounce_class) == (sample.code, sample.bounce_class)
     assert found.reply.startswith(sample.reply)
 
 
 @pytest.mark.parametrize("message", DELAYS)
 def test_what_may_still_arrive_is_no_bounce(message: str) -> None:
-    assert isinstance(reported(message), Nothing)
+    assert isinstance(reported(message), NoEvent)
 
 
 @pytest.mark.parametrize("message", AUTOMATIC)
 def test_automatic_answers_are_told_apart(message: str) -> None:
     found = reported(message)
-    assert isinstance(found, Bounced)
+    assert isinstance(found, Bounce)
     assert found.bounce_class == AUTO_REPLY
     assert AUTO_REPLY not in HARD
     assert found.reply.startswith("[internal] automatic reply: ")
@@ -79,13 +79,13 @@ def test_who_wants_the_sender_to_confirm_is_told_apart() -> None:
     challenge = "Hello, please confirm you are human to deliver your message."
     for fields in ({}, {"Auto_Submitted": "auto-replied"}):
         found = reported(mail(challenge, sender="a@x.test", Subject="Re: x", **fields))
-        assert isinstance(found, Bounced)
+        assert isinstance(found, Bounce)
         assert found.bounce_class == CHALLENGE_RESPONSE
 
 
 @pytest.mark.parametrize("message", PEOPLE)
 def test_what_people_write_is_no_report(message: str) -> None:
-    assert isinstance(reported(message), Nothing)
+    assert isinstance(reported(message), NoEvent)
 
 
 def test_a_complaint_comes_before_what_its_header_says() -> None:
@@ -106,7 +106,7 @@ def test_the_kind_of_a_complaint_is_kept_where_it_can_be(said: str, kind: str) -
 
 @pytest.mark.parametrize("kind", ["not-spam", "auth-failure", "dmarc"])
 def test_feedback_that_nobody_complains_by_is_none(kind: str) -> None:
-    assert isinstance(reported(arf(f"Feedback-Type: {kind}")), Nothing)
+    assert isinstance(reported(arf(f"Feedback-Type: {kind}")), NoEvent)
 
 
 def test_who_reports_is_the_sender_where_the_report_does_not_say_it() -> None:
@@ -132,14 +132,14 @@ def test_a_message_passed_on_whole_is_a_complaint_at_the_address_for_them_only()
     )
     taken = mime.read(forwarded.encode())
     assert read_feedback(taken) == Feedback("abuse", "hotmail.test", ("<x@y>",))
-    assert isinstance(read(taken, RCPT), Nothing)
+    assert isinstance(read(taken, RCPT), NoEvent)
     assert isinstance(read_feedback(mime.read(dsn(group()).encode())), Feedback)
-    assert isinstance(read_feedback(mime.read(mail("Hi").encode())), Nothing)
+    assert isinstance(read_feedback(mime.read(mail("Hi").encode())), NoEvent)
 
 
 def test_what_is_not_given_a_hard_class_by_its_host_gets_none() -> None:
     found = reported(dsn(group("failed", "4.1.1")))
-    assert isinstance(found, Bounced)
+    assert isinstance(found, Bounce)
     assert (found.code, found.bounce_class) == (450, 70)
 
 
@@ -148,7 +148,7 @@ def test_what_is_not_given_a_hard_class_by_its_host_gets_none() -> None:
 def test_every_message_says_something(pieces: list[str], recipient: str) -> None:
     data = "".join(pieces).encode("utf-8", "surrogatepass")
     found = read(mime.read(data), recipient)
-    if isinstance(found, Bounced):
+    if isinstance(found, Bounce):
         assert found.bounce_class in BOUNCE_CLASSES
         assert 400 <= found.code <= 599
         assert "\n" not in found.reply
