@@ -43,11 +43,15 @@ class PrebuiltHeader:
         if override.get("from"):
             sender = overriding_sender(override["from"], self._name)
             address = Address(sender.name or None, sender.email)
-            fields = rfc822.replace(fields, encode_addresses("From", [address]))
+            fields = rfc822.replace_field(fields, encode_addresses("From", [address]))
         if override.get("reply_to"):
-            fields = rfc822.replace(fields, address_list_field("Reply-To", override["reply_to"]))
+            fields = rfc822.replace_field(
+                fields, address_list_field("Reply-To", override["reply_to"])
+            )
         if override.get("list_id"):
-            fields = rfc822.replace(fields, encode_header(*list_id_header(override["list_id"])))
+            fields = rfc822.replace_field(
+                fields, encode_header(*list_id_header(override["list_id"]))
+            )
         return self if fields is self.fields else PrebuiltHeader(fields)
 
     def completed(
@@ -59,7 +63,7 @@ class PrebuiltHeader:
         """
         fields = self.fields
         for name, value in headers:
-            fields = rfc822.replace(fields, encode_header(name, value))
+            fields = rfc822.replace_field(fields, encode_header(name, value))
         if not rfc822.has(fields, "date"):
             moment = datetime.fromtimestamp(injected_ms // 1000, UTC)
             fields = rfc822.append(fields, f"Date: {format_datetime(moment)}\r\n".encode())

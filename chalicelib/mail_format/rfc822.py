@@ -69,7 +69,7 @@ def append(fields: Iterable[Field], raw: bytes) -> list[Field]:
     return [*fields, _field(raw)]
 
 
-def replace(fields: Sequence[Field], raw: bytes) -> list[Field]:
+def replace_field(fields: Sequence[Field], raw: bytes) -> list[Field]:
     """Return the fields with `raw` in place of all fields with its name.
 
     It takes the place of the first one, or the end if there was none.

@@ -122,12 +122,12 @@ def _described(part: Part, header_fields: Iterable[Field], encoded: EncodedText)
     if encoded.encoding == (part.encoding or "7bit") == "7bit" and _charset(part) in _UTF_8:
         return fields
     transfer = f"Content-Transfer-Encoding: {encoded.encoding}\r\n".encode()
-    described = rfc822.replace(fields, transfer)
+    described = rfc822.replace_field(fields, transfer)
     if part.parent is None and not rfc822.has(described, "mime-version"):
         described = rfc822.append(described, b"MIME-Version: 1.0\r\n")
     if part.parameters.get("charset", "").lower() == "utf-8":
         return described
-    return rfc822.replace(described, _content_type(part))
+    return rfc822.replace_field(described, _content_type(part))
 
 
 def _content_type(part: Part) -> bytes:

@@ -85,7 +85,7 @@ def _addressed(raw: bytes, address: str) -> bytes:
     """Return a pre-built message with ``address`` in To, in place of the real recipient."""
     fields, body = rfc822.split(rfc822.normalise(raw))
     to = encode_addresses("To", [Address(None, address)])
-    return rfc822.join(rfc822.replace(fields, to), body)
+    return rfc822.join(rfc822.replace_field(fields, to), body)
 
 
 def _recipient(seed_send: SeedSend, number: int) -> Json:

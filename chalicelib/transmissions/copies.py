@@ -82,7 +82,7 @@ def with_own_bcc(fields: Sequence[Field], recipient: Mapping[str, Any]) -> list[
     if recipient.get("rcpt_type") != BCC:
         return list(fields)
     mailbox = Mailbox(recipient["email"], recipient.get("name", ""))
-    return rfc822.replace(fields, encode_addresses("Bcc", [_address(mailbox)]))
+    return rfc822.replace_field(fields, encode_addresses("Bcc", [_address(mailbox)]))
 
 
 def _name_and_email(mailbox: Mailbox) -> Json:
@@ -103,7 +103,7 @@ def _with_cc(fields: Sequence[Field], cc: bytes) -> list[Field]:
     """Return the fields with the addresses of the Cc field ``cc`` appended to the first Cc."""
     old = next((raw for name, raw in fields if name == CC), b"").rstrip(b"\r\n\t ,")
     if not old or old.endswith(b":"):
-        return rfc822.replace(fields, cc)
+        return rfc822.replace_field(fields, cc)
     addition = cc.partition(b":")[2].lstrip()
     at = next(number for number, (name, _) in enumerate(fields) if name == CC)
     return [*fields[:at], (CC, old + b",\r\n " + addition), *fields[at + 1 :]]

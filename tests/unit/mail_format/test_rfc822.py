@@ -46,7 +46,7 @@ def test_removing_a_header_removes_every_field_of_its_name() -> None:
 
 
 def test_replacing_a_header_puts_one_where_the_first_stood() -> None:
-    fields = rfc822.replace(rfc822.split(MESSAGE)[0], encode_header("X-A", "new"))
+    fields = rfc822.replace_field(rfc822.split(MESSAGE)[0], encode_header("X-A", "new"))
     assert [raw for _, raw in fields] == [
         b"From: a@example.test\r\n",
         b"X-A: new\r\n",
@@ -55,7 +55,7 @@ def test_replacing_a_header_puts_one_where_the_first_stood() -> None:
 
 
 def test_replacing_a_header_that_is_not_there_appends_it() -> None:
-    fields = rfc822.replace(rfc822.split(MESSAGE)[0], encode_header("X-B", "new"))
+    fields = rfc822.replace_field(rfc822.split(MESSAGE)[0], encode_header("X-B", "new"))
     assert fields[-1] == ("x-b", b"X-B: new\r\n")
     assert len(fields) == 5
 
