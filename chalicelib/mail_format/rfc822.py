@@ -22,7 +22,7 @@ __all__ = [
     "join",
     "normalise",
     "remove",
-    "replace",
+    "replace_field",
     "split",
 ]
 
