@@ -17,8 +17,7 @@ from chalicelib.core.addresses import is_address
 from chalicelib.core.errors import bad_format, wrong_sandbox_template
 from chalicelib.core.settings import settings
 from chalicelib.fleet import store as fleets
-from chalicelib.fleet.model import Fleet
-from chalicelib.fleet.usable import usable_pool
+from chalicelib.fleet.model import Fleet, usable_pool
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain

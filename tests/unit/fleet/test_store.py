@@ -8,8 +8,7 @@ from chalicelib.core import due
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import ApiError
 from chalicelib.fleet import store
-from chalicelib.fleet.model import Fleet, IpPool
-from chalicelib.fleet.usable import usable_pool
+from chalicelib.fleet.model import Fleet, IpPool, usable_pool
 from chalicelib.ip_pools.changes import without_pool
 from tests.fake_cloud import aws_requests
 from tests.unit.fleet.examples import add, an_ip, fleet_of, make_pool, warming

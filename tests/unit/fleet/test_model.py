@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.fleet.model import Fleet
-from chalicelib.fleet.usable import usable_pool
+from chalicelib.fleet.model import Fleet, usable_pool
 from tests.unit.fleet.examples import an_ip, fleet_of
 from tests.unit.refusals import refusal
 
