@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from chalicelib.core import due
 from chalicelib.core.due import Due
+from chalicelib.core.dynamo import WriteConflict
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.dns_checks import check_dkim
 from chalicelib.sending_domains.further_keys import store as further_keys
@@ -51,6 +52,8 @@ def _look_at(entry: Due, now: float) -> str:
             due.remove(entry)
             return "stale"
         return _reverify(domain, now)
+    except WriteConflict:
+        return "failed"  # another writer came first; the entry is still due
     except Exception:
         _log.exception("looking at the sending domain %s failed", entry.key)
         due.postpone(entry, int(now * 1000))
@@ -64,9 +67,9 @@ def _reverify(domain: SendingDomain, now: float) -> str:
     after = checks.applied_to(domain, domain, now)
     if is_forfeit(after, now):
         further_keys.clear(domain.domain)
-        return "dropped" if store.delete(domain) else "failed"
-    if not store.save(domain, after):
-        return "failed"
+        store.delete(domain)
+        return "dropped"
+    store.save(domain, after)
     was, now_is = domain.status.ownership_verified, after.status.ownership_verified
     if was == now_is:
         return "kept" if was else "unverified"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from chalicelib.core import clock, domain_names
-from chalicelib.core.dynamo import WriteConflict, retry_conflicts
+from chalicelib.core.dynamo import retry_conflicts
 from chalicelib.core.errors import (
     ApiError,
     Forbidden,
@@ -91,8 +91,7 @@ def update(scope: Scope, name: str, body: DomainUpdate) -> SendingDomain:
     def attempt() -> SendingDomain:
         before = get_owned(scope, name)
         after = _changed(before, body, link, key)
-        if not _save(before, after):
-            raise WriteConflict
+        _save(before, after)
         return after
 
     return retry_conflicts(attempt)
@@ -104,8 +103,7 @@ def delete(scope: Scope, name: str) -> None:
     def attempt() -> None:
         domain = get_owned(scope, name)
         further_keys.clear(domain.domain)
-        if not store.delete(domain):
-            raise WriteConflict
+        store.delete(domain)
 
     retry_conflicts(attempt)
 
@@ -185,7 +183,8 @@ def _changed(
     return domain
 
 
-def _save(before: SendingDomain, after: SendingDomain) -> bool:
+def _save(before: SendingDomain, after: SendingDomain) -> None:
     if after.is_default_bounce_domain and not before.is_default_bounce_domain:
-        return store.make_default(before, after)
-    return store.save(before, after)
+        store.make_default(before, after)
+    else:
+        store.save(before, after)

@@ -1,8 +1,8 @@
 """Store sending domains.
 
-Names are in their canonical spelling (``core.domain_names``). Every write is conditional on the
-``revision`` that it was made from. Claims on names are in ``claims``, further DKIM keys in
-``further_keys.store``.
+Names are in their canonical spelling (``core.domain_names``). A write that replaces or deletes a
+domain is conditional on the ``revision`` that was read; it raises ``WriteConflict`` if another
+writer came first. Claims on names are in ``claims``, further DKIM keys in ``further_keys.store``.
 
 Access patterns of ``config``:
 
@@ -25,7 +25,7 @@ from chalicelib.core import defaults, due, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.domain_names import canonical, is_within, normalize, parents
 from chalicelib.core.due import Due
-from chalicelib.core.dynamo import Table, Write, WriteConflict
+from chalicelib.core.dynamo import Table, Write
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.scope import Scope
 from chalicelib.dkim.model import DkimKey
@@ -69,11 +69,11 @@ def create(domain: SendingDomain) -> bool:
     ]
     if domain.is_default_bounce_domain:
         writes.append(_default(domain, former=None))
-    return dynamo.transacted(writes)
+    return dynamo.try_transact(writes)
 
 
-def save(before: SendingDomain, after: SendingDomain, *more: Write) -> bool:
-    """Replace ``before`` by ``after`` together with further writes; ``False`` on a conflict."""
+def save(before: SendingDomain, after: SendingDomain, *more: Write) -> None:
+    """Replace ``before`` by ``after``, together with further writes; raises ``WriteConflict``."""
     after = replace(after, revision=before.revision + 1)
     writes = [
         dynamo.put(
@@ -87,11 +87,9 @@ def save(before: SendingDomain, after: SendingDomain, *more: Write) -> bool:
         writes += _due_writes(after)
     if before.is_default_bounce_domain and not after.is_default_bounce_domain:
         writes.append(_no_default(before))
-    if not dynamo.transacted(writes):
-        return False
+    dynamo.transact(writes)
     if after.check_ms != before.check_ms:
         _forget_due(before)
-    return True
 
 
 def change(domain: str, edit: Callable[[SendingDomain], SendingDomain]) -> SendingDomain | None:
@@ -100,23 +98,23 @@ def change(domain: str, edit: Callable[[SendingDomain], SendingDomain]) -> Sendi
     ``edit`` may be called again if another writer changes the domain meanwhile; what it raises
     passes through. Raises 503 when other writers come first every time.
     """
-    return dynamo.update_record(lambda: get(domain), edit, _replace)
+    return dynamo.update_record(lambda: get(domain), edit, save)
 
 
-def make_default(domain: SendingDomain, after: SendingDomain) -> bool:
+def make_default(domain: SendingDomain, after: SendingDomain) -> None:
     """Replace ``domain`` by ``after`` and make it its owner's default bounce domain.
 
-    The former default is one no longer. Returns ``False`` if another writer came first.
+    The former default is one no longer. Raises ``WriteConflict``.
     """
     former = defaults.current(BOUNCE, domain.account_id, domain.subaccount_id)
     writes = [_default(domain, former)]
     if former and former != domain.domain and (other := get(former)):
         writes.append(_no_longer_default(other))
-    return save(domain, replace(after, is_default_bounce_domain=True), *writes)
+    save(domain, replace(after, is_default_bounce_domain=True), *writes)
 
 
-def delete(domain: SendingDomain) -> bool:
-    """Delete the domain as it was read; return ``False`` if it has changed since.
+def delete(domain: SendingDomain) -> None:
+    """Delete the domain as it was read; raises ``WriteConflict`` if it has changed since.
 
     Its further keys must be gone already (``further_keys.store.clear``).
     """
@@ -131,10 +129,8 @@ def delete(domain: SendingDomain) -> bool:
     ]
     if domain.is_default_bounce_domain:
         writes.append(_no_default(domain))
-    if not dynamo.transacted(writes):
-        return False
+    dynamo.transact(writes)
     _forget_due(domain)
-    return True
 
 
 def in_scope(scope: Scope) -> Iterator[SendingDomain]:
@@ -166,11 +162,6 @@ def touching(domain: SendingDomain) -> Write:
         values={"next": domain.revision + 1, "revision": domain.revision},
         condition="#revision = :revision",
     )
-
-
-def _replace(before: SendingDomain, after: SendingDomain) -> None:
-    if not save(before, after):
-        raise WriteConflict
 
 
 def _due_writes(domain: SendingDomain) -> list[Write]:

@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.core import dynamo
-from chalicelib.core.dynamo import Item, Table, TransactionFailed
+from chalicelib.core.dynamo import Item, Table, Write
 from chalicelib.core.owned_records import OwnedRecords, is_id
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.snippets.model import Snippet
@@ -37,11 +37,7 @@ _CACHED = 64
 
 def create(snippet: Snippet) -> bool:
     """Store a new snippet; return ``False`` if its owner has one with this id."""
-    try:
-        _write(snippet, condition="attribute_not_exists(#pk)")
-    except TransactionFailed:
-        return False
-    return True
+    return dynamo.try_transact(_writes(snippet, condition="attribute_not_exists(#pk)"))
 
 
 def find(scope: Scope, snippet_id: str) -> Snippet | None:
@@ -58,7 +54,7 @@ def update(owner: Scope, snippet_id: str, edit: Callable[[Snippet], Snippet]) ->
     new = dynamo.update_record(
         lambda: get(owner.account_id, owner.owner, snippet_id),
         edit,
-        lambda old, new: _write(new, **dynamo.if_unchanged("revision", old.revision)),
+        _replace,
     )
     return new is not None
 
@@ -69,7 +65,7 @@ def delete(owner: Scope, snippet_id: str) -> bool:
         return False
     key = owner.account_id, owner.owner, snippet_id
     record = dynamo.delete(_config, *_snippets.key(*key), condition="attribute_exists(#pk)")
-    return dynamo.transacted([record, dynamo.delete(_config, *_summaries.key(*key))])
+    return dynamo.try_transact([record, dynamo.delete(_config, *_summaries.key(*key))])
 
 
 def source(account_id: int, subaccount_id: int | None) -> SnippetSource:
@@ -108,13 +104,17 @@ def _content_of(
     return snippet.content
 
 
-def _write(snippet: Snippet, **conditions: Any) -> None:
+def _replace(old: Snippet, new: Snippet) -> None:
+    dynamo.transact(_writes(new, **dynamo.if_unchanged("revision", old.revision)))
+
+
+def _writes(snippet: Snippet, **conditions: Any) -> list[Write]:
     fields = asdict(snippet)
     text = json.dumps(fields.pop("content"), ensure_ascii=False).encode()
     pk, sk = _snippets.key(snippet.account_id, snippet.subaccount_id, snippet.id)
     record = fields | {"pk": pk, "sk": sk, "body": zlib.compress(text)}
     summary = fields | _summaries.keys_of(snippet)
-    dynamo.transact([dynamo.put(_config, record, **conditions), dynamo.put(_config, summary)])
+    return [dynamo.put(_config, record, **conditions), dynamo.put(_config, summary)]
 
 
 def _from_item(item: Item) -> Snippet:

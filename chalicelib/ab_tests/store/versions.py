@@ -68,7 +68,7 @@ def create(new: AbTest, also: Sequence[Write] = ()) -> bool:
     """Store the first version of a test; return ``False`` if its account has a test of this id."""
     if latest(new.account_id, new.id) is not None:
         return False
-    return dynamo.transacted([_creation(new), *also, *_due_check(new)])
+    return dynamo.try_transact([_creation(new), *also, *_due_check(new)])
 
 
 def update(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:

@@ -21,7 +21,7 @@ from chalicelib.core.dynamo.transactions import (
     delete,
     put,
     transact,
-    transacted,
+    try_transact,
     update,
 )
 
@@ -44,7 +44,7 @@ __all__ = [
     "put",
     "retry_conflicts",
     "transact",
-    "transacted",
+    "try_transact",
     "update",
     "update_record",
 ]

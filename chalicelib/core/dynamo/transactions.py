@@ -110,8 +110,12 @@ def _check_temporary(error: ClientError) -> None:
         raise error
 
 
-def transacted(writes: Sequence[Write]) -> bool:
-    """Apply up to 100 actions, all or none; return ``False`` if a condition does not hold."""
+def try_transact(writes: Sequence[Write]) -> bool:
+    """Apply up to 100 actions, all or none; return ``False`` if a condition does not hold.
+
+    It is for conflicts that are an answer, such as an id that is taken. One that is to be retried
+    needs :func:`transact`, whose exception ``retry_conflicts`` catches.
+    """
     try:
         transact(writes)
     except TransactionFailed:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from chalicelib.core import clock
-from chalicelib.core.dynamo import WriteConflict, retry_conflicts
+from chalicelib.core.dynamo import retry_conflicts
 from chalicelib.core.errors import (
     ApiError,
     bad_format,
@@ -32,7 +32,7 @@ from chalicelib.sending_domains.further_keys.request import NewKey
 from chalicelib.sending_domains.lookup import get_owned
 from chalicelib.sending_domains.model import UNVERIFIED, SendingDomain
 
-_T = TypeVar("_T")
+Result = TypeVar("Result")
 
 
 def list_all(scope: Scope, domain: str) -> list[FurtherKey]:
@@ -51,14 +51,15 @@ def add(scope: Scope, domain: str, body: NewKey) -> FurtherKey:
     name = get_owned(scope, domain).domain
     further = FurtherKey(key_id, _new_key(body, name), clock.now())
 
-    def attempt(owner: SendingDomain) -> FurtherKey | None:
+    def attempt(owner: SendingDomain) -> FurtherKey:
         others = store.of_domain(name)
         if len(others) >= MOST_KEYS:
             raise bad_format(f"a sending domain has at most {MOST_KEYS} DKIM keys")
         _check_names(owner, others, further)
-        return further if store.add(owner, further) else None
+        store.add(owner, further)
+        return further
 
-    return _retried(scope, domain, attempt)
+    return _change_keys(scope, domain, attempt)
 
 
 def change(scope: Scope, domain: str, key_id: str, body: DkimBody) -> FurtherKey:
@@ -67,23 +68,21 @@ def change(scope: Scope, domain: str, key_id: str, body: DkimBody) -> FurtherKey
     The key has to be verified again, unless only the headers have changed.
     """
 
-    def attempt(owner: SendingDomain) -> FurtherKey | None:
+    def attempt(owner: SendingDomain) -> FurtherKey:
         before = _find(owner, key_id)
         after = _changed(before, body, owner.domain)
         others = [other for other in store.of_domain(owner.domain) if other.id != key_id]
         _check_names(owner, others, after)
-        return after if store.replace_key(owner, before, after) else None
+        store.replace_key(owner, before, after)
+        return after
 
-    return _retried(scope, domain, attempt)
+    return _change_keys(scope, domain, attempt)
 
 
 def delete(scope: Scope, domain: str, key_id: str) -> None:
     """Delete a key."""
 
-    def attempt(owner: SendingDomain) -> bool | None:
-        return store.remove(owner, _find(owner, key_id)) or None
-
-    _retried(scope, domain, attempt)
+    _change_keys(scope, domain, lambda owner: store.remove(owner, _find(owner, key_id)))
 
 
 def verify(scope: Scope, domain: str, key_id: str) -> tuple[FurtherKey, Outcome]:
@@ -125,16 +124,9 @@ def _check_names(domain: SendingDomain, others: list[FurtherKey], further: Furth
         raise resource_conflict(f"'{domain.domain}' already has a key with this selector")
 
 
-def _retried(scope: Scope, domain: str, attempt: Callable[[SendingDomain], _T | None]) -> _T:
-    """Repeat ``attempt`` on the present domain until no other request overtakes it."""
-
-    def attempt_now() -> _T:
-        result = attempt(get_owned(scope, domain))
-        if result is None:
-            raise WriteConflict
-        return result
-
-    return retry_conflicts(attempt_now)
+def _change_keys(scope: Scope, domain: str, attempt: Callable[[SendingDomain], Result]) -> Result:
+    """Call ``attempt`` with the present domain, again while other requests come first."""
+    return retry_conflicts(lambda: attempt(get_owned(scope, domain)))
 
 
 def _not_found(domain: SendingDomain, key_id: str) -> ApiError:

@@ -1,8 +1,9 @@
 """Store the further DKIM keys of sending domains.
 
-Selectors are compared without case, as the DNS does. A write that adds a key or changes its
-selector is conditional on the domain's revision, so concurrent writes cannot exceed the limit or
-take the domain's own selector. Keys are deleted before their domain is.
+Selectors are compared without case, as the DNS does. A write that adds, replaces or deletes a key
+is conditional on the domain's revision, so concurrent writes cannot exceed the limit or take the
+domain's own selector; it raises ``WriteConflict`` if another writer came first. Keys are deleted
+before their domain is.
 
 Access patterns of ``config``:
 
@@ -53,30 +54,32 @@ def find(domain: str, name: str) -> FurtherKey | None:
     return get(domain, name) if items else None
 
 
-def add(domain: SendingDomain, key: FurtherKey) -> bool:
-    """Store a new key; ``False`` if its id or selector is taken or the domain has changed."""
+def add(domain: SendingDomain, key: FurtherKey) -> None:
+    """Store a new key.
+
+    Raises ``WriteConflict`` if its id or selector is taken or the domain has changed.
+    """
     name = domain.domain
-    return dynamo.transacted(
+    dynamo.transact(
         [touching(domain), _put_key(name, key, new=True), _put_pointer(name, key, new=True)]
     )
 
 
-def replace_key(domain: SendingDomain, before: FurtherKey, after: FurtherKey) -> bool:
-    """Replace a key by ``after``, which has the same id; ``False`` as for :func:`add`.
+def replace_key(domain: SendingDomain, before: FurtherKey, after: FurtherKey) -> None:
+    """Replace a key by ``after``, which has the same id.
 
-    A key whose selector has changed is moved.
+    A key whose selector has changed is moved. Raises ``WriteConflict`` as :func:`add` does.
     """
     name = domain.domain
     if _sk(before.key.selector) == _sk(after.key.selector):
-        return dynamo.transacted([touching(domain), _put_key(name, after, new=False)])
-    return dynamo.transacted(
-        [
-            touching(domain),
+        writes = [_put_key(name, after, new=False)]
+    else:
+        writes = [
             dynamo.delete(_config, _pk(name), _sk(before.key.selector)),
             _put_key(name, after, new=True),
             _put_pointer(name, after, new=False),
         ]
-    )
+    dynamo.transact([touching(domain), *writes])
 
 
 def set_status(domain: str, checked: FurtherKey, status: str) -> FurtherKey | None:
@@ -100,10 +103,10 @@ def set_status(domain: str, checked: FurtherKey, status: str) -> FurtherKey | No
     return _from_item(item)
 
 
-def remove(domain: SendingDomain, key: FurtherKey) -> bool:
-    """Delete a key; ``False`` if the domain has changed."""
+def remove(domain: SendingDomain, key: FurtherKey) -> None:
+    """Delete a key; raises ``WriteConflict`` if the domain has changed."""
     pk = _pk(domain.domain)
-    return dynamo.transacted(
+    dynamo.transact(
         [
             touching(domain),
             dynamo.delete(_config, pk, _sk(key.key.selector)),

@@ -39,7 +39,7 @@ def test_a_block_outlives_the_domain() -> None:
     found = store.get("example.com")
     assert found is not None
     assert found.status.compliance_status == "blocked"
-    assert store.delete(found)
+    store.delete(found)
     assert not store.create(domain("example.com", account=2))
     assert unblock("example.com") == []
     assert store.create(domain("example.com", account=2))

@@ -71,7 +71,7 @@ def with_keys(**statuses: str) -> SendingDomain:
         found = store.get(NAME)
         assert found is not None
         key = FurtherKey(f"id-{selector}", DkimKey(selector, NAME, "p", b"s"), 1.0, status)
-        assert further_keys.add(found, key)
+        further_keys.add(found, key)
     found = store.get(NAME)
     assert found is not None
     return found

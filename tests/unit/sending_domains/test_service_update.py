@@ -206,13 +206,13 @@ def test_everything_in_one_request_is_changed_together(zone: Zone) -> None:
 
 def test_a_change_by_somebody_else_in_between_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     store.create(domain())
-    real: Callable[..., bool] = service._save
+    real: Callable[..., None] = service._save
     others = iter([lambda: put(shared_with_subaccounts=True)])
 
-    def interrupted(before: SendingDomain, after: SendingDomain) -> bool:
+    def interrupted(before: SendingDomain, after: SendingDomain) -> None:
         for other in others:
             other()
-        return real(before, after)
+        real(before, after)
 
     monkeypatch.setattr(service, "_save", interrupted)
     put(is_default_bounce_domain=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.core import defaults, due
-from chalicelib.core.dynamo import Table
+from chalicelib.core.dynamo import Table, WriteConflict
 from chalicelib.core.scope import Scope
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.model import SendingDomain
@@ -78,9 +78,11 @@ def test_what_was_changed_meanwhile_is_not_written_over() -> None:
     store.create(domain())
     before = store.get("mail.example.test")
     assert before is not None
-    assert store.save(before, replace(before, tracking_domain="one.test"))
-    assert not store.save(before, replace(before, tracking_domain="two.test"))
-    assert not store.delete(before)
+    store.save(before, replace(before, tracking_domain="one.test"))
+    with pytest.raises(WriteConflict):
+        store.save(before, replace(before, tracking_domain="two.test"))
+    with pytest.raises(WriteConflict):
+        store.delete(before)
     now = store.get("mail.example.test")
     assert now is not None
     assert (now.tracking_domain, now.revision) == ("one.test", 1)
@@ -118,11 +120,11 @@ def test_due_entries_follow_the_domain() -> None:
     store.create(domain(check_ms=1000))
     found = store.get("mail.example.test")
     assert found is not None
-    assert store.save(found, replace(found, check_ms=2000))
+    store.save(found, replace(found, check_ms=2000))
     assert [entry.at_ms for entry in due.find(store.CONCERN, 9999)] == [2000]
     found = store.get("mail.example.test")
     assert found is not None
-    assert store.delete(found)
+    store.delete(found)
     assert due.find(store.CONCERN, 9999) == []
 
 
@@ -130,6 +132,6 @@ def test_a_deleted_default_leaves_none() -> None:
     store.create(domain(is_default_bounce_domain=True))
     found = store.get("mail.example.test")
     assert found is not None
-    assert store.delete(found)
+    store.delete(found)
     assert defaults.current(store.BOUNCE, 1, None) is None
     assert store.create(domain(is_default_bounce_domain=True))
