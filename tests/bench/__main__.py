@@ -1,6 +1,7 @@
-"""``make bench``: run the benchmarks named, or all of them, each printing its figures.
+"""Run benchmarks by name, or all of them (``make bench``); each prints its figures.
 
-Each has a process of its own: what one leaves in memory must not count in the next one's figures.
+Each runs in a separate process, so that memory that one leaves behind does not count in the next
+one's figures.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def main() -> int:
 
 def _run(name: str) -> None:
     module = importlib.import_module(f"tests.bench.{name}")
-    if hasattr(module, "main"):  # the others are what benchmarks share
+    if hasattr(module, "main"):  # the other modules are shared by benchmarks
         print(f"\n== {name}", flush=True)
         module.main()
 

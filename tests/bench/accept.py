@@ -1,8 +1,8 @@
-"""Accepting transmissions: 10,000 recipients in one request, and one recipient.
+"""Measure accepting a transmission with 10,000 recipients, and one with a single recipient.
 
-The large request (about 5 MB) is compared, in this run, with parsing its JSON and validating it
-with pydantic alone; AWS requests are counted and their time is told apart. Memory is the peak of
-what Python allocates beyond the body itself.
+The large request (about 5 MB) is compared, in the same run, with parsing its JSON and validating it
+with pydantic alone. AWS requests are counted, and their time is subtracted. Memory is the peak of
+what Python allocates in addition to the body.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ KEY = keys.draw_key()
 
 
 class Address(pydantic.BaseModel):
-    """An address."""
+    """An address as pydantic reads it."""
 
     email: str
     name: str | None = None
 
 
 class Recipient(pydantic.BaseModel):
-    """A recipient, as pydantic alone would have it."""
+    """A recipient as pydantic reads it."""
 
     address: Address | str
     substitution_data: dict[str, Any] = {}
@@ -43,27 +43,28 @@ class Recipient(pydantic.BaseModel):
 
 
 class Request(pydantic.BaseModel):
-    """The request, as pydantic alone would have it."""
+    """The request as pydantic reads it."""
 
     content: dict[str, Any]
     recipients: list[Recipient]
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the figures."""
     with local_cloud():
         first_start(KEY)
         import app
 
         body = _body()
         print(f"body: {len(body) / 1e6:.1f} MB, {RECIPIENTS} recipients")
-        baseline = statistics.median(_timed(lambda: _alone(body)) for _ in range(ROUNDS))
+        baseline = statistics.median(_seconds(lambda: _validate(body)) for _ in range(ROUNDS))
         _post(app.app, body)
-        rounds = [_accepted(app.app, body) for _ in range(ROUNDS)]
-        own = statistics.median(seconds for seconds, _ in rounds)
+        rounds = [_accept(app.app, body) for _ in range(ROUNDS)]
+        accept_seconds = statistics.median(seconds for seconds, _ in rounds)
         requests = max(len(operations) for _, operations in rounds)
         print(f"JSON and pydantic alone: {baseline * 1000:.0f} ms")
-        _line(f"accept, besides AWS: {own * 1000:.0f} ms", own / baseline, 3.0, "times that")
+        text = f"accept, without AWS: {accept_seconds * 1000:.0f} ms"
+        _line(text, accept_seconds / baseline, 3.0, "times that")
         _line(f"AWS requests: {dict(Counter(rounds[0][1]))}", requests, 30, "")
         _line("peak memory", _peak(app.app, body) / len(body), 6.0, "times the body")
         _one_recipient(app.app)
@@ -72,7 +73,7 @@ def main() -> None:
 def _one_recipient(application: Any) -> None:
     small = _encode({"recipients": [{"address": "a@inbox.test"}], "content": _content()})
     config_cache.clear_cache()
-    _, operations = _accepted(application, small)
+    _, operations = _accept(application, small)
     _line(f"one recipient, nothing cached: {operations}", len(operations), 4, "requests")
 
 
@@ -81,17 +82,17 @@ def _line(text: str, figure: float, most: float, unit: str) -> None:
     print(f"{text}: {figure:.2f} {unit} [{verdict}: at most {most:g}]")
 
 
-def _alone(body: bytes) -> None:
+def _validate(body: bytes) -> None:
     Request.model_validate(json.loads(body))
 
 
-def _accepted(application: Any, body: bytes) -> tuple[float, list[str]]:
+def _accept(application: Any, body: bytes) -> tuple[float, list[str]]:
     with counted() as requests:
-        seconds = _timed(lambda: _post(application, body))
+        seconds = _seconds(lambda: _post(application, body))
     return seconds - requests.seconds, requests.operations
 
 
-def _timed(call: Any) -> float:
+def _seconds(call: Any) -> float:
     began = time.perf_counter()
     call()
     return time.perf_counter() - began
@@ -119,8 +120,8 @@ def _post(application: Any, body: bytes) -> None:
     from chalicelib.transmissions.routes import create_transmission
 
     request.authenticated = authenticate(request)
-    reply = create_transmission(request)
-    assert reply.status == 200, reply
+    response = create_transmission(request)
+    assert response.status == 200, response
 
 
 def _body() -> bytes:

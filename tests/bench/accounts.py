@@ -1,4 +1,4 @@
-"""Reads for authentication, and requests for a page of subaccounts, counted on a local cloud."""
+"""Count the AWS requests of authentication and of a page of subaccounts on a local cloud."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE = "/api/v1/subaccounts"
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the figures."""
     with local_cloud():
         first_start(KEY)
         _authentication()
@@ -57,8 +57,8 @@ def _page() -> Requests:
     request = _request(PAGE)
     request.authenticated = authenticate(request)
     with counted() as requests:
-        reply = list_subaccounts(request)
-    assert len(reply.body["results"]) == 25
+        response = list_subaccounts(request)
+    assert len(response.body["results"]) == 25
     return requests
 
 

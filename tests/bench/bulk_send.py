@@ -1,8 +1,8 @@
-"""One transmission of 5,000 recipients and 5 KB of html, from request to last delivery event.
+"""Measure a transmission with 5,000 recipients and 5 KB of html until its last delivery event.
 
-Against a service of its own, started and stopped here. Requests and write units are counted by the
-local cloud as it serves them, not estimated. The second run keeps the delivery journal in the
-messages table, as functions without a shared disk do.
+The benchmark starts and stops its own service. The local cloud counts requests and write units as
+it serves them; nothing is estimated. The second run keeps the delivery journal in the messages
+table, as Lambda functions do, which share no disk.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ FEWEST_MESSAGES_PER_SECOND = 100.0
 
 @dataclass
 class Peaks:
-    """The most memory that each process had, in MB, by name."""
+    """The peak memory of each process in MB, by name."""
 
     megabytes: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def watch(self, service: Service) -> Iterator[None]:
-        """Look at the processes until the block ends."""
+        """Sample the memory of the service's processes until the block ends."""
         done = threading.Event()
 
-        def look() -> None:
+        def sample() -> None:
             while not done.wait(0.2):
                 for process in service.family():
                     self._note(process)
 
-        watcher = threading.Thread(target=look, daemon=True)
+        watcher = threading.Thread(target=sample, daemon=True)
         watcher.start()
         try:
             yield
@@ -59,7 +59,7 @@ class Peaks:
 
 
 def main() -> None:
-    """Run and print both."""
+    """Run both configurations and print the figures."""
     _run("journal in a file (local runtime)", {}, judge=True)
     _run("journal in the messages table (Lambda)", {"DELIVERY_JOURNAL": ""}, judge=False)
 
@@ -89,18 +89,19 @@ def _measure(service: Service, judge: bool) -> None:
     peaks = Peaks()
     with peaks.watch(service):
         began = time.monotonic()
-        answer = service.request(
+        response = service.request(
             "POST", "/api/v1/transmissions", {"recipients": recipients, "content": content}
         )
-        assert answer.status == 200, answer.body
-        accepted = time.monotonic() - began
-        # Asking is work too, so progress is looked up in the sink and events only at the end
+        assert response.status == 200, response.body
+        accept_seconds = time.monotonic() - began
+        # Searching events is work for the service too, so the sink shows the progress, and events
+        # are searched only at the end.
         eventually(lambda: service.mailbox_count() >= RECIPIENTS + 1, 300)
-        sent_at = time.monotonic() - began
+        send_seconds = time.monotonic() - began
         counts = eventually(lambda: _settled(service), 60)
-        finished = time.monotonic() - began
-    eventually(lambda: _delivered(service) == RECIPIENTS + 1, 30)
-    _report(accepted, sent_at, finished, counts.minus(before), peaks, judge)
+        total_seconds = time.monotonic() - began
+    eventually(lambda: _delivery_count(service) == RECIPIENTS + 1, 30)
+    _report(accept_seconds, send_seconds, total_seconds, counts.minus(before), peaks, judge)
 
 
 def _settled(service: Service) -> CloudCounts | None:
@@ -111,24 +112,24 @@ def _settled(service: Service) -> CloudCounts | None:
     return second if second.writes == first.writes else None
 
 
-def _delivered(service: Service) -> int:
-    answer = service.request("GET", "/api/v1/events/message?events=delivery&per_page=1")
-    return answer.json["total_count"]
+def _delivery_count(service: Service) -> int:
+    response = service.request("GET", "/api/v1/events/message?events=delivery&per_page=1")
+    return response.json["total_count"]
 
 
 def _report(
-    accepted: float,
-    sent_after: float,
-    finished: float,
+    accept_seconds: float,
+    send_seconds: float,
+    total_seconds: float,
     counts: CloudCounts,
     peaks: Peaks,
     judge: bool,
 ) -> None:
     total, units = counts.requests, counts.write_units
-    rate = RECIPIENTS / finished
-    print(f"accepted after {accepted:.2f} s, last message after {sent_after:.2f} s")
+    rate = RECIPIENTS / total_seconds
+    print(f"accepted after {accept_seconds:.2f} s, last message after {send_seconds:.2f} s")
     print(
-        f"last event after {finished:.2f} s: {rate:.0f} messages/s",
+        f"last event after {total_seconds:.2f} s: {rate:.0f} messages/s",
         _verdict(
             rate >= FEWEST_MESSAGES_PER_SECOND, f"at least {FEWEST_MESSAGES_PER_SECOND:.0f}", judge
         ),
@@ -139,7 +140,7 @@ def _report(
         _verdict(each <= MOST_REQUESTS_PER_MESSAGE, f"at most {MOST_REQUESTS_PER_MESSAGE}", judge),
     )
     print(f"DynamoDB write units: {units:.0f} = {units / RECIPIENTS:.2f} a message")
-    print(f"list prices, without functions: ${_dollars(counts):.2f} a million messages")
+    print(f"list prices, without Lambda: ${_dollars(counts):.2f} a million messages")
     for operation, count in sorted(counts.by_operation.items(), key=lambda each: -each[1]):
         print(f"  {operation:40} {count:6}")
     for name, megabytes in sorted(peaks.megabytes.items()):
@@ -147,11 +148,11 @@ def _report(
 
 
 def _dollars(counts: CloudCounts) -> float:
-    """Return what a million messages cost at the list prices of us-east-1, on demand."""
+    """Return the dollars for a million messages at the on-demand list prices of us-east-1."""
     sqs = sum(n for name, n in counts.by_operation.items() if name.startswith("SQS"))
     s3 = sum(n for name, n in counts.by_operation.items() if name.startswith("S3"))
-    spent = counts.write_units * 0.625e-6 + sqs * 0.40e-6 + s3 * 5e-6
-    return spent / RECIPIENTS * 1e6
+    dollars = counts.write_units * 0.625e-6 + sqs * 0.40e-6 + s3 * 5e-6
+    return dollars / RECIPIENTS * 1e6
 
 
 def _verdict(holds: bool, bar: str, judge: bool) -> str:

@@ -1,10 +1,10 @@
-"""Dollars for a million messages, from counted requests and measured processor time.
+"""Compute dollars for a million messages from counted requests and measured processor time.
 
 A bulk request of 2,000 recipients and 200 requests of one recipient each go through a service that
-keeps its journal in the messages table, as functions do. The local cloud counts requests and write
-units; processor time is that of the API and the workers. What Lambda bills for waiting on mail
-hosts is computed from ``HOST_SECONDS``. Prices are list prices of us-east-1, without free tiers.
-The table that is printed is that of docs/costs.md.
+keeps its journal in the messages table, as Lambda functions do. The local cloud counts requests and
+write units; processor time is that of the API and the workers. The time for which Lambda bills
+while it waits for mail hosts is computed from ``HOST_SECONDS``. Prices are list prices of
+us-east-1, without free tiers. The printed table is the one in docs/costs.md.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ CALL = 0.20e-6
 GB_SECOND = 13.3334e-6
 LOGGED_GB = 0.50
 
-# How long a mail host takes for a message, and how many are written to at a time
+# Seconds that a mail host takes for a message, and the number of connections used at a time
 HOST_SECONDS = 0.5
 CONNECTIONS = 16
-# Of logs: a line for each call of a function, and Lambda's own
+# Log bytes for each call of a function: one line, and Lambda's own lines
 CALL_BYTES = 1_200
 
 _READS = ("DynamoDB.Get", "DynamoDB.BatchGet", "DynamoDB.Query", "DynamoDB.TransactGet")
@@ -45,7 +45,7 @@ _MEMORY = {each.name: each.size.memory / 1024 for each in functions()}
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a number of messages took."""
+    """The requests and the processor time that a number of messages took."""
 
     messages: int
     requests: int
@@ -53,11 +53,11 @@ class Load:
     processor: float
 
     def rows(self) -> list[tuple[str, str, float]]:
-        """Return what is paid for, how much of it a message takes, and dollars a million."""
+        """Return each billed unit: its name, units a message, and dollars a million messages."""
         sqs = self._requests("SQS.")
         # A function is called for each batch of messages; each batch is deleted by one request.
         calls = self._requests("SQS.Delete") + self.requests
-        waiting_seconds = self.messages * HOST_SECONDS / min(CONNECTIONS, self._together())
+        waiting_seconds = self.messages * HOST_SECONDS / min(CONNECTIONS, self._batch_size())
         seconds = self.processor * _MEMORY["generation"] + waiting_seconds * _MEMORY["delivery"]
         return [
             self._row("DynamoDB write units", self.counts.write_units, WRITE_UNIT),
@@ -77,27 +77,27 @@ class Load:
     def _requests(self, *prefixes: str) -> int:
         return sum(n for name, n in self.counts.by_operation.items() if name.startswith(prefixes))
 
-    def _together(self) -> int:
-        """Return how many messages a function delivers at a time."""
+    def _batch_size(self) -> int:
+        """Return how many messages one call of a function delivers at a time."""
         return math.ceil(min(100, self.messages / self.requests))
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the table."""
     with tempfile.TemporaryDirectory() as directory:
         service = Service(Path(directory))
         try:
             service.start(COUNT_REQUESTS="1", DELIVERY_JOURNAL="")
             service.send("warm-up@inbox.test")
             eventually(lambda: len(service.event_types("warm-up@inbox.test")) == 2)
-            bulk = _measured(service, BULK, 1, lambda: _send_bulk(service))
-            single = _measured(service, SINGLE, SINGLE, lambda: _send_singles(service))
+            bulk = _measure(service, BULK, 1, lambda: _send_bulk(service))
+            single = _measure(service, SINGLE, SINGLE, lambda: _send_singles(service))
         finally:
             service.stop()
     _print(bulk, single)
 
 
-def _measured(service: Service, messages: int, requests: int, send: Callable[[], None]) -> Load:
+def _measure(service: Service, messages: int, requests: int, send: Callable[[], None]) -> Load:
     delivered, counts, processor = (
         service.mailbox_count(),
         service.cloud_counts(),
@@ -106,20 +106,20 @@ def _measured(service: Service, messages: int, requests: int, send: Callable[[],
     send()
     eventually(lambda: service.mailbox_count() >= delivered + messages, 300)
     eventually(lambda: _quiet(service), 60)
-    used = _seconds(service) - processor
-    return Load(messages, requests, service.cloud_counts().minus(counts), used)
+    processor_seconds = _seconds(service) - processor
+    return Load(messages, requests, service.cloud_counts().minus(counts), processor_seconds)
 
 
 def _send_bulk(service: Service) -> None:
-    people = [
+    recipients = [
         {"address": f"reader-{i}@inbox.test", "substitution_data": {"name": f"Reader {i}"}}
         for i in range(BULK)
     ]
     content = {"from": "news@example.test", "subject": "News for {{name}}", "html": HTML}
-    answer = service.request(
-        "POST", "/api/v1/transmissions", {"recipients": people, "content": content}
+    response = service.request(
+        "POST", "/api/v1/transmissions", {"recipients": recipients, "content": content}
     )
-    assert answer.status == 200, answer.body
+    assert response.status == 200, response.body
 
 
 def _send_singles(service: Service) -> None:
@@ -128,7 +128,7 @@ def _send_singles(service: Service) -> None:
 
 
 def _quiet(service: Service) -> bool:
-    """Tell whether nothing was written for half a second."""
+    """Return whether nothing was written for half a second."""
     before = service.cloud_counts().writes
     time.sleep(0.5)
     return service.cloud_counts().writes == before

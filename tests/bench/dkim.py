@@ -1,7 +1,7 @@
-"""DKIM signing against raw RSA and against dkimpy: `python -m tests.bench.dkim`.
+"""Compare DKIM signing with raw RSA and with dkimpy: `python -m tests.bench.dkim`.
 
-Targets at RSA-2048, of the rate of raw RSA signatures in the same run: 65 percent for a 20 KB
-message, 85 percent for 1 KB.
+The targets are shares of the rate of raw RSA-2048 signatures in the same run: 65 percent for a
+20 KB message, 85 percent for a 1 KB message.
 """
 
 from time import time
@@ -20,15 +20,15 @@ TARGETS = {"newsletter": 65, "notice": 85}
 
 
 def main() -> None:
-    """Print signatures per CPU second, and percent of raw RSA beside its target."""
+    """Print signatures per CPU second, and their percentage of raw RSA with its target."""
     pair = generate_key(2048)
     key = read_private(pair.private_pem, check=False)
     signer = Signer(pair.private_pem, "sel", "example.test")
     now = int(time())
     record = txt_record(pair.public_b64).encode()
     for name, message in (("newsletter", build(newsletter())), ("notice", build(notice()))):
-        signed = signer.sign(message, now) + message
-        if not dkimpy.verify(signed, dnsfunc=lambda *_, **__: record):
+        signed_message = signer.sign(message, now) + message
+        if not dkimpy.verify(signed_message, dnsfunc=lambda *_, **__: record):
             raise SystemExit(f"{name}: the signature does not verify")
         speeds = rates(
             {

@@ -1,8 +1,8 @@
-"""Searches of message events: with 2,000 and with 200,000 events of ten days, on the local cloud.
+"""Measure searches of message events with 2,000 and 200,000 events on the local cloud.
 
-A small and a large account are filled alike (``sample_events``). What each first page takes of a
-million events is computed from how they are laid out (``events_on_paper``), and beside it the same
-for the large account, which must be what was measured.
+Both accounts hold ten days of the same kinds of events (``sample_events``). The requests for a
+first page of a million events are computed from the layout of the table (``events_on_paper``). The
+same is computed for the large account, and must equal the measured requests.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tests.bench.sample_events import CAMPAIGN, DAY_MS, RECIPIENT, TRANSMISSION,
 SMALL, LARGE, ON_PAPER = 2_000, 200_000, 1_000_000
 PAGE = 100
 ROUNDS = 25
-#: For which the local cloud is busy writing down what it was given
+#: Wait so long before measuring, because the local cloud first writes its data to disk
 SNAPSHOT_SECONDS = 15
 MOST_REQUESTS_PER_EVENT = 0.1
 MOST_GROWTH = 1.5
 MOST_REQUESTS = 20
 
 
-class Measured(NamedTuple):
-    """A first page, the requests that it took and its seconds."""
+class Measurement(NamedTuple):
+    """A first page, and the requests and seconds that it took."""
 
     page: Page
     requests: int
@@ -42,7 +42,7 @@ class Measured(NamedTuple):
 
 
 def main() -> None:
-    """Run and print."""
+    """Measure and print the figures."""
     with local_cloud():
         day_index.clear_cache()
         now = clock.now_ms()
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _fill(account: int, size: int, now: int) -> None:
-    """Store an account's events, each chunk as recording stores what one queue message brings."""
+    """Store an account's events, each chunk as recording stores the events of a queue message."""
     began = time.monotonic()
     delta = Delta()
     with counted() as requests:
@@ -86,7 +86,7 @@ def _measure(now: int) -> None:
         holds = large.requests <= MOST_REQUESTS and large.seconds <= MOST_GROWTH * small.seconds
         _print(text, holds, f"at most {MOST_REQUESTS}, within {MOST_GROWTH} times")
         same, more = (_on_paper(*each, query, now) for each in ((2, LARGE), (3, ON_PAPER)))
-        text = f"  on paper: {same} requests of {LARGE:,} events, {more} of {ON_PAPER:,}"
+        text = f"  computed: {same} requests of {LARGE:,} events, {more} of {ON_PAPER:,}"
         holds = same == large.requests and more <= MOST_REQUESTS
         _print(text, holds, f"as measured, at most {MOST_REQUESTS}")
     page = search_messages(2, {"per_page": str(PAGE), **ever})
@@ -102,32 +102,32 @@ def _measure(now: int) -> None:
 
 
 def _on_paper(account: int, size: int, query: dict[str, str], now: int) -> int:
-    """Return the requests of a first page: of events on paper, and of counters in the cloud.
+    """Return the requests of a first page: to computed events, and to counters in the cloud.
 
-    A counter that does not exist takes the same request as one that does.
+    A counter that does not exist takes the same request as one that exists.
     """
     with on_paper(account, size, now) as paper, counted() as requests:
         search_messages(account, {"per_page": str(PAGE), **query})
     return paper.requests + len(requests.operations)
 
 
-def _first_pages(query: dict[str, str], rounds: int = ROUNDS) -> list[Measured]:
-    """Return the first page of both accounts, asked for in turns."""
+def _first_pages(query: dict[str, str], rounds: int = ROUNDS) -> list[Measurement]:
+    """Return the first page of both accounts; the rounds alternate between the accounts."""
     seconds: dict[int, list[float]] = {1: [], 2: []}
-    answers: dict[int, tuple[Page, int]] = {}
+    results: dict[int, tuple[Page, int]] = {}
     for _ in range(rounds):
         for account, each in seconds.items():
             with counted() as requests:
                 began = time.perf_counter()
                 page = search_messages(account, {"per_page": str(PAGE), **query})
                 each.append(time.perf_counter() - began)
-            answers[account] = page, len(requests.operations)
-    # The quickest: what a busy machine adds says nothing about the search
-    return [Measured(*answers[account], min(each)) for account, each in seconds.items()]
+            results[account] = page, len(requests.operations)
+    # The quickest round counts, because time that a busy machine adds is not the search's
+    return [Measurement(*results[account], min(each)) for account, each in seconds.items()]
 
 
-def _ms(measured: Measured) -> str:
-    return f"{measured.seconds * 1000:.0f} ms"
+def _ms(measurement: Measurement) -> str:
+    return f"{measurement.seconds * 1000:.0f} ms"
 
 
 def _print(text: str, holds: bool, bar: str) -> None:

@@ -1,8 +1,8 @@
-"""The events table as it would be with so many events: which partitions there are, what runs they
-have, and what a request for some of them brings.
+"""Compute the requests of searches over a million events from the layout of the events table.
 
-Searches run as ever and ask this instead of the cloud; a run is put together when it is asked for.
-So a million events take a second, and the requests are those that the million would take.
+The real search code runs, but queries this model of the table instead of the cloud. An event block
+is encoded only when a query returns it. So a million events take a second, and the requests are
+those that a million stored events take.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from chalicelib.events.store import blocks, day_index, partitions
 from tests.bench import sample_events
 from tests.bench.sample_events import Chunk
 
-#: What one request brings, at most
+#: A query returns at most so many bytes
 PAGE_BYTES = 1024 * 1024
-#: Bytes of an item besides its run, about
+#: Approximate bytes of an item without its event block
 _KEY_BYTES = 100
 
 
 class Paper:
-    """The table of one account; ``requests`` counts what was asked of it."""
+    """The events table of one account; ``requests`` counts the queries."""
 
     def __init__(self, account: int, size: int, now: int) -> None:
         self.requests = 0
@@ -48,7 +48,7 @@ class Paper:
         start: Item | None = None,
         **_: Any,
     ) -> Page:
-        """Answer as ``Table.query`` does."""
+        """Return the page that ``Table.query`` returns."""
         self.requests += 1
         partition = values["pk"]
         keys = self._keys.get(partition, [])
@@ -67,10 +67,10 @@ class Paper:
         return Page(items, None, len(items))
 
     def _place(self, chunk: Chunk, number: int) -> None:
-        """Place a chunk, which is one run, in each partition that is asked for it."""
-        account, day = chunk.account, day_index.day_of(chunk.at)
+        """Place a chunk, which is one event block, in each partition that holds it."""
+        account, day = chunk.account, day_index.day_of(chunk.at_ms)
         shard = number % settings().events_shards
-        sk = f"{position_at(chunk.at)}#{number:016x}"
+        sk = f"{position_at(chunk.at_ms)}#{number:016x}"
         for partition in (
             partitions.day(account, day, shard),
             partitions.transmission(account, chunk.transmission),
@@ -83,17 +83,17 @@ class Paper:
 
     def _item(self, partition: str, sk: str) -> Item:
         chunk = self._items[partition][sk]
-        return {"pk": partition, "sk": sk} | ({"data": _run(chunk)} if chunk else {})
+        return {"pk": partition, "sk": sk} | ({"data": _block(chunk)} if chunk else {})
 
 
 @cache
-def _run(chunk: Chunk) -> bytes:
+def _block(chunk: Chunk) -> bytes:
     return event_blocks.encode(sorted(chunk.events(), key=position))
 
 
 @contextmanager
 def on_paper(account: int, size: int, now: int) -> Iterator[Paper]:
-    """Let searches of the block ask for the events of an account that exists on paper only."""
+    """Let searches within the block query an account whose events are computed, not stored."""
     paper = Paper(account, size, now)
     for table in (blocks.table, day_index.table):
         table.query = paper.query  # type: ignore[method-assign]

@@ -1,11 +1,11 @@
-"""What each function needs: the peak memory and the time of its largest work, from the archive.
+"""Measure the peak memory and the longest call of each Lambda function, run from the archive.
 
-Three requests, each as large as API Gateway passes on, go the whole way: one with 10,000
-recipients, one with an attachment of 3 MB, and a batch of 100,000 events from outside; besides, the
-largest message that the relay takes. A webhook gets all that is recorded. Each function works on
-its share in a fresh process, as a cold Lambda would. Memory is the process's peak; the bar is four
-fifths of what ``infrastructure/deployment/functions.py`` gives the function. Schedules are called
-once, with what the requests left.
+Three requests, each as large as API Gateway accepts, run through the whole service: one with 10,000
+recipients, one with an attachment of 3 MB, and one that ingests 100,000 events. The largest message
+that the relay accepts follows. A webhook receives all recorded events. Each function handles its
+queue messages in a fresh process, like a cold Lambda. Memory is the process's peak; the bar is four
+fifths of the memory that ``infrastructure/deployment/functions.py`` gives the function. Schedules
+are called once, on the data that the requests stored.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tests.http_target import serving
 from tests.unit.infrastructure.clouds import free_port
 
 SHARE = 0.8
-# Function → the messages to a call of it, in the order in which a message meets them
+# Function → messages for each call, in the order in which a message passes the functions
 BATCHES = {
     "ingest": 1,
     "generation": 1,
@@ -63,9 +63,9 @@ name, argument, most, longest, calls = sys.argv[3], sys.argv[4], int(sys.argv[5]
 if name == "api_handler":
     event = json.load(open(argument))
     began = time.perf_counter()
-    answer = app.app(event, None)
+    response = app.app(event, None)
     longest, calls = time.perf_counter() - began, 1
-    assert answer["statusCode"] == 200, answer["body"][:500]
+    assert response["statusCode"] == 200, response["body"][:500]
 elif name in app.SCHEDULES:
     event = dict.fromkeys(("id", "account", "region", "detail-type", "source", "time"), "")
     began = time.perf_counter()
@@ -76,47 +76,47 @@ else:
     url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
     quiet = 0
     while quiet < 2 and calls < most:
-        found = []
-        while len(found) < int(argument):
-            some = sqs.receive_message(
+        messages = []
+        while len(messages) < int(argument):
+            received = sqs.receive_message(
                 QueueUrl=url, MaxNumberOfMessages=min(10, int(argument)), VisibilityTimeout=600,
-                WaitTimeSeconds=0 if found else 1, AttributeNames=["All"],
+                WaitTimeSeconds=0 if messages else 1, AttributeNames=["All"],
             ).get("Messages", [])
-            found += some
-            if not some:
+            messages += received
+            if not received:
                 break
-        quiet = 0 if found else quiet + 1
-        if not found:
+        quiet = 0 if messages else quiet + 1
+        if not messages:
             continue
         records = [{
             "messageId": each["MessageId"], "receiptHandle": each["ReceiptHandle"],
             "body": each["Body"], "attributes": each["Attributes"], "messageAttributes": {},
             "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:x:1:" + queue,
             "awsRegion": "us-east-1",
-        } for each in found]
+        } for each in messages]
         calls += 1
         began = time.perf_counter()
-        answer = getattr(app, name)({"Records": records}, None)
+        result = getattr(app, name)({"Records": records}, None)
         longest = max(longest, time.perf_counter() - began)
-        assert not answer["batchItemFailures"], answer
-        for each in found:
+        assert not result["batchItemFailures"], result
+        for each in messages:
             sqs.delete_message(QueueUrl=url, ReceiptHandle=each["ReceiptHandle"])
 (line,) = [each for each in open("/proc/self/status") if each.startswith("VmHWM:")]
 print(json.dumps({"peak": int(line.split()[1]) / 1024, "longest": longest, "calls": calls}))
 """
 
 
-class Taking:
-    """A mail host that takes everything and keeps nothing."""
+class NullHost:
+    """A mail host that accepts every message and stores none."""
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
-        """Take the message."""
+        """Accept the message."""
         return "250 OK"
 
 
 def main() -> None:
-    """Run the loads and print."""
-    sink = Controller(Taking(), hostname="127.0.0.1", port=free_port(), data_size_limit=1 << 26)
+    """Run the loads and print the figures."""
+    sink = Controller(NullHost(), hostname="127.0.0.1", port=free_port(), data_size_limit=1 << 26)
     sink.start()
     with tempfile.TemporaryDirectory() as directory, local_cloud(), serving() as target:
         root = Path(directory)
@@ -136,24 +136,24 @@ def main() -> None:
         linked_runtime(root)
         _call_api(root, _event(key, "/api/v1/webhooks", _webhook(target.url)))
         for title, path, body in (
-            ("10,000 recipients", "/api/v1/transmissions", _many()),
-            ("3 MB attached", "/api/v1/transmissions", _large()),
-            (f"{INGESTED:,} events from outside", "/api/v1/ingest/events", _ingested()),
+            ("10,000 recipients", "/api/v1/transmissions", _many_recipients()),
+            ("an attachment of 3 MB", "/api/v1/transmissions", _large_attachment()),
+            (f"{INGESTED:,} ingested events", "/api/v1/ingest/events", _ingested_events()),
         ):
             print(f"{title} ({len(body) / 1e6:.1f} MB)", flush=True)
             _print("api_handler", _call_api(root, _event(key, path, body)))
-            _work_off(root)
+            _work_off_queues(root)
         print("a message of 20 MB over the relay")
         _relay_largest()
-        _work_off(root)
+        _work_off_queues(root)
         print("schedules")
         for name in (each.name for each in functions() if each.kind is Kind.SCHEDULE):
             _print(name, _run(root, name, ""))
     sink.stop()
 
 
-def _work_off(root: Path) -> None:
-    """Have each function work on what waits for it, and empty the queues."""
+def _work_off_queues(root: Path) -> None:
+    """Let each function handle the messages of its queue, then purge the queues."""
     for name, batch in BATCHES.items():
         _print(name, _run(root, name, str(batch)))
     for name in BATCHES:
@@ -162,12 +162,12 @@ def _work_off(root: Path) -> None:
 
 
 def _relay_largest() -> None:
-    """Take a message as the relay does, to twenty recipients."""
+    """Accept the largest message as the relay does, for twenty recipients."""
     head = b"From: a@example.test\r\nTo: b@inbox.test\r\nSubject: Large\r\n\r\n"
     lines = base64.encodebytes(random.Random(1).randbytes(LARGEST)).replace(b"\n", b"\r\n")
     data = head + lines[: LARGEST - 100_000]
-    people = tuple(f"person{i}@inbox.test" for i in range(20))
-    accept_message(1, None, SmtpMessage("a@example.test", people, data, "192.0.2.1"))
+    recipients = tuple(f"person{i}@inbox.test" for i in range(20))
+    accept_message(1, None, SmtpMessage("a@example.test", recipients, data, "192.0.2.1"))
 
 
 def _call_api(root: Path, event: Json) -> Json:
@@ -189,12 +189,12 @@ def _print(name: str, report: Json) -> None:
 def _run(root: Path, name: str, argument: str) -> Json:
     command = [sys.executable, "-I", "-S", "-c", CHILD, str(root / "code"), str(root / "runtime")]
     command += [name, argument, str(CALLS)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=os.environ)
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=os.environ)
+    return json.loads(process.stdout.splitlines()[-1])
 
 
-def _many() -> bytes:
-    people = [
+def _many_recipients() -> bytes:
+    recipients = [
         {
             "address": {"email": f"person{i}@inbox.test", "name": f"Person {i}"},
             "substitution_data": {"name": f"Person {i}", "city": "Oslo", "pad": "x" * 260},
@@ -202,23 +202,23 @@ def _many() -> bytes:
         for i in range(10_000)
     ]
     html = "<p>Hello {{name}} in {{city}}</p>" + "<p>Text of a newsletter.</p>" * 600
-    return _body(people, {"html": html})
+    return _body(recipients, {"html": html})
 
 
-def _large() -> bytes:
+def _large_attachment() -> bytes:
     noise = base64.b64encode(random.Random(1).randbytes(3_000_000)).decode()
-    attached = {"name": "noise.bin", "type": "application/octet-stream", "data": noise}
-    people = [{"address": f"person{i}@inbox.test"} for i in range(20)]
-    return _body(people, {"text": "See the attachment", "attachments": [attached]})
+    attachment = {"name": "noise.bin", "type": "application/octet-stream", "data": noise}
+    recipients = [{"address": f"person{i}@inbox.test"} for i in range(20)]
+    return _body(recipients, {"text": "See the attachment", "attachments": [attachment]})
 
 
-def _body(people: list[Json], content: Json) -> bytes:
+def _body(recipients: list[Json], content: Json) -> bytes:
     full_content = {"from": "a@example.test", "subject": "Hello {{name}}", **content}
-    return json.dumps({"recipients": people, "content": full_content}).encode()
+    return json.dumps({"recipients": recipients, "content": full_content}).encode()
 
 
-def _ingested() -> bytes:
-    """Return a batch of events, one in a hundred of which cannot be taken."""
+def _ingested_events() -> bytes:
+    """Return a batch of events; one in a hundred is invalid."""
     moment = str(int(time.time()) - 60)
     lines = [
         json.dumps(
@@ -238,8 +238,8 @@ def _ingested() -> bytes:
 
 
 def _webhook(url: str) -> bytes:
-    about = {"name": "All", "target": url, "events": ["injection", "delivery"]}
-    return json.dumps(about).encode()
+    webhook = {"name": "All", "target": url, "events": ["injection", "delivery"]}
+    return json.dumps(webhook).encode()
 
 
 def _event(key: str, path: str, body: bytes) -> Json:

@@ -1,9 +1,9 @@
-"""From recipient to signed message, on one core: `python -m tests.bench.generation`.
+"""Measure generating signed messages on one core: `python -m tests.bench.generation`.
 
-What is measured is the generator that the service runs: merging, rendering, tracked links and
-pixels, headers, MIME and an RSA-2048 signature, with all that its events tell of the message. Only
-the tables are not there: what is looked up once a chunk is given. Beside it runs the same as one
-would write it first. The bar is ten times as many messages for each CPU second.
+The benchmark runs the service's generator: merging, rendering, tracked links and pixels, headers,
+MIME, an RSA-2048 signature and the fields of the message's events. There are no tables: the items
+that generation reads once for each chunk are passed in. A straightforward implementation
+(``naive_generation``) runs beside it. The bar is ten times its messages for each CPU second.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _TIMED = 400
 
 
 def main() -> None:
-    """Print messages per CPU second, the bar, each step's share and the distance to raw RSA."""
+    """Print messages per CPU second, the bar, each step's share, and the share of raw RSA."""
     os.environ["SECRET_KEY"] = base64.b64encode(bytes(32)).decode()
     pair = generate_key(2048)
     _measure("newsletter", newsletter(OURS), newsletter(JINJA), pair)
     _measure("notice", notice_of(OURS), notice_of(JINJA), pair)
-    own = newsletter(OURS, own_links=True), newsletter(JINJA, own_links=True)
-    _measure("newsletter, each link its reader's own", *own, pair)
+    personal = newsletter(OURS, own_links=True), newsletter(JINJA, own_links=True)
+    _measure("newsletter, different links for each recipient", *personal, pair)
 
 
 def _measure(name: str, ours: Templates, theirs: Templates, pair: KeyPair) -> None:
@@ -59,7 +59,7 @@ def _measure(name: str, ours: Templates, theirs: Templates, pair: KeyPair) -> No
     numbers = count()
     key = read_private(pair.private_pem, check=False)
 
-    def one(make: Callable[[int, dict[str, Any]], object]) -> Callable[[], object]:
+    def task_of(make: Callable[[int, dict[str, Any]], object]) -> Callable[[], object]:
         def task() -> object:
             number = next(numbers)
             return make(number, recipient(number))
@@ -68,8 +68,8 @@ def _measure(name: str, ours: Templates, theirs: Templates, pair: KeyPair) -> No
 
     speeds = rates(
         {
-            "generator": one(generator.generate),
-            "naive": one(naive.generate),
+            "generator": task_of(generator.generate),
+            "naive": task_of(naive.generate),
             "raw RSA": lambda: key.sign(b"x" * 700, PKCS1v15(), SHA256()),
             "recipients": lambda: recipient(1),
         },
@@ -87,7 +87,7 @@ def _measure(name: str, ours: Templates, theirs: Templates, pair: KeyPair) -> No
 
 
 def _generator(templates: Templates, pair: KeyPair) -> Generator:
-    """Return the generator of a chunk for which all is looked up."""
+    """Return the generator of a chunk, with the items that it needs already read."""
     signing = sealed_key(pair, "s1", NAME)
     item = domains._to_item(domain(dkim=signing, is_default_bounce_domain=True))
     tables: dict[Key, Item] = {domains.key_of(NAME): item}
@@ -106,7 +106,7 @@ def _generator(templates: Templates, pair: KeyPair) -> Generator:
 
 
 def _check(generator: Generator, naive: NaiveGenerator, pair: KeyPair, name: str) -> None:
-    """Make sure that both do their work: signatures that verify, tracked links and pixels."""
+    """Check both messages: signatures verify, and links and pixels are tracked."""
     record = txt_record(pair.public_b64).encode()
     messages = generator.generate(1, recipient(1)).data, naive.generate(1, recipient(1))
     for message in messages:
@@ -120,7 +120,7 @@ def _check(generator: Generator, naive: NaiveGenerator, pair: KeyPair, name: str
 
 
 def _shares(generator: Generator) -> dict[str, float]:
-    """Return the part of the time that each step takes, by clocks around the steps themselves."""
+    """Return the share of the time that each step takes, measured around each step."""
     spent: dict[str, float] = {}
     steps: list[tuple[Any, str, str]] = [
         (drafts, "render", "rendering"),
@@ -128,8 +128,8 @@ def _shares(generator: Generator) -> dict[str, float]:
         (drafts, "compose", "headers and MIME"),
         (Origin, "signed", "DKIM and report header"),
     ]
-    real = [getattr(owner, name) for owner, name, _ in steps]
-    for (owner, name, step), function in zip(steps, real, strict=True):
+    originals = [getattr(owner, name) for owner, name, _ in steps]
+    for (owner, name, step), function in zip(steps, originals, strict=True):
         setattr(owner, name, _timed(function, step, spent))
     try:
         began = process_time()
@@ -137,9 +137,9 @@ def _shares(generator: Generator) -> dict[str, float]:
             generator.generate(number, recipient(number))
         total_seconds = process_time() - began
     finally:
-        for (owner, name, _), function in zip(steps, real, strict=True):
+        for (owner, name, _), function in zip(steps, originals, strict=True):
             setattr(owner, name, function)
-    spent["the rest"] = total_seconds - sum(spent.values())
+    spent["other work"] = total_seconds - sum(spent.values())
     return {step: each / total_seconds for step, each in spent.items()}
 
 

@@ -1,4 +1,4 @@
-"""A local cloud with the resources of the service, and this process made a part of the service."""
+"""Run a local cloud with the service's resources, and make this process use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.unit.infrastructure.clouds import LocalCloud
 
 @dataclass
 class Requests:
-    """AWS requests made by this process, by operation, and the seconds they took."""
+    """The operations of the AWS requests that this process made, and the seconds they took."""
 
     operations: list[str] = field(default_factory=list)
     seconds: float = 0.0

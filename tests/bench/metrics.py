@@ -1,9 +1,9 @@
-"""Metrics: what counting costs for each event, and what reports cost, on the local cloud.
+"""Measure counting events and reading reports on the local cloud.
 
-Reports are asked of an account that holds six months of counters, of 50 domains and 1,000
-campaigns, each of which is sent on ten days. The counters that the reports come across are written
-as folding would leave them: counting that many events here would take hours. Requests are counted
-at the client.
+Reports read an account with six months of counters, of 50 domains and 1,000 campaigns, each of
+which is sent on ten days. The benchmark writes the counters that the reports read directly, as a
+rollup stores them, because counting that many events would take hours. Requests are counted at the
+client.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _COUNTS = dict.fromkeys(_CODES, 123_456)
 
 
 def main() -> None:
-    """Run and print."""
+    """Measure and print the figures."""
     with local_cloud(), clock.use(NOW.timestamp):
         _measure_counting()
         began = time.monotonic()
-        event_count = _fill()
-        print(f"-- reports; {event_count} counters written in {time.monotonic() - began:.0f} s")
+        counter_count = _fill()
+        print(f"-- reports; {counter_count} counters written in {time.monotonic() - began:.0f} s")
         _measure_reports()
         _measure_combinations()
 
@@ -69,7 +69,7 @@ def _measure_counting() -> None:
         each = len(requests.operations) / len(events)
         print(
             f"{len(events):6} events of a bulk send to {len(DOMAINS)} domains: "
-            f"{recording} requests to record, {len(requests.operations) - recording} to fold, "
+            f"{recording} requests to record, {len(requests.operations) - recording} to roll up, "
             f"{each:.4f} an event",
             _verdict(each <= MOST_REQUESTS_PER_EVENT, f"at most {MOST_REQUESTS_PER_EVENT}"),
         )
@@ -87,20 +87,21 @@ def _measure_counting() -> None:
 
 
 def _bulk(account: int, recipients: int) -> Iterator[Event]:
-    """Yield injections and deliveries as chunks of a hundred recipients have them."""
+    """Yield the injections and deliveries of chunks of a hundred recipients."""
     transmission = ids.transmission_id()
-    shared = Sender(account, None, transmission, "rest", "bulk", "template").fields()
+    sender = Sender(account, None, transmission, "rest", "bulk", "template").fields()
     begin = clock.now_ms() - 120_000
     for first in range(0, recipients, 100):
         for kind in ("injection", "delivery"):
             for index in range(first, first + 100):
-                about = recipient_fields(f"r{index}@{DOMAINS[index % 50]}", metadata={}, tags=[])
-                base = shared | about | {"message_id": ids.message_id(transmission, index)}
+                address = f"r{index}@{DOMAINS[index % 50]}"
+                recipient = recipient_fields(address, metadata={}, tags=[])
+                base = sender | recipient | {"message_id": ids.message_id(transmission, index)}
                 yield make(kind, base, begin + first * 10, attempt=1, num_retries="0")
 
 
 def _fill() -> int:
-    """Write the counters of six months; return how many."""
+    """Write the counters of six months; return their number."""
     draw = random.Random(1)
     minute = int(NOW.timestamp()) // 60
     today = DAY.bucket(minute)
@@ -169,7 +170,7 @@ def _report(
 
 
 def _measure_combinations() -> None:
-    """Print what combining two dimensions reads, with few combinations and with ten times more."""
+    """Print the requests of reports by two dimensions, with 1,000 and 10,000 combinations."""
     print("-- combinations of dimensions, in one day")
     today = DAY.bucket(int(NOW.timestamp()) // 60) - 1
     for account, campaigns in ((10, 20), (11, 200)):
@@ -188,14 +189,14 @@ def _measure_combinations() -> None:
             ("one campaign by domain", {"campaigns": CAMPAIGNS[0]}),
         ):
             by = CAMPAIGN if "domains" in query else DOMAIN
-            request_counts = _requests(
+            request_count = _requests(
                 account,
                 lambda report_request, by=by: reports.by_dimension(report_request, by),  # type: ignore[misc]
                 query,
                 precision="day",
                 days=2,
             )
-            print(f"{len(items):6} combinations, {name}: {request_counts} requests")
+            print(f"{len(items):6} combinations, {name}: {request_count} requests")
 
 
 def _requests(

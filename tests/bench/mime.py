@@ -1,4 +1,4 @@
-"""MIME assembly, headers included, against the standard library: `python -m tests.bench.mime`."""
+"""Compare MIME assembly with the standard library's: `python -m tests.bench.mime`."""
 
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -19,7 +19,7 @@ SAMPLES = {
 
 
 def main() -> None:
-    """Print messages per CPU second of both."""
+    """Print the messages per CPU second of both assemblers."""
     for name, sample in SAMPLES.items():
         speeds = rates(
             {
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def build_with_stdlib(sample: Sample) -> bytes:
-    """Assemble the same message with EmailMessage."""
+    """Assemble the same message with ``EmailMessage``."""
     message = EmailMessage(policy=SMTP)
     message["From"] = Address("The Shop", addr_spec="news@example.test")
     message["To"] = Address("Zoë Müller", addr_spec="zoe@example.net")

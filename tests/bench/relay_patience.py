@@ -1,8 +1,8 @@
-"""What 200 idle connections and ten slow ones cost a client that behaves.
+"""Measure the delay that 200 idle and ten slow connections cause for a normal client.
 
-The idle ones are logged in over TLS; a slow one sends an octet of a command, or of a message, every
-20 ms. A client that connects, logs in and sends ten messages is timed with and without them, in
-turns.
+The idle connections are logged in over TLS; a slow one sends an octet of a command, or of a
+message, every 20 ms. A client that connects, logs in and sends ten messages is timed with and
+without them, in alternating rounds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OCTET_SECONDS = 0.02
 
 
 def main() -> None:
-    """Print how long the client took, alone and in company."""
+    """Print how long the client takes alone and beside the other connections."""
     spawn = multiprocessing.get_context("spawn")
     here, there = spawn.Pipe()
     with tempfile.TemporaryDirectory() as directory:
@@ -51,17 +51,17 @@ def _port(ready: Pipe) -> int:
 
 def _compare(port: int, files: CertificateFiles) -> None:
     context = trust(files)
-    alone, in_company = [], []
+    alone, beside_others = [], []
     for _ in range(ROUNDS):
         alone.append(_milliseconds(port, context))
-        with _company(port, context):
-            in_company.append(_milliseconds(port, context))
-    delay = statistics.median(in_company) - statistics.median(alone)
+        with _other_connections(port, context):
+            beside_others.append(_milliseconds(port, context))
+    delay = statistics.median(beside_others) - statistics.median(alone)
     verdict = "holds" if delay <= MOST_MS else "FAILS"
     print(
         f"connect, log in and send {MESSAGES}: alone {statistics.median(alone):.0f} ms "
         f"(slowest {max(alone):.0f}), beside {IDLE} idle and {SLOW} slow connections "
-        f"{statistics.median(in_company):.0f} ms (slowest {max(in_company):.0f}): "
+        f"{statistics.median(beside_others):.0f} ms (slowest {max(beside_others):.0f}): "
         f"{delay:+.0f} ms [{verdict}: at most {MOST_MS:.0f}]"
     )
 
@@ -73,30 +73,30 @@ def _milliseconds(port: int, context: ssl.SSLContext) -> float:
 
 
 @contextmanager
-def _company(port: int, context: ssl.SSLContext) -> Iterator[None]:
-    over = threading.Event()
-    with ExitStack() as company:
+def _other_connections(port: int, context: ssl.SSLContext) -> Iterator[None]:
+    stop = threading.Event()
+    with ExitStack() as connections:
         for _ in range(IDLE):
-            company.callback(Client(port, context).close)
-        trickles = [
-            threading.Thread(target=_trickle, args=(port, context, number % 2 == 0, over))
+            connections.callback(Client(port, context).close)
+        threads = [
+            threading.Thread(target=_trickle, args=(port, context, number % 2 == 0, stop))
             for number in range(SLOW)
         ]
-        for each in trickles:
-            each.start()
+        for thread in threads:
+            thread.start()
         try:
             yield
         finally:
-            over.set()
-            for each in trickles:
-                each.join()
+            stop.set()
+            for thread in threads:
+                thread.join()
 
 
-def _trickle(port: int, context: ssl.SSLContext, in_message: bool, over: threading.Event) -> None:
+def _trickle(port: int, context: ssl.SSLContext, in_message: bool, stop: threading.Event) -> None:
     client = Client(port, context)
     if in_message:
         client.begin()
-    while not over.wait(_OCTET_SECONDS):
+    while not stop.wait(_OCTET_SECONDS):
         client.trickle(b"x")
     client.close()
 

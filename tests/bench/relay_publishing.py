@@ -1,8 +1,8 @@
-"""The relay with the local cloud behind it: how many messages a second are stored and queued.
+"""Measure how many messages a second the relay stores and queues on the local cloud.
 
-20 connections, STARTTLS, AUTH and 5 KB messages, by one relay process and by two. Each message is
-one transaction and one queue message. What bounds the rate shows in the processor time that a
-message takes in the relay and in the cloud, which here share one machine.
+A client sends 5 KB messages over 20 connections with STARTTLS and AUTH, to one relay process and to
+two. Each message is one transaction and one queue message. The processor time of a message in the
+relay and in the cloud shows which of them limits the rate; here they share one machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
         for processes in (1, 2):
             with _relay(Path(directory), processes) as (relay, port):
                 files = CertificateFiles(*(Path(directory) / name for name in _FILES))
-                send_all(port, files, SIZE, 1, True, KEY)  # finds addresses, fills caches
+                send_all(port, files, SIZE, 1, True, KEY)  # resolves addresses and fills caches
                 _measure(relay, port, files, processes)
 
 
@@ -56,13 +56,13 @@ def _measure(relay: psutil.Process, port: int, files: CertificateFiles, processe
     send_all(port, files, SIZE, EACH, True, KEY)
     seconds = time.perf_counter() - began
     messages = CONNECTIONS * EACH
-    of_relay, of_cloud = (
+    relay_ms, cloud_ms = (
         (after - earlier) / messages * 1000
         for after, earlier in zip((_cpu(relay), _cpu(cloud)), before, strict=True)
     )
     print(
         f"{processes} process(es): {messages / seconds:.0f} messages/s stored and queued; "
-        f"a message takes {of_relay:.1f} ms of CPU in the relay, {of_cloud:.1f} ms in the cloud",
+        f"a message takes {relay_ms:.1f} ms of CPU in the relay, {cloud_ms:.1f} ms in the cloud",
         flush=True,
     )
 

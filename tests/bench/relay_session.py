@@ -1,11 +1,11 @@
-"""The relay against a bare aiosmtpd: the same TLS and login, both storing nothing.
+"""Compare the relay with a bare aiosmtpd: the same TLS and login, and neither stores anything.
 
     python -m tests.bench.relay_session
 
-Each server runs in its own process, the client in another: 20 connections, STARTTLS, AUTH PLAIN,
-and the end of one message sent together with the commands of the next (RFC 2920). Postfix's
-smtp-source knows neither TLS nor AUTH. Messages per CPU second of the server do not depend on the
-client's speed.
+Each server runs in its own process, and the client in another. The client opens 20 connections with
+STARTTLS and AUTH PLAIN, and sends the end of one message together with the commands of the next
+(RFC 2920). Postfix's smtp-source supports neither TLS nor AUTH. Messages per CPU second of the
+server do not depend on the client's speed.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ KEY = "key"
 
 
 class NullStore:
-    """Lets everyone in and stores nothing."""
+    """Authenticates every client and stores nothing."""
 
     def authenticate(self, password: str, subaccount: int | None, peer_ip: str) -> Identity:
-        """Always the same sender."""
+        """Return the same identity for every password."""
         return Identity(1, subaccount, "key")
 
     def accept(self, identity: Identity, envelope: Envelope) -> str:
-        """Always the same id."""
+        """Return the same id for every message."""
         return "1"
 
 
 class NullHandler:
-    """aiosmtpd's side of the comparison."""
+    """The handler of aiosmtpd, which stores nothing either."""
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
-        """Store nothing."""
+        """Accept the message and store nothing."""
         return "250 2.0.0 OK 1"
 
 
 def run_relay(files: CertificateFiles, ready: Pipe) -> None:
-    """Run a relay that stores nothing; its port comes through the pipe."""
+    """Run a relay that stores nothing; send its port through the pipe."""
 
     async def main() -> None:
         store = NullStore()
@@ -107,7 +107,7 @@ def _run_aiosmtpd(files: CertificateFiles, ready: Pipe) -> None:
 
 
 class Client:
-    """One pipelining connection."""
+    """A connection that pipelines commands."""
 
     def __init__(self, port: int, trust: ssl.SSLContext, key: str = KEY) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port))
@@ -135,11 +135,11 @@ class Client:
         self._say(_COMMANDS, 3)
 
     def trickle(self, octets: bytes) -> None:
-        """Send octets and expect nothing."""
+        """Send octets without waiting for a reply."""
         self._socket.sendall(octets)
 
     def close(self) -> None:
-        """Leave."""
+        """Close the connection without QUIT."""
         self._socket.close()
 
     def _say(self, octets: bytes, replies: int) -> None:
@@ -159,7 +159,7 @@ class Client:
 
 
 def trust(files: CertificateFiles) -> ssl.SSLContext:
-    """What trusts the server's certificate."""
+    """Return a TLS context that trusts the server's certificate."""
     return ssl.create_default_context(cafile=str(files.certificate))
 
 
@@ -192,7 +192,7 @@ def measure(
     count: int,
     reuse: bool,
 ) -> tuple[float, float]:
-    """Messages per second, and per CPU second of the server."""
+    """Return messages per second, and messages per CPU second of the server."""
     spawn = multiprocessing.get_context("spawn")
     here, there = spawn.Pipe()
     server = spawn.Process(target=run, args=(files, there))

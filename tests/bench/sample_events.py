@@ -1,4 +1,4 @@
-"""Events of ten days, as sends to a hundred recipients each: accounts of any size, laid out alike.
+"""Build the events of ten days for accounts of any size, in chunks of a hundred events.
 
 Every account has a recipient, a transmission and a campaign of the last hour with 400 events.
 """
@@ -20,27 +20,28 @@ TRANSMISSION = "111111111111111111"
 
 
 class Chunk(NamedTuple):
-    """Events that are recorded together, the newest ``at`` a moment: 10 ms apart.
+    """Events that are recorded together, 10 ms apart; the newest is at ``at_ms``.
 
-    They are of one transmission to many, or with a ``recipient`` of many transmissions to that one.
+    They belong to one transmission to many recipients, or, when ``recipient`` is set, to many
+    transmissions to that recipient.
     """
 
     account: int
     transmission: str
     campaign: str
-    at: int
+    at_ms: int
     indexes: range
     recipient: str = ""
 
     def events(self) -> list[Event]:
-        """Return the events."""
-        return [self._event(index, self.at - 10 * index) for index in self.indexes]
+        """Return the events of the chunk."""
+        return [self._event(index, self.at_ms - 10 * index) for index in self.indexes]
 
-    def _event(self, index: int, at: int) -> Event:
+    def _event(self, index: int, at_ms: int) -> Event:
         if not self.recipient:
-            return _event(self._sender(self.transmission), index, at)
+            return _event(self._sender(self.transmission), index, at_ms)
         sender = self._sender(str(int(self.transmission) + index))
-        return _event(sender, 0, at, self.recipient)
+        return _event(sender, 0, at_ms, self.recipient)
 
     def _sender(self, transmission: str) -> Sender:
         return Sender(
@@ -54,20 +55,20 @@ class Chunk(NamedTuple):
 
 
 def chunks(account: int, size: int, now: int) -> Iterator[Chunk]:
-    """Yield the events of an account until ``now``."""
+    """Yield the chunks of an account until ``now``, which is in milliseconds."""
     spread = (size - 3 * SAME) // CHUNK
     for number in range(spread):
-        at = now - 60_000 - number * 10 * DAY_MS // spread
+        at_ms = now - 60_000 - number * 10 * DAY_MS // spread
         transmission_id = str(3 * 10**17 + number)
-        yield Chunk(account, transmission_id, f"bulk-{number % 7}", at, range(CHUNK))
+        yield Chunk(account, transmission_id, f"bulk-{number % 7}", at_ms, range(CHUNK))
     for number in range(SAME // CHUNK):
-        at, indexes = now - 600_000 * (number + 1), range(number * CHUNK, (number + 1) * CHUNK)
-        yield Chunk(account, TRANSMISSION, "one", at, indexes)
-        yield Chunk(account, str(4 * 10**17 + number), CAMPAIGN, at, indexes)
-        yield Chunk(account, str(5 * 10**17), "triggered", at, indexes, RECIPIENT)
+        at_ms, indexes = now - 600_000 * (number + 1), range(number * CHUNK, (number + 1) * CHUNK)
+        yield Chunk(account, TRANSMISSION, "one", at_ms, indexes)
+        yield Chunk(account, str(4 * 10**17 + number), CAMPAIGN, at_ms, indexes)
+        yield Chunk(account, str(5 * 10**17), "triggered", at_ms, indexes, RECIPIENT)
 
 
-def _event(sender: Sender, index: int, at: int, recipient: str = "") -> Event:
+def _event(sender: Sender, index: int, at_ms: int, recipient: str = "") -> Event:
     message = ids.message_id(sender.transmission_id, index)
     about = recipient_fields(
         recipient or f"reader-{index}@inbox.test",
@@ -83,4 +84,4 @@ def _event(sender: Sender, index: int, at: int, recipient: str = "") -> Event:
         "msg_size": str(4000 + index),
         "queue_time": str(index),
     }
-    return make("delivery", sender.fields() | about | fields, at, attempt=1)
+    return make("delivery", sender.fields() | about | fields, at_ms, attempt=1)

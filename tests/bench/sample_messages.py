@@ -1,4 +1,4 @@
-"""The content the benchmarks of messages share: a 20 KB newsletter and a 1 KB notice."""
+"""Build the sample content of benchmarks: a 20 KB newsletter and a 1 KB notice."""
 
 import random
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""A newsletter and a notice as templates, in this service's language and in Jinja2's.
+"""Build a newsletter and a notice as templates, in the service's language and in Jinja2.
 
 The newsletter has 20 KB of html with 25 links and 5 KB of text; the notice is 1 KB in all.
 """
@@ -17,7 +17,7 @@ _SHOP = "https://shop.example.com"
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """How a template language writes its statements."""
+    """The syntax of the statements in a template language."""
 
     condition: str
     otherwise: str
@@ -50,7 +50,7 @@ class Templates:
 
 
 def newsletter(language: Language, *, own_links: bool = False) -> Templates:
-    """Return the newsletter; with ``own_links`` every link is another for each recipient."""
+    """Return the newsletter; with ``own_links`` every link differs for each recipient."""
     rng = random.Random(1)
     own = "&amp;reader={{id}}" if own_links else ""
     html = [
@@ -73,7 +73,7 @@ def newsletter(language: Language, *, own_links: bool = False) -> Templates:
 
 
 def notice(language: Language) -> Templates:
-    """Return the notice."""
+    """Return the templates of the notice."""
     rng = random.Random(2)
     words = " ".join(rng.choices(WORDS, k=60))
     html = (
@@ -85,7 +85,7 @@ def notice(language: Language) -> Templates:
 
 
 def recipient(index: int) -> dict[str, Any]:
-    """Return a recipient in its stored form, with the data that the templates ask for."""
+    """Return a recipient in its stored form, with the data that the templates use."""
     data = {
         "name": f"Ann {index}",
         "id": index,

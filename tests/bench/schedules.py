@@ -1,8 +1,9 @@
-"""What the clock costs, and how evenly seeds leave.
+"""Measure what scheduled functions cost with nothing due, and how evenly seed sends are spaced.
 
 Each scheduled function is called once on the local cloud, with 10,000 accounts that have nothing
-due: each has a config of seeding, and something of each concern that is due tomorrow. Fifty seeds
-go over thirty minutes in simulated time, with a schedule that comes once a minute, at any second.
+due: each has a seeding config, and one work item of each kind that is due tomorrow. Fifty seed
+sends are spread over thirty minutes in simulated time; the schedule runs once a minute, and starts
+at different seconds of the minute.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tests.unit.seeding.simulation import World
 from tests.unit.transmissions.examples import make_transmission, meter
 
 ACCOUNTS = 10_000
-CONCERNS = ("transmissions", "seeding", "ip-warmup", "ab_tests", "sending-domains", "privacy")
+DUE_KINDS = ("transmissions", "seeding", "ip-warmup", "ab_tests", "sending-domains", "privacy")
 MOST_REQUESTS = 1
 SEEDS, MINUTES = 50, 30
 MOST_DEVIATION = 0.05
@@ -44,13 +45,13 @@ PHASES = (0.0, 13.0, 29.5, 59.0)
 
 
 def main() -> None:
-    """Run and print."""
+    """Measure and print the figures."""
     before = dict(os.environ)
     with local_cloud():
         _ticks()
     os.environ.clear()
     os.environ |= before
-    _forget()
+    _clear_clients()
     for phase in PHASES:
         _spacing(phase)
 
@@ -63,8 +64,8 @@ def _ticks() -> None:
         with counted() as requests:
             began = time.perf_counter()
             function(scheduled_event(name), None)
-            took = time.perf_counter() - began
-        text = f"{name}: requests {len(requests.operations)}, {took * 1000:.1f} ms"
+            seconds = time.perf_counter() - began
+        text = f"{name}: requests {len(requests.operations)}, {seconds * 1000:.1f} ms"
         _print(text, len(requests.operations) <= MOST_REQUESTS, f"at most {MOST_REQUESTS}")
 
 
@@ -77,26 +78,25 @@ def _items() -> Iterator[Item]:
         yield {"pk": f"account#{number}", "sk": "account"} | keys | asdict(account)
         config = {"threshold": 1000, "duration": 30, "reset": 24, "match": ["*"], "exclude": []}
         yield {"pk": f"inline-seeds#{number}", "sk": "config"} | config
-        for concern in CONCERNS:
-            yield {"pk": f"due#{concern}", "sk": f"{tomorrow}#{number}", "data": {}}
+        for kind in DUE_KINDS:
+            yield {"pk": f"due#{kind}", "sk": f"{tomorrow}#{number}", "data": {}}
 
 
 def _spacing(phase: float) -> None:
     with _world() as world:
         addresses.put(1, [f"{number}@seeds.test" for number in range(SEEDS)])
         seeded(duration=MINUTES)
-        template_transmission = make_transmission(campaign_id="spring", created_ms=START)
+        transmission = make_transmission(campaign_id="spring", created_ms=START)
         recipients = RequestRecipients([{"email": "ann@inbox.test"}])
-        submit(template_transmission, recipients, meter())
+        submit(transmission, recipients, meter())
         world.run(phase)
         count(1, 1, {SPRING: 1000})
         world.run((MINUTES + 10) * 60)
         times = [moment for moment, to in world.deliveries if to.endswith("@seeds.test")]
-    even = MINUTES * 60 / SEEDS
-    worst = max(abs(gap - even) for gap in _gaps(times)) / even
-    text = (
-        f"{len(times)} seeds over {MINUTES} minutes, {phase} s behind a tick: one in {even:.0f} s"
-    )
+    even_gap = MINUTES * 60 / SEEDS
+    worst = max(abs(gap - even_gap) for gap in _gaps(times)) / even_gap
+    text = f"{len(times)} seeds over {MINUTES} minutes, {phase} s after a tick: "
+    text += f"one in {even_gap:.0f} s"
     holds = len(times) == SEEDS and worst <= MOST_DEVIATION
     _print(f"{text}, at most {worst:.1%} off", holds, f"at most {MOST_DEVIATION:.0%}")
 
@@ -116,7 +116,7 @@ def _world() -> Iterator[World]:
     clear_caches()
 
 
-def _forget() -> None:
+def _clear_clients() -> None:
     settings.cache_clear()
     aws.clear_cache()
 

@@ -1,10 +1,10 @@
-"""One transmission of one recipient: AWS requests from request to stored delivery event.
+"""Count the AWS requests of a transmission with one recipient until its events are stored.
 
-Against a service of its own, whose processes have forgotten what they remember of keys and
-accounts. The local cloud counts requests in order: those up to the one that stores the events, and
-those that follow (what the events count and whom they are pushed to). Polls that found nothing are
-left out; those that found something are as many as deletes. Deletes are shown apart. The schedules'
-ticks fall in between and only add, so the round with the fewest requests is judged.
+The benchmark runs its own service, and waits until its processes' caches of keys and accounts have
+expired. The local cloud lists requests in order: those up to the one that stores the events, and
+those that follow (counting the events and looking for webhooks). Polls that received nothing are
+not counted; polls that received messages are as many as deletes. Deletes are shown separately.
+Ticks of schedules only add requests, so the round with the fewest requests counts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_UNTIL_STORED = 12
 ROUNDS = 8
 _RECEIVES = 2  # one of each queue that the message passes
 _STORING = "DynamoDB.BatchWriteItem"
-_BESIDE = ("SQS.Receive", "SQS.Delete")
+_SEPARATE = ("SQS.Receive", "SQS.Delete")
 
 
 class Round(NamedTuple):
@@ -32,14 +32,14 @@ class Round(NamedTuple):
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the figures."""
     with tempfile.TemporaryDirectory() as directory:
         service = Service(Path(directory))
         try:
             service.start(COUNT_REQUESTS="1")
             service.send("warm-up@inbox.test")
             eventually(lambda: len(service.event_types("warm-up@inbox.test")) == 2)
-            rounds = [_measured(service, number) for number in range(ROUNDS)]
+            rounds = [_measure(service, number) for number in range(ROUNDS)]
         finally:
             service.stop()
     best = min(rounds, key=lambda each: (len(each.until_stored), len(each.after)))
@@ -53,15 +53,15 @@ def main() -> None:
     print(f"  {', '.join(best.until_stored)}, {_RECEIVES} receives; then {', '.join(best.after)}")
 
 
-def _measured(service: Service, number: int) -> Round:
-    # What a process remembers of keys and accounts is forgotten by then
+def _measure(service: Service, number: int) -> Round:
+    # Cached keys and accounts expire in this time.
     time.sleep(6)
     before = service.cloud_counts()
     began = time.monotonic()
     service.send(f"single-{number}@inbox.test")
     counts = eventually(lambda: _stored(service, before))
     seconds = time.monotonic() - began
-    request_names = [name for name in counts.latest if not name.startswith(_BESIDE)]
+    request_names = [name for name in counts.latest if not name.startswith(_SEPARATE)]
     end = request_names.index(_STORING) + 1
     return Round(request_names[:end], request_names[end:], seconds)
 

@@ -1,8 +1,8 @@
-"""The smarthost transport against smtplib: one connection, messages one after the other.
+"""Compare the smarthost transport with smtplib: one connection, one message after another.
 
     python -m tests.bench smtp_out
 
-The sink runs in a process of its own, reads as fast as it can and stores nothing. Both clients
+The sink runs in a separate process, reads as fast as it can and stores nothing. Both clients
 reuse their connection. The second figure is messages per CPU second of the client, which does not
 depend on the sink's speed.
 """
@@ -29,7 +29,7 @@ SECONDS = 1.0
 _LINE = b"Some words of a message, as they are in the lines of most.\r\n"
 SIZES = {"transactional": 25, "newsletter": 500}
 _HELLO = b"250-sink\r\n250-PIPELINING\r\n250-STARTTLS\r\n250 8BITMIME\r\n"
-_ANSWERS = {
+_REPLIES = {
     b"EHLO": _HELLO,
     b"STAR": b"220 go\r\n",
     b"DATA": b"354 go\r\n",
@@ -40,7 +40,7 @@ Send = Callable[[OutboundMessage], object]
 
 
 class Sink(asyncio.Protocol):
-    """A host that takes everything; replies to commands that came together go together."""
+    """A host that accepts everything, and sends the replies to pipelined commands together."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -48,13 +48,13 @@ class Sink(asyncio.Protocol):
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Greet, unless this is the same connection under TLS."""
+        """Greet, unless the connection has only switched to TLS."""
         self._transport = cast(asyncio.Transport, transport)
         if transport.get_extra_info("sslcontext") is None:
             self._transport.write(b"220 sink\r\n")
 
     def data_received(self, data: bytes) -> None:
-        """Answer every command, and every end of a message."""
+        """Reply to every command, and to every end of a message."""
         replies = b""
         while data:
             if self._in_content:
@@ -66,7 +66,7 @@ class Sink(asyncio.Protocol):
                 continue
             line, _, data = data.partition(b"\r\n")
             verb = line[:4].upper()
-            replies += _ANSWERS.get(verb, b"250 ok\r\n")
+            replies += _REPLIES.get(verb, b"250 ok\r\n")
             self._in_content = verb == b"DATA"
             if verb == b"STAR":
                 asyncio.ensure_future(self._encrypt())  # noqa: RUF006
@@ -90,7 +90,7 @@ def _run_sink(ready: Pipe) -> None:
 
 
 def _measure(send: Send, lines: int) -> tuple[float, float]:
-    """Return messages per second, and per CPU second."""
+    """Return messages per second, and messages per CPU second."""
     data = b"Subject: bench\r\n\r\n" + _LINE * lines
     message = OutboundMessage("a@example.test", "b@example.test", data)
     send(message)
@@ -121,7 +121,7 @@ def _smtplib(port: int, tls: bool) -> tuple[Send, Callable[[], object]]:
 
 
 def main() -> None:
-    """Print a table of both clients, in the clear and under TLS."""
+    """Print a table of both clients, without and with TLS."""
     ours, theirs = multiprocessing.Pipe()
     sink = multiprocessing.get_context("spawn").Process(
         target=_run_sink, args=(theirs,), daemon=True

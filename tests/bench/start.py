@@ -1,9 +1,9 @@
-"""The cold start of the API's function, from its archive, in an interpreter that has nothing else.
+"""Measure the cold start of the API's function from its archive, in an empty interpreter.
 
-The archive is unpacked and imported by ``python -I -S``, with boto3 beside it as Lambda has it; the
-process is timed from its first line to the end of its first request. The largest parts of the
-import are those of ``-X importtime``, whose own cost makes them a little larger. A warm request is
-timed besides its AWS requests.
+``python -I -S`` imports the unpacked archive, with boto3 on the path as on Lambda. The process is
+timed from its first line to the end of its first request. ``-X importtime`` gives the largest parts
+of the import, and its cost makes them a little larger. The time of a warm request is without its
+AWS requests.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WARM_BAR = 5.0
 SIZE_BAR = 20.0
 PARTS = 14
 
-# What Lambda's runtime brings along
+# The packages that Lambda's runtime provides
 RUNTIME = (
     *("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3"),
     *("six.py", "certifi"),
@@ -77,7 +77,7 @@ print(json.dumps({
 
 
 def main() -> None:
-    """Package, start, and print with bars."""
+    """Build the package, start it, and print the figures with their bars."""
     with tempfile.TemporaryDirectory() as directory, local_cloud():
         root = Path(directory)
         key = keys.draw_key()
@@ -95,14 +95,14 @@ def main() -> None:
         print(f"processor time {best['processor'] * 1000:.0f} ms with the interpreter's own start")
         _line(f"cold start {cold:.0f} ms (best of {STARTS})", cold, START_BAR)
         warm = median(each["warm"] for each in starts) * 1000
-        _line(f"warm GET /account {warm:.2f} ms besides AWS", warm, WARM_BAR)
+        _line(f"warm GET /account {warm:.2f} ms without AWS", warm, WARM_BAR)
         print("largest parts of the import, ms with what they import / alone:")
         for name, total, alone in _parts(root, key):
             print(f"  {total:6.1f} {alone:6.1f}  {name}")
 
 
 def linked_runtime(root: Path) -> Path:
-    """Make a directory under ``root`` with what Lambda's runtime brings along, and nothing else."""
+    """Make a directory under ``root`` with only the packages of Lambda's runtime."""
     runtime = root / "runtime"
     if not runtime.exists():
         runtime.mkdir()
@@ -129,7 +129,7 @@ def _run(root: Path, key: str, *options: str) -> subprocess.CompletedProcess[str
 
 
 def _parts(root: Path, key: str) -> list[tuple[str, float, float]]:
-    """Return the modules that cost most with what they import, each once, and not their parents."""
+    """Return the modules with the longest imports: name, total and own milliseconds."""
     parts: list[tuple[str, float, float]] = []
     for line in _run(root, key, "-X", "importtime").stderr.splitlines():
         if not line.startswith("import time:") or "cumulative" in line:

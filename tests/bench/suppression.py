@@ -1,7 +1,7 @@
-"""The suppression list with 1,000 and with 100,000 entries, on the local cloud.
+"""Measure the suppression list with 1,000 and 100,000 entries on the local cloud.
 
-Requests are counted at the client, write units by the cloud as it serves them. The large list is
-imported and exported by the operator's command, whose memory is measured.
+Requests are counted at the client, write units by the cloud as it serves them. The operator's
+command imports and exports the large list, and its peak memory is measured.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ ENVIRONMENT = {
 }
 
 
-class Measured(NamedTuple):
-    """The requests that something made, its seconds (the median of several), and its answer."""
+class Measurement(NamedTuple):
+    """The requests and the median seconds of an action, and its result."""
 
     requests: int
     seconds: float
-    answer: Any
+    result: Any
 
 
 def main() -> None:
-    """Run and print."""
+    """Measure and print the figures."""
     with tempfile.TemporaryDirectory() as directory:
         cloud = LocalCloud(Path(directory) / "cloud")
         before = dict(os.environ)
@@ -62,17 +62,17 @@ def main() -> None:
         try:
             cloud.start()
             os.environ["AWS_ENDPOINT_URL"] = cloud.url
-            _forget()
+            _clear_clients()
             create_resources()
             _measure(cloud, Path(directory))
         finally:
             cloud.close()
             os.environ.clear()
             os.environ |= before
-            _forget()
+            _clear_clients()
 
 
-def _forget() -> None:
+def _clear_clients() -> None:
     settings.cache_clear()
     aws.clear_cache()
 
@@ -90,7 +90,7 @@ def _measure(cloud: LocalCloud, directory: Path) -> None:
 
 
 def _write_csv(path: Path, rows: int) -> None:
-    """Write a list as they are: one large domain, some small ones, and rare sources and domains."""
+    """Write a list as customers have it: one large domain, some small ones, and rare sources."""
     rng = random.Random(rows)
     domains = ["large.test"] * 6 + [f"d{n}.test" for n in range(40)]
     sources = ["Bounce Rule"] * 6 + ["List Unsubscribe"] * 3 + ["Spam Complaint"]
@@ -122,20 +122,20 @@ def _operate(command: str, path: Path, account: int, rows: int) -> None:
 
 
 def _check_recipients() -> None:
-    everyone = [f"user{n}@large.test" for n in range(100)]
-    measured = _timed(lambda: lookup_items.blocking(ACCOUNT, None, everyone, transactional=False))
-    text = f"check of 100 recipients, {len(measured.answer)} suppressed"
-    _print(f"{text}: {measured.requests} request, {_ms(measured)}", measured.requests == 1, "1")
+    recipients = [f"user{n}@large.test" for n in range(100)]
+    check = _timed(lambda: lookup_items.blocking(ACCOUNT, None, recipients, transactional=False))
+    text = f"check of 100 recipients, {len(check.result)} suppressed"
+    _print(f"{text}: {check.requests} request, {_ms(check)}", check.requests == 1, "1")
 
 
 def _pages_by_time() -> None:
     for query in ({}, {"sort": "asc"}, {"per_page": "10000"}, {"page": "5"}):
         small = _timed(lambda query=query: _search(Scope(SMALL_ACCOUNT, None), query))
         large = _timed(lambda query=query: _search(SCOPE, query))
-        rows = [max(1, len(each.answer.entries)) for each in (small, large)]
+        rows = [max(1, len(each.result.entries)) for each in (small, large)]
         text = f"page by time {query or ''}: {small.requests} requests, {_ms(small)} for {rows[0]}"
         text += f" of {SMALL:,}; {large.requests}, {_ms(large)} for {rows[1]} of {LARGE:,}"
-        each = [measured.seconds / n for measured, n in zip((small, large), rows, strict=True)]
+        each = [page.seconds / n for page, n in zip((small, large), rows, strict=True)]
         holds = large.requests <= 2 + rows[1] / 500 and each[1] <= MOST_GROWTH * each[0]
         _print(text, holds, f"no growth with the list (within {MOST_GROWTH:.0f} times)")
 
@@ -152,27 +152,28 @@ def _filters() -> None:
         {"list_id": "nothing"},
         {"from": "2020-01-01", "per_page": "1000"},
     ):
-        measured = _timed(lambda query=query: _search(SCOPE, query), 1)
-        page, total = len(measured.answer.entries), measured.answer.total
+        measurement = _timed(lambda query=query: _search(SCOPE, query), 1)
+        requests = measurement.requests
+        page, total = len(measurement.result.entries), measurement.result.total
         most = 8 + page / 250 + total / 2500
-        text = f"{query}: {page} of {total:,} in {measured.requests} requests, {_ms(measured)}"
-        _print(text, measured.requests <= most, f"at most {most:.0f}")
+        text = f"{query}: {page} of {total:,} in {requests} requests, {_ms(measurement)}"
+        _print(text, requests <= most, f"at most {most:.0f}")
 
 
 def _bulk(cloud: LocalCloud) -> None:
     for list_id, name in ((None, "account-wide"), ("news", "for one mailing list")):
-        for what in ("new", "updated"):
+        for kind in ("new", "updated"):
             entries = [
                 new_entry(f"bulk{n}@new.test", NON_TRANSACTIONAL, MANUALLY_ADDED, list_id=list_id)
                 for n in range(BULK)
             ]
             before, units = _total(), _write_units(cloud)
-            measured = _timed(lambda entries=entries: service.put_all(ACCOUNT, None, entries), 1)
+            load = _timed(lambda entries=entries: service.put_all(ACCOUNT, None, entries), 1)
             added, units = _total() - before, _write_units(cloud) - units
-            assert added == (BULK if what == "new" else 0)
-            text = f"bulk load of {BULK:,} {what} entries {name}: {measured.requests} requests, "
-            text += f"{measured.seconds:.1f} s, {units / BULK:.1f} write units an entry"
-            _print(text, measured.requests <= MOST_BULK_REQUESTS, f"at most {MOST_BULK_REQUESTS}")
+            assert added == (BULK if kind == "new" else 0)
+            text = f"bulk load of {BULK:,} {kind} entries {name}: {load.requests} requests, "
+            text += f"{load.seconds:.1f} s, {units / BULK:.1f} write units an entry"
+            _print(text, load.requests <= MOST_BULK_REQUESTS, f"at most {MOST_BULK_REQUESTS}")
 
 
 def _search(scope: Scope, query: dict[str, str]) -> search.Page:
@@ -183,23 +184,23 @@ def _total() -> int:
     return counts.of_account(ACCOUNT)
 
 
-def _timed(action: Callable[[], Any], times: int = 5) -> Measured:
+def _timed(action: Callable[[], Any], times: int = 5) -> Measurement:
     seconds = []
     for _ in range(times):
         with aws_requests() as requests:
             began = time.perf_counter()
-            answer = action()
+            result = action()
             seconds.append(time.perf_counter() - began)
-    return Measured(len(requests), median(seconds), answer)
+    return Measurement(len(requests), median(seconds), result)
 
 
 def _write_units(cloud: LocalCloud) -> float:
-    with urllib.request.urlopen(f"{cloud.url}/_postfinch/counts") as answer:
-        return float(json.loads(answer.read())["write_units"])
+    with urllib.request.urlopen(f"{cloud.url}/_postfinch/counts") as response:
+        return float(json.loads(response.read())["write_units"])
 
 
-def _ms(measured: Measured) -> str:
-    return f"{measured.seconds * 1000:.0f} ms"
+def _ms(measurement: Measurement) -> str:
+    return f"{measurement.seconds * 1000:.0f} ms"
 
 
 def _print(text: str, holds: bool, bar: str) -> None:

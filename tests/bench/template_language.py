@@ -1,10 +1,10 @@
-"""The template language beside plain Jinja2: one newsletter, rendered and compiled by both.
+"""Compare rendering and compiling a newsletter in the template language and in plain Jinja2.
 
 The newsletter has 20 KB, 25 links and a loop over 20 items. Plain Jinja2 runs the same template
 in its own syntax, compiled, in `ImmutableSandboxedEnvironment`: once with autoescape and with
-`urlencode` in the links, which is the same work, and once printing everything as it is.
+`urlencode` in the links, which is the same work, and once without any escaping.
 
-Figures are processor time, medians over rounds in which the contestants take turns. Run with
+Figures are processor time: the median of rounds in which the tasks alternate. Run with
 `python -m tests.bench.template_language`.
 """
 
@@ -61,14 +61,14 @@ _FILLER = "<p>Plain words without any substitution, as most of a newsletter is m
 
 
 def newsletter() -> str:
-    """Return the template in the language."""
+    """Return the template in the service's language."""
     links = "".join(_LINK.format(n=number) for number in range(LINKS))
     body = _HEAD + links
     return body + _FILLER * ((SIZE - len(body)) // len(_FILLER)) + "</body></html>\n"
 
 
 def jinja_newsletter(*, escaping: bool) -> str:
-    """Return the same template in Jinja2's syntax, values escaped or as they are."""
+    """Return the same template in Jinja2's syntax, with or without escaping."""
     encode = "|urlencode" if escaping else ""
     source = newsletter()
     for ours, theirs in (
@@ -111,20 +111,20 @@ def data() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Measure and print the figures."""
     values = data()
     ours = compile_part(newsletter(), HTML)
     escaping = ImmutableSandboxedEnvironment(autoescape=True)
     printing = ImmutableSandboxedEnvironment(autoescape=False)
-    safe = escaping.from_string(jinja_newsletter(escaping=True))
-    bare = printing.from_string(jinja_newsletter(escaping=False))
+    with_escaping = escaping.from_string(jinja_newsletter(escaping=True))
+    without_escaping = printing.from_string(jinja_newsletter(escaping=False))
     print(f"template {len(newsletter())} characters, output {len(ours.render(values))}")
     micros = _medians(
-        [lambda: ours.render(values), lambda: safe.render(values), lambda: bare.render(values)],
+        [lambda part=part: part.render(values) for part in (ours, with_escaping, without_escaping)],
         RENDERS,
     )
     print(f"render, ours:                    {micros[0]:8.1f} us  {1e6 / micros[0]:7.0f} per s")
-    for name, micro in (("escaping", micros[1]), ("bare", micros[2])):
+    for name, micro in (("escaping", micros[1]), ("unescaped", micros[2])):
         share = micro / micros[0]
         print(
             f"render, plain Jinja2 ({name}):".ljust(33)
@@ -149,14 +149,14 @@ def _jinja_compile(environment: ImmutableSandboxedEnvironment) -> object:
     return environment.compile(jinja_newsletter(escaping=True))
 
 
-def _medians(contestants: list[Callable[[], object]], repeats: int) -> list[float]:
+def _medians(tasks: list[Callable[[], object]], repeats: int) -> list[float]:
     """Return the median processor time of one call of each, in microseconds."""
-    times: list[list[float]] = [[] for _ in contestants]
+    times: list[list[float]] = [[] for _ in tasks]
     for _ in range(ROUNDS):
-        for number, contestant in enumerate(contestants):
+        for number, task in enumerate(tasks):
             started = process_time()
             for _ in range(repeats):
-                contestant()
+                task()
             times[number].append((process_time() - started) / repeats * 1e6)
     return [median(each) for each in times]
 

@@ -1,4 +1,4 @@
-"""Rates of things measured side by side, so that the machine's moods hit all of them alike."""
+"""Measure rates of tasks in interleaved rounds, so that other load affects all of them alike."""
 
 from collections.abc import Callable, Mapping
 from statistics import median

@@ -1,4 +1,7 @@
-"""Links, pixels and endpoints of tracking: `python -m tests.bench.tracking`."""
+"""Measure rewriting links, adding pixels and serving clicks and opens.
+
+Run with `python -m tests.bench.tracking`.
+"""
 
 from __future__ import annotations
 
@@ -54,38 +57,38 @@ def message(index: int = 7) -> MessageTokens:
 
 
 def main() -> None:
-    """Print what one core does in a second."""
+    """Print the rates of one core."""
     os.environ.setdefault("SECRET_KEY", base64.b64encode(bytes(32)).decode())
     _rewriting()
     _hostile()
     _endpoints()
-    _keeping()
+    _message_context()
 
 
 def _rewriting() -> None:
     html, text = newsletter()
     size = f"{len(html) / 1000:.0f} KB, {LINKS} links"
-    shared, personal, issuer = LinkRewriter(BASE), LinkRewriter(BASE), message()
+    common, personal, issuer = LinkRewriter(BASE), LinkRewriter(BASE), message()
     numbers = count()
 
-    def another() -> str:
+    def personal_html() -> str:
         return re.sub("4711", str(next(numbers)), html)
 
     speeds = rates(
         {
-            "same links for all": lambda: shared.html(html, issuer, TrackingOptions()),
-            "every link its own": lambda: personal.html(another(), issuer, TrackingOptions()),
-            "(making those)": another,
-            "by a rewriter of its own": lambda: LinkRewriter(BASE).html(
-                html, issuer, TrackingOptions()
+            "same links for all": lambda: common.html(html, issuer, TrackingOptions()),
+            "different links for each": lambda: personal.html(
+                personal_html(), issuer, TrackingOptions()
             ),
-            "text": lambda: shared.text(text, issuer, TrackingOptions()),
+            "(replacing the links in the template)": personal_html,
+            "with a new rewriter": lambda: LinkRewriter(BASE).html(html, issuer, TrackingOptions()),
+            "text": lambda: common.text(text, issuer, TrackingOptions()),
             "tokens of a message": message,
         },
         rounds=7,
     )
     _report(f"tracking newsletter ({size})", speeds)
-    growth = len(shared.html(html, issuer, TrackingOptions())) - len(html)
+    growth = len(common.html(html, issuer, TrackingOptions())) - len(html)
     print(f"tracking newsletter grows by {growth / LINKS:.0f} bytes a link")
 
 
@@ -101,11 +104,11 @@ def _endpoints() -> None:
     app = App("bench", authenticate=lambda request: None)  # type: ignore[arg-type,return-value]
     app.register_blueprint(routes)
     issuer = message()
-    click = f"/t/c/{issuer.token_of(LinkPart(Link('https://shop.example.com/a?b=c', 'Shop')))}"
-    opened = f"/t/o/{issuer.token('t/o')}"
+    click_path = f"/t/c/{issuer.token_of(LinkPart(Link('https://shop.example.com/a?b=c', 'Shop')))}"
+    open_path = f"/t/o/{issuer.token('t/o')}"
     emit, stream.emit = stream.emit, lambda events: None
     try:
-        clicks, opens = (event(app, "GET", path, headers={}) for path in (click, opened))
+        clicks, opens = (event(app, "GET", path, headers={}) for path in (click_path, open_path))
         agent = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.0"
         numbers = count()
         speeds = rates(
@@ -121,10 +124,10 @@ def _endpoints() -> None:
     _report("tracking endpoints without the queue", speeds)
 
 
-def _keeping() -> None:
+def _message_context() -> None:
     rows = [(i, _event(i)) for i in range(100)]
-    speeds = rates({"units of 100": lambda: message_context._encode(rows)}, rounds=5)
-    _report(f"tracking facts ({len(message_context._encode(rows)):,} bytes)", speeds)
+    speeds = rates({"blocks of 100": lambda: message_context._encode(rows)}, rounds=5)
+    _report(f"message context ({len(message_context._encode(rows)):,} bytes)", speeds)
 
 
 def _event(index: int) -> dict[str, object]:
