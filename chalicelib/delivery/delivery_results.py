@@ -14,7 +14,7 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, from_dict, internal
 from chalicelib.delivery.store.journal import Entry
-from chalicelib.events.model import Event, make
+from chalicelib.events.model import Event, make_event
 
 _EVENT_TYPES = {Delivered: "delivery", Retry: "delay", Failed: "bounce"}
 
@@ -105,4 +105,6 @@ def _event(batch: DeliveryBatch, message: FinishedMessage, entry: Entry, outcome
     sending_ip = {"sending_ip": outcome.sending_ip} if outcome.sending_ip else {}
     # The pool's own address counts: behind it there may be another one that nobody else sees
     base = batch.event_base(message) | sending_ip | entry.get("route", {})
-    return make(_EVENT_TYPES[type(outcome)], base, entry["at"], attempt=batch.attempt, **fields)
+    return make_event(
+        _EVENT_TYPES[type(outcome)], base, entry["at"], attempt=batch.attempt, **fields
+    )

@@ -75,7 +75,7 @@ def recipient_fields(
     return fields | ({"rcpt_type": rcpt_type} if rcpt_type else {})
 
 
-def make(
+def make_event(
     kind: str,
     base: Mapping[str, Any],
     at_ms: int,

@@ -15,7 +15,7 @@ from chalicelib.core.dynamo import Key
 from chalicelib.core.reading import Reads, config_reads, read_ahead
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.store.work_units import WorkUnit
-from chalicelib.events.model import Event, make
+from chalicelib.events.model import Event, make_event
 from chalicelib.fleet import store as fleets
 from chalicelib.generation import suppression
 from chalicelib.generation.faults import NotGenerated
@@ -71,7 +71,7 @@ def generate_chunk(chunk: Chunk, injected_ms: int) -> GeneratedChunk:
             events.append(fault.event)
             continue
         fields = generator.event | message.event
-        events.append(make("injection", fields, injected_ms))
+        events.append(make_event("injection", fields, injected_ms))
         if suppression.holds_back(holds.get(recipient["email"]), message.data):
             events.append(suppression.bounce(fields, injected_ms))
         else:

@@ -10,7 +10,7 @@ from chalicelib.core.errors import ApiError
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
 from chalicelib.delivery.delivery_batch import FinishedMessage
-from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 from chalicelib.generation.drafts import Draft, Drafter, drafter
 from chalicelib.generation.faults import (
     NotGenerated,
@@ -126,7 +126,7 @@ class Generator:
         fields = self._recipient_fields(recipient) | self._own(_tracking_fields(tracked))
         # An address may be twice among the recipients; each has an event of its own
         own_fields = fault.fields | {"rcpt_index": index}
-        return make(
+        return make_event(
             fault.kind, self.event | fields, self._injected_ms, nonce=str(index), **own_fields
         )
 

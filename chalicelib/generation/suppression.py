@@ -14,7 +14,7 @@ from typing import Any
 
 from chalicelib.core.dynamo import Key
 from chalicelib.core.reading import Read
-from chalicelib.events.model import Event, make
+from chalicelib.events.model import Event, make_event
 from chalicelib.mail_format import rfc822
 from chalicelib.suppression.model import COMPLIANCE, Hold
 from chalicelib.suppression.store import lookup_items
@@ -65,7 +65,7 @@ def holds_back(hold: Hold | None, message: bytes) -> bool:
 
 def bounce(fields: Mapping[str, Any], injected_ms: int) -> Event:
     """Return the bounce of a suppressed recipient's message."""
-    return make(
+    return make_event(
         "bounce",
         fields,
         injected_ms,

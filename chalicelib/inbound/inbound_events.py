@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 
-from chalicelib.events.model import Event, make
+from chalicelib.events.model import Event, make_event
 from chalicelib.inbound.arf import Feedback
 from chalicelib.inbound.mime import Mail
 from chalicelib.inbound.original_message import OriginalMessage
@@ -33,7 +33,9 @@ def out_of_band(report: Bounce, message: OriginalMessage, at_ms: int) -> Event:
         "num_retries": message.num_retries,
         "queue_time": message.queue_time,
     }
-    return make("out_of_band", base, at_ms, nonce=str(report.bounce_class), **_METHOD, **fields)
+    return make_event(
+        "out_of_band", base, at_ms, nonce=str(report.bounce_class), **_METHOD, **fields
+    )
 
 
 def spam_complaint(
@@ -49,7 +51,7 @@ def spam_complaint(
         "report_to": reported_to.lower(),
         "queue_time": message.queue_time,
     }
-    return make("spam_complaint", message.fields, at_ms, **_METHOD, **fields)
+    return make_event("spam_complaint", message.fields, at_ms, **_METHOD, **fields)
 
 
 def list_unsubscribe(mail: Mail, mail_from: str, message: OriginalMessage, at_ms: int) -> Event:
@@ -60,4 +62,4 @@ def list_unsubscribe(mail: Mail, mail_from: str, message: OriginalMessage, at_ms
     identity = mail.fields.first("message-id") or repr(mail.fields.values())
     nonce = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     fields: Event = {"mailfrom": mail_from or message.recipient}
-    return make("list_unsubscribe", message.fields, at_ms, nonce=nonce, **_METHOD, **fields)
+    return make_event("list_unsubscribe", message.fields, at_ms, nonce=nonce, **_METHOD, **fields)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from chalicelib.core import clock, ids
 from chalicelib.core.reading import Read
 from chalicelib.core.request import Request
-from chalicelib.events.model import Event, make, recipient_fields
+from chalicelib.events.model import Event, make_event, recipient_fields
 from chalicelib.tracking import geo_ip, links, user_agents
 from chalicelib.tracking.model import Link, Message
 from chalicelib.tracking.store import message_context
@@ -46,7 +46,9 @@ def observe(kind: str, request: Request, message: Message, link: Link | None = N
         fields["target_link_url"] = link.target
         fields["target_link_name"] = link.name or links.UNNAMED
     fields[OBSERVED] = {"unit": message.first_index, "prefetch": _is_prefetch(request.headers)}
-    return make(kind, _token_fields(message), clock.now_ms(), nonce=secrets.token_hex(8), **fields)
+    return make_event(
+        kind, _token_fields(message), clock.now_ms(), nonce=secrets.token_hex(8), **fields
+    )
 
 
 def message_refs(events: Iterable[Event]) -> list[MessageRef]:

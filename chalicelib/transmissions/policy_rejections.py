@@ -11,7 +11,7 @@ from typing import Any
 from chalicelib.core import clock, ids
 from chalicelib.core.addresses import domain_of
 from chalicelib.core.errors import ApiError
-from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 from chalicelib.tracking.mailbox_providers import mailbox_provider
 from chalicelib.transmissions.model import Transmission
 
@@ -55,7 +55,7 @@ def policy_rejections(
     if friendly_from:
         fields |= {"friendly_from": friendly_from, "sending_domain": domain_of(friendly_from)}
     return [
-        make(
+        make_event(
             "policy_rejection",
             fields
             | _recipient_fields(transmission, recipient)

@@ -19,7 +19,7 @@ from chalicelib.core.dynamo import Item
 from chalicelib.core.http import Request
 from chalicelib.core.request import Caller
 from chalicelib.core.scope import Scope
-from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 from chalicelib.metrics import reports
 from chalicelib.metrics.levels import DAY, HOUR, MINUTE, Level
 from chalicelib.metrics.model import BY_FILTER_KEY, CAMPAIGN, DOMAIN, METRICS
@@ -97,7 +97,7 @@ def _bulk(account: int, recipients: int) -> Iterator[Event]:
                 address = f"r{index}@{DOMAINS[index % 50]}"
                 recipient = recipient_fields(address, metadata={}, tags=[])
                 base = sender | recipient | {"message_id": ids.message_id(transmission, index)}
-                yield make(kind, base, begin + first * 10, attempt=1, num_retries="0")
+                yield make_event(kind, base, begin + first * 10, attempt=1, num_retries="0")
 
 
 def _fill() -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from chalicelib.core import ids
-from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 
 CHUNK, SAME = 100, 400
 DAY_MS = 86_400_000
@@ -84,4 +84,4 @@ def _event(sender: Sender, index: int, at_ms: int, recipient: str = "") -> Event
         "msg_size": str(4000 + index),
         "queue_time": str(index),
     }
-    return make("delivery", sender.fields() | about | fields, at_ms, attempt=1)
+    return make_event("delivery", sender.fields() | about | fields, at_ms, attempt=1)

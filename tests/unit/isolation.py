@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from chalicelib.core import clock, dynamo
 from chalicelib.events import service as events
-from chalicelib.events.model import Sender, make, recipient_fields
+from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.store import pending
@@ -189,7 +189,7 @@ def _event(owner: Owner) -> None:
     sender = Sender(owner.account, owner.subaccount, "191930000000000001", "rest")
     about = recipient_fields(f"{owner.tag}@inbox.test", metadata={}, tags=[])
     base = sender.fields() | about | {"message_id": owner.tag, "subject": owner.mark}
-    event_item = make("delivery", base, clock.now_ms() - 5000)
+    event_item = make_event("delivery", base, clock.now_ms() - 5000)
     shared = ("customer_id", "subaccount_id", "timestamp")
     outcome = {name: event_item[name] for name in shared if name in event_item}
     own = {"type": "success", "event_id": f"9{event_item['event_id'][1:]}", "batch_id": owner.mark}
@@ -221,8 +221,8 @@ def _counts(owner: Owner) -> None:
     base |= {"message_id": owner.tag, "reason": mark, "target_link_name": mark, "subject": mark}
     delta = Delta()
     for kind in ("injection", "delivery", "bounce", "delay", "policy_rejection", "click"):
-        delta.add(make(kind, base, clock.now_ms() - 5000))
-    delta.add(make("inbox_seed", base, clock.now_ms()))
+        delta.add(make_event(kind, base, clock.now_ms() - 5000))
+    delta.add(make_event("inbox_seed", base, clock.now_ms()))
     dynamo.transact(pending.additions(owner.account, delta))
     roll_up_pending()
 

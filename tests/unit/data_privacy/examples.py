@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chalicelib.core import dynamo, ids
 from chalicelib.events import service as events
-from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 from chalicelib.tracking.store import message_context
 from tests.unit.tracking.examples import NINE, TRANSMISSION
 
@@ -22,5 +22,5 @@ def send(
         }
         messages.append((index, own))
     dynamo.transact(message_context.writes(transmission, 0, shared, messages))
-    events.put_all([make("injection", shared | own, at_ms) for _, own in messages])
+    events.put_all([make_event("injection", shared | own, at_ms) for _, own in messages])
     return [own["message_id"] for _, own in messages]

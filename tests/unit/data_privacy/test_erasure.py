@@ -9,7 +9,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.data_privacy.erasure import erase
 from chalicelib.events import service as events
-from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 from chalicelib.tracking.store import message_context
 from tests.fake_cloud import stored_objects
 from tests.unit.data_privacy.examples import send
@@ -53,7 +53,7 @@ def test_messages_of_another_account_stay_whatever_an_event_says() -> None:
     sender = Sender(1, None, "other", "rest").fields()
     for message_id in (of_another, "made elsewhere"):
         event = sender | recipient_fields(ANN, metadata={}, tags=[]) | {"message_id": message_id}
-        events.put_all([make("delivery", event, NINE)])
+        events.put_all([make_event("delivery", event, NINE)])
     erase(Scope(1, 0), ANN)
     assert contexts_of([of_another]) == [(ANN, {"name": ANN}, [ANN], f"Dear {ANN}")]
 

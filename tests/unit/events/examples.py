@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.core import dynamo, ids
 from chalicelib.events import service
-from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 from chalicelib.metrics.delta import Delta
 from chalicelib.metrics.store import pending
 
@@ -31,7 +31,7 @@ def event_at(
     sender = Sender(account, None, TRANSMISSION, "rest")
     base = sender.fields() | recipient_fields(recipient, metadata={"k": "é"}, tags=["t"])
     base["message_id"] = ids.message_id(TRANSMISSION, index)
-    return make(kind, base, at_ms, **fields)
+    return make_event(kind, base, at_ms, **fields)
 
 
 def record(events: Sequence[Event]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.events.documentation import SEARCHED, TYPES, sample
-from chalicelib.events.model import Sender, make, recipient_fields
+from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.events.view import event_view
 from tests.unit.events.examples import NINE, event_at
 
@@ -83,7 +83,7 @@ def test_the_recipient_hash_does_not_depend_on_case() -> None:
 @pytest.mark.parametrize("kind", SEARCHED)
 def test_flags_are_booleans_metadata_an_object_tags_a_list_and_all_else_strings(kind: str) -> None:
     base = SENDER.fields() | recipient_fields("a@b.c", metadata={"n": 1}, tags=["t"])
-    for event in (make(kind, base, NINE, attempt=1, num_retries="0"), sample(kind)):
+    for event in (make_event(kind, base, NINE, attempt=1, num_retries="0"), sample(kind)):
         for name, value in event_view(event).items():
             assert isinstance(value, NOT_STRINGS.get(name, str)), name
 
@@ -128,15 +128,15 @@ def test_events_of_other_messages_types_or_attempts_have_ids_of_their_own() -> N
 
 def test_without_a_message_the_event_id_derives_from_transmission_and_recipient() -> None:
     base: dict[str, Any] = {"transmission_id": "99", "rcpt_to": "a@b.c"}
-    first = make("generation_failure", base, NINE)
-    assert first["event_id"] == make("generation_failure", base, NINE)["event_id"]
+    first = make_event("generation_failure", base, NINE)
+    assert first["event_id"] == make_event("generation_failure", base, NINE)["event_id"]
     for other in ({"transmission_id": "98"}, {"rcpt_to": "b@b.c"}):
-        assert make("generation_failure", base | other, NINE)["event_id"] != first["event_id"]
+        assert make_event("generation_failure", base | other, NINE)["event_id"] != first["event_id"]
 
 
 def test_fields_of_the_event_replace_those_of_the_message_without_changing_it() -> None:
     base = {"message_id": "m", "num_retries": "0"}
-    assert make("delay", base, NINE, num_retries="1")["num_retries"] == "1"
+    assert make_event("delay", base, NINE, num_retries="1")["num_retries"] == "1"
     assert base == {"message_id": "m", "num_retries": "0"}
 
 

@@ -12,7 +12,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.events import service as events
 from chalicelib.events import stream
-from chalicelib.events.model import Event, make
+from chalicelib.events.model import Event, make_event
 from chalicelib.inbound.accept import (
     NO_EVENT,
     NoSuchAddress,
@@ -127,9 +127,9 @@ class TestBounces:
         other = SHARED | own_fields(4) | {"message_id": ids.message_id(TRANSMISSION, 4)}
         events.put_all(
             [
-                make("delivery", base, MADE + 812, **told),
-                make("delivery", other, MADE + 900, num_retries="7", queue_time="900"),
-                make("open", base, MADE + 1000),
+                make_event("delivery", base, MADE + 812, **told),
+                make_event("delivery", other, MADE + 900, num_retries="7", queue_time="900"),
+                make_event("open", base, MADE + 1000),
             ]
         )
         send(HARD)

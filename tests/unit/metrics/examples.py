@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.core import ids
-from chalicelib.events.model import Event, Sender, make, recipient_fields
+from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 from chalicelib.recording import store
 from chalicelib.recording.commit import commit
 
@@ -39,7 +39,7 @@ class Mail:
 
     def event(self, kind: str, at_ms: int, nonce: str = "", **fields: Any) -> Event:
         """Return an event of it."""
-        return make(kind, self.base, at_ms, nonce=nonce, **fields)
+        return make_event(kind, self.base, at_ms, nonce=nonce, **fields)
 
 
 def mail(
@@ -61,15 +61,13 @@ def mail(
     )
     about = recipient_fields(f"r{index}@{domain}", metadata={}, tags=[])
     provider, region = PROVIDERS.get(domain, ("", ""))
-    fields = (
-        sender.fields() | about | {"sending_domain": "s.test", "subject": f"Subject {index % 2}"}
-    )
-    fields |= {"mailbox_provider": provider, "mailbox_provider_region": region, "msg_size": "1000"}
+    base = sender.fields() | about | {"sending_domain": "s.test", "subject": f"Subject {index % 2}"}
+    base |= {"mailbox_provider": provider, "mailbox_provider_region": region, "msg_size": "1000"}
     if generated:
-        fields["message_id"] = ids.message_id(transmission, index)
+        base["message_id"] = ids.message_id(transmission, index)
     else:
-        fields["rcpt_index"] = index
-    return Mail(fields | fields, index)
+        base["rcpt_index"] = index
+    return Mail(base | fields, index)
 
 
 def random_events(account: int, seed: int, count: int, start_ms: int, end_ms: int) -> list[Event]:

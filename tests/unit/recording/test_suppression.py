@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.core.scope import Scope
-from chalicelib.events.model import make
+from chalicelib.events.model import make_event
 from chalicelib.recording.suppression import suppress, without_suppressed_opens
 from chalicelib.suppression import service as suppression
 from chalicelib.suppression.store.items import entries_of
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 def test_an_address_that_is_too_long_in_lower_case_stops_nothing() -> None:
     recipients = [("\u023a" * 32 + "@x.test").lower(), "ann@x.test"]
     suppress(
-        make("spam_complaint", {"customer_id": "1", "message_id": str(n), "rcpt_to": each}, 1)
+        make_event("spam_complaint", {"customer_id": "1", "message_id": str(n), "rcpt_to": each}, 1)
         for n, each in enumerate(recipients)
     )
     for each in recipients:

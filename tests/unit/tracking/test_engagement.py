@@ -4,7 +4,7 @@ import pytest
 
 from chalicelib.core.request import Request
 from chalicelib.events.documentation import TYPES
-from chalicelib.events.model import Event, make
+from chalicelib.events.model import Event, make_event
 from chalicelib.tracking.engagement import CLICKS, OBSERVED, OPENS, complete, observe
 from chalicelib.tracking.model import Link
 from tests.fake_cloud import aws_requests
@@ -125,7 +125,7 @@ def test_a_long_user_agent_is_cut() -> None:
 def test_a_batch_is_completed_in_one_read_and_other_events_stay() -> None:
     for first in range(0, 300, 100):
         put(first, 100)
-    delivery = make("delivery", {**SHARED, **own(1)}, NINE)
+    delivery = make_event("delivery", {**SHARED, **own(1)}, NINE)
     opens = [observe("open", request(), message(i, first_index=i // 100 * 100)) for i in range(300)]
     with aws_requests() as requests:
         completed = complete([delivery, *opens])
@@ -136,7 +136,7 @@ def test_a_batch_is_completed_in_one_read_and_other_events_stay() -> None:
 
 @pytest.mark.cost
 def test_a_batch_without_engagement_reads_nothing() -> None:
-    delivery = make("delivery", {**SHARED, **own(1)}, NINE)
+    delivery = make_event("delivery", {**SHARED, **own(1)}, NINE)
     with aws_requests() as requests:
         assert complete([delivery]) == [delivery]
     assert requests == []

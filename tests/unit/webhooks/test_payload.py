@@ -8,7 +8,7 @@ import pytest
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
 from chalicelib.events.documentation import TYPES, sample
-from chalicelib.events.model import Sender, make, recipient_fields
+from chalicelib.events.model import Sender, make_event, recipient_fields
 from chalicelib.webhooks import payload
 
 NINE = 1_769_850_000_123
@@ -28,7 +28,7 @@ NOT_TEXT = {
 def delivery(**fields: Any) -> dict[str, Any]:
     sender = Sender(1, 7, "191930000000000001", "rest", transactional=True)
     about = recipient_fields("Ann@Inbox.test", metadata={"order": 5}, tags=["a"])
-    return make("delivery", sender.fields() | about | {"message_id": "ab"} | fields, NINE)
+    return make_event("delivery", sender.fields() | about | {"message_id": "ab"} | fields, NINE)
 
 
 @pytest.mark.spec("6-r1")
