@@ -64,7 +64,7 @@ app.register_blueprint(chalicelib.transmissions.routes.routes)
 app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 
-chalicelib.sending_domains.mailboxes.mail_with(chalicelib.transmissions.system_mail.send)
+chalicelib.sending_domains.mailboxes.set_mailer(chalicelib.transmissions.system_mail.send)
 
 
 @app.route("/api/v1", methods=["GET"], grant=PUBLIC)

@@ -77,7 +77,7 @@ def is_served(domain: str) -> bool:
     if _is_own(domain.lower()):
         return True
     item = config_cache.read_one(store.key_of(domain))
-    return item is not None and store.from_item(item).may_bounce
+    return item is not None and store.from_item(item).takes_bounces
 
 
 def _is_own(domain: str) -> bool:

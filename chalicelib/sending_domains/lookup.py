@@ -1,10 +1,11 @@
 """Choose the sending domain, signing key and bounce domain that a sender may use.
 
-Acceptance and generation call this module; it raises the API errors of a choice that is not valid.
+Acceptance and generation call this module. It raises the API errors of a choice that is not valid.
 """
 
 from __future__ import annotations
 
+from chalicelib.accounts.store import accounts
 from chalicelib.core import defaults
 from chalicelib.core.addresses import domain_of
 from chalicelib.core.errors import invalid_dkim_key, invalid_domain, resource_not_found
@@ -14,7 +15,6 @@ from chalicelib.core.settings import settings
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.further_keys import store as further_keys
-from chalicelib.sending_domains.mail_domain import is_enterprise
 from chalicelib.sending_domains.model import VALID, SendingDomain
 
 _LONGEST_SELECTOR = 253
@@ -80,7 +80,7 @@ def bounce_domain_for(
         return sending.domain
     for name in defaults.of_sender(store.BOUNCE, account_id, subaccount_id, read):
         domain = _read_domain(name, read)
-        if domain and domain.usable_by(account_id, subaccount_id) and domain.may_bounce:
+        if domain and domain.usable_by(account_id, subaccount_id) and domain.takes_bounces:
             return domain.domain
     return settings().system_domain
 
@@ -93,11 +93,31 @@ def _read_domain(name: str, read: Read) -> SendingDomain | None:
 def _requested_bounce_domain(
     account_id: int, subaccount_id: int | None, name: str, domain: SendingDomain | None
 ) -> str:
-    if domain and domain.usable_by(account_id, subaccount_id) and domain.may_bounce:
+    if domain and domain.usable_by(account_id, subaccount_id) and domain.takes_bounces:
         return domain.domain
     if is_enterprise(account_id):
         return name
     raise invalid_domain(f"Unverified Bounce Domain <{name}>")
+
+
+def is_enterprise(account_id: int) -> bool:
+    """Tell whether the account is an enterprise one."""
+    try:
+        return accounts.get_cached(account_id).is_enterprise
+    except accounts.UnknownAccount:
+        return False
+
+
+def mail_domain(account_id: int) -> str:
+    """Return the name that CNAME and MX records of the account's domains must point to.
+
+    It is ``SYSTEM_DOMAIN`` (one for each region) for a standard account. An enterprise account has
+    a mail domain of its own (spec 2.5 rule 3).
+    """
+    system = settings().system_domain.lower()
+    if not is_enterprise(account_id):
+        return system
+    return settings().tenant_domain.format(account=account_id, system=system).lower()
 
 
 def get_owned(scope: Scope, name: str) -> SendingDomain:

@@ -4,7 +4,7 @@ The link holds a token that names the domain and the mailbox, signed. It works o
 expires, and only while no later mail has gone to the same mailbox: the domain keeps the SHA-256 of
 the last token.
 
-Sending is the message path's, above this band: ``app.py`` says how (:func:`mail_with`).
+Sending is the message path's, above this band: ``app.py`` says how (:func:`set_mailer`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from chalicelib.core.errors import ServiceError, verification_mail_failed
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.model import VALID, MailedToken, SendingDomain, with_status
-from chalicelib.sending_domains.schedule import scheduled
+from chalicelib.sending_domains.schedule import with_next_check
 
 PAGE_PATH: Final = "/verify-domain"
 POSTMASTER: Final = "postmaster_at"
@@ -40,7 +40,7 @@ class Mailer(Protocol):
         ...
 
 
-class Named(NamedTuple):
+class Mailbox(NamedTuple):
     """What a token names."""
 
     domain: str
@@ -50,12 +50,12 @@ class Named(NamedTuple):
 _mailers: list[Mailer] = []
 
 
-def mail_with(mailer: Mailer) -> None:
+def set_mailer(mailer: Mailer) -> None:
     """Say what sends the mail of this process."""
     _mailers[:] = [mailer]
 
 
-def mailbox_of(domain: SendingDomain, kind: str) -> str:
+def mailbox_address(domain: SendingDomain, kind: str) -> str:
     """Return the address that mail of the kind goes to."""
     return f"{_LOCAL_PARTS.get(kind) or domain.status.verification_mailbox}@{domain.domain}"
 
@@ -77,19 +77,19 @@ def send_token(domain: str, kind: str, *, local_part: str = "") -> None:
 
     changed = store.change(domain, apply)
     if changed is not None:
-        _mail(mailbox_of(changed, kind), domain, token)
+        _mail(mailbox_address(changed, kind), domain, token)
 
 
-def named_by(token: str) -> Named | None:
+def read_token(token: str) -> Mailbox | None:
     """Return what a token of ours names, ``None`` for any other text."""
     try:
         domain, kind, _ = signing.from_token(token, _PURPOSE)
     except signing.BadSignature:
         return None
-    return Named(domain, kind)
+    return Mailbox(domain, kind)
 
 
-def accepts(domain: SendingDomain, kind: str, token: str) -> bool:
+def is_current(domain: SendingDomain, kind: str, token: str) -> bool:
     """Tell whether ``token`` is the last one mailed, and still works."""
     kept = domain.tokens.get(kind)
     return (
@@ -105,12 +105,12 @@ def redeem(domain: str, kind: str, token: str) -> bool:
 
     def apply(found: SendingDomain) -> SendingDomain:
         nonlocal accepted
-        accepted = accepts(found, kind, token)
+        accepted = is_current(found, kind, token)
         if not accepted:
             return found
         left = {other: kept for other, kept in found.tokens.items() if other != kind}
         proven = with_status(replace(found, tokens=left), **{f"{kind}_status": VALID})
-        return scheduled(proven, clock.now())
+        return with_next_check(proven, clock.now())
 
     store.change(domain, apply)
     return accepted
@@ -127,7 +127,7 @@ def _mail(to: str, domain: str, token: str) -> None:
 
 def _mailer() -> Mailer:
     if not _mailers:
-        raise RuntimeError("no mailer was set: app.py calls mail_with")
+        raise RuntimeError("no mailer was set: app.py calls set_mailer")
     return _mailers[0]
 
 

@@ -75,7 +75,7 @@ class SendingDomain:
         return self.status.ownership_verified and self.status.compliance_status == VALID
 
     @property
-    def may_bounce(self) -> bool:
+    def takes_bounces(self) -> bool:
         """Tell whether the domain may take bounces (spec 2.5 rule 5)."""
         return VALID in (self.status.cname_status, self.status.mx_status)
 
@@ -101,7 +101,7 @@ def with_status(domain: SendingDomain, **changes: str) -> SendingDomain:
     """
     changed = replace(domain, status=replace(domain.status, **changes))  # type: ignore[arg-type]
     status = replace(changed.status, ownership_verified=_is_proven(changed))
-    default = domain.is_default_bounce_domain and changed.may_bounce
+    default = domain.is_default_bounce_domain and changed.takes_bounces
     return replace(changed, status=status, is_default_bounce_domain=default)
 
 

@@ -21,7 +21,7 @@ from chalicelib.sending_domains import store
 from chalicelib.sending_domains.dns_checks import check_dkim
 from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.model import DNS_CHECKS, UNVERIFIED, SendingDomain
-from chalicelib.sending_domains.schedule import is_forfeit
+from chalicelib.sending_domains.schedule import is_grace_over
 from chalicelib.sending_domains.verification import check_dns
 
 _log = logging.getLogger(__name__)
@@ -64,8 +64,8 @@ def _reverify(domain: SendingDomain, now: float) -> str:
     asked = [check for check in DNS_CHECKS if getattr(domain.status, check) != UNVERIFIED]
     checks = check_dns(domain, [check.removesuffix("_status") for check in asked])
     _reverify_keys(domain.domain)
-    after = checks.applied_to(domain, domain, now)
-    if is_forfeit(after, now):
+    after = checks.apply_to(domain, domain, now)
+    if is_grace_over(after, now):
         further_keys.clear(domain.domain)
         store.delete(domain)
         return "dropped"

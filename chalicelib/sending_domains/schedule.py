@@ -8,7 +8,7 @@ from chalicelib.core.settings import settings
 from chalicelib.sending_domains.model import DNS_CHECKS, UNVERIFIED, SendingDomain
 
 
-def scheduled(domain: SendingDomain, now: float, *, answered: bool = True) -> SendingDomain:
+def with_next_check(domain: SendingDomain, now: float, *, answered: bool = True) -> SendingDomain:
     """Return the domain as it stands at ``now``, with the time of its next look set.
 
     ``answered`` is false when the DNS could not tell. A verified domain is looked at daily, one
@@ -19,17 +19,17 @@ def scheduled(domain: SendingDomain, now: float, *, answered: bool = True) -> Se
     else:
         since = domain.unverified_since or now
         due = since + settings().domain_grace
-        if is_watched(domain):
+        if _has_dns_checks(domain):
             due = min(due, now + settings().domain_recheck_soon)
     return replace(domain, unverified_since=since, check_ms=int(due * 1000))
 
 
-def is_watched(domain: SendingDomain) -> bool:
+def _has_dns_checks(domain: SendingDomain) -> bool:
     """Tell whether a DNS record of the domain was ever asked to be verified."""
     return any(getattr(domain.status, check) != UNVERIFIED for check in DNS_CHECKS)
 
 
-def is_forfeit(domain: SendingDomain, now: float) -> bool:
+def is_grace_over(domain: SendingDomain, now: float) -> bool:
     """Tell whether nothing has verified the domain for so long that it is dropped."""
     if domain.status.ownership_verified:
         return False
@@ -37,6 +37,6 @@ def is_forfeit(domain: SendingDomain, now: float) -> bool:
 
 
 def _next_check(domain: SendingDomain, now: float, answered: bool) -> float:
-    if not is_watched(domain):
+    if not _has_dns_checks(domain):
         return 0.0
     return now + (settings().domain_recheck if answered else settings().domain_recheck_soon)

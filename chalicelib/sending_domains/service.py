@@ -27,11 +27,10 @@ from chalicelib.sending_domains.dkim_request import (
 )
 from chalicelib.sending_domains.dns_checks import check_dkim
 from chalicelib.sending_domains.further_keys import store as further_keys
-from chalicelib.sending_domains.lookup import get_owned
-from chalicelib.sending_domains.mail_domain import is_enterprise
+from chalicelib.sending_domains.lookup import get_owned, is_enterprise
 from chalicelib.sending_domains.model import VALID, SendingDomain, with_status
 from chalicelib.sending_domains.request import DomainUpdate, NewDomain, check_sharing
-from chalicelib.sending_domains.schedule import scheduled
+from chalicelib.sending_domains.schedule import with_next_check
 from chalicelib.tracking_domains.lookup import check_link
 
 _MOST_PARENTS = 30
@@ -64,7 +63,7 @@ def register(scope: Scope, body: NewDomain) -> Registration:
         tracking_domain=tracking_domain,
         shared_with_subaccounts=shared,
     )
-    domain = scheduled(domain, now)
+    domain = with_next_check(domain, now)
     if not store.create(domain):
         raise claims.refusal(name, domain_names.parents(name), scope.account_id)
     return Registration(domain, is_new)
@@ -173,9 +172,9 @@ def _changed(
         domain = replace(domain, shared_with_subaccounts=body.shared_with_subaccounts)
     if key is not None:
         domain = with_status(replace(domain, dkim=key), dkim_status=VALID)
-        domain = scheduled(domain, clock.now())
+        domain = with_next_check(domain, clock.now())
     if body.is_default_bounce_domain is not None:
-        if body.is_default_bounce_domain and not domain.may_bounce:
+        if body.is_default_bounce_domain and not domain.takes_bounces:
             raise bad_format(
                 "is_default_bounce_domain needs a cname_status or an mx_status that is valid"
             )

@@ -15,12 +15,11 @@ from chalicelib.core.errors import Forbidden, bad_format, missing_field
 from chalicelib.core.scope import Scope
 from chalicelib.sending_domains import mailboxes, store
 from chalicelib.sending_domains.dns_checks import Outcome, check_cname, check_dkim, check_mx
-from chalicelib.sending_domains.lookup import get_owned
-from chalicelib.sending_domains.mail_domain import is_enterprise, mail_domain
+from chalicelib.sending_domains.lookup import get_owned, is_enterprise, mail_domain
 from chalicelib.sending_domains.mailboxes import KINDS, NOMINATED
 from chalicelib.sending_domains.model import SendingDomain, with_status
 from chalicelib.sending_domains.request import VerifyRequest
-from chalicelib.sending_domains.schedule import scheduled
+from chalicelib.sending_domains.schedule import with_next_check
 
 _RESERVED_LOCAL_PARTS = ("postmaster", "abuse")
 
@@ -36,9 +35,7 @@ class DnsChecks:
         """Tell whether the DNS answered every question."""
         return all(outcome.answered for outcome in self.outcomes.values())
 
-    def applied_to(
-        self, domain: SendingDomain, checked: SendingDomain, now: float
-    ) -> SendingDomain:
+    def apply_to(self, domain: SendingDomain, checked: SendingDomain, now: float) -> SendingDomain:
         """Return ``domain`` with the new statuses; the checks were made on ``checked``."""
         statuses = {
             f"{name}_status": outcome.status_after(getattr(domain.status, f"{name}_status"))
@@ -46,7 +43,7 @@ class DnsChecks:
             # The outcome says nothing about a key that replaced the checked one meanwhile
             if name != "dkim" or domain.dkim == checked.dkim
         }
-        return scheduled(with_status(domain, **statuses), now, answered=self.answered)
+        return with_next_check(with_status(domain, **statuses), now, answered=self.answered)
 
 
 def verify(scope: Scope, name: str, body: VerifyRequest) -> tuple[SendingDomain, DnsChecks]:
@@ -63,7 +60,7 @@ def verify(scope: Scope, name: str, body: VerifyRequest) -> tuple[SendingDomain,
     checks = check_dns(domain, names)
     if names:
         now = clock.now()
-        store.change(domain.domain, lambda before: checks.applied_to(before, domain, now))
+        store.change(domain.domain, lambda before: checks.apply_to(before, domain, now))
     return get_owned(scope, name), checks
 
 

@@ -24,11 +24,11 @@ _HEADERS = {
 
 def offer(token: str) -> Reply:
     """Show what the button would verify."""
-    named = mailboxes.named_by(token)
+    named = mailboxes.read_token(token)
     domain = store.get(named.domain) if named else None
-    if named is None or domain is None or not mailboxes.accepts(domain, named.kind, token):
+    if named is None or domain is None or not mailboxes.is_current(domain, named.kind, token):
         return _useless()
-    mailbox = escape(mailboxes.mailbox_of(domain, named.kind))
+    mailbox = escape(mailboxes.mailbox_address(domain, named.kind))
     name = escape(domain.domain)
     return _page(
         200,
@@ -40,7 +40,7 @@ def offer(token: str) -> Reply:
 
 def confirm(token: str) -> Reply:
     """Verify the domain that the token names."""
-    named = mailboxes.named_by(token)
+    named = mailboxes.read_token(token)
     if named is None or not mailboxes.redeem(named.domain, named.kind, token):
         return _useless()
     name = escape(named.domain)

@@ -16,7 +16,7 @@ from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.further_keys import store as further_keys
-from chalicelib.sending_domains.mail_domain import mail_domain
+from chalicelib.sending_domains.lookup import mail_domain
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.tracking_domains.model import target as tracking_target

@@ -51,5 +51,5 @@ def outbox(monkeypatch: pytest.MonkeyPatch) -> Outbox:
     """What the service mails."""
     outbox = Outbox()
     monkeypatch.setattr(mailboxes, "_mailers", [])
-    mailboxes.mail_with(outbox.send)
+    mailboxes.set_mailer(outbox.send)
     return outbox

@@ -98,11 +98,11 @@ def test_a_dkim_record_proves_ownership_at_the_domain_or_above(
 @pytest.mark.spec("2.5-t7")
 def test_a_domain_takes_bounces_by_cname_or_mx_and_else_is_no_default() -> None:
     mine = domain(is_default_bounce_domain=True)
-    assert mine.may_bounce
+    assert mine.takes_bounces
     assert with_status(mine, dkim_status="invalid").is_default_bounce_domain
     moved = with_status(mine, cname_status="invalid", mx_status="valid")
-    assert moved.may_bounce
+    assert moved.takes_bounces
     assert moved.is_default_bounce_domain
     gone = with_status(mine, cname_status="invalid")
-    assert not gone.may_bounce
+    assert not gone.takes_bounces
     assert not gone.is_default_bounce_domain

@@ -4,7 +4,7 @@ import pytest
 
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains.model import DomainStatus
-from chalicelib.sending_domains.schedule import is_forfeit, scheduled
+from chalicelib.sending_domains.schedule import is_grace_over, with_next_check
 from tests.unit.sending_domains.examples import domain
 
 NOW = 1_000_000_000.0
@@ -28,20 +28,20 @@ OWNED, LOST = DomainStatus(True, cname_status="valid"), DomainStatus(cname_statu
 def test_the_next_look_depends_on_what_is_known(
     status: DomainStatus, since: float, answered: bool, in_seconds: int | None
 ) -> None:
-    after = scheduled(domain(status=status, unverified_since=since), NOW, answered=answered)
+    after = with_next_check(domain(status=status, unverified_since=since), NOW, answered=answered)
     assert after.check_ms == (0 if in_seconds is None else (NOW + in_seconds) * 1000)
 
 
 def test_the_time_without_verification_begins_when_it_is_lost_and_ends_with_it() -> None:
-    lost = scheduled(domain(status=LOST), NOW)
+    lost = with_next_check(domain(status=LOST), NOW)
     assert lost.unverified_since == NOW
-    assert scheduled(lost, NOW + 5).unverified_since == NOW
-    assert scheduled(domain(status=OWNED, unverified_since=NOW), NOW).unverified_since == 0
+    assert with_next_check(lost, NOW + 5).unverified_since == NOW
+    assert with_next_check(domain(status=OWNED, unverified_since=NOW), NOW).unverified_since == 0
 
 
 def test_a_domain_is_forfeit_after_two_weeks_without_verification() -> None:
     grace = settings().domain_grace
     lost = domain(status=LOST, unverified_since=NOW)
-    assert not is_forfeit(lost, NOW + grace - 1)
-    assert is_forfeit(lost, NOW + grace)
-    assert not is_forfeit(domain(status=OWNED), NOW + grace)
+    assert not is_grace_over(lost, NOW + grace - 1)
+    assert is_grace_over(lost, NOW + grace)
+    assert not is_grace_over(domain(status=OWNED), NOW + grace)

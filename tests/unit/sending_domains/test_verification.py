@@ -13,7 +13,7 @@ from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.key_pair import generate_key
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains import store, verification
-from chalicelib.sending_domains.mail_domain import mail_domain
+from chalicelib.sending_domains.lookup import mail_domain
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import verify_domain
 from tests.unit.sending_domains.accounts import create_account
@@ -78,7 +78,7 @@ def test_a_cname_verifies_the_domain_which_is_then_not_signed_for(zone: Zone) ->
     found = verify(cname_verify=True)
     assert (found["ownership_verified"], found["cname_status"]) == (True, "valid")
     assert found["dns"] == {"cname_record": SYSTEM}
-    assert stored().may_bounce
+    assert stored().takes_bounces
     assert stored().signing_key is None
 
 

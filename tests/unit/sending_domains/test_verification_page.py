@@ -7,7 +7,7 @@ import pytest
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
 from chalicelib.sending_domains import mailboxes, store
-from chalicelib.sending_domains.mailboxes import named_by, redeem, send_token
+from chalicelib.sending_domains.mailboxes import read_token, redeem, send_token
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import confirm_verification, offer_verification
 from tests.unit.sending_domains.conftest import Outbox
@@ -89,9 +89,9 @@ def test_the_page_is_kept_nowhere_and_tells_nobody_its_address(token: str) -> No
 
 
 def test_a_token_names_its_domain_and_mailbox_and_nothing_else_does(token: str) -> None:
-    assert named_by(token) == (NAME, "verification_mailbox")
+    assert read_token(token) == (NAME, "verification_mailbox")
     for text in ("", "é", token[:-2], token + "AA", "A" * 5000):
-        assert named_by(text) is None
+        assert read_token(text) is None
 
 
 def test_a_token_for_a_domain_that_does_not_exist_is_mailed_to_nobody(outbox: Outbox) -> None:
@@ -103,5 +103,5 @@ def test_a_token_for_a_domain_that_does_not_exist_is_mailed_to_nobody(outbox: Ou
 def test_a_process_without_a_mailer_fails_loudly(monkeypatch: pytest.MonkeyPatch) -> None:
     store.create(domain(status=DomainStatus(), dkim=None))
     monkeypatch.setattr(mailboxes, "_mailers", [])
-    with pytest.raises(RuntimeError, match="mail_with"):
+    with pytest.raises(RuntimeError, match="set_mailer"):
         send_token(NAME, "abuse_at")
