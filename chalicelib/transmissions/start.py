@@ -48,13 +48,16 @@ def start(transmission_id: str) -> None:
 def _find_list(record: Record) -> ListRecipients | None:
     """Return the recipients of the stored list, which is leased; ``None`` without a list.
 
-    The list may have changed until ten minutes before the start, or have been deleted.
+    The list may have changed until ten minutes before the start, or have been deleted: then the
+    transmission has no recipients. A fault of the service is raised, and the start is repeated.
     """
     if not record.list_ref:
         return None
     try:
         return ListRecipients(lease_list(record.transmission, record.list_ref["id"]))
     except ServiceError as refusal:
+        if refusal.status >= 500:
+            raise
         _log.warning("transmission %s has no recipients: %s", record.transmission.id, refusal)
         return None
 

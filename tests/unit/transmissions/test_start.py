@@ -25,7 +25,7 @@ from chalicelib.templates.store import records as templates
 from chalicelib.transmissions import start as starting
 from chalicelib.transmissions import submit
 from chalicelib.transmissions.leases import lease_list, lease_template, leases_on
-from chalicelib.transmissions.model import CANCELLED, GENERATING, Transmission
+from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.recipients import ListRecipients
 from chalicelib.transmissions.resolve import refuse
 from chalicelib.transmissions.start import start
@@ -399,6 +399,22 @@ class TestLists:
             start(ID)
         assert chunks() == []
         assert state() == CANCELLED
+
+    def test_a_start_that_finds_the_service_unavailable_is_repeated(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def unavailable(*_: Any) -> Any:
+            raise Unavailable
+
+        of_list()
+        with monkeypatch.context() as broken:
+            broken.setattr(starting, "lease_list", unavailable)
+            with pytest.raises(Unavailable):
+                start(ID)
+        assert state() == SUBMITTED
+        start(ID)
+        assert state() == GENERATING
+        assert [len(each.recipients) for each in chunks()] == [2, 1]
 
 
 def test_a_large_transmission_is_read_by_its_chunks() -> None:
