@@ -50,7 +50,7 @@ def test_every_further_key_is_published_under_its_selector() -> None:
     shop = store.get("shop.test")
     assert shop is not None
     key = FurtherKey("k1", DkimKey("s2", "shop.test", OTHER, b"s"), 1.0)
-    assert further_keys.add(shop, key)
+    further_keys.add(shop, key)
     assert lookup("s2._domainkey.shop.test") == [("TXT", txt_record(OTHER))]
     assert lookup("s1._domainkey.shop.test") == [("TXT", txt_record(PUBLIC))]
 
