@@ -13,7 +13,7 @@ from tests.unit.core.gateway_events import event
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """A status, and the body parsed."""
 
     status: int
@@ -47,13 +47,13 @@ class Client:
         """Return the same caller at another address."""
         return Client(self.key, self.headers, source_ip)
 
-    def call(self, method: str, target: str, body: Any = None) -> Answer:
+    def call(self, method: str, target: str, body: Any = None) -> Response:
         """Make a request; ``target`` is a path with its query."""
         parts = urlsplit(target)
         query: dict[str, list[str]] = {}
         for name, text in parse_qsl(parts.query, keep_blank_values=True):
             query.setdefault(name, []).append(text)
-        answer = app(
+        response = app(
             event(
                 app,
                 method,
@@ -69,19 +69,19 @@ class Client:
             ),
             None,
         )
-        text = answer["body"]
-        if answer["isBase64Encoded"]:
+        text = response["body"]
+        if response["isBase64Encoded"]:
             text = base64.b64decode(text).decode()
-        return Answer(answer["statusCode"], json.loads(text) if text else None)
+        return Response(response["statusCode"], json.loads(text) if text else None)
 
-    def get(self, target: str) -> Answer:
+    def get(self, target: str) -> Response:
         return self.call("GET", target)
 
-    def post(self, target: str, body: Any) -> Answer:
+    def post(self, target: str, body: Any) -> Response:
         return self.call("POST", target, body)
 
-    def put(self, target: str, body: Any) -> Answer:
+    def put(self, target: str, body: Any) -> Response:
         return self.call("PUT", target, body)
 
-    def delete(self, target: str) -> Answer:
+    def delete(self, target: str) -> Response:
         return self.call("DELETE", target)

@@ -73,9 +73,9 @@ class Case:
 
 
 def _hold(owner: Owner, path: str, body: Body) -> Any:
-    answer = owner.client.post(path, body)
-    assert answer.status in (200, 201), (path, answer)
-    return answer.results
+    response = owner.client.post(path, body)
+    assert response.status in (200, 201), (path, response)
+    return response.results
 
 
 def _key(owner: Owner) -> None:

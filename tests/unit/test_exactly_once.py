@@ -157,8 +157,8 @@ class World:
             if not pending:
                 continue
             queue, text = pending.pop(0)
-            answer = self._attempt(lambda: HANDLERS[queue](sqs_event([text])))  # noqa: B023
-            if answer != {"batchItemFailures": []} or text not in handled:
+            response = self._attempt(lambda: HANDLERS[queue](sqs_event([text])))  # noqa: B023
+            if response != {"batchItemFailures": []} or text not in handled:
                 pending.append((queue, text))
             handled.add(text)
             self.time.now += 500
@@ -174,10 +174,10 @@ class World:
         caller = Caller(Scope(1, 0), "key", frozenset())
         request = Request(raw_body=json.dumps(data).encode(), headers=headers, authenticated=caller)
         for _ in range(5):
-            answer = self._attempt(lambda: create_transmission(request))
-            if answer is not None:
-                assert answer.status == 200
-                return str(answer.body["results"]["id"])
+            response = self._attempt(lambda: create_transmission(request))
+            if response is not None:
+                assert response.status == 200
+                return str(response.body["results"]["id"])
             self.time.now += CLAIM_SECONDS
         raise AssertionError("the request was never answered")
 

@@ -61,6 +61,6 @@ def test_a_message_of_an_unknown_kind_fails_alone(
     cloud: None, handled: list[tuple[str, dict[str, Any]]]
 ) -> None:
     queues.send("generation", [Work({"kind": "none"}), Work({"kind": "chunk"})])
-    answer = generate_batch(sqs_event(queued("generation")))
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
+    response = generate_batch(sqs_event(queued("generation")))
+    assert response == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
     assert handled == [("chunk", {"kind": "chunk"})]

@@ -20,7 +20,7 @@ from chalicelib.core.caches import clear_caches
 from chalicelib.core.http import PUBLIC, DeclaredRoute
 from chalicelib.core.settings import settings
 from tests.fake_cloud import create_resources
-from tests.unit.calling import Answer, Client
+from tests.unit.calling import Client, Response
 from tests.unit.core.gateway_events import event
 from tests.unit.isolation import CASES, SEEDS, Case, Owner
 from tests.unit.people import make_account, make_key, make_subaccount
@@ -126,7 +126,7 @@ def world() -> Iterator[World]:
     clear_caches()
 
 
-def call(client: Client, route: DeclaredRoute, case: Case, owner: Owner) -> Answer | None:
+def call(client: Client, route: DeclaredRoute, case: Case, owner: Owner) -> Response | None:
     """Call a route for an owner's thing; ``None`` where the owner has no such thing."""
     path = route.path
     for name in re.findall(r"\{(\w+)\}", path):
@@ -142,7 +142,7 @@ def call(client: Client, route: DeclaredRoute, case: Case, owner: Owner) -> Answ
 
 
 def raw_call(method: str, path: str) -> str:
-    """Call a route without a key and return the body of its answer."""
+    """Call a route without a key and return the body of its response."""
     return str(app(event(app, method, path), None)["body"])
 
 
@@ -151,8 +151,8 @@ def view(owner: Owner, route: DeclaredRoute) -> list[Any]:
     kind = case_of(route).kind or "/".join(route.path.split("/")[:4])
     routes = [each for each in ROUTES if each.method == "GET" and each.path.startswith(kind)]
     client = owner.client if owner.subaccount else owner.client.on_behalf_of(0)
-    answers = [call(client, each, case_of(each), owner) for each in routes]
-    return [(each.status, each.body) for each in answers if each]
+    responses = [call(client, each, case_of(each), owner) for each in routes]
+    return [(each.status, each.body) for each in responses if each]
 
 
 def test_every_route_has_a_case_and_every_case_a_route() -> None:
@@ -171,23 +171,23 @@ def test_nobody_reaches_what_is_not_his_own(world: World, route: DeclaredRoute) 
         for caller in world.callers:
             if not caller.reaches(owner, route, case):
                 unreached = [each for each in world.owners if not caller.reaches(each, route, case)]
-                check_answer(call(caller.client, route, case, owner), route, caller, unreached)
+                check_response(call(caller.client, route, case, owner), route, caller, unreached)
         assert before == ([] if route.method in READS else view(owner, route))
 
 
-def check_answer(
-    answer: Answer | None, route: DeclaredRoute, caller: Caller, unreached: list[Owner]
+def check_response(
+    response: Response | None, route: DeclaredRoute, caller: Caller, unreached: list[Owner]
 ) -> None:
-    """Check that an answer shows nothing of the owners that the caller does not reach."""
-    if answer is None:
+    """Check that a response shows nothing of the owners that the caller does not reach."""
+    if response is None:
         return
     for owner in unreached:
-        context = f"{caller.name} → {owner.tag}: {answer}"
-        assert owner.mark not in str(answer.body), context
+        context = f"{caller.name} → {owner.tag}: {response}"
+        assert owner.mark not in str(response.body), context
         if is_refused(route):
-            assert answer.status in (400, 403, 404, 409, 422), context
+            assert response.status in (400, 403, 404, 409, 422), context
         elif route.method in READS and "{" not in route.path:
-            assert owner.tag not in str(answer.body), context
+            assert owner.tag not in str(response.body), context
 
 
 @pytest.mark.parametrize("route", PUBLIC_ROUTES, ids=lambda route: f"{route.method} {route.path}")
@@ -196,8 +196,8 @@ def test_a_route_without_a_key_shows_nothing_to_who_guesses(
 ) -> None:
     for owner in world.owners:
         for guess in ("1", *owner.things.values()):
-            answer = raw_call(route.method, re.sub(r"\{\w+\}", guess, route.path))
-            assert owner.mark not in answer
+            response = raw_call(route.method, re.sub(r"\{\w+\}", guess, route.path))
+            assert owner.mark not in response
 
 
 def test_marks_are_where_their_owners_see_them(world: World) -> None:
@@ -221,8 +221,8 @@ def test_an_owner_reaches_its_own_by_every_route(world: World) -> None:
         for owner in world.owners:
             if case.primary_only and owner.subaccount:
                 continue
-            answer = call(owner.client, route, case, owner)
+            response = call(owner.client, route, case, owner)
             # It may stand in its own way by the state of its things, but it is not kept from them.
-            if answer and (answer.status in (401, 403, 404) or answer.status >= 500):
-                refusals.append(f"{owner.tag}: {route.method} {route.path}: {answer}")
+            if response and (response.status in (401, 403, 404) or response.status >= 500):
+                refusals.append(f"{owner.tag}: {route.method} {route.path}: {response}")
     assert refusals == []

@@ -34,8 +34,8 @@ def test_an_id_that_cannot_be_is_not_found(client: Client, route: Any, name: str
     case = CASES.get((route.method, route.path), Case())
     owner = Owner(1, None, "", client, {"recipient": name})
     body = case.body(owner) if callable(case.body) else case.body
-    answer = client.call(route.method, re.sub(r"\{[^}]+\}", name, route.path), body)
-    assert 400 <= answer.status < 500, answer
+    response = client.call(route.method, re.sub(r"\{[^}]+\}", name, route.path), body)
+    assert 400 <= response.status < 500, response
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
@@ -52,5 +52,5 @@ def test_an_id_that_cannot_be_is_not_found(client: Client, route: Any, name: str
 def test_a_transmission_of_what_cannot_be_is_refused(
     client: Client, body_with: Any, name: str
 ) -> None:
-    answer = client.call("POST", "/api/v1/transmissions", body_with(name))
-    assert 400 <= answer.status < 500, answer
+    response = client.call("POST", "/api/v1/transmissions", body_with(name))
+    assert 400 <= response.status < 500, response

@@ -72,13 +72,15 @@ def call() -> Iterator[Client]:
         yield Client()
 
 
-def results(answer: tuple[int, Any], status: int = 200) -> Any:
-    assert answer[0] == status, answer
-    return answer[1]["results"]
+def results(response: tuple[int, Any], status: int = 200) -> Any:
+    assert response[0] == status, response
+    return response[1]["results"]
 
 
-def is_refused(answer: tuple[int, Any], status: int) -> bool:
-    return answer[0] == status and all(set(error) == {"message"} for error in answer[1]["errors"])
+def is_refused(response: tuple[int, Any], status: int) -> bool:
+    return response[0] == status and all(
+        set(error) == {"message"} for error in response[1]["errors"]
+    )
 
 
 def test_a_test_is_created_shown_changed_cancelled_and_deleted(call: Client) -> None:

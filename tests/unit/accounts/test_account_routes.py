@@ -122,8 +122,8 @@ def test_what_an_account_does_not_have_is_ignored(owner: Client) -> None:
     ],
 )
 def test_a_field_of_another_type_is_refused(owner: Client, body: object) -> None:
-    answer = owner.put(ACCOUNT, body)
-    assert (answer.status, answer.error["code"]) == (422, "1300")
+    response = owner.put(ACCOUNT, body)
+    assert (response.status, response.error["code"]) == (422, "1300")
 
 
 @pytest.mark.spec("5-r5")

@@ -149,9 +149,9 @@ def test_a_change_takes_effect_at_once_here_and_within_the_time_elsewhere(owner:
 def test_what_is_wrong_with_a_key_is_told_by_its_parameter(
     owner: Client, body: dict[str, object], param: str
 ) -> None:
-    answer = owner.post(KEYS, body)
-    assert answer.status == 400
-    assert param in [error["param"] for error in answer.body["errors"]]
+    response = owner.post(KEYS, body)
+    assert response.status == 400
+    assert param in [error["param"] for error in response.body["errors"]]
     assert labels(owner) == ["tests"]
 
 
@@ -160,8 +160,8 @@ def test_a_subaccounts_key_takes_the_ten_grants_only(owner: Client) -> None:
     client = owner.on_behalf_of(make_subaccount().id)
     assert client.post(KEYS, NEW | {"grants": sorted(SUBACCOUNT_GRANTS)}).status == 200
     for grant in sorted(PRIMARY_GRANTS - SUBACCOUNT_GRANTS):
-        answer = client.post(KEYS, NEW | {"grants": [grant]})
-        assert (answer.status, answer.error["value"]) == (400, grant)
+        response = client.post(KEYS, NEW | {"grants": [grant]})
+        assert (response.status, response.error["value"]) == (400, grant)
     path = f"{KEYS}/{client.get(KEYS).results[0]['id']}"
     assert client.put(path, {"grants": ["metrics/view"]}).status == 400
 
@@ -170,9 +170,9 @@ def test_a_subaccounts_key_takes_the_ten_grants_only(owner: Client) -> None:
 def test_a_key_gives_only_what_it_holds() -> None:
     limited = make_key(grants={"api_keys/manage", "metrics/view"})
     assert limited.post(KEYS, NEW | {"grants": ["metrics/view"]}).status == 200
-    answer = limited.post(KEYS, NEW)
-    assert answer.status == 403
-    assert "smtp/inject, transmissions/modify" in answer.error["description"]
+    response = limited.post(KEYS, NEW)
+    assert response.status == 403
+    assert "smtp/inject, transmissions/modify" in response.error["description"]
     path = f"{KEYS}/{limited.get(KEYS).results[0]['id']}"
     assert limited.put(path, {"grants": ["metrics/view", "smtp/inject"]}).status == 403
 

@@ -77,8 +77,8 @@ def test_who_asks_too_often_is_told_so(method: str) -> None:
     client = make_key()
     for _ in range(3):
         assert client.call(method, "/api/v1/api-keys/none", {}).status == 404
-    answer = client.call(method, "/api/v1/api-keys/none", {})
-    assert (answer.status, answer.body) == (429, {"errors": [{"message": "Too many requests"}]})
+    response = client.call(method, "/api/v1/api-keys/none", {})
+    assert (response.status, response.body) == (429, {"errors": [{"message": "Too many requests"}]})
 
 
 @pytest.mark.spec("8-t15")

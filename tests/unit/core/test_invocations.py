@@ -28,8 +28,8 @@ def event(*records: dict[str, Any]) -> Any:
 
 
 def failing(*names: str) -> Any:
-    answer = {"batchItemFailures": [{"itemIdentifier": name} for name in names]}
-    return lambda event: answer
+    response = {"batchItemFailures": [{"itemIdentifier": name} for name in names]}
+    return lambda event: response
 
 
 def test_the_response_of_the_handler_is_returned() -> None:

@@ -29,13 +29,13 @@ def messages(queue: str = "events") -> list[Received]:
 
 
 def consume(bodies: list[str], handle: Any) -> list[str]:
-    answer = queues.consume("events", sqs_event(bodies), queues.one_by_one(handle))
-    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+    response = queues.consume("events", sqs_event(bodies), queues.one_by_one(handle))
+    return [failure["itemIdentifier"] for failure in response["batchItemFailures"]]
 
 
 def consume_together(bodies: list[str], handle: Any) -> list[str]:
-    answer = queues.consume("events", sqs_event(bodies), queues.all_together(handle))
-    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+    response = queues.consume("events", sqs_event(bodies), queues.all_together(handle))
+    return [failure["itemIdentifier"] for failure in response["batchItemFailures"]]
 
 
 def body_of(head: Any, payload: bytes = b"") -> str:

@@ -345,8 +345,8 @@ class TestLosingTheLease:
             raise LeaseLost(str(unit))
 
         monkeypatch.setattr(work_units, "renew", lost)
-        answer = deliver_batch(sqs_event([body()]))
-        assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
+        response = deliver_batch(sqs_event([body()]))
+        assert response == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
 
     def test_a_slow_worker_that_was_not_overtaken_completes_the_unit(
         self, host: MailHost, time: Clock, journal: str

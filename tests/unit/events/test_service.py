@@ -36,8 +36,8 @@ def raw_items() -> list[dict[str, Any]]:
     """Return everything that the table holds, in order."""
     from chalicelib.core import aws, dynamo
 
-    answer = aws.dynamodb().scan(TableName=blocks.table.name)
-    items = [dynamo.decode_item(item) for item in answer["Items"]]
+    response = aws.dynamodb().scan(TableName=blocks.table.name)
+    items = [dynamo.decode_item(item) for item in response["Items"]]
     return sorted(items, key=lambda item: (item["pk"], item["sk"]))
 
 

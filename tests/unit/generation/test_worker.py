@@ -54,8 +54,8 @@ def host(monkeypatch: pytest.MonkeyPatch) -> MailHost:
 
 def generate(bodies: list[str] | None = None) -> list[str]:
     """Generate what is queued; return which messages failed."""
-    answer = generate_batch(sqs_event(queued("generation") if bodies is None else bodies))
-    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+    response = generate_batch(sqs_event(queued("generation") if bodies is None else bodies))
+    return [failure["itemIdentifier"] for failure in response["batchItemFailures"]]
 
 
 def batches() -> list[DeliveryBatch]:

@@ -201,9 +201,9 @@ def grant_tokens(post: Post) -> Reply:
     return Reply()
 
 
-def done(answer: Any) -> Any:
-    assert answer.status in (200, 204), answer
-    return answer.body["results"] if answer.body else None
+def done(response: Any) -> Any:
+    assert response.status in (200, 204), response
+    return response.body["results"] if response.body else None
 
 
 def make_webhooks(client: Client, target: Target) -> None:

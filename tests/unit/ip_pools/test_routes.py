@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.fleet import store
 from chalicelib.sending_domains import store as domains
-from tests.unit.calling import Answer, Client
+from tests.unit.calling import Client, Response
 from tests.unit.fleet.examples import add, an_ip, make_pool, warming
 from tests.unit.people import make_account, make_key, make_subaccount
 from tests.unit.sending_domains.examples import domain
@@ -25,10 +25,10 @@ def owner(cloud: None) -> Client:
     return make_key()
 
 
-def told(answer: Answer) -> tuple[int, str]:
+def refusal(response: Response) -> tuple[int, str]:
     """Return the status and the message, which is all that an error holds."""
-    assert [set(error) for error in answer.body["errors"]] == [{"message"}]
-    return answer.status, answer.error["message"]
+    assert [set(error) for error in response.body["errors"]] == [{"message"}]
+    return response.status, response.error["message"]
 
 
 @pytest.mark.spec("4.7-t1")
@@ -91,10 +91,10 @@ def test_a_pool_is_created_under_an_id_made_from_its_name(owner: Client) -> None
 def test_a_pool_that_cannot_be_is_refused_with_messages(
     owner: Client, body: Any, word: str
 ) -> None:
-    answer = owner.post(POOLS, body)
-    assert answer.status == (422 if body == [] else 400)
-    assert all(set(error) == {"message"} for error in answer.body["errors"])
-    assert word in answer.error["message"]
+    response = owner.post(POOLS, body)
+    assert response.status == (422 if body == [] else 400)
+    assert all(set(error) == {"message"} for error in response.body["errors"])
+    assert word in response.error["message"]
     assert owner.get(POOLS).results == [DEFAULT]
 
 
@@ -137,11 +137,11 @@ def test_an_update_changes_what_it_names_and_an_empty_string_removes(owner: Clie
 @pytest.mark.spec("4.7-t4")
 @pytest.mark.spec("4.7-t5")
 def test_the_default_pool_is_reserved(owner: Client) -> None:
-    for answer in (
+    for response in (
         owner.put(f"{POOLS}/default", {"name": "Mine"}),
         owner.delete(f"{POOLS}/default"),
     ):
-        status, message = told(answer)
+        status, message = refusal(response)
         assert (status, message.startswith("IP Pool default is reserved")) == (400, True)
 
 
@@ -151,12 +151,12 @@ def test_the_default_pool_is_reserved(owner: Client) -> None:
 @pytest.mark.parametrize("pool_id", ["nowhere", "shared%20pool", "%C3%A4"])
 def test_an_unknown_pool_is_not_found(owner: Client, pool_id: str) -> None:
     make_pool("Nowhere", account=2)
-    assert told(owner.get(f"{POOLS}/{pool_id}")) == (404, "IP pool not found.")
-    for answer in (
+    assert refusal(owner.get(f"{POOLS}/{pool_id}")) == (404, "IP pool not found.")
+    for response in (
         owner.put(f"{POOLS}/{pool_id}", {"name": "x"}),
         owner.delete(f"{POOLS}/{pool_id}"),
     ):
-        status, message = told(answer)
+        status, message = refusal(response)
         assert status == 404
         assert message.startswith("IP Pool ")
         assert message.endswith(" does not exist.")
@@ -181,8 +181,8 @@ def test_the_ips_of_a_deleted_pool_are_shown_in_the_default_pool(owner: Client) 
         },
     ]
     assert owner.get(f"{POOLS}/fast").results["ips"] == shown
-    answer = owner.delete(f"{POOLS}/fast")
-    assert (answer.status, answer.body) == (204, None)
+    response = owner.delete(f"{POOLS}/fast")
+    assert (response.status, response.body) == (204, None)
     assert owner.get(POOLS).results == [DEFAULT | {"ips": shown}]
     assert owner.delete(f"{POOLS}/fast").status == 404
 
@@ -214,11 +214,11 @@ def test_sending_ips_are_listed_and_shown(owner: Client) -> None:
 @pytest.mark.parametrize("method", ["GET", "PUT"])
 def test_a_sending_ip_must_be_an_address_of_the_account(owner: Client, method: str) -> None:
     add(an_ip(3), account=2)
-    assert told(owner.call(method, f"{IPS}/192.0.2", {})) == (
+    assert refusal(owner.call(method, f"{IPS}/192.0.2", {})) == (
         400,
         "external_ip must be a valid IP address",
     )
-    assert told(owner.call(method, f"{IPS}/192.0.2.3", {})) == (404, "Sending IP does not exist")
+    assert refusal(owner.call(method, f"{IPS}/192.0.2.3", {})) == (404, "Sending IP does not exist")
 
 
 def test_a_sending_ip_is_moved_and_warmed_up(owner: Client) -> None:
@@ -254,10 +254,10 @@ def test_a_sending_ip_is_moved_and_warmed_up(owner: Client) -> None:
 )
 def test_what_cannot_be_changed_of_an_ip_is_refused(owner: Client, body: Any, word: str) -> None:
     add(warming(1, stage=5))
-    answer = owner.put(f"{IPS}/192.0.2.1", body)
-    assert answer.status == 400
-    assert [set(error) for error in answer.body["errors"]] == [{"message"}]
-    assert word in answer.error["message"]
+    response = owner.put(f"{IPS}/192.0.2.1", body)
+    assert response.status == 400
+    assert [set(error) for error in response.body["errors"]] == [{"message"}]
+    assert word in response.error["message"]
     assert owner.get(f"{IPS}/192.0.2.1").results["auto_warmup_stage"] == 5
 
 
@@ -286,13 +286,13 @@ def test_pools_are_changed_by_the_primary_account_only(owner: Client) -> None:
     make_pool("Fast")
     add(an_ip(1))
     client = owner.on_behalf_of(make_subaccount().id)
-    answers = [
+    responses = [
         client.post(POOLS, {"name": "Mine"}),
         client.put(f"{POOLS}/fast", {"name": "Mine"}),
         client.delete(f"{POOLS}/fast"),
         client.put(f"{IPS}/192.0.2.1", {"ip_pool": "fast"}),
     ]
-    assert [answer.status for answer in answers] == [403] * 4
+    assert [response.status for response in responses] == [403] * 4
     assert [pool["name"] for pool in owner.get(POOLS).results] == ["Default", "Fast"]
 
 

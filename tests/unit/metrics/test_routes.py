@@ -11,7 +11,7 @@ from chalicelib.core import clock
 from chalicelib.metrics.model import METRICS, PLACEMENTS
 from chalicelib.metrics.query_filters import SCHEMA
 from chalicelib.metrics.rollup import roll_up_pending
-from tests.unit.calling import Answer, Client
+from tests.unit.calling import Client, Response
 from tests.unit.metrics.examples import mail, record
 from tests.unit.people import make_account, make_key
 
@@ -59,7 +59,7 @@ def _now() -> Iterator[None]:
         yield
 
 
-def ask(client: Client, path: str, metrics: str = "", **query: str) -> Answer:
+def ask(client: Client, path: str, metrics: str = "", **query: str) -> Response:
     given = WINDOW | ({"metrics": metrics} if metrics else {}) | query
     return client.get(f"{path}?{urlencode(given)}")
 
@@ -72,9 +72,9 @@ def results(client: Client, path: str, metrics: str = "", **query: str) -> Any:
 @pytest.mark.spec("1-r1")
 def test_the_root_links_to_what_is_below(client: Client) -> None:
     for path in (ROOT, f"{ROOT}/"):
-        answer = client.get(path)
-        assert answer.results == {}
-        root, *children = answer.body["links"]
+        response = client.get(path)
+        assert response.results == {}
+        root, *children = response.body["links"]
         assert root == {"href": ROOT, "rel": "", "method": "GET"}
         names = [child["rel"] for child in children]
         assert set(names) >= {
@@ -96,10 +96,10 @@ def test_every_link_leads_somewhere(client: Client) -> None:
     assert len(links) > 25
     for link in links:
         for metrics in ("count_delivered", "count_bounce", "count_clicked"):
-            answer = ask(client, link["href"], metrics)
-            if answer.status == 200:
+            response = ask(client, link["href"], metrics)
+            if response.status == 200:
                 break
-        assert answer.status == 200, link
+        assert response.status == 200, link
 
 
 @pytest.mark.spec("4.11-t12")
@@ -289,10 +289,10 @@ def test_filters_may_hold_any_text(client: Client, path: str) -> None:
     for comparator in ("eq", "notEq"):
         group = {"AND": {"campaigns": {comparator: texts}}}
         filters = json.dumps({"groupings": [group]})
-        answer = ask(
+        response = ask(
             client, f"{PATH}{path}", metrics.get(path, "count_sent"), query_filters=filters
         )
-        assert answer.status == 200
+        assert response.status == 200
 
 
 @pytest.mark.spec("4.11-t5")
@@ -306,8 +306,8 @@ def test_subaccount_0_is_the_primary_account(client: Client) -> None:
 
 @pytest.mark.spec("5-r6")
 def test_the_subaccount_header_is_not_used(client: Client) -> None:
-    answer = ask(client.on_behalf_of(0), PATH, "count_injected")
-    assert answer.results == [{"count_injected": 4}]
+    response = ask(client.on_behalf_of(0), PATH, "count_injected")
+    assert response.results == [{"count_injected": 4}]
 
 
 def test_metrics_may_be_divided_by_another_delimiter(client: Client) -> None:
@@ -379,8 +379,8 @@ def test_what_is_required_is_asked_for(client: Client, path: str) -> None:
 def test_what_cannot_be_answered_is_refused(
     client: Client, path: str, query: dict[str, str]
 ) -> None:
-    answer = ask(client, f"{PATH}{path}", **query)
-    assert (answer.status, answer.error["code"]) == (400, "1200")
+    response = ask(client, f"{PATH}{path}", **query)
+    assert (response.status, response.error["code"]) == (400, "1200")
 
 
 @pytest.mark.spec("4.11-t9")

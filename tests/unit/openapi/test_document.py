@@ -126,8 +126,8 @@ def test_bodies_are_those_of_the_models_that_check_them() -> None:
 def test_the_served_document_is_the_one_in_docs() -> None:
     file_text = API_DESCRIPTION.read_text(encoding="utf-8")
     assert file_text == page(app), "docs/openapi.json is not up to date: run `make docs`"
-    answer = Client("").get("/openapi.json")
-    assert (answer.status, answer.body) == (200, json.loads(file_text))
+    response = Client("").get("/openapi.json")
+    assert (response.status, response.body) == (200, json.loads(file_text))
 
 
 def test_starting_the_application_does_not_import_the_descriptions() -> None:

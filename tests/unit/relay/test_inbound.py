@@ -60,9 +60,9 @@ def report(host: Wire, recipient: str, message: str = BOUNCE) -> str:
 
 def test_a_report_is_queued_when_it_is_answered(host: Wire) -> None:
     keep()
-    answer = report(host, bounce_address())
+    response = report(host, bounce_address())
     (event,) = emitted()
-    assert answer == f"250 2.0.0 OK {event['event_id']}"
+    assert response == f"250 2.0.0 OK {event['event_id']}"
     assert event["type"] == "out_of_band"
 
 

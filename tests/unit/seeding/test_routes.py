@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.seeding.counting import count
 from chalicelib.seeding.store import addresses, configs
-from tests.unit.calling import Answer, Client
+from tests.unit.calling import Client, Response
 from tests.unit.moving_clock import Clock
 from tests.unit.people import make_account, make_key, make_subaccount
 from tests.unit.seeding.examples import DOMAIN, HOUR, SPRING, START, sample
@@ -25,10 +25,10 @@ def owner(time: Clock) -> Client:
     return make_key()
 
 
-def refusal(answer: Answer) -> tuple[int, list[str]]:
+def refusal(response: Response) -> tuple[int, list[str]]:
     """Return the status and the messages, which are all that the errors hold."""
-    assert all(set(error) == {"message"} for error in answer.body["errors"])
-    return answer.status, [error["message"] for error in answer.body["errors"]]
+    assert all(set(error) == {"message"} for error in response.body["errors"])
+    return response.status, [error["message"] for error in response.body["errors"]]
 
 
 @pytest.mark.spec("4.12-t1")
@@ -72,13 +72,13 @@ def test_the_faults_of_a_config_are_reported(owner: Client) -> None:
     owner.post(CONFIG, BODY)
     six = [f"{name}-*" for name in "abcdef"]
     for call in (owner.post, owner.put):
-        answer = call(CONFIG, BODY | {"match": six})
-        assert refusal(answer) == (422, ["too many match rules: found 6, max is 5"])
-        answer = call(CONFIG, BODY | {"exclude": ["b"]})
-        assert refusal(answer) == (422, ["match and exclude are mutually exclusive"])
-        answer = call(CONFIG, BODY | {"threshold": 999, "duration": 721, "reset": "24"})
-        assert refusal(answer)[0] == 422
-        assert len(answer.body["errors"]) == 3
+        response = call(CONFIG, BODY | {"match": six})
+        assert refusal(response) == (422, ["too many match rules: found 6, max is 5"])
+        response = call(CONFIG, BODY | {"exclude": ["b"]})
+        assert refusal(response) == (422, ["match and exclude are mutually exclusive"])
+        response = call(CONFIG, BODY | {"threshold": 999, "duration": 721, "reset": "24"})
+        assert refusal(response)[0] == 422
+        assert len(response.body["errors"]) == 3
     assert owner.get(CONFIG).results == CONFIG_VIEW
 
 
@@ -103,8 +103,8 @@ def test_options_are_those_of_the_primary_account_and_of_each_subaccount(owner: 
     one, two = make_subaccount().id, make_subaccount().id
     off = [{"enabled": False}] + [{"subaccount_id": each, "enabled": False} for each in (one, two)]
     assert owner.get(OPTIONS).results == off
-    answer = owner.put(OPTIONS, {"enabled": True})
-    assert (answer.status, answer.body) == (204, None)
+    response = owner.put(OPTIONS, {"enabled": True})
+    assert (response.status, response.body) == (204, None)
     assert owner.get(OPTIONS).results == [{"enabled": True}, *off[1:]]
     assert owner.on_behalf_of(two).put(OPTIONS, {"enabled": True}).status == 204
     on = {"subaccount_id": two, "enabled": True}
@@ -190,8 +190,8 @@ def test_a_campaign_and_domain_select_one_status_item(owner: Client) -> None:
 
 @pytest.mark.spec("4.12-t5")
 def test_an_unknown_status_item_is_not_found(owner: Client) -> None:
-    answer = owner.get(f"{STATUS}?id=none&sending_domain={DOMAIN}")
-    assert refusal(answer) == (404, [f"no messages of campaign 'none' from '{DOMAIN}' seen"])
+    response = owner.get(f"{STATUS}?id=none&sending_domain={DOMAIN}")
+    assert refusal(response) == (404, [f"no messages of campaign 'none' from '{DOMAIN}' seen"])
     for name, domain in (("x" * 65, DOMAIN), ("x" * 3000, DOMAIN), ("none", "x" * 3000)):
         assert owner.get(f"{STATUS}?id={name}&sending_domain={domain}").status == 404
     for half in ("?id=none", f"?sending_domain={DOMAIN}", "?id=&sending_domain="):

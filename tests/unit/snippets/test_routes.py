@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.core import clock
-from tests.unit.templates.api import Answer, Api
+from tests.unit.templates.api import Api, Response
 
 SNIPPETS = "/api/labs/snippets"
 FOOTER = f"{SNIPPETS}/footer"
@@ -15,17 +15,17 @@ NOW = 1_767_225_600.123
 
 def create(api: Api, snippet_id: str = "footer", part: int = 0, **fields: Any) -> None:
     body = {"id": snippet_id, "content": CONTENT, **fields}
-    answer = api.post(SNIPPETS, body, part)
-    assert (answer.status, answer.json) == (200, {"results": {"id": snippet_id}}), answer
+    response = api.post(SNIPPETS, body, part)
+    assert (response.status, response.json) == (200, {"results": {"id": snippet_id}}), response
 
 
-def told_plainly(answer: Answer, status: int) -> list[str]:
+def plain_messages(response: Response, status: int) -> list[str]:
     """Check that the errors carry a message and no code; return the messages."""
-    assert answer.status == status, answer
-    assert answer.errors
-    for error in answer.errors:
+    assert response.status == status, response
+    assert response.errors
+    for error in response.errors:
         assert set(error) <= {"message", "part", "line"}
-    return [error["message"] for error in answer.errors]
+    return [error["message"] for error in response.errors]
 
 
 # --- create and read
@@ -60,7 +60,7 @@ def test_snippets_live_under_labs_only(api: Api) -> None:
 @pytest.mark.spec("2.4-t1")
 def test_an_id_is_taken_only_once(api: Api) -> None:
     create(api, name="first")
-    told_plainly(api.post(SNIPPETS, {"id": "footer", "content": {"text": "x"}}), 409)
+    plain_messages(api.post(SNIPPETS, {"id": "footer", "content": {"text": "x"}}), 409)
     assert api.get(FOOTER).results["name"] == "first"
 
 
@@ -98,11 +98,11 @@ def test_one_kind_of_content_is_enough(api: Api, kind: str) -> None:
     ],
 )
 def test_a_body_of_another_shape_is_refused(api: Api, body: object) -> None:
-    told_plainly(api.post(SNIPPETS, body), 422)
+    plain_messages(api.post(SNIPPETS, body), 422)
 
 
 def test_a_body_that_is_no_json_is_refused_in_the_same_form(api: Api) -> None:
-    told_plainly(api.post(SNIPPETS), 422)
+    plain_messages(api.post(SNIPPETS), 422)
 
 
 @pytest.mark.parametrize("kind", ["html", "text", "amp_html"])
@@ -110,17 +110,17 @@ def test_each_kind_of_content_has_at_most_100_kb(api: Api, kind: str) -> None:
     most = "é" * (50 * 1024)
     create(api, content={"html": most, "text": most, "amp_html": most})
     assert api.get(FOOTER).results["content"][kind] == most
-    told_plainly(api.post(SNIPPETS, {"content": {kind: most + "x"}}), 422)
-    told_plainly(api.put(FOOTER, {"content": {kind: most + "x"}}), 422)
+    plain_messages(api.post(SNIPPETS, {"content": {kind: most + "x"}}), 422)
+    plain_messages(api.put(FOOTER, {"content": {kind: most + "x"}}), 422)
 
 
 @pytest.mark.spec("7-t24")
 def test_syntax_errors_are_told_by_message_part_and_line(api: Api) -> None:
     content = {"html": "ok", "text": "a\n{{if}}", "amp_html": "{{end}}"}
-    answer = api.post(SNIPPETS, {"content": content})
-    messages = told_plainly(answer, 422)
+    response = api.post(SNIPPETS, {"content": content})
+    messages = plain_messages(response, 422)
     assert messages[0].startswith("Error while compiling part text: line 2: ")
-    assert [(e["part"], e["line"]) for e in answer.errors] == [("text", 2), ("amp_html", 1)]
+    assert [(e["part"], e["line"]) for e in response.errors] == [("text", 2), ("amp_html", 1)]
 
 
 @pytest.mark.spec("2.4-t3")
@@ -129,22 +129,22 @@ def test_syntax_errors_are_told_by_message_part_and_line(api: Api) -> None:
 )
 def test_a_snippet_cannot_bring_in_other_content(api: Api, call: str) -> None:
     for kind in ("html", "text", "amp_html"):
-        told_plainly(api.post(SNIPPETS, {"content": {kind: call}}), 422)
+        plain_messages(api.post(SNIPPETS, {"content": {kind: call}}), 422)
     create(api)
-    told_plainly(api.put(FOOTER, {"content": {"text": call}}), 422)
+    plain_messages(api.put(FOOTER, {"content": {"text": call}}), 422)
 
 
 @pytest.mark.parametrize("snippet_id", ["unknown", "a%20b", "x" * 3000, "%00"])
 def test_an_unknown_snippet_is_not_found_by_any_method(api: Api, snippet_id: str) -> None:
     path = f"{SNIPPETS}/{snippet_id}"
-    for answer in (
+    for response in (
         api.get(path),
         api.get(path, 7),
         api.put(path, {"name": "x"}),
         api.delete(path),
         api.delete(path, 7),
     ):
-        assert told_plainly(answer, 404) == ["Snippet does not exist"]
+        assert plain_messages(response, 404) == ["Snippet does not exist"]
 
 
 # --- update
@@ -157,8 +157,8 @@ def test_an_update_changes_only_the_content_it_names(api: Api) -> None:
     with clock.use(lambda: NOW):
         create(api)
     with clock.use(lambda: NOW + 60):
-        answer = api.put(FOOTER, {"content": {"text": "new", "amp_html": "<p>a</p>"}})
-    assert (answer.status, answer.json) == (200, None)
+        response = api.put(FOOTER, {"content": {"text": "new", "amp_html": "<p>a</p>"}})
+    assert (response.status, response.json) == (200, None)
     view = api.get(FOOTER).results
     assert view["content"] == CONTENT | {"text": "new", "amp_html": "<p>a</p>"}
     assert view["created_at"] == "2026-01-01T00:00:00.123Z"
@@ -175,7 +175,7 @@ def test_an_empty_string_removes_content(api: Api) -> None:
 @pytest.mark.spec("3-t6")
 def test_the_last_content_cannot_be_removed(api: Api) -> None:
     create(api)
-    told_plainly(api.put(FOOTER, {"content": {"html": "", "text": ""}}), 422)
+    plain_messages(api.put(FOOTER, {"content": {"html": "", "text": ""}}), 422)
     assert api.get(FOOTER).results["content"] == CONTENT
 
 
@@ -231,14 +231,14 @@ def test_a_list_may_be_of_shared_or_of_unshared_snippets(api: Api) -> None:
     assert ids(7) == ["own", "shared"]
     assert ids(7, shared_with_subaccounts="false") == ["own"]
     assert ids(8) == ["shared"]
-    told_plainly(api.get(SNIPPETS, shared_with_subaccounts="1"), 400)
+    plain_messages(api.get(SNIPPETS, shared_with_subaccounts="1"), 400)
 
 
 @pytest.mark.spec("4.3-t4")
 def test_a_deleted_snippet_is_gone(api: Api) -> None:
     create(api)
-    answer = api.delete(FOOTER)
-    assert (answer.status, answer.json) == (204, None)
+    response = api.delete(FOOTER)
+    assert (response.status, response.json) == (204, None)
     assert api.get(FOOTER).status == 404
     assert api.get(SNIPPETS).results == []
     create(api, content={"text": "anew"})
@@ -268,8 +268,8 @@ def test_each_owner_has_its_own_snippets(api: Api) -> None:
 def test_a_subaccount_reads_what_is_shared_and_cannot_change_it(api: Api) -> None:
     create(api, shared_with_subaccounts=True)
     assert api.get(FOOTER, 7).results["shared_with_subaccounts"] is True
-    told_plainly(api.put(FOOTER, {"name": "x"}, 7), 403)
-    told_plainly(api.delete(FOOTER, 7), 403)
+    plain_messages(api.put(FOOTER, {"name": "x"}, 7), 403)
+    plain_messages(api.delete(FOOTER, 7), 403)
     create(api, part=7, content={"text": "own"})
     assert api.get(FOOTER, 7).results["content"] == {"text": "own"}
     assert len(api.get(SNIPPETS, 7).results) == 1
@@ -278,6 +278,6 @@ def test_a_subaccount_reads_what_is_shared_and_cannot_change_it(api: Api) -> Non
 @pytest.mark.spec("2.4-t4")
 def test_only_the_primary_account_may_share(api: Api) -> None:
     body = {"id": "own", "content": CONTENT, "shared_with_subaccounts": True}
-    told_plainly(api.post(SNIPPETS, body, 7), 422)
+    plain_messages(api.post(SNIPPETS, body, 7), 422)
     create(api, "own", part=7, shared_with_subaccounts=False)
-    told_plainly(api.put(f"{SNIPPETS}/own", {"shared_with_subaccounts": True}, 7), 422)
+    plain_messages(api.put(f"{SNIPPETS}/own", {"shared_with_subaccounts": True}, 7), 422)

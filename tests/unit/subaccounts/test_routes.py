@@ -107,10 +107,10 @@ def test_a_subaccount_is_shown_with_its_fields(owner: Client) -> None:
 def test_what_is_wrong_is_told_by_its_parameter(
     owner: Client, body: dict[str, Any], params: list[str]
 ) -> None:
-    answer = owner.post(PATH, body)
-    assert answer.status == 400
-    assert [error["param"] for error in answer.body["errors"]] == params
-    for error in answer.body["errors"]:
+    response = owner.post(PATH, body)
+    assert response.status == 400
+    assert [error["param"] for error in response.body["errors"]] == params
+    for error in response.body["errors"]:
         assert set(error) == {"message", "param", "value"}
         assert error["param"] in error["message"]
     assert owner.get(f"{PATH}/summary").results == {"total": 0}
@@ -161,8 +161,8 @@ def test_a_change_that_cannot_be_made_is_told_by_its_parameter(
 ) -> None:
     path = f"{PATH}/{owner.post(PATH, NEW).results['subaccount_id']}"
     before = owner.get(path).results
-    answer = owner.put(path, body | {"name": body.get("name", "New")})
-    assert (answer.status, answer.error["param"]) == (400, param)
+    response = owner.put(path, body | {"name": body.get("name", "New")})
+    assert (response.status, response.error["param"]) == (400, param)
     assert owner.get(path).results == before
 
 
@@ -181,13 +181,13 @@ def test_the_status_decides_about_sending_and_not_about_reading(owner: Client) -
         shown = owner.get(path).results
         assert shown["status"] == shown["compliance_status"] == status
         for client in (own, named):
-            answer = client.post("/api/v1/transmissions", transmission())
+            response = client.post("/api/v1/transmissions", transmission())
             assert client.get("/api/v1/events/message").status == 200
             if status == "active":
-                assert answer.status == 200
+                assert response.status == 200
                 continue
-            assert answer.status == 403
-            assert answer.error["description"] == (
+            assert response.status == 403
+            assert response.error["description"] == (
                 f"subaccount {made['subaccount_id']} is {status} and cannot send"
             )
     assert owner.post("/api/v1/transmissions", transmission()).status == 200
@@ -203,8 +203,8 @@ def test_one_that_does_not_exist_is_not_found(owner: Client) -> None:
 @pytest.mark.spec("4.5-t2")
 @pytest.mark.parametrize("text", ["x", "1.5", "-1", "99999999999"])
 def test_an_id_that_is_no_number_is_a_bad_request(owner: Client, text: str) -> None:
-    answer = owner.get(f"{PATH}/{text}")
-    assert (answer.status, answer.error["param"]) == (400, "id")
+    response = owner.get(f"{PATH}/{text}")
+    assert (response.status, response.error["param"]) == (400, "id")
 
 
 @pytest.mark.spec("5-r5")

@@ -13,7 +13,7 @@ from chalicelib.subaccounts import store
 from chalicelib.subaccounts.entries import lists_of
 from chalicelib.subaccounts.model import Subaccount
 from tests.fake_cloud import aws_requests
-from tests.unit.calling import Answer, Client
+from tests.unit.calling import Client, Response
 from tests.unit.people import make_account, make_key, make_subaccount
 
 CONFIG = Table("config")
@@ -41,11 +41,11 @@ def populate(count: int, **fields: Any) -> list[int]:
     return [each.id for each in made]
 
 
-def ids(answer: Answer) -> list[int]:
-    return [each["id"] for each in answer.results]
+def ids(response: Response) -> list[int]:
+    return [each["id"] for each in response.results]
 
 
-def pages(client: Client, query: str) -> list[Answer]:
+def pages(client: Client, query: str) -> list[Response]:
     """Follow the links from the first page to the last."""
     found = [client.get(f"{PATH}?{query}")]
     while "next" in found[-1].body["links"]:
@@ -57,9 +57,9 @@ def pages(client: Client, query: str) -> list[Answer]:
 @pytest.mark.spec("4.5-t4")
 def test_without_paging_all_are_listed_newest_first(owner: Client) -> None:
     made = populate(30)
-    answer = owner.get(PATH)
-    assert ids(answer) == made[::-1]
-    assert set(answer.body) == {"results"}
+    response = owner.get(PATH)
+    assert ids(response) == made[::-1]
+    assert set(response.body) == {"results"}
 
 
 @pytest.mark.spec("4.5-t4")
@@ -130,9 +130,9 @@ def test_filters_narrow_and_combine(owner: Client) -> None:
     gone = make_subaccount(name="ACME gone", status="terminated", ip_pool="fast").id
 
     def found(query: str) -> list[int]:
-        answer = owner.get(f"{PATH}?order=asc&{query}")
-        assert answer.body["total_count"] == len(answer.results)
-        return ids(answer)
+        response = owner.get(f"{PATH}?order=asc&{query}")
+        assert response.body["total_count"] == len(response.results)
+        return ids(response)
 
     assert found("") == [plain, pooled, dear, gone]
     assert found("status=active") == [plain, pooled, dear]
@@ -172,15 +172,15 @@ def test_filters_narrow_and_combine(owner: Client) -> None:
 def test_a_query_that_cannot_be_used_is_told_by_its_parameter(
     owner: Client, query: str, param: str, value: str
 ) -> None:
-    answer = owner.get(f"{PATH}?{query}")
-    assert answer.status == 400
-    assert (answer.error["param"], answer.error["value"]) == (param, value)
-    assert param in answer.error["message"]
+    response = owner.get(f"{PATH}?{query}")
+    assert response.status == 400
+    assert (response.error["param"], response.error["value"]) == (param, value)
+    assert param in response.error["message"]
 
 
 def test_all_that_cannot_be_used_is_told_at_once(owner: Client) -> None:
-    answer = owner.get(f"{PATH}?per_page=x&ids=y&order=z")
-    assert {error["param"] for error in answer.body["errors"]} == {"per_page", "ids", "order"}
+    response = owner.get(f"{PATH}?per_page=x&ids=y&order=z")
+    assert {error["param"] for error in response.body["errors"]} == {"per_page", "ids", "order"}
 
 
 def test_a_cursor_goes_on_only_with_its_own_search(owner: Client) -> None:
@@ -214,8 +214,8 @@ def test_a_page_costs_the_same_whatever_exists(owner: Client) -> None:
     def costs(target: str) -> list[tuple[str, int]]:
         owner.get(target)
         with aws_requests() as made:
-            answer = owner.get(target)
-        assert len(answer.results) == 10
+            response = owner.get(target)
+        assert len(response.results) == 10
         return [(request.operation, request.parameters.get("Limit", 0)) for request in made]
 
     found = {"status": "suspended", "ip_pool": "fast", "options": {"deliverability": True}}

@@ -24,7 +24,7 @@ CONTENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """A status and, unless the body was empty, its JSON."""
 
     status: int
@@ -52,23 +52,23 @@ class Api:
         self.app.register_blueprint(chalicelib.templates.routes.routes)
         self.app.register_blueprint(chalicelib.snippets.routes.routes)
 
-    def get(self, path: str, part: int | None = None, **query: str) -> Answer:
+    def get(self, path: str, part: int | None = None, **query: str) -> Response:
         return self.call("GET", path, part=part, query=query)
 
-    def post(self, path: str, body: Any = None, part: int = PRIMARY, **query: str) -> Answer:
+    def post(self, path: str, body: Any = None, part: int = PRIMARY, **query: str) -> Response:
         return self.call("POST", path, body, part=part, query=query)
 
-    def put(self, path: str, body: Any = None, part: int = PRIMARY, **query: str) -> Answer:
+    def put(self, path: str, body: Any = None, part: int = PRIMARY, **query: str) -> Response:
         return self.call("PUT", path, body, part=part, query=query)
 
-    def delete(self, path: str, part: int = PRIMARY) -> Answer:
+    def delete(self, path: str, part: int = PRIMARY) -> Response:
         return self.call("DELETE", path, part=part, query={})
 
     def call(
         self, method: str, path: str, body: Any = None, *, part: int | None, query: dict[str, str]
-    ) -> Answer:
+    ) -> Response:
         headers = {"Content-Type": "application/json", "X-Part": "" if part is None else str(part)}
-        answer = self.app(
+        response = self.app(
             event(
                 self.app,
                 method,
@@ -79,13 +79,13 @@ class Api:
             ),
             None,
         )
-        text = "" if answer["isBase64Encoded"] else answer["body"]
-        return Answer(answer["statusCode"], json.loads(text) if text else None)
+        text = "" if response["isBase64Encoded"] else response["body"]
+        return Response(response["statusCode"], json.loads(text) if text else None)
 
     def create(self, template_id: str = "welcome", part: int = PRIMARY, **fields: Any) -> None:
         body = {"id": template_id, "content": CONTENT, **fields}
-        answer = self.post("/templates", body, part)
-        assert answer.status == 200, answer
+        response = self.post("/templates", body, part)
+        assert response.status == 200, response
 
     def _authenticate(self, request: Request) -> Caller:
         part = request.headers["x-part"]

@@ -10,18 +10,18 @@ PREVIEWER = "/utils/content-previewer"
 
 
 def preview(api: Api, content: dict[str, Any], **data: Any) -> Any:
-    answer = api.post(PREVIEWER, {"content": content, "substitution_data": data})
-    assert answer.status == 200, answer
-    return answer.results
+    response = api.post(PREVIEWER, {"content": content, "substitution_data": data})
+    assert response.status == 200, response
+    return response.results
 
 
 @pytest.mark.spec("4.2-t4")
 def test_a_template_is_rendered_with_the_data_that_was_sent(api: Api) -> None:
     api.create(content=CONTENT | {"reply_to": "{{r}}@b.test", "headers": {"X-{}": "for {{name}}"}})
     data = {"name": "Natalie <x>", "r": "a"}
-    answer = api.post("/templates/welcome/preview", {"substitution_data": data})
-    assert answer.status == 200
-    assert answer.results == {
+    response = api.post("/templates/welcome/preview", {"substitution_data": data})
+    assert response.status == 200
+    assert response.results == {
         "from": {"email": "news@example.test", "name": "News"},
         "subject": "Deals for Natalie <x>",
         "reply_to": "a@b.test",
@@ -83,8 +83,8 @@ def test_from_is_shown_as_an_object(api: Api, sender: Any, view: dict[str, str])
 def test_the_previewer_requires_content_and_data(api: Api, missing: str) -> None:
     body: dict[str, Any] = {"content": {"text": "x"}, "substitution_data": {}}
     for content in (body | {missing: None}, {k: v for k, v in body.items() if k != missing}):
-        answer = api.post(PREVIEWER, content)
-        assert (answer.status, answer.codes) == (422, ["1400"])
+        response = api.post(PREVIEWER, content)
+        assert (response.status, response.codes) == (422, ["1400"])
     assert api.post(PREVIEWER, body | {missing: "text"}).codes == ["1300"]
 
 
@@ -94,17 +94,17 @@ def test_a_render_error_is_reported_by_part_and_line(api: Api) -> None:
         "html": "{{render_snippet('none')}}",
         "subject": "s",
     }
-    answer = api.post(PREVIEWER, {"content": content, "substitution_data": {"a": {"b": {}}}})
-    assert (answer.status, answer.codes) == (422, ["3001", "3001"])
-    assert [(e["part"], e["line"]) for e in answer.errors] == [("text", 3), ("html", 1)]
-    assert answer.errors[0]["message"] == "substitution render error"
+    response = api.post(PREVIEWER, {"content": content, "substitution_data": {"a": {"b": {}}}})
+    assert (response.status, response.codes) == (422, ["3001", "3001"])
+    assert [(e["part"], e["line"]) for e in response.errors] == [("text", 3), ("html", 1)]
+    assert response.errors[0]["message"] == "substitution render error"
 
 
 @pytest.mark.spec("7-t24")
 def test_a_syntax_error_in_previewed_content_is_reported(api: Api) -> None:
     body = {"content": {"text": "{{if}}", "html": "{{end}}"}, "substitution_data": {}}
-    answer = api.post(PREVIEWER, body)
-    assert (answer.status, answer.codes) == (422, ["3000", "3000"])
+    response = api.post(PREVIEWER, body)
+    assert (response.status, response.codes) == (422, ["3000", "3000"])
 
 
 def test_dynamic_content_and_automatic_variables_come_from_the_data(api: Api) -> None:
@@ -142,14 +142,14 @@ def test_all_parts_together_may_cost_what_one_message_may(api: Api) -> None:
 def test_a_pre_built_message_is_previewed_as_a_message(api: Api) -> None:
     raw = "Subject: Hi {{n}}\nContent-Type: text/plain\n\nHello {{n}}\n"
     api.create(content={"email_rfc822": raw})
-    answer = api.post("/templates/welcome/preview", {"substitution_data": {"n": "Bo"}})
-    assert answer.results == {
+    response = api.post("/templates/welcome/preview", {"substitution_data": {"n": "Bo"}})
+    assert response.results == {
         "email_rfc822": "Subject: Hi Bo\r\nContent-Type: text/plain\r\n\r\nHello Bo\r\n"
     }
 
 
 def test_a_value_that_breaks_a_header_of_a_pre_built_message_is_refused(api: Api) -> None:
     body = {"content": {"email_rfc822": "Subject: {{n}}\n\nx"}, "substitution_data": {"n": "a\nb"}}
-    answer = api.post(PREVIEWER, body)
-    assert (answer.status, answer.codes) == (422, ["3001"])
-    assert "Subject" in answer.errors[0]["description"]
+    response = api.post(PREVIEWER, body)
+    assert (response.status, response.codes) == (422, ["3001"])
+    assert "Subject" in response.errors[0]["description"]

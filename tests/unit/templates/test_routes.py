@@ -19,8 +19,8 @@ def content(**changes: object) -> dict[str, object]:
 @pytest.mark.spec("4.2-t1")
 @pytest.mark.spec("2.3-t1")
 def test_a_template_is_created_under_its_id(api: Api) -> None:
-    answer = api.post("/templates", {"id": "summer_sale.2026-A", "content": CONTENT})
-    assert (answer.status, answer.json) == (200, {"results": {"id": "summer_sale.2026-A"}})
+    response = api.post("/templates", {"id": "summer_sale.2026-A", "content": CONTENT})
+    assert (response.status, response.json) == (200, {"results": {"id": "summer_sale.2026-A"}})
     assert api.get("/templates/summer_sale.2026-A").results["name"] == "summer_sale.2026-A"
 
 
@@ -35,23 +35,23 @@ def test_an_id_is_made_when_there_is_only_a_name(api: Api) -> None:
 @pytest.mark.spec("2.3-t1")
 @pytest.mark.parametrize("body", [{}, {"name": ""}, {"id": None, "name": None}])
 def test_neither_id_nor_name_is_refused(api: Api, body: dict[str, object]) -> None:
-    answer = api.post("/templates", body | {"content": CONTENT})
-    assert (answer.status, answer.codes) == (422, ["1400"])
+    response = api.post("/templates", body | {"content": CONTENT})
+    assert (response.status, response.codes) == (422, ["1400"])
 
 
 @pytest.mark.spec("2.3-t1")
 @pytest.mark.spec("8-t7")
 @pytest.mark.parametrize("bad", ["a" * 65, "a b", "a/b", "ä", "a#b", "", "a\n"])
 def test_an_id_of_other_characters_or_over_64_bytes_is_refused(api: Api, bad: str) -> None:
-    answer = api.post("/templates", {"id": bad, "name": "n", "content": CONTENT})
-    assert (answer.status, answer.codes) == (422, ["1300"])
+    response = api.post("/templates", {"id": bad, "name": "n", "content": CONTENT})
+    assert (response.status, response.codes) == (422, ["1300"])
     assert api.post("/templates", {"id": "a" * 64, "content": CONTENT}).status == 200
 
 
 def test_an_id_is_taken_only_once(api: Api) -> None:
     api.create(name="first")
-    answer = api.post("/templates", {"id": "welcome", "name": "second", "content": CONTENT})
-    assert (answer.status, answer.codes) == (409, ["1602"])
+    response = api.post("/templates", {"id": "welcome", "name": "second", "content": CONTENT})
+    assert (response.status, response.codes) == (409, ["1602"])
     assert api.get("/templates/welcome").results["name"] == "first"
 
 
@@ -101,8 +101,8 @@ def test_a_template_can_be_published_as_it_is_created(api: Api) -> None:
     ],
 )
 def test_a_body_of_another_shape_is_refused(api: Api, body: object, code: str) -> None:
-    answer = api.post("/templates", body)
-    assert (answer.status, answer.codes) == (422, [code])
+    response = api.post("/templates", body)
+    assert (response.status, response.codes) == (422, [code])
 
 
 # --- read
@@ -163,23 +163,23 @@ def test_the_query_and_the_id_are_case_sensitive(api: Api) -> None:
 @pytest.mark.parametrize("template_id", ["unknown", "a%20b", "a%23b", "x" * 3000, "%00"])
 def test_an_unknown_template_is_not_found_by_any_method(api: Api, template_id: str) -> None:
     path = f"/templates/{template_id}"
-    for answer in (
+    for response in (
         api.get(path),
         api.get(path, part=7),
         api.put(path, {"name": "x"}),
         api.delete(path),
         api.post(path + "/preview", {}),
     ):
-        assert (answer.status, answer.codes) == (404, ["1600"])
+        assert (response.status, response.codes) == (404, ["1600"])
 
 
 def test_a_missing_version_is_refused_and_a_missing_template_is_not_found(api: Api) -> None:
     api.create()
-    for answer in (
+    for response in (
         api.get("/templates/welcome", draft="false"),
         api.post("/templates/welcome/preview", {}, draft="false"),
     ):
-        assert (answer.status, answer.codes) == (422, ["1603"])
+        assert (response.status, response.codes) == (422, ["1603"])
 
 
 # --- update
@@ -193,8 +193,8 @@ def test_an_update_replaces_the_whole_content_of_the_draft(api: Api) -> None:
         api.create(name="Welcome", content=content(reply_to="a@b.test", headers={"X-A": "1"}))
     new = {"from": "b@example.test", "subject": "New", "text": "Text only"}
     with clock.use(lambda: NOW + 90):
-        answer = api.put("/templates/welcome", {"content": new})
-    assert (answer.status, answer.json) == (200, None)
+        response = api.put("/templates/welcome", {"content": new})
+    assert (response.status, response.json) == (200, None)
     view = api.get("/templates/welcome").results
     assert view["content"] == new
     assert view["name"] == "Welcome"
@@ -222,8 +222,8 @@ def test_with_update_published_only_the_published_version_is_overwritten(api: Ap
 @pytest.mark.spec("3-t3")
 def test_a_published_version_that_does_not_exist_cannot_be_overwritten(api: Api) -> None:
     api.create()
-    answer = api.put("/templates/welcome", {"name": "x"}, update_published="true")
-    assert (answer.status, answer.codes) == (422, ["1603"])
+    response = api.put("/templates/welcome", {"name": "x"}, update_published="true")
+    assert (response.status, response.codes) == (422, ["1603"])
     assert api.get("/templates/welcome").results["has_published"] is False
 
 
@@ -270,8 +270,8 @@ def test_a_published_template_cannot_become_a_draft(
     api: Api, body: dict[str, object], query: dict[str, str]
 ) -> None:
     api.create(published=True)
-    answer = api.put("/templates/welcome", body, **query)
-    assert (answer.status, answer.codes) == (422, ["1300"])
+    response = api.put("/templates/welcome", body, **query)
+    assert (response.status, response.codes) == (422, ["1300"])
     assert api.get("/templates/welcome", draft="false").results["published"] is True
 
 
@@ -378,8 +378,8 @@ def test_a_list_ends_at_the_most_that_is_listed(api: Api, monkeypatch: pytest.Mo
 @pytest.mark.spec("3-t5")
 def test_deleting_removes_both_versions_and_answers_with_nothing(api: Api) -> None:
     api.create(published=True)
-    answer = api.delete("/templates/welcome")
-    assert (answer.status, answer.json) == (200, None)
+    response = api.delete("/templates/welcome")
+    assert (response.status, response.json) == (200, None)
     for draft in ("true", "false"):
         assert api.get("/templates/welcome", draft=draft).status == 404
     assert api.get("/templates").results == []

@@ -85,8 +85,8 @@ def test_a_subaccounts_own_template_hides_a_shared_one(api: Api) -> None:
 @pytest.mark.spec("2.3-t10")
 def test_only_the_primary_account_may_share(api: Api) -> None:
     body = {"id": "own", "content": CONTENT, "shared_with_subaccounts": True}
-    answer = api.post("/templates", body, 7)
-    assert (answer.status, answer.codes) == (422, ["1300"])
+    response = api.post("/templates", body, 7)
+    assert (response.status, response.codes) == (422, ["1300"])
     api.create("own", part=7, shared_with_subaccounts=False)
     assert api.put("/templates/own", {"shared_with_subaccounts": True}, 7).status == 422
     assert api.put("/templates/own", {"shared_with_subaccounts": False}, 7).status == 200

@@ -18,7 +18,7 @@ from chalicelib.transmissions.routes import create_transmission
 from chalicelib.transmissions.store import idempotency, transmissions
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import queued
-from tests.unit.calling import Answer, Client
+from tests.unit.calling import Client, Response
 from tests.unit.people import make_account, make_key, make_subaccount
 from tests.unit.refusals import refusal_code
 from tests.unit.sending_domains.examples import domain
@@ -34,50 +34,50 @@ def _with_a_domain(cloud: None) -> None:
     domains.create(domain())
 
 
-def post(recipients: list[Any], query: str = "") -> Answer:
+def post(recipients: list[Any], query: str = "") -> Response:
     return make_key().post(PATH + query, body(recipients=recipients))
 
 
 @pytest.mark.spec("4.1-t1")
 def test_a_transmission_is_answered_with_its_id_and_the_count_of_recipients() -> None:
-    answer = post([GOOD, GOOD])
-    assert answer.status == 200
-    assert set(answer.body) == {"results"}
-    assert answer.results.pop("id").isdigit()
-    assert answer.results == {"total_accepted_recipients": 2, "total_rejected_recipients": 0}
+    response = post([GOOD, GOOD])
+    assert response.status == 200
+    assert set(response.body) == {"results"}
+    assert response.results.pop("id").isdigit()
+    assert response.results == {"total_accepted_recipients": 2, "total_rejected_recipients": 0}
 
 
 @pytest.mark.spec("4.1-t1")
 @pytest.mark.spec("7-t22")
 def test_a_transmission_of_which_some_recipients_are_bad_is_answered_with_their_errors() -> None:
-    answer = post([GOOD, BAD, {}])
-    assert answer.status == 200
-    assert answer.error["code"] == "2000"
-    assert answer.results["total_accepted_recipients"] == 1
-    assert answer.results["total_rejected_recipients"] == 2
-    errors = answer.results["rcpt_to_errors"]
+    response = post([GOOD, BAD, {}])
+    assert response.status == 200
+    assert response.error["code"] == "2000"
+    assert response.results["total_accepted_recipients"] == 1
+    assert response.results["total_rejected_recipients"] == 2
+    errors = response.results["rcpt_to_errors"]
     assert [error["code"] for error in errors] == ["1300", "1400"]
     assert all(set(error) == {"message", "description", "code"} for error in errors)
 
 
 @pytest.mark.parametrize(("query", "view"), [("0", 0), ("1", 1), ("2", 2), ("3", 2)])
 def test_the_number_of_errors_that_are_shown_may_be_limited(query: str, view: int) -> None:
-    answer = post([GOOD, BAD, {}], f"?num_rcpt_errors={query}")
-    assert len(answer.results["rcpt_to_errors"]) == view
-    assert answer.results["total_rejected_recipients"] == 2
+    response = post([GOOD, BAD, {}], f"?num_rcpt_errors={query}")
+    assert len(response.results["rcpt_to_errors"]) == view
+    assert response.results["total_rejected_recipients"] == 2
 
 
 def test_an_answer_about_many_bad_recipients_stays_small_enough_for_lambda() -> None:
-    answer = post([GOOD, *[{}] * 100_000])
-    assert answer.results["total_rejected_recipients"] == 100_000
-    assert 10_000 < len(answer.results["rcpt_to_errors"]) < 100_000
-    assert len(json.dumps(json.dumps(answer.body))) < 6_000_000
+    response = post([GOOD, *[{}] * 100_000])
+    assert response.results["total_rejected_recipients"] == 100_000
+    assert 10_000 < len(response.results["rcpt_to_errors"]) < 100_000
+    assert len(json.dumps(json.dumps(response.body))) < 6_000_000
 
 
 @pytest.mark.parametrize("text", ["many", "-1", "1.5", ""])
 def test_a_number_of_errors_that_is_none_is_refused(text: str) -> None:
-    answer = post([GOOD], f"?num_rcpt_errors={text}")
-    assert (answer.status, answer.error["code"]) == (400, "1200")
+    response = post([GOOD], f"?num_rcpt_errors={text}")
+    assert (response.status, response.error["code"]) == (400, "1200")
 
 
 def test_a_key_without_the_grant_is_refused() -> None:
@@ -186,9 +186,9 @@ class TestIdempotency:
         assert Caller().refused_post() == (409, "1601")
         later = clock.now() + idempotency.CLAIM_SECONDS
         with clock.use(lambda: later):
-            answer = Caller().post()
-        assert answer.status == 200
-        assert answer.body["results"]["id"] in (transmission or ids())
+            response = Caller().post()
+        assert response.status == 200
+        assert response.body["results"]["id"] in (transmission or ids())
         assert usage.get(1)[0].day == 1
 
     def test_a_sent_transmission_is_not_sent_again_when_its_repeat_is_refused(
@@ -267,8 +267,8 @@ class TestReading:
         assert view["transmission"]["num_rcpts"] == 2
         make_account(2)
         for client in (make_key(2), make_key(subaccount=8), make_key().on_behalf_of(0)):
-            answer = client.get(path)
-            assert (answer.status, answer.error["code"]) == (404, "1600")
+            response = client.get(path)
+            assert (response.status, response.error["code"]) == (404, "1600")
 
     def test_the_list_shows_transmissions_to_several_in_scope_newest_first(self) -> None:
         self.make(1, campaign_id="spring", template_id="a")
@@ -310,8 +310,8 @@ class TestCancelling:
 
     def test_one_that_is_scheduled_is_answered_without_a_body(self) -> None:
         path = self.make()
-        answer = make_key().delete(path)
-        assert (answer.status, answer.body) == (204, None)
+        response = make_key().delete(path)
+        assert (response.status, response.body) == (204, None)
         assert make_key().get(path).results["transmission"]["state"] == "Canceled"
         assert make_key().delete(path).error["code"] == "2006"
 
@@ -324,9 +324,9 @@ class TestCancelling:
     def test_a_campaign_is_named(self) -> None:
         self.make(campaign_id="spring")
         for query in ("", "?campaign_id="):
-            answer = make_key().delete(PATH + query)
-            assert (answer.status, answer.error["code"]) == (400, "1401")
+            response = make_key().delete(PATH + query)
+            assert (response.status, response.error["code"]) == (400, "1401")
         for name in ("spring", "unknown"):
-            answer = make_key().delete(f"{PATH}?campaign_id={name}")
-            assert (answer.status, answer.body) == (204, None)
+            response = make_key().delete(f"{PATH}?campaign_id={name}")
+            assert (response.status, response.body) == (204, None)
         assert make_key().get(PATH).results[0]["state"] == "Canceled"

@@ -129,9 +129,9 @@ def test_nothing_of_a_transmission_is_sent_when_a_limit_would_be_exceeded(owner:
     two = transmission("me@example.test", "a@inbox.test", "b@inbox.test")
     assert owner.post(PATH, two).status == 200
     assert len(queued("generation")) == stored() == 1
-    answer = owner.post(PATH, two)
-    assert answer.status == 420
-    assert answer.body == {
+    response = owner.post(PATH, two)
+    assert response.status == 420
+    assert response.body == {
         "errors": [
             {
                 "message": "Exceed Sending Limit (hourly)",
@@ -170,9 +170,9 @@ def test_subaccounts_count_for_their_account(owner: Client) -> None:
 @pytest.mark.spec("3-t22")
 def test_an_account_that_is_not_active_sends_nothing_and_still_reads(owner: Client) -> None:
     accounts.change(1, lambda account: replace(account, status="suspended"))
-    answer = owner.post(PATH, transmission())
-    assert (answer.status, answer.error["message"]) == (403, "Forbidden.")
-    assert answer.error["description"] == "the account is suspended and cannot send"
+    response = owner.post(PATH, transmission())
+    assert (response.status, response.error["message"]) == (403, "Forbidden.")
+    assert response.error["description"] == "the account is suspended and cannot send"
     assert owner.get("/api/v1/events/message").status == 200
 
 

@@ -100,8 +100,8 @@ def test_what_comes_twice_at_once_is_in_the_batch_once(world: Simulation) -> Non
 def test_a_bad_message_fails_alone(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     bodies = ["nonsense", *recorded(world, range(3))]
-    answer = merge_events(sqs_event(bodies))
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
+    response = merge_events(sqs_event(bodies))
+    assert response == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
     assert len(queued("webhook-batches")) == 1
 
 

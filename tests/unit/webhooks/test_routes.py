@@ -17,7 +17,7 @@ from chalicelib.webhooks.store import batches, circuit_breakers
 from chalicelib.webhooks.store import webhooks as webhook_store
 from tests.fake_cloud import aws_requests
 from tests.http_target import Post, Reply, Target
-from tests.unit.calling import Answer, Client
+from tests.unit.calling import Client, Response
 from tests.unit.people import make_account, make_key, make_subaccount
 
 PATH = "/api/v1/webhooks"
@@ -37,9 +37,9 @@ def shown(client: Client, webhook_id: str) -> dict[str, Any]:
     return client.get(f"{PATH}/{webhook_id}").results
 
 
-def fault(answer: Answer, param: str) -> str:
-    assert answer.status == 400, answer
-    return next(each["message"] for each in answer.body["errors"] if each["param"] == param)
+def fault(response: Response, param: str) -> str:
+    assert response.status == 400, response
+    return next(each["message"] for each in response.body["errors"] if each["param"] == param)
 
 
 @pytest.mark.spec("2.10-t1")
@@ -54,12 +54,12 @@ def fault(answer: Answer, param: str) -> str:
 def test_a_webhook_is_made_once_its_target_took_the_test_post(
     client: Client, target: Target
 ) -> None:
-    answer = client.post(PATH, new(target)).results
+    response = client.post(PATH, new(target)).results
     (ping,) = target.posts
     assert ping.body == b'[{"svc":{}}]'
     assert ping.headers["content-type"] == "application/json"
     assert ping.batch_id
-    base = f"http://localhost:8080{PATH}/{answer['id']}"
+    base = f"http://localhost:8080{PATH}/{response['id']}"
     links = [
         {
             "href": base,
@@ -69,9 +69,9 @@ def test_a_webhook_is_made_once_its_target_took_the_test_post(
         {"href": f"{base}/validate", "rel": "urn.svc.webhooks.validate", "method": ["POST"]},
         {"href": f"{base}/batch-status", "rel": "urn.svc.webhooks.batches", "method": ["GET"]},
     ]
-    assert answer["links"] == links
-    assert shown(client, answer["id"]) == {
-        "id": answer["id"],
+    assert response["links"] == links
+    assert shown(client, response["id"]) == {
+        "id": response["id"],
         "name": "Ours",
         "target": target.url,
         "events": ["delivery", "bounce"],
@@ -114,9 +114,9 @@ def test_no_webhook_is_made_of_a_target_that_refuses_the_test_post(
     client: Client, target: Target
 ) -> None:
     target.answer = lambda _: Reply(418, b"a teapot", {"X-Kind": "pot"})
-    answer = client.post(PATH, new(target))
-    assert answer.status == 400
-    error = answer.error
+    response = client.post(PATH, new(target))
+    assert response.status == 400
+    error = response.error
     assert (error["message"], error["code"]) == ("POST to webhook target URL failed", 400)
     assert error["response"]["status"] == 418
     assert error["response"]["body"] == "a teapot"
@@ -132,9 +132,9 @@ def test_nothing_but_200_is_a_success(client: Client, target: Target, status: in
 
 
 def test_a_target_that_does_not_answer_is_told_why(client: Client) -> None:
-    answer = client.post(PATH, new("http://127.0.0.1:9/"))
-    error = answer.error
-    assert (answer.status, error["code"]) == (400, 400)
+    response = client.post(PATH, new("http://127.0.0.1:9/"))
+    error = response.error
+    assert (response.status, error["code"]) == (400, 400)
     assert "refused" in error["description"]
     assert error["response"] == {"status": None, "headers": {}, "body": ""}
 
@@ -143,9 +143,9 @@ def test_a_target_that_does_not_answer_is_told_why(client: Client) -> None:
 @pytest.mark.spec("2.10-t3")
 @pytest.mark.spec("2.10-t4")
 def test_name_target_and_events_are_required(client: Client) -> None:
-    answer = client.post(PATH, {})
-    assert answer.status == 400
-    assert answer.body["errors"] == [
+    response = client.post(PATH, {})
+    assert response.status == 400
+    assert response.body["errors"] == [
         {"message": f"{name} is a required field", "param": name, "value": None}
         for name in ("name", "target", "events")
     ]
@@ -235,11 +235,11 @@ def test_other_ports_than_80_and_443_are_refused(
 def test_exceptions_follow_their_rules(
     client: Client, target: Target, value: Any, message: str
 ) -> None:
-    answer = client.post(PATH, new(target, exception_subaccounts=value))
-    assert message in fault(answer, "exception_subaccounts")
+    response = client.post(PATH, new(target, exception_subaccounts=value))
+    assert message in fault(response, "exception_subaccounts")
     webhook = make(client, target)
-    answer = client.put(f"{PATH}/{webhook}", {"exception_subaccounts": value})
-    assert message in fault(answer, "exception_subaccounts")
+    response = client.put(f"{PATH}/{webhook}", {"exception_subaccounts": value})
+    assert message in fault(response, "exception_subaccounts")
 
 
 @pytest.mark.spec("2.10-t7")
@@ -258,13 +258,13 @@ def test_exceptions_are_for_webhooks_of_all_sources_only(
 ) -> None:
     number = make_subaccount(1).id if part == "subaccount" else 0
     caller = client.on_behalf_of(number)
-    answer = caller.post(PATH, new(target, exception_subaccounts=[5]))
-    assert "only for webhooks of" in fault(answer, "exception_subaccounts")
+    response = caller.post(PATH, new(target, exception_subaccounts=[5]))
+    assert "only for webhooks of" in fault(response, "exception_subaccounts")
     webhook = make(client, target, exception_subaccounts=[5])
-    answer = client.put(
+    response = client.put(
         f"{PATH}/{webhook}", {"subaccount_id": number, "exception_subaccounts": [5]}
     )
-    assert "only for webhooks of" in fault(answer, "exception_subaccounts")
+    assert "only for webhooks of" in fault(response, "exception_subaccounts")
     assert client.put(f"{PATH}/{webhook}", {"subaccount_id": number}).status == 200
     assert "exception_subaccounts" not in shown(client, webhook)
 
@@ -307,8 +307,8 @@ def test_a_source_that_does_not_exist_is_refused(
     client: Client, target: Target, source: Any
 ) -> None:
     webhook = make(client, target)
-    answer = client.put(f"{PATH}/{webhook}", {"subaccount_id": source})
-    assert "must be -1, 0 or the id of a subaccount" in fault(answer, "subaccount_id")
+    response = client.put(f"{PATH}/{webhook}", {"subaccount_id": source})
+    assert "must be -1, 0 or the id of a subaccount" in fault(response, "subaccount_id")
 
 
 def test_a_subaccounts_key_cannot_ask_for_the_events_of_others(
@@ -318,8 +318,8 @@ def test_a_subaccounts_key_cannot_ask_for_the_events_of_others(
     own = make_key(1, number)
     webhook = make(own, target)
     for source in (-1, 0, other):
-        answer = own.put(f"{PATH}/{webhook}", {"subaccount_id": source})
-        assert "subaccount_id must be" in fault(answer, "subaccount_id")
+        response = own.put(f"{PATH}/{webhook}", {"subaccount_id": source})
+        assert "subaccount_id must be" in fault(response, "subaccount_id")
     assert own.put(f"{PATH}/{webhook}", {"subaccount_id": number}).status == 200
 
 
@@ -329,8 +329,8 @@ def test_a_new_target_is_tried_before_it_counts(client: Client, target: Target) 
     webhook = make(client, target)
     other = target.url.replace("/hook", "/other")
     target.answer = lambda post: Reply(500 if post.path == "/other" else 200)
-    answer = client.put(f"{PATH}/{webhook}", {"target": other, "name": "New"})
-    assert (answer.status, answer.error["response"]["status"]) == (400, 500)
+    response = client.put(f"{PATH}/{webhook}", {"target": other, "name": "New"})
+    assert (response.status, response.error["response"]["status"]) == (400, 500)
     assert shown(client, webhook)["name"] == "Ours"
     target.answer = lambda _: Reply(200)
     updated = client.put(f"{PATH}/{webhook}", {"target": other, "name": "New"}).results
@@ -377,17 +377,17 @@ def test_what_was_read_can_be_written_back(client: Client, target: Target) -> No
 @pytest.mark.spec("4.9-t5")
 def test_a_deleted_webhook_is_gone(client: Client, target: Target) -> None:
     webhook = make(client, target)
-    assert client.delete(f"{PATH}/{webhook}") == Answer(204, None)
+    assert client.delete(f"{PATH}/{webhook}") == Response(204, None)
     assert client.get(PATH).results == []
-    for answer in (
+    for response in (
         client.get(f"{PATH}/{webhook}"),
         client.put(f"{PATH}/{webhook}", {"name": "x"}),
         client.delete(f"{PATH}/{webhook}"),
         client.post(f"{PATH}/{webhook}/validate", []),
         client.get(f"{PATH}/{webhook}/batch-status"),
     ):
-        assert answer.status == 404
-        assert "could not be found" in answer.error["message"]
+        assert response.status == 404
+        assert "could not be found" in response.error["message"]
 
 
 @pytest.mark.cost
@@ -438,17 +438,17 @@ def test_validation_takes_a_batch_in_any_wrapping(
 @pytest.mark.parametrize("given", ["text", 5, {"message": "text"}, {"message": False}])
 def test_what_is_no_batch_is_not_posted(client: Client, target: Target, given: Any) -> None:
     webhook = make(client, target)
-    answer = client.post(f"{PATH}/{webhook}/validate", given)
-    assert "must be an array of events" in fault(answer, "message")
+    response = client.post(f"{PATH}/{webhook}/validate", given)
+    assert "must be an array of events" in fault(response, "message")
     assert len(target.posts) == 1
 
 
 def test_a_failed_validation_is_told_like_a_failed_creation(client: Client, target: Target) -> None:
     webhook = make(client, target)
     target.answer = lambda _: Reply(503)
-    answer = client.post(f"{PATH}/{webhook}/validate", [])
-    assert (answer.status, answer.error["code"]) == (400, 400)
-    assert answer.error["response"]["status"] == 503
+    response = client.post(f"{PATH}/{webhook}/validate", [])
+    assert (response.status, response.error["code"]) == (400, 400)
+    assert response.error["response"]["status"] == 503
 
 
 @pytest.mark.spec("2.10-t13")
@@ -543,8 +543,8 @@ def test_credentials_that_an_update_does_not_name_stay(client: Client, target: T
     client.post(f"{PATH}/{webhook}/validate", [])
     assert "authorization" not in target.posts[-1].headers
     assert "x-a" not in target.posts[-1].headers
-    answer = client.put(f"{PATH}/{webhook}", {"auth_type": "basic"})
-    assert "is required" in fault(answer, "auth_credentials")
+    response = client.put(f"{PATH}/{webhook}", {"auth_type": "basic"})
+    assert "is required" in fault(response, "auth_credentials")
 
 
 def test_secrets_are_shown_to_those_who_may_change_them(client: Client, target: Target) -> None:
@@ -576,7 +576,7 @@ def test_the_grants_tell_reading_from_changing(client: Client, target: Target) -
     webhook = make(client, target)
     viewer = make_key(1, grants=["webhooks/view"])
     assert viewer.get(PATH).status == 200
-    for answer in (
+    for response in (
         viewer.post(PATH, new(target)),
         viewer.put(f"{PATH}/{webhook}", {"name": "x"}),
         viewer.delete(f"{PATH}/{webhook}"),
@@ -585,7 +585,7 @@ def test_the_grants_tell_reading_from_changing(client: Client, target: Target) -
         viewer.post(f"{PATH}/{webhook}/batches/b/redeliver", None),
         make_key(1, grants=["webhooks/modify"]).get(PATH),
     ):
-        assert answer.status == 403
+        assert response.status == 403
     make_account(2)
     assert make_key(2).get(f"{PATH}/{webhook}").status == 404
 
@@ -714,9 +714,9 @@ def test_a_failure_to_obtain_a_token_is_a_400(
     client: Client, target: Target, reply: Reply, status: int
 ) -> None:
     target.answer = lambda post: reply if post.path == "/token" else Reply(200)
-    answer = client.post(PATH, new(target, **oauth2(target)))
-    error = answer.error
-    assert (answer.status, error["code"]) == (400, 400)
+    response = client.post(PATH, new(target, **oauth2(target)))
+    error = response.error
+    assert (response.status, error["code"]) == (400, 400)
     assert error["message"] == "POST to webhook tokens URL failed"
     assert error["response"]["status"] == status
     webhook = make(client, target)

@@ -75,8 +75,8 @@ def test_a_plan_limits_an_account_from_now_on(run: Any) -> None:
     assert view["service_level"] == "enterprise"
     assert (view["subscription"]["plan_volume"], view["subscription"]["type"]) == (50, "manual")
     assert client.post("/api/v1/transmissions", transmission()).status == 200
-    answer = client.post("/api/v1/transmissions", transmission())
-    assert (answer.status, answer.error["code"]) == (420, "2101")
+    response = client.post("/api/v1/transmissions", transmission())
+    assert (response.status, response.error["code"]) == (420, "2101")
     run("set-plan", "1")
     assert client.post("/api/v1/transmissions", transmission()).status == 200
     usage = json.loads(run("show", "1"))["usage"]
@@ -106,9 +106,9 @@ def test_the_status_decides_about_sending(run: Any) -> None:
     make_domain("example.test")
     view = json.loads(run("set-status", "1", "suspended", "--reason", "NONPAYMENT"))
     assert (view["status"], view["status_reason_category"]) == ("suspended", "NONPAYMENT")
-    answer = client.post("/api/v1/transmissions", transmission())
-    assert answer.status == 403
-    assert answer.error["description"] == "the account is suspended and cannot send"
+    response = client.post("/api/v1/transmissions", transmission())
+    assert response.status == 403
+    assert response.error["description"] == "the account is suspended and cannot send"
     assert client.get("/api/v1/account").results["status"] == "suspended"
     view = json.loads(run("set-status", "1", "active"))
     assert (view["status"], view["status_reason_category"]) == ("active", "")

@@ -213,9 +213,9 @@ def test_of_two_deletions_at_once_one_finds_nothing(
 @pytest.mark.spec("3-t5")
 def test_the_api_refuses_to_delete_a_template_in_use(template: Template) -> None:
     leases.begin(template, "t1", in_an_hour())
-    answer = Api().delete("/templates/welcome")
-    assert answer.status == 409
-    assert answer.errors == [
+    response = Api().delete("/templates/welcome")
+    assert response.status == 409
+    assert response.errors == [
         {
             "message": "resource conflict",
             "description": "Template is in use by msg generation",

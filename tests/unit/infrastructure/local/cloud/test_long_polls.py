@@ -24,8 +24,8 @@ def url(client: Any) -> str:
 
 
 def received(client: Any, url: str, wait: int) -> list[Any]:
-    answer = client.receive_message(QueueUrl=url, WaitTimeSeconds=wait, VisibilityTimeout=60)
-    return answer.get("Messages", [])
+    response = client.receive_message(QueueUrl=url, WaitTimeSeconds=wait, VisibilityTimeout=60)
+    return response.get("Messages", [])
 
 
 @contextmanager
@@ -55,9 +55,9 @@ def test_a_waiting_receiver_gets_a_message_as_it_is_sent(
         with waiting_receiver(local_cloud, url) as connection:
             client.send_message(QueueUrl=url, MessageBody=f"number {i}")
             started = time.monotonic()
-            answer = connection.recv(65_536)
+            response = connection.recv(65_536)
             delays.append(time.monotonic() - started)
-            assert b"HTTP/1.1 200" in answer
+            assert b"HTTP/1.1 200" in response
     assert statistics.median(delays) < 0.05
 
 

@@ -140,8 +140,8 @@ def test_a_message_in_flight_when_it_was_killed_comes_again_and_its_queue_answer
     assert client.send_message(QueueUrl=url, MessageBody="to the old address")
 
     def bodies() -> set[str]:
-        answer = client.receive_message(QueueUrl=again, MaxNumberOfMessages=10, WaitTimeSeconds=1)
-        return {message["Body"] for message in answer.get("Messages", [])}
+        response = client.receive_message(QueueUrl=again, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+        return {message["Body"] for message in response.get("Messages", [])}
 
     seen: set[str] = set()
     eventually(lambda: len(seen.update(bodies()) or seen) == 3)

@@ -68,10 +68,10 @@ class RunningWorker:
     def queued(self) -> tuple[int, int]:
         """Return how many messages can be seen and how many are hidden."""
         names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
-        answer = self.cloud.client("sqs").get_queue_attributes(
+        response = self.cloud.client("sqs").get_queue_attributes(
             QueueUrl=self.url, AttributeNames=list(names)
         )
-        visible, hidden = (int(answer["Attributes"][name]) for name in names)
+        visible, hidden = (int(response["Attributes"][name]) for name in names)
         return visible, hidden
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
@@ -106,8 +106,8 @@ def test_a_message_that_takes_long_is_shown_to_nobody_else(worker: RunningWorker
     eventually(lambda: worker.lines() == ["busy 2.5 1"])
     rival = worker.cloud.client("sqs")
     while "busy 2.5 done" not in worker.lines():
-        answer = rival.receive_message(QueueUrl=worker.url, WaitTimeSeconds=1)
-        assert "Messages" not in answer
+        response = rival.receive_message(QueueUrl=worker.url, WaitTimeSeconds=1)
+        assert "Messages" not in response
     eventually(lambda: worker.queued() == (0, 0))
     assert worker.lines() == ["busy 2.5 1", "busy 2.5 done"]
 

@@ -13,7 +13,7 @@ from app import app
 from chalicelib.core.caches import clear_caches
 from chalicelib.openapi.document import document
 from tests.fake_cloud import create_resources
-from tests.unit.calling import Answer
+from tests.unit.calling import Response
 from tests.unit.test_isolation import _LAST, ROUTES, World, build, call, case_of
 
 Json = dict[str, Any]
@@ -53,25 +53,25 @@ def resolved(response: Json) -> Json:
     return responses[response["$ref"].rpartition("/")[2]]
 
 
-def faults(name: str, answer: Answer) -> Iterator[str]:
+def faults(name: str, response: Response) -> Iterator[str]:
     """Yield the ways in which a response differs from its description."""
     method, path = name.split(" ")
-    response = DOCUMENT["paths"][path][method.lower()]["responses"].get(str(answer.status))
-    if response is None:
-        yield f"{name} answers {answer.status}: {answer.body}"
+    description = DOCUMENT["paths"][path][method.lower()]["responses"].get(str(response.status))
+    if description is None:
+        yield f"{name} answers {response.status}: {response.body}"
         return
-    content = resolved(response).get("content")
+    content = resolved(description).get("content")
     if content is None:
-        if answer.body is not None:
-            yield f"{name} answers {answer.status} with a body: {answer.body}"
+        if response.body is not None:
+            yield f"{name} answers {response.status} with a body: {response.body}"
         return
     schema = content["application/json"]["schema"]
-    if answer.status < 400:
+    if response.status < 400:
         rules = closed(schema) | CLOSED
     else:
         rules = schema | {"components": DOCUMENT["components"]}
-    for error in OAS31Validator(rules).iter_errors(answer.body):
-        yield f"{name} answers {answer.status}: {error.json_path}: {error.message[:300]}"
+    for error in OAS31Validator(rules).iter_errors(response.body):
+        yield f"{name} answers {response.status}: {error.json_path}: {error.message[:300]}"
 
 
 def test_every_response_has_its_described_form(world: World) -> None:
@@ -81,11 +81,11 @@ def test_every_response_has_its_described_form(world: World) -> None:
         if route.path.endswith("/verify"):  # asks the DNS
             continue
         for owner in world.owners:
-            answer = call(owner.client, route, case_of(route), owner)
-            if answer is not None:
+            response = call(owner.client, route, case_of(route), owner)
+            if response is not None:
                 name = f"{route.method} {route.path}"
-                wrong += faults(name, answer)
-                if answer.status < 300:
+                wrong += faults(name, response)
+                if response.status < 300:
                     successful.add(name)
     assert not wrong, "\n".join(dict.fromkeys(wrong))
     assert len(successful) > 110, sorted({f"{r.method} {r.path}" for r in ROUTES} - successful)
@@ -93,11 +93,11 @@ def test_every_response_has_its_described_form(world: World) -> None:
 
 def test_a_response_that_differs_from_its_description_is_reported() -> None:
     name = "GET /api/v1/subaccounts/summary"
-    assert not list(faults(name, Answer(200, {"results": {"total": 1}})))
-    assert list(faults(name, Answer(200, {"results": {"total": "1"}})))
-    assert list(faults(name, Answer(200, {"results": {"total": 1, "more": 1}})))
-    assert list(faults(name, Answer(418, {"errors": []})))
-    assert list(faults(name, Answer(403, {"errors": [{"description": "no message"}]})))
+    assert not list(faults(name, Response(200, {"results": {"total": 1}})))
+    assert list(faults(name, Response(200, {"results": {"total": "1"}})))
+    assert list(faults(name, Response(200, {"results": {"total": 1, "more": 1}})))
+    assert list(faults(name, Response(418, {"errors": []})))
+    assert list(faults(name, Response(403, {"errors": [{"description": "no message"}]})))
 
 
 @pytest.mark.parametrize("about", ["events/message", "webhooks/events"])
@@ -106,6 +106,6 @@ def test_the_documentation_of_events_has_its_described_form(
     world: World, about: str, page: str
 ) -> None:
     path = f"/api/v1/{about}/{page}"
-    answer = world.callers[0].client.get(path)
-    assert answer.results
-    assert list(faults(f"GET {path}", answer)) == []
+    response = world.callers[0].client.get(path)
+    assert response.results
+    assert list(faults(f"GET {path}", response)) == []
