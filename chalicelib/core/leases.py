@@ -1,9 +1,9 @@
 """Keep a resource from being changed or deleted while somebody uses it.
 
 A user takes a lease from ``since`` until it ends it, or until ``until``, so that a crash does not
-block the resource for ever. Taking a lease also sets a new revision (``stamp``) in the resource's
-record, on the condition that the record exists. A change of the record reads it, asks
-:func:`in_use`, and writes on the condition that the stamp is the one that was read
+block the resource for ever. Taking a lease also sets a new revision (attribute ``stamp``) in the
+resource's record, on the condition that the record exists. A change of the record reads it, asks
+:func:`in_use`, and writes on the condition that the revision is the one that was read
 (:func:`unchanged`). So of a lease and a change at the same time one comes first and the other sees
 it: no lease is missed, and nothing waits.
 
@@ -16,7 +16,6 @@ Access patterns of ``config``:
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +52,7 @@ def begin(record: Record, use: Use) -> Item | None:
         record.pk,
         record.sk,
         "SET #stamp = :stamp",
-        values={"stamp": draw_stamp()},
+        values={"stamp": dynamo.draw_revision()},
         condition="attribute_exists(#pk)",
     )
     try:
@@ -79,14 +78,9 @@ def in_use(record: Record) -> bool:
     return any(use["since"] <= now < use["until"] for use in uses)
 
 
-def draw_stamp() -> str:
-    """Draw the revision that a record gets with each change."""
-    return secrets.token_hex(8)
-
-
-def unchanged(stamp: str) -> dict[str, Any]:
+def unchanged(revision: str) -> dict[str, Any]:
     """Return, as keywords of a write, the condition that a record is as it was read."""
-    return dynamo.if_unchanged("stamp", stamp)
+    return dynamo.if_unchanged("stamp", revision)
 
 
 def _item(record: Record, use: Use) -> Item:

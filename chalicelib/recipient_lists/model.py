@@ -25,7 +25,7 @@ class RecipientList:
 
     ``version`` names the present recipients and is never used twice; ``count`` is their number,
     ``parts`` the number of stored parts (:data:`PART_RECIPIENTS` recipients in each but the last).
-    ``stamp`` changes with every change of the record.
+    ``revision`` changes with every change of the record (stored as ``stamp``).
     """
 
     account_id: int
@@ -36,7 +36,7 @@ class RecipientList:
     parts: int
     description: str = ""
     attributes: Json = field(default_factory=dict)
-    stamp: str = ""
+    revision: str = ""
 
 
 def is_list_id(text: str) -> bool:

@@ -20,7 +20,7 @@ _MOST_ID = 2**31 - 1
 class Subaccount:
     """One subaccount. Times are seconds; an empty ``ip_pool`` means any pool.
 
-    ``version`` grows with each change.
+    ``revision`` grows with each change (stored as ``version``).
     """
 
     id: int
@@ -31,7 +31,7 @@ class Subaccount:
     status: str = ACTIVE
     ip_pool: str = ""
     options: dict[str, bool] = field(default_factory=dict)
-    version: int = 1
+    revision: int = 1
 
     def option(self, name: str) -> bool:
         """Return the subaccount's choice for ``name``, or the default."""

@@ -2,7 +2,7 @@
 
 A subaccount, its entries (at most twelve, each a copy of it) and the counts of the lists are
 written in one transaction. That makes a write expensive and a page cheap; subaccounts are read far
-more often than written. A change is conditional on the ``version`` that it was made from.
+more often than written. A change is conditional on the ``revision`` that it was made from.
 
 Ids are unique among all accounts, so a subaccount can be read before its account is known.
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from chalicelib.core import clock, config_cache, dynamo
 from chalicelib.core.config_cache import Key
@@ -30,7 +30,8 @@ from chalicelib.subaccounts.entries import ALL, ORDERS, STORED_ORDERS, List, lis
 from chalicelib.subaccounts.model import Subaccount
 
 _config = Table("config")
-_FIELDS = tuple(Subaccount.__slots__)
+# Field of a subaccount → attribute of an item
+_ATTRIBUTES = {name: name for name in Subaccount.__slots__} | {"revision": "version"}
 
 
 def key_of(subaccount_id: int) -> Key:
@@ -100,19 +101,19 @@ def change(
     when other writers come first every time.
     """
 
-    def next_version(before: Subaccount) -> Subaccount:
-        return replace(edit(before), updated=clock.now(), version=before.version + 1)
+    def next_revision(before: Subaccount) -> Subaccount:
+        return replace(edit(before), updated=clock.now(), revision=before.revision + 1)
 
-    return dynamo.update_record(lambda: get(account_id, subaccount_id), next_version, _replace)
+    return dynamo.update_record(lambda: get(account_id, subaccount_id), next_revision, _replace)
 
 
 def from_item(item: Item) -> Subaccount:
     """Return the subaccount that an item of the table holds."""
-    return Subaccount(**{name: item[name] for name in _FIELDS})
+    return Subaccount(**{name: item[attribute] for name, attribute in _ATTRIBUTES.items()})
 
 
 def _replace(before: Subaccount, after: Subaccount) -> None:
-    unchanged = dynamo.if_unchanged("version", before.version)
+    unchanged = dynamo.if_unchanged("version", before.revision)
     main = dynamo.put(_config, _to_item(after), **unchanged)
     entries = [*_put_entries(after), *_remove_entries(before, after)]
     try:
@@ -123,7 +124,7 @@ def _replace(before: Subaccount, after: Subaccount) -> None:
 
 def _to_item(subaccount: Subaccount) -> Item:
     pk, sk = key_of(subaccount.id)
-    return {"pk": pk, "sk": sk} | asdict(subaccount)
+    return {"pk": pk, "sk": sk} | _fields(subaccount)
 
 
 def _entries(subaccount: Subaccount) -> dict[Key, Item]:
@@ -132,7 +133,12 @@ def _entries(subaccount: Subaccount) -> dict[Key, Item]:
         for which in lists_of(subaccount)
         for order in STORED_ORDERS
     ]
-    return {(pk, sk): {"pk": pk, "sk": sk} | asdict(subaccount) for pk, sk in keys}
+    fields = _fields(subaccount)
+    return {(pk, sk): {"pk": pk, "sk": sk} | fields for pk, sk in keys}
+
+
+def _fields(subaccount: Subaccount) -> Item:
+    return {attribute: getattr(subaccount, name) for name, attribute in _ATTRIBUTES.items()}
 
 
 def _put_entries(subaccount: Subaccount) -> list[Write]:

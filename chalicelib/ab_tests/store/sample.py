@@ -150,7 +150,7 @@ def _note_sampled(test: AbTest, sampled_ms: int | None) -> list[Write]:
         values={
             "sampled": sampled_ms,
             "due": ended.due_ms,
-            "stamp": versions.draw_revision(),
+            "stamp": dynamo.draw_revision(),
             "scheduled": SCHEDULED,
         },
         condition="#state = :scheduled",

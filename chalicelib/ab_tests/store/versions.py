@@ -19,7 +19,6 @@ record's ``due_ms`` is stale.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -83,7 +82,7 @@ def supersede(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:
         _config,
         *key(old),
         "REMOVE #owner, #owner_key SET #stamp = :new",
-        values={"seen": old.revision, "new": draw_revision()},
+        values={"seen": old.revision, "new": dynamo.draw_revision()},
         condition="#stamp = :seen",
     )
     dynamo.transact([step_back, _creation(new), *also, *_due_check(new)])
@@ -114,7 +113,7 @@ def withdraw(draft: AbTest) -> None:
     writes = [dynamo.delete(_config, pk, last, **_unchanged(draft))]
     if older:
         change = "SET #owner = :owner, #owner_key = :owner_key, #stamp = :stamp"
-        values = _owner_keys(draft) | {"stamp": draw_revision()}
+        values = _owner_keys(draft) | {"stamp": dynamo.draw_revision()}
         writes.append(dynamo.update(_config, pk, older[-1], change, values=values))
     dynamo.transact(writes)
 
@@ -146,11 +145,6 @@ def part_key(number: int, name: str) -> str:
 def partition(account_id: int, test_id: str) -> str:
     """Return the partition key of everything about a test."""
     return f"ab_test#{account_id}#{test_id}"
-
-
-def draw_revision() -> str:
-    """Draw the revision that a record gets with each change."""
-    return secrets.token_hex(8)
 
 
 def _unchanged(test: AbTest) -> dict[str, Any]:
@@ -187,7 +181,7 @@ def _to_item(test: AbTest) -> Item:
     pk, sk = key(test)
     fields = asdict(test)
     del fields["revision"]
-    return fields | {"stamp": draw_revision(), "pk": pk, "sk": sk} | _owner_keys(test)
+    return fields | {"stamp": dynamo.draw_revision(), "pk": pk, "sk": sk} | _owner_keys(test)
 
 
 def _from_item(item: Item) -> AbTest:

@@ -7,6 +7,7 @@ When the condition fails, another writer was faster: the update starts again fro
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
@@ -82,6 +83,11 @@ def retry_conflicts(attempt: Callable[[], Result], on: type[Exception] = WriteCo
         except on:
             time.sleep(pause)
     raise Unavailable
+
+
+def draw_revision() -> str:
+    """Draw the revision that a record gets with a change, where revisions are not counted."""
+    return secrets.token_hex(8)
 
 
 def if_unchanged(attribute: str, revision: float | str | None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from chalicelib.core import leases
+from chalicelib.core import dynamo, leases
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, retry_conflicts
 from chalicelib.core.errors import resource_conflict
 from chalicelib.core.leases import Record, Use
@@ -81,7 +81,7 @@ def change(
         new = edit(old)
         item = _to_item(new)
         try:
-            _config.put(item, **leases.unchanged(old.stamp))
+            _config.put(item, **leases.unchanged(old.revision))
         except ConditionFailed as conflict:
             if not _is_own_write(item, conflict):
                 raise
@@ -97,7 +97,7 @@ def delete(account_id: int, list_id: str) -> bool:
         old = _get_unused(account_id, list_id)
         if old is None:
             return False
-        _config.delete(*_key(account_id, list_id), **leases.unchanged(old.stamp))
+        _config.delete(*_key(account_id, list_id), **leases.unchanged(old.revision))
         contents.remove(contents.version_of(old))
         return True
 
@@ -171,7 +171,7 @@ def _to_item(recipient_list: RecipientList) -> Item:
         "version": recipient_list.version,
         "count": recipient_list.count,
         "parts": recipient_list.parts,
-        "stamp": leases.draw_stamp(),
+        "stamp": dynamo.draw_revision(),
     }
 
 
@@ -185,5 +185,5 @@ def _from_item(item: Item) -> RecipientList:
         parts=item["parts"],
         description=item["description"],
         attributes=json.loads(item["attributes"]),
-        stamp=item["stamp"],
+        revision=item["stamp"],
     )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from chalicelib.accounts.store import accounts
-from chalicelib.core import config_cache, dynamo, leases
+from chalicelib.core import config_cache, dynamo
 from chalicelib.core.dynamo import Item, Key, Table
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import PRIMARY
@@ -104,7 +104,7 @@ def cached_enabled_owners(account_id: int, owners: Iterable[int | None]) -> set[
 def _to_item(account_id: int, config: Config) -> Item:
     pk, sk = config_key(account_id)
     fields = {name: getattr(config, name) for name in _FIELDS}
-    return {"pk": pk, "sk": sk, "stamp": leases.draw_stamp(), **fields}
+    return {"pk": pk, "sk": sk, "stamp": dynamo.draw_revision(), **fields}
 
 
 def _from_item(item: Item | None) -> Config | None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.core import clock, leases
+from chalicelib.core import clock, dynamo, leases
 from chalicelib.core.dynamo import ConditionFailed, Table
 from chalicelib.core.leases import Record, Use
 from tests.fake_cloud import aws_requests
@@ -15,10 +15,10 @@ HOUR = 3600.0
 
 
 def stored() -> str:
-    """Store the record; return its stamp."""
-    stamp = leases.draw_stamp()
-    TABLE.put({"pk": RECORD.pk, "sk": RECORD.sk, "colour": "red", "stamp": stamp})
-    return stamp
+    """Store the record; return its revision."""
+    revision = dynamo.draw_revision()
+    TABLE.put({"pk": RECORD.pk, "sk": RECORD.sk, "colour": "red", "stamp": revision})
+    return revision
 
 
 def from_now_on(user: str = "t1", *, since: float = 0.0, until: float = HOUR) -> Use:

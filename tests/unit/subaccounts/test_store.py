@@ -44,6 +44,15 @@ def test_a_subaccount_comes_back_to_its_account_only(cloud: None) -> None:
     assert store.get_all(2, [made.id]) == []
 
 
+def test_the_revision_is_stored_as_the_version_and_grows_with_each_change(cloud: None) -> None:
+    subaccount = make_subaccount()
+    assert change(subaccount.id, name="New").revision == subaccount.revision + 1
+    item = CONFIG.get(*store.key_of(subaccount.id))
+    assert item is not None
+    assert item["version"] == subaccount.revision + 1
+    assert "revision" not in item
+
+
 @pytest.mark.cost
 def test_creating_and_changing_cost_one_transaction(cloud: None) -> None:
     with aws_requests() as made:

@@ -42,7 +42,7 @@ def test_a_list_comes_back_as_it_was_stored() -> None:
     assert lists.create(new)
     recipient_list = lists.get(1, "friends")
     assert recipient_list is not None
-    assert replace(recipient_list, stamp="") == new
+    assert replace(recipient_list, revision="") == new
 
 
 def test_an_id_is_taken_once_in_an_account() -> None:
@@ -189,4 +189,4 @@ def test_a_write_whose_answer_was_lost_is_taken_for_ones_own() -> None:
     changed = lists.change(1, "friends", renamed)
     assert changed is not None
     assert [each.name for each in changed] == ["Friends", "Foes"]
-    assert changed[0].stamp == recipient_list.stamp
+    assert changed[0].revision == recipient_list.revision
