@@ -1,16 +1,16 @@
-"""Keep a resource from being changed or deleted while somebody uses it.
+"""Keep a resource from being changed or deleted while somebody has a lease on it.
 
-A user takes a lease from ``since`` until it ends it, or until ``until``, so that a crash does not
-block the resource for ever. Taking a lease also sets a new revision (attribute ``stamp``) in the
+A lease counts from ``since`` until its holder releases it, or until ``until``, so that a crash does
+not block the resource for ever. Acquiring one also sets a new revision (attribute ``stamp``) in the
 resource's record, on the condition that the record exists. A change of the record reads it, asks
-:func:`in_use`, and writes on the condition that the revision is the one that was read
+:func:`is_leased`, and writes on the condition that the revision is the one that was read
 (:func:`unchanged`). So of a lease and a change at the same time one comes first and the other sees
 it: no lease is missed, and nothing waits.
 
 Access patterns of ``config``:
 
-- the lease of one user, in the partition of the resource → ``<partition of the resource>`` /
-  ``use#<user>``
+- the lease of one holder, in the partition of the resource → ``<partition of the resource>`` /
+  ``use#<holder>``
 - all leases of a resource → ``<partition of the resource>`` / ``use#*``
 """
 
@@ -34,18 +34,18 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """``user`` uses the resource from ``since`` to ``until`` (seconds since the epoch)."""
+class Lease:
+    """``holder`` uses the resource from ``since`` to ``until`` (seconds since the epoch)."""
 
-    user: str
+    holder: str
     since: float
     until: float
 
 
-def begin(record: Record, use: Use) -> Item | None:
-    """Take a lease and return the record as it is then; ``None`` if there is none.
+def acquire(record: Record, lease: Lease) -> Item | None:
+    """Acquire a lease and return the record as it is then; ``None`` if there is none.
 
-    A new lease of the same user replaces the former.
+    A new lease of the same holder replaces the former.
     """
     mark = dynamo.update(
         _config,
@@ -56,26 +56,26 @@ def begin(record: Record, use: Use) -> Item | None:
         condition="attribute_exists(#pk)",
     )
     try:
-        dynamo.transact([mark, dynamo.put(_config, _item(record, use))])
+        dynamo.transact([mark, dynamo.put(_config, _to_item(record, lease))])
     except TransactionFailed:
         return None
     return _config.get(record.pk, record.sk)
 
 
-def end(record: Record, user: str) -> None:
-    """End the lease of ``user``, if there is one."""
-    _config.delete(record.pk, f"use#{user}")
+def release(record: Record, holder: str) -> None:
+    """Release the lease of ``holder``, if there is one."""
+    _config.delete(record.pk, f"use#{holder}")
 
 
-def in_use(record: Record) -> bool:
-    """Tell whether there is a lease of the resource now."""
+def is_leased(record: Record) -> bool:
+    """Tell whether there is a lease on the resource now."""
     now = clock.now()
-    uses = _config.query_all(
-        "#pk = :pk AND begins_with(#sk, :uses)",
-        {"pk": record.pk, "uses": "use#"},
+    leases = _config.query_all(
+        "#pk = :pk AND begins_with(#sk, :leases)",
+        {"pk": record.pk, "leases": "use#"},
         consistent=True,
     )
-    return any(use["since"] <= now < use["until"] for use in uses)
+    return any(lease["since"] <= now < lease["until"] for lease in leases)
 
 
 def unchanged(revision: str) -> dict[str, Any]:
@@ -83,11 +83,11 @@ def unchanged(revision: str) -> dict[str, Any]:
     return dynamo.if_unchanged("stamp", revision)
 
 
-def _item(record: Record, use: Use) -> Item:
+def _to_item(record: Record, lease: Lease) -> Item:
     return {
         "pk": record.pk,
-        "sk": f"use#{use.user}",
-        "since": use.since,
-        "until": use.until,
-        "expires": int(use.until) + 1,
+        "sk": f"use#{lease.holder}",
+        "since": lease.since,
+        "until": lease.until,
+        "expires": int(lease.until) + 1,
     }

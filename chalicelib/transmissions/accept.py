@@ -137,7 +137,7 @@ def _with_leases(
     template = content.template if takes_time else None
     if template:
         lease_template(transmission, template, recipients.count)
-    return replace(transmission, uses=leases_on(template, recipients))
+    return replace(transmission, leases=leases_on(template, recipients))
 
 
 def _with_defaults(

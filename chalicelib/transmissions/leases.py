@@ -1,7 +1,7 @@
 """Keep a transmission's stored template and list from being changed until it has started.
 
-A lease is taken while the request is checked, given back if the request is refused, and ended when
-the transmission has started or was cancelled. A lease that nobody ends runs out by itself.
+A lease is acquired while the request is checked. It is released if the request is refused, and when
+the transmission has started or was cancelled. A lease that nobody releases expires.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from chalicelib.core.errors import subresource_not_found
 from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, is_list_id
 from chalicelib.recipient_lists.store import lists
 from chalicelib.templates.model import Template
-from chalicelib.templates.store import leases as templates
+from chalicelib.templates.store import leases as template_leases
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.recipients import Recipients
 
@@ -30,7 +30,7 @@ def lease_list(transmission: Transmission, list_id: str) -> RecipientList:
     recipient_list = None
     if transmission.subaccount_id is None and is_list_id(list_id):
         until = max(starts, clock.now()) + AFTER_START_SECONDS  # the start may be late
-        recipient_list = lists.begin_use(
+        recipient_list = lists.acquire_lease(
             transmission.account_id, list_id, transmission.id, starts=starts, until=until
         )
     if recipient_list is None:
@@ -41,23 +41,25 @@ def lease_list(transmission: Transmission, list_id: str) -> RecipientList:
 def lease_template(transmission: Transmission, template: Template, recipients: int) -> None:
     """Keep a template from being deleted until the transmission has been generated."""
     after = AFTER_START_SECONDS if transmission.start_ms else recipients / GENERATED_PER_SECOND
-    templates.begin(template, transmission.id, transmission.starts_ms / 1000 + after)
+    template_leases.acquire(template, transmission.id, transmission.starts_ms / 1000 + after)
 
 
 def leases_on(template: Template | None, recipients: Recipients | None) -> Json:
-    """Return the names of the leased template and list, for ``Transmission.uses``."""
-    uses: Json = {}
+    """Return the names of the leased template and list, for ``Transmission.leases``."""
+    leases: Json = {}
     if template:
-        uses["template"] = [template.subaccount_id, template.id]
+        leases["template"] = [template.subaccount_id, template.id]
     if recipients and recipients.list_ref:
-        uses["list"] = recipients.list_ref["id"]
-    return uses
+        leases["list"] = recipients.list_ref["id"]
+    return leases
 
 
-def release(transmission: Transmission, uses: Json) -> None:
-    """End the leases of a transmission; repeating it does no harm."""
-    if "template" in uses:
-        subaccount_id, template_id = uses["template"]
-        templates.end(transmission.account_id, subaccount_id, template_id, transmission.id)
-    if "list" in uses:
-        lists.end_use(transmission.account_id, uses["list"], transmission.id)
+def release(transmission: Transmission, leases: Json) -> None:
+    """Release the leases of a transmission; repeating it does no harm."""
+    if "template" in leases:
+        subaccount_id, template_id = leases["template"]
+        template_leases.release(
+            transmission.account_id, subaccount_id, template_id, transmission.id
+        )
+    if "list" in leases:
+        lists.release_lease(transmission.account_id, leases["list"], transmission.id)

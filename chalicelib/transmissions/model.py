@@ -36,7 +36,7 @@ class Transmission:
     template. ``options`` are the client's until resolved, then those in force; ``defaults`` are the
     account's choices at acceptance. ``start_ms`` is 0 unless the transmission was scheduled.
     ``refusal`` holds the fields of the one event that every recipient gets instead of a message;
-    ``uses`` names the stored template and list on which the transmission has leases.
+    ``leases`` names the stored template and list on which the transmission has leases.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Transmission:
     ab_test: Json = field(default_factory=dict)
     start_ms: int = 0
     refusal: Json = field(default_factory=dict)
-    uses: Json = field(default_factory=dict)
+    leases: Json = field(default_factory=dict)
 
     @property
     def scope(self) -> Scope:
@@ -92,10 +92,12 @@ class Transmission:
     def pack(self) -> bytes:
         """Return the whole transmission as bytes."""
         head = {name: getattr(self, name) for name in self.__slots__ if name != "raw"}
+        head["uses"] = head.pop("leases")
         return packing.pack(head, [self.raw])
 
 
 def unpack(data: bytes) -> Transmission:
     """Return the transmission that :meth:`Transmission.pack` returned as bytes."""
     head, (raw,) = packing.unpack(data)
+    head["leases"] = head.pop("uses", {})
     return Transmission(**head, raw=raw)

@@ -79,9 +79,9 @@ def _is_in(scope: Scope, transmission: Transmission) -> bool:
 
 
 def _release(record: Record) -> None:
-    """Take a cancelled transmission out of the schedule and end its leases."""
+    """Take a cancelled transmission out of the schedule and release its leases."""
     due.remove(due_of(record.transmission))
-    release(record.transmission, record.transmission.uses)
+    release(record.transmission, record.transmission.leases)
 
 
 def _illegal_state(state: str) -> ApiError:

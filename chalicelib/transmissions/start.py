@@ -42,7 +42,7 @@ def start(transmission_id: str) -> None:
         return  # all chunks had been queued when the list could be changed again
     recipients = recipient_list or _stored_recipients(record)
     queue_chunks(record.transmission, recipients, record.chunk_size)
-    release(record.transmission, record.transmission.uses)
+    release(record.transmission, record.transmission.leases)
 
 
 def _find_list(record: Record) -> ListRecipients | None:
@@ -65,7 +65,7 @@ def _find_list(record: Record) -> ListRecipients | None:
 def _cancel(record: Record) -> None:
     """Cancel a transmission whose list is gone."""
     transmissions.cancel(record.transmission)
-    release(record.transmission, record.transmission.uses)
+    release(record.transmission, record.transmission.leases)
 
 
 def _is_changed(recipients: ListRecipients | None, record: Record) -> bool:

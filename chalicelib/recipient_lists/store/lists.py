@@ -7,7 +7,7 @@ Access patterns of ``config``:
 
 The leases on a list are kept in its partition (``core.leases``), its recipients in the bucket
 (``store.contents``). A replacement writes a new version of the recipients, makes the record name
-it, on the condition that nobody changed the list or began to use it meanwhile, and then removes the
+it, on the condition that nobody changed or leased the list meanwhile, and then removes the
 old version.
 """
 
@@ -20,16 +20,15 @@ from typing import Any
 from chalicelib.core import dynamo, leases
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, retry_conflicts
 from chalicelib.core.errors import resource_conflict
-from chalicelib.core.leases import Record, Use
+from chalicelib.core.leases import Lease, Record
 from chalicelib.core.owner_keys import account_partition, owned_items
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents
 
 Json = dict[str, Any]
 
-#: A list cannot be changed from this long before a scheduled use on (10 minutes)
+#: How long before a scheduled start the lease on a list begins (10 minutes)
 PROTECTED_SECONDS = 600.0
-
 
 _config = Table("config")
 
@@ -50,7 +49,7 @@ def parts(recipient_list: RecipientList, start: int = 0) -> Iterator[list[Json]]
 
     ``start`` is the number of the part to begin with; recipient ``n`` is in part ``n // 1000``.
     Raises ``BlobMissing`` when the recipients were replaced since the record was read, which cannot
-    be between :func:`begin_use` and :func:`end_use`.
+    be between :func:`acquire_lease` and :func:`release_lease`.
     """
     return contents.read(contents.version_of(recipient_list), start)
 
@@ -104,7 +103,7 @@ def delete(account_id: int, list_id: str) -> bool:
     return retry_conflicts(attempt)
 
 
-def begin_use(
+def acquire_lease(
     account_id: int, list_id: str, transmission_id: str, *, starts: float, until: float
 ) -> RecipientList | None:
     """Lease a list, so that it does not change while a transmission uses it; return it.
@@ -114,19 +113,19 @@ def begin_use(
     it. The list may change before the lease begins: call again when generation begins. ``None`` if
     there is no such list.
     """
-    use = Use(transmission_id, starts - PROTECTED_SECONDS, until)
-    item = leases.begin(_record(account_id, list_id), use)
+    lease = Lease(transmission_id, starts - PROTECTED_SECONDS, until)
+    item = leases.acquire(_record(account_id, list_id), lease)
     return _from_item(item) if item else None
 
 
-def end_use(account_id: int, list_id: str, transmission_id: str) -> None:
-    """End the lease of a transmission; repeating it does no harm."""
-    leases.end(_record(account_id, list_id), transmission_id)
+def release_lease(account_id: int, list_id: str, transmission_id: str) -> None:
+    """Release the lease of a transmission; repeating it does no harm."""
+    leases.release(_record(account_id, list_id), transmission_id)
 
 
 def check_unused(account_id: int, list_id: str) -> None:
     """Raise 409 with code 1602 if the list is in use now."""
-    if leases.in_use(_record(account_id, list_id)):
+    if leases.is_leased(_record(account_id, list_id)):
         raise resource_conflict(f"recipient list '{list_id}' is in use by msg generation")
 
 

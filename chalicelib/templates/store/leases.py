@@ -8,9 +8,9 @@ Access patterns of ``config``:
 
 A lease is written before the template's record is read, and a deletion announces itself in the
 record before it looks for leases. So the later one of the two sees the other: either the deletion
-is refused, or the transmission waits for the deletion and finds no template. A lease ends when its
-transmission is generated, or at its ``until``, so that a crash does not block deletions for ever;
-for the same reason an announcement counts for a few seconds only.
+is refused, or the transmission waits for the deletion and finds no template. A lease is released
+when its transmission is generated; otherwise it ends at its ``until``, so that a crash does not
+block deletions for ever. For the same reason an announcement counts for a few seconds only.
 
 ``core.leases`` writes to the record with each lease, which is simpler; but a template may be leased
 by hundreds of transmissions a second, whose writes would wait for each other.
@@ -38,22 +38,24 @@ _POLL_SECONDS = 0.02
 _config = Table("config")
 
 
-def begin(template: Template, transmission_id: str, until: float) -> Template:
-    """Begin the lease of a transmission on a template; return the template's present record.
+def acquire(template: Template, transmission_id: str, until: float) -> Template:
+    """Acquire a transmission's lease on a template; return the template's present record.
 
-    ``until`` (seconds) ends the lease at the latest; beginning it again for the same transmission
+    ``until`` (seconds) ends the lease at the latest; acquiring it again for the same transmission
     moves that time. Raises 422 with code 1603 if the template was deleted since it was read.
     """
     _config.put(_lease(template, transmission_id, until))
     present = _read_after_deletion(template)
     if present is None:
-        end(template.account_id, template.subaccount_id, template.id, transmission_id)
+        release(template.account_id, template.subaccount_id, template.id, transmission_id)
         raise no_template(template.id)
     return present
 
 
-def end(account_id: int, subaccount_id: int | None, template_id: str, transmission_id: str) -> None:
-    """End the lease of a transmission, if there is one; repeating it does no harm.
+def release(
+    account_id: int, subaccount_id: int | None, template_id: str, transmission_id: str
+) -> None:
+    """Release the lease of a transmission, if there is one; repeating it does no harm.
 
     ``subaccount_id`` is that of the template, which is ``None`` when the primary account shares it.
     """

@@ -4,7 +4,7 @@ import pytest
 
 from chalicelib.core import clock, dynamo, leases
 from chalicelib.core.dynamo import ConditionFailed, Table
-from chalicelib.core.leases import Record, Use
+from chalicelib.core.leases import Lease, Record
 from tests.fake_cloud import aws_requests
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -14,91 +14,91 @@ TABLE = Table("config")
 HOUR = 3600.0
 
 
-def stored() -> str:
+def put_record() -> str:
     """Store the record; return its revision."""
     revision = dynamo.draw_revision()
     TABLE.put({"pk": RECORD.pk, "sk": RECORD.sk, "colour": "red", "stamp": revision})
     return revision
 
 
-def from_now_on(user: str = "t1", *, since: float = 0.0, until: float = HOUR) -> Use:
-    return Use(user, clock.now() + since, clock.now() + until)
+def lease_from_now(holder: str = "t1", *, since: float = 0.0, until: float = HOUR) -> Lease:
+    return Lease(holder, clock.now() + since, clock.now() + until)
 
 
-def test_a_resource_is_in_use_from_its_begin_to_its_end() -> None:
-    stored()
-    assert not leases.in_use(RECORD)
-    item = leases.begin(RECORD, from_now_on())
+def test_a_resource_is_leased_until_the_lease_is_released() -> None:
+    put_record()
+    assert not leases.is_leased(RECORD)
+    item = leases.acquire(RECORD, lease_from_now())
     assert item is not None
     assert item["colour"] == "red"
-    assert leases.in_use(RECORD)
-    leases.end(RECORD, "t1")
-    leases.end(RECORD, "t1")
-    assert not leases.in_use(RECORD)
+    assert leases.is_leased(RECORD)
+    leases.release(RECORD, "t1")
+    leases.release(RECORD, "t1")
+    assert not leases.is_leased(RECORD)
 
 
-def test_it_is_in_use_as_long_as_anybody_uses_it() -> None:
-    stored()
-    leases.begin(RECORD, from_now_on("t1"))
-    leases.begin(RECORD, from_now_on("t2"))
-    leases.end(RECORD, "t1")
-    assert leases.in_use(RECORD)
+def test_a_resource_is_leased_until_all_its_leases_are_released() -> None:
+    put_record()
+    leases.acquire(RECORD, lease_from_now("t1"))
+    leases.acquire(RECORD, lease_from_now("t2"))
+    leases.release(RECORD, "t1")
+    assert leases.is_leased(RECORD)
 
 
-def test_a_use_counts_within_its_time_only() -> None:
-    stored()
+def test_a_lease_counts_within_its_time_only() -> None:
+    put_record()
     now = clock.now()
-    leases.begin(RECORD, Use("t1", now + 60, now + 120))
-    for later, used in ((0, False), (59, False), (60, True), (119, True), (120, False)):
+    leases.acquire(RECORD, Lease("t1", now + 60, now + 120))
+    for later, leased in ((0, False), (59, False), (60, True), (119, True), (120, False)):
         with clock.use(lambda later=later: now + later):  # type: ignore[misc]
-            assert leases.in_use(RECORD) is used, later
+            assert leases.is_leased(RECORD) is leased, later
 
 
-def test_a_use_that_nobody_ended_is_dropped_by_the_table() -> None:
-    stored()
-    use = from_now_on()
-    leases.begin(RECORD, use)
+def test_the_table_drops_a_lease_that_nobody_released() -> None:
+    put_record()
+    lease = lease_from_now()
+    leases.acquire(RECORD, lease)
     item = TABLE.get(RECORD.pk, "use#t1")
     assert item is not None
-    assert item["expires"] > use.until
+    assert item["expires"] > lease.until
 
 
-def test_beginning_again_moves_the_use() -> None:
-    stored()
-    leases.begin(RECORD, from_now_on(since=60))
-    assert not leases.in_use(RECORD)
-    leases.begin(RECORD, from_now_on())
-    assert leases.in_use(RECORD)
+def test_acquiring_again_replaces_the_lease_of_the_same_holder() -> None:
+    put_record()
+    leases.acquire(RECORD, lease_from_now(since=60))
+    assert not leases.is_leased(RECORD)
+    leases.acquire(RECORD, lease_from_now())
+    assert leases.is_leased(RECORD)
 
 
-def test_what_is_not_there_cannot_be_used() -> None:
-    assert leases.begin(RECORD, from_now_on()) is None
-    assert not leases.in_use(RECORD)
+def test_there_is_no_lease_on_a_resource_that_does_not_exist() -> None:
+    assert leases.acquire(RECORD, lease_from_now()) is None
+    assert not leases.is_leased(RECORD)
 
 
-def test_a_change_that_did_not_see_a_use_is_refused() -> None:
-    seen = stored()
-    assert not leases.in_use(RECORD)
-    leases.begin(RECORD, from_now_on())
+def test_a_change_that_did_not_see_a_lease_is_refused() -> None:
+    revision = put_record()
+    assert not leases.is_leased(RECORD)
+    leases.acquire(RECORD, lease_from_now())
     with pytest.raises(ConditionFailed):
-        TABLE.delete(RECORD.pk, RECORD.sk, **leases.unchanged(seen))
+        TABLE.delete(RECORD.pk, RECORD.sk, **leases.unchanged(revision))
     with pytest.raises(ConditionFailed):
-        TABLE.put({"pk": RECORD.pk, "sk": RECORD.sk}, **leases.unchanged(seen))
+        TABLE.put({"pk": RECORD.pk, "sk": RECORD.sk}, **leases.unchanged(revision))
 
 
-def test_a_change_after_the_use_was_seen_is_made() -> None:
-    stored()
-    item = leases.begin(RECORD, from_now_on(since=60))
+def test_a_change_that_has_seen_the_lease_is_made() -> None:
+    put_record()
+    item = leases.acquire(RECORD, lease_from_now(since=60))
     assert item is not None
     assert TABLE.delete(RECORD.pk, RECORD.sk, **leases.unchanged(item["stamp"]))
-    assert leases.begin(RECORD, from_now_on()) is None
+    assert leases.acquire(RECORD, lease_from_now()) is None
 
 
 @pytest.mark.cost
-def test_asking_costs_one_request() -> None:
-    stored()
+def test_one_request_tells_whether_a_resource_is_leased() -> None:
+    put_record()
     for number in range(3):
-        leases.begin(RECORD, from_now_on(f"t{number}"))
-    with aws_requests() as made:
-        assert leases.in_use(RECORD)
-    assert [each.operation for each in made] == ["Query"]
+        leases.acquire(RECORD, lease_from_now(f"t{number}"))
+    with aws_requests() as requests:
+        assert leases.is_leased(RECORD)
+    assert [each.operation for each in requests] == ["Query"]

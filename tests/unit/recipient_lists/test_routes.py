@@ -143,10 +143,10 @@ def test_a_deleted_list_is_gone() -> None:
     )
 
 
-def test_a_list_in_use_is_neither_replaced_nor_deleted() -> None:
+def test_a_leased_list_is_neither_replaced_nor_deleted() -> None:
     saved("friends")
     now = clock.now()
-    lists.begin_use(1, "friends", "t1", starts=now, until=now + 60)
+    lists.acquire_lease(1, "friends", "t1", starts=now, until=now + 60)
     assert refusal_code(routes.update_list, request(body()), "friends") == (409, "1602")
     assert refusal_code(routes.delete_list, request(), "friends") == (409, "1602")
     assert shown()["results"]["id"] == "friends"

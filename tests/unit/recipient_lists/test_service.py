@@ -119,32 +119,32 @@ def test_an_unknown_list_is_not_found() -> None:
     assert stored_objects() == []
 
 
-def begin_use() -> None:
+def acquire_lease() -> None:
     now = clock.now()
-    assert lists.begin_use(1, "friends", "t1", starts=now, until=now + 60)
+    assert lists.acquire_lease(1, "friends", "t1", starts=now, until=now + 60)
 
 
 @pytest.mark.cost
-def test_a_list_in_use_is_not_changed_and_costs_no_writing() -> None:
+def test_a_leased_list_is_not_changed_and_costs_no_writing() -> None:
     create()
-    begin_use()
+    acquire_lease()
     with aws_requests() as requests:
         assert refusal_code(update, recipients=given(5)) == (409, "1602")
         assert refusal_code(update, name="x") == (409, "1602")
     assert {each.operation for each in requests} == {"GetItem", "Query"}
 
 
-def test_a_use_that_begins_while_recipients_are_written_keeps_the_old_ones(
+def test_a_lease_acquired_while_recipients_are_written_keeps_the_old_ones(
     monkeypatch: Any,
 ) -> None:
     create()
     write = contents.write
 
-    def used_meanwhile(*arguments: Any) -> Any:
-        begin_use()
+    def lease_meanwhile(*arguments: Any) -> Any:
+        acquire_lease()
         return write(*arguments)
 
-    monkeypatch.setattr(contents, "write", used_meanwhile)
+    monkeypatch.setattr(contents, "write", lease_meanwhile)
     assert refusal_code(update, recipients=given(5)) == (409, "1602")
     recipient_list = lists.get(1, "friends")
     assert recipient_list is not None

@@ -361,7 +361,7 @@ class TestLists:
         assert record is not None
         assert (result.count, record.recipients) == (3, 3)
         assert record.list_ref == {"id": "friends", "version": recipient_list.version}
-        assert record.transmission.uses == {"list": "friends"}
+        assert record.transmission.leases == {"list": "friends"}
         assert record.transmission.resolved
         assert usage.get(1)[0].day == 3
 
@@ -417,7 +417,7 @@ class TestScheduling:
             content,
             {"ip_pool": "default"},
         )
-        assert transmission.uses == {"template": [None, "welcome"], "list": "friends"}
+        assert transmission.leases == {"template": [None, "welcome"], "list": "friends"}
         assert record.list_ref["version"] == recipient_list.version
         with pytest.raises(ServiceError, match="in use"):
             template_leases.delete(Scope(1, 0), "welcome")

@@ -137,9 +137,9 @@ class TestRelease:
         lease_template(transmission, template, 1)
         recipients = ListRecipients(saved())
         lease_list(transmission, "friends")
-        uses = leases_on(template, recipients)
+        leases = leases_on(template, recipients)
         for _ in range(2):
-            release(transmission, uses)
+            release(transmission, leases)
         assert not list_is_in_use()
         assert template_leases.delete(Scope(1, subaccount or 0), "welcome")
 

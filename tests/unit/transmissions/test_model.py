@@ -5,6 +5,7 @@ from dataclasses import fields
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.core import packing
 from chalicelib.transmissions.model import Transmission, unpack
 from tests.unit.transmissions.examples import make_transmission
 
@@ -28,6 +29,15 @@ def test_no_field_is_lost_in_packing() -> None:
     }
     transmission = Transmission(**(strange | {"raw": b"\x00\xff"}))  # type: ignore[arg-type]
     assert unpack(transmission.pack()) == transmission
+
+
+def test_leases_are_packed_under_the_name_that_earlier_releases_read() -> None:
+    transmission = make_transmission(leases={"list": "friends"})
+    head, bodies = packing.unpack(transmission.pack())
+    assert head["uses"] == {"list": "friends"}
+    assert "leases" not in head
+    del head["uses"]
+    assert unpack(packing.pack(head, bodies)).leases == {}
 
 
 def test_a_finished_message_is_packed_without_growing() -> None:

@@ -195,7 +195,7 @@ class TestCancelling:
         recipients = ListRecipients(saved())
         transmission = make_transmission(start_ms=CREATED + 3_600_000, resolved=False)
         lease_list(transmission, "friends")
-        submit(replace(transmission, uses=leases_on(None, recipients)), recipients, meter())
+        submit(replace(transmission, leases=leases_on(None, recipients)), recipients, meter())
         time.now += HOUR - 661
         cancel(ACCOUNT, FIRST)
         time.now += 600

@@ -103,7 +103,7 @@ def of_template() -> None:
     template = templates.get(1, None, "welcome")
     assert template is not None
     lease_template(transmission, template, 3)
-    keep(replace(transmission, uses=leases_on(template, None)))
+    keep(replace(transmission, leases=leases_on(template, None)))
 
 
 def of_list(count: int = 3, **fields: Any) -> None:
@@ -111,7 +111,7 @@ def of_list(count: int = 3, **fields: Any) -> None:
     recipients = ListRecipients(saved(count=count))
     transmission = scheduled(**fields)
     lease_list(transmission, recipients.list.id)
-    keep(replace(transmission, uses=leases_on(None, recipients)), recipients)
+    keep(replace(transmission, leases=leases_on(None, recipients)), recipients)
 
 
 def change_list(count: int, first: int = 100) -> None:

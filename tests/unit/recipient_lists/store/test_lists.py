@@ -18,10 +18,10 @@ pytestmark = pytest.mark.usefixtures("cloud")
 HOUR = 3600.0
 
 
-def begin_use(list_id: str = "friends", *, starts: float = 0.0) -> RecipientList | None:
+def acquire_lease(list_id: str = "friends", *, starts: float = 0.0) -> RecipientList | None:
     now = clock.now()
     until = now + starts + HOUR
-    return lists.begin_use(1, list_id, "t1", starts=now + starts, until=until)
+    return lists.acquire_lease(1, list_id, "t1", starts=now + starts, until=until)
 
 
 def renamed(old: RecipientList) -> RecipientList:
@@ -96,57 +96,57 @@ def test_a_deleted_list_leaves_nothing_behind() -> None:
     assert stored_objects(f"lists/1/friends/{recipient_list.version}") == []
 
 
-def test_a_list_in_use_is_neither_changed_nor_deleted() -> None:
+def test_a_leased_list_is_neither_changed_nor_deleted() -> None:
     saved("friends", 3)
-    used = begin_use()
-    assert used is not None
+    recipient_list = acquire_lease()
+    assert recipient_list is not None
     assert is_refused_as_used()
     with pytest.raises(ServiceError):
         lists.delete(1, "friends")
-    assert len(emails(used)) == 3
-    lists.end_use(1, "friends", "t1")
+    assert len(emails(recipient_list)) == 3
+    lists.release_lease(1, "friends", "t1")
     assert not is_refused_as_used()
     assert lists.delete(1, "friends")
 
 
-def test_a_use_of_one_list_is_none_of_another() -> None:
+def test_a_lease_on_one_list_is_none_on_another() -> None:
     saved("friends"), saved("friends-2")
-    begin_use("friends-2")
+    acquire_lease("friends-2")
     assert not is_refused_as_used("friends")
 
 
 def test_a_list_is_protected_from_ten_minutes_before_a_schedule() -> None:
     saved("friends")
     now = clock.now()
-    begin_use(starts=HOUR)
+    acquire_lease(starts=HOUR)
     for later, protected in ((0, False), (HOUR - 601, False), (HOUR - 599, True), (HOUR, True)):
         with clock.use(lambda later=later: now + later):  # type: ignore[misc]
             assert is_refused_as_used() is protected, later
 
 
-def test_a_use_that_begins_during_a_change_wins() -> None:
+def test_a_lease_acquired_during_a_change_wins() -> None:
     saved("friends")
 
-    def used_meanwhile(old: RecipientList) -> RecipientList:
-        assert begin_use() is not None
+    def lease_meanwhile(old: RecipientList) -> RecipientList:
+        assert acquire_lease() is not None
         return renamed(old)
 
     with pytest.raises(ServiceError, match="in use"):
-        lists.change(1, "friends", used_meanwhile)
+        lists.change(1, "friends", lease_meanwhile)
     recipient_list = lists.get(1, "friends")
     assert recipient_list is not None
     assert recipient_list.name == "Friends"
 
 
-def test_a_use_that_begins_during_a_deletion_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_acquired_during_a_deletion_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     saved("friends", 3)
     check = lists.check_unused
 
-    def used_meanwhile(account_id: int, list_id: str) -> None:
+    def lease_meanwhile(account_id: int, list_id: str) -> None:
         check(account_id, list_id)
-        begin_use()
+        acquire_lease()
 
-    monkeypatch.setattr(lists, "check_unused", used_meanwhile)
+    monkeypatch.setattr(lists, "check_unused", lease_meanwhile)
     with pytest.raises(ServiceError, match="in use"):
         lists.delete(1, "friends")
     recipient_list = lists.get(1, "friends")
@@ -154,13 +154,13 @@ def test_a_use_that_begins_during_a_deletion_wins(monkeypatch: pytest.MonkeyPatc
     assert len(emails(recipient_list)) == 3
 
 
-def test_a_use_gets_the_list_as_it_is_after_a_change() -> None:
+def test_a_lease_returns_the_list_as_it_is_after_a_change() -> None:
     saved("friends")
     lists.change(1, "friends", renamed)
-    used = begin_use()
-    assert used is not None
-    assert used.name == "Foes"
-    assert begin_use("nobodies") is None
+    recipient_list = acquire_lease()
+    assert recipient_list is not None
+    assert recipient_list.name == "Foes"
+    assert acquire_lease("nobodies") is None
 
 
 @pytest.mark.cost

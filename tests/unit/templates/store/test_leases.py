@@ -36,7 +36,7 @@ def conflict() -> Any:
 @pytest.mark.spec("3-t5")
 @pytest.mark.spec("4.2-t5")
 def test_a_template_in_use_is_not_deleted(template: Template) -> None:
-    assert leases.begin(template, "t1", in_an_hour()) == template
+    assert leases.acquire(template, "t1", in_an_hour()) == template
     with conflict() as error:
         leases.delete(PRIMARY, "welcome")
     assert (error.value.status, error.value.code) == (409, "1602")
@@ -44,39 +44,39 @@ def test_a_template_in_use_is_not_deleted(template: Template) -> None:
 
 
 @pytest.mark.spec("3-t5")
-def test_it_is_deleted_when_the_last_transmission_is_done(template: Template) -> None:
-    leases.begin(template, "t1", in_an_hour())
-    leases.begin(template, "t2", in_an_hour())
-    leases.end(1, None, "welcome", "t1")
-    leases.end(1, None, "welcome", "t1")
+def test_a_template_can_be_deleted_when_the_last_lease_is_released(template: Template) -> None:
+    leases.acquire(template, "t1", in_an_hour())
+    leases.acquire(template, "t2", in_an_hour())
+    leases.release(1, None, "welcome", "t1")
+    leases.release(1, None, "welcome", "t1")
     with conflict():
         leases.delete(PRIMARY, "welcome")
-    leases.end(1, None, "welcome", "t2")
+    leases.release(1, None, "welcome", "t2")
     assert leases.delete(PRIMARY, "welcome")
     assert records.get(1, None, "welcome") is None
 
 
-def test_the_use_of_one_owners_template_does_not_keep_anothers(template: Template) -> None:
+def test_a_lease_on_one_owners_template_does_not_protect_anothers(template: Template) -> None:
     records.create(new_template(Scope(1, 7), "welcome", Edit()), CONTENT)
-    leases.begin(template, "t1", in_an_hour())
+    leases.acquire(template, "t1", in_an_hour())
     assert leases.delete(Scope(1, 7), "welcome")
     assert not leases.delete(Scope(1, 7), "welcome")
     assert records.get(1, None, "welcome") is not None
 
 
-def test_a_lease_that_ran_out_keeps_nothing(template: Template) -> None:
+def test_an_expired_lease_does_not_protect_the_template(template: Template) -> None:
     with clock.use(lambda: NOW):
-        leases.begin(template, "crashed", NOW + 60)
+        leases.acquire(template, "crashed", NOW + 60)
     with clock.use(lambda: NOW + 59), conflict():
         leases.delete(PRIMARY, "welcome")
     with clock.use(lambda: NOW + 61):
         assert leases.delete(PRIMARY, "welcome")
 
 
-def test_a_lease_can_be_made_longer(template: Template) -> None:
+def test_acquiring_a_lease_again_makes_it_longer(template: Template) -> None:
     with clock.use(lambda: NOW):
-        leases.begin(template, "t1", NOW + 60)
-        leases.begin(template, "t1", NOW + 600)
+        leases.acquire(template, "t1", NOW + 60)
+        leases.acquire(template, "t1", NOW + 600)
     with clock.use(lambda: NOW + 61), conflict():
         leases.delete(PRIMARY, "welcome")
 
@@ -84,24 +84,24 @@ def test_a_lease_can_be_made_longer(template: Template) -> None:
 def test_a_lease_after_many_expired_ones_counts(template: Template) -> None:
     with clock.use(lambda: NOW):
         for n in range(60):
-            leases.begin(template, f"t{n:03}", NOW + (600 if n == 59 else 1))
+            leases.acquire(template, f"t{n:03}", NOW + (600 if n == 59 else 1))
     with clock.use(lambda: NOW + 2), conflict():
         leases.delete(PRIMARY, "welcome")
 
 
-def test_a_subaccount_keeps_the_shared_template_that_it_uses(template: Template) -> None:
+def test_a_lease_of_a_subaccount_protects_the_shared_template(template: Template) -> None:
     Api().put("/templates/welcome", {"shared_with_subaccounts": True})
     present = records.find(Scope(1, 7), "welcome")
     assert present is not None
-    leases.begin(present, "t1", in_an_hour())
+    leases.acquire(present, "t1", in_an_hour())
     with conflict():
         leases.delete(PRIMARY, "welcome")
-    leases.end(1, present.subaccount_id, present.id, "t1")
+    leases.release(1, present.subaccount_id, present.id, "t1")
     assert leases.delete(PRIMARY, "welcome")
 
 
-def test_leases_are_forgotten_by_the_table_after_their_end(template: Template) -> None:
-    leases.begin(template, "t1", 1000.5)
+def test_the_table_drops_a_lease_after_its_end(template: Template) -> None:
+    leases.acquire(template, "t1", 1000.5)
     (lease,) = Table("config").query_all(
         "#pk = :pk AND begins_with(#sk, :use)",
         {"pk": records.partition(1, "welcome"), "use": "use#"},
@@ -109,22 +109,22 @@ def test_leases_are_forgotten_by_the_table_after_their_end(template: Template) -
     assert lease["expires"] >= 1000.5
 
 
-def test_a_template_deleted_since_it_was_read_cannot_be_used(template: Template) -> None:
+def test_a_template_deleted_since_it_was_read_cannot_be_leased(template: Template) -> None:
     leases.delete(PRIMARY, "welcome")
     with pytest.raises(ApiError) as error:
-        leases.begin(template, "t1", in_an_hour())
+        leases.acquire(template, "t1", in_an_hour())
     assert (error.value.status, error.value.code) == (422, "1603")
     rest = Table("config").query_all("#pk = :pk", {"pk": records.partition(1, "welcome")})
     assert list(rest) == []
 
 
 def test_after_a_refused_deletion_the_template_is_as_before(template: Template) -> None:
-    leases.begin(template, "t1", in_an_hour())
+    leases.acquire(template, "t1", in_an_hour())
     with conflict():
         leases.delete(PRIMARY, "welcome")
-    assert leases.begin(template, "t2", in_an_hour()) == template
-    leases.end(1, None, "welcome", "t1")
-    leases.end(1, None, "welcome", "t2")
+    assert leases.acquire(template, "t2", in_an_hour()) == template
+    leases.release(1, None, "welcome", "t1")
+    leases.release(1, None, "welcome", "t2")
     assert leases.delete(PRIMARY, "welcome")
 
 
@@ -141,7 +141,7 @@ def when(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], Any]) -> 
     monkeypatch.setattr(leases, name, then_act)
 
 
-def test_a_use_that_begins_while_leases_are_looked_for_waits_for_the_outcome(
+def test_a_lease_acquired_while_a_deletion_looks_for_leases_waits_for_the_outcome(
     template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both orders of a race: the transmission comes second, and sees the deletion."""
@@ -158,16 +158,16 @@ def test_a_use_that_begins_while_leases_are_looked_for_waits_for_the_outcome(
     monkeypatch.setattr(leases.time, "sleep", pause)
     leases._announce(template, "token")
     with pytest.raises(ApiError, match="does not exist"):
-        leases.begin(template, "t1", in_an_hour())
+        leases.acquire(template, "t1", in_an_hour())
     assert len(waited) == 2
 
 
-def test_a_lease_begins_when_the_deletion_was_refused_meanwhile(
+def test_a_lease_is_acquired_when_the_deletion_was_refused_meanwhile(
     template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases.time, "sleep", lambda _: leases._withdraw(template, "token"))
     leases._announce(template, "token")
-    assert leases.begin(template, "t1", in_an_hour()) == template
+    assert leases.acquire(template, "t1", in_an_hour()) == template
 
 
 def test_a_lease_written_before_leases_are_looked_for_refuses_the_deletion(
@@ -184,7 +184,7 @@ def test_the_announcement_of_a_deletion_that_crashed_is_withdrawn(template: Temp
     with clock.use(lambda: NOW):
         leases._announce(template, "crashed")
     with clock.use(lambda: NOW + 6):
-        leases.begin(template, "t1", NOW + 60)
+        leases.acquire(template, "t1", NOW + 60)
         with pytest.raises(TransactionFailed):
             leases._remove(template, "crashed")
     assert records.get(1, None, "welcome") is not None
@@ -212,7 +212,7 @@ def test_of_two_deletions_at_once_one_finds_nothing(
 
 @pytest.mark.spec("3-t5")
 def test_the_api_refuses_to_delete_a_template_in_use(template: Template) -> None:
-    leases.begin(template, "t1", in_an_hour())
+    leases.acquire(template, "t1", in_an_hour())
     response = Api().delete("/templates/welcome")
     assert response.status == 409
     assert response.errors == [
@@ -259,13 +259,13 @@ def test_many_uses_in_a_minute_cost_one_write(
     assert writes == [NOW, NOW + 60, NOW + 120]
 
 
-def test_a_use_of_a_template_that_is_gone_is_not_noted(template: Template) -> None:
+def test_the_use_of_a_deleted_template_is_not_recorded(template: Template) -> None:
     leases.delete(PRIMARY, "welcome")
     leases.record_use(template)
     assert records.get(1, None, "welcome") is None
 
 
-def test_a_use_noted_by_another_process_meanwhile_stands(template: Template) -> None:
+def test_a_later_use_recorded_by_another_process_stays(template: Template) -> None:
     with clock.use(lambda: NOW + 5):
         leases.record_use(template)
     with clock.use(lambda: NOW):
