@@ -38,7 +38,7 @@ _UNPACKED_BYTES = 4 << 30
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An HTTP answer; names of headers are in lower case."""
+    """An HTTP response; names of headers are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -50,7 +50,7 @@ class Response:
         return json.loads(self.body)
 
 
-def _answer(status: int, body: Any) -> Response:
+def _response(status: int, body: Any) -> Response:
     headers = {name.lower(): text for name, text in body.headers.items()}
     return Response(status, headers, body.read())
 
@@ -189,9 +189,9 @@ class Deployment:
         )
         try:
             with urllib.request.urlopen(request, timeout=60) as response:
-                return _answer(response.status, response)
+                return _response(response.status, response)
         except urllib.error.HTTPError as error:
-            return _answer(error.code, error)
+            return _response(error.code, error)
 
     def send(self, *recipients: str, **more: Any) -> str:
         """Send a message; return the transmission's id."""

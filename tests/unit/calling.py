@@ -1,4 +1,4 @@
-"""The whole application, called in this process as a client calls it."""
+"""Call the whole application in this process, as a client would."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the test of isolation knows of each route: whom it reaches, and how it is called.
+"""List for the isolation test how each route is called and whose things it may reach.
 
-A route that asks for a key and is not among ``CASES`` fails the test. To add one: let ``SEEDS``
-make a thing of it for every owner, and say in ``CASES`` with which body it is called; ``things``
-fill its path.
+A route that needs a key and is not in ``CASES`` fails the test. To add one, add a function to
+``SEEDS`` that creates such a thing for every owner, and add the route's body to ``CASES``. The
+``things`` of an owner fill the parameters of the path.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.unit.people import transmission
 #: A target that is refused before anything is posted
 UNREACHABLE = "https://127.0.0.1/"
 
-#: What a route goes by: the scope of the request, the account, or the key
+#: What decides whose things a route reaches: the scope of the request, the account or the key
 Reach = Literal["scope", "account", "key"]
 Body = dict[str, Any]
 
@@ -47,7 +47,7 @@ class Owner:
 
     @property
     def mark(self) -> str:
-        """What only somebody who may see the owner's things may read."""
+        """A text that only callers who may see the owner's things may read."""
         return f"secret of {self.tag}"
 
 

@@ -1,4 +1,4 @@
-"""A clock that a test moves, in place of the service's clock."""
+"""Replace the service's clock by one that a test moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a call refuses: the error that it raises, with its status, code and objects."""
+"""Return the error that a call raises, with its status, code and error objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages that people read: what is generated is current, and what they name exists."""
+"""Generated pages are current, and the links and files that pages name exist."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PAGES = [
 
 _LINK = re.compile(r"\]\(([^)#\s]*)(#[^)\s]+)?\)")
 _CODE_PATH = re.compile(r"`([\w./-]+/[\w.-]+\.(?:py|yaml|sh|mjs|tsv|md|toml))`")
-# Where a page may leave out the beginning of a path
+# A path in a page may be relative to one of these folders
 _FOLDERS = (ROOT, ROOT / "chalicelib", ROOT / "infrastructure", ROOT / "tests")
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as web sites that show Markdown make them."""
+    """Return the anchors of a page's headings as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {
         "#" + re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")

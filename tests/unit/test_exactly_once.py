@@ -1,10 +1,10 @@
-"""Queues deliver at least once and processes die anywhere; mail is sent and events count once.
+"""Redelivered queue messages and crashes neither send mail twice nor count events twice.
 
-One transmission goes its whole way, from the request to the recorded events, over the fake cloud.
-Every queue message is handled twice, and the process is killed after one step after the other:
-after a request that took effect, before its answer; after a host's reply, before the record of it.
-Whoever is killed forgets all that is in memory; the client repeats its request, the queues show
-their messages again.
+One transmission runs from the request to the recorded events, on the fake cloud. Every queue
+message is handled twice. In each round the process is killed after another step: after an AWS
+request took effect but before its response is read, or after a mail host's reply but before the
+reply is recorded. A killed process loses its memory; the client repeats its request, and the
+queues deliver their messages again.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ MOST_STEPS = 200
 
 
 class Killed(BaseException):
-    """The process dies here. No code of ours may catch it."""
+    """The process dies here. The service's code must not catch this exception."""
 
 
 class Process:
-    """The running process: its ``kill_at``-th step is its last one.
+    """The running process, which dies at its step number ``kill_at``.
 
-    ``in_window`` is set when it died between a host's reply and the record of it, the one moment
-    in which a message may go twice. ``sent_to`` collects the queues that were sent to.
+    ``in_window`` is set when it died after a host's reply and before the reply was recorded. Only
+    then may a message be sent twice. ``sent_to`` collects the names of queues that got messages.
     """
 
     def __init__(self) -> None:
@@ -83,12 +83,12 @@ class Process:
             self._alive = False
 
     def check_alive(self) -> None:
-        """Let what is left of a dead process do nothing more."""
+        """Stop the other threads of a process that has died."""
         if self._alive and self._dead:
             raise Killed
 
     def step(self, *, is_reply: bool = False) -> None:
-        """Come to the end of a step; ``is_reply`` tells that it was a host's reply."""
+        """End a step; ``is_reply`` says that the step was a host's reply."""
         if not self._alive:
             return
         self.steps += 1
@@ -98,7 +98,7 @@ class Process:
             raise Killed
 
     def watch(self, monkeypatch: pytest.MonkeyPatch, host: MailHost) -> None:
-        """Make steps of each request, of each host's reply and of each line of a journal."""
+        """Count each AWS request, each host's reply and each journal line as a step."""
 
         def before(params: dict[str, Any], **_: Any) -> None:
             self.check_alive()
@@ -122,7 +122,7 @@ class Process:
         host.after = lambda _: self.step(is_reply=True)
 
     def unwatch(self) -> None:
-        """Take the hooks off the clients, which other tests use as well."""
+        """Remove the hooks from the clients, because other tests use the same clients."""
         for client in (aws.dynamodb(), aws.sqs(), aws.s3()):
             hooks: Any = client.meta.events
             hooks.unregister("before-call", unique_id="watch-before")
@@ -138,7 +138,7 @@ class World:
         self.time = time
 
     def run(self, name: str, kind: str) -> str:
-        """Send to three recipients, whatever it takes; return the transmission's id."""
+        """Send to three recipients until all work is done; return the transmission id."""
         _, second, third = self.recipients(name)
         self.host.answers = {second: [DEFERRED], third: [REFUSED] * 9}
         transmission_id = self._accept(name, kind)
@@ -194,7 +194,7 @@ class World:
         return body(recipients=to, options=options)
 
     def _attempt(self, work: Callable[[], Any]) -> Any:
-        """Let a new process do some work; return what came of it, nothing if it was killed."""
+        """Do some work in a new process; return the result, or ``None`` if it was killed."""
         config_cache.clear_cache()
         transmissions.get_submitted.cache_clear()
         try:
@@ -209,7 +209,7 @@ class World:
 def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setenv("CHUNK_RECIPIENTS", "2")
     settings.cache_clear()
-    # A waiting message is seen at once: the worker sends it on until its time has come
+    # Delayed messages arrive at once: the worker sends them again until they are due
     monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
     one = PerKeyExecutor(1, 1)
     monkeypatch.setattr(attempts, "_executor", lambda: one)
@@ -224,7 +224,7 @@ def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         process.unwatch()
 
 
-def told(transmission_id: str, since: float, until: float) -> Counter[tuple[str, str]]:
+def recorded_kinds(transmission_id: str, since: float, until: float) -> Counter[tuple[str, str]]:
     """Return the recorded events of a transmission: kinds and recipients."""
     window = Window(int(since * 1000), int(until * 1000))
     recorded = [event for _, event in events.newest_first(1, window)]
@@ -238,12 +238,12 @@ def told(transmission_id: str, since: float, until: float) -> Counter[tuple[str,
     [
         ("now", "file", MOST_STEPS),
         ("now", "table", MOST_STEPS),
-        # What comes after the start is as for the others
+        # After the start these run like the others, so fewer steps are enough
         ("scheduled", "table", 20),
         ("list", "table", 20),
     ],
 )
-def test_each_recipient_is_sent_to_once_whatever_comes_twice_and_dies_anywhere(
+def test_each_recipient_gets_one_message_despite_redeliveries_and_crashes(
     world: World,
     kind: str,
     journal: str,
@@ -263,7 +263,7 @@ def test_each_recipient_is_sent_to_once_whatever_comes_twice_and_dies_anywhere(
         transmission_id = world.run(name, kind)
         first, second, third = world.recipients(name)
         attempted = Counter(message.recipient for message in host.messages)
-        recorded = told(transmission_id, begin, world.time.now)
+        recorded = recorded_kinds(transmission_id, begin, world.time.now)
         if process.in_window:
             windows += 1
             assert sum(attempted.values()) - recorded[("delay", second)] == 4

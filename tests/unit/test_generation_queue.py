@@ -42,7 +42,7 @@ def test_the_head_names_the_kind(kind: str, head: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("kind", "head"), HEADS)
-def test_the_kind_of_a_message_of_the_first_version_is_told_by_its_other_keys(
+def test_the_kind_of_a_message_of_the_first_version_follows_from_its_other_keys(
     kind: str, head: dict[str, Any]
 ) -> None:
     assert kind_of(head) == kind

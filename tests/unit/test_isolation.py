@@ -1,4 +1,4 @@
-"""No route shows or changes what is not the caller's own.
+"""No route shows or changes things of another owner.
 
 Every declared route that asks for a key is called with the keys of two accounts and of their
 subaccounts, with and without the header, aimed at the things of every owner that the caller must
@@ -38,7 +38,7 @@ def is_refused(route: DeclaredRoute) -> bool:
     return case.always_refused or ("{" in route.path and not case.own_by_name)
 
 
-# What creates comes last: its name may be that of another owner's thing.
+# Routes that create come last: they may create a thing with the name of another owner's.
 ROUTES = sorted(
     (route for route in app.declared_routes() if route.grant != PUBLIC),
     key=lambda route: not is_refused(route),
@@ -59,7 +59,7 @@ class Caller:
     exists: bool = True
 
     def reaches(self, owner: Owner, route: DeclaredRoute, case: Case) -> bool:
-        """Tell whether the caller may have to do with the owner's things by this route."""
+        """Tell whether the caller may see or change the owner's things by this route."""
         if not self.exists or self.account != owner.account:
             return False
         if case.reach == "account":
@@ -73,7 +73,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Two accounts, their subaccounts, and everybody who may ask."""
+    """Two accounts, their subaccounts, and all callers."""
 
     owners: list[Owner]
     callers: list[Caller]
@@ -164,7 +164,7 @@ def test_every_route_has_a_case_and_every_case_a_route() -> None:
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 @pytest.mark.spec("5-r6")
 @pytest.mark.spec("2.6-t1")
-def test_nobody_reaches_what_is_not_his_own(world: World, route: DeclaredRoute) -> None:
+def test_no_caller_reaches_the_things_of_another_owner(world: World, route: DeclaredRoute) -> None:
     case = case_of(route)
     for owner in world.owners:
         before = [] if route.method in READS else view(owner, route)
@@ -191,7 +191,7 @@ def check_response(
 
 
 @pytest.mark.parametrize("route", PUBLIC_ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_a_route_without_a_key_shows_nothing_to_who_guesses(
+def test_a_route_without_a_key_shows_nothing_to_a_caller_who_guesses_ids(
     world: World, route: DeclaredRoute
 ) -> None:
     for owner in world.owners:
@@ -200,7 +200,7 @@ def test_a_route_without_a_key_shows_nothing_to_who_guesses(
             assert owner.mark not in response
 
 
-def test_marks_are_where_their_owners_see_them(world: World) -> None:
+def test_owners_see_their_own_marks(world: World) -> None:
     for owner in world.owners:
         assert owner.mark in str(view(owner, DeclaredRoute("GET", "/api/v1/api-keys", "")))
     assert settings().rate_limit_per_second == 0
@@ -210,8 +210,8 @@ def test_marks_are_where_their_owners_see_them(world: World) -> None:
 _LAST = {"GET": 0, "POST": 1, "PUT": 2, "DELETE": 3}
 
 
-def test_an_owner_reaches_its_own_by_every_route(world: World) -> None:
-    """Else the test above would prove nothing."""
+def test_an_owner_reaches_its_own_things_by_every_route(world: World) -> None:
+    """Without this, the test of other owners could pass because every call fails."""
     refusals: list[str] = []
     in_order = sorted(ROUTES, key=lambda each: (_LAST[each.method], -len(each.path)))
     for route in in_order:
@@ -222,7 +222,7 @@ def test_an_owner_reaches_its_own_by_every_route(world: World) -> None:
             if case.primary_only and owner.subaccount:
                 continue
             response = call(owner.client, route, case, owner)
-            # It may stand in its own way by the state of its things, but it is not kept from them.
+            # The state of a thing may forbid the call (409, 422), but not who the caller is.
             if response and (response.status in (401, 403, 404) or response.status >= 500):
                 refusals.append(f"{owner.tag}: {route.method} {route.path}: {response}")
     assert refusals == []

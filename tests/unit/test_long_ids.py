@@ -1,6 +1,6 @@
-"""Ids that are longer than any key: what cannot exist is not found, and is no fault of the service.
+"""An id that DynamoDB cannot hold as a key is not found; it causes no internal error.
 
-DynamoDB refuses to look for them, and so does the cloud of these tests.
+DynamoDB refuses requests with such keys, and so does the fake cloud of these tests.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def client(cloud: None) -> Client:
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_an_id_that_cannot_be_is_not_found(client: Client, route: Any, name: str) -> None:
+def test_an_id_that_dynamodb_cannot_hold_is_not_found(
+    client: Client, route: Any, name: str
+) -> None:
     case = CASES.get((route.method, route.path), Case())
     owner = Owner(1, None, "", client, {"recipient": name})
     body = case.body(owner) if callable(case.body) else case.body
@@ -49,7 +51,7 @@ def test_an_id_that_cannot_be_is_not_found(client: Client, route: Any, name: str
     ],
     ids=["template", "A/B test", "list", "pool"],
 )
-def test_a_transmission_of_what_cannot_be_is_refused(
+def test_a_transmission_that_names_such_an_id_is_refused(
     client: Client, body_with: Any, name: str
 ) -> None:
     response = client.call("POST", "/api/v1/transmissions", body_with(name))

@@ -1,8 +1,8 @@
-"""Every scheduled function: called twice at once, an hour late, and with nothing to do.
+"""Scheduled functions do all due work once, even when called twice at once or an hour late.
 
-A schedule may call a function again before its last call has ended, or not call it for an hour.
-What is due is then done, all of it and once, and a call with nothing to do costs one request,
-however much there is that is due later.
+A schedule may call a function again before its last call has ended, or miss an hour of calls. All
+due work is still done exactly once. A call with nothing due costs one request, however much work
+is due later.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ Queued = dict[str, list[queues.Received]]
 class Work:
     """Work for one scheduled function.
 
-    ``arrange`` makes some, told apart by a number, that is due at a time in milliseconds. What
-    ``outcome`` tells of it and of the queues is ``done`` when it was done once; ``late`` is the
-    same an hour after it was due, if that differs. ``concern`` is where it waits in ``core.due``.
+    ``arrange`` creates work with a number, due at a time in milliseconds. ``outcome`` looks at
+    that work and at the queues; it returns ``done`` if the work was done exactly once, or ``late``
+    if it was done an hour late and that differs. ``concern`` is its concern in ``core.due``.
     """
 
     concern: str
@@ -93,7 +93,7 @@ def _transmission_id(number: int) -> str:
 
 
 def is_started(number: int, queue_messages: Queued) -> bool:
-    """Tell whether it was asked to start; asking twice does no harm (``transmissions.start``)."""
+    """Tell whether a start message was sent; a second one does no harm (see ``start``)."""
     head = {"kind": "start", "transmission": _transmission_id(number), "start": True}
     return head in [message.head for message in queue_messages["generation"]]
 
@@ -119,7 +119,7 @@ def run_ab_test(number: int, at_ms: int) -> None:
 
 
 def decision_of(number: int, queue_messages: Queued) -> tuple[str, int]:
-    """Return the state of a test, and how many events tell of its end."""
+    """Return the state of a test and the number of events about its end."""
     test = ab_tests.version(1, f"test{number}", 1)
     assert test
     decisions = [event for message in queue_messages["events"] for event in stream.decode(message)]
@@ -143,14 +143,14 @@ def _sent_to(number: int) -> str:
 
 
 def entries_of(number: int, _: Queued) -> list[Any]:
-    """Return a person's entries, and the tags that are known of the message to that person."""
+    """Return a person's suppression entries and the tags stored with the message to that person."""
     context = message_context.of_message(ids.message_id(_sent_to(number), 0))
     assert context
     return [*items.entries_of(Scope(1, None), _person(number)), *context["rcpt_tags"]]
 
 
 def register_domains(number: int, at_ms: int) -> None:
-    """Register a verified domain, which is to stay, and one that nobody verified, which is not."""
+    """Register a verified domain, which stays, and an unverified one, which is to be removed."""
     key = DkimKey("s1", f"kept{number}.test", key_pair().public_b64, b"sealed")
     verified = DomainStatus(True, dkim_status="valid")
     sending_domain = domain(f"kept{number}.test", dkim=key, status=verified, check_ms=at_ms)
@@ -190,7 +190,7 @@ def record_an_event(number: int, at_ms: int) -> None:
 
 
 def counted_of(number: int, _: Queued) -> set[int]:
-    """Return what the counters of all mail say, at whatever level."""
+    """Return the counts of all mail at all levels."""
     indexes: set[int] = set()
     for level in LEVELS:
         period = level.bucket(NOON // 60_000) // level.together
@@ -200,7 +200,7 @@ def counted_of(number: int, _: Queued) -> set[int]:
 
 
 def leave_a_journal(number: int, at_ms: int) -> None:
-    """Leave the file of a unit whose worker died four days ago."""
+    """Leave the journal file of a work unit whose worker died four days ago."""
     path = _journal(number)
     path.write_text("")
     os.utime(path, (at_ms / 1000 - 4 * 86_400 - 1,) * 2)
@@ -241,7 +241,7 @@ def time(
     """A noon, with an account and with domains that have their records."""
     monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
     settings.cache_clear()
-    # The transactions of the cloud in this process are not made for several threads.
+    # The fake cloud's transactions are not safe for several threads.
     monkeypatch.setattr(recheck, "_AT_ONCE", 1)
     for number in range(MOST_REQUESTS):
         record = txt_record(key_pair().public_b64)
@@ -268,7 +268,7 @@ def still_due(name: str) -> list[Due]:
 
 @contextmanager
 def interrupted(after: int, intruder: Callable[[], None]) -> Iterator[list[str]]:
-    """Call ``intruder`` behind request number ``after`` of the block; yield the requests made."""
+    """Call ``intruder`` after request number ``after`` of the block; yield all requests."""
     requests: list[str] = []
 
     def note(model: Any, **_: Any) -> None:
@@ -286,12 +286,12 @@ def interrupted(after: int, intruder: Callable[[], None]) -> Iterator[list[str]]
             client.meta.events.unregister("after-call", unique_id="interrupted")
 
 
-def test_every_scheduled_function_is_called_and_is_looked_at_here() -> None:
+def test_every_scheduled_function_is_called_and_is_tested_here() -> None:
     declared = {
         each.name for each in app.app.event_sources if isinstance(each, ScheduledEventConfig)
     }
     assert set(app.SCHEDULES) == declared
-    assert set(WORK) == declared, "tell in tests/unit/test_schedules.py what work it finds"
+    assert set(WORK) == declared, "add the work of the new function to tests/unit/test_schedules.py"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -309,7 +309,7 @@ def test_two_calls_at_once_do_the_work_once(name: str, time: Clock) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_was_missed_for_an_hour_is_done_by_the_next_call(name: str, time: Clock) -> None:
+def test_work_missed_for_an_hour_is_done_by_the_next_call(name: str, time: Clock) -> None:
     work, numbers = WORK[name], range(1, 6)
     for number in numbers:
         work.arrange(number, time.now_ms + number)
@@ -323,7 +323,7 @@ def test_what_was_missed_for_an_hour_is_done_by_the_next_call(name: str, time: C
 
 @pytest.mark.cost
 @pytest.mark.parametrize("name", NAMES)
-def test_with_nothing_due_a_call_is_one_request(name: str, time: Clock) -> None:
+def test_a_call_with_nothing_due_makes_one_request(name: str, time: Clock) -> None:
     if WORK[name].concern:
         for number in range(1, 6):
             WORK[name].arrange(number, time.now_ms + HOUR)
@@ -333,7 +333,7 @@ def test_with_nothing_due_a_call_is_one_request(name: str, time: Clock) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_work_grows_with_what_is_due_and_not_with_what_exists(name: str, time: Clock) -> None:
+def test_the_number_of_requests_depends_on_due_work_only(name: str, time: Clock) -> None:
     work, counts = WORK[name], []
     for number in (1, 2):
         work.arrange(number, time.now_ms)
@@ -346,7 +346,7 @@ def test_the_work_grows_with_what_is_due_and_not_with_what_exists(name: str, tim
 
 
 @pytest.mark.spec("8-t4")
-def test_what_is_to_start_in_three_days_starts_then(cloud: None) -> None:
+def test_a_transmission_scheduled_for_three_days_later_starts_then(cloud: None) -> None:
     with World(START / 1000, [lambda _: start_due()]).running() as world:
         make_sender()
         in_three_days = START + 3 * DAY

@@ -1,4 +1,4 @@
-"""A DNS server of the tests' own: what it says is set as they go."""
+"""Run a DNS server whose records each test sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from infrastructure.local.dns.server import DnsServer
 
 
 class Zone:
-    """The records under ``.test``; a name in ``failing`` gets SERVFAIL. Notes what was asked."""
+    """Records under ``.test``.
+
+    A name in ``failing`` gets SERVFAIL; ``queries`` lists the names that were looked up.
+    """
 
     def __init__(self) -> None:
         self.records: dict[str, list[tuple[str, str]]] = {}
@@ -21,7 +24,7 @@ class Zone:
         self.queries: list[str] = []
 
     def forget(self) -> None:
-        """Become empty."""
+        """Remove all records, failures and noted queries."""
         self.records.clear()
         self.failing.clear()
         self.queries.clear()

@@ -22,27 +22,27 @@ def time(cloud: None) -> Iterator[Clock]:
 
 
 def operations(*reads: object) -> list[str]:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         for keys in reads:
             config_cache.read(keys)  # type: ignore[arg-type]
-    return [request.operation for request in made]
+    return [request.operation for request in requests]
 
 
 @pytest.mark.cost
-def test_what_was_read_elsewhere_can_be_learnt(time: Clock) -> None:
+def test_items_read_elsewhere_can_be_added_to_the_cache(time: Clock) -> None:
     missing = ("nothing", "1")
     assert config_cache.missing_keys([A, missing]) == [A, missing]
     config_cache.learn([A, missing], {A: {"pk": "a", "sk": "1", "n": 7}})
     assert config_cache.missing_keys([A, missing, B]) == [B]
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert config_cache.read([A], maybe=[missing])[A]["n"] == 7
         assert config_cache.read_one(missing) is None
-    assert made == []
+    assert requests == []
     time.now += settings().key_cache_seconds
     assert config_cache.missing_keys([A, missing]) == [A, missing]
 
 
-def test_what_is_not_known_is_read_in_one_request(time: Clock) -> None:
+def test_items_that_are_not_cached_are_read_in_one_request(time: Clock) -> None:
     assert operations([A]) == ["GetItem"]
     assert operations([A, B, C]) == ["BatchGetItem"]
     assert config_cache.read([A, B]) == {
@@ -51,7 +51,7 @@ def test_what_is_not_known_is_read_in_one_request(time: Clock) -> None:
     }
 
 
-def test_what_is_known_costs_nothing_until_its_time_is_over(time: Clock) -> None:
+def test_a_cached_item_costs_no_request_until_it_expires(time: Clock) -> None:
     config_cache.read([A, B])
     time.now += settings().key_cache_seconds - 0.1
     assert operations([A, B], [B]) == []
@@ -59,7 +59,7 @@ def test_what_is_known_costs_nothing_until_its_time_is_over(time: Clock) -> None
     assert operations([A, B]) == ["BatchGetItem"]
 
 
-def test_a_change_is_seen_when_the_time_is_over_and_at_once_where_it_was_made(
+def test_a_change_is_seen_when_the_entry_expires_or_is_forgotten(
     time: Clock,
 ) -> None:
     config_cache.read([A])
@@ -69,21 +69,21 @@ def test_a_change_is_seen_when_the_time_is_over_and_at_once_where_it_was_made(
     assert config_cache.read([A])[A]["n"] == 2
 
 
-def test_what_does_not_exist_is_looked_for_each_time(time: Clock) -> None:
+def test_read_looks_for_a_missing_item_each_time(time: Clock) -> None:
     missing = ("nothing", "1")
     assert operations([missing], [missing]) == ["GetItem", "GetItem"]
     assert config_cache.read([missing, A]).keys() == {A}
 
 
 @pytest.mark.cost
-def test_one_item_is_remembered_and_so_is_that_there_is_none(time: Clock) -> None:
+def test_read_one_caches_an_item_and_also_the_absence_of_one(time: Clock) -> None:
     missing = ("nothing", "1")
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert (
             config_cache.read_one(A) == config_cache.read_one(A) == {"pk": "a", "sk": "1", "n": 1}
         )
         assert config_cache.read_one(missing) is config_cache.read_one(missing) is None
-    assert [request.operation for request in made] == ["GetItem", "GetItem"]
+    assert [request.operation for request in requests] == ["GetItem", "GetItem"]
     assert config_cache.read([missing, A]).keys() == {A}
     Table("config").put({"pk": "nothing", "sk": "1"})
     assert config_cache.read_one(missing) is None
@@ -92,21 +92,21 @@ def test_one_item_is_remembered_and_so_is_that_there_is_none(time: Clock) -> Non
 
 
 @pytest.mark.cost
-def test_what_is_wanted_anew_is_read_consistently_beside_what_is_not_known(
+def test_items_read_anew_are_read_consistently_with_those_that_are_not_cached(
     time: Clock,
 ) -> None:
     config_cache.read([A])
-    with aws_requests() as made:
-        found = config_cache.read([A, B], anew=[C])
+    with aws_requests() as requests:
+        items = config_cache.read([A, B], anew=[C])
         config_cache.read([A, B], anew=[C])
-    assert found.keys() == {A, B, C}
-    assert [request.operation for request in made] == ["BatchGetItem", "GetItem"]
-    assert made[1].parameters["ConsistentRead"] is True
-    (batch,) = made[0].parameters["RequestItems"].values()
+    assert items.keys() == {A, B, C}
+    assert [request.operation for request in requests] == ["BatchGetItem", "GetItem"]
+    assert requests[1].parameters["ConsistentRead"] is True
+    (batch,) = requests[0].parameters["RequestItems"].values()
     assert batch["ConsistentRead"] is True
 
 
-def test_the_memory_is_bounded(time: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_has_a_largest_size(time: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config_cache, "_MOST_ENTRIES", 2)
     config_cache.read([A, B])
     config_cache.read([C])

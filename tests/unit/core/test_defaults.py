@@ -29,12 +29,12 @@ def test_a_sender_falls_back_to_its_own_then_to_the_primary_accounts() -> None:
     assert defaults.of_sender("thing", 1, 7) == ["sub", "primary"]
     assert defaults.of_sender("thing", 1, 8) == ["primary"]
     assert defaults.of_sender("thing", 1, None) == defaults.of_sender("thing", 1, 0) == ["primary"]
-    with aws_requests() as made:
+    with aws_requests() as requests:
         defaults.of_sender("thing", 1, 7)
-    assert len(made) == 1
+    assert len(requests) == 1
 
 
-def test_a_default_changes_only_from_what_it_was_thought_to_be() -> None:
+def test_a_default_changes_only_if_its_former_value_is_the_expected_one() -> None:
     set_default(1, None, "a")
     with pytest.raises(TransactionFailed):
         set_default(1, None, "b")

@@ -42,7 +42,7 @@ def test_a_name_has_one_spelling(text: str, name: str) -> None:
         ("\ud800.com", None),
     ],
 )
-def test_a_name_has_one_form_in_a_labels_or_none(text: str, name: str | None) -> None:
+def test_a_name_has_one_ascii_form_or_none(text: str, name: str | None) -> None:
     assert in_a_labels(text) == name
 
 
@@ -111,7 +111,7 @@ def test_public_suffixes_are_known(name: str, is_suffix: bool) -> None:
     assert is_public_suffix(name) is is_suffix
 
 
-def test_a_name_is_within_itself_and_those_above_it_only() -> None:
+def test_a_name_is_within_itself_and_its_parents_only() -> None:
     assert is_within("example.com", "example.com")
     assert is_within("a.b.example.com", "example.com")
     assert not is_within("badexample.com", "example.com")

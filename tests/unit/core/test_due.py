@@ -15,7 +15,7 @@ ENTRY = Due("things", NOW - 5, "one", {"n": 1})
 FAR = NOW + 10**10
 
 
-def test_what_is_due_is_found_in_order_of_time_until_it_is_removed() -> None:
+def test_due_entries_are_found_in_order_of_time_until_they_are_removed() -> None:
     later, other = Due("things", NOW + 1, "two"), Due("others", NOW, "one")
     for entry in (later, ENTRY, other, ENTRY):
         due.add(entry)
@@ -25,7 +25,7 @@ def test_what_is_due_is_found_in_order_of_time_until_it_is_removed() -> None:
     assert due.find("things", FAR) == [later]
 
 
-def test_what_failed_waits_twice_as_long_each_time_and_an_hour_at_most() -> None:
+def test_a_failed_entry_waits_twice_as_long_each_time_and_at_most_an_hour() -> None:
     due.add(ENTRY)
     pauses, now = [], NOW
     for failures in range(1, 20):
@@ -41,7 +41,7 @@ def test_what_failed_waits_twice_as_long_each_time_and_an_hour_at_most() -> None
     assert pauses[-1] == pauses[-2] == LONGEST_PAUSE_MS
 
 
-def test_what_failed_is_behind_what_is_due_meanwhile() -> None:
+def test_a_failed_entry_comes_after_entries_that_are_due_before_its_retry() -> None:
     due.add(ENTRY)
     due.postpone(ENTRY, NOW)
     meanwhile = Due("things", NOW + 500, "two")
@@ -59,7 +59,7 @@ def test_a_postponed_entry_can_be_changed_and_removed() -> None:
     assert due.find("things", FAR) == []
 
 
-def test_what_somebody_else_has_done_or_postponed_is_not_noted_again() -> None:
+def test_an_entry_that_another_call_removed_or_postponed_is_not_postponed_again() -> None:
     due.postpone(ENTRY, NOW)
     assert due.find("things", FAR) == []
     due.add(ENTRY)
@@ -68,7 +68,7 @@ def test_what_somebody_else_has_done_or_postponed_is_not_noted_again() -> None:
     assert [entry.failures for entry in due.find("things", FAR)] == [1]
 
 
-def test_a_store_that_cannot_be_reached_leaves_the_entry_as_it_is(
+def test_an_entry_that_cannot_be_postponed_stays_due(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     due.add(ENTRY)

@@ -292,14 +292,16 @@ def test_a_reply_may_be_empty() -> None:
     path=st.text(st.characters(max_codepoint=0x2FF, exclude_characters="?#"), max_size=20),
     query=st.dictionaries(st.text(max_size=5), st.lists(st.text(max_size=5), min_size=1)),
 )
-def test_no_request_is_a_fault(body: bytes, path: str, query: dict[str, list[str]]) -> None:
+def test_no_request_ends_in_an_internal_error(
+    body: bytes, path: str, query: dict[str, list[str]]
+) -> None:
     for method, target in [("POST", "/api/v1/echo"), ("GET", f"/api/v1/templates/{path}")]:
         response = call(method, target, body=body, query=query, headers=_JSON)
         assert response["statusCode"] in (200, 400, 404, 422)
         assert json.loads(response["body"]).keys() <= {"results", "errors"}
 
 
-def test_no_request_sees_another_one_in_many_threads() -> None:
+def test_requests_in_many_threads_do_not_see_each_other() -> None:
     together = threading.Barrier(16, timeout=10)
 
     def authenticate(request: Request) -> Caller:

@@ -17,17 +17,19 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(JSON, st.lists(st.binary(max_size=200), max_size=5))
-def test_what_was_packed_comes_out_again(head: Any, bodies: list[bytes]) -> None:
+def test_unpacking_returns_the_head_and_bodies_that_were_packed(
+    head: Any, bodies: list[bytes]
+) -> None:
     assert unpack(pack(head, bodies)) == (head, bodies)
 
 
-def test_a_body_grows_by_nothing_but_its_place_in_the_head() -> None:
+def test_packing_a_large_body_adds_less_than_64_bytes() -> None:
     body = bytes(range(256)) * 400
     assert len(pack({}, [body])) < len(body) + 64
 
 
-def test_the_form_is_a_length_a_head_and_the_bodies() -> None:
-    packed = pack({"a": "é"}, [b"xy", b"", b"z"])
-    length = int.from_bytes(packed[:4], "big")
-    assert json.loads(packed[4 : 4 + length]) == {"head": {"a": "é"}, "sizes": [2, 0, 1]}
-    assert packed[4 + length :] == b"xyz"
+def test_the_format_is_the_length_of_the_head_the_head_and_the_bodies() -> None:
+    data = pack({"a": "é"}, [b"xy", b"", b"z"])
+    length = int.from_bytes(data[:4], "big")
+    assert json.loads(data[4 : 4 + length]) == {"head": {"a": "é"}, "sizes": [2, 0, 1]}
+    assert data[4 + length :] == b"xyz"

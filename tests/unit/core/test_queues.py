@@ -182,7 +182,7 @@ def test_a_body_that_no_part_of_the_service_sent_is_malformed(body: str) -> None
 
 
 @given(st.text(max_size=40) | st.recursive(st.none() | st.text(), st.lists).map(json.dumps))
-def test_no_body_makes_reading_fail_otherwise(body: str) -> None:
+def test_reading_any_body_fails_with_no_other_error(body: str) -> None:
     try:
         queues.read(body)
     except MalformedMessage:
@@ -220,7 +220,7 @@ def test_a_malformed_message_fails_alone() -> None:
     assert seen == [b""]
 
 
-def test_a_message_whose_time_has_not_come_is_sent_on() -> None:
+def test_a_message_that_is_not_due_yet_is_sent_again_with_a_delay() -> None:
     handled: list[Received] = []
     payload = NOISE[: settings().queue_inline_bytes + 1]
     queues.send("events", [Work({"not_before": 2000.0, "n": 1}, payload)])
@@ -232,7 +232,7 @@ def test_a_message_whose_time_has_not_come_is_sent_on() -> None:
     assert (delays, handled) == ([900], [])
 
 
-def test_a_message_that_is_sent_on_is_unchanged_and_is_handled_at_its_time() -> None:
+def test_a_message_that_is_sent_again_is_unchanged_and_is_handled_at_its_time() -> None:
     handled: list[Received] = []
     body = body_of({"not_before": 1000.0, "n": 1}, b"payload")
     with clock.use(lambda: 999.5), aws_requests() as requests:
@@ -257,7 +257,7 @@ def test_messages_that_are_handled_together_cost_one_call() -> None:
     assert calls == [[0, 1, 2]]
 
 
-def test_a_bad_one_of_messages_handled_together_fails_alone() -> None:
+def test_a_malformed_message_fails_alone_when_messages_are_handled_together() -> None:
     done: set[int] = set()
 
     def handle(messages: list[Received]) -> None:

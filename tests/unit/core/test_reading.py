@@ -23,73 +23,73 @@ def _items(cloud: None) -> None:
     MESSAGES.put(item(A, n=3))
 
 
-def names(made: list[AwsRequest]) -> list[str]:
-    return [request.operation for request in made]
+def names(requests: list[AwsRequest]) -> list[str]:
+    return [request.operation for request in requests]
 
 
 class TestTogether:
     @pytest.mark.cost
-    def test_items_of_several_tables_come_in_one_request(self) -> None:
-        with aws_requests() as made:
+    def test_items_of_several_tables_are_read_in_one_request(self) -> None:
+        with aws_requests() as requests:
             config, messages = batch_get(
                 [TableKeys(CONFIG, [A, B, C]), TableKeys(MESSAGES, [A, B])]
             )
         assert config == {A: item(A, n=1), B: item(B, n=2)}
         assert messages == {A: item(A, n=3)}
-        assert names(made) == ["BatchGetItem"]
+        assert names(requests) == ["BatchGetItem"]
 
-    def test_each_table_is_read_as_consistently_as_it_is_wanted(self) -> None:
-        with aws_requests() as made:
+    def test_each_table_is_read_with_its_own_consistency(self) -> None:
+        with aws_requests() as requests:
             batch_get([TableKeys(CONFIG, [A], consistent=True), TableKeys(MESSAGES, [A])])
-        asked = made[0].parameters["RequestItems"]
-        assert asked[CONFIG.name]["ConsistentRead"] is True
-        assert "ConsistentRead" not in asked[MESSAGES.name]
+        table_requests = requests[0].parameters["RequestItems"]
+        assert table_requests[CONFIG.name]["ConsistentRead"] is True
+        assert "ConsistentRead" not in table_requests[MESSAGES.name]
 
     @pytest.mark.cost
-    def test_a_request_holds_a_hundred_of_them(self) -> None:
+    def test_a_request_reads_up_to_100_items(self) -> None:
         many = [(str(number), "1") for number in range(150)]
-        with aws_requests() as made:
+        with aws_requests() as requests:
             config, messages = batch_get([TableKeys(CONFIG, [*many, A]), TableKeys(MESSAGES, [A])])
         assert (set(config), set(messages)) == ({A}, {A})
-        assert names(made) == ["BatchGetItem"] * 2
+        assert names(requests) == ["BatchGetItem"] * 2
 
     @pytest.mark.cost
-    def test_nothing_wanted_is_no_request(self) -> None:
-        with aws_requests() as made:
+    def test_reading_no_keys_makes_no_request(self) -> None:
+        with aws_requests() as requests:
             assert batch_get([TableKeys(CONFIG, [])]) == [{}]
             assert batch_get([]) == []
-        assert made == []
+        assert requests == []
 
 
 class TestReads:
     @pytest.mark.cost
-    def test_an_item_is_read_once_and_so_is_that_there_is_none(self) -> None:
+    def test_existing_and_missing_items_are_read_once(self) -> None:
         reads = Reads(CONFIG, consistent=True)
-        with aws_requests() as made:
+        with aws_requests() as requests:
             assert reads([A, C]) == {A: item(A, n=1)}
             CONFIG.put(item(C))
             assert reads([C, A, A]) == {A: item(A, n=1)}
             assert reads([B, C]) == {B: item(B, n=2)}
-        assert names(made) == ["BatchGetItem", "PutItem", "BatchGetItem"]
+        assert names(requests) == ["BatchGetItem", "PutItem", "BatchGetItem"]
 
     @pytest.mark.cost
-    def test_what_was_read_ahead_is_not_read_again(self) -> None:
+    def test_items_that_were_read_ahead_are_not_read_again(self) -> None:
         config, messages = Reads(CONFIG, consistent=True), Reads(MESSAGES, consistent=False)
-        with aws_requests() as made:
+        with aws_requests() as requests:
             read_ahead({config: [A, B, A], messages: [A]})
             assert config([A, B]) == {A: item(A, n=1), B: item(B, n=2)}
             assert messages([A]) == {A: item(A, n=3)}
             read_ahead({config: [A], messages: []})
-        assert names(made) == ["BatchGetItem"]
+        assert names(requests) == ["BatchGetItem"]
 
-    def test_another_piece_of_work_reads_anew(self) -> None:
+    def test_new_reads_start_with_nothing_cached(self) -> None:
         Reads(CONFIG, consistent=True)([A])
         CONFIG.put(item(A, n=9))
         assert Reads(CONFIG, consistent=True)([A]) == {A: item(A, n=9)}
 
 
-def test_the_config_table_is_read_as_it_is_now() -> None:
-    with aws_requests() as made:
+def test_the_config_table_is_read_consistently() -> None:
+    with aws_requests() as requests:
         assert read_config([A, A, C]) == {A: item(A, n=1)}
-    (asked,) = made
-    assert asked.parameters["RequestItems"][CONFIG.name]["ConsistentRead"] is True
+    (request,) = requests
+    assert request.parameters["RequestItems"][CONFIG.name]["ConsistentRead"] is True

@@ -1,9 +1,9 @@
-"""No function asks anything of AWS that its policy does not allow.
+"""Compare the AWS requests of every function with the IAM policy of that function.
 
-Policies are read from the code. Here the code runs: every route of the API, every queue's function,
-every schedule and the relay do their work, with payloads that go through the bucket and keys that
-KMS holds, and what they ask is compared with their policies. The comparison is worth what the code
-here does: a table that a function may use must have been used.
+The deployment derives policies from the code without running it. Here the code runs: every route
+of the API, every queue's function, every schedule and the relay do their work, with payloads that
+go through the bucket and keys that KMS holds. Every request must be allowed by the policy. So that
+the comparison means something, each function must also use every table that its policy allows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pauses that no test has to wait for."""
+"""Replace `time.sleep`, so that no test waits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Let no test wait; return the pauses that would have been made."""
-    made: list[float] = []
-    monkeypatch.setattr(time, "sleep", made.append)
-    return made
+    """Skip all pauses; return the list in which they are noted, in seconds."""
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    return pauses

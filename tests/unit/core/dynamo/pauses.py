@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 def are_about(pauses: list[float], expected: list[float]) -> bool:
-    """Tell whether each pause is that expected, give or take a half."""
+    """Tell whether each pause is within half of the expected one, more or less."""
     return len(pauses) == len(expected) and all(
-        0.5 * wanted <= pause <= 1.5 * wanted
-        for pause, wanted in zip(pauses, expected, strict=True)
+        0.5 * nominal <= pause <= 1.5 * nominal
+        for pause, nominal in zip(pauses, expected, strict=True)
     )

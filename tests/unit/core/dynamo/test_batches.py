@@ -16,74 +16,75 @@ messages = Table("messages")
 @pytest.mark.cost
 def test_writes_fill_batches_of_25(cloud: None) -> None:
     items = [{"pk": "p", "sk": f"{n:02}"} for n in range(51)]
-    with aws_requests() as made:
+    with aws_requests() as requests:
         config.write_all(items)
-    assert [len(each.parameters["RequestItems"][config.name]) for each in made] == [25, 25, 1]
-    with aws_requests() as made:
+    assert [len(each.parameters["RequestItems"][config.name]) for each in requests] == [25, 25, 1]
+    with aws_requests() as requests:
         config.write_all([{"pk": "p", "sk": "new"}], delete=[("p", f"{n:02}") for n in range(51)])
-    assert len(made) == 3
+    assert len(requests) == 3
     assert list(config.query_all("#pk = :pk", {"pk": "p"})) == [{"pk": "p", "sk": "new"}]
 
 
 @pytest.mark.cost
 def test_nothing_to_write_or_get_costs_no_request(cloud: None) -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         config.write_all([])
         assert config.get_all([]) == []
-    assert made == []
+    assert requests == []
 
 
 @pytest.mark.cost
-def test_reads_fill_batches_of_100_and_skip_what_is_not_there(cloud: None) -> None:
+def test_reads_fill_batches_of_100_and_skip_missing_items(cloud: None) -> None:
     config.write_all([{"pk": "p", "sk": "1"}, {"pk": "p", "sk": "150"}])
-    with aws_requests() as made:
-        found = config.get_all(("p", str(n)) for n in range(151))
-    assert sorted(item["sk"] for item in found) == ["1", "150"]
-    assert [len(each.parameters["RequestItems"][config.name]["Keys"]) for each in made] == [100, 51]
+    with aws_requests() as requests:
+        items = config.get_all(("p", str(n)) for n in range(151))
+    assert sorted(item["sk"] for item in items) == ["1", "150"]
+    tables = [each.parameters["RequestItems"] for each in requests]
+    assert [len(each[config.name]["Keys"]) for each in tables] == [100, 51]
 
 
 @pytest.mark.parametrize("consistent", [True, False])
 def test_reads_in_batches_are_consistent_when_asked_to_be(cloud: None, consistent: bool) -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         config.get_all([("p", "1")], consistent=consistent)
-    (request,) = made
-    asked = request.parameters["RequestItems"][config.name]
-    assert asked.get("ConsistentRead", False) is consistent
+    (request,) = requests
+    table_request = request.parameters["RequestItems"][config.name]
+    assert table_request.get("ConsistentRead", False) is consistent
 
 
 class Busy:
-    """A client that leaves over the second half of what it is given, ``times`` times."""
+    """A client that leaves the second half of a request unprocessed, ``times`` times."""
 
     def __init__(self, real: Any, times: int) -> None:
         self._real, self.times = real, times
 
     def batch_write_item(self, RequestItems: dict[str, Any]) -> Any:
         ((name, requests),) = RequestItems.items()
-        done, left = self._split(requests)
+        done, rest = self._split(requests)
         if done:
             self._real.batch_write_item(RequestItems={name: done})
-        return {"UnprocessedItems": {name: left} if left else {}}
+        return {"UnprocessedItems": {name: rest} if rest else {}}
 
     def batch_get_item(self, RequestItems: dict[str, Any]) -> Any:
         ((name, request),) = RequestItems.items()
-        done, left = self._split(request["Keys"])
-        answer = self._real.batch_get_item(RequestItems={name: {"Keys": done}}) if done else {}
+        done, rest = self._split(request["Keys"])
+        response = self._real.batch_get_item(RequestItems={name: {"Keys": done}}) if done else {}
         return {
-            "Responses": answer.get("Responses", {}),
-            "UnprocessedKeys": {name: {"Keys": left}} if left else {},
+            "Responses": response.get("Responses", {}),
+            "UnprocessedKeys": {name: {"Keys": rest}} if rest else {},
         }
 
-    def _split(self, given: list[Any]) -> tuple[list[Any], list[Any]]:
-        middle = len(given) // 2 if self.times else len(given)
+    def _split(self, entries: list[Any]) -> tuple[list[Any], list[Any]]:
+        middle = len(entries) // 2 if self.times else len(entries)
         self.times -= 1
-        return given[:middle], given[middle:]
+        return entries[:middle], entries[middle:]
 
 
 def _serve(monkeypatch: pytest.MonkeyPatch, client: Any) -> None:
     monkeypatch.setattr(aws, "dynamodb", lambda: client)
 
 
-def test_what_is_left_over_is_sent_again_after_growing_pauses(
+def test_unprocessed_entries_are_sent_again_after_growing_pauses(
     cloud: None, monkeypatch: pytest.MonkeyPatch, no_pauses: list[float]
 ) -> None:
     items = [{"pk": "p", "sk": f"{n}"} for n in range(10)]
@@ -91,12 +92,12 @@ def test_what_is_left_over_is_sent_again_after_growing_pauses(
     _serve(monkeypatch, Busy(real, times=3))
     config.write_all(items)
     _serve(monkeypatch, Busy(real, times=3))
-    found = config.get_all(("p", f"{n}") for n in range(10))
-    assert sorted(found, key=lambda item: item["sk"]) == items
+    read_back = config.get_all(("p", f"{n}") for n in range(10))
+    assert sorted(read_back, key=lambda item: item["sk"]) == items
     assert are_about(no_pauses, [0.025, 0.05, 0.1] * 2)
 
 
-def test_a_table_that_never_has_time_is_given_up(
+def test_a_table_that_stays_busy_is_an_error_after_some_seconds(
     cloud: None, monkeypatch: pytest.MonkeyPatch, no_pauses: list[float]
 ) -> None:
     _serve(monkeypatch, Busy(aws.dynamodb(), times=1000))

@@ -11,16 +11,16 @@ from tests.unit.core.dynamo.values import VALUES
 
 
 @given(VALUES)
-def test_a_value_comes_back_as_it_went(value: Any) -> None:
+def test_decoding_an_encoded_value_returns_it(value: Any) -> None:
     assert decode(encode(value)) == value
 
 
 @given(st.booleans() | st.integers(-5, 5) | st.just(1.0) | st.text(max_size=2))
-def test_a_value_comes_back_with_its_type(value: Any) -> None:
+def test_a_decoded_value_has_its_original_type(value: Any) -> None:
     assert type(decode(encode(value))) is type(value)
 
 
-def test_a_tuple_comes_back_as_a_list_and_a_frozen_set_as_a_set() -> None:
+def test_a_tuple_is_decoded_as_a_list_and_a_frozen_set_as_a_set() -> None:
     assert decode(encode((1, (2,)))) == [1, [2]]
     assert decode(encode(frozenset({"b", "a"}))) == {"a", "b"}
     assert encode({"b", "a"}) == {"SS": ["a", "b"]}
@@ -29,7 +29,7 @@ def test_a_tuple_comes_back_as_a_list_and_a_frozen_set_as_a_set() -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("0", 0), ("-12", -12), ("1.50", 1.5), ("1E+2", 100.0), ("-0.1", -0.1)]
 )
-def test_numbers_are_read_in_the_forms_that_the_table_gives(text: str, value: float) -> None:
+def test_numbers_are_decoded_from_every_form_that_dynamodb_returns(text: str, value: float) -> None:
     assert decode({"N": text}) == value
 
 

@@ -17,24 +17,24 @@ config = Table("config")
 @pytest.mark.usefixtures("cloud")
 @given(st.dictionaries(st.from_regex(r"[a-z]{1,5}", fullmatch=True), VALUES, max_size=4))
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_an_item_comes_back_from_the_table(item: dict[str, Any]) -> None:
-    whole = item | {"pk": "a", "sk": "b"}
-    config.put(whole)
-    assert config.get("a", "b") == whole
+def test_an_item_is_read_back_unchanged(item: dict[str, Any]) -> None:
+    full_item = item | {"pk": "a", "sk": "b"}
+    config.put(full_item)
+    assert config.get("a", "b") == full_item
 
 
 @pytest.fixture
 def item(cloud: None) -> dict[str, Any]:
-    found = {"pk": "a", "sk": "b", "n": 1}
-    config.put(found)
-    return found
+    item = {"pk": "a", "sk": "b", "n": 1}
+    config.put(item)
+    return item
 
 
-def test_an_item_that_is_not_there_is_none(cloud: None) -> None:
+def test_get_returns_none_for_a_missing_item(cloud: None) -> None:
     assert config.get("a", "b") is None
 
 
-def test_creating_what_exists_fails_with_what_stands_there(item: dict[str, Any]) -> None:
+def test_creating_an_existing_item_fails_with_that_item(item: dict[str, Any]) -> None:
     config.create({"pk": "a", "sk": "c"})
     with pytest.raises(ConditionFailed) as failure:
         config.create({"pk": "a", "sk": "b", "n": 2})
@@ -42,14 +42,14 @@ def test_creating_what_exists_fails_with_what_stands_there(item: dict[str, Any])
     assert config.get("a", "b") == item
 
 
-def test_a_put_whose_condition_holds_replaces(item: dict[str, Any]) -> None:
+def test_a_put_whose_condition_holds_replaces_the_item(item: dict[str, Any]) -> None:
     config.put(item | {"n": 2}, condition="#n = :old", values={"old": 1})
     assert config.get("a", "b") == item | {"n": 2}
     with pytest.raises(ConditionFailed):
         config.put(item | {"n": 3}, condition="#n = :old", values={"old": 1})
 
 
-def test_an_update_returns_the_item_as_it_then_is(item: dict[str, Any]) -> None:
+def test_an_update_returns_the_updated_item(item: dict[str, Any]) -> None:
     changed = config.update(
         "a",
         "b",
@@ -59,7 +59,7 @@ def test_an_update_returns_the_item_as_it_then_is(item: dict[str, Any]) -> None:
     assert changed == item | {"n": 2, "m": 0}
 
 
-def test_names_are_found_wherever_they_stand_in_an_expression(item: dict[str, Any]) -> None:
+def test_attribute_names_are_found_anywhere_in_an_expression(item: dict[str, Any]) -> None:
     config.update("a", "b", "SET #o=:o,#n=#n+:one", values={"o": {"p": [1]}, "one": 1})
     changed = config.update(
         "a",
@@ -78,14 +78,14 @@ def test_an_update_whose_condition_fails_changes_nothing(item: dict[str, Any]) -
     assert config.get("a", "b") == item
 
 
-def test_a_condition_on_an_item_that_is_not_there_fails_with_none(cloud: None) -> None:
+def test_a_failed_condition_on_a_missing_item_carries_no_item(cloud: None) -> None:
     with pytest.raises(ConditionFailed) as failure:
         config.update("x", "y", "SET #n = :n", values={"n": 1}, condition="attribute_exists(#pk)")
     assert failure.value.item is None
     assert config.get("x", "y") is None
 
 
-def test_deleting_returns_what_was_there(item: dict[str, Any]) -> None:
+def test_deleting_returns_the_deleted_item(item: dict[str, Any]) -> None:
     with pytest.raises(ConditionFailed) as failure:
         config.delete("a", "b", condition="#n = :n", values={"n": 2})
     assert failure.value.item == item
@@ -93,7 +93,7 @@ def test_deleting_returns_what_was_there(item: dict[str, Any]) -> None:
     assert config.delete("a", "b") is None
 
 
-def test_a_failure_that_is_no_condition_is_left_as_it_is(cloud: None) -> None:
+def test_other_errors_of_aws_are_not_condition_failures(cloud: None) -> None:
     with pytest.raises(ClientError, match="ResourceNotFoundException"):
         Table("nowhere").create({"pk": "a", "sk": "b"})
 
@@ -105,7 +105,7 @@ def ten(cloud: None) -> list[dict[str, Any]]:
     return items
 
 
-def test_a_query_gives_its_items_in_order_page_by_page(ten: list[dict[str, Any]]) -> None:
+def test_a_query_returns_its_items_in_order_page_by_page(ten: list[dict[str, Any]]) -> None:
     first = config.query("#pk = :pk", {"pk": "p"}, limit=6)
     assert (first.items, first.count) == (ten[:6], 6)
     second = config.query("#pk = :pk", {"pk": "p"}, limit=6, start=first.next_key)
@@ -130,16 +130,18 @@ def test_a_count_carries_no_items(ten: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.cost
-def test_everything_is_queried_with_no_more_requests_than_pages(ten: list[dict[str, Any]]) -> None:
-    with aws_requests() as made:
+def test_query_all_makes_one_request_per_page(ten: list[dict[str, Any]]) -> None:
+    with aws_requests() as requests:
         assert list(config.query_all("#pk = :pk", {"pk": "p"}, limit=4)) == ten
-    assert len(made) == 3
+    assert len(requests) == 3
 
 
 @pytest.mark.cost
-def test_nothing_is_queried_before_it_is_asked_for(ten: list[dict[str, Any]]) -> None:
-    with aws_requests() as made:
-        found = config.query_all("#pk = :pk", {"pk": "p"}, limit=4)
-        assert made == []
-        next(found)
-    assert len(made) == 1
+def test_query_all_makes_no_request_before_its_first_item_is_needed(
+    ten: list[dict[str, Any]],
+) -> None:
+    with aws_requests() as requests:
+        items = config.query_all("#pk = :pk", {"pk": "p"}, limit=4)
+        assert requests == []
+        next(items)
+    assert len(requests) == 1

@@ -15,9 +15,9 @@ messages = Table("messages")
 
 @pytest.fixture
 def item(cloud: None) -> dict[str, Any]:
-    found = {"pk": "a", "sk": "b", "n": 1}
-    config.put(found)
-    return found
+    item = {"pk": "a", "sk": "b", "n": 1}
+    config.put(item)
+    return item
 
 
 def _serve(monkeypatch: pytest.MonkeyPatch, client: Any) -> None:
@@ -78,7 +78,7 @@ WRITES = [Write("Put", {}), Write("Put", {})]
 @pytest.mark.parametrize(
     "reason", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]
 )
-def test_a_transaction_that_met_another_or_too_many_is_made_again(
+def test_a_transaction_cancelled_by_a_conflict_or_throttling_is_retried(
     reason: str, monkeypatch: pytest.MonkeyPatch, no_pauses: list[float]
 ) -> None:
     client = Cancelling(reason, reason)
@@ -88,7 +88,7 @@ def test_a_transaction_that_met_another_or_too_many_is_made_again(
     assert are_about(no_pauses, [0.025, 0.05])
 
 
-def test_a_transaction_that_is_always_met_by_another_is_given_up(
+def test_a_transaction_that_always_conflicts_is_an_error_in_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _serve(monkeypatch, Cancelling(*["TransactionConflict"] * 100))
@@ -96,7 +96,7 @@ def test_a_transaction_that_is_always_met_by_another_is_given_up(
         transact(WRITES)
 
 
-def test_a_transaction_that_can_never_be_made_is_no_failed_condition(
+def test_an_invalid_transaction_is_not_a_failed_condition(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _serve(monkeypatch, Cancelling("ValidationError"))
