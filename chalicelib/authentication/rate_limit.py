@@ -29,12 +29,12 @@ def take(account_id: int) -> None:
     with _lock:
         if len(_buckets) >= _MOST_ACCOUNTS:
             _buckets.clear()
-        left, since = _buckets.get(account_id, (float(most), now))
-        left = min(float(most), left + max(0.0, now - since) * gain)
-        if left >= 1:
-            _buckets[account_id] = (left - 1, now)
+        tokens, since = _buckets.get(account_id, (float(most), now))
+        tokens = min(float(most), tokens + max(0.0, now - since) * gain)
+        if tokens >= 1:
+            _buckets[account_id] = (tokens - 1, now)
             return
-        _buckets[account_id] = (left, now)
+        _buckets[account_id] = (tokens, now)
     raise TooManyRequests
 
 

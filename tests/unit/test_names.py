@@ -36,11 +36,20 @@ def bound_names(node: ast.AST) -> list[str]:
 
 
 def banned_names(source: str) -> Iterator[tuple[int, str]]:
-    """Yield line and name of each banned name that ``source`` introduces."""
-    for node in ast.walk(ast.parse(source)):
-        for name in bound_names(node):
-            if name.lstrip("_") in BANNED:
-                yield getattr(node, "lineno", 0), name
+    """Yield line and name of each banned name that ``source`` introduces.
+
+    ``left`` is the name of an operand, and allowed, in a module that has a ``right`` as well.
+    """
+    bindings = [
+        (getattr(node, "lineno", 0), name)
+        for node in ast.walk(ast.parse(source))
+        for name in bound_names(node)
+    ]
+    has_right = any(name.lstrip("_") == "right" for _, name in bindings)
+    for line, name in bindings:
+        is_operand = has_right and name.lstrip("_") == "left"
+        if name.lstrip("_") in BANNED and not is_operand:
+            yield line, name
 
 
 @cache
@@ -77,7 +86,7 @@ def test_files_whose_names_are_right_leave_the_list() -> None:
     )
 
 
-def test_every_way_to_introduce_a_name_is_looked_at() -> None:
+def test_every_way_to_introduce_a_name_is_checked() -> None:
     source = """
 import json as sent
 found = 1
@@ -98,3 +107,8 @@ with open("x") as taken: pass
         *("caught", "kept", "taken", "asked", "known"),
     }
     assert list(banned_names("transmission.sent\nfound()")) == []
+
+
+def test_left_is_allowed_next_to_right() -> None:
+    assert list(banned_names("def add(left, right): pass")) == []
+    assert list(banned_names("def rest(left): pass")) == [(1, "left")]

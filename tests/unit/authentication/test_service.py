@@ -103,9 +103,9 @@ def test_anything_else_is_not_authorized(header: str, time: Clock) -> None:
 
 @pytest.mark.spec("7-t2")
 def test_a_request_without_the_header_is_not_authorized(cloud: None) -> None:
-    with pytest.raises(Unauthorized) as refused:
+    with pytest.raises(Unauthorized) as error_info:
         authenticate(Request())
-    assert refused.value.status == 401
+    assert error_info.value.status == 401
 
 
 @given(st.text(st.characters(), max_size=40), st.sampled_from(["", "Basic ", "basic "]))
@@ -120,19 +120,19 @@ def test_the_scheme_is_read_in_any_case() -> None:
 
 @pytest.mark.cost
 def test_a_key_that_is_too_long_to_be_one_is_not_looked_up(cloud: None) -> None:
-    with aws_requests() as made, pytest.raises(Unauthorized):
+    with aws_requests() as requests, pytest.raises(Unauthorized):
         authenticate(request_with("x" * 513))
-    assert made == []
+    assert requests == []
 
 
 @pytest.mark.cost
 def test_a_key_that_was_found_is_trusted_for_a_while(time: Clock) -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         for _ in range(3):
             authenticate(request_with(SECRET))
         time.now += settings().key_cache_seconds - 0.1
         authenticate(request_with(SECRET))
-    assert [request.operation for request in made] == ["GetItem"]
+    assert [request.operation for request in requests] == ["GetItem"]
 
 
 def test_a_revoked_key_is_refused_when_that_while_is_over(time: Clock) -> None:
