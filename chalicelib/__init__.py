@@ -5,6 +5,7 @@ import gc
 #: The version of the service, as ``GET /api/v1`` and the OpenAPI document tell it
 __version__ = "0.1.0"
 
-# Python looks for cycles after every 700 new objects. What importing makes lives on, and looking at
-# it even once takes a tenth of a cold start, which ends before there are as many objects as this.
+# Python looks for cycles after every 700 new objects. Objects made by imports live as long as the
+# process, and one search among them takes a tenth of a cold start. With this limit a cold start
+# ends before the first search.
 gc.set_threshold(200_000, 20, 50)

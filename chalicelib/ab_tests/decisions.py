@@ -35,10 +35,10 @@ _log = logging.getLogger(__name__)
 
 
 def decide_due(now_ms: int, emit: Emit) -> int:
-    """Do what is due: end versions and ``emit`` their events; return the number of entries done.
+    """End the versions that are due and ``emit`` their events; return the number of entries done.
 
-    An event may be emitted again after a crash, with the same id. What fails is logged and tried
-    again later.
+    An event may be emitted again after a crash, with the same id. An entry that fails is logged and
+    tried again later.
     """
     done = 0
     while entries := due.find(versions.CONCERN, now_ms):

@@ -1,4 +1,4 @@
-"""Count what events say of the messages of A/B tests: accepted, clicked, opened."""
+"""Count how many messages of A/B tests were accepted, clicked and opened, from their events."""
 
 from __future__ import annotations
 

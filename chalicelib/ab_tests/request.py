@@ -30,7 +30,7 @@ class ShareBody(Body):
 
 
 class AbTestBody(Body):
-    """The body of every request; what is absent or null is not changed."""
+    """The body of every request; a field that is absent or null is not changed."""
 
     id: str | None = None
     name: str | None = None

@@ -41,7 +41,7 @@ def check_runnable(test: AbTest, now_ms: int) -> None:
 
 
 def check_templates(test: AbTest) -> None:
-    """Raise 400 unless every template is published and does not turn off what the test measures."""
+    """Raise 400 unless every template is published and keeps the tracking that the test needs."""
     tracking = "click_tracking" if test.metric == CLICKED else "open_tracking"
     ids = [share.template_id for share in test.shares]
     faults = [fault for each in ids if (fault := _readiness_fault(test, each, tracking))]

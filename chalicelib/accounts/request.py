@@ -1,4 +1,4 @@
-"""Read the body of ``PUT /account`` (spec 4.6); fields that it does not have stay."""
+"""Read the body of ``PUT /account`` (spec 4.6); a missing field is not changed."""
 
 from __future__ import annotations
 

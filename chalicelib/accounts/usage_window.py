@@ -69,7 +69,7 @@ class Window:
         return self.used + self.earlier
 
     def most(self, limits: Limits) -> int | None:
-        """Return what ``used`` may become within the hour; ``None`` without limits."""
+        """Return the most that ``used`` may reach within the hour; ``None`` without limits."""
         bounds = [
             limit - before
             for limit, before in (

@@ -1,4 +1,4 @@
-"""Show accounts (spec 2.7) and what they have used of their plans (``GET /usage``)."""
+"""Show accounts (spec 2.7) and their usage of their plans (``GET /usage``)."""
 
 from __future__ import annotations
 

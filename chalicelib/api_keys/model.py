@@ -65,7 +65,7 @@ def new_key(
 
 
 def owner_prefix(subaccount_id: int | None) -> str:
-    """Return what the ids of an owner's keys begin with."""
+    """Return the prefix of the ids of an owner's keys."""
     return f"{subaccount_id or 0:08x}"
 
 
@@ -80,5 +80,5 @@ def key_id(key: str) -> str:
 
 
 def short_key(key: str) -> str:
-    """Return what is shown of a key after its creation: its first 4 characters."""
+    """Return the first 4 characters of a key: only these are shown after its creation."""
     return key[:4]

@@ -1,1 +1,1 @@
-"""Band 0: what every feature stands on, and nothing about any feature."""
+"""The lowest band: toolkits that every feature uses and that know nothing of any feature."""

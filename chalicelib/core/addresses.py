@@ -71,9 +71,9 @@ def domain_of(email: str) -> str:
 
 
 def in_a_labels(email: str) -> str | None:
-    """Return an address with its domain in A-labels (RFC 5890), ``None`` if that has no such form.
+    """Return an address with its domain in A-labels (RFC 5890), ``None`` if the domain has none.
 
-    The local part stays as it is: it has no such form.
+    The local part is not changed: only domains have A-labels.
     """
     local, at, domain = email.rpartition("@")
     a_labels = domain_names.in_a_labels(domain)

@@ -13,7 +13,7 @@ class BlobMissing(LookupError):
 
 
 def put(key: str, data: bytes) -> None:
-    """Store ``data`` under ``key``, replacing an object that is there."""
+    """Store ``data`` under ``key``, in place of any object that has this key."""
     aws.s3().put_object(Bucket=settings().bucket_name, Key=key, Body=data)
 
 

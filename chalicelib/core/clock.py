@@ -1,4 +1,4 @@
-"""Tell the time to all of the service, and format it as the specification wants.
+"""Read the clock for the whole service, and format times as the specification wants.
 
 Nothing else reads the wall clock, so that tests can replace it with :func:`use`. Times are seconds
 since the epoch as ``float``; names of milliseconds end in ``_ms``.

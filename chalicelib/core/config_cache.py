@@ -24,11 +24,11 @@ _lock = threading.Lock()
 
 
 def read(
-    keys: Iterable[Key], *, maybe: Iterable[Key] = (), anew: Sequence[Key] = ()
+    keys: Iterable[Key], *, maybe: Iterable[Key] = (), uncached: Sequence[Key] = ()
 ) -> dict[Key, Item]:
     """Return the items that exist, in at most one request; in none if all are in the cache.
 
-    For ``maybe``, the cache also keeps that there is no item. ``anew`` are read each time,
+    For ``maybe``, the cache also keeps that there is no item. ``uncached`` keys are read each time,
     consistently, and are not cached.
     """
     now = clock.now()
@@ -36,7 +36,7 @@ def read(
     all_keys = [*keys, *optional]
     cached = _cached(all_keys, now)
     missing = [key for key in all_keys if key not in cached]
-    items = _fetch([*missing, *anew], consistent=bool(anew))
+    items = _fetch([*missing, *uncached], consistent=bool(uncached))
     entries: dict[Key, Item] = {key: {} for key in optional if key in missing} | items
     _remember({key: item for key, item in entries.items() if key in missing}, now)
     return {key: item for key, item in (cached | items).items() if item}

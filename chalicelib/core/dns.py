@@ -54,7 +54,7 @@ def mail_hosts(name: str) -> list[str]:
 
 
 def addresses(host: str, *, within: float = math.inf) -> list[str]:
-    """Return the IP addresses of ``host``, IPv4 first, within so many seconds.
+    """Return the IP addresses of ``host``, IPv4 first, or fail after ``within`` seconds.
 
     Some name servers answer for one IP version only; one answer is enough.
     """

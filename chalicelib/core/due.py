@@ -1,4 +1,4 @@
-"""Schedule work for a time: what is due, for each scheduled function.
+"""Schedule work for a later time, and find the work that is due.
 
 Each concern (due transmissions, domain checks, ...) has one partition in order of time, so looking
 for due work costs one request when nothing is due, however much is scheduled. An entry stays until
@@ -8,7 +8,7 @@ rest.
 
 Access patterns of ``config``:
 
-- what is due of a concern → ``due#<concern>`` / ``<ms>#<key>`` (the time of the next attempt)
+- the due entries of a concern → ``due#<concern>`` / ``<ms>#<key>`` (the time of the next attempt)
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def postpone(entry: Due, now_ms: int) -> None:
 
 
 def find(concern: str, now_ms: int, *, limit: int = 100) -> list[Due]:
-    """Return what is due of ``concern``, the longest due first."""
+    """Return the entries of ``concern`` that are due, the longest due first."""
     page = _config.query(
         "#pk = :pk AND #sk BETWEEN :first AND :end",
         {"pk": _pk(concern), "first": "0", "end": f"{now_ms + 1:013d}"},

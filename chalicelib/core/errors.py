@@ -2,7 +2,7 @@
 
 An error is a plain exception that is raised anywhere and translated at the edges: the HTTP
 application makes it a reply, the relay an SMTP reply, a queue worker a failed record. Any other
-exception is a fault of the service, and the caller is shown nothing of it.
+exception is a fault of the service, and its details are not shown to the caller.
 
 A body is ``{"errors": [...], **extra}``. An error object holds ``message`` and, where there is
 more to say, ``description``, ``code`` (a string), ``param``, ``value``, ``part`` and ``line``.
@@ -86,8 +86,8 @@ class Unauthorized(ApiError):
     """The request has no API key, or none that is valid (spec 5.5)."""
 
     def __init__(self) -> None:
-        # RFC 9110 11.6.1 wants a challenge. `Basic` would make a browser show its password
-        # window in front of a page whose script sent a wrong key, so the scheme is another.
+        # RFC 9110 11.6.1 wants a challenge. `Basic` would make a browser show its password window
+        # in front of a page whose script sent a wrong key, so another scheme is named.
         super().__init__(401, "Unauthorized.", headers={"WWW-Authenticate": 'Key realm="api"'})
 
 
@@ -99,7 +99,7 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    """Nothing is at this path. Bare."""
+    """There is no resource at this path. Bare."""
 
     def __init__(self, message: str = "Resource could not be found") -> None:
         super().__init__(404, message)

@@ -13,7 +13,7 @@ from chalicelib.core.scope import PRIMARY, Scope
 
 
 def owner_digits(subaccount_id: int | None) -> str:
-    """Return an owner as it stands in keys: ten digits, zeros for the primary account."""
+    """Return an owner in the form that keys have: ten digits, zeros for the primary account."""
     return f"{subaccount_id or PRIMARY:010d}"
 
 
@@ -23,7 +23,7 @@ def account_partition(account_id: int, resource: str) -> str:
 
 
 def owner_prefix(scope: Scope, separator: str) -> str:
-    """Return what the keys of a scope begin with; nothing for all owners of an account."""
+    """Return the prefix of the keys of a scope; it is empty for all owners of an account."""
     return "" if scope.spans else owner_digits(scope.owner) + separator
 
 

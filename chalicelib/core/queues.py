@@ -204,7 +204,7 @@ def all_together(handle: Callable[[list[Received]], None]) -> Handler:
 
 
 def _postponed(queue: str, message: Received) -> bool:
-    """Send a message on whose time has not come."""
+    """Queue a message again if its ``not_before`` has not come."""
     wait = message.head.get("not_before", 0) - clock.now()
     if wait > 0:
         send_again(queue, message, wait)

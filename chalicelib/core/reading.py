@@ -1,8 +1,9 @@
 """Read items for one piece of work: each item once, and many in one request.
 
 A piece of work, such as a chunk of messages, needs the same items in several places. It makes a
-:class:`Reads` for each table and reads what it can foresee with :func:`read_ahead`; a later read
-through ``Reads`` makes a request only for the rest. Items are kept for this piece of work only.
+:class:`Reads` for each table and reads the keys that it can foresee with :func:`read_ahead`; a
+later read through ``Reads`` makes a request only for the rest. Items are kept for this piece of
+work only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Say how long to wait before work that failed is tried again.
+"""Compute the delay before failed work is tried again.
 
 - :class:`Backoff`: delays that grow by a factor with each failure, up to a cap.
 - :class:`RetryPolicy`: a backoff for work that is given up at an age.
@@ -29,7 +29,7 @@ class Backoff:
     jitter: float = 0.0
 
     def delay(self, failures: int, seed: str = "") -> float:
-        """Return the delay after so many failures, 1 or more."""
+        """Return the delay after this many failures, 1 or more."""
         if failures < 1:
             raise ValueError(f"failures are counted from 1, not {failures}")
         delay = self._unmoved(failures)

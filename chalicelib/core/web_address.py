@@ -93,7 +93,8 @@ def read(url: str) -> WebAddress:
 def addresses(host: str, *, within: float = math.inf) -> list[str]:
     """Return the IP addresses of a host of :func:`read` that the service may connect to.
 
-    The name is looked up now, within so many seconds. Raises :class:`NoAddress` if there are none.
+    The name is looked up now, for at most ``within`` seconds. Raises :class:`NoAddress` if there
+    are none.
     """
     try:
         every = _literal(host) or _look_up(host, within)

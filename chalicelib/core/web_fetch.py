@@ -64,7 +64,7 @@ class Response:
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Limit all exchanges of the block together to so many seconds."""
+    """Limit the time that all exchanges of the block take together."""
     token = _ends.set(min(_ends.get(), time.monotonic() + seconds))
     try:
         yield

@@ -1,6 +1,6 @@
 """Forget a recipient: delete what the service stores about the recipient.
 
-Deleted are the recipient's suppression entries (except those of compliance, which nobody can remove
+It deletes the recipient's suppression entries (except those of compliance, which nobody can remove
 over the API: spec 4.8 rule 1) and events, the recipient and subject in the context from which later
 events of the messages are made, and the data for seed messages. The address stays with each
 message, because otherwise its recipient could no longer unsubscribe through it.

@@ -1,8 +1,8 @@
 """Carry out requests of recipients about their own data: to be forgotten, or to opt out.
 
-A request is stored as due before anything is done, and stays due until all of it is done. So one
-that is interrupted goes on at the next tick (:func:`carry_out_due`); doing part of it again does no
-harm. It begins at once, for as long as a caller can wait.
+A request is stored as due before the work on it begins, and stays due until all of it is done. So
+an interrupted request is continued at the next tick (:func:`carry_out_due`); repeating a part of it
+does no harm. The work begins at once, for as long as a caller can wait.
 
 - To be forgotten: see ``erasure.py``.
 - To opt out: the recipient gets only transactional messages, and opens are not tracked.

@@ -1,4 +1,4 @@
-"""Derive what follows from delivery attempts: events, and the batches that are still to go.
+"""Derive the events and the remaining batches from the outcomes of delivery attempts.
 
 Pure: the same batch and journal entries give the same events with the same ids and times.
 """
@@ -21,14 +21,14 @@ _EVENT_TYPES = {Delivered: "delivery", Retry: "delay", Failed: "bounce"}
 
 @dataclass(frozen=True, slots=True)
 class DeliveryResults:
-    """The events, and the batches that are still to go, each with its delay in seconds."""
+    """The events, and the batches to queue again, each with its delay in seconds."""
 
     events: list[Event]
     rest: list[tuple[DeliveryBatch, float]]
 
 
 def results_of(batch: DeliveryBatch, entries: dict[int, Entry]) -> DeliveryResults:
-    """Return what follows from the attempts; messages without an entry go on at once."""
+    """Return the results of the attempts; messages without an entry are queued again at once."""
     events: list[Event] = []
     deferred: list[FinishedMessage] = []
     untried: list[FinishedMessage] = []
@@ -91,7 +91,7 @@ def _event(batch: DeliveryBatch, message: FinishedMessage, entry: Entry, outcome
         "ip_address": outcome.ip_address or "",
     }
     if not isinstance(outcome, Failed):
-        # A unit that was forgotten and is generated anew is younger than its journal
+        # A unit whose record was lost and that is generated again is younger than its journal
         fields["queue_time"] = str(max(0, entry["at"] - batch.injected_ms))
         fields["outbound_tls"] = "1" if outcome.tls else ""
     if not isinstance(outcome, Delivered):

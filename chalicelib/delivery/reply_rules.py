@@ -69,7 +69,7 @@ def reply_rules() -> ReplyRules:
 def parse(text: str) -> ReplyRules:
     """Read and check rules; raises :class:`InvalidRules`.
 
-    Every bounce class must be known, and every phrase must be lower-case text that stands in the
+    Every bounce class must be known, and every phrase must be lower-case text that occurs in the
     file once.
     """
     data = json.loads(text, object_pairs_hook=_without_duplicates)
@@ -111,6 +111,6 @@ def _check_phrases(rules: tuple[Rule, ...]) -> None:
 
 
 def _expression(phrase: str) -> str:
-    """Return a phrase as a regular expression; it begins where a word does."""
+    """Return a phrase as a regular expression that matches only from the start of a word."""
     parts = map(re.escape, phrase.split(" .. "))
     return (r"\b" if phrase[0].isalnum() else "") + f".{{0,{GAP}}}?".join(parts)

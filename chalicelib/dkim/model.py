@@ -1,4 +1,4 @@
-"""A DKIM key as it is stored: public half, sealed private half, and where its record stands."""
+"""Define a DKIM key as it is stored: public half, sealed private half, and name of its record."""
 
 from __future__ import annotations
 

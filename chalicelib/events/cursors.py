@@ -1,8 +1,8 @@
 """Sign and read the cursor of an events search, which says where the next page begins.
 
-A cursor holds the position behind which to go on, and the window and the count as they were on the
-first page: pages neither repeat nor skip events when new ones arrive in between. It is bound to the
-account and the filters. With others it gets a 400.
+A cursor holds the position after which the page begins, and the window and the count as they were
+on the first page: pages neither repeat nor skip events when new ones arrive in between. It is bound
+to the account and the filters. With any other account or filters it is refused with 400.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PLAIN = "!$'()*,/:;?@~"
 
 
 class Cursor(NamedTuple):
-    """Where a search goes on: its window, the position behind which to go on, and its count."""
+    """The next page of a search: its window, the position after which it begins, and its count."""
 
     window: Window
     before: str
@@ -34,7 +34,7 @@ class Cursor(NamedTuple):
 
 
 def encode(cursor: Cursor, binding: Any) -> str:
-    """Return the signed text of a cursor; ``binding`` (JSON) is what it is bound to."""
+    """Return the signed text of a cursor; it is bound to ``binding`` (JSON)."""
     window, before, total = cursor
     return signing.to_token([_digest(binding), window.start, window.end, before, total], _PURPOSE)
 

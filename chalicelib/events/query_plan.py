@@ -1,4 +1,4 @@
-"""Plan a search for message events: choose the fewest partitions that hold what it looks for.
+"""Plan a search for message events: choose the fewest partitions that hold all that match.
 
 A search that names messages, recipients, transmissions or (few) campaigns reads the partitions of
 these. Any other one goes through all of the account's events in the window.

@@ -1,4 +1,4 @@
-"""Find the events of some partitions that pass filters, newest first, as far as the caller goes on.
+"""Find the events of some partitions that pass filters, newest first, as the caller asks for them.
 
 Blocks overlap in time. An event is handed on when no unread block can hold a newer one. An event
 that is in two blocks comes twice in a row and is handed on once.
@@ -40,7 +40,7 @@ def by_time(
 ) -> Iterator[Match]:
     """Yield those of an account's events in a window that pass, newest first.
 
-    ``before`` is the position behind which to go on; ``days`` are the window's days, if the caller
+    ``before`` is the position after which to begin; ``days`` are the window's days, if the caller
     has read them.
     """
     low, high = window.positions(before)

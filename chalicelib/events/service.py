@@ -38,9 +38,10 @@ def put_all(events: Sequence[Event]) -> None:
 def newest_first(
     account_id: int, window: Window, *, before: str = "", recipients: Sequence[str] = ()
 ) -> Iterator[tuple[str, Event]]:
-    """Yield ``(position, event)`` of an account's events, newest first; read as the caller goes on.
+    """Yield ``(position, event)`` of an account's events, newest first.
 
-    ``before`` is the position behind which to go on; ``recipients`` narrows to these addresses.
+    They are read as the caller asks for more. ``before`` is the position after which to begin;
+    ``recipients`` narrows to these addresses.
     """
     keys = [partitions.recipient(account_id, address) for address in recipients]
     matches = (

@@ -1,13 +1,14 @@
-"""Count all the events that a search finds, without going through them where counters can tell.
+"""Count all the events that a search finds, from counters where these are precise enough.
 
 Recording counts events by the minute (``metrics``), so the count of a long window costs a few
-requests. Counters can tell the number of all events, and of those of some campaigns, subaccounts or
-sending IPs. What a window has beside whole minutes is counted by going through it, and so is its
-last minute, because events are counted a moment after they can be found. All other searches are
-counted by going through them, which reads up to 20,000 events of a bulk send in one request.
+requests. Counters hold the number of all events, and of those of some campaigns, subaccounts or
+sending IPs. The parts of a window outside whole minutes are counted by reading their events, and so
+is its last minute, because events are counted a moment after they can be found. All other searches
+are counted by reading all their events, which reads up to 20,000 events of a bulk send in one
+request.
 
-Subtracted from the counters is what they counted and a search does not find: events that were
-erased since, and events of hidden campaigns.
+Events that the counters counted and a search does not find are subtracted: events that were erased
+since, and events of hidden campaigns.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def count(plan: QueryPlan, positions: Iterator[str]) -> int:
 
 
 def _count_minutes(plan: QueryPlan, window: Window) -> int | None:
-    """Return the number of events in whole minutes, ``None`` if counters cannot tell."""
+    """Return the number of events in whole minutes, ``None`` if counters do not hold it."""
     narrowing = _narrowing(plan)
     hidden = sorted({name for day in plan.days for name in day.hidden})
     if narrowing is None or (hidden and narrowing.dimension not in ("", "campaigns")):
@@ -67,7 +68,7 @@ def _count_minutes(plan: QueryPlan, window: Window) -> int | None:
 
 
 def _narrowing(plan: QueryPlan) -> Narrowing | None:
-    """Return what the counters must be narrowed to, ``None`` if no counters are so narrow."""
+    """Return the dimension and values to read counters of; ``None`` if none are so narrow."""
     filters = plan.filters
     names = [name for name in filters.values if name != "events"]
     if filters.confined_to is not None:

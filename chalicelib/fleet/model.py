@@ -1,4 +1,4 @@
-"""Pools and sending IPs, and the fleet: all pools and IPs of one account (spec 2.8).
+"""Define pools, sending IPs, and the fleet: all pools and IPs of one account (spec 2.8).
 
 Every account has the pool ``default`` without creating it. ``shared pool`` is not a pool of the
 account: it is this deployment's own transport, and can only be named as an overflow pool.

@@ -1,9 +1,9 @@
 """Choose the route of each message: the sending IP of its pool, and how the IP is reached.
 
-The warming IPs of a pool come first, each with what is left of its day's volume. The rest leaves
-by the pool's other IPs, or by its overflow pool if all its IPs are warming. Without an overflow
-pool, and for an account without sending IPs, mail leaves by this deployment's own transport from
-the settings. For a pool that was deleted or has no IPs, the default pool is used.
+The warming IPs of a pool come first, each up to the rest of its day's volume. The rest leaves by
+the pool's other IPs, or by its overflow pool if all its IPs are warming. Without an overflow pool,
+and for an account without sending IPs, mail leaves by this deployment's own transport from the
+settings. For a pool that was deleted or has no IPs, the default pool is used.
 
 Messages of a work unit that do not warm an IP leave by one IP of the pool, chosen by ``key``. The
 same key chooses the same IP again, so a host that greylisted a message sees its sender return.

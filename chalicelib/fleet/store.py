@@ -10,7 +10,7 @@ Access patterns of ``config``:
 - the fleet of an account → ``account#<account>/ip-pools`` / ``fleet`` (to route a message it is
   cached for ``KEY_CACHE_SECONDS``, even if there is none)
 - the account of a sending IP → ``sending-ip#<address>`` / ``sending-ip``
-- what a warming IP was allowed to send on a day → ``warmup#<address>`` / ``<day>``
+- the messages that a warming IP was allowed to send on a day → ``warmup#<address>`` / ``<day>``
 - the IPs whose next stage of warm-up begins → ``due#ip-warmup`` / ``<ms>#<account>/<address>``
 """
 

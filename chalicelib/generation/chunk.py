@@ -1,9 +1,9 @@
 """Generate a chunk: the finished messages of its recipients, and the events of all of them.
 
-A chunk is some recipients of one transmission. One request for a hundred items reads what its
-generation needs: who is suppressed, the sending domain, where links and bounces lead; and what
-delivery asks soon after, the IP pools and whether campaigns are seeded. Each chunk reads anew, so
-that blocking a domain stops the next one.
+A chunk is some recipients of one transmission. One request for a hundred items reads the items that
+its generation needs: suppressions, the sending domain, tracking and bounce domains. It also reads
+those that delivery needs soon after: the IP pools, and whether campaigns are seeded. Each chunk
+reads them again, so that blocking a domain stops the next chunk.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def inline_css(html: str) -> str:
     if _nesting(html) > MOST_NESTED:
         raise RenderFault("[internal] inline_css: the html is nested too deeply")
     try:
-        # Selectors such as a[href^="https:"] must not meet a mark first
+        # The mark goes behind the URL, or selectors such as a[href^="https:"] would not match
         return marks_before(_inliner().inline(marks_behind(html)))
     except ValueError as fault:  # css_inline.InlineError
         raise RenderFault(f"[internal] inline_css: {fault}") from None

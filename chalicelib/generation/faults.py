@@ -1,4 +1,4 @@
-"""Say why a message cannot be generated: its recipient gets one event with the reason instead."""
+"""Define why a message cannot be generated; its recipient gets an event with the reason instead."""
 
 from __future__ import annotations
 

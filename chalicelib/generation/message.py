@@ -179,7 +179,7 @@ def _shared_fields(transmission: Transmission) -> Event:
 
 
 def _tracking_fields(tracked: TrackingOptions) -> Event:
-    """Return what is tracked, as events tell it."""
+    """Return the event fields that say what is tracked in all messages."""
     return {
         "open_tracking": tracked.opens,
         "click_tracking": tracked.clicks,
@@ -188,6 +188,6 @@ def _tracking_fields(tracked: TrackingOptions) -> Event:
 
 
 def _message_fields(tracked: TrackingOptions, draft: Draft) -> Event:
-    """Return the same for a finished message, which may have no part for an initial pixel."""
+    """Return these fields for a finished message, which may have no part for an initial pixel."""
     pixel = tracked.initial_opens and draft.has_markup
     return _tracking_fields(tracked) | {"initial_pixel": pixel, "amp_enabled": draft.has_amp}

@@ -1,7 +1,7 @@
 """Hold back messages to suppressed recipients (spec 2.9), looked up for a whole chunk.
 
-A suppressed recipient was accepted and is counted so: there is an injection event, and at once a
-bounce event whose reason is the customer's policy.
+A suppressed recipient was accepted and is counted as accepted: there is an injection event, and at
+once a bounce event whose reason is the customer's policy.
 
 The mailing list of a message is the one in the List-Id header of the finished message, whether the
 sender wrote the header, a template filled it in or ``override`` replaced it.

@@ -5,8 +5,8 @@ Access patterns of ``events``:
 - the batch that an event came with → ``<account>#ingested#<event id>`` / ``batch``
 
 A mark expires when the event is too old to be ingested again. Marking an event again for the same
-batch succeeds, so a batch that is processed again finds its own events new. Of two batches at the
-same time only one finds an event new.
+batch succeeds, so a batch that is processed again counts its own events as new. Of two batches at
+the same time only one finds an event new.
 """
 
 from __future__ import annotations

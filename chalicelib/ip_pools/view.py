@@ -19,7 +19,7 @@ def pool_view(fleet: Fleet, pool: IpPool) -> Json:
 
 
 def changed_pool_view(pool: IpPool) -> Json:
-    """Return what the change of a pool answers."""
+    """Return the pool as the reply to its change shows it."""
     return {
         "id": pool.id,
         "name": pool.name,

@@ -69,7 +69,7 @@ _FEWEST_DIGITS = 4
 
 
 def marks(event: Event) -> tuple[str, ...]:
-    """Return what the event may be the first of for its message."""
+    """Return the marks that are new if the event is the first of its kind for its message."""
     kind = event["type"]
     if kind in _CLICKS:
         return (*_CLICK_MARKS, _link_mark(event))

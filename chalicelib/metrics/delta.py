@@ -1,4 +1,4 @@
-"""Sum up what a batch of events counts, by minute, dimensions, facet and label.
+"""Sum up the counts of a batch of events by minute, dimensions, facet and label.
 
 Deltas are stored packed, and merged before they are added to counters, so that a thousand events of
 one campaign are a few additions.
@@ -18,7 +18,7 @@ _MINUTE_MS = 60_000
 
 
 class Cell(NamedTuple):
-    """What a number belongs to: minutes since the epoch, dimensions, facet and label."""
+    """The key of a count: minutes since the epoch, dimensions, facet and label."""
 
     minute: int
     values: Values

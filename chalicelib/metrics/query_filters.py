@@ -99,8 +99,10 @@ def _group(data: dict[str, Any]) -> Group:
 
 
 def _invalid(violations: list[Violation]) -> ApiErrors:
-    """Return the error. The specification does not say where its violations are, so they are both
-    in it and beside it.
+    """Return the error, with its violations.
+
+    The specification does not say where these are, so they are both inside the error and at the
+    top level.
     """
     details = [violation._asdict() for violation in violations]
     error = {

@@ -1,4 +1,4 @@
-"""Make reports: sum up counters by what a report divides its metrics by (spec 4.11).
+"""Make reports: sum up counters by the time, dimension or label of each row (spec 4.11).
 
 Rows are in descending order of one metric, then in order of their names.
 """

@@ -1,8 +1,8 @@
 """Roll up pending deltas: add each of them to the counters exactly once.
 
 A rollup may run at any time, several times at once, and die anywhere. A rollup that was begun is
-completed before another one of its account begins, and each counter takes a rollup once. What a run
-does not reach stays pending.
+completed before another one of its account begins, and each counter takes a rollup once. Deltas
+that a run does not reach stay pending.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Describe what operations share: errors (spec 7), links, paging, headers and credentials."""
+"""Describe components of operations: errors (spec 7), links, paging, headers and credentials."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Describe an operation of the API: its parameters, its body, its responses and its errors.
 
-The module ``document`` adds what the route itself says (method, path, grant and summary) and the
+The module ``document`` adds the data of the route itself (method, path, grant and summary) and the
 errors that all operations share.
 """
 
@@ -23,10 +23,10 @@ EMPTY: Responses = {200: {"description": "Done; empty body"}}
 class Operation:
     """One operation.
 
-    ``parameters`` are those besides the parameters of the path. ``body`` describes a JSON body;
+    ``parameters`` are those that are not in the path. ``body`` describes a JSON body;
     ``optional_body`` says that it may be left out; ``media`` stands for bodies of another type.
-    ``refusals`` are statuses of errors beyond those of every operation. ``finds_all`` says that
-    no parameter of the path can lead to 404.
+    ``refusals`` are statuses of errors beyond those of every operation. ``finds_all`` says that no
+    parameter of the path can lead to 404.
     """
 
     responses: Responses

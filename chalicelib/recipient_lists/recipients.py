@@ -1,4 +1,4 @@
-"""Check recipients one by one: what is wrong with one stops only that one.
+"""Check recipients one by one, so that a bad recipient stops only itself.
 
 The stored form of a recipient has ``email``, and where the request has them ``name``,
 ``header_to``, ``tags``, ``metadata``, ``substitution_data``, ``options`` and ``return_path`` (spec
@@ -38,7 +38,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class SortedRecipients:
-    """The good recipients in their stored form, and what is wrong with the others."""
+    """The good recipients in their stored form, and the errors of the others."""
 
     accepted: list[Json]
     refusals: Refusals
@@ -46,7 +46,7 @@ class SortedRecipients:
 
 @dataclass(slots=True)
 class Refusals:
-    """What is wrong with recipients: how many are bad, and the first ``most`` errors."""
+    """The errors of bad recipients: how many are bad, and the first ``most`` errors."""
 
     most: int = MOST_ERRORS
     count: int = 0
@@ -72,7 +72,7 @@ class Refusals:
 
 
 def sort_recipients(recipients: list[Any]) -> SortedRecipients:
-    """Check every recipient; raises 400 with code 5002 if not one is good."""
+    """Check every recipient; raises 400 with code 5002 if none is good."""
     refusals = Refusals()
     accepted = list(good_recipients(recipients, refusals))
     if not accepted:

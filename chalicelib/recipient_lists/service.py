@@ -15,7 +15,7 @@ from chalicelib.recipient_lists.store.contents import Version
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """The list as it is now, and what is wrong with the recipients that were refused."""
+    """The saved list, and the errors of the recipients that were refused."""
 
     list: RecipientList
     refusals: Refusals
@@ -45,7 +45,7 @@ def create(account_id: int, body: ListBody) -> Saving:
 
 
 def update(account_id: int, list_id: str, body: ListBody) -> Saving:
-    """Change what the body names of a list, its recipients as a whole.
+    """Change the fields of a list that the body names; recipients are replaced all together.
 
     Raises 404 (1600) if there is no such list, 409 (1602) while it is in use, and 400 (5002) if
     no recipient of the body is good.

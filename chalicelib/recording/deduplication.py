@@ -109,7 +109,7 @@ def recipient_index(event: Event) -> int | None:
 
 
 def subject(event: Event) -> str:
-    """Return what marks belong to: the message, which has a short name within its block."""
+    """Return the message that marks belong to, by its short name within its block."""
     index = recipient_index(event)
     return str(index % BLOCK) if index is not None else event.get("message_id") or event["event_id"]
 

@@ -94,7 +94,7 @@ def _unrecorded(events: Sequence[Event], records: Records) -> list[Event]:
 
 
 def _complete(events: Sequence[Event], contexts: Read, records: Records) -> list[Event]:
-    """Complete the events of opens and clicks with what is known of their messages."""
+    """Complete the events of opens and clicks with the context of their messages."""
     for event in events:  # a delivery may be in the same batch as the open of its message
         records[store.key_of(event)].add_route(event)
     return engagement.complete(

@@ -2,7 +2,7 @@
 
 A copy is generated like the message, from the same transmission and with the same recipient's data,
 but is addressed to a seed. Suppression does not hold it back and it counts against no plan.
-Recording drops its events, which it knows by the message id.
+Recording drops its events, which it recognises by the message id.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ def count(account_id: int, seq: int, counts: Mapping[tuple[int | None, str, str]
 def _begin(account_id: int, counter: Counter, config: Config, now_ms: int) -> None:
     """Begin to seed a campaign, once; without a sample or a seed address, wait for a later step.
 
-    The transaction makes the seed send due, so the next tick sends what a worker that dies after
-    the transaction has not queued.
+    The transaction makes the seed send due, so if a worker dies after the transaction, the next
+    tick sends the messages that it has not queued.
     """
     campaign = counter.campaign
     sample = samples.newest(account_id, campaign)

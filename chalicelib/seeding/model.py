@@ -1,4 +1,4 @@
-"""Define what seeding of campaigns works on: configs, counters, samples, seed sends (spec 2.12).
+"""Define the data of campaign seeding: configs, counters, samples, seed sends (spec 2.12).
 
 Each campaign is counted separately for each subaccount and sending domain. When ``threshold``
 messages have been counted, copies of one message go to the seed addresses, spread over

@@ -13,10 +13,10 @@ from chalicelib.subaccounts.request import NewSubaccount
 
 
 def create(account_id: int, new: NewSubaccount) -> dict[str, Any]:
-    """Create a subaccount and its key, both or neither; return what the API answers.
+    """Create a subaccount and its key, both or neither; return the results of the reply.
 
-    The answer has ``subaccount_id`` and, if a key was requested, ``key`` (which is shown only
-    once), ``label`` and ``short_key``.
+    They have ``subaccount_id`` and, if a key was requested, ``key`` (which is shown only once),
+    ``label`` and ``short_key``.
     """
     now = clock.now()
     subaccount = Subaccount(

@@ -1,1 +1,1 @@
-"""The suppression list: who must not receive which kind of message. Spec 2.9 and 4.8."""
+"""The suppression list: recipients that must not get some kinds of messages. Spec 2.9 and 4.8."""

@@ -1,4 +1,4 @@
-"""Define a suppression entry, its vocabulary and what it holds back (spec 2.9).
+"""Define a suppression entry, its vocabulary, and the messages that it holds back (spec 2.9).
 
 An entry is account-wide, or holds for one mailing list (``list_id``, RFC 2919, whose case does not
 matter). Its source says who created it; a later update does not change the source.

@@ -41,7 +41,7 @@ class Paging(NamedTuple):
 
 
 def read_paging(query: Query) -> Paging:
-    """Read ``cursor``, ``per_page`` and ``page`` (ignored beside a cursor); raises 400."""
+    """Read ``cursor``, ``per_page`` and ``page`` (ignored if there is a cursor); raises 400."""
     per_page = integer(query, "per_page", DEFAULT_PER_PAGE, 1, MOST_PER_PAGE)
     cursor = query.get("cursor")
     if cursor is not None:

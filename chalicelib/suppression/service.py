@@ -1,4 +1,4 @@
-"""Write entries of a suppression list: what the service found out, and what callers ask for.
+"""Write entries of a suppression list, for the service itself and for callers of the API.
 
 A write reads the present items, decides by a rule, and writes in transactions; it is repeated for
 the entries that others changed in between. A bulk load of n account-wide entries takes n/100 reads

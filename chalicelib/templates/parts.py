@@ -39,7 +39,7 @@ def fill_parts(content: Mapping[str, Any], fill: Fill) -> Json:
     """Return ``content`` with each of its parts filled; it has the same keys in the same form.
 
     ``email_rfc822`` becomes the whole message, with CRLF line ends; raises ``MessageError`` when it
-    is none. Whatever ``fill`` raises passes through.
+    is not a message. Exceptions of ``fill`` pass through.
     """
     if "email_rfc822" in content:
         message = PrebuiltContent(content["email_rfc822"].encode()).filled(fill)
@@ -60,7 +60,7 @@ def renderer(
     dynamic: Mapping[str, Any],
     snippets: SnippetSource | None = None,
 ) -> Fill:
-    """Return what renders the parts of one message, which share what a render may spend.
+    """Return the function that renders the parts of one message within one budget.
 
     ``data`` is merged; ``dynamic`` is the transmission-level data, the only source of dynamic
     content. It raises ``TemplateError``.

@@ -31,7 +31,7 @@ _Fill = Callable[[str, Part], str]
 class TextPart:
     """A text of the message: what kind of part it is, where, and its source.
 
-    ``is_sealed``: it stands under a signature that a change would break.
+    ``is_sealed``: it is covered by a signature that a change would break.
     """
 
     kind: Part
@@ -43,8 +43,8 @@ class TextPart:
 class PrebuiltContent:
     """A message whose parts are templates. Raises ``MessageError`` when spec 2.2 forbids it.
 
-    ``as_given``: it is none, but came finished and goes out whatever it is. Then only its header
-    section must be sound, and what cannot be read of the rest is left alone.
+    ``as_given``: it is no template, but came finished and is sent as it is. Then only its header
+    section must be well-formed, and parts that cannot be read are not changed.
     """
 
     def __init__(self, message: bytes, *, as_given: bool = False) -> None:

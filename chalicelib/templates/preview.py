@@ -36,7 +36,7 @@ def preview(content: Mapping[str, Any], data: Json, snippets: SnippetSource) -> 
 
     try:
         results = fill_parts(content, rendered)
-    except ValueError as fault:  # a value that cannot stand in a header of email_rfc822
+    except ValueError as fault:  # a value that a header of email_rfc822 cannot hold
         raise render_error(str(fault)) from None
     if faults:
         raise ApiErrors(422, [fault.as_dict() for fault in faults])

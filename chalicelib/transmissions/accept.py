@@ -32,7 +32,7 @@ from chalicelib.transmissions.submit import submit
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """What the client learns; ``start_ms`` is 0 for a transmission that starts at once."""
+    """The result of an acceptance; ``start_ms`` is 0 for a transmission that starts at once."""
 
     id: str
     count: int
@@ -100,7 +100,7 @@ def _ab_test_recipient(request: TransmissionRequest) -> str:
 def _find_recipients(
     transmission: Transmission, request: TransmissionRequest
 ) -> tuple[Recipients, Refusals]:
-    """Return the recipients of the request or of its list, and what is wrong with the others."""
+    """Return the recipients of the request or of its list, and the errors of the bad ones."""
     if isinstance(request.recipients, StoredList):
         recipient_list = lease_list(transmission, request.recipients.list_id)
         return ListRecipients(recipient_list), Refusals()

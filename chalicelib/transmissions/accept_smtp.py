@@ -30,7 +30,7 @@ from chalicelib.transmissions.submit import submit
 
 @dataclass(frozen=True, slots=True)
 class SmtpMessage:
-    """A message with its envelope, and what its API header asked for.
+    """A message with its envelope, and the choices in its API header.
 
     ``data`` is without that header and has CRLF line ends; the recipients are addresses
     (``core.addresses``). ``options`` holds those of ``open_tracking``, ``click_tracking``,

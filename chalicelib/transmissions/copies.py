@@ -1,4 +1,4 @@
-"""Send copies of an SMTP message: find who gets one, and what its headers show.
+"""Find the recipients of copies of an SMTP message, and the headers that each copy shows.
 
 The API header may ask to send the message to more addresses than the envelope names:
 
@@ -35,7 +35,7 @@ ARCHIVE: Final = "archive"
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """The mailboxes that get a copy besides the recipients of the envelope."""
+    """The mailboxes that get a copy in addition to the recipients of the envelope."""
 
     cc: Sequence[Mailbox] = ()
     bcc: Sequence[Mailbox] = ()

@@ -1,4 +1,4 @@
-"""Hold a transmission: everything that generation needs besides the recipients.
+"""Define a transmission: everything that generation needs except the recipients.
 
 It is written when it is accepted, with its content *resolved*: taken from the template and with the
 options in force. Only a scheduled transmission is resolved later, when it starts (spec 3).

@@ -1,7 +1,7 @@
-"""Know whom a transmission goes to: the recipients of the request, or those of a stored list.
+"""Read the recipients of a transmission, from the request or from a stored list.
 
-Whoever counts, stores or cuts recipients into chunks does so through :class:`Recipients`, whatever
-their source.
+All code that counts, stores or cuts recipients into chunks uses :class:`Recipients`, whatever their
+source.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Recipients(Protocol):
     def __iter__(self) -> Iterator[Json]: ...
 
     def keep(self, transmission_id: str) -> None:
-        """Store what the transmission needs of them when it starts later."""
+        """Store the recipients for a transmission that starts later."""
         ...
 
 
@@ -60,7 +60,7 @@ class RequestRecipients:
         return iter(self.recipients)
 
     def keep(self, transmission_id: str) -> None:
-        """Store the recipients beside the transmission."""
+        """Store the recipients under the transmission's id."""
         transmissions.put_recipients(transmission_id, self.recipients)
 
 

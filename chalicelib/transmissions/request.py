@@ -53,7 +53,7 @@ class Options(Body):
 
 
 class Override(Body):
-    """What replaces the content's own; nothing is substituted in it."""
+    """Values that replace the content's own; nothing is substituted in them."""
 
     from_: str | FromAddress | None = Field(default=None, alias="from")
     reply_to: str | None = None

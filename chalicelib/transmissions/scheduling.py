@@ -55,7 +55,7 @@ def cancel(scope: Scope, transmission_id: str) -> None:
 
 
 def cancel_campaign(scope: Scope, campaign_id: str) -> None:
-    """Cancel what is scheduled for a campaign; each recipient gets a bounce event of class 25."""
+    """Cancel a campaign's scheduled transmissions; recipients get bounce events of class 25."""
     for summary in transmissions.scheduled(scope.account_id):
         if summary.campaign_id != campaign_id or not scope.covers(summary.subaccount_id):
             continue

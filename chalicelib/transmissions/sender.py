@@ -1,7 +1,7 @@
-"""Find who sends: account, subaccount and sending domain, with the meter that counts the mail.
+"""Find the account, subaccount and sending domain of a sender, and the meter of its mail.
 
-One request reads all of it: what the process remembers of the account and the subaccount
-(``core.config_cache``) is left out; the domain and the meter are always read.
+One request reads all of them. An account or a subaccount that is in the config cache is not read
+again; the domain and the meter are always read.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Sender:
         return self.account.option(name)
 
     def allowance(self, transmission: Transmission) -> Allowance:
-        """Return what the recipients of a transmission count against: plan or sandbox (spec 8)."""
+        """Return the allowance that recipients count against: plan or sandbox (spec 8)."""
         return SandboxMeter(transmission.account_id) if transmission.is_sandbox else self.meter
 
     def ip_pool(self, pool_id: str | None) -> str:
@@ -81,7 +81,7 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
     items = config_cache.read(
         [account_key, *([subaccount_key] if subaccount_key else [])],
         maybe=[fleet_key],
-        anew=[*counters, *([domain_key] if domain_key else [])],
+        uncached=[*counters, *([domain_key] if domain_key else [])],
     )
     account = accounts.from_item(items[account_key])
     account.check_may_send()
@@ -107,10 +107,10 @@ def check_sandbox(transmission: Transmission) -> None:
 
 
 def check_options(transmission: Transmission, sender: Sender) -> Transmission:
-    """Check that what the transmission names exists and is the sender's (spec 2.1, 4.1).
+    """Check that the resources a transmission names exist and are the sender's (spec 2.1, 4.1).
 
     That is the pool (1300), the DKIM key (1100), the return path (7001) and the tracking domain
-    (400); only what the transmission names is read. Returns it with the id of the pool.
+    (400); only those that the transmission names are read. Returns it with the id of the pool.
     """
     owner = transmission.account_id, transmission.subaccount_id
     pool = sender.ip_pool(transmission.options.get("ip_pool"))

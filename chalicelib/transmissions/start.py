@@ -77,7 +77,7 @@ def _stored_recipients(record: Record) -> Recipients:
 
 
 def _final(record: Record, recipients: ListRecipients | None) -> Record:
-    """Return the record with the content and the recipients that count from now on."""
+    """Return the record with its final content and recipients."""
     record = replace(record, transmission=_resolve(record))
     if recipients is None:
         return record
@@ -87,10 +87,10 @@ def _final(record: Record, recipients: ListRecipients | None) -> Record:
 
 
 def _resolve(record: Record) -> Transmission:
-    """Return the transmission resolved.
+    """Return the resolved transmission.
 
-    Without its content every recipient gets a failure, and a rejection where the account or the
-    subaccount was suspended since it was accepted.
+    If its content is missing, every recipient gets a failure; if the account or the subaccount was
+    suspended since it was accepted, a rejection.
     """
     transmission = record.transmission
     if transmission.resolved:

@@ -1,4 +1,4 @@
-"""Submit a transmission: store and queue it with its recipients, wholly or not at all.
+"""Submit a transmission: store and queue it with its recipients, all of it or nothing.
 
 The common case, one chunk now, needs two requests: the record is stored, then the chunk is queued
 with the transmission inside it. Several chunks cannot be queued in one step, so the record is
@@ -35,12 +35,12 @@ START = "start"
 
 CONCERN = "transmissions"
 
-# What a message grows by: headers, encoding, signature, tracking
+# Bytes that headers, encoding, signature and tracking add to a message
 _OVERHEAD_BYTES = 4096
 
 
 def submit(transmission: Transmission, recipients: Recipients, allowance: Allowance) -> None:
-    """Store a transmission and have it generated now or at its time; then nothing can be lost.
+    """Store a transmission durably, and queue its generation for now or for its time.
 
     The recipients count against ``allowance``, which raises 420 when they are too many. Raises 503
     when several chunks took too long to be queued; none of them will be sent.
@@ -58,7 +58,7 @@ def due_of(transmission: Transmission) -> Due:
 
 def queue_start(transmission_id: str) -> None:
     """Queue the start of a stored transmission; queueing it again does no harm."""
-    # Versions that know no kinds look at ``start``: one may still run while a stage is updated
+    # Older versions know no kinds and read ``start``; one may run while a stage is updated
     queues.send(QUEUE, [Work({"kind": START, "transmission": transmission_id, "start": True})])
 
 
@@ -100,7 +100,7 @@ def _submit_now(transmission: Transmission, recipients: Recipients, allowance: A
 
 
 def _check_in_time(transmission: Transmission) -> None:
-    """Refuse what took so long that generation may have begun to drop its chunks.
+    """Refuse a request that took so long that generation may have begun to drop its chunks.
 
     Half of the time is left as a margin for the clocks of other hosts.
     """

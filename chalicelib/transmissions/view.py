@@ -1,7 +1,7 @@
-"""Show transmissions: what the API tells of one that was accepted, of one, and of one in a list.
+"""Show transmissions: the reply to an accepted one, the view of one, and its summary in a list.
 
-How far a transmission is follows from its work units, which hold how many messages were generated.
-Nothing is counted while it is sent.
+The progress of a transmission follows from the records of its work units, which hold how many
+messages were generated. No counter is written while it is sent.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def transmission_view(record: Record) -> Json:
 
 
 def summary_view(summary: Summary) -> Json:
-    """Return what a list shows of a transmission."""
+    """Return a transmission as a list shows it."""
     chunks = work_units.generated_chunks(summary.id)
     return {
         "id": summary.id,

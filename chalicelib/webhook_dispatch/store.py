@@ -1,4 +1,4 @@
-"""Read what is needed to post batches, for all batches of one call at once.
+"""Read the webhooks, breakers and records that posting the batches of one call needs.
 
 Access patterns of ``webhooks``:
 
@@ -44,7 +44,7 @@ def read(heads: Iterable[BatchHead]) -> DispatchState:
     keys = {h.webhook_id: webhook_store.key_of(h.account_id, h.webhook_id) for h in heads}
     items = config_cache.read(keys.values())
     if missing := [key for key in keys.values() if key not in items]:
-        items |= config_cache.read([], anew=missing)  # a new webhook may not be cached yet
+        items |= config_cache.read([], uncached=missing)  # a new webhook may not be cached yet
     repeated = [head for head in heads if head.attempts or head.round]
     breaker_keys = {webhook_id: circuit_breakers.key_of(webhook_id) for webhook_id in keys}
     batch_keys = {h.batch_id: batches.key_of(h.webhook_id, h.batch_id) for h in repeated}

@@ -1,1 +1,1 @@
-"""Webhooks: where a customer wants events posted to. Spec 2.10, 4.9, 5.8 and 6."""
+"""Webhooks: URLs to which a customer's events are posted. Spec 2.10, 4.9, 5.8 and 6."""

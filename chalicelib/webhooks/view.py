@@ -1,4 +1,4 @@
-"""Build what the API shows of webhooks, batches and test responses (spec 2.10).
+"""Show webhooks, batches and test responses as the API does (spec 2.10).
 
 A caller who may change a webhook sees its secrets, because that caller could have them sent
 anywhere; other callers do not. A signing secret is shown once, when it is drawn.

@@ -1,1 +1,1 @@
-"""Keep A/B tests: their versions, what is left of their samples, and their counts."""
+"""Keep A/B tests: their versions, the remaining places of their samples, and their counts."""

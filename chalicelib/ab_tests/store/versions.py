@@ -34,7 +34,7 @@ CONCERN = "ab_tests"
 
 _VERSIONS = "version#"
 _PARTS = "of#"
-_MOST_AT_ONCE = 99  # versions beside the latest one in a transaction
+_MOST_AT_ONCE = 99  # older versions deleted in the transaction that deletes the latest one
 
 _config = Table("config")
 
@@ -91,8 +91,8 @@ def supersede(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:
 def delete(test: AbTest) -> None:
     """Delete a test by its latest version; raises ``TransactionFailed`` if that has changed.
 
-    All versions go at once, so that no old one becomes the latest. What depends on them is deleted
-    afterwards; after a crash the rest of it expires.
+    All versions are deleted at once, so that no old one becomes the latest. The items that depend
+    on them are deleted afterwards; after a crash the rest of these items expires.
     """
     pk, last = key(test)
     older = [sk for sk in _sort_keys(pk, _VERSIONS) if sk != last]
@@ -119,7 +119,7 @@ def withdraw(draft: AbTest) -> None:
 
 
 def delete_version(test: AbTest) -> None:
-    """Delete a version that is not the latest, with what depends on it."""
+    """Delete a version that is not the latest, with the items that depend on it."""
     pk, sk = key(test)
     parts = _sort_keys(pk, part_key(test.version, ""))
     _config.write_all([], delete=[(pk, each) for each in [sk, *parts]])

@@ -1,1 +1,1 @@
-"""The stores of accounts and of what they have used of their plans."""
+"""Store accounts, and count their usage against the limits of their plans."""

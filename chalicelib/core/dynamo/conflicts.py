@@ -1,8 +1,8 @@
 """Repeat an optimistic update until no other writer comes between its read and its write.
 
-A record carries a *revision* (a counter or a random token). An update reads the record, decides
-what it becomes, and writes that on the condition that the revision is still the one that was read.
-When the condition fails, another writer was faster: the update starts again from the new record.
+A record carries a *revision* (a counter or a random token). An update reads the record, derives the
+new record, and writes that on the condition that the revision is still the one that was read. When
+the condition fails, another writer was faster: the update starts again from the new record.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class WriteConflict(Exception):
 
 
 class ConditionFailed(WriteConflict):
-    """The condition of a single write failed; ``item`` is the item that stands there, if any."""
+    """The condition of a single write failed; ``item`` is the stored item, if any."""
 
     def __init__(self, item: Item | None) -> None:
         super().__init__("condition failed")
@@ -52,8 +52,8 @@ def update_record(
 ) -> Record | None:
     """Change a record optimistically and return it; return ``None`` if ``read`` finds none.
 
-    ``read`` returns the present record and ``edit`` what it becomes. Both may be called again, and
-    what they raise passes through. ``write`` gets the record before and after; it raises
+    ``read`` returns the present record and ``edit`` the new one. Both may be called again, and
+    their exceptions pass through. ``write`` gets the record before and after; it raises
     :class:`WriteConflict` if the record in the table is no longer the one before. Where ``edit``
     changes nothing, nothing is written. Raises 503 when other writers come first every time.
     """
@@ -73,9 +73,9 @@ def update_record(
 def retry_conflicts(attempt: Callable[[], Result], on: type[Exception] = WriteConflict) -> Result:
     """Return what ``attempt`` returns, calling it again each time it raises ``on``.
 
-    ``attempt`` must read anew what it decides from. The pauses between calls grow and are random,
-    so that rivals do not meet again. Any other exception passes through. Raises 503 after
-    ``MOST_ATTEMPTS`` calls.
+    Each call of ``attempt`` must read the present state again. The pauses between calls grow and
+    are random, so that rivals do not meet again. Any other exception passes through. Raises 503
+    after ``MOST_ATTEMPTS`` calls.
     """
     for pause in _pauses():
         try:

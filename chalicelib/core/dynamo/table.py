@@ -1,7 +1,7 @@
 """Read and write the items of one table as plain dictionaries.
 
-A conditional write whose condition fails raises :class:`ConditionFailed`, which carries the item
-that stands in the table. In expressions, names are written ``#name`` and values ``:value``.
+A conditional write whose condition fails raises :class:`ConditionFailed`, which carries the stored
+item. In expressions, names are written ``#name`` and values ``:value``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Table:
         values: Mapping[str, Any] | None = None,
         condition: str = "",
     ) -> Item:
-        """Apply an update expression and return the item as it is then.
+        """Apply an update expression and return the updated item.
 
         Raises :class:`ConditionFailed`.
         """
@@ -94,7 +94,7 @@ class Table:
     def delete(
         self, pk: str, sk: str, *, condition: str = "", values: Mapping[str, Any] | None = None
     ) -> Item | None:
-        """Delete an item and return what it was; raises :class:`ConditionFailed`."""
+        """Delete an item and return it; raises :class:`ConditionFailed`."""
         arguments: dict[str, Any] = {
             "TableName": self.name,
             "Key": encode_key(pk, sk),
@@ -194,7 +194,7 @@ def batch_get(requests: Sequence[TableKeys]) -> list[dict[Key, Item]]:
 
 
 def _condition_arguments(condition: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the arguments of a condition; a failure is to return the item that stands there."""
+    """Return the arguments of a condition; a failure returns the stored item."""
     if not condition:
         return {}
     return {

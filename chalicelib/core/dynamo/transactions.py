@@ -19,7 +19,7 @@ from chalicelib.core.dynamo.codec import Item, encode_item, encode_key, expressi
 from chalicelib.core.dynamo.conflicts import TransactionFailed
 from chalicelib.core.dynamo.table import Table
 
-# Reasons for which a transaction is cancelled that succeeds a moment later
+# Reasons for a cancellation after which the same transaction may succeed a moment later
 _TEMPORARY = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 
 
@@ -99,7 +99,7 @@ def transact(writes: Sequence[Write], *, token: str | None = None) -> None:
 
 
 def _check_temporary(error: ClientError) -> None:
-    """Raise what a failed transaction means to its caller, unless it is worth repeating."""
+    """Raise the error of a failed transaction, unless the transaction is worth repeating."""
     if error.response["Error"]["Code"] != "TransactionCanceledException":
         raise error
     reasons = [reason.get("Code") for reason in error.response.get("CancellationReasons", [])]

@@ -1,1 +1,1 @@
-"""What delivery stores: work units with their leases, and the journal of attempts."""
+"""Keep the work units of delivery with their leases, and the journal of attempts."""

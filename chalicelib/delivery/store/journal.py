@@ -91,7 +91,7 @@ def remove_stale(now: float) -> int:
 def _changed_at(path: Path) -> float:
     try:
         return path.stat().st_mtime
-    except FileNotFoundError:  # its worker has just completed the unit, or opens it anew
+    except FileNotFoundError:  # its worker has just completed the unit, or opens it again
         return inf
 
 

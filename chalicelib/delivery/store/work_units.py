@@ -179,7 +179,7 @@ def renew(unit: WorkUnit, lease: Lease) -> None:
     """Make sure of a lease before its last step; raises :class:`LeaseLost` if it is lost.
 
     In the first half of the lease no other worker can have taken it over, whatever its clock says,
-    so nothing is asked.
+    so this makes no request.
     """
     now = clock.now()
     if now < lease.expires_at - settings().delivery_lease / 2:

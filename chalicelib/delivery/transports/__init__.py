@@ -1,4 +1,4 @@
-"""Define what a transport is: it takes one message and returns the outcome of one attempt.
+"""Define the interface of transports: each attempts one message and returns the outcome.
 
 The commit window
 -----------------

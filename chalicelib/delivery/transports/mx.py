@@ -84,7 +84,7 @@ class MxTransport:
 
 
 def _failure_of(failures: Sequence[SessionFailed]) -> SessionFailed:
-    """Return what the failures of all hosts that were tried (at least one) mean for the message."""
+    """Return the outcome for the message when all hosts that were tried (at least one) failed."""
     temporary = [failure for failure in failures if not _is_final(failure)]
     if temporary:
         return temporary[-1]

@@ -1,8 +1,8 @@
 """Keep message events in the table ``events``.
 
 Each module holds one entity, its keys and its access patterns: ``blocks`` the events themselves,
-``day_index`` where there are any, ``erasures`` what is left of erased ones. The marks of ingested
-events are in ``ingest/store.py``.
+``day_index`` the days that have any, ``erasures`` the remaining fields of erased ones. The marks of
+ingested events are in ``ingest/store.py``.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def read(
     """Yield the blocks, newest first, that may have events from ``low`` to before ``high``.
 
     Without bounds these are all blocks of the partition. ``limit`` is the number of blocks that the
-    first request asks for; requests are made as the caller goes on.
+    first request asks for; further requests are made as the caller asks for more.
     """
     first, last = _block_range(low or position_at(0), high or position_at(2**62))
     start: Item | None = None

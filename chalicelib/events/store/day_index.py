@@ -1,4 +1,4 @@
-"""Keep the day index: where an account has events, so that searches read no partition in vain.
+"""Keep the day index, which says where an account has events, so that searches skip the rest.
 
 Access patterns of ``events``:
 

@@ -1,4 +1,4 @@
-"""Keep what counting needs of erased events: nothing about a person.
+"""Keep the fields of erased events that counting needs; none of them is about a person.
 
 Access patterns of ``events``:
 
@@ -36,7 +36,7 @@ def item(event: Event) -> Item:
 
 
 def erased_events(account_id: int, window: Window) -> list[Item]:
-    """Return what is left (``FIELDS``) of the erased events of a window."""
+    """Return the remaining fields (``FIELDS``) of the erased events of a window."""
     low, high = window.positions()
     if low >= high:
         return []

@@ -16,8 +16,8 @@ Access patterns of ``metrics``:
   ``<campaign>\\n<bucket> .. <campaign>\\n<bucket>``
 
 A period is some consecutive buckets (``levels``). Each counter exists at every level, so a report
-over a long window reads few of them. The combinations of one campaign stand together because most
-reports filter by campaign; their sort keys end with a digest of the combination.
+over a long window reads few of them. The combinations of one campaign are stored together because
+most reports filter by campaign; their sort keys end with a digest of the combination.
 
 An item holds its counts by their codes; ``label``, the value or the combination, where the key
 holds only a digest of it; ``seq``, the number of the last rollup that was added; and ``expires``.

@@ -36,7 +36,7 @@ _cache: set[DayValue] = set()
 
 
 def add(account_id: int, delta: Delta) -> None:
-    """Add the values of a delta; nothing is written of what this process added before."""
+    """Add the values of a delta; values that this process added before are not written again."""
     new = {
         (account_id, dimension.name, value, DAY.bucket(cell.minute))
         for cell, _ in delta.cells()

@@ -1,1 +1,1 @@
-"""Keep what seeding needs: configs, seed addresses, counters, samples and seed sends."""
+"""Keep the data of seeding: configs, seed addresses, counters, samples and seed sends."""

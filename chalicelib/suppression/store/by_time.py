@@ -1,8 +1,8 @@
 """Read and count many entries in order of their last update.
 
 A read merges one or more partitions of an index (see ``items.py``), each of which is in order. A
-page costs what it shows, whatever else exists: each partition is first read for its share of the
-page, and each further request to it asks for twice as many entries.
+page costs only the entries that it shows, however many there are: each partition is first read for
+its share of the page, and each further request to it asks for twice as many entries.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Apply changes of one list's entries in transactions, each with the counts that it moves.
 
-Each write is conditional on what was read of its item, as far as anything follows from it: whether
-it is an entry, from which source, and for which mailing lists it is a lookup item. So the counts
-stay exact, whatever others write at the same time and however often a change is repeated.
+Each write is conditional on those facts about its item that decided the change: whether it is an
+entry, from which source, and for which mailing lists it is a lookup item. So the counts stay exact
+when others write at the same time and when a change is repeated.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ LATEST_MS = 10**_DIGITS - 1
 
 
 class Part(NamedTuple):
-    """What is counted and read together: one list, or the lists of all subaccounts."""
+    """The entries that are counted and read together: one list, or those of all subaccounts."""
 
     name: str
     prefix: str = ""

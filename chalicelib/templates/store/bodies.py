@@ -5,8 +5,8 @@ Access patterns of ``config``:
 - one content → ``template#<account>#<template id>`` / ``content#<token>``
 
 Content too large for an item is the object ``templates/<account>/<token>`` of the bucket instead.
-Content never changes: an edit stores it under a new reference, so a process may keep what it read
-under a reference for good. It is not in the template's own item, so that a list reads no content.
+Content never changes: an edit stores it under a new reference, so a process may keep the content of
+a reference for ever. It is not in the template's own item, so that a list reads no content.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ def _change_state(
 
 
 def get(transmission_id: str) -> Record | None:
-    """Return a transmission that was wholly accepted, ``None`` if there is none."""
+    """Return a transmission that was completely accepted, ``None`` if there is none."""
     item = _transmissions.get(_pk(transmission_id), "transmission")
     return _record(item) if item and item["state"] != ACCEPTING else None
 

@@ -97,8 +97,8 @@ def test_items_read_anew_are_read_consistently_with_those_that_are_not_cached(
 ) -> None:
     config_cache.read([A])
     with aws_requests() as requests:
-        items = config_cache.read([A, B], anew=[C])
-        config_cache.read([A, B], anew=[C])
+        items = config_cache.read([A, B], uncached=[C])
+        config_cache.read([A, B], uncached=[C])
     assert items.keys() == {A, B, C}
     assert [request.operation for request in requests] == ["BatchGetItem", "GetItem"]
     assert requests[1].parameters["ConsistentRead"] is True

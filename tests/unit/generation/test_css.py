@@ -21,7 +21,7 @@ def test_a_style_sheet_becomes_style_attributes() -> None:
     assert "font-size" in html
 
 
-def test_what_an_element_says_itself_counts() -> None:
+def test_the_style_attribute_of_an_element_wins() -> None:
     html = inline_css(page("p { color: red }", '<p style="color: blue">x</p>'))
     style = html.partition('<p style="')[2].partition('"')[0].replace(" ", "")
     assert style.rstrip(";").endswith("color:blue")
@@ -45,7 +45,7 @@ def test_rules_about_the_urls_of_links_hold_for_links_that_are_marked(begin: str
     assert f'<a href="{MARK}https://a.example/b" style="color: red' in html
 
 
-def test_nothing_is_fetched() -> None:
+def test_no_remote_style_sheet_is_fetched() -> None:
     link = '<link rel="stylesheet" href="http://127.0.0.1:9/x.css">'
     html = inline_css(f"<html><head>{link}</head><body><p>x</p></body></html>")
     assert "<p>x</p>" in html
@@ -63,6 +63,6 @@ def test_many_elements_side_by_side_are_not_deep() -> None:
     assert inline_css(page("p{color:red}", inner)).count("<p style=") == 3000
 
 
-def test_strange_html_does_not_break_it() -> None:
+def test_strange_html_is_no_fault() -> None:
     for html in ("", "<", "</p></p>", "<style>p{", "<p", "\x00<p>\x00", "<style>@import 'x';"):
         assert isinstance(inline_css(html), str)

@@ -100,7 +100,7 @@ class TestInline:
 
     @pytest.mark.spec("2.2-t8")
     @pytest.mark.spec("2.2-t9")
-    def test_files_go_with_it(self) -> None:
+    def test_files_are_part_of_the_message(self) -> None:
         file = {"name": "a.txt", "type": "text/plain", "data": "aGk="}
         email_message = message(**inline(html="<p>x</p>", attachments=[file], inline_images=[file]))
         assert [part.get_filename() for part in email_message.walk() if part.get_filename()] == [
@@ -119,7 +119,7 @@ class TestInline:
         assert text(subaccount_id=7, **of_sub) == "own"
 
     @pytest.mark.spec("2.1-t25")
-    def test_the_return_path_is_known_to_the_content(self) -> None:
+    def test_content_can_use_the_return_path(self) -> None:
         fields = inline(text="{{return_path}}") | {"return_path": "all@b.test"}
         assert text(**fields) == "all@b.test"
         assert text(TO | {"return_path": "one@b.test"}, **fields) == "one@b.test"
@@ -147,7 +147,7 @@ class TestMessages:
             email_message = of_message(RAW.replace(b"\r\n", end))
             assert built(**email_message) == built(**of_message())
 
-    def test_the_to_header_is_not_made_for_it(self) -> None:
+    def test_a_pre_built_message_gets_no_to_header(self) -> None:
         assert message(TO | {"header_to": "p@x.test"}, **of_message())["To"] is None
 
     def test_a_malformed_message_is_a_fault(self) -> None:

@@ -98,12 +98,12 @@ class TestIdentity:
                 with clock.use(lambda: INJECTED / 1000):
                     assert message_named_in(headers) == ids.message_id(ID, 7)
 
-    def test_the_date_is_when_it_was_generated_first(self) -> None:
+    def test_the_date_is_that_of_the_first_generation(self) -> None:
         assert generated()["Date"] == "Sat, 31 Jan 2026 09:00:05 +0000"
 
 
 class TestEvents:
-    def test_the_fields_that_all_messages_share(self) -> None:
+    def test_an_event_has_the_fields_that_all_messages_share(self) -> None:
         chunk_generator = generator(
             subaccount_id=7,
             campaign_id="spring",
@@ -134,7 +134,7 @@ class TestEvents:
         }
 
     @pytest.mark.spec("2.1-t21")
-    def test_the_fields_of_one_message(self) -> None:
+    def test_an_event_has_the_fields_of_its_message(self) -> None:
         to = TO | {"tags": ["t"], "metadata": {"k": 1}}
         message = generator().generate(0, to)
         path = message.event.pop("msg_from")
@@ -200,7 +200,9 @@ class TestSubstitution:
             ),
         ],
     )
-    def test_data_is_merged(self, data: Any, to: Any, expected: str) -> None:
+    def test_the_data_of_recipient_and_transmission_is_merged(
+        self, data: Any, to: Any, expected: str
+    ) -> None:
         for fields in (
             {"content": INLINE | {"subject": "{{n}}"}},
             {
@@ -213,7 +215,7 @@ class TestSubstitution:
             assert parsed(message.data)["Subject"] == message.event["subject"] == expected
 
     @pytest.mark.spec("2.1-t20")
-    def test_the_address_is_known_to_the_content(self) -> None:
+    def test_content_can_use_the_address_of_the_recipient(self) -> None:
         content = INLINE | {"subject": "{{address.name}} {{email}}"}
         to = TO | {"name": "Zoë"}
         assert generated(to, content=content)["Subject"] == "Zoë R@Example.test"
@@ -263,7 +265,7 @@ class TestSigning:
         assert transmission.generate(1, TO).data.count(b"DKIM-Signature") == 1
 
     @pytest.mark.spec("2.1-t17")
-    def test_a_key_that_is_not_there_any_more_refuses_the_message(self) -> None:
+    def test_a_message_whose_key_was_deleted_is_refused(self) -> None:
         event = failure(generator(options=OPTIONS | {"dkim_key": "s9"}), TO)
         assert event["type"] == "generation_rejection"
         assert "'s9' is no verified DKIM key" in event["reason"]
@@ -286,7 +288,7 @@ class TestEnvelope:
         assert message.sender.endswith("@bounce.test")
 
     @pytest.mark.spec("2.1-t25")
-    def test_an_enterprise_account_may_name_one_for_each_recipient(self) -> None:
+    def test_an_enterprise_account_may_name_a_return_path_for_each_recipient(self) -> None:
         make_account(2, service_level="enterprise")
         domains.create(domain("two.test", account=2, dkim=signing("two.test")))
         transmission = generator(
@@ -336,7 +338,7 @@ class TestFailures:
             ({"override": {"from": "nobody"}}, "invalid address"),
         ],
     )
-    def test_what_cannot_be_made_fails(self, fields: Any, text: str) -> None:
+    def test_a_message_that_cannot_be_built_fails(self, fields: Any, text: str) -> None:
         event = failure(generator(**fields), TO | {"substitution_data": {"n": "a\r\nBcc: b"}})
         assert event["type"] == "generation_failure"
         assert event["reason"].startswith("554 5.3.3 ")

@@ -64,7 +64,7 @@ class TestOverride:
 
     @pytest.mark.parametrize("template", [True, False])
     @pytest.mark.parametrize("sender", [b"", b"From: x\r\n", b"From: a@b.c, d@e.f\r\n"])
-    def test_the_from_of_a_message_need_not_be_one_to_be_replaced(
+    def test_a_malformed_from_of_a_message_can_be_replaced(
         self, sender: bytes, template: bool
     ) -> None:
         raw = sender + b"Subject: s\r\n\r\nx"

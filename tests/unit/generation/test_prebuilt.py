@@ -64,7 +64,7 @@ def test_all_other_bytes_stay_as_they_are() -> None:
     assert completed(raw) == raw
 
 
-def test_further_headers_take_the_place_of_its_own() -> None:
+def test_further_headers_replace_the_messages_own() -> None:
     data = DATED + NAMED + b"List-Unsubscribe: <x>\r\n" + HEADER + b"LIST-unsubscribe: <y>\r\n"
     expected = DATED + NAMED + b"List-Unsubscribe: <z>\r\n" + HEADER + b"X-New: 1\r\n"
     assert completed(data, ("List-Unsubscribe", "<z>"), ("X-New", "1")) == expected

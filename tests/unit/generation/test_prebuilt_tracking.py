@@ -90,7 +90,7 @@ class TestTemplates:
         assert "<p>{{address.name}}</p>" in part(message)
         assert len(links(part(message))) == 1
 
-    def test_the_headers_to_unsubscribe_by_are_ours(self) -> None:
+    def test_the_unsubscribe_headers_are_the_services(self) -> None:
         message = parsed(of_rest(built()))
         assert "own.example" not in message["List-Unsubscribe"]
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
@@ -111,9 +111,7 @@ class TestTemplates:
             (b"From: a@mail.example.test\r\n\r\nHello", False, False),
         ],
     )
-    def test_events_tell_what_is_in_the_message(
-        self, raw: bytes, pixel: bool, is_amp: bool
-    ) -> None:
+    def test_events_say_what_the_message_holds(self, raw: bytes, pixel: bool, is_amp: bool) -> None:
         chunk_generator = generator(content={}, raw=raw, substitute=True)
         event = chunk_generator.event | chunk_generator.generate(0, TO).event
         assert (event["initial_pixel"], event["amp_enabled"]) == (pixel, is_amp)

@@ -93,7 +93,7 @@ class TestOptions:
             ({"initial_open": True}, OFF, TrackingOptions(False, False, True)),
         ],
     )
-    def test_a_recipients_own_beat_the_transmissions(
+    def test_a_recipients_own_options_beat_the_transmissions(
         self, own: Any, data: Any, expected: TrackingOptions
     ) -> None:
         assert self.tracked(own, **data) == expected
@@ -143,7 +143,7 @@ class TestInline:
         assert kinds(amp.get_content()) == ["t/ai", "t/c", "t/ao"]
         assert links(amp.get_content()) == [Link("https://shop.example/", "Shop", amp=True)]
 
-    def test_a_token_names_the_message_and_where_it_is_known(self) -> None:
+    def test_a_token_names_the_message_and_its_unit(self) -> None:
         chunk_generator = generator(
             content=INLINE, account_id=1, subaccount_id=None, first_index=100
         )
@@ -188,7 +188,7 @@ class TestInline:
         assert message["Subject"] == "https://snippet.example/"
         assert message["X-Offer"] == "https://dynamic.example/"
 
-    def test_no_mark_is_left_anywhere(self) -> None:
+    def test_no_mark_is_left_in_a_message(self) -> None:
         content = INLINE | {
             "subject": "http://a {{url}}",
             "html": '<img src="http://b"><!-- http://c --><a href="http://d" x="http://e">',
@@ -241,12 +241,12 @@ class TestTrackingDomain:
         assert self.base(content=content, tracking_domain="named.test") == "http://named.test"
 
     @pytest.mark.spec("4.1-r9")
-    def test_one_that_is_out_of_service_by_now_refuses_the_message(self) -> None:
+    def test_a_tracking_domain_out_of_service_refuses_the_message(self) -> None:
         tracking_domain("blocked.test", compliance_status="blocked")
         event = failure(generator(content=INLINE, tracking_domain="blocked.test"), TO)
         assert event["type"] == "generation_rejection"
 
-    def test_it_is_looked_up_once_a_chunk_and_only_when_something_is_tracked(self) -> None:
+    def test_the_domain_is_looked_up_once_a_chunk_and_only_when_something_is_tracked(self) -> None:
         tracking_domain("account.test", default=True)
         counts = []
         for options in (UNTRACKED, OPTIONS):
@@ -259,7 +259,7 @@ class TestTrackingDomain:
 
 
 class TestUnsubscribing:
-    def test_mail_has_the_headers_that_clients_make_a_button_of(self) -> None:
+    def test_mail_has_the_headers_from_which_clients_make_a_button(self) -> None:
         message = transmission(index=7)
         url, mailbox = message["List-Unsubscribe"].strip("<>").split(">, <")
         base, _, token = url.rpartition("/t/u/")
@@ -272,12 +272,12 @@ class TestUnsubscribing:
         assert address[2] == settings().system_domain
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
-    def test_both_are_signed_and_no_others_can_be_added(self) -> None:
+    def test_both_headers_are_signed_and_no_others_can_be_added(self) -> None:
         (signed,) = re.findall(r"[; ]h=([^;]*);", transmission()["DKIM-Signature"])
         names = signed.lower().replace(" ", "").split(":")
         assert names.count("list-unsubscribe") == names.count("list-unsubscribe-post") == 2
 
-    def test_they_take_the_place_of_the_senders_own(self) -> None:
+    def test_the_unsubscribe_headers_replace_the_senders_own(self) -> None:
         own = {"LIST-Unsubscribe": "<https://own.example/>", "list-unsubscribe-post": "x"}
         message = transmission(content=INLINE | {"headers": own | {"X-Own": "1"}})
         assert len(message.get_all("List-Unsubscribe")) == 1
@@ -286,7 +286,9 @@ class TestUnsubscribing:
         assert message["X-Own"] == "1"
 
     @pytest.mark.spec("2.1-t14")
-    def test_transactional_mail_has_none_unless_the_account_wants_it(self) -> None:
+    def test_transactional_mail_has_no_unsubscribe_headers_unless_the_account_wants_them(
+        self,
+    ) -> None:
         options = OPTIONS | {"transactional": True}
         assert transmission(options=options)["List-Unsubscribe"] is None
         own = INLINE | {"headers": {"List-Unsubscribe": "<https://own.example/>"}}
@@ -307,7 +309,9 @@ class TestUnsubscribing:
         message = transmission(account_id=2, content=INLINE | {"from": "a@two.test"}, **enterprise)
         assert f"@{settings().system_domain}?" in message["List-Unsubscribe"]
 
-    def test_an_archive_copy_shows_anothers_links_and_unsubscribes_itself(self) -> None:
+    def test_an_archive_copy_has_the_links_of_another_recipient_and_unsubscribes_itself(
+        self,
+    ) -> None:
         view = {"index": 0, "email": "first@example.test"}
         chunk_generator = generator(content=INLINE, first_index=100)
         copy = {"email": "archive@example.test", "rcpt_type": "archive", "tracked_as": view}

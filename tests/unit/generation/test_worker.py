@@ -107,10 +107,10 @@ def test_the_events_are_queued_before_the_messages(monkeypatch: pytest.MonkeyPat
     assert batches() == []
 
 
-class TestFacts:
+class TestMessageContexts:
     """What events must know of a message is kept before anybody can hear of it."""
 
-    def test_they_are_kept_of_every_message_that_is_delivered(self, host: MailHost) -> None:
+    def test_every_message_that_is_delivered_has_a_context(self, host: MailHost) -> None:
         suppression.put_all(1, None, [entry("r1@example.test")])
         for transmission, count in ((make_transmission(campaign_id="spring"), 3), (other(), 1)):
             submit(transmission, recipients(count), meter())
@@ -124,7 +124,7 @@ class TestFacts:
         assert message_context.of_message(ids.message_id(other().id, 0)) is not None
 
     @pytest.mark.parametrize("count", [1, 3])
-    def test_without_them_nothing_is_handed_on(
+    def test_nothing_is_handed_on_when_contexts_cannot_be_stored(
         self, count: int, host: MailHost, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         submit(make_transmission(), recipients(count), meter())
@@ -135,7 +135,7 @@ class TestFacts:
         assert (batches(), events(), host.recipients) == ([], [], [])
         assert generate(bodies) == []
 
-    def test_those_of_the_first_generation_stay(self, time: Clock) -> None:
+    def test_the_contexts_of_the_first_generation_are_kept(self, time: Clock) -> None:
         submit(make_transmission(), recipients(2), meter())
         bodies = queued("generation")
         generate(bodies)
@@ -145,7 +145,7 @@ class TestFacts:
         generate(bodies)
         assert message_context.of_message(name) == before
 
-    def test_links_name_the_unit_in_which_they_are_found(self) -> None:
+    def test_links_name_the_unit_of_their_context(self) -> None:
         transmissions.put(_new(4), meter())
         queue_chunks(make_transmission(), recipients(4), 2)
         generate()
@@ -180,7 +180,7 @@ class TestRepeating:
         assert generate(bodies) == []
         assert (batches(), events()) == ([], [])
 
-    def test_a_chunk_without_a_message_is_known_to_be_done(self) -> None:
+    def test_a_chunk_without_a_message_is_recorded_as_generated(self) -> None:
         submit(
             make_transmission(content=body()["content"] | {"text": "{{"}), recipients(2), meter()
         )
@@ -200,7 +200,7 @@ class TestRepeating:
 class TestOneRecipient:
     """A single message is delivered where it was generated."""
 
-    def test_it_is_delivered_at_once(self, host: MailHost) -> None:
+    def test_a_single_message_is_delivered_at_once(self, host: MailHost) -> None:
         submit(make_transmission(), recipients(1), meter())
         assert generate() == []
         assert host.recipients == ["r0@example.test"]
@@ -221,7 +221,7 @@ class TestOneRecipient:
         assert generate(bodies) == []
         assert (host.recipients, batches(), events()) == (["r0@example.test"], [], [])
 
-    def test_one_that_died_is_handed_to_delivery(
+    def test_a_single_message_whose_worker_died_is_handed_to_delivery(
         self, host: MailHost, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         submit(make_transmission(), recipients(1), meter())
@@ -255,7 +255,7 @@ class TestOneRecipient:
 class TestSuppressed:
     @pytest.mark.spec("2.9-t2")
     @pytest.mark.parametrize("count", [1, 3])
-    def test_one_who_is_suppressed_is_injected_and_bounced_and_not_sent_to(
+    def test_a_suppressed_recipient_is_injected_and_bounced_and_gets_no_message(
         self, count: int, host: MailHost
     ) -> None:
         suppression.put_all(1, None, [entry("r0@example.test")])
@@ -295,7 +295,7 @@ class TestHolding:
         assert (batches(), events()) == ([], [])
 
 
-def test_a_message_that_asks_for_a_start_has_the_chunks_queued() -> None:
+def test_a_start_message_has_the_chunks_queued() -> None:
     transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
     submit(transmission, recipients(2), meter())
     queues.send("generation", [queues.Work({"kind": "start", "transmission": transmission.id})])

@@ -131,7 +131,7 @@ def test_the_limits_of_data_hold_for_each_recipient() -> None:
 
 
 @given(ANYTHING)
-def test_nothing_makes_reading_a_recipient_fail_otherwise(anything: Any) -> None:
+def test_reading_a_recipient_raises_no_other_errors(anything: Any) -> None:
     for recipient in (anything, {"address": anything}, {"address": "a@b.c", "tags": anything}):
         assert code_of(recipient) in {"", "1300", "1400"}
 
@@ -147,7 +147,7 @@ def test_a_bad_recipient_stops_only_itself() -> None:
 
 
 @pytest.mark.parametrize("given_list", [[], [{}], [{"address": "nobody"}] * 3])
-def test_without_one_good_recipient_all_is_refused(given_list: list[Any]) -> None:
+def test_a_request_without_a_good_recipient_is_refused(given_list: list[Any]) -> None:
     with pytest.raises(ServiceError) as refusal:
         sort_recipients(given_list)
     assert (refusal.value.status, refusal.value.errors[0]["code"]) == (400, "5002")
@@ -160,7 +160,7 @@ def test_the_refusal_says_what_is_wrong_with_the_recipients() -> None:
         sort_recipients([])
 
 
-def test_an_address_is_not_shown_at_any_length() -> None:
+def test_errors_show_only_the_beginning_of_a_long_address() -> None:
     outcome = sort_recipients([{"address": "a@b.test"}, {"address": "x" * 100_000}])
     assert len(outcome.refusals.errors[0]["description"]) < 400
 
@@ -173,7 +173,7 @@ def test_a_recipient_may_carry_a_return_path_that_is_an_address() -> None:
         assert refused_code({"address": "a@b.test", "return_path": bad}) == "1300"
 
 
-def test_a_recipient_is_shown_as_it_may_be_given() -> None:
+def test_a_recipient_is_shown_in_the_form_of_requests() -> None:
     given_whole = {
         "address": {"email": "a@b.test", "name": "Ann", "header_to": "c@d.test"},
         "tags": ["x"],
@@ -203,7 +203,9 @@ def test_good_recipients_come_one_by_one_and_few_errors_are_kept() -> None:
     assert (refusals.count, len(refusals.errors)) == (4, 2)
 
 
-def test_no_more_is_told_than_an_answer_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_errors_are_shown_than_a_reply_has_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bad = [{"address": 'é"' * 100 + str(number)} for number in range(40)]
     refusals = sort_recipients([{"address": "a@b.test"}, *bad]).refusals
     assert refusals.first(1_000_000) == refusals.errors

@@ -26,7 +26,7 @@ def shown(list_id: str = "friends", **query: str) -> Any:
     return json.loads(reply.body) if isinstance(reply.body, bytes) else reply.body
 
 
-def test_creating_a_list_says_how_many_recipients_were_taken() -> None:
+def test_creating_a_list_says_how_many_recipients_were_accepted() -> None:
     reply = routes.create_list(request(body(name="Friends")))
     assert (reply.status, reply.body) == (
         200,
@@ -41,7 +41,7 @@ def test_creating_a_list_says_how_many_recipients_were_taken() -> None:
     )
 
 
-def test_bad_recipients_are_told() -> None:
+def test_bad_recipients_are_reported() -> None:
     mixed = body(recipients=[*given(1), {}, {"address": "nobody"}])
     reply = routes.create_list(request(mixed))
     assert reply.status == 200
@@ -52,7 +52,7 @@ def test_bad_recipients_are_told() -> None:
 
 
 @pytest.mark.parametrize(("expected", "text"), [("0", 0), ("1", 1), ("9", 2)])
-def test_how_many_errors_are_told_may_be_limited(expected: str, text: int) -> None:
+def test_the_number_of_errors_may_be_limited(expected: str, text: int) -> None:
     mixed = body(recipients=[*given(1), {}, {}])
     reply = routes.create_list(request(mixed, num_rcpt_errors=expected))
     assert len(reply.body["results"]["rcpt_to_errors"]) == text
@@ -122,7 +122,7 @@ def test_lists_are_listed_without_recipients() -> None:
         assert all("recipients" not in each for each in results)
 
 
-def test_a_list_is_replaced_by_what_is_sent() -> None:
+def test_a_list_is_replaced_by_the_body() -> None:
     saved("friends", 3)
     reply = routes.update_list(request(body(name="New", recipients=given(1))), "friends")
     assert reply.body["results"]["total_accepted_recipients"] == 1

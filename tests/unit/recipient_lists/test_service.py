@@ -37,7 +37,7 @@ def test_a_list_is_stored_with_its_recipients() -> None:
     assert saving.list.count == recipient_list.count == 2
 
 
-def test_what_is_left_out_has_a_default() -> None:
+def test_a_missing_field_has_its_default() -> None:
     saving = create(id=None).list
     assert saving.name == saving.id != ""
     assert (saving.description, saving.attributes) == ("", {})
@@ -74,7 +74,7 @@ def test_without_a_good_recipient_nothing_is_stored(recipients: list[Any]) -> No
     assert stored_objects() == []
 
 
-def test_an_update_changes_what_it_names() -> None:
+def test_an_update_changes_only_the_fields_that_it_names() -> None:
     create(name="Friends", description="All", attributes={"a": 1})
     update(description="Some")
     recipient_list = lists.get(1, "friends")

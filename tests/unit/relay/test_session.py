@@ -171,7 +171,7 @@ def test_starttls_during_a_message_drops_it(
 # Logins.
 
 
-def test_login_prompts_are_the_known_ones(clear_relay: RunningRelay) -> None:
+def test_login_prompts_are_the_usual_ones(clear_relay: RunningRelay) -> None:
     client = clear_relay.client()
     client.ask(b"EHLO client.test\r\n")
     assert client.ask(b"auth login\r\n") == "334 VXNlcm5hbWU6"

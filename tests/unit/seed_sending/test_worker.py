@@ -150,7 +150,7 @@ def test_seeds_get_their_messages_whoever_is_suppressed(world: World) -> None:
     assert len(seeds(world)) == 4
 
 
-def test_what_becomes_of_seeds_is_nobodys_event(world: World) -> None:
+def test_the_events_of_seed_messages_are_not_recorded(world: World) -> None:
     world.host.answers = {SEEDS[1]: [DEFERRED], SEEDS[2]: [REFUSED]}
     send()
     world.run(1)
@@ -179,7 +179,7 @@ def recorded_of(world: World) -> list[dict[str, Any]]:
     return [event for _, event in events.newest_first(1, Window(0, 10**13))]
 
 
-def test_queue_messages_and_ticks_that_come_twice_send_once(world: World) -> None:
+def test_repeated_queue_messages_and_ticks_send_once(world: World) -> None:
     world.repeats = 2
     send()
     world.run(1)
@@ -191,7 +191,7 @@ def test_queue_messages_and_ticks_that_come_twice_send_once(world: World) -> Non
     assert due.find(CONCERN, START + 1000 * HOUR) == []
 
 
-def test_what_ticks_missed_for_an_hour_leaves_at_the_next(world: World) -> None:
+def test_seed_messages_due_in_an_hour_without_ticks_leave_at_the_next_tick(world: World) -> None:
     addresses.put(1, [f"{number}@seeds.test" for number in range(10)])
     send()
     world.run(1)
@@ -203,7 +203,7 @@ def test_what_ticks_missed_for_an_hour_leaves_at_the_next(world: World) -> None:
     assert due.find(CONCERN, START + 1000 * HOUR) == []
 
 
-def test_a_tick_begins_what_the_queue_was_not_told_of(
+def test_a_tick_begins_a_seed_send_that_was_not_queued(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send()
@@ -216,7 +216,7 @@ def test_a_tick_begins_what_the_queue_was_not_told_of(
     assert [to for _, to in seeds(world)] == SEEDS[:1]
 
 
-def test_a_run_that_fails_is_gone_on_with_later_and_does_not_hold_up_others(
+def test_a_seed_send_that_fails_is_continued_later_and_does_not_hold_up_others(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = SPRING._replace(campaign_id="sprint")
@@ -273,7 +273,7 @@ def test_three_days_of_a_daily_campaign_are_seeded_each_day(world: World) -> Non
     assert result.count == 1200
 
 
-def test_what_was_forgotten_is_not_in_the_copies_that_leave_later(world: World) -> None:
+def test_copies_that_leave_after_an_erasure_hold_no_erased_data(world: World) -> None:
     send()
     world.run(1)
     count(1, 1, {SPRING: 1000})
@@ -285,7 +285,7 @@ def test_what_was_forgotten_is_not_in_the_copies_that_leave_later(world: World) 
     assert "gold" not in copies[1].get_content()
 
 
-def test_several_senders_of_a_campaign_are_seeded_apart(world: World) -> None:
+def test_several_senders_of_a_campaign_are_seeded_separately(world: World) -> None:
     seeded(1, None, duration=30)
     other = SPRING._replace(campaign_id="sprint")
     send(campaign_id="spring", id="191930000000000001")
@@ -314,7 +314,7 @@ def test_an_account_that_may_not_send_sends_no_seeds(world: World, status: str) 
     assert due.find(CONCERN, START + 1000 * HOUR) == []
 
 
-def test_a_message_that_cannot_be_made_again_is_left_out(world: World) -> None:
+def test_a_message_that_cannot_be_generated_again_is_left_out(world: World) -> None:
     send(
         ANN,
         content=CONTENT | {"text": "{{if address.email == 'b@seeds.test'}}{{1 > x}}{{end}}ok"},
@@ -325,7 +325,7 @@ def test_a_message_that_cannot_be_made_again_is_left_out(world: World) -> None:
     assert [to for _, to in seeds(world)] == [SEEDS[0], *SEEDS[2:]]
 
 
-def test_a_run_whose_time_is_over_is_forgotten(world: World) -> None:
+def test_a_seed_send_whose_time_is_over_is_dropped(world: World) -> None:
     send()
     world.run(1)
     count(1, 1, {SPRING: 1000})

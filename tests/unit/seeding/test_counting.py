@@ -136,7 +136,7 @@ def test_campaigns_are_counted_by_owner_and_domain(time: Clock) -> None:
     assert numbers == {Campaign(*key): number for key, number in counts.items()}
 
 
-def test_only_what_the_config_covers_and_the_options_allow_is_counted(time: Clock) -> None:
+def test_only_campaigns_that_config_and_options_allow_are_counted(time: Clock) -> None:
     seeded(1, 7, match=("spring", "win*"))
     names = ("spring", "springs", "winter", "")
     count(1, 1, {(owner, name, DOMAIN): 5 for owner in (None, 7, 8) for name in names})
@@ -188,7 +188,7 @@ def test_a_pause_within_the_reset_hours_leaves_the_seeding_as_it_is(time: Clock)
 
 
 @pytest.mark.spec("3-t21")
-def test_a_campaign_that_is_resumed_after_the_reset_hours_counts_anew(time: Clock) -> None:
+def test_a_campaign_that_is_resumed_after_the_reset_hours_starts_a_new_count(time: Clock) -> None:
     seeded(reset=22)
     sample()
     count(1, 1, {SPRING: 1000})

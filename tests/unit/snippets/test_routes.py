@@ -115,7 +115,7 @@ def test_each_kind_of_content_has_at_most_100_kb(api: Api, kind: str) -> None:
 
 
 @pytest.mark.spec("7-t24")
-def test_syntax_errors_are_told_by_message_part_and_line(api: Api) -> None:
+def test_syntax_errors_are_reported_by_message_part_and_line(api: Api) -> None:
     content = {"html": "ok", "text": "a\n{{if}}", "amp_html": "{{end}}"}
     response = api.post(SNIPPETS, {"content": content})
     messages = plain_messages(response, 422)
@@ -127,7 +127,7 @@ def test_syntax_errors_are_told_by_message_part_and_line(api: Api) -> None:
 @pytest.mark.parametrize(
     "call", ["{{render_snippet('other')}}", "{{ render_dynamic_content(dynamic_html.x) }}"]
 )
-def test_a_snippet_cannot_bring_in_other_content(api: Api, call: str) -> None:
+def test_a_snippet_cannot_include_other_content(api: Api, call: str) -> None:
     for kind in ("html", "text", "amp_html"):
         plain_messages(api.post(SNIPPETS, {"content": {kind: call}}), 422)
     create(api)
@@ -180,7 +180,7 @@ def test_the_last_content_cannot_be_removed(api: Api) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"content": {}}, {"id": "other"}, {"name": None}])
-def test_an_update_of_nothing_changes_nothing(api: Api, body: dict[str, object]) -> None:
+def test_an_empty_update_changes_nothing(api: Api, body: dict[str, object]) -> None:
     with clock.use(lambda: NOW):
         create(api)
     before = api.get(FOOTER).json

@@ -49,7 +49,7 @@ class Reads:
         return kinds
 
 
-def test_an_edit_that_came_between_is_not_lost() -> None:
+def test_a_concurrent_edit_is_not_lost() -> None:
     create()
     rivals = iter([{"name": "rival"}])
 
@@ -64,7 +64,7 @@ def test_an_edit_that_came_between_is_not_lost() -> None:
     assert (snippet.name, dict(snippet.content)) == ("rival", {"text": "one", "html": "two"})
 
 
-def test_an_edit_that_never_gets_through_is_given_up() -> None:
+def test_an_edit_that_always_meets_a_conflict_is_given_up() -> None:
     create()
 
     def change(snippet: Snippet) -> Snippet:
@@ -94,7 +94,7 @@ def test_the_source_finds_what_its_sender_may_use() -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "a b", "x" * 3000, "a#b", "\0"])
-def test_the_source_does_not_look_up_what_cannot_exist(bad: str) -> None:
+def test_the_source_does_not_look_up_impossible_ids(bad: str) -> None:
     assert store.source(1, None)(bad) is None
     assert store.source(1, 7)(bad) is None
 
@@ -119,7 +119,7 @@ def test_a_chunk_has_the_same_snippet_in_all_its_messages() -> None:
     assert source("s") == {"text": "one"}
 
 
-def test_a_chunk_asks_once_and_reads_content_only_when_it_is_new(
+def test_a_chunk_reads_records_once_and_content_only_when_it_is_new(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     create()

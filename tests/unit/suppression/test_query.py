@@ -161,7 +161,7 @@ def test_links_come_with_a_cursor_and_have_a_next_one_while_there_is_more() -> N
     assert paging.skip == 0
 
 
-def test_a_cursor_of_somebody_else_or_of_another_purpose_is_refused() -> None:
+def test_a_cursor_of_another_account_or_purpose_is_refused() -> None:
     links = recipient_links(PATH, {"cursor": "initial"}, 2, 3)
     token = links[1]["href"].partition("cursor=")[2]
     assert read_offset(read_paging({"cursor": token})) == 2

@@ -252,7 +252,7 @@ def same(entries: Iterable[Entry], others: Iterable[Entry]) -> bool:
     return [key(each) for each in entries] == [key(each) for each in others]
 
 
-def test_every_combination_of_filters_finds_what_there_is(account: int) -> None:
+def test_every_combination_of_filters_finds_all_matching_entries(account: int) -> None:
     rng = random.Random(20260131)
     entries = random_entries(rng)
     for owner in (None, 7, 77):

@@ -60,7 +60,7 @@ def test_content_keeps_its_known_keys_and_ignores_unknown_ones() -> None:
         {"text": "", "html": "", "amp_html": "<html amp4email></html>"},
     ],
 )
-def test_what_every_message_needs_is_required(changes: dict[str, Any]) -> None:
+def test_the_parts_that_every_message_needs_are_required(changes: dict[str, Any]) -> None:
     assert codes(**changes) == ["1400"]
 
 
@@ -92,7 +92,9 @@ def test_content_has_at_most_5_mb() -> None:
     assert CONTENT_BYTES == 5 * 1024 * 1024
 
 
-def test_all_parts_together_have_so_many_substitutions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_substitutions_of_all_parts_together_are_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("chalicelib.templates.content.MOST_TAGS", 7)
     parts = {"subject": "{{a}}", "html": "{{a}}" * 2, "text": "{{{a}}}" * 2}
     headers = {"X-A": "{{a}}", "X-B": "{{a}}"}

@@ -203,7 +203,7 @@ def test_parts_are_filled_in_the_order_of_the_message() -> None:
     assert seen == ["Header:From", "Header:Subject", "Header:X-Folded", "text", "html"]
 
 
-def test_a_message_that_is_none_is_refused() -> None:
+def test_text_that_is_no_message_is_refused() -> None:
     with pytest.raises(MessageError):
         PrebuiltContent(b"nonsense")
 
@@ -211,7 +211,7 @@ def test_a_message_that_is_none_is_refused() -> None:
 @settings(max_examples=60)
 @example("", "\r--b")
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"])), st.text("ab-\n\r=.🚀ü {}"))
-def test_whatever_a_value_is_the_reader_gets_it_back(name: str, body: str) -> None:
+def test_any_value_reaches_the_reader_unchanged(name: str, body: str) -> None:
     raw = (
         "Subject: [{{{name}}}]\nContent-Type: multipart/mixed; boundary=b\n\n"
         "--b\n\n[{{{body}}}]\n--b\nContent-Type: text/html\n\nend\n--b--\n"
@@ -226,7 +226,7 @@ def test_whatever_a_value_is_the_reader_gets_it_back(name: str, body: str) -> No
 class TestAsGiven:
     """A message that came finished is no template, and goes out whatever it is."""
 
-    def test_its_texts_are_known_where_they_can_be_read(self) -> None:
+    def test_the_readable_texts_of_a_finished_message_are_found(self) -> None:
         content = PrebuiltContent(MIXED.replace("\n", "\r\n").encode(), as_given=True)
         assert [(text.kind.label, text.is_sealed) for text in content.texts] == [
             ("text", False),
@@ -241,11 +241,11 @@ class TestAsGiven:
             b"From: a@b.test\r\n\r\n..dots\r\n",
         ],
     )
-    def test_what_cannot_be_read_of_it_is_left_alone(self, message: bytes) -> None:
+    def test_unreadable_parts_of_a_finished_message_are_not_changed(self, message: bytes) -> None:
         content = PrebuiltContent(message, as_given=True)
         assert content.assembled(content.fields, []) == message
         assert [text.source for text in content.texts] in ([], ["..dots\r\n"])
 
-    def test_its_header_section_must_be_sound(self) -> None:
+    def test_the_header_section_of_a_finished_message_must_be_well_formed(self) -> None:
         with pytest.raises(MessageError):
             PrebuiltContent(b"no header\r\n\r\nx", as_given=True)

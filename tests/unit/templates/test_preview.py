@@ -114,7 +114,7 @@ def test_dynamic_content_and_automatic_variables_come_from_the_data(api: Api) ->
 
 
 @pytest.mark.spec("2.4-t3")
-def test_snippets_are_brought_in_by_kind_of_part(api: Api) -> None:
+def test_snippets_are_included_by_kind_of_part(api: Api) -> None:
     footer = {"html": "<i>{{n}}</i>", "text": "-- {{n}}", "amp_html": "<p>{{n}}</p>"}
     api.post("/api/labs/snippets", {"id": "footer", "content": footer})
     call = "{{ render_snippet('footer') }}"
@@ -127,7 +127,7 @@ def test_snippets_are_brought_in_by_kind_of_part(api: Api) -> None:
     }
 
 
-def test_all_parts_together_may_cost_what_one_message_may(api: Api) -> None:
+def test_all_parts_share_the_budget_of_one_message(api: Api) -> None:
     loop = "{{each a}}{{each a}}{{each a}}{{end}}{{end}}{{end}}"
 
     def previewed(parts: int) -> int:

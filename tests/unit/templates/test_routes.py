@@ -132,7 +132,7 @@ def test_a_template_shows_all_its_fields(api: Api) -> None:
 
 
 @pytest.mark.spec("4.2-t2")
-def test_draft_and_published_version_are_asked_for_by_the_query(api: Api) -> None:
+def test_the_query_selects_the_draft_or_the_published_version(api: Api) -> None:
     api.create(name="one", published=True)
     api.put("/templates/welcome", {"name": "two"})
     assert api.get("/templates/welcome", draft="true").results["name"] == "two"
@@ -294,7 +294,7 @@ def test_options_are_changed_one_by_one_and_unset_by_null(api: Api) -> None:
     assert options == {"click_tracking": False, "transactional": True}
 
 
-def test_an_update_of_nothing_changes_nothing(api: Api) -> None:
+def test_an_empty_update_changes_nothing(api: Api) -> None:
     with clock.use(lambda: NOW):
         api.create()
     before = api.get("/templates/welcome").json
@@ -333,7 +333,7 @@ def test_a_list_shows_summaries_with_the_singular_key_as_well(api: Api) -> None:
 
 
 @pytest.mark.spec("4.2-t6")
-def test_a_list_is_of_the_version_that_draft_asks_for(api: Api) -> None:
+def test_a_list_shows_the_version_that_draft_selects(api: Api) -> None:
     api.create("a")
     api.create("b", published=True)
     api.put("/templates/b", {"name": "b edited"})
@@ -366,7 +366,7 @@ def test_a_list_may_be_of_shared_or_of_unshared_templates(api: Api) -> None:
 
 @pytest.mark.spec("4.2-t6")
 @pytest.mark.spec("8-t7")
-def test_a_list_ends_at_the_most_that_is_listed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_has_a_largest_length(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     assert routes.MOST_LISTED == 50_000
     monkeypatch.setattr(routes, "MOST_LISTED", 2)
     for name in "abc":

@@ -17,7 +17,7 @@ def ids_in_scope(api: Api, part: int | None) -> list[tuple[str, int | None]]:
 
 
 @pytest.mark.spec("2.3-t11")
-def test_only_a_subaccounts_template_says_whose_it_is(api: Api) -> None:
+def test_only_a_subaccounts_template_shows_its_owner(api: Api) -> None:
     api.create("ours")
     api.create("theirs", part=7)
     assert "subaccount_id" not in api.get("/templates/ours").results

@@ -62,7 +62,7 @@ def places_of(test: AbTest) -> int:
 
 
 @pytest.mark.spec("4.1-t1")
-def test_an_accepted_transmission_is_queued_with_all_that_was_asked() -> None:
+def test_an_accepted_transmission_is_queued_with_all_fields_of_the_request() -> None:
     data = body(
         campaign_id="spring",
         description="Spring sale",
@@ -93,7 +93,7 @@ def test_the_number_of_recipients_is_bounded_by_the_body_alone() -> None:
     assert len(queued("generation")) == -(-10_001 // settings().chunk_recipients)
 
 
-def test_a_transmission_of_a_subaccount_is_its_own() -> None:
+def test_a_transmission_belongs_to_the_subaccount_that_sends_it() -> None:
     number = make_subaccount().id
     domains.create(domain("sub.test", subaccount_id=number))
     caller = Caller(Scope(1, number), "key", frozenset())
@@ -217,7 +217,7 @@ RAW = "From: a@mail.example.test\nSubject: s\n\nHello {{name}}\n"
 
 
 class TestMessages:
-    def test_one_that_is_pre_built_is_kept_as_bytes_and_is_a_template(self) -> None:
+    def test_a_pre_built_message_is_kept_as_bytes_and_is_a_template(self) -> None:
         transmission = accepted(body(content={"email_rfc822": RAW})).transmission
         assert (transmission.raw, transmission.content, transmission.substitute) == (
             RAW.encode(),
@@ -239,7 +239,7 @@ class TestMessages:
             RAW.replace("Subject", "Content-Type: text/x-amp-html\nSubject"),
         ],
     )
-    def test_one_that_breaks_a_rule_is_refused_whatever_is_overridden(
+    def test_a_message_that_breaks_a_rule_is_refused_whatever_is_overridden(
         self, raw: str, override: Any
     ) -> None:
         data = body(content={"email_rfc822": raw}, override=override)
@@ -256,7 +256,7 @@ class TestMessages:
             "From: ceo@elsewhere.test\nFrom: a@mail.example.test\n",
         ],
     )
-    def test_its_from_is_checked(self, sender: str) -> None:
+    def test_the_from_of_a_pre_built_message_is_checked(self, sender: str) -> None:
         raw = RAW.replace("From: a@mail.example.test\n", sender)
         assert refused_request(body(content={"email_rfc822": raw})) == (400, "7001")
 
@@ -267,7 +267,7 @@ class TestTemplates:
         new = new_template(Scope(1, 0), "welcome", Edit(published=True, options=OPENS_OFF))
         assert templates.create(new, data)
 
-    def test_content_and_options_are_taken_at_once(self) -> None:
+    def test_the_content_and_options_of_a_template_are_taken_at_once(self) -> None:
         self.make(subject="Stored")
         transmission = accepted(body(content={"template_id": "welcome"})).transmission
         assert transmission.content == body()["content"] | {"subject": "Stored"}
@@ -278,12 +278,12 @@ class TestTemplates:
             True,
         )
 
-    def test_its_from_is_checked(self) -> None:
+    def test_the_from_of_a_template_is_checked(self) -> None:
         self.make(**{"from": "a@elsewhere.test"})
         assert refused_request(body(content={"template_id": "welcome"})) == (400, "7001")
 
     @pytest.mark.spec("4.1-r8")
-    def test_one_that_is_missing_is_refused(self) -> None:
+    def test_a_missing_template_is_refused(self) -> None:
         assert refused_request(body(content={"template_id": "welcome"})) == (422, "1603")
 
 
@@ -310,7 +310,7 @@ class TestAbTests:
         assert refused_request(data) == (422, "1300")
 
     @pytest.mark.spec("4.1-r8")
-    def test_one_that_is_missing_is_refused(self) -> None:
+    def test_a_missing_ab_test_is_refused(self) -> None:
         assert refused_request(body(content={"ab_test_id": "unknown"})) == (422, "1603")
 
     @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ class TestAbTests:
             ("gone", {}, "1603"),
         ],
     )
-    def test_a_request_that_is_refused_uses_up_no_place_of_a_sample(
+    def test_a_refused_request_takes_no_sample_place(
         self, template: str, options: Any, code: str
     ) -> None:
         share = Share(template, sample_size=2)
@@ -365,7 +365,7 @@ class TestLists:
         assert record.transmission.resolved
         assert usage.get(1)[0].day == 3
 
-    def test_one_that_is_missing_or_not_the_senders_is_refused(self) -> None:
+    def test_a_list_that_is_missing_or_not_the_senders_is_refused(self) -> None:
         saved()
         assert refused_request(body(recipients={"list_id": "enemies"})) == (422, "1603")
         domains.create(domain("sub.test", subaccount_id=make_subaccount().id))
@@ -373,7 +373,7 @@ class TestLists:
         data = content(**{"from": "a@sub.test"}) | {"recipients": {"list_id": "friends"}}
         assert refused_request(data, caller) == (422, "1603")
 
-    def test_one_that_a_refused_transmission_named_is_free_again(self) -> None:
+    def test_a_refused_transmission_releases_its_list(self) -> None:
         saved()
         data = content(**{"from": "a@elsewhere.test"}) | {"recipients": {"list_id": "friends"}}
         assert refused_request(data) == (400, "7001")
@@ -390,7 +390,9 @@ class TestScheduling:
         with clock.use(lambda: CREATED / 1000):
             yield
 
-    def test_it_is_stored_with_its_recipients_and_is_due_at_its_time(self) -> None:
+    def test_a_scheduled_transmission_is_stored_with_its_recipients_and_due_at_its_time(
+        self,
+    ) -> None:
         result = accept(CALLER, body(options=self.OPTIONS))
         start = CREATED + 3_600_000
         assert (result.count, result.start_ms) == (1, start)
@@ -432,7 +434,7 @@ class TestScheduling:
         lists.check_unused(1, "friends")
         assert template_leases.delete(Scope(1, 0), "welcome")
 
-    def test_a_time_that_has_passed_is_at_once(self) -> None:
+    def test_a_start_time_that_has_passed_means_now(self) -> None:
         past = clock.iso_offset(CREATED / 1000 - 1)
         data = accepted(body(options={"start_time": past}))
         assert data.transmission.start_ms == 0
@@ -447,7 +449,7 @@ def test_a_transmission_under_an_id_of_its_own_is_sent_once() -> None:
     assert usage.get(1)[0].day == 1
 
 
-def test_a_repeat_is_not_refused_for_the_room_that_it_takes_itself() -> None:
+def test_a_repeat_is_not_refused_for_the_recipients_that_it_counted_before() -> None:
     limit(daily=1)
     for _ in range(2):
         accept(CALLER, body(), "191930000000000009")
@@ -471,7 +473,7 @@ def test_a_template_of_many_messages_is_kept_while_they_are_generated() -> None:
                 TestTemplates().make()
 
 
-def test_what_is_refused_leaves_nothing_behind() -> None:
+def test_a_refused_request_leaves_nothing_behind() -> None:
     assert refused_request(body(recipients=[{"address": "nobody"}])) == (400, "5002")
     assert refused_request(body(recipients=[])) == (400, "5002")
     assert refused_request({}) == (422, "1400")

@@ -62,7 +62,7 @@ def refused_message(message: bytes = MESSAGE, **options: Any) -> tuple[int, str 
     return code
 
 
-def test_a_message_is_queued_as_it_is_behind_its_trace() -> None:
+def test_a_message_is_queued_unchanged_after_its_trace_field() -> None:
     name = send()
     chunk = only_chunk()
     transmission = chunk.transmission
@@ -214,7 +214,7 @@ def test_a_sender_at_a_verified_bounce_domain_counts() -> None:
 @pytest.mark.parametrize(
     "mail_from", ["", "a@plain.test", "a@nowhere.test", "a@others.test", "postmaster"]
 )
-def test_any_other_sender_gives_way_to_the_service_s(mail_from: str) -> None:
+def test_any_other_sender_is_replaced_by_the_service_s(mail_from: str) -> None:
     make_account(2)
     make_domain("plain.test")
     verified_for_bounces("others.test", account=2)
@@ -258,7 +258,7 @@ def test_a_sender_at_the_from_domain_costs_no_request() -> None:
         (b"From: a@mail.example.test\r\nFrom: b@c.test\r\n\r\nx", (400, "7001")),
     ],
 )
-def test_what_is_refused_leaves_nothing_behind(message: bytes, expected: tuple[int, str]) -> None:
+def test_a_refused_message_leaves_nothing_behind(message: bytes, expected: tuple[int, str]) -> None:
     assert refused_message(message) == expected
 
 
@@ -297,7 +297,7 @@ def test_a_from_domain_that_is_not_the_sender_s_makes_an_event_for_each_recipien
     assert copy["transmission_id"] == first["transmission_id"]
 
 
-def test_other_refusals_are_no_policy_rejections() -> None:
+def test_other_refusals_make_no_policy_rejection() -> None:
     refused_message(options={"ip_pool": "nope"})
     assert queued("events") == []
 

@@ -58,7 +58,7 @@ def test_addresses_are_compared_without_case() -> None:
 
 
 @pytest.mark.parametrize("header", ["", "Cc:", "Cc: ", "cc: ,"])
-def test_cc_is_made_where_there_is_none(header: str) -> None:
+def test_a_missing_cc_header_is_added(header: str) -> None:
     addresses = cc_of(header, Mailbox("c@x.test", "Zoë, the cook"), Mailbox("d@x.test"))
     assert addresses == [("Zoë, the cook", "c@x.test"), ("", "d@x.test")]
 
@@ -70,12 +70,12 @@ def test_cc_is_made_where_there_is_none(header: str) -> None:
         'CC: "Ann, the first"\r\n <Ann@x.test>,',
     ],
 )
-def test_cc_keeps_whom_the_client_wrote_there(header: str) -> None:
+def test_the_cc_header_keeps_the_addresses_that_the_client_wrote(header: str) -> None:
     addresses = cc_of(header, Mailbox("ann@X.test", "Another name"), Mailbox("c@x.test", "Zoë"))
     assert addresses == [("Ann, the first", "Ann@x.test"), ("Zoë", "c@x.test")]
 
 
-def test_cc_that_shows_everyone_stays_as_it_is() -> None:
+def test_a_cc_header_that_shows_everyone_is_not_changed() -> None:
     fields = fields_of("From: a@x.test", "Cc: Cee <c@x.test>", "Subject: s")
     assert with_visible_copies(fields, [Mailbox("C@x.test")]) == fields
     assert with_visible_copies(fields, []) == fields

@@ -52,14 +52,18 @@ def list_is_in_use() -> bool:
 
 
 class TestLists:
-    def test_one_that_is_sent_to_at_once_is_in_use_until_some_time_after(self, time: Clock) -> None:
+    def test_a_list_that_is_sent_to_at_once_is_in_use_until_some_time_after(
+        self, time: Clock
+    ) -> None:
         recipient_list = saved()
         assert lease_list(make_transmission(), "friends").version == recipient_list.version
         assert list_is_in_use()
         time.now += AFTER_START_SECONDS
         assert not list_is_in_use()
 
-    def test_one_that_is_scheduled_may_change_until_ten_minutes_before(self, time: Clock) -> None:
+    def test_a_list_may_change_until_ten_minutes_before_its_scheduled_use(
+        self, time: Clock
+    ) -> None:
         saved()
         lease_list(scheduled(), "friends")
         time.now += HOUR - PROTECTED_SECONDS - 1
@@ -80,7 +84,7 @@ class TestLists:
 
     @pytest.mark.spec("2.1-t3")
     @pytest.mark.parametrize("name", ["enemies", "", "é", "x" * 5000])
-    def test_one_that_does_not_exist_is_refused(self, name: str) -> None:
+    def test_a_list_that_does_not_exist_is_refused(self, name: str) -> None:
         saved()
         with pytest.raises(ServiceError) as refusal:
             lease_list(make_transmission(), name)
@@ -92,7 +96,7 @@ class TestLists:
             lease_list(make_transmission(), "x" * 5000)
         assert requests == []
 
-    def test_subaccounts_have_none(self) -> None:
+    def test_subaccounts_have_no_lists(self) -> None:
         saved()
         with pytest.raises(ServiceError, match="does not exist"):
             lease_list(make_transmission(subaccount_id=7), "friends")
@@ -107,7 +111,7 @@ class TestTemplates:
         return template
 
     @pytest.mark.spec("3-t5")
-    def test_one_that_is_scheduled_cannot_be_deleted_until_it_has_started(
+    def test_a_template_cannot_be_deleted_until_its_scheduled_transmission_has_started(
         self, time: Clock
     ) -> None:
         lease_template(scheduled(), self.make(), 100_000)
@@ -118,7 +122,7 @@ class TestTemplates:
         time.now += 1
         assert template_leases.delete(Scope(1, 0), "welcome")
 
-    def test_one_that_is_sent_at_once_cannot_be_while_its_messages_are_generated(
+    def test_a_template_cannot_be_deleted_while_its_messages_are_generated(
         self, time: Clock
     ) -> None:
         lease_template(make_transmission(), self.make(), 1000)

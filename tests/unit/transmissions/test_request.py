@@ -68,7 +68,7 @@ def test_all_fields_of_a_body_are_read() -> None:
         "skip_suppression",
     ],
 )
-def test_an_option_that_is_a_boolean_is_nothing_else(name: str) -> None:
+def test_a_boolean_option_takes_no_other_type(name: str) -> None:
     for value in (True, False, None):
         assert getattr(read_request(body(options={name: value})).options, name) is value
     for wrong in ("true", 1, 0, [], {}):
@@ -79,7 +79,7 @@ def test_an_option_that_is_a_boolean_is_nothing_else(name: str) -> None:
 @pytest.mark.spec("2.1-t17")
 @pytest.mark.spec("2.1-t19")
 @pytest.mark.parametrize("name", ["ip_pool", "dkim_key", "start_time"])
-def test_an_option_that_is_a_text_is_nothing_else(name: str) -> None:
+def test_a_text_option_takes_no_other_type(name: str) -> None:
     assert getattr(read_request(body(options={name: "x"})).options, name) == "x"
     for wrong in (True, 1, [], {}):
         assert codes(body(options={name: wrong})) == ["1300"]
@@ -138,7 +138,7 @@ def test_a_stored_list_is_named(data: Any, code: str) -> None:
         "tracking_domain",
     ],
 )
-def test_a_field_that_is_null_is_one_that_is_not_there(name: str) -> None:
+def test_a_null_option_or_field_counts_as_absent(name: str) -> None:
     assert read_request(body(**{name: None})) == read_request(body())
 
 
@@ -186,7 +186,7 @@ def test_content_in_two_forms_is_refused(form: Any) -> None:
 
 
 @pytest.mark.parametrize("form", [{"email_rfc822": RAW}, {"template_id": "t"}])
-def test_fields_of_another_form_that_hold_nothing_are_ignored(form: Any) -> None:
+def test_empty_fields_of_another_form_are_ignored(form: Any) -> None:
     nothing = {"from": None, "subject": None, "html": None, "text": "", "reply_to": None}
     nothing |= {"use_draft_template": False, "attachments": [], "inline_images": [], "headers": {}}
     content = read_request(body(content=nothing | form)).content
@@ -372,11 +372,11 @@ def test_headers_that_the_service_writes_are_not_allowed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "X A", "X:", "X\r\nBcc", "é", "X\x7f", "\ud800"])
-def test_a_header_name_of_other_characters_is_refused(name: str) -> None:
+def test_a_header_name_with_invalid_characters_is_refused(name: str) -> None:
     assert codes(content(headers={name: "x"})) == ["3002"]
 
 
-def test_other_headers_are_taken() -> None:
+def test_other_headers_are_accepted() -> None:
     headers = {"X-Any!#$%&'*+.^_`|~": "é {{name}}", "CC": "c@example.test"}
     request = read_request(content(headers=headers))
     assert request.content is not None
@@ -384,7 +384,7 @@ def test_other_headers_are_taken() -> None:
 
 
 @pytest.mark.parametrize("name", ["subject", "text", "html", "amp_html"])
-def test_texts_that_the_template_language_does_not_take_are_refused_at_once(name: str) -> None:
+def test_texts_that_the_template_language_would_refuse_are_refused_at_once(name: str) -> None:
     longest = "x" * CONTENT_BYTES
     assert read_request(content(**{name: longest}))
     (error,) = request_errors(content(**{name: longest + "x"}))

@@ -26,7 +26,7 @@ def code(*attachments: AttachmentField, images: tuple[InlineImageField, ...] = (
     return refusal.value.errors[0]["code"]
 
 
-def test_files_that_can_be_attached_are_taken() -> None:
+def test_files_that_can_be_attached_are_accepted() -> None:
     check_files([], [])
     check_files([file(), file()], [image("a"), image("b")])
 
@@ -55,13 +55,13 @@ def test_data_is_base64_without_line_ends(data: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["", "text/plain\r\nX-Evil: 1", "a\0b", "é/plain"])
-def test_a_type_that_cannot_stand_in_a_header_is_refused(kind: str) -> None:
+def test_a_type_that_no_header_can_hold_is_refused(kind: str) -> None:
     assert code(file(kind=kind)) == "3010"
     assert code(images=(image(kind=kind),)) == "3010"
 
 
 @pytest.mark.parametrize("name", ["", "a\r\nb", "a\0b"])
-def test_a_name_that_cannot_stand_in_a_header_is_refused(name: str) -> None:
+def test_a_name_that_no_header_can_hold_is_refused(name: str) -> None:
     assert code(file(name)) == "3010"
 
 

@@ -19,14 +19,14 @@ def _at_nine() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("text", [None, "now"])
-def test_without_a_time_it_starts_at_once(text: str | None) -> None:
+def test_a_transmission_without_a_start_time_starts_at_once(text: str | None) -> None:
     assert read_start_time(text) is None
 
 
 @pytest.mark.parametrize(
     "text", ["2026-01-31T08:59:59+00:00", "2026-01-31T09:00:00Z", "1999-12-31T23:59:59-01:00"]
 )
-def test_a_time_that_has_passed_is_at_once(text: str) -> None:
+def test_a_start_time_that_has_passed_means_now(text: str) -> None:
     assert read_start_time(text) is None
 
 
@@ -81,5 +81,5 @@ def test_an_impossible_start_time_is_refused(text: str) -> None:
     assert (refusal.value.status, refusal.value.errors[0]["code"]) == (422, "1300")
 
 
-def test_the_earliest_time_that_there_is_has_passed() -> None:
+def test_the_earliest_possible_time_has_passed() -> None:
     assert read_start_time("0001-01-01T00:00:00+23:59") is None

@@ -107,7 +107,7 @@ class TestOptionsInForce:
         assert options_in_force(other, {}, DEFAULTS) == OPTIONS | other
 
 
-class TestFound:
+class TestResolvedContent:
     @pytest.mark.parametrize("sender", ["a@b.test", {"email": "a@b.test", "name": "Ann"}])
     def test_the_sender_of_inline_content_is_its_from(self, sender: Any) -> None:
         assert ResolvedContent({"from": sender}).sender == sender
@@ -141,10 +141,10 @@ class TestFound:
 
 @pytest.mark.usefixtures("cloud")
 class TestFindingContent:
-    def test_inline_content_is_its_own(self) -> None:
+    def test_inline_content_is_found_in_the_transmission(self) -> None:
         assert found_of(asking(**CONTENT)) == ResolvedContent(CONTENT)
 
-    def test_a_message_is_its_own_in_bytes(self) -> None:
+    def test_a_pre_built_message_is_found_as_bytes(self) -> None:
         content = found_of(asking(email_rfc822=RAW + "é\ud800"))
         assert (content.content, content.raw) == ({}, RAW.encode() + b"\xc3\xa9\xed\xa0\x80")
 
@@ -186,7 +186,7 @@ class TestFindingContent:
 
 @pytest.mark.usefixtures("cloud")
 class TestResolved:
-    def test_content_options_and_where_they_are_from_are_final(self) -> None:
+    def test_content_options_and_their_origin_are_final(self) -> None:
         make_template(options={"open_tracking": False})
         transmission = asking(template_id="welcome")
         done = resolve(transmission, found_of(transmission))
@@ -202,7 +202,7 @@ class TestResolved:
         assert (done.template_id, done.template_version) == ("", "")
 
     @pytest.mark.spec("2.3-t9")
-    def test_a_template_knows_that_it_was_used(self) -> None:
+    def test_the_last_use_of_a_template_is_recorded(self) -> None:
         make_template()
         transmission = asking(template_id="welcome")
         resolve(transmission, found_of(transmission))
@@ -210,7 +210,7 @@ class TestResolved:
         assert content is not None
         assert content.last_use is not None
 
-    def test_one_that_was_refused_has_its_refusal_and_options(self) -> None:
+    def test_a_refused_transmission_has_its_refusal_and_options(self) -> None:
         done = refuse(asking(template_id="gone"), {"type": "bounce", "reason": "why"})
         assert (done.resolved, done.refusal["reason"]) == (True, "why")
         assert done.options == OPTIONS
@@ -239,7 +239,7 @@ class TestAbTests:
             selection.add(first.template.id)
         assert selection == {"t0", "t1"}
 
-    def test_one_that_does_not_run_gives_its_default_template_and_counts_nothing(self) -> None:
+    def test_a_test_that_does_not_run_gives_its_default_template_and_counts_nothing(self) -> None:
         stored(by_percent(50, 50))
         transmission = asking(ab_test_id="welcome")
         for moment in (START - 1, START + 40 * DAY):
@@ -247,7 +247,7 @@ class TestAbTests:
             assert (content.content["subject"], content.ab_test) == ("t0", {})
             assert resolve(transmission, content).ab_test == {}
 
-    def test_the_time_that_counts_is_that_of_the_start(self) -> None:
+    def test_the_template_is_chosen_as_of_the_start_time(self) -> None:
         stored(by_percent(50, 50))
         transmission = replace(asking(ab_test_id="welcome"), created_ms=START - DAY, start_ms=START)
         done = resolve(transmission, find_content(transmission, "r@example.test"))

@@ -168,7 +168,7 @@ class TestIdempotency:
         assert seen == [(409, "1601")]
         assert len(ids()) == 1
 
-    def test_a_request_that_was_refused_gives_its_key_back(self) -> None:
+    def test_a_refused_request_releases_its_key(self) -> None:
         assert Caller().refused_post(recipients=[BAD]) == (400, "5002")
         assert Caller().post().status == 200
         assert len(ids()) == 1
@@ -210,7 +210,7 @@ class TestIdempotency:
         with clock.use(lambda: later):
             assert Caller().post().body["results"]["id"] == transmission
 
-    def test_a_scheduled_one_whose_answer_was_lost_is_not_accepted_again_until_it_is_over(
+    def test_a_scheduled_transmission_whose_reply_was_lost_is_not_accepted_again_until_it_is_over(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now = clock.now()
@@ -235,7 +235,7 @@ class TestIdempotency:
 
     @pytest.mark.spec("8-t3")
     @pytest.mark.spec("3-t9")
-    def test_the_key_of_a_scheduled_one_is_kept_until_a_day_after_its_start(self) -> None:
+    def test_the_key_of_a_scheduled_transmission_is_kept_until_a_day_after_its_start(self) -> None:
         now = 1_769_850_000.0
         options = {"start_time": clock.iso_offset(now + 7200)}
         with clock.use(lambda: now):
@@ -259,7 +259,7 @@ class TestReading:
     def listed(self, client: Client, query: str = "") -> list[int]:
         return [int(each["id"]) % 1000 for each in client.get(PATH + query).results]
 
-    def test_one_is_shown_to_its_own(self) -> None:
+    def test_a_transmission_is_shown_to_its_owner(self) -> None:
         self.make(1, subaccount_id=7)
         path = f"{PATH}/191930000000000001"
         view = make_key().get(path).results
@@ -308,7 +308,7 @@ class TestCancelling:
         submit(transmission, recipients(2), meter())
         return f"{PATH}/{transmission.id}"
 
-    def test_one_that_is_scheduled_is_answered_without_a_body(self) -> None:
+    def test_cancelling_a_scheduled_transmission_returns_no_body(self) -> None:
         path = self.make()
         response = make_key().delete(path)
         assert (response.status, response.body) == (204, None)

@@ -100,7 +100,7 @@ class TestStarting:
         start_due()
         assert len(starts()) == 230
 
-    def test_a_start_that_was_interrupted_is_asked_for_again(
+    def test_an_interrupted_start_is_queued_again(
         self, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         schedule(1, 10.0)
@@ -113,7 +113,7 @@ class TestStarting:
         assert starts() == [FIRST, FIRST]
 
     @pytest.mark.cost
-    def test_asking_when_nothing_is_due_costs_one_request(self, time: Clock) -> None:
+    def test_a_tick_when_nothing_is_due_costs_one_request(self, time: Clock) -> None:
         schedule()
         with aws_requests() as requests:
             start_due()
@@ -131,7 +131,7 @@ class TestCancelling:
         assert refused_cancel() == (409, "2006")
 
     @pytest.mark.parametrize(("remaining", "cancelled"), [(660.0, True), (659.999, False)])
-    def test_it_is_cancelled_until_eleven_minutes_before(
+    def test_a_transmission_can_be_cancelled_until_eleven_minutes_before_its_start(
         self, time: Clock, remaining: float, cancelled: bool
     ) -> None:
         assert settings().cancel_margin == 660
@@ -182,7 +182,7 @@ class TestCancelling:
                 assert refused_cancel(name) == (404, "1600")
         assert requests == []
 
-    def test_only_its_own_part_of_its_own_account_cancels_it(self) -> None:
+    def test_only_its_own_part_of_its_own_account_cancels_a_transmission(self) -> None:
         schedule(1, subaccount_id=7)
         schedule(2)
         for scope in (Scope(2, None), Scope(1, 0), Scope(1, 8)):
@@ -191,7 +191,7 @@ class TestCancelling:
         cancel(Scope(1, 7), FIRST)
         cancel(Scope(1, 0), "191930000000000002")
 
-    def test_the_list_that_it_would_go_to_is_free_again(self, time: Clock) -> None:
+    def test_a_cancelled_transmission_releases_its_list(self, time: Clock) -> None:
         recipients = ListRecipients(saved())
         transmission = make_transmission(start_ms=CREATED + 3_600_000, resolved=False)
         lease_list(transmission, "friends")
@@ -247,7 +247,7 @@ class TestCancellingACampaign:
         assert state() == GENERATING
         assert starts() == []
 
-    def test_doing_it_again_does_no_harm(self) -> None:
+    def test_cancelling_a_campaign_again_does_no_harm(self) -> None:
         schedule(1, campaign_id="spring")
         cancel_campaign(ACCOUNT, "spring")
         cancel_campaign(ACCOUNT, "spring")

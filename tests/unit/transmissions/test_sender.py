@@ -48,7 +48,7 @@ def stored() -> int:
 
 
 @pytest.mark.cost
-def test_one_recipient_costs_four_requests_when_nothing_is_known(owner: Client) -> None:
+def test_one_recipient_costs_four_requests_when_nothing_is_cached(owner: Client) -> None:
     number = make_subaccount().id
     queues.send("generation", [queues.Work({})])  # finds the queue's address
     for client in (owner, owner.on_behalf_of(number), make_key(subaccount=number)):
@@ -66,7 +66,7 @@ def test_one_recipient_costs_four_requests_when_nothing_is_known(owner: Client) 
 
 
 @pytest.mark.cost
-def test_limits_cost_nothing_more(owner: Client) -> None:
+def test_limits_cost_no_further_request(owner: Client) -> None:
     limit(hourly=100, daily=100, monthly=100)
     queues.send("generation", [queues.Work({})])
     for _ in range(3):

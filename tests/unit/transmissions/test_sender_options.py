@@ -71,31 +71,31 @@ class TestDkimKey:
         assert sending_domain is not None
         further_keys.add(sending_domain, FurtherKey(f"id-{selector}", key, 0.0, status))
 
-    def test_a_verified_one_of_the_sending_domain_is_taken(self) -> None:
+    def test_a_verified_key_of_the_sending_domain_is_accepted(self) -> None:
         self.named("s2", VALID)
         for name in ("s1", "s2", "S2", "id-s2"):
             checked({"dkim_key": name})
 
-    def test_one_that_is_unknown_unverified_or_anothers_is_refused(self) -> None:
+    def test_a_key_that_is_unknown_unverified_or_anothers_is_refused(self) -> None:
         self.named("s2", INVALID)
         domains.create(domain("other.test"))
         self.named("s3", VALID, "other.test")
         for name in ("s2", "s3", "s9", "x" * 5000, "é"):
             assert refused_options({"dkim_key": name}) == (400, "1100")
 
-    def test_the_domains_own_is_refused_while_it_is_not_verified(self) -> None:
+    def test_the_domains_own_key_is_refused_while_it_is_not_verified(self) -> None:
         status = DomainStatus(ownership_verified=True, dkim_status=INVALID)
         domains.create(domain("new.test", status=status))
         with pytest.raises(ServiceError, match="verified DKIM key"):
             check_options(make_transmission(options={"dkim_key": "s1"}), sender("new.test"))
 
-    def test_it_is_looked_up_later_where_a_template_makes_the_from(self) -> None:
+    def test_the_key_is_looked_up_later_where_a_template_makes_the_from(self) -> None:
         check_options(make_transmission(options={"dkim_key": "s9"}), sender(None))
 
 
 @pytest.mark.spec("2.1-t9")
 class TestReturnPath:
-    def test_its_domain_takes_bounces_and_is_the_senders(self) -> None:
+    def test_the_domain_of_a_return_path_takes_bounces_and_is_the_senders(self) -> None:
         checked(return_path=f"anything@{NAME}")
         domains.create(domain("plain.test", status=DomainStatus(ownership_verified=True)))
         domains.create(domain("other.test", account=2))
@@ -104,10 +104,10 @@ class TestReturnPath:
             assert refused_options(return_path=f"b@{name}") == (400, "7001")
 
     @pytest.mark.parametrize("text", ["nobody", NAME, f"@{NAME}", f"a b@{NAME}"])
-    def test_it_is_an_address(self, text: str) -> None:
+    def test_a_return_path_is_an_address(self, text: str) -> None:
         assert refused_options(return_path=text) == (422, "1300")
 
-    def test_an_enterprise_account_may_use_any(self) -> None:
+    def test_an_enterprise_account_may_use_any_return_path(self) -> None:
         make_account(2, service_level="enterprise")
         transmission = make_transmission(account_id=2, options={}, return_path="me@anywhere.test")
         check_options(transmission, find_sender(2, None, None))
@@ -121,7 +121,7 @@ class TestTrackingDomain:
         details = {"account_id": 1, "created": 0.0, "cname_status": status} | fields
         assert tracking_domains.create(TrackingDomain(name, **details))
 
-    def test_it_is_a_verified_one_of_the_sender(self) -> None:
+    def test_a_tracking_domain_is_a_verified_one_of_the_sender(self) -> None:
         self.make("t.example.test")
         checked(tracking_domain="t.example.test")
         self.make("new.test", "unverified")
@@ -131,7 +131,7 @@ class TestTrackingDomain:
             status, code = refused_options(tracking_domain=name)
             assert (status, code) == (400, "1200")
 
-    def test_a_subaccount_may_use_its_own_and_the_primary_accounts(self) -> None:
+    def test_a_subaccount_may_use_its_own_tracking_domains_and_the_primary_accounts(self) -> None:
         self.make("t.example.test")
         self.make("sub.test", subaccount_id=7)
         for name in ("t.example.test", "sub.test"):

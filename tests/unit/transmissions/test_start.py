@@ -165,13 +165,13 @@ def test_a_sender_suspended_since_sends_nothing_and_each_recipient_gets_an_event
         assert refusal["reason"] == f"550 5.7.1 [internal] {who} is suspended and cannot send"
 
 
-def test_its_options_follow_what_the_account_chose_when_it_was_accepted() -> None:
+def test_the_options_follow_the_account_s_choices_at_acceptance() -> None:
     keep(scheduled(defaults=DEFAULTS | {"tracking": False}))
     start(ID)
     assert chunks()[0].transmission.options["click_tracking"] is False
 
 
-def test_a_message_is_kept_as_bytes_until_its_start_and_then() -> None:
+def test_a_pre_built_message_is_stored_and_queued_as_bytes() -> None:
     raw = "From: a@mail.example.test\r\n\r\né"
     keep(scheduled(content={"email_rfc822": raw}))
     start(ID)
@@ -194,7 +194,7 @@ class TestTwice:
         start(ID)
         assert chunks() == first
 
-    def test_a_start_that_died_is_done_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_interrupted_start_is_repeated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         make_template()
         of_template()
         with monkeypatch.context() as broken:
@@ -207,7 +207,7 @@ class TestTwice:
         assert len(queued_chunks) == 2
         assert {each.transmission.content["subject"] for each in queued_chunks} == {"First"}
 
-    def test_of_two_at_once_one_fixes_the_content_for_both(
+    def test_of_two_starts_at_once_one_fixes_the_content_for_both(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         make_template()
@@ -227,7 +227,7 @@ class TestTwice:
         assert len(queued_chunks) == 2 + 2
         assert {each.transmission.content["subject"] for each in queued_chunks} == {"Second"}
 
-    def test_a_start_whose_write_the_client_repeated_goes_on(
+    def test_a_start_continues_when_the_aws_client_repeats_its_write(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         keep(scheduled())
@@ -247,7 +247,9 @@ class TestCancelled:
         assert chunks() == []
         assert state() == CANCELLED
 
-    def test_one_that_is_cancelled_meanwhile_is_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_transmission_that_is_cancelled_meanwhile_is_not_started(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         transmission = scheduled()
         keep(transmission)
         real = transmissions.start
@@ -262,7 +264,7 @@ class TestCancelled:
         assert state() == CANCELLED
 
     @pytest.mark.parametrize("to_list", [True, False])
-    def test_a_campaign_that_was_cancelled_tells_each_recipient(self, to_list: bool) -> None:
+    def test_each_recipient_of_a_cancelled_campaign_gets_an_event(self, to_list: bool) -> None:
         if to_list:
             of_list()
         else:
@@ -281,7 +283,7 @@ class TestCancelled:
 
 
 class TestTemplates:
-    def test_the_template_counts_as_it_is_at_the_start(self) -> None:
+    def test_the_template_is_read_at_the_start(self) -> None:
         make_template()
         of_template()
         change_template("Second")
@@ -292,13 +294,13 @@ class TestTemplates:
         assert transmission.options["open_tracking"] is False
 
     @pytest.mark.spec("3-t5")
-    def test_it_may_be_deleted_when_the_transmission_has_started(self) -> None:
+    def test_a_template_may_be_deleted_when_the_transmission_has_started(self) -> None:
         make_template()
         of_template()
         start(ID)
         assert template_leases.delete(OWNER, "welcome")
 
-    def test_without_it_each_recipient_gets_a_failure(self, time: Clock) -> None:
+    def test_without_its_template_each_recipient_gets_a_failure(self, time: Clock) -> None:
         make_template()
         of_template()
         time.now += 6 * 3600  # the service was down, and the lease ran out
@@ -311,7 +313,7 @@ class TestTemplates:
         assert refusal["reason"] == ("554 5.3.3 [internal] 422 template 'welcome' does not exist")
         assert refusal["raw_reason"] == refusal["reason"]
 
-    def test_a_fault_of_the_service_is_no_failure_of_theirs(
+    def test_a_start_without_an_answer_about_the_template_is_repeated(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def unavailable(*_: Any) -> Any:
@@ -329,7 +331,7 @@ class TestTemplates:
 
 @pytest.mark.spec("2.1-t3")
 class TestLists:
-    def test_a_list_counts_as_it_is_at_the_start(self) -> None:
+    def test_the_list_is_read_at_the_start(self) -> None:
         of_list(count=3)
         change_list(5)
         start(ID)
@@ -338,7 +340,7 @@ class TestLists:
         assert record is not None
         assert (record.recipients, record.chunks) == (5, 3)
 
-    def test_its_recipients_lose_their_own_options(self) -> None:
+    def test_options_of_recipients_in_a_list_do_not_count(self) -> None:
         data = {"email": "r@example.test", "options": {"open_tracking": False}, "tags": ["t"]}
         of_list()
         version = contents.write(1, "friends", [data])
@@ -351,7 +353,7 @@ class TestLists:
         (only,) = chunks()
         assert only.recipients == [{"email": "r@example.test", "tags": ["t"]}]
 
-    def test_it_is_kept_until_all_chunks_are_queued(
+    def test_a_list_cannot_change_until_all_chunks_are_queued(
         self, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         of_list()
@@ -378,7 +380,7 @@ class TestLists:
         assert record is not None
         assert record.recipients == 3
 
-    def test_a_start_that_died_is_done_again_with_the_same_recipients(
+    def test_an_interrupted_start_is_repeated_with_the_same_recipients(
         self, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         of_list(count=3)

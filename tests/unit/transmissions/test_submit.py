@@ -200,7 +200,7 @@ class TestRepeating:
 
     @pytest.mark.usefixtures("chunks_of_two")
     @pytest.mark.parametrize("count", [1, 2, 5])
-    def test_it_is_counted_once_and_its_chunks_are_the_same(self, count: int) -> None:
+    def test_a_repeated_request_is_counted_once_and_makes_the_same_chunks(self, count: int) -> None:
         for _ in range(2):
             submit(make_transmission(), recipients(count), meter())
         queued_chunks = chunks()
@@ -213,7 +213,7 @@ class TestRepeating:
         assert counter["used"] == count
 
     @pytest.mark.parametrize("count", [1, 5])
-    def test_a_crash_between_the_record_and_the_queue_is_healed(
+    def test_a_repeat_queues_the_chunk_after_a_crash_between_record_and_queue(
         self, count: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("CHUNK_RECIPIENTS", "2")
@@ -227,7 +227,9 @@ class TestRepeating:
         assert transmissions.get_submitted(make_transmission().id) == make_transmission()
 
     @pytest.mark.usefixtures("chunks_of_two")
-    def test_a_crash_before_the_commit_is_healed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_repeat_commits_after_a_crash_before_the_commit(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         with monkeypatch.context() as broken:
             broken.setattr(transmissions, "commit", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
@@ -246,7 +248,7 @@ class TestRepeating:
             submit(make_transmission(), recipients(5), meter())
         assert self.delivered() == [each["email"] for each in recipients(5)]
 
-    def test_it_is_not_refused_for_the_room_that_it_takes_itself(self) -> None:
+    def test_a_repeat_is_not_refused_for_the_recipients_that_it_counted_before(self) -> None:
         limited = Meter(meter().key, Limits(daily=3), Window())
         submit(make_transmission(), recipients(2), limited)
         full = replace(limited, seen=Window(hour_of(CREATED / 1000), 2))
@@ -259,7 +261,7 @@ class TestRepeating:
 class TestLater:
     """What starts later is stored with all it needs, and only then due."""
 
-    def test_a_scheduled_one_is_stored_and_due_and_not_queued(self) -> None:
+    def test_a_scheduled_transmission_is_stored_and_due_and_not_queued(self) -> None:
         transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
         for _ in range(2):
             submit(transmission, recipients(3), meter())
@@ -272,7 +274,9 @@ class TestLater:
         assert record is not None
         assert (record.recipients, record.chunks, record.list_ref) == (3, 1, {})
 
-    def test_its_recipients_are_stored_before_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_recipients_are_stored_before_the_transmission(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(transmissions, "put_recipients", lambda *_: 1 / 0)
         transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
         with pytest.raises(ZeroDivisionError):
@@ -294,7 +298,7 @@ class TestLater:
         assert len(due.find("transmissions", CREATED + 1000)) == (1 if start_ms else 0)
 
     @pytest.mark.cost
-    def test_a_scheduled_one_costs_two_requests(self) -> None:
+    def test_a_scheduled_transmission_costs_two_requests(self) -> None:
         transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
         with aws_requests() as requests:
             submit(transmission, recipients(3), meter())

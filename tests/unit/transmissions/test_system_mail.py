@@ -16,13 +16,13 @@ from tests.fake_cloud import queued
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-def test_mail_of_the_service_is_queued_as_any_other() -> None:
+def test_system_mail_is_queued_like_other_mail() -> None:
     first_start("a-key")
     send(to="abuse@shop.test", subject="Verify", text="Open this: http://x/{not a template}")
     assert len(queued("generation")) == 1
 
 
-def test_a_mailbox_that_did_not_exist_once_is_written_to_again() -> None:
+def test_system_mail_goes_to_mailboxes_that_bounced_before() -> None:
     first_start("a-key")
     to = "abuse@shop.test"
     for kind in BLOCKING:
@@ -33,7 +33,9 @@ def test_a_mailbox_that_did_not_exist_once_is_written_to_again() -> None:
     assert [message.recipient for message in chunk.delivery_batch.messages] == [to]
 
 
-def test_a_deployment_without_its_system_domain_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deployment_without_a_system_domain_refuses_system_mail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     first_start("a-key")
     monkeypatch.setenv("SYSTEM_DOMAIN", "changed.test")
     settings.cache_clear()

@@ -51,7 +51,7 @@ def test_a_transmission_is_shown_with_all_its_fields() -> None:
     }
 
 
-def test_a_scheduled_transmission_tells_when_it_starts() -> None:
+def test_a_scheduled_transmission_shows_when_it_starts() -> None:
     views = view.transmission_view(record(start_ms=CREATED + 3_600_000))
     moment = clock.iso_offset(CREATED / 1000 + 3600)
     assert views["options"] == {**OPTIONS, "start_time": moment}
@@ -72,7 +72,7 @@ def test_a_transmission_goes_from_submitted_to_generating_to_success() -> None:
     assert [each["generation_end_time"] for each in views] == [None, None, ended]
 
 
-def test_one_that_was_started_is_generating_before_the_first_of_it_is() -> None:
+def test_a_started_transmission_is_generating_before_its_first_chunk_is() -> None:
     assert view.transmission_view(record(state="Generating"))["state"] == "Generating"
 
 
@@ -85,7 +85,7 @@ def test_messages_that_delivery_retries_are_not_counted_again() -> None:
 
 
 @pytest.mark.parametrize("chunks", [1, 3])
-def test_one_that_was_cancelled_stays_so_whatever_was_generated_of_it(chunks: int) -> None:
+def test_a_cancelled_transmission_stays_cancelled_whatever_was_generated(chunks: int) -> None:
     generate(0)
     assert view.transmission_view(record(chunks, CANCELLED))["state"] == CANCELLED
 
@@ -125,7 +125,7 @@ def test_a_list_shows_a_summary() -> None:
     }
 
 
-def test_a_summary_of_a_draft_says_so() -> None:
+def test_the_summary_of_a_transmission_of_a_draft_says_so() -> None:
     content = {"template_id": "welcome", "use_draft_template": True}
     put(replace(make_transmission(), content=content, resolved=False))
     (summaries,) = transmissions.in_account(1)

@@ -32,7 +32,7 @@ def time(cloud: None) -> Iterator[Clock]:
 def meter() -> Meter:
     """Read the counter of account 1, as acceptance does."""
     counters = usage.counters_to_read(1)
-    found = config_cache.read([accounts.key_of(1)], anew=counters)
+    found = config_cache.read([accounts.key_of(1)], uncached=counters)
     return usage.meter(accounts.from_item(found[accounts.key_of(1)]), counters, found)
 
 

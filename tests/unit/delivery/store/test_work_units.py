@@ -70,7 +70,9 @@ class TestRecordingAGeneration:
         assert work_units.record_generation(UNIT, 2000) == Generation(1000)
         assert work_units.record_generation(SECOND, 2000) == Generation(2000)
 
-    def test_it_counts_during_delivery_as_well(self, time: Clock) -> None:
+    def test_the_time_of_the_first_generation_counts_during_delivery_as_well(
+        self, time: Clock
+    ) -> None:
         work_units.record_generation(UNIT, 1000)
         acquire()
         assert work_units.record_generation(UNIT, 2000) == Generation(1000)

@@ -61,7 +61,7 @@ def test_a_message_goes_to_the_best_host() -> None:
 @pytest.mark.parametrize(
     "answers", [{"CONNECT": [b"421 4.3.2 busy\r\n"]}, {"EHLO": [b"450 4.3.2 busy\r\n"]}]
 )
-def test_the_next_host_is_asked_when_one_is_busy(answers: Answers) -> None:
+def test_the_next_host_is_tried_when_one_is_busy(answers: Answers) -> None:
     with two_hosts(answers, {}) as (one, two):
         transport = transport_to(one.port, "127.0.0.1", "127.0.0.2")
         outcome = transport.deliver(message(), commit_at_once)
@@ -70,7 +70,7 @@ def test_the_next_host_is_asked_when_one_is_busy(answers: Answers) -> None:
     assert len(two.contents) == 1
 
 
-def test_the_next_host_is_asked_when_one_is_not_there() -> None:
+def test_the_next_host_is_tried_when_one_is_unreachable() -> None:
     with ScriptedServer(host="127.0.0.2") as host:
         transport = transport_to(host.port, "127.0.0.3", "127.0.0.2")
         outcome = transport.deliver(message(), commit_at_once)
@@ -81,7 +81,7 @@ def test_the_next_host_is_asked_when_one_is_not_there() -> None:
 LISTED: Answers = {"CONNECT": [b"554 5.7.1 192.0.2.1 is listed at dnsbl.test\r\n"]}
 
 
-def test_the_next_host_is_asked_when_one_wants_nothing_to_do_with_us() -> None:
+def test_the_next_host_is_tried_when_one_refuses_the_session() -> None:
     with two_hosts(LISTED, {}) as (one, two):
         transport = transport_to(one.port, "127.0.0.1", "127.0.0.2")
         outcome = transport.deliver(message(), commit_at_once)
@@ -90,7 +90,7 @@ def test_the_next_host_is_asked_when_one_wants_nothing_to_do_with_us() -> None:
     assert len(two.contents) == 1
 
 
-def test_hosts_that_all_refuse_for_good_fail_with_what_the_best_said() -> None:
+def test_if_all_hosts_refuse_permanently_the_reply_of_the_best_host_counts() -> None:
     with two_hosts(LISTED, {"CONNECT": [b"521 5.3.2 no mail here\r\n"]}) as (one, _):
         outcome = transport_to(one.port, "127.0.0.1", "127.0.0.2").deliver(
             message(), commit_at_once
@@ -98,7 +98,7 @@ def test_hosts_that_all_refuse_for_good_fail_with_what_the_best_said() -> None:
     assert outcome == Failed(554, "5.7.1 192.0.2.1 is listed at dnsbl.test", 51, "127.0.0.1", None)
 
 
-def test_a_host_that_may_come_back_may_take_what_another_refused() -> None:
+def test_a_message_is_tried_again_while_one_host_failed_temporarily() -> None:
     with two_hosts({"CONNECT": [b"421 4.3.2 busy\r\n"]}, LISTED) as (one, _):
         outcome = transport_to(one.port, "127.0.0.1", "127.0.0.2").deliver(
             message(), commit_at_once
@@ -109,7 +109,9 @@ def test_a_host_that_may_come_back_may_take_what_another_refused() -> None:
 @pytest.mark.parametrize(
     ("reply", "kind"), [(b"451 4.7.1 greylisted\r\n", Retry), (b"550 5.1.1 no\r\n", Failed)]
 )
-def test_no_other_host_is_asked_about_a_message(reply: bytes, kind: type[Retry | Failed]) -> None:
+def test_no_other_host_is_tried_after_a_reply_to_the_message(
+    reply: bytes, kind: type[Retry | Failed]
+) -> None:
     with two_hosts({"RCPT": [reply]}, {}) as (one, two):
         outcome = transport_to(one.port, "127.0.0.1", "127.0.0.2").deliver(
             message(), commit_at_once
@@ -137,7 +139,7 @@ def test_an_international_domain_is_looked_up_as_it_was_registered() -> None:
     assert isinstance(outcome, Delivered)
 
 
-def test_no_more_addresses_are_tried_than_a_few() -> None:
+def test_the_number_of_addresses_that_are_tried_is_limited() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     tried: list[str] = []

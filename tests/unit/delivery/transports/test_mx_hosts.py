@@ -135,7 +135,7 @@ def test_a_host_that_cannot_be_found_is_passed_over() -> None:
     ) == [("a.example", "8.8.8.8")]
 
 
-def test_hosts_of_which_the_dns_says_nothing_are_a_retry() -> None:
+def test_hosts_that_the_dns_cannot_look_up_are_a_retry() -> None:
     outcome = unroutable(
         {
             ("example.net", "MX"): ["10 gone.example.", "20 broken.example."],
@@ -153,7 +153,7 @@ def test_hosts_that_do_not_exist_are_a_retry() -> None:
 
 
 @pytest.mark.parametrize("bad", ["x" * 70 + ".example", "a..example"])
-def test_what_is_no_domain_name_fails(bad: str) -> None:
+def test_an_invalid_domain_name_fails(bad: str) -> None:
     class Strict:
         def resolve(self, qname: str, rdtype: str) -> list[SimpleNamespace]:
             raise AssertionError(dns.name.from_text(qname))

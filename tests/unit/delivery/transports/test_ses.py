@@ -39,7 +39,7 @@ class FakeClient:
         return {"MessageId": "0100abc"}
 
 
-def test_an_international_domain_is_named_as_ses_knows_it() -> None:
+def test_an_international_domain_is_sent_in_a_labels() -> None:
     client = FakeClient()
     message = replace(MESSAGE, recipient="b@b\u00fccher.example")
     SesTransport(client).deliver(message, commit_at_once)
@@ -82,7 +82,7 @@ def test_a_message_goes_out_as_raw_content() -> None:
     ]
 
 
-def test_what_is_not_given_is_not_asked_for() -> None:
+def test_absent_fields_are_left_out_of_the_request() -> None:
     client = FakeClient()
     SesTransport(client).deliver(OutboundMessage("", "b@example.net", b"x"), commit_at_once)
     assert set(client.requests[0]) == {"Destination", "Content"}
@@ -141,7 +141,7 @@ def test_the_reply_names_the_exception() -> None:
 
 
 @mock_aws
-def test_a_client_that_is_real_sends_what_it_is_given() -> None:
+def test_a_real_client_sends_the_request() -> None:
     transport = SesTransport(boto3.client("sesv2", region_name="us-east-1"))
     message = replace(MESSAGE, data=b"From: news@example.com\r\n" + MESSAGE.data)
     assert isinstance(transport.deliver(message, commit_at_once), Failed)

@@ -86,7 +86,7 @@ def test_a_session_is_not_used_for_another_key(sessions: Sessions, other: Sessio
     assert len(sessions.opened) == 2
 
 
-def test_a_session_is_left_after_its_share_of_messages(sessions: Sessions) -> None:
+def test_a_session_is_not_used_after_its_share_of_messages(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits(messages=3))
     for _ in range(7):
         send(pool, sessions)
@@ -94,7 +94,7 @@ def test_a_session_is_left_after_its_share_of_messages(sessions: Sessions) -> No
     assert [session.said_goodbye for session in sessions.opened] == [True, True, False]
 
 
-def test_a_session_that_idled_too_long_is_left(sessions: Sessions) -> None:
+def test_a_session_that_idled_too_long_is_not_used(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits(idle_seconds=60))
     send(pool, sessions)
     sessions.opened[0].last_used -= 61
@@ -103,7 +103,7 @@ def test_a_session_that_idled_too_long_is_left(sessions: Sessions) -> None:
     assert sessions.opened[0].said_goodbye
 
 
-def test_sessions_that_idled_too_long_are_left_when_others_are_used(sessions: Sessions) -> None:
+def test_sessions_that_idled_too_long_are_closed_when_others_are_used(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits(idle_seconds=60))
     send(pool, sessions, THERE)
     sessions.opened[0].last_used -= 61
@@ -162,7 +162,7 @@ def test_a_session_that_does_not_open_is_an_outcome() -> None:
     assert pool.deliver(HERE, connect, MESSAGE, commit_at_once) == failed
 
 
-def test_a_commit_that_breaks_gives_the_turn_back(sessions: Sessions) -> None:
+def test_a_commit_that_fails_frees_its_connection(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits(connections=1, wait_seconds=0.1))
 
     def broken(finish: Callable[[], Outcome]) -> Outcome:
@@ -202,7 +202,9 @@ def test_a_destination_never_has_more_connections_than_allowed(sessions: Session
     assert sum(session.messages for session in sessions.opened) == 120
 
 
-def test_a_message_that_gets_no_turn_is_a_transient_failure(sessions: Sessions) -> None:
+def test_a_message_that_gets_no_connection_in_time_is_a_transient_failure(
+    sessions: Sessions,
+) -> None:
     pool = SessionPool(PoolLimits(connections=1, wait_seconds=0.05))
     busy, done = threading.Event(), threading.Event()
 
@@ -242,7 +244,7 @@ def test_another_destination_does_not_wait(sessions: Sessions) -> None:
     holder.join()
 
 
-def test_closing_takes_leave_of_idle_sessions_and_keeps_no_new_ones(sessions: Sessions) -> None:
+def test_closing_ends_idle_sessions_and_keeps_no_new_ones(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits())
     send(pool, sessions)
     pool.close()
@@ -251,7 +253,7 @@ def test_closing_takes_leave_of_idle_sessions_and_keeps_no_new_ones(sessions: Se
     assert sessions.opened[1].said_goodbye
 
 
-def test_domains_that_are_done_leave_nothing_behind(sessions: Sessions) -> None:
+def test_finished_domains_leave_nothing_behind(sessions: Sessions) -> None:
     pool = SessionPool(PoolLimits(idle_sessions=2))
     for n in range(50):
         send(pool, sessions, SessionKey(f"d{n}.example", None, "client.test"))

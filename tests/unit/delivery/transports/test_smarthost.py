@@ -97,7 +97,7 @@ def test_a_message_that_may_have_been_taken_is_not_sent_again() -> None:
     assert sum(conversation.verbs().count("DATA") for conversation in host.conversations) == 2
 
 
-def test_what_the_host_says_before_a_message_never_fails_it() -> None:
+def test_a_refusal_before_the_message_never_fails_it() -> None:
     answers: Answers = {"CONNECT": [b"554 5.7.1 who are you\r\n"]}
     with ScriptedServer(answers=answers) as host:
         outcome = transport_to(host).deliver(message(), commit_at_once)
@@ -182,7 +182,7 @@ class Keeper:
         return "250 2.0.0 kept"
 
 
-def test_a_server_of_another_make_understands_every_word() -> None:
+def test_an_aiosmtpd_server_understands_every_command() -> None:
     keeper = Keeper()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -34,7 +34,7 @@ def failure_of(message_: OutboundMessage, extensions: dict[str, str]) -> Failed:
     return failure
 
 
-def test_a_plain_message_asks_for_nothing() -> None:
+def test_a_plain_message_needs_no_extension() -> None:
     assert commands(message(), {}) == (
         "MAIL FROM:<a@example.com>\r\n",
         "RCPT TO:<b@example.net>\r\n",

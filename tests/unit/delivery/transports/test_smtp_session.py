@@ -217,7 +217,7 @@ def test_a_refusal_counts_although_the_host_hangs_up_after_it(code: int) -> None
     assert not session.is_open
 
 
-def test_a_refusal_that_comes_before_the_dot_is_the_answer_to_it() -> None:
+def test_a_refusal_that_comes_before_the_dot_is_the_reply_to_it() -> None:
     answers: Answers = {
         "DATA": [b"354 go\r\n552 5.3.4 too large\r\n"],
         ".": [HANG_UP],
@@ -281,7 +281,7 @@ def test_a_host_lost_after_the_dot_is_a_retry_and_nothing_is_resent(
     assert [verb for c in host.conversations for verb in c.verbs()].count("DATA") == 1
 
 
-def test_an_answer_with_421_to_the_dot_ends_the_session() -> None:
+def test_a_421_reply_to_the_dot_ends_the_session() -> None:
     with ScriptedServer(answers={".": [b"421 4.3.2 going down\r\n"]}) as host:
         session = session_with(host)
         outcome = session.deliver(message(), commit_at_once)
@@ -369,7 +369,7 @@ def test_one_reply_too_many_is_not_taken_for_the_reply_to_the_next_message() -> 
     assert host.conversations[0].verbs().count("MAIL") == 1
 
 
-def test_a_message_the_host_cannot_take_fails_without_a_word() -> None:
+def test_a_message_that_the_host_cannot_take_fails_without_a_command() -> None:
     with ScriptedServer(extensions=("SIZE 10",)) as host:
         session = session_with(host)
         outcome = session.deliver(message(), never)

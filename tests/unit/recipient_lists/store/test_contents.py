@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
     ("count", "sizes"),
     [(0, []), (1, [1]), (1000, [1000]), (1001, [1000, 1]), (2500, [1000, 1000, 500])],
 )
-def test_recipients_come_back_in_order_a_thousand_at_a_time(count: int, sizes: list[int]) -> None:
+def test_recipients_are_read_in_order_a_thousand_at_a_time(count: int, sizes: list[int]) -> None:
     version = contents.write(1, "friends", recipients(count))
     assert (version.count, version.parts) == (count, len(sizes))
     parts = list(contents.read(version))
@@ -27,7 +27,7 @@ def test_recipients_come_back_in_order_a_thousand_at_a_time(count: int, sizes: l
 
 
 @pytest.mark.cost
-def test_reading_may_begin_at_any_part_and_fetches_only_what_is_taken() -> None:
+def test_reading_may_begin_at_any_part_and_fetches_only_the_parts_that_are_used() -> None:
     version = contents.write(1, "friends", recipients(3500))
     with aws_requests() as requests:
         first = next(contents.read(version, 2))
@@ -36,7 +36,7 @@ def test_reading_may_begin_at_any_part_and_fetches_only_what_is_taken() -> None:
     assert list(contents.read(version, 4)) == []
 
 
-def test_any_data_of_a_recipient_comes_back() -> None:
+def test_any_data_of_a_recipient_is_read_back() -> None:
     data = {
         "email": "ü@example.test",
         "substitution_data": {"": [1.5, None, {"𝄞": True}], "deep": {"a": {"b": "\u2028"}}},
@@ -54,7 +54,7 @@ def test_every_version_has_objects_of_its_own() -> None:
         list(contents.read(one))
 
 
-def test_removing_leaves_nothing() -> None:
+def test_removing_a_version_leaves_no_object() -> None:
     version = contents.write(1, "friends", recipients(2500))
     assert len(stored_objects("lists/1/friends/")) == 3
     contents.remove(version)

@@ -36,7 +36,7 @@ def is_refused_as_used(list_id: str = "friends") -> bool:
     return False
 
 
-def test_a_list_comes_back_as_it_was_stored() -> None:
+def test_a_list_is_read_as_it_was_stored() -> None:
     odd = {"": None, "n": 1e-200, "deep": [[[{"x": "é"}]]]}
     new = RecipientList(1, "friends", "Friends", "v", 2, 1, "All of them", odd)
     assert lists.create(new)
@@ -66,7 +66,7 @@ def test_the_recipients_are_read_part_by_part() -> None:
     assert next(iter(lists.parts(recipient_list, 1)))[0] == {"email": "r1000@example.test"}
 
 
-def test_a_change_tells_what_was_before() -> None:
+def test_a_change_returns_the_list_before_and_after() -> None:
     saved("friends")
     changed = lists.change(1, "friends", renamed)
     assert changed is not None
@@ -74,7 +74,7 @@ def test_a_change_tells_what_was_before() -> None:
     assert lists.change(1, "nobodies", renamed) is None
 
 
-def test_a_change_is_made_again_from_what_another_left() -> None:
+def test_a_change_that_another_overtook_is_repeated_from_the_new_record() -> None:
     saved("friends")
 
     def described(old: RecipientList) -> RecipientList:
@@ -184,7 +184,7 @@ def lost_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("lost_answers")
-def test_a_write_whose_answer_was_lost_is_taken_for_ones_own() -> None:
+def test_a_write_that_the_aws_client_repeats_succeeds() -> None:
     recipient_list = saved("friends", 3)
     changed = lists.change(1, "friends", renamed)
     assert changed is not None

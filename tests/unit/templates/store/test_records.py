@@ -80,7 +80,7 @@ class TestContent:
         assert (items(), objects()) == (["content", "head"], [])
 
     @pytest.mark.parametrize("content", [CONTENT, LARGE])
-    def test_nothing_is_left_of_content_that_was_refused(self, content: Any) -> None:
+    def test_refused_content_leaves_nothing_behind(self, content: Any) -> None:
         create()
         assert not records.create(new_template(PRIMARY, "welcome", Edit()), content)
 
@@ -108,7 +108,7 @@ class TestContent:
 
 @pytest.mark.usefixtures("cloud")
 class TestConcurrentEdits:
-    def test_an_edit_that_came_between_is_not_lost(self) -> None:
+    def test_a_concurrent_edit_is_not_lost(self) -> None:
         create(name="one")
         rivals = iter(["rival"])
 
@@ -149,7 +149,7 @@ class TestConcurrentEdits:
             records.update(PRIMARY, "welcome", change, LARGE)
         assert objects() == []
 
-    def test_a_use_that_is_noted_meanwhile_is_not_lost(self) -> None:
+    def test_a_use_that_is_recorded_meanwhile_is_not_lost(self) -> None:
         create()
         key = ("template#1#welcome", "head#0000000000")
 
@@ -180,7 +180,7 @@ class TestConcurrentEdits:
 
 @pytest.mark.usefixtures("cloud")
 class TestGetContent:
-    def test_it_gives_what_a_transmission_needs(self) -> None:
+    def test_get_content_returns_everything_that_a_transmission_needs(self) -> None:
         create(options={"open_tracking": False}, published=True)
         update(CONTENT | {"subject": "Two"}, options={"transactional": True})
         published = records.get_content(PRIMARY, "welcome", draft=False)

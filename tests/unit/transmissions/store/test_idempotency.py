@@ -73,7 +73,7 @@ class TestRepeating:
         complete(claimed(), ANSWER, 0.0)
         assert claim(OWNER, "k", BODY) == ANSWER
 
-    def test_the_order_of_its_fields_makes_no_other_body(self, time: Clock) -> None:
+    def test_the_order_of_the_fields_of_a_body_does_not_matter(self, time: Clock) -> None:
         complete(claimed(data={"a": 1, "b": {"c": 2, "d": [3]}}), ANSWER, 0.0)
         assert claim(OWNER, "k", {"b": {"d": [3], "c": 2}, "a": 1}) == ANSWER
 
@@ -89,7 +89,7 @@ class TestRepeating:
 
     @pytest.mark.spec("4.1-r4")
     @pytest.mark.spec("7-t19")
-    def test_a_request_whose_first_is_in_progress_is_refused(self, time: Clock) -> None:
+    def test_a_repeat_is_refused_while_the_first_request_is_in_progress(self, time: Clock) -> None:
         claimed()
         time.now += CLAIM_SECONDS - 0.001
         assert refused_claim() == (409, "1601")
@@ -149,7 +149,7 @@ class TestTakingOver:
         complete(second, ANSWER, 0.0)
         assert claim(OWNER, "k", BODY) == ANSWER
 
-    def test_another_body_does_not_take_it_over(self, time: Clock) -> None:
+    def test_another_body_does_not_take_over_a_claim(self, time: Clock) -> None:
         claimed()
         time.now += CLAIM_SECONDS
         assert refused_claim(data=body(campaign_id="x")) == (409, "1600")
@@ -182,12 +182,12 @@ class TestTakingOver:
 
 
 class TestReleasing:
-    def test_the_key_of_a_request_that_was_refused_is_free(self, time: Clock) -> None:
+    def test_a_refused_request_releases_its_key(self, time: Clock) -> None:
         release(claimed())
         assert is_free(body(campaign_id="x"))
 
     @pytest.mark.parametrize("answered", [True, False])
-    def test_a_claim_that_another_took_over_is_not_given_back(
+    def test_a_claim_that_another_request_took_over_is_not_released(
         self, time: Clock, answered: bool
     ) -> None:
         slow = claimed()
@@ -202,7 +202,7 @@ class TestReleasing:
             assert refused_claim() == (409, "1601")
 
 
-def test_a_claim_whose_answer_was_lost_is_one_when_the_client_makes_it_again(
+def test_a_claim_that_the_aws_client_repeats_is_made_once(
     time: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = idempotency._transmissions.put

@@ -37,7 +37,7 @@ def test_a_submitted_transmission_is_read_back() -> None:
 
 
 @pytest.mark.cost
-def test_a_small_one_costs_one_request_to_store_and_one_to_get() -> None:
+def test_a_small_transmission_costs_one_request_to_store_and_one_to_get() -> None:
     with aws_requests() as requests:
         put(make_transmission())
         for _ in range(3):
@@ -45,14 +45,14 @@ def test_a_small_one_costs_one_request_to_store_and_one_to_get() -> None:
     assert [request.operation for request in requests] == ["TransactWriteItems", "GetItem"]
 
 
-def test_a_large_one_lies_in_the_bucket() -> None:
+def test_a_large_transmission_is_stored_in_the_bucket() -> None:
     put(large())
     (key,) = stored_objects()
     assert key.startswith(f"transmissions/{large().id}/body-")
     assert transmissions.get_submitted(large().id) == large()
 
 
-def test_the_content_of_a_large_one_that_is_lost_is_no_missing_transmission() -> None:
+def test_a_transmission_whose_content_is_lost_does_not_count_as_missing() -> None:
     put(large())
     (key,) = stored_objects()
     blobs.delete(key)
@@ -60,7 +60,7 @@ def test_the_content_of_a_large_one_that_is_lost_is_no_missing_transmission() ->
         transmissions.get_submitted(large().id)
 
 
-def test_one_that_is_being_accepted_is_not_submitted_until_it_is_committed() -> None:
+def test_an_accepting_transmission_is_not_submitted_until_it_is_committed() -> None:
     put(make_transmission(), ACCEPTING)
     for _ in range(2):
         with pytest.raises(transmissions.NotSubmitted):
@@ -122,13 +122,13 @@ class TestStates:
         assert record is not None
         return record.state
 
-    def test_starting_keeps_the_content_that_counts(self, transmission: Transmission) -> None:
+    def test_starting_stores_the_final_content(self, transmission: Transmission) -> None:
         final = replace(transmission, resolved=True, content={"subject": "final"})
         assert self.start(final)
         assert self.state() == GENERATING
         assert transmissions.get_submitted(transmission.id) == final
 
-    def test_starting_keeps_the_recipients_that_count(self, transmission: Transmission) -> None:
+    def test_starting_stores_the_final_recipients(self, transmission: Transmission) -> None:
         ref = {"id": "friends", "version": "v2"}
         assert self.start(transmission, recipients=7, chunks=4, list_ref=ref)
         record = transmissions.get(transmission.id)
@@ -153,7 +153,7 @@ class TestStates:
         assert not transmissions.cancel(other)
 
     @pytest.mark.parametrize("late", ["start", "cancel", "put"])
-    def test_the_large_body_of_a_late_write_replaces_no_other(self, late: str) -> None:
+    def test_a_late_write_does_not_replace_another_large_body(self, late: str) -> None:
         transmission = replace(large(), start_ms=CREATED)
         put(transmission)
         self.start(transmission)
@@ -166,7 +166,7 @@ class TestStates:
             put(other)
         assert transmissions.get_submitted(transmission.id) == transmission
 
-    def test_a_write_that_the_client_made_again_is_its_own(
+    def test_a_write_that_the_aws_client_repeats_succeeds(
         self, transmission: Transmission, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         real = transmissions._transmissions.update
@@ -185,7 +185,7 @@ class TestStates:
         assert transmissions.get(make_transmission().id) is None
         assert list(transmissions.in_account(1)) == []
 
-    def test_a_large_one_is_replaced_as_well(self, transmission: Transmission) -> None:
+    def test_a_large_transmission_is_replaced_as_well(self, transmission: Transmission) -> None:
         final = replace(large(), start_ms=CREATED)
         assert self.start(final)
         assert transmissions.get_submitted(transmission.id) == final
@@ -232,7 +232,7 @@ class TestListing:
         assert record.recipients == 1
 
     @pytest.mark.parametrize("cancelled", [True, False])
-    def test_one_that_has_started_or_was_cancelled_is_not_scheduled(self, cancelled: bool) -> None:
+    def test_a_started_or_cancelled_transmission_is_not_scheduled(self, cancelled: bool) -> None:
         self.put(2, start_ms=CREATED)
         self.put(3)
         transmission = make_transmission(id="191930000000000002", start_ms=CREATED)
@@ -251,14 +251,14 @@ class TestListing:
 
 
 @pytest.mark.parametrize("email", ["é@b.test", "\ud800@b.test", "x" * 100_000])
-def test_recipients_of_one_that_starts_later_come_back(email: str) -> None:
+def test_the_recipients_of_a_scheduled_transmission_are_read_back(email: str) -> None:
     data = [{"email": email, "metadata": {"k": [1, None]}}, {"email": "r@example.test"}]
     transmissions.put_recipients("77", data)
     assert transmissions.get_recipients("77") == data
     assert stored_objects() == ["transmissions/77/recipients"]
 
 
-def test_one_whose_content_is_not_final_is_not_generated() -> None:
+def test_a_transmission_whose_content_is_not_final_is_not_generated() -> None:
     put(make_transmission(resolved=False))
     with pytest.raises(transmissions.NotSubmitted):
         transmissions.get_submitted(make_transmission().id)
