@@ -88,12 +88,12 @@ def test_a_path_is_decoded_once_and_a_trailing_slash_is_ignored(deployed: Deploy
     assert [each["recipient"] for each in results] == ["odd+tag@inbox.test"]
 
 
-def test_the_description_of_the_api_is_served(deployed: Deployment) -> None:
+def test_the_openapi_description_is_served(deployed: Deployment) -> None:
     response = deployed.request("GET", "/openapi.json", headers={"Authorization": ""})
     assert (response.status, response.json["openapi"]) == (200, "3.1.0")
 
 
-def test_the_scheduled_functions_may_do_what_they_do(deployed: Deployment) -> None:
+def test_scheduled_functions_have_the_permissions_that_they_need(deployed: Deployment) -> None:
     scheduled = [each.logical_id for each in functions() if each.kind is Kind.SCHEDULE]
     responses = {name: deployed.invoke(name) for name in scheduled}
     assert responses == {name: {"error": None, "payload": b"null"} for name in scheduled}
@@ -119,7 +119,9 @@ def test_no_function_was_refused_a_permission(deployed: Deployment) -> None:
     assert [line for line in deployed.logged() if "AccessDenied" in line] == []
 
 
-def test_lines_of_the_functions_tell_what_they_are_about(deployed: Deployment) -> None:
+def test_log_lines_of_functions_name_account_request_queue_and_transmission(
+    deployed: Deployment,
+) -> None:
     lines = [json.loads(line) for line in deployed.logged() if line.startswith("{")]
     response_lines = [line for line in lines if line["message"] == "answered"]
     sending = [line for line in response_lines if line.get("route") == "/api/v1/transmissions"]
@@ -132,7 +134,7 @@ def test_lines_of_the_functions_tell_what_they_are_about(deployed: Deployment) -
     assert any(line.get("transmission_id") for line in handled)
 
 
-def test_a_second_deployment_updates_in_place_and_keeps_what_was_chosen(
+def test_a_second_deployment_updates_in_place_and_keeps_its_parameters(
     deployed: Deployment,
 ) -> None:
     before = deployed.cloud.client("cloudformation").describe_stack_resources(
@@ -158,7 +160,7 @@ def test_a_second_deployment_updates_in_place_and_keeps_what_was_chosen(
     assert deployed.events("ann@inbox.test") == ["injection", "delivery"]
 
 
-def test_what_the_stage_lacks_is_told_on_aws_only(deployed: Deployment) -> None:
+def test_missing_settings_of_a_stage_are_reported_only_on_aws(deployed: Deployment) -> None:
     (warning,) = deployed.deploy(as_on_aws=True).warnings
     assert "SYSTEM_DOMAIN=" in warning
     assert list(deployed.deploy().warnings) == []

@@ -56,7 +56,7 @@ def test_the_merged_template_lints(package: Package, tmp_path: Path) -> None:
     assert lint(package.template, tmp_path) == ""
 
 
-def test_what_cloudformation_makes_of_it_lints(expanded: Json, tmp_path: Path) -> None:
+def test_the_template_lints_after_the_sam_transform(expanded: Json, tmp_path: Path) -> None:
     assert lint(expanded, tmp_path) == ""
 
 
@@ -66,7 +66,7 @@ def test_the_template_is_within_the_limits_of_cloudformation(expanded: Json) -> 
     assert len(expanded["Parameters"]) < 200
 
 
-def test_every_function_is_there_and_has_its_own_settings_only(expanded: Json) -> None:
+def test_every_function_has_its_handler_memory_timeout_and_architecture(expanded: Json) -> None:
     for function in functions():
         properties = expanded["Resources"][function.logical_id]["Properties"]
         assert properties["Handler"] == f"app.{function.handler}"
@@ -76,7 +76,7 @@ def test_every_function_is_there_and_has_its_own_settings_only(expanded: Json) -
 
 
 @pytest.mark.spec("1-r7")
-def test_what_the_gateway_answers_itself_has_the_shape_of_the_api(expanded: Json) -> None:
+def test_error_responses_of_the_gateway_have_the_shape_of_the_api(expanded: Json) -> None:
     body = expanded["Resources"]["RestAPI"]["Properties"]["Body"]
     responses = body["x-amazon-apigateway-gateway-responses"]
     statuses = {name: response.get("statusCode") for name, response in responses.items()}
@@ -98,7 +98,7 @@ def test_the_gateway_passes_every_path_and_method_on(expanded: Json) -> None:
     assert all(set(path) >= methods for path in body["paths"].values())
 
 
-def test_the_archive_is_small_enough_and_compiled(package: Package) -> None:
+def test_the_archive_is_small_enough_and_contains_bytecode(package: Package) -> None:
     assert package.archive.stat().st_size <= MOST_BYTES
     with zipfile.ZipFile(package.archive) as files:
         names = set(files.namelist())
@@ -108,7 +108,7 @@ def test_the_archive_is_small_enough_and_compiled(package: Package) -> None:
 
 
 @pytest.mark.slow
-def test_packaging_for_another_processor_takes_packages_for_it(tmp_path: Path) -> None:
+def test_packaging_for_another_processor_downloads_packages_for_it(tmp_path: Path) -> None:
     """Needs the package index; what is installed here is for this machine."""
     (other,) = set(ARCHITECTURES) - {host_architecture()}
     try:

@@ -45,7 +45,7 @@ def keys(resource: Json) -> dict[str, list[tuple[str, str, str]]]:
 
 
 @pytest.mark.parametrize("logical_id", earlier)
-def test_nothing_that_holds_data_is_replaced(logical_id: str) -> None:
+def test_no_table_queue_or_bucket_is_replaced(logical_id: str) -> None:
     before, after = earlier[logical_id], now[logical_id]
     assert after["Type"] == before["Type"]
     name = NAMES[before["Type"]]
@@ -63,7 +63,7 @@ def test_a_table_gains_or_loses_one_index_at_a_time(logical_id: str) -> None:
     assert len(changed) <= 1
 
 
-def test_the_keys_that_seal_and_sign_stay_what_they_are() -> None:
+def test_the_sealing_key_and_the_secret_are_kept() -> None:
     """Under another name they would be made anew, and what was sealed or signed be lost.
 
     CloudFormation also draws another secret when it is told to draw it in another way.

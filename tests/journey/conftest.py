@@ -1,4 +1,4 @@
-"""The running service, started once for all journeys, on free ports in a directory of its own."""
+"""Start the service once for all journeys, on free ports and in a temporary directory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.journey.service import Service
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A running service that all journeys share; each uses addresses of its own."""
+    """A running service that all journeys share; each journey uses different addresses."""
     with Service(tmp_path_factory.mktemp("service")) as running:
         yield running
 

@@ -1,4 +1,4 @@
-"""A handle on the running service, as a user has it: a port, a key, and the processes."""
+"""Start and stop the service, and use it through its ports, API key and processes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ START_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An HTTP answer."""
+    """An HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -46,19 +46,19 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def eventually(question: Callable[[], Any], seconds: float = 20.0) -> Any:
-    """Return the first true answer to ``question``; fail if none comes in time."""
+def eventually(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """Call ``condition`` until its result is true and return that; fail after ``seconds``."""
     deadline = time.monotonic() + seconds
     while True:
-        if response := question():
-            return response
+        if result := condition():
+            return result
         if time.monotonic() > deadline:
-            raise AssertionError(f"still {response!r} after {seconds} s")
+            raise AssertionError(f"still {result!r} after {seconds} s")
         time.sleep(0.05)
 
 
 def _runs(process: psutil.Process, module: str) -> bool:
-    """Tell whether a process runs a module; one that has just ended does not."""
+    """Return whether a process runs a module; a process that has ended does not."""
     try:
         return module in process.cmdline()
     except psutil.NoSuchProcess:
@@ -71,7 +71,7 @@ def _at_least(count: int, items: list[Any]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class CloudCounts:
-    """What the local cloud was asked, by operation, and the DynamoDB write units it took."""
+    """The local cloud's requests by operation, and the DynamoDB write units that they took."""
 
     by_operation: dict[str, int]
     write_units: float
@@ -79,17 +79,17 @@ class CloudCounts:
 
     @property
     def requests(self) -> int:
-        """All requests."""
+        """The number of all requests."""
         return sum(self.by_operation.values())
 
     @property
     def writes(self) -> int:
-        """Requests that are not reads or polls."""
+        """The number of requests that are not reads or polls."""
         quiet = ("SQS.Receive", "DynamoDB.Get", "DynamoDB.Query")
         return sum(n for name, n in self.by_operation.items() if not name.startswith(quiet))
 
     def minus(self, earlier: CloudCounts) -> CloudCounts:
-        """Return what came since ``earlier``."""
+        """Return the counts since ``earlier``."""
         difference = {
             name: count - earlier.by_operation.get(name, 0)
             for name, count in self.by_operation.items()
@@ -118,7 +118,7 @@ class Service:
         self.stop()
 
     def start(self, **environment: str) -> None:
-        """Start the service and wait until it answers."""
+        """Start the service and wait until it is ready."""
         env = {
             name: value
             for name, value in os.environ.items()
@@ -147,7 +147,7 @@ class Service:
         return "Postfinch is ready" in (self.data_dir / "output.log").read_text()
 
     def stop(self) -> float:
-        """Stop the service as Ctrl-C would; return how many seconds all its processes took."""
+        """Stop the service with SIGTERM; return the seconds until all its processes ended."""
         if self.process is None or self.process.poll() is not None:
             return 0.0
         family = self.family()
@@ -159,7 +159,7 @@ class Service:
         return time.monotonic() - began
 
     def family(self) -> list[psutil.Process]:
-        """Return the supervisor's process and all that it started."""
+        """Return the supervisor's process and its descendants."""
         assert self.process is not None
         parent = psutil.Process(self.process.pid)
         return [parent, *parent.children(recursive=True)]
@@ -172,7 +172,7 @@ class Service:
         return resolver
 
     def cloud_counts(self) -> CloudCounts:
-        """Return what the local cloud has counted; start with ``COUNT_REQUESTS="1"``."""
+        """Return the counts of the local cloud; the service needs ``COUNT_REQUESTS="1"``."""
         port = json.loads((self.data_dir / "ports.json").read_text())["cloud"]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/_postfinch/counts") as response:
             counts = json.loads(response.read())

@@ -1,4 +1,4 @@
-"""The account side as its users have it: an owner, subaccounts, an operator."""
+"""Use accounts as an owner, a subaccount and an operator do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def post(service: Service, recipient: str, key: str, **headers: str) -> Response
 
 
 def post_by_smtp(service: Service, recipient: str, username: str, key: str) -> None:
-    """Send a message through the relay; raises what ``smtplib`` raises."""
+    """Send a message through the relay; errors of ``smtplib`` are passed on."""
     message = EmailMessage()
     message["From"] = "hello@example.test"
     message["To"] = recipient
@@ -51,15 +51,15 @@ def post_by_smtp(service: Service, recipient: str, username: str, key: str) -> N
         client.send_message(message)
 
 
-def used(service: Service) -> int:
-    """Return how many recipients the account's day has."""
+def used_today(service: Service) -> int:
+    """Return the number of recipients that the account has used today."""
     response = service.request("GET", "/api/v1/account?include=usage")
     return response.json["results"]["usage"]["day"]["used"]
 
 
 def operate(service: Service, *arguments: str) -> str:
     """Run the operator's tool on the service and return what it prints."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "infrastructure.admin", "--local", *arguments],
         cwd=ROOT,
         env={**os.environ, "DATA_DIR": str(service.data_dir)},
@@ -67,8 +67,8 @@ def operate(service: Service, *arguments: str) -> str:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 @pytest.mark.spec("4.5-t1")
@@ -77,13 +77,16 @@ def operate(service: Service, *arguments: str) -> str:
 def test_a_subaccount_sends_with_its_key_and_with_the_header(service: Service) -> None:
     subaccount = new_subaccount(service, "North")
     number = subaccount["subaccount_id"]
-    before = used(service)
-    own = post(service, "sub-own@inbox.test", subaccount["key"])
+    before = used_today(service)
+    response_with_key = post(service, "sub-own@inbox.test", subaccount["key"])
     response_with_header = post(
         service, "sub-named@inbox.test", KEY, **{"X-SVC-SUBACCOUNT": str(number)}
     )
-    alias = post(service, "sub-alias@inbox.test", KEY, **{"X-MSYS-SUBACCOUNT": str(number)})
-    assert own.status == response_with_header.status == alias.status == 200
+    response_with_alias = post(
+        service, "sub-alias@inbox.test", KEY, **{"X-MSYS-SUBACCOUNT": str(number)}
+    )
+    responses = (response_with_key, response_with_header, response_with_alias)
+    assert {response.status for response in responses} == {200}
     post_by_smtp(service, "sub-smtp@inbox.test", "SMTP_Injection", subaccount["key"])
     username = f"SMTP_Injection:X-SVC-SUBACCOUNT={number}"
     post_by_smtp(service, "sub-smtp-named@inbox.test", username, KEY)
@@ -92,7 +95,7 @@ def test_a_subaccount_sends_with_its_key_and_with_the_header(service: Service) -
         service.arrived(recipient)
         eventually(lambda recipient=recipient: "delivery" in service.event_types(recipient))
         assert service.events(recipients=recipient)[0]["subaccount_id"] == str(number)
-    assert used(service) == before + 5
+    assert used_today(service) == before + 5
 
 
 @pytest.mark.spec("3-t7")
@@ -120,7 +123,7 @@ def test_a_suspended_subaccount_cannot_send_and_can_read(service: Service) -> No
 
 @pytest.mark.spec("5-r2")
 @pytest.mark.spec("5-r4")
-def test_a_key_works_from_its_addresses_until_it_is_deleted(service: Service) -> None:
+def test_an_api_key_works_only_from_its_ip_addresses_until_it_is_deleted(service: Service) -> None:
     body = {"label": "here", "grants": GRANTS, "valid_ips": ["127.0.0.0/8", "::1"]}
     api_key = service.request("POST", "/api/v1/api-keys", body).json["results"]
     path = f"/api/v1/api-keys/{api_key['id']}"
@@ -144,7 +147,7 @@ def test_a_key_works_from_its_addresses_until_it_is_deleted(service: Service) ->
 
 @pytest.mark.spec("8-t2")
 @pytest.mark.spec("7-t9")
-def test_an_operator_limits_an_account_to_the_message(own_service: Service) -> None:
+def test_a_daily_limit_set_by_an_operator_holds_exactly(own_service: Service) -> None:
     own_service.start(KEY_CACHE_SECONDS="0")
     assert post(own_service, "first@inbox.test", KEY).status == 200
     operate(own_service, "set-plan", "1", "--daily", "21")
@@ -154,14 +157,14 @@ def test_an_operator_limits_an_account_to_the_message(own_service: Service) -> N
         )
     assert sorted({response.status for response in responses}) == [200, 420]
     assert sum(response.status == 200 for response in responses) == 20
-    assert used(own_service) == 21
+    assert used_today(own_service) == 21
     with pytest.raises(smtplib.SMTPDataError) as refusal:
         post_by_smtp(own_service, "late@inbox.test", "SMTP_Injection", KEY)
     assert refusal.value.smtp_code == 451
     assert b"4.7.1" in refusal.value.smtp_error
 
 
-def test_an_operator_opens_another_account_that_sees_nothing_of_the_first(
+def test_another_account_sees_nothing_of_the_first(
     service: Service,
 ) -> None:
     output = dict(

@@ -1,8 +1,8 @@
-"""The running service does what its own description says, whatever it is sent.
+"""Check that the running service keeps to its OpenAPI description for any request.
 
-Schemathesis makes up requests for every operation, good ones and bad ones. Each must be answered
-with a documented status, in a documented type and shape, and never with a fault. The service is one
-of its own, because they change the account's options, lists and keys.
+Schemathesis generates valid and invalid requests for every operation. Each response must have a
+documented status, type and shape, and is never a server error. The tests run their own service,
+because the requests change the account's options, lists and keys.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Things = dict[str, str]
 Case = schemathesis.Case[Any]
 Operation = APIOperation[Any, Any, Any, Any]
 
-WRITTEN = ROOT / "docs" / "openapi.json"
+DESCRIPTION = ROOT / "docs" / "openapi.json"
 EXAMPLES = 4
 SUBACCOUNT = "#/components/parameters/subaccount"
 CHECKS = [
@@ -44,7 +44,7 @@ CHECKS = [
 
 
 def without_subaccount(document: Json) -> Json:
-    """Return the description without the subaccount header: one made up would refuse them all."""
+    """Remove the subaccount header: with a generated value every request would be refused."""
     for item in document["paths"].values():
         for operation in item.values():
             parameters = operation.get("parameters", [])
@@ -55,10 +55,10 @@ def without_subaccount(document: Json) -> Json:
 
 
 def operations() -> list[Operation]:
-    """Return every operation of the description, those that delete at the end."""
-    document = without_subaccount(json.loads(WRITTEN.read_text(encoding="utf-8")))
-    described = schemathesis.openapi.from_dict(document)
-    parsed = [each.ok() for each in described.get_all_operations() if isinstance(each, Ok)]
+    """Return every operation of the description; those that delete come last."""
+    document = without_subaccount(json.loads(DESCRIPTION.read_text(encoding="utf-8")))
+    schema = schemathesis.openapi.from_dict(document)
+    parsed = [each.ok() for each in schema.get_all_operations() if isinstance(each, Ok)]
     return sorted(parsed, key=lambda each: each.method.upper() == "DELETE")
 
 
@@ -81,8 +81,8 @@ def session() -> Iterator[requests.Session]:
         yield session
 
 
-def made_real(case: Case, things: Things) -> None:
-    """Let a request be about what there is, so that it gets further than its first fault."""
+def use_existing_things(case: Case, things: Things) -> None:
+    """Put ids of existing things into a request, so that it passes the first checks."""
     if "/dkim-keys/" in case.path:
         things = things | {"key_id": "thing"}
     for name in case.path_parameters:
@@ -95,21 +95,21 @@ def made_real(case: Case, things: Things) -> None:
         case.body = case.body | BODIES.get(case.operation.label, {})
 
 
-def test_what_is_served_is_what_is_written(running: Service) -> None:
+def test_the_served_api_description_equals_the_file_in_docs(running: Service) -> None:
     response = running.request("GET", "/openapi.json", key=None)
     assert response.status == 200
     assert response.headers["content-type"] == "application/json"
-    assert response.json == json.loads(WRITTEN.read_text(encoding="utf-8"))
+    assert response.json == json.loads(DESCRIPTION.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.label)
-def test_what_is_made_up_is_answered_as_described(
+def test_generated_requests_get_responses_that_the_description_documents(
     operation: Operation, running: Service, session: requests.Session, things: Things
 ) -> None:
     good = operation.as_strategy()
     bad = operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
 
-    @given(case=good | bad, real=st.booleans())
+    @given(case=good | bad, existing=st.booleans())
     @settings(
         max_examples=EXAMPLES,
         derandomize=True,
@@ -117,9 +117,9 @@ def test_what_is_made_up_is_answered_as_described(
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    def check(case: Case, real: bool) -> None:
-        if real:
-            made_real(case, things)
+    def check(case: Case, existing: bool) -> None:
+        if existing:
+            use_existing_things(case, things)
         url = f"http://127.0.0.1:{running.api_port}"
         response = case.call(base_url=url, session=session, timeout=30)
         case.validate_response(response, checks=CHECKS)

@@ -1,4 +1,4 @@
-"""A public client library of the vendor whose API this is, with no change but the base URL."""
+"""Use the service with a public SparkPost client library; only the base URL and key differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTENT = {
 
 
 class Client:
-    """The library's resources at the service's address, which is not https."""
+    """The library's resources with the base URL of the service, which has no https."""
 
     def __init__(self, service: Service) -> None:
         base = f"http://127.0.0.1:{service.api_port}/api/v1"
@@ -34,7 +34,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that speaks as the vendor does, down to answers without a body."""
+    """A service with ``VENDOR_ALIAS``, whose responses are those of the vendor."""
     running = Service(tmp_path_factory.mktemp("service"))
     running.start(VENDOR_ALIAS="true")
     yield running
@@ -53,7 +53,9 @@ def send(client: Client, **fields: Any) -> Any:
 
 
 @pytest.mark.spec("4.1-t1")
-def test_it_sends_with_copies_attachments_and_headers(service: Service, client: Client) -> None:
+def test_the_library_sends_with_copies_attachments_and_headers(
+    service: Service, client: Client
+) -> None:
     response = send(
         client,
         recipients=["Ann <ann@library.test>"],
@@ -80,14 +82,14 @@ def test_it_sends_with_copies_attachments_and_headers(service: Service, client: 
 
 
 @pytest.mark.spec("4.1-r6")
-def test_it_tells_of_a_refusal_as_the_library_expects(client: Client) -> None:
+def test_a_rejected_transmission_raises_the_exception_of_the_library(client: Client) -> None:
     with pytest.raises(SparkPostAPIException) as refusal:
         send(client, recipients=["ann@library.test"], from_email="x@not-ours.test", text="x")
     assert refusal.value.status == 400
     assert "Invalid domain Code: 7001" in refusal.value.errors[0]
 
 
-def test_it_keeps_templates_and_sends_them(service: Service, client: Client) -> None:
+def test_the_library_stores_templates_and_sends_them(service: Service, client: Client) -> None:
     template = client.templates.create(
         id="from-library",
         name="From the library",
@@ -111,7 +113,7 @@ def test_it_keeps_templates_and_sends_them(service: Service, client: Client) -> 
     assert "from-library" not in [each["id"] for each in client.templates.list()]
 
 
-def test_it_keeps_the_suppression_list(client: Client) -> None:
+def test_the_library_edits_the_suppression_list(client: Client) -> None:
     client.suppression.create({"email": "no@library.test", "type": "transactional"})
     client.suppression.create([{"recipient": "never@library.test", "type": "non_transactional"}])
     client.suppression.update([{"email": "later@library.test", "transactional": True}])
@@ -125,7 +127,9 @@ def test_it_keeps_the_suppression_list(client: Client) -> None:
     assert missing.value.status == 404
 
 
-def test_it_keeps_recipient_lists_and_sends_to_them(service: Service, client: Client) -> None:
+def test_the_library_stores_recipient_lists_and_sends_to_them(
+    service: Service, client: Client
+) -> None:
     recipient_list = client.lists.create(
         id="library", name="Library", recipients=[{"address": {"email": "lea@library.test"}}]
     )
@@ -135,7 +139,7 @@ def test_it_keeps_recipient_lists_and_sends_to_them(service: Service, client: Cl
     assert service.arrived("lea@library.test")
 
 
-def test_it_lists_campaigns_and_domains(service: Service, client: Client) -> None:
+def test_the_library_lists_campaigns_and_domains(service: Service, client: Client) -> None:
     send(client, recipients=["max@counted.test"], text="Count me", campaign="counted by library")
     service.arrived("max@counted.test")
     since = {"from": "2020-01-01T00:00"}

@@ -1,4 +1,4 @@
-"""A domain is added, verified against the local DNS or by mail, and sent from."""
+"""Add a domain, verify it in the local DNS or by mail, and send from it."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def is_signed(service: Service, raw: bytes) -> bool:
 @pytest.mark.spec("3-t10")
 @pytest.mark.spec("4.4-t1")
 @pytest.mark.spec("4.4-t2")
-def test_a_domain_sends_once_its_dns_verifies_it_and_signs_with_its_own_key(
+def test_a_domain_can_send_after_dns_verification_and_signs_with_its_own_key(
     service: Service,
 ) -> None:
     domain = create(service, "signed.journey-shop.test", dkim_key_length=2048)
     response = send(service, "me@signed.journey-shop.test", "x@inbox.test")
     assert response.json["errors"][0]["code"] == "7001"
-    checked = verify(service, "signed.journey-shop.test", dkim_verify=True, cname_verify=True)
-    assert checked["ownership_verified"] is True
-    assert (checked["dkim_status"], checked["cname_status"]) == ("valid", "valid")
-    assert checked["dns"]["dkim_record"].endswith(domain["dkim"]["public"])
-    assert checked["dns"]["cname_record"] == "postfinch.test"
+    domain_status = verify(service, "signed.journey-shop.test", dkim_verify=True, cname_verify=True)
+    assert domain_status["ownership_verified"] is True
+    assert (domain_status["dkim_status"], domain_status["cname_status"]) == ("valid", "valid")
+    assert domain_status["dns"]["dkim_record"].endswith(domain["dkim"]["public"])
+    assert domain_status["dns"]["cname_record"] == "postfinch.test"
     assert send(service, "me@signed.journey-shop.test", "domain-1@inbox.test").status == 200
     (raw,) = service.arrived("domain-1@inbox.test")
     assert is_signed(service, raw)
@@ -66,13 +66,13 @@ def test_a_domain_sends_once_its_dns_verifies_it_and_signs_with_its_own_key(
 
 
 @pytest.mark.spec("3-t13")
-def test_a_broken_domain_is_told_what_is_wrong_with_its_records(service: Service) -> None:
+def test_verifying_a_domain_with_wrong_records_reports_what_is_wrong(service: Service) -> None:
     create(service, "broken-journey.test")
-    checked = verify(service, "broken-journey.test", dkim_verify=True, cname_verify=True)
-    assert (checked["dkim_status"], checked["cname_status"]) == ("invalid", "invalid")
-    assert checked["ownership_verified"] is False
-    assert "p= tag" in checked["dns"]["dkim_error"]
-    assert "wrong.invalid" in checked["dns"]["cname_error"]
+    domain_status = verify(service, "broken-journey.test", dkim_verify=True, cname_verify=True)
+    assert (domain_status["dkim_status"], domain_status["cname_status"]) == ("invalid", "invalid")
+    assert domain_status["ownership_verified"] is False
+    assert "p= tag" in domain_status["dns"]["dkim_error"]
+    assert "wrong.invalid" in domain_status["dns"]["cname_error"]
 
 
 @pytest.mark.spec("3-t11")
@@ -127,14 +127,14 @@ def test_bounces_go_to_the_default_bounce_domain(service: Service) -> None:
     assert header(raw, "Return-Path").endswith("@bounces-journey.test>")
 
 
-def test_further_keys_are_found_in_the_local_dns(service: Service) -> None:
+def test_additional_dkim_keys_are_published_in_the_local_dns(service: Service) -> None:
     create(service, "keys-journey.test")
     path = f"{DOMAINS}/keys-journey.test/dkim-keys"
     for number in (1, 2):
         body = {"id": f"key-{number}", "selector": f"sel{number}"}
         assert service.request("POST", path, body).status == 200
-        verified = results(service.request("POST", f"{path}/key-{number}/verify", {}))
-        assert verified["dkim_status"] == "valid"
+        further_key = results(service.request("POST", f"{path}/key-{number}/verify", {}))
+        assert further_key["dkim_status"] == "valid"
     assert service.request("GET", path).json["total_count"] == 2
 
 
@@ -147,12 +147,12 @@ def test_a_tracking_domain_is_verified_by_its_cname_and_a_page(service: Service)
     assert results(service.request("GET", path))["default"] is True
     assert service.request("DELETE", path).status == 204
     service.request("POST", TRACKING, {"domain": "broken-track.test"})
-    checked = results(service.request("POST", f"{TRACKING}/broken-track.test/verify", {}))
-    assert (checked["verified"], checked["cname_status"]) == (False, "invalid")
+    domain_status = results(service.request("POST", f"{TRACKING}/broken-track.test/verify", {}))
+    assert (domain_status["verified"], domain_status["cname_status"]) == (False, "invalid")
 
 
 @pytest.mark.spec("4.4-t5")
-def test_a_deleted_domain_stops_to_send(service: Service) -> None:
+def test_a_deleted_domain_can_no_longer_send(service: Service) -> None:
     create(service, "gone-journey.test")
     verify(service, "gone-journey.test", dkim_verify=True)
     assert send(service, "me@gone-journey.test", "domain-4@inbox.test").status == 200
@@ -162,7 +162,7 @@ def test_a_deleted_domain_stops_to_send(service: Service) -> None:
     assert response.json["errors"][0]["code"] == "7001"
 
 
-def test_the_first_domain_is_there_and_stays_verified_when_checked(service: Service) -> None:
-    checked = verify(service, "example.test", dkim_verify=True, cname_verify=True)
-    assert (checked["dkim_status"], checked["cname_status"]) == ("valid", "valid")
+def test_the_first_domain_exists_and_stays_verified_after_a_check(service: Service) -> None:
+    domain_status = verify(service, "example.test", dkim_verify=True, cname_verify=True)
+    assert (domain_status["dkim_status"], domain_status["cname_status"]) == ("valid", "valid")
     eventually(lambda: results(service.request("GET", DOMAINS + "?is_default_bounce_domain=true")))

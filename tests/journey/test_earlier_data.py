@@ -1,8 +1,8 @@
-"""The service starts on the data of an earlier version: all is readable, and mail still flows.
+"""Start the service on data of an earlier version, read all of it, and send mail.
 
-`tests/journey/earlier_data/fill.py` made the data with an earlier version, and recorded what that
-version showed of it. Events and other records expire after days, so the service of this test runs
-under a clock that stands some minutes after the earlier one was stopped.
+`tests/journey/earlier_data/fill.py` created the data with an earlier version and recorded the
+responses of that version. Events and other records expire after days, so the service of this test
+runs with a clock set to some minutes after the earlier service was stopped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TRACKED_LINK = re.compile(rb"http://localhost:\d+(/t/c/[\w./-]+)")
 
 @contextmanager
 def upgraded_service(data_dir: Path, seconds_later: float) -> Iterator[Service]:
-    """Run the present service on a copy of the earlier data, so long after that was made."""
+    """Run the current service on a copy of the earlier data, ``seconds_later`` than that."""
     service = Service(data_dir)
     unpack(data_dir)
     CONTENTS.update(json.loads((data_dir / fill.CONTENTS).read_text()))
@@ -48,43 +48,43 @@ def upgraded_service(data_dir: Path, seconds_later: float) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The service when what waited for a retry and for half an hour is due."""
+    """The service 45 minutes later, when the retry and the transmission ``due`` are due."""
     with upgraded_service(tmp_path_factory.mktemp("upgraded"), 45 * MINUTE) as service:
         yield service
 
 
 def ids(name: str) -> str:
-    """Return the id of something that the earlier version made."""
+    """Return the id of something that the earlier version created."""
     return CONTENTS["ids"][name]
 
 
 def state(service: Service, transmission: str) -> str:
-    answer = service.request("GET", f"/api/v1/transmissions/{transmission}")
-    return answer.json["results"]["transmission"]["state"]
+    response = service.request("GET", f"/api/v1/transmissions/{transmission}")
+    return response.json["results"]["transmission"]["state"]
 
 
 def test_everything_reads_as_the_earlier_version_showed_it(tmp_path: Path) -> None:
     with upgraded_service(tmp_path, 4 * MINUTE) as service:
         assert len(CONTENTS["views"]) > 25
         for path, expected in CONTENTS["views"].items():
-            answer = service.request("GET", path)
-            assert answer.status == 200, (path, answer.body)
+            response = service.request("GET", path)
+            assert response.status == 200, (path, response.body)
             here = f"http://localhost:{service.api_port}"
-            assert answer.json == json.loads(json.dumps(expected).replace(CONTENTS["url"], here))
+            assert response.json == json.loads(json.dumps(expected).replace(CONTENTS["url"], here))
 
 
-def test_a_message_that_waited_for_its_retry_is_delivered(upgraded: Service) -> None:
+def test_a_message_that_was_due_for_a_retry_is_delivered(upgraded: Service) -> None:
     upgraded.arrived("defer@inbox.test")
     eventually(lambda: "delivery" in upgraded.event_types("defer@inbox.test"))
 
 
-def test_a_transmission_whose_time_has_come_is_sent(upgraded: Service) -> None:
+def test_a_scheduled_transmission_that_is_due_is_sent(upgraded: Service) -> None:
     for recipient in ("due-a@inbox.test", "due-b@inbox.test"):
         upgraded.arrived(recipient)
     eventually(lambda: state(upgraded, ids("due")) == "Success")
 
 
-def test_a_transmission_of_another_day_can_still_be_cancelled(upgraded: Service) -> None:
+def test_a_transmission_scheduled_for_a_later_day_can_still_be_cancelled(upgraded: Service) -> None:
     assert state(upgraded, ids("later")) == "submitted"
     assert upgraded.request("DELETE", f"/api/v1/transmissions/{ids('later')}").status == 204
 
@@ -120,7 +120,7 @@ def test_the_stored_template_list_and_key_send_new_mail(upgraded: Service) -> No
     upgraded.arrived("of-subaccount@inbox.test", 2)
 
 
-def test_the_stored_suppression_list_holds_back_new_mail(upgraded: Service) -> None:
+def test_recipients_on_the_stored_suppression_list_get_no_new_mail(upgraded: Service) -> None:
     upgraded.send("gone-2@inbox.test")
     eventually(lambda: "bounce" in upgraded.event_types("gone-2@inbox.test"))
     assert upgraded.mailbox(to="gone-2@inbox.test") == []
@@ -140,8 +140,8 @@ def test_the_stored_webhook_gets_new_events(upgraded: Service) -> None:
         )
 
 
-def test_a_repeated_request_is_known_by_its_idempotency_key(upgraded: Service) -> None:
+def test_a_repeated_idempotency_key_replays_the_earlier_response(upgraded: Service) -> None:
     header = {"Idempotency-Key": fill.IDEMPOTENCY_KEY}
-    answer = upgraded.request("POST", "/api/v1/transmissions", fill.ONCE, headers=header)
-    assert answer.json["results"]["id"] == ids("once")
+    response = upgraded.request("POST", "/api/v1/transmissions", fill.ONCE, headers=header)
+    assert response.json["results"]["id"] == ids("once")
     assert len(upgraded.mailbox(to="once@inbox.test")) == 1

@@ -1,4 +1,4 @@
-"""From a message in the inbox back to its events: opens, clicks, unsubscribes."""
+"""Open, click and unsubscribe from messages in the inbox, and read the events."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTENT = {"from": "hello@example.test", "subject": "Garden chairs", "html": HTM
 
 
 def transmit(service: Service, recipient: str, content: Any = None, **options: Any) -> None:
-    """Send a message and leave it at that."""
+    """Send a message without waiting for it."""
     response = service.request(
         "POST",
         "/api/v1/transmissions",
@@ -53,7 +53,7 @@ def send(service: Service, recipient: str, content: Any = None, **options: Any) 
 
 
 def arrived(service: Service, recipient: str) -> EmailMessage:
-    """Return the one message that a recipient has got."""
+    """Wait for the only message to a recipient and return it."""
     (raw,) = service.arrived(recipient)
     message = email.message_from_bytes(raw, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
@@ -73,7 +73,7 @@ def text_of(message: EmailMessage) -> str:
 
 
 def visit(url: str, method: str = "GET", form: str | None = None) -> http.client.HTTPResponse:
-    """Make a request as a browser would, but follow nothing."""
+    """Make a request with a browser's user agent, without following redirects."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=10)
     headers = {"User-Agent": BROWSER}
@@ -103,41 +103,41 @@ def suppressed(service: Service, recipient: str) -> list[dict[str, Any]]:
 
 @pytest.mark.spec("2.1-t11")
 @pytest.mark.spec("2.1-t13")
-def test_opens_come_back_as_events_with_what_the_message_was(service: Service) -> None:
+def test_an_open_is_recorded_with_the_fields_of_its_message(service: Service) -> None:
     recipient = "open+journey@inbox.test"
-    transmission_id = send(service, recipient)
+    message = send(service, recipient)
     for kind in ("open", "initial_open"):
-        opened = event(service, recipient, kind)
-        assert opened["subject"] == "Garden chairs"
-        assert opened["campaign_id"] == "spring"
-        assert opened["rcpt_meta"] == {"shop": "north"}
-        assert opened["rcpt_tags"] == ["new"]
-        assert opened["sending_domain"] == "example.test"
-        assert opened["user_agent_parsed"]["agent_family"] == "Thunderbird"
-        assert opened["user_agent_parsed"]["is_prefetched"] is False
-        assert opened["ip_address"] == "127.0.0.1"
-        assert (opened["mailbox_provider"], opened["mailbox_provider_region"]) == (
+        open_event = event(service, recipient, kind)
+        assert open_event["subject"] == "Garden chairs"
+        assert open_event["campaign_id"] == "spring"
+        assert open_event["rcpt_meta"] == {"shop": "north"}
+        assert open_event["rcpt_tags"] == ["new"]
+        assert open_event["sending_domain"] == "example.test"
+        assert open_event["user_agent_parsed"]["agent_family"] == "Thunderbird"
+        assert open_event["user_agent_parsed"]["is_prefetched"] is False
+        assert open_event["ip_address"] == "127.0.0.1"
+        assert (open_event["mailbox_provider"], open_event["mailbox_provider_region"]) == (
             "Other",
             "Unknown",
         )
-        assert (opened["open_tracking"], opened["initial_pixel"]) == (True, True)
-        assert opened["display_name"]
-    html = html_of(transmission_id)
+        assert (open_event["open_tracking"], open_event["initial_pixel"]) == (True, True)
+        assert open_event["display_name"]
+    html = html_of(message)
     assert html.index("/t/i/") < html.index("Hi Ann") < html.index("/t/o/")
 
 
 @pytest.mark.spec("2.1-t12")
-def test_a_click_redirects_to_its_target_and_comes_back_as_an_event(service: Service) -> None:
+def test_a_click_is_recorded_with_its_target(service: Service) -> None:
     recipient = "click+journey@inbox.test"
     send(service, recipient)
-    clicked = event(service, recipient, "click")
-    assert clicked["target_link_url"] == TARGET
-    assert clicked["target_link_name"] == "Shop"
-    assert clicked["campaign_id"] == "spring"
-    assert clicked["click_tracking"] is True
+    click = event(service, recipient, "click")
+    assert click["target_link_url"] == TARGET
+    assert click["target_link_name"] == "Shop"
+    assert click["campaign_id"] == "spring"
+    assert click["click_tracking"] is True
 
 
-def test_links_lead_exactly_where_they_led(service: Service) -> None:
+def test_tracked_links_redirect_to_exactly_their_original_target(service: Service) -> None:
     recipient = "reader@inbox.test"
     message = send(service, recipient)
     shop, bye = TRACKED.findall(html_of(message).split("<a ", 1)[1].split("/t/o/")[0])
@@ -153,7 +153,7 @@ def test_links_lead_exactly_where_they_led(service: Service) -> None:
     assert service.events(recipients=recipient, events="link_unsubscribe") == []
 
 
-def test_an_altered_link_leads_nowhere(service: Service) -> None:
+def test_an_altered_tracking_link_is_404(service: Service) -> None:
     message = send(service, "altered@inbox.test")
     shop = TRACKED.findall(html_of(message).split("<a ", 1)[1])[0]
     for altered in (f"{shop[:-1]}{'A' if shop[-1] != 'A' else 'B'}", f"{shop}A", shop[:-20]):
@@ -161,7 +161,7 @@ def test_an_altered_link_leads_nowhere(service: Service) -> None:
         assert (response.status, response.getheader("Location")) == (404, None)
 
 
-def test_head_counts_nothing(service: Service) -> None:
+def test_a_head_request_records_no_open_and_no_click(service: Service) -> None:
     recipient = "head@inbox.test"
     message = send(service, recipient)
     for url in TRACKED.findall(html_of(message)):
@@ -172,7 +172,7 @@ def test_head_counts_nothing(service: Service) -> None:
 
 
 @pytest.mark.spec("2.9-t3")
-def test_who_unsubscribes_by_one_click_is_written_to_no_more(service: Service) -> None:
+def test_a_recipient_who_unsubscribes_by_one_click_gets_no_more_mail(service: Service) -> None:
     recipient = "unsubscribe+journey@inbox.test"
     message = send(service, recipient)
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
@@ -180,9 +180,9 @@ def test_who_unsubscribes_by_one_click_is_written_to_no_more(service: Service) -
     signed = re.search(r"h=([^;]*);", message["DKIM-Signature"])
     assert signed
     assert {"list-unsubscribe", "list-unsubscribe-post"} <= set(re.split(r"[:\s]+", signed[1]))
-    unsubscribed = event(service, recipient, "list_unsubscribe")
-    assert unsubscribed["rcpt_to"] == recipient
-    assert unsubscribed["campaign_id"] == "spring"
+    unsubscription = event(service, recipient, "list_unsubscribe")
+    assert unsubscription["rcpt_to"] == recipient
+    assert unsubscription["campaign_id"] == "spring"
     (entry,) = suppressed(service, recipient)
     assert (entry["source"], entry["type"]) == ("List Unsubscribe", "non_transactional")
     transmit(service, recipient)
@@ -190,7 +190,7 @@ def test_who_unsubscribes_by_one_click_is_written_to_no_more(service: Service) -
     assert len(service.arrived(recipient)) == 1
 
 
-def test_a_get_unsubscribes_nobody_and_the_button_does(service: Service) -> None:
+def test_opening_an_unsubscribe_link_shows_a_button_that_unsubscribes(service: Service) -> None:
     recipient = "button@inbox.test"
     message = send(service, recipient)
     header = message["List-Unsubscribe"].strip("<>").split(">")[0]
@@ -209,18 +209,22 @@ def test_a_get_unsubscribes_nobody_and_the_button_does(service: Service) -> None
 
 
 @pytest.mark.spec("2.9-t2")
-def test_opens_of_those_who_object_are_not_recorded(service: Service) -> None:
+def test_opens_of_a_recipient_who_objects_to_open_tracking_are_not_recorded(
+    service: Service,
+) -> None:
     recipient = "objector@inbox.test"
     path = f"/api/v1/suppression-list/{recipient}"
     assert service.request("PUT", path, {"type": "open_tracking"}).status == 200
     message = send(service, recipient)
-    for url in TRACKED.findall(html_of(message))[:2]:  # the first pixel and the shop
+    for url in TRACKED.findall(html_of(message))[:2]:  # the first pixel and the shop link
         visit(url)
     event(service, recipient, "click")
     assert service.event_types(recipient) == ["injection", "delivery", "click"]
 
 
-def test_what_is_not_to_be_tracked_is_not(service: Service) -> None:
+def test_a_message_with_tracking_turned_off_has_no_tracked_links_or_pixels(
+    service: Service,
+) -> None:
     off = {"open_tracking": False, "click_tracking": False, "initial_open": False}
     recipient = "private@inbox.test"
     message = send(service, recipient, **off, transactional=True)
@@ -228,11 +232,11 @@ def test_what_is_not_to_be_tracked_is_not(service: Service) -> None:
     assert 'href="https://shop.example/a?b=1&amp;copy=2#c"' in html_of(message)
     assert "data-svc" not in html_of(message) + text_of(message)
     assert message["List-Unsubscribe"] is None
-    injected = event(service, recipient, "injection")
-    assert injected["open_tracking"] is injected["initial_pixel"] is False
+    injection = event(service, recipient, "injection")
+    assert injection["open_tracking"] is injection["initial_pixel"] is False
 
 
-def test_a_message_that_was_built_before_is_tracked_as_well(service: Service) -> None:
+def test_a_pre_built_message_is_tracked_as_well(service: Service) -> None:
     built = EmailMessage()
     built["From"], built["Subject"] = "hello@example.test", "For {{name}}"
     built["List-Unsubscribe"] = "<https://own.example/>"
@@ -246,7 +250,7 @@ def test_a_message_that_was_built_before_is_tracked_as_well(service: Service) ->
     assert event(service, recipient, "click")["target_link_name"] == "Shop"
 
 
-def test_mail_over_smtp_is_tracked_on_request_only(service: Service) -> None:
+def test_mail_over_smtp_is_tracked_only_on_request(service: Service) -> None:
     api_header = '{"options": {"open_tracking": true, "click_tracking": true}}'
     for recipient, header in (("quiet@inbox.test", ""), ("asked@inbox.test", api_header)):
         message = EmailMessage()
@@ -290,19 +294,19 @@ def test_engagement_counts_for_an_ab_test(service: Service) -> None:
     eventually(lambda: service.request("GET", path).json["results"]["status"] == "running")
     recipient = "click+abtest@inbox.test"
     transmit(service, recipient, {"ab_test_id": "engaging"})
-    clicked = event(service, recipient, "click")
-    assert clicked["ab_test_id"] == "engaging"
+    click = event(service, recipient, "click")
+    assert click["ab_test_id"] == "engaging"
 
     def counted() -> bool:
         test = service.request("GET", path).json["results"]
         shares = [test["default_template"], *test["variants"]]
-        (share,) = [each for each in shares if each["template_id"] == clicked["template_id"]]
+        (share,) = [each for each in shares if each["template_id"] == click["template_id"]]
         return (share["count_accepted"], share["count_unique_clicked"]) == (1, 1)
 
     assert eventually(counted)
 
 
-def test_who_is_forgotten_clicks_without_what_the_message_was_about(service: Service) -> None:
+def test_clicks_after_a_request_to_be_forgotten_carry_no_personal_data(service: Service) -> None:
     recipient = "forgotten@inbox.test"
     links = TRACKED.findall(html_of(send(service, recipient)))
     event(service, recipient, "delivery")
@@ -310,7 +314,7 @@ def test_who_is_forgotten_clicks_without_what_the_message_was_about(service: Ser
     assert service.request("POST", "/api/v1/data-privacy/rtbf-request", body).status == 200
     assert service.events(recipients=recipient) == []
     visit(next(link for link in links if "/t/c/" in link))
-    (clicked,) = eventually(lambda: service.events(recipients=recipient))
-    assert (clicked["rcpt_meta"], clicked["rcpt_tags"], clicked["subject"]) == ({}, [], "")
-    assert (clicked["type"], clicked["rcpt_to"]) == ("click", recipient)
-    assert clicked["campaign_id"] == "spring"
+    (click,) = eventually(lambda: service.events(recipients=recipient))
+    assert (click["rcpt_meta"], click["rcpt_tags"], click["subject"]) == ({}, [], "")
+    assert (click["type"], click["rcpt_to"]) == ("click", recipient)
+    assert click["campaign_id"] == "spring"

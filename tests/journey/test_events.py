@@ -1,4 +1,4 @@
-"""What happened to messages is searched, page by page, and events from elsewhere join it."""
+"""Search message events page by page, and ingest events of other systems."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ COPIES = 7
 
 @pytest.fixture(scope="module")
 def transmission(service: Service) -> str:
-    """A send to several recipients of a campaign, of which all has been recorded."""
-    people = [f"search-{n}@inbox.test" for n in range(COPIES - 1)]
+    """A transmission of a campaign to several recipients, whose events are all recorded."""
+    recipients = [f"search-{n}@inbox.test" for n in range(COPIES - 1)]
     response = service.request(
         "POST",
         "/api/v1/transmissions",
         {
             "campaign_id": "winter-sale_2026",
-            "recipients": [{"address": each} for each in [*people, "bounce-hard+s@inbox.test"]],
+            "recipients": [{"address": each} for each in [*recipients, "bounce-hard+s@inbox.test"]],
             "content": {"from": "hello@example.test", "subject": "Winter Sale", "text": "Hello"},
         },
     )
@@ -41,7 +41,7 @@ def search(service: Service, **query: str) -> Any:
 
 
 @pytest.mark.spec("4.10-t1")
-def test_filters_find_what_was_sent(service: Service, transmission: str) -> None:
+def test_each_filter_finds_the_matching_events(service: Service, transmission: str) -> None:
     expected: dict[str, int] = {
         "campaigns=winter": 2 * COPIES,
         "campaigns=wint": 0,
@@ -65,7 +65,9 @@ def test_filters_find_what_was_sent(service: Service, transmission: str) -> None
 
 @pytest.mark.spec("4.10-t1")
 @pytest.mark.parametrize("name", ["transmissions", "campaigns"])
-def test_pages_are_followed_by_their_links(service: Service, transmission: str, name: str) -> None:
+def test_next_links_lead_through_all_events_newest_first(
+    service: Service, transmission: str, name: str
+) -> None:
     value = transmission if name == "transmissions" else "winter"
     page = search(service, cursor="initial", per_page="4", **{name: value})
     events = list(page["results"])
@@ -79,8 +81,10 @@ def test_pages_are_followed_by_their_links(service: Service, transmission: str, 
     assert {event["display_name"] for event in events} == {"Injection", "Delivery", "Bounce"}
 
 
-def test_everything_is_counted(service: Service, transmission: str) -> None:
-    def is_counted() -> bool:  # while events of other journeys may still arrive
+def test_the_total_count_of_an_unfiltered_search_equals_its_results(
+    service: Service, transmission: str
+) -> None:
+    def is_counted() -> bool:  # other journeys may add events meanwhile
         every = search(service, per_page="10000")
         assert len(every["results"]) == every["total_count"] >= 2 * COPIES
         return bool(search(service, per_page="1")["total_count"] == every["total_count"])
@@ -88,7 +92,7 @@ def test_everything_is_counted(service: Service, transmission: str) -> None:
     eventually(is_counted)
 
 
-def test_what_cannot_be_searched_for_is_told(service: Service) -> None:
+def test_an_invalid_search_is_refused_with_the_name_of_the_parameter(service: Service) -> None:
     for query in ("from=yesterday", "per_page=0", "cursor=x", "events=opened", "bounce_classes=a"):
         response = service.request("GET", f"{MESSAGES}?{query}")
         assert response.status == 400, query
@@ -98,7 +102,7 @@ def test_what_cannot_be_searched_for_is_told(service: Service) -> None:
 
 @pytest.mark.spec("4.10-t3")
 @pytest.mark.spec("4.10-t4")
-def test_types_are_documented_and_sampled_without_a_key(service: Service) -> None:
+def test_documentation_and_samples_of_events_need_no_key(service: Service) -> None:
     described = service.request("GET", f"{MESSAGES}/documentation", key=None).json["results"]
     assert {"description", "sampleValue"} == set(described[0]["rcpt_to"])
     samples = service.request("GET", f"{MESSAGES}/samples?events=open,click", key=None).json
@@ -106,7 +110,7 @@ def test_types_are_documented_and_sampled_without_a_key(service: Service) -> Non
 
 
 @pytest.mark.spec("4.10-t2")
-def test_events_from_elsewhere_are_found_like_our_own(service: Service) -> None:
+def test_ingested_events_are_found_like_recorded_events(service: Service) -> None:
     now = str(int(time.time()))
     events = [
         {

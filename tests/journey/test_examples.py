@@ -1,4 +1,4 @@
-"""The programs under ``examples/`` run as their pages say, against the running service."""
+"""Run the programs under ``examples/`` against the running service."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ needs_curl = pytest.mark.skipif(
 
 
 def run(service: Service, *command: str, **environment: str) -> str:
-    """Run a program of the examples with the service's address and key; return what it printed."""
+    """Run a program of the examples with the service's address and key; return its output."""
     process = subprocess.run(
         command,
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""A message goes in by HTTP or SMTP, comes out signed, and its events can be read."""
+"""Send a message by HTTP or SMTP, receive it signed, and read its events."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.journey.service import KEY, Service, eventually
 
 
 def _is_signed(service: Service, raw: bytes) -> bool:
-    """Let an independent verifier judge the signature, with the key from the local DNS."""
+    """Return whether dkimpy verifies the signature with the key from the local DNS."""
 
     def lookup(name: bytes, timeout: float = 5) -> bytes:
-        response = service.resolver().resolve(name.decode(), "TXT")[0]
-        return b"".join(response.strings)
+        record = service.resolver().resolve(name.decode(), "TXT")[0]
+        return b"".join(record.strings)
 
     return dkim.verify(raw[raw.index(b"DKIM-Signature") :], dnsfunc=lookup)
 
@@ -45,7 +45,7 @@ def test_a_message_sent_over_http_arrives_signed(service: Service) -> None:
     assert _is_signed(service, raw)
 
 
-def test_its_injection_and_delivery_are_found_by_recipient(service: Service) -> None:
+def test_the_injection_and_delivery_of_a_message_are_found_by_recipient(service: Service) -> None:
     transmission_id = service.send("http-events@inbox.test", subject="Events")
     eventually(lambda: service.event_types("http-events@inbox.test") == ["injection", "delivery"])
     delivery, injection = service.events(recipients="http-events@inbox.test")
@@ -118,7 +118,7 @@ def test_a_slow_recipient_does_not_hold_up_another(service: Service) -> None:
 
 
 @pytest.mark.spec("7-t22")
-def test_good_recipients_are_sent_to_although_others_are_invalid(service: Service) -> None:
+def test_valid_recipients_get_mail_although_others_are_invalid(service: Service) -> None:
     response = service.request(
         "POST",
         "/api/v1/transmissions",

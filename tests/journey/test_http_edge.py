@@ -1,4 +1,4 @@
-"""The HTTP edge as a client meets it: errors in the specification's shape, whatever is sent."""
+"""Send unusual and invalid HTTP requests, and get the errors that the specification defines."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ def test_a_body_that_is_not_json_by_its_type_is_415(service: Service) -> None:
         *(b'{"recipients": 1}', b'{"recipients": [], "content": []}'),
     ],
 )
-def test_a_bad_body_is_refused_and_never_a_fault(service: Service, body: bytes) -> None:
+def test_a_bad_body_gets_a_client_error_and_never_a_server_error(
+    service: Service, body: bytes
+) -> None:
     response = service.request("POST", TRANSMISSIONS, body)
     assert 400 <= response.status < 500
     assert response.json["errors"][0]["message"]

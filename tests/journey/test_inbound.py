@@ -1,4 +1,4 @@
-"""What comes back by mail, as a customer sees it: late bounces, complaints, unsubscriptions."""
+"""Send late bounces, complaints and unsubscriptions by mail, and read their events."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def mail_in(service: Service, to: str, message: bytes, mail_from: str = "") -> N
         host.sendmail(mail_from, [to], message)
 
 
-def sent_to(service: Service, recipient: str) -> Accepted:
-    """Send a message; return it as the recipient's host has it."""
+def send_to(service: Service, recipient: str) -> Accepted:
+    """Send a message; return it as the recipient's host accepted it."""
     service.send(recipient)
     (message,) = service.arrived(recipient)
     sender = re.search(rb"^Return-Path: <(.*)>", message, re.MULTILINE)
@@ -51,7 +51,7 @@ def sent_to(service: Service, recipient: str) -> Accepted:
 
 
 @pytest.mark.spec("2.9-t3")
-def test_a_late_bounce_is_told_and_suppresses_the_recipient(service: Service) -> None:
+def test_a_late_bounce_is_recorded_and_suppresses_the_recipient(service: Service) -> None:
     recipient = "oob+late@inbound-1.test"
     service.send(recipient)
     event = event_of(service, recipient, "out_of_band")
@@ -69,7 +69,7 @@ def test_a_late_bounce_is_told_and_suppresses_the_recipient(service: Service) ->
 
 
 @pytest.mark.spec("2.9-t3")
-def test_a_complaint_is_told_and_suppresses_the_recipient(service: Service) -> None:
+def test_a_complaint_is_recorded_and_suppresses_the_recipient(service: Service) -> None:
     recipient = "complain+x@inbound-2.test"
     service.send(recipient)
     event = event_of(service, recipient, "spam_complaint")
@@ -78,9 +78,9 @@ def test_a_complaint_is_told_and_suppresses_the_recipient(service: Service) -> N
     assert sources(service, recipient) == {"non_transactional": "Spam Complaint"}
 
 
-def test_a_forged_report_changes_nothing_and_a_replayed_one_nothing_more(service: Service) -> None:
+def test_a_forged_report_is_refused_and_a_replayed_one_is_recorded_once(service: Service) -> None:
     recipient = "reported@inbound-3.test"
-    accepted = sent_to(service, recipient)
+    accepted = send_to(service, recipient)
     complaint = feedback_report(accepted, datetime.now(UTC))
     local_part, _, domain = accepted.sender.partition("@")
     head, _, tag = local_part.rpartition(".")
@@ -107,7 +107,7 @@ def test_a_forged_report_changes_nothing_and_a_replayed_one_nothing_more(service
 
 def test_mail_to_the_address_of_the_unsubscribe_header_unsubscribes(service: Service) -> None:
     recipient = "leaving@inbound-4.test"
-    accepted = sent_to(service, recipient)
+    accepted = send_to(service, recipient)
     unsubscribe_header = str(email.message_from_bytes(accepted.message)["List-Unsubscribe"])
     mailto = re.search(r"<mailto:([^?>]+)", re.sub(r"\s+", "", unsubscribe_header))
     assert mailto, unsubscribe_header

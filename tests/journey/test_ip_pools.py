@@ -1,4 +1,4 @@
-"""An account's mail leaves by the sending IPs of its pools; a new IP is warmed up."""
+"""Send mail by the sending IPs of pools, and warm up a new IP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST_DAY = 200
 
 
 class Sender:
-    """An account of its own, so that its sending IPs are not those of other journeys."""
+    """A separate account, so that other journeys do not use its sending IPs."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -29,7 +29,7 @@ class Sender:
 
     def admin(self, *arguments: str) -> list[str]:
         """Run the operator's tool; return the lines that it prints."""
-        ran = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "infrastructure.admin", "--local", *arguments],
             cwd=ROOT,
             env=os.environ | {"DATA_DIR": str(self._service.data_dir)},
@@ -37,8 +37,8 @@ class Sender:
             text=True,
             check=False,
         )
-        assert ran.returncode == 0, ran.stderr
-        return ran.stdout.splitlines()
+        assert process.returncode == 0, process.stderr
+        return process.stdout.splitlines()
 
     def call(self, method: str, path: str, body: Any = None) -> Response:
         return self._service.request(method, f"/api/v1{path}", body, key=self._key)
@@ -61,14 +61,16 @@ class Sender:
         return self.results("POST", "/transmissions", body)["id"]
 
     def deliveries(self, transmission: str, count: int) -> Counter[tuple[str, str]]:
-        """Wait for ``count`` deliveries; return how many left by which pool and IP."""
+        """Wait for ``count`` deliveries; return their numbers by pool and IP."""
         path = f"/events/message?transmissions={transmission}&events=delivery&per_page=1000"
 
-        def found() -> list[Any]:
+        def events_if_complete() -> list[Any]:
             events = self.results("GET", path)
             return events if len(events) >= count else []
 
-        return Counter((each["ip_pool"], each["sending_ip"]) for each in eventually(found))
+        return Counter(
+            (each["ip_pool"], each["sending_ip"]) for each in eventually(events_if_complete)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def sender(service: Service) -> Sender:
 
 @pytest.fixture
 def hosts() -> Iterator[tuple[ScriptedServer, ScriptedServer]]:
-    """What stands behind the two sending IPs."""
+    """The hosts to which the two sending IPs deliver."""
     with ScriptedServer() as one, ScriptedServer() as two:
         yield one, two
 
@@ -92,17 +94,17 @@ def hosts() -> Iterator[tuple[ScriptedServer, ScriptedServer]]:
 @pytest.mark.spec("2.8-t1")
 @pytest.mark.spec("2.8-t5")
 @pytest.mark.spec("2.8-t6")
-def test_a_new_ip_takes_its_days_volume_and_the_overflow_pool_the_rest(
+def test_a_new_ip_sends_its_daily_volume_and_the_overflow_pool_the_rest(
     sender: Sender, hosts: tuple[ScriptedServer, ScriptedServer]
 ) -> None:
     assert sender.results("POST", "/ip-pools", {"name": "Spare"}) == {"id": "spare"}
-    new = {"name": "New IPs", "auto_warmup_overflow_pool": "spare", "signing_domain": DOMAIN}
-    assert sender.results("POST", "/ip-pools", new) == {"id": "new_ips"}
-    for pool, address, host in (("spare", WARM, hosts[1]), ("new_ips", WARMING, hosts[0])):
-        way = ("--pool", pool, "--smarthost", f"127.0.0.1:{host.port}")
+    pool = {"name": "New IPs", "auto_warmup_overflow_pool": "spare", "signing_domain": DOMAIN}
+    assert sender.results("POST", "/ip-pools", pool) == {"id": "new_ips"}
+    for pool_id, address, host in (("spare", WARM, hosts[1]), ("new_ips", WARMING, hosts[0])):
+        options = ("--pool", pool_id, "--smarthost", f"127.0.0.1:{host.port}")
         warmup = ["--auto-warmup"] if address == WARMING else []
-        name = f"{pool.replace('_', '-')}.{DOMAIN}"
-        sender.admin("add-sending-ip", sender.account, address, name, *way, *warmup)
+        name = f"{pool_id.replace('_', '-')}.{DOMAIN}"
+        sender.admin("add-sending-ip", sender.account, address, name, *options, *warmup)
 
     transmission = sender.send(FIRST_DAY + 20, "warm", ip_pool="New_IPs")
     assert sender.deliveries(transmission, FIRST_DAY + 20) == {

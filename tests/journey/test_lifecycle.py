@@ -1,4 +1,4 @@
-"""Start, stop, restart, crash: what was accepted survives, and nothing is left running."""
+"""Start, stop, restart and kill the service: accepted mail survives and no process stays."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _total(service: Service, kind: str) -> int:
 @pytest.mark.spec("5-r7")
 @pytest.mark.skipif(shutil.which("swaks") is None, reason=MISSING)
 def test_swaks_sends_through_the_relay(service: Service) -> None:
-    outcome = subprocess.run(
+    process = subprocess.run(
         [
             "swaks",
             *("--server", "127.0.0.1", "--port", str(service.smtp_port)),
@@ -121,7 +121,7 @@ def test_swaks_sends_through_the_relay(service: Service) -> None:
         text=True,
         timeout=30,
     )
-    assert outcome.returncode == 0, outcome.stdout
+    assert process.returncode == 0, process.stdout
     service.arrived("swaks@inbox.test")
 
 

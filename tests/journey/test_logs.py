@@ -1,4 +1,4 @@
-"""What the processes of the service log of a whole journey, in the form of the functions."""
+"""Read the logs of a whole journey in the JSON form of the Lambda functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from tests.journey.service import KEY, Service, eventually
 
-PEOPLE = [
+RECIPIENTS = [
     "ann.private@inbox.test",
     "bounce-hard+private@inbox.test",
     "defer+private@inbox.test",
@@ -29,7 +29,7 @@ def send_by_smtp(service: Service, recipient: str) -> None:
         client.sendmail("a@example.test", [recipient], message)
 
 
-def logged(service: Service) -> list[str]:
+def log_lines(service: Service) -> list[str]:
     files = sorted((service.data_dir / "logs").iterdir())
     return [line for file in files for line in file.read_text(errors="replace").splitlines()]
 
@@ -39,25 +39,25 @@ def requests(lines: list[str]) -> list[dict[str, Any]]:
     return [line for line in records if line["message"] == "answered"]
 
 
-def test_no_line_names_a_recipient_or_a_key_and_each_tells_what_it_is_about(
+def test_log_lines_name_no_recipient_or_key_but_the_account_route_and_transmission(
     own_service: Service,
 ) -> None:
     service = own_service
     service.start(LOG_FORMAT="json")
-    service.send(*PEOPLE[:3])
-    send_by_smtp(service, PEOPLE[3])
-    path = f"/api/v1/suppression-list/{quote(PEOPLE[4])}"
+    service.send(*RECIPIENTS[:3])
+    send_by_smtp(service, RECIPIENTS[3])
+    path = f"/api/v1/suppression-list/{quote(RECIPIENTS[4])}"
     assert service.request("PUT", path, {"type": "transactional"}).status == 200
     assert service.request("GET", path, key="not-a-key-of-anybody").status == 401
     assert service.request("POST", "/api/v1/transmissions", b"{").status in (400, 422)
-    for recipient in PEOPLE[:4]:
+    for recipient in RECIPIENTS[:4]:
         eventually(lambda r=recipient: {"bounce", "delivery"} & set(service.event_types(r)))
-    lines = logged(service)
-    private = [*PEOPLE, *(quote(each) for each in PEOPLE), KEY, "not-a-key-of-anybody"]
+    lines = log_lines(service)
+    private = [*RECIPIENTS, *(quote(each) for each in RECIPIENTS), KEY, "not-a-key-of-anybody"]
     assert [line for line in lines if any(each in line for each in private)] == []
     response_lines = requests(lines)
-    (refusal_line,) = [line for line in response_lines if line["status"] == 401]
-    assert refusal_line["route"] == "/api/v1/suppression-list/{recipient}"
+    (refusal,) = [line for line in response_lines if line["status"] == 401]
+    assert refusal["route"] == "/api/v1/suppression-list/{recipient}"
     transmission_lines = [
         line for line in response_lines if line.get("route") == "/api/v1/transmissions"
     ]
@@ -66,5 +66,5 @@ def test_no_line_names_a_recipient_or_a_key_and_each_tells_what_it_is_about(
     assert any('"transmission_id"' in line for line in lines)
 
 
-def test_locally_lines_are_read_by_people(service: Service) -> None:
-    assert requests(logged(service)) == []
+def test_local_log_lines_are_not_json(service: Service) -> None:
+    assert requests(log_lines(service)) == []

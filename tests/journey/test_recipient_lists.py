@@ -1,4 +1,4 @@
-"""A list of recipients is stored once, read back whole, replaced and removed."""
+"""Store, read, replace and delete a recipient list."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def code(response: Response) -> tuple[int, str]:
 
 
 @pytest.mark.spec("2.1-t3")
-def test_a_list_lives_from_its_creation_to_its_deletion(service: Service) -> None:
+def test_a_list_is_created_read_replaced_and_deleted(service: Service) -> None:
     new_recipients = recipients(2500)
     body = {
         "id": "readers",
@@ -55,7 +55,7 @@ def test_a_list_lives_from_its_creation_to_its_deletion(service: Service) -> Non
     assert code(service.request("GET", f"{LISTS}/readers")) == (404, "1600")
 
 
-def test_bad_recipients_stop_only_themselves(service: Service) -> None:
+def test_invalid_recipients_are_rejected_and_the_others_stored(service: Service) -> None:
     mixed = [*recipients(2), {"address": "nobody"}, {}]
     response = service.request("POST", LISTS, {"id": "mixed", "recipients": mixed})
     assert response.status == 200

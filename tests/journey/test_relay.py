@@ -1,4 +1,4 @@
-"""Mail by SMTP as applications send it: what arrives, what is refused, and what a restart does."""
+"""Send mail by SMTP as applications do, and restart the relay meanwhile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ needs_swaks = pytest.mark.skipif(
 )
 
 
-def connected(service: Service, user: str = "SMTP_Injection", key: str = KEY) -> smtplib.SMTP:
+def connect(service: Service, user: str = "SMTP_Injection", key: str = KEY) -> smtplib.SMTP:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     client = smtplib.SMTP("127.0.0.1", service.smtp_port, timeout=20)
@@ -36,7 +36,7 @@ def connected(service: Service, user: str = "SMTP_Injection", key: str = KEY) ->
 
 
 def message(to: str, options: dict[str, Any] | None = None, **headers: str) -> EmailMessage:
-    """Return a message with a link in its html, asking for something in its API header."""
+    """Return a message with a link in its html, and ``options`` in its API header."""
     mail = EmailMessage()
     mail["From"] = "Ann <ann@example.test>"
     mail["To"] = to
@@ -62,11 +62,8 @@ def urls_of(raw: bytes) -> list[str]:
     return re.findall(r'(?:href|src)="([^"]+)"', html_of(raw))
 
 
-# The API header.
-
-
 @pytest.mark.spec("5-r7")
-def test_copies_of_every_kind_show_what_they_may(service: Service) -> None:
+def test_cc_bcc_and_archive_copies_show_only_the_recipients_they_should(service: Service) -> None:
     kinds = ("first", "carbon", "blind", "archive")
     to, cc, bcc, archive = (f"{kind}+copies@inbox.test" for kind in kinds)
     options = {
@@ -78,7 +75,7 @@ def test_copies_of_every_kind_show_what_they_may(service: Service) -> None:
         "archive": [archive, bcc],
         "options": {"open_tracking": True, "click_tracking": True},
     }
-    with connected(service) as client:
+    with connect(service) as client:
         client.send_message(message(to, options))
     raw = {each: service.arrived(each)[0] for each in (to, cc, bcc, archive)}
 
@@ -112,8 +109,8 @@ def test_copies_of_every_kind_show_what_they_may(service: Service) -> None:
         assert event["recv_method"] == "esmtp"
 
 
-def test_without_asking_nothing_is_tracked(service: Service) -> None:
-    with connected(service) as client:
+def test_mail_without_tracking_options_is_not_tracked(service: Service) -> None:
+    with connect(service) as client:
         client.send_message(message("untracked@inbox.test"))
     (raw,) = service.arrived("untracked@inbox.test")
     assert urls_of(raw) == [LINK.replace("&", "&amp;")] or urls_of(raw) == [LINK]
@@ -126,14 +123,14 @@ def test_style_sheets_are_inlined_on_request(service: Service) -> None:
     mail["Subject"] = "s"
     mail["X-MSYS-API"] = json.dumps({"options": {"inline_css": True}})
     mail.set_content("<style>p {color: red}</style><p>Hello</p>", subtype="html")
-    with connected(service) as client:
+    with connect(service) as client:
         client.send_message(mail)
     (raw,) = service.arrived("inlined@inbox.test")
     assert re.search(r'<p style="color: ?red', read(raw).get_content())
 
 
-def test_a_header_that_cannot_be_read_is_refused_with_the_reason(service: Service) -> None:
-    with connected(service) as client:
+def test_an_invalid_api_header_is_refused_with_the_reason(service: Service) -> None:
+    with connect(service) as client:
         with pytest.raises(smtplib.SMTPDataError) as refusal:
             client.send_message(message("refused@inbox.test", {"tags": "x"}))
         assert refusal.value.smtp_code == 550
@@ -143,13 +140,10 @@ def test_a_header_that_cannot_be_read_is_refused_with_the_reason(service: Servic
     assert service.mailbox(to="refused@inbox.test") == []
 
 
-# Who may send, and to whom.
-
-
 @needs_swaks
 @pytest.mark.spec("5-r7")
 @pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+    ("arguments", "status", "line"),
     [
         (["--auth", "PLAIN"], 0, "<~  250 2.0.0 OK "),
         (["--auth", "LOGIN", "--pipeline"], 0, "<~  250 2.0.0 OK "),
@@ -158,8 +152,10 @@ def test_a_header_that_cannot_be_read_is_refused_with_the_reason(service: Servic
         (["--auth", "LOGIN", "--add-header", "X-SVC-API: {"], 26, "550 5.6.0 API header: JSON"),
     ],
 )
-def test_swaks_agrees(service: Service, arguments: list[str], status: int, said: str) -> None:
-    done = subprocess.run(
+def test_swaks_sees_the_documented_replies(
+    service: Service, arguments: list[str], status: int, line: str
+) -> None:
+    process = subprocess.run(
         [
             *("swaks", "--server", "127.0.0.1", "--port", str(service.smtp_port), "--tls"),
             *("--auth-user", "SMTP_Injection", "--auth-password", KEY),
@@ -169,8 +165,8 @@ def test_swaks_agrees(service: Service, arguments: list[str], status: int, said:
         text=True,
         timeout=30,
     )
-    assert said in done.stdout, done.stdout
-    assert done.returncode == status
+    assert line in process.stdout, process.stdout
+    assert process.returncode == status
 
 
 @pytest.mark.spec("5-r7")
@@ -179,19 +175,19 @@ def test_the_user_name_may_name_a_subaccount(service: Service, header: str) -> N
     response = service.request("POST", "/api/v1/subaccounts", {"name": "s", "setup_api_key": False})
     number = response.json["results"]["subaccount_id"]
     to = f"{header.lower()}@inbox.test"
-    with connected(service, f"SMTP_Injection:{header}={number}") as client:
+    with connect(service, f"SMTP_Injection:{header}={number}") as client:
         client.send_message(message(to))
     service.arrived(to)
     eventually(lambda: service.event_types(to) == ["injection", "delivery"])
     assert service.events(recipients=to)[0]["subaccount_id"] == str(number)
 
 
-def test_a_list_of_the_message_has_suppressions_of_its_own(service: Service) -> None:
+def test_a_suppression_of_a_mailing_list_holds_only_for_that_list(service: Service) -> None:
     to = "left-the-list@inbox.test"
     entry = {"recipient": to, "type": "non_transactional", "list_id": "news.example.test"}
     response = service.request("PUT", "/api/v1/suppression-list/", {"recipients": [entry]})
     assert response.status == 200, response.body
-    with connected(service) as client:
+    with connect(service) as client:
         client.send_message(message(to, List_Id="News <news.example.test>"))
         client.send_message(message(to, List_Id="<other.example.test>"))
     (raw,) = service.arrived(to)
@@ -201,19 +197,16 @@ def test_a_list_of_the_message_has_suppressions_of_its_own(service: Service) -> 
     assert bounce["bounce_class"] == "25"
 
 
-def test_the_envelope_sender_becomes_the_service_s_own(service: Service) -> None:
+def test_the_envelope_sender_is_replaced_by_a_return_path_of_the_service(service: Service) -> None:
     for mail_from in ("<someone@elsewhere.test>", "<>"):
         to = f"from-{len(mail_from)}@inbox.test"
-        with connected(service) as client:
+        with connect(service) as client:
             client.mail(mail_from)
             client.rcpt(to)
             assert client.data(TRANSACTION % to.encode())[0] == 250
         eventually(lambda to=to: service.event_types(to) == ["injection", "delivery"])
         sender = service.events(recipients=to)[0]["msg_from"]
         assert re.fullmatch(r"b\.[0-9a-z.]+@example\.test", sender)
-
-
-# Restarts.
 
 
 def relay_of(service: Service) -> psutil.Process:
@@ -229,14 +222,16 @@ def is_answering(service: Service) -> bool:
         return False
 
 
-def test_a_restart_drains_and_a_crash_loses_nothing(own_service: Service) -> None:
+def test_a_restart_finishes_open_messages_and_a_crash_loses_no_accepted_one(
+    own_service: Service,
+) -> None:
     own_service.start()
-    between, within = connected(own_service), connected(own_service)
-    within.mail("hello@example.test")
-    within.rcpt("drained@inbox.test")
+    idle, sending = connect(own_service), connect(own_service)
+    sending.mail("hello@example.test")
+    sending.rcpt("drained@inbox.test")
     relay_of(own_service).terminate()
-    assert between.getreply()[0] == 421
-    assert within.data(TRANSACTION % b"drained@inbox.test")[0] == 250
+    assert idle.getreply()[0] == 421
+    assert sending.data(TRANSACTION % b"drained@inbox.test")[0] == 250
     own_service.arrived("drained@inbox.test")
     eventually(lambda: is_answering(own_service))
 
@@ -247,10 +242,10 @@ def test_a_restart_drains_and_a_crash_loses_nothing(own_service: Service) -> Non
 
 
 def _send_while(service: Service, disturb: Callable[[], None]) -> tuple[list[str], list[str]]:
-    """Send messages, disturbing midway; return who was accepted for and who was not."""
+    """Send messages and call ``disturb`` midway; return the accepted and interrupted recipients."""
     accepted: list[str] = []
     interrupted: list[str] = []
-    client = connected(service)
+    client = connect(service)
     for number in range(16):
         to = f"crash-{number}@inbox.test"
         try:
@@ -262,7 +257,7 @@ def _send_while(service: Service, disturb: Callable[[], None]) -> tuple[list[str
         except (smtplib.SMTPException, OSError):
             interrupted.append(to)
             eventually(lambda: is_answering(service))
-            client = connected(service)
+            client = connect(service)
             continue
         assert code == 250
         accepted.append(to)

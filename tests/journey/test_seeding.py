@@ -1,4 +1,4 @@
-"""A campaign is seeded: from the messages that count to the copy in a seed's mailbox."""
+"""Send a campaign until its threshold is met, and receive the copy of a seed address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ITEM = f"/api/v1/inline-seeds/status?id={CAMPAIGN}&sending_domain=example.test"
 
 
 def send(service: Service, first: int, count: int) -> None:
-    """Send to readers of the campaign, from the number ``first`` on."""
+    """Send the campaign to ``count`` readers, numbered from ``first``."""
     recipients = [
         {
             "address": {"email": f"seeded-{n}@inbox.test", "name": f"Reader {n}"},
@@ -68,7 +68,7 @@ def test_a_campaign_is_seeded_when_its_threshold_is_met(service: Service) -> Non
     assert seeds[0] in copy["To"]
     assert copy["Subject"] == "Spring"
     assert copy.get_content().startswith("Reader ")
-    assert service.mailbox(to=seeds[-1]) == []  # whose time is a quarter of an hour later
+    assert service.mailbox(to=seeds[-1]) == []  # its seed send is due a quarter of an hour later
     eventually(lambda: metrics(service).get("count_delivered") == 1000)
     assert metrics(service)["count_injected"] == 1000
     assert service.events(recipients=seeds[0]) == []

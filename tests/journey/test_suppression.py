@@ -1,4 +1,4 @@
-"""The suppression list as a customer and the operator use it, over HTTP and on the command line."""
+"""Use the suppression list over HTTP as a customer, and on the command line as the operator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IN_SUBACCOUNT = "X-SVC-SUBACCOUNT"
 
 @pytest.fixture
 def domain(request: pytest.FixtureRequest) -> str:
-    """A domain of the test's own, so that journeys do not see each other's entries."""
+    """A different domain for each test, so that tests do not see each other's entries."""
     return f"{abs(hash(request.node.name)) % 10**8}.test"
 
 
@@ -34,7 +34,7 @@ def load(service: Service, *recipients: dict[str, Any], **options: Any) -> Respo
 
 
 def admin(service: Service, *arguments: str, stdin: str = "") -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         [
             *(sys.executable, "-m", "infrastructure.admin.suppression"),
             *("--local", str(service.data_dir), *arguments),
@@ -45,15 +45,15 @@ def admin(service: Service, *arguments: str, stdin: str = "") -> str:
         text=True,
         timeout=30,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 @pytest.mark.spec("4.8-t1")
 @pytest.mark.spec("4.8-t3")
 @pytest.mark.spec("4.8-t4")
 @pytest.mark.spec("1-r1")
-def test_an_address_is_suppressed_found_and_taken_off_again(service: Service, domain: str) -> None:
+def test_an_address_is_suppressed_found_and_removed(service: Service, domain: str) -> None:
     plus = f"Ann+News@{domain}"
     response = load(service, {"recipient": plus, "type": "transactional", "description": "asked"})
     assert response.status == 200
@@ -63,8 +63,8 @@ def test_an_address_is_suppressed_found_and_taken_off_again(service: Service, do
     (entry,) = response["results"]
     assert (entry["recipient"], entry["description"]) == (plus.lower(), "asked")
     assert (response["links"], response["total_count"]) == ([], 1)
-    removed = service.request("DELETE", path)
-    assert (removed.status, removed.body) == (204, b"")
+    deletion = service.request("DELETE", path)
+    assert (deletion.status, deletion.body) == (204, b"")
     response = service.request("GET", path)
     assert response.status == 404
     assert response.json == {"errors": [{"message": "Recipient could not be found"}]}
@@ -91,7 +91,9 @@ def test_a_removal_takes_a_body_and_a_list_id(service: Service, domain: str) -> 
 
 @pytest.mark.spec("4.8-t5")
 @pytest.mark.spec("8-t10")
-def test_ten_thousand_entries_are_loaded_and_paged_through(service: Service, domain: str) -> None:
+def test_ten_thousand_entries_are_loaded_and_read_page_by_page(
+    service: Service, domain: str
+) -> None:
     many = [
         {"recipient": f"u{n}@{domain}", "type": "non_transactional", "description": f"row {n}"}
         for n in range(10_000)
@@ -111,7 +113,7 @@ def test_ten_thousand_entries_are_loaded_and_paged_through(service: Service, dom
 
 
 @pytest.mark.spec("4.8-t1")
-def test_a_load_with_a_malformed_entry_is_refused_whole(service: Service, domain: str) -> None:
+def test_a_load_with_a_malformed_entry_stores_no_entry(service: Service, domain: str) -> None:
     good = {"recipient": f"good@{domain}", "type": "transactional"}
     response = load(service, good, {"recipient": "bad address", "type": "transactional"})
     assert response.status == 400
@@ -122,7 +124,7 @@ def test_a_load_with_a_malformed_entry_is_refused_whole(service: Service, domain
 
 
 @pytest.mark.spec("4.8-t6")
-def test_the_summary_follows(service: Service, domain: str) -> None:
+def test_the_summary_counts_new_entries(service: Service, domain: str) -> None:
     before = service.request("GET", f"{PATH}/summary").json["results"]
     entries = [
         {"recipient": f"u{n}@{domain}", "type": "transactional", "non_transactional": True}
@@ -135,12 +137,12 @@ def test_the_summary_follows(service: Service, domain: str) -> None:
 
 
 @pytest.mark.spec("4.8-r6")
-def test_a_subaccount_has_a_list_of_its_own(service: Service, domain: str) -> None:
-    created = service.request(
+def test_a_subaccount_has_its_own_suppression_list(service: Service, domain: str) -> None:
+    response = service.request(
         "POST", "/api/v1/subaccounts", {"name": domain, "setup_api_key": False}
     )
-    assert created.status == 200, created.body
-    number = str(created.json["results"]["subaccount_id"])
+    assert response.status == 200, response.body
+    number = str(response.json["results"]["subaccount_id"])
     entry = {"recipient": f"ann@{domain}", "type": "transactional"}
     assert load(service, entry, headers={IN_SUBACCOUNT: number}).status == 200
     assert load(service, entry).status == 200
@@ -157,7 +159,9 @@ def test_a_subaccount_has_a_list_of_its_own(service: Service, domain: str) -> No
 
 
 @pytest.mark.spec("4.8-r1")
-def test_the_operator_adds_what_customers_cannot_touch(service: Service, domain: str) -> None:
+def test_customers_cannot_change_compliance_entries_of_the_operator(
+    service: Service, domain: str
+) -> None:
     admin(service, "add-compliance", f"ann@{domain}", "--type", "transactional")
     path = f"{PATH}/ann@{domain}"
     for response in (
@@ -181,7 +185,7 @@ def test_the_operator_imports_and_exports_a_list(service: Service, domain: str) 
     assert (row["type"], row["source"]) == ("non_transactional", "Bounce Rule")
 
 
-def test_privacy_requests_are_carried_out(service: Service, domain: str) -> None:
+def test_privacy_requests_change_the_suppression_list(service: Service, domain: str) -> None:
     recipient = f"ann@{domain}"
     body: dict[str, Any] = {"recipients": [recipient]}
     saved = {"results": {"message": "Request saved."}}
@@ -194,6 +198,6 @@ def test_privacy_requests_are_carried_out(service: Service, domain: str) -> None
     assert search(service, domain=domain)["total_count"] == 0
 
 
-def test_the_list_takes_a_key_with_its_grant(service: Service) -> None:
+def test_the_suppression_list_needs_a_key(service: Service) -> None:
     assert service.request("GET", PATH, key=None).status == 401
     assert service.request("GET", f"{PATH}/summary", key="nobody").status == 401

@@ -1,4 +1,4 @@
-"""Templates and snippets as a client works with them: draft, preview, publish, share, delete."""
+"""Draft, preview, publish and delete templates and snippets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def show(service: Service, template_id: str, query: str = "") -> dict[str, Any]:
 @pytest.mark.spec("3-t2")
 @pytest.mark.spec("3-t3")
 @pytest.mark.spec("3-t4")
-def test_a_template_goes_from_draft_to_published_and_away(service: Service) -> None:
+def test_a_template_is_drafted_published_and_deleted(service: Service) -> None:
     create(service, "life", name="Life")
     assert show(service, "life")["published"] is False
     assert service.request("GET", f"{TEMPLATES}/life?draft=false").status == 422
@@ -62,8 +62,8 @@ def test_a_template_goes_from_draft_to_published_and_away(service: Service) -> N
     assert summary["shared_with_subaccount"] is False
     assert "content" not in summary
 
-    deleted = service.request("DELETE", f"{TEMPLATES}/life")
-    assert (deleted.status, deleted.body) == (200, b"")
+    response = service.request("DELETE", f"{TEMPLATES}/life")
+    assert (response.status, response.body) == (200, b"")
     response = service.request("GET", f"{TEMPLATES}/life")
     assert (response.status, response.json["errors"][0]["code"]) == (404, "1600")
 
@@ -71,7 +71,7 @@ def test_a_template_goes_from_draft_to_published_and_away(service: Service) -> N
 @pytest.mark.spec("4.2-t4")
 @pytest.mark.spec("4.2-t7")
 @pytest.mark.spec("2.4-t3")
-def test_what_is_previewed_is_rendered_with_data_and_snippets(service: Service) -> None:
+def test_a_preview_is_rendered_with_data_and_snippets(service: Service) -> None:
     footer = {"id": "preview-footer", "content": {"html": "<i>{{name}}</i>"}}
     assert service.request("POST", SNIPPETS, footer).status == 200
     content = CONTENT | {"html": "{{render_snippet('preview-footer')}}"}
@@ -91,7 +91,7 @@ def test_what_is_previewed_is_rendered_with_data_and_snippets(service: Service) 
 
 
 @pytest.mark.spec("7-t24")
-def test_syntax_errors_are_told_for_every_part(service: Service) -> None:
+def test_syntax_errors_are_reported_for_every_part(service: Service) -> None:
     content = CONTENT | {"subject": "{{end}}", "html": "one\n{{if a b}}x{{end}}"}
     response = service.request("POST", TEMPLATES, {"id": "faulty", "content": content})
     assert response.status == 422
@@ -102,8 +102,8 @@ def test_syntax_errors_are_told_for_every_part(service: Service) -> None:
 
 @pytest.mark.spec("2.3-t4")
 @pytest.mark.spec("8-t7")
-def test_content_of_almost_5_mb_is_kept_whole(service: Service) -> None:
-    # Random enough not to fit into an item once it is compressed
+def test_content_of_almost_5_mb_is_stored_unchanged(service: Service) -> None:
+    # Random enough that the compressed content does not fit into an item
     large = CONTENT | {"text": "".join(f"{n * 2654435761 % 2**32:x}é\n" for n in range(400_000))}
     create(service, "large", content=large)
     assert show(service, "large")["content"] == large
@@ -114,7 +114,7 @@ def test_content_of_almost_5_mb_is_kept_whole(service: Service) -> None:
     assert put(service, "large", {"content": too_large}).status == 422
 
 
-def test_edits_at_the_same_time_are_all_kept(service: Service) -> None:
+def test_concurrent_edits_of_different_fields_are_all_kept(service: Service) -> None:
     create(service, "busy", published=True)
     edits: list[tuple[dict[str, Any], str]] = [
         ({"name": "n"}, ""),
@@ -138,7 +138,7 @@ def test_edits_at_the_same_time_are_all_kept(service: Service) -> None:
     assert subjects == ("draft", "published")
 
 
-def test_an_id_is_given_to_one_of_many_who_ask_at_once(service: Service) -> None:
+def test_of_concurrent_requests_for_one_id_only_one_succeeds(service: Service) -> None:
     def ask(n: int) -> int:
         body = {"id": "contested", "name": str(n), "content": CONTENT}
         return service.request("POST", TEMPLATES, body).status
@@ -154,7 +154,7 @@ def test_an_id_is_given_to_one_of_many_who_ask_at_once(service: Service) -> None
 @pytest.mark.spec("4.3-t4")
 @pytest.mark.spec("4.3-t5")
 @pytest.mark.spec("9-r1")
-def test_a_snippet_lives_and_goes(service: Service) -> None:
+def test_a_snippet_is_created_updated_listed_and_deleted(service: Service) -> None:
     path = f"{SNIPPETS}/journey"
     body = {"id": "journey", "name": "Journey", "content": {"html": "<b>x</b>", "text": "x"}}
     assert service.request("POST", SNIPPETS, body).json == {"results": {"id": "journey"}}
@@ -176,7 +176,7 @@ def test_a_snippet_lives_and_goes(service: Service) -> None:
     )
 
 
-def test_an_id_that_needs_escaping_names_nothing(service: Service) -> None:
+def test_an_id_that_needs_escaping_is_not_found(service: Service) -> None:
     for odd in ("a b", "a/b", "ä", "a#b", "%", "..", "x" * 2000):
         response = service.request("GET", f"{TEMPLATES}/{quote(odd, safe='')}")
         assert response.status == 404, odd

@@ -1,4 +1,4 @@
-"""Transmissions in full, as their users meet them."""
+"""Send transmissions with every kind of content, option, recipient and schedule."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def code(response: Any) -> tuple[int, str]:
 
 @pytest.mark.spec("2.2-t8")
 @pytest.mark.spec("2.2-t9")
-def test_attachments_and_inline_images_arrive_as_they_were(service: Service) -> None:
+def test_attachments_and_inline_images_arrive_unchanged(service: Service) -> None:
     data = bytes(range(256)) * 20
     file = {"name": "Überblick 2026.pdf", "type": "application/pdf"}
     content = INLINE | {
@@ -66,7 +66,9 @@ def test_attachments_and_inline_images_arrive_as_they_were(service: Service) -> 
 
 
 @pytest.mark.spec("2.2-r1")
-def test_a_pre_built_message_is_filled_in_and_otherwise_left_alone(service: Service) -> None:
+def test_a_pre_built_message_gets_substitution_data_and_stays_otherwise_unchanged(
+    service: Service,
+) -> None:
     raw = (
         "From: hello@example.test\nSubject: Hi {{name}}\nX-Note: {{name}}\n"
         "Content-Type: text/plain; charset=utf-8\n\nDear {{name}},\nbye\n"
@@ -81,7 +83,7 @@ def test_a_pre_built_message_is_filled_in_and_otherwise_left_alone(service: Serv
 
 @pytest.mark.spec("2.2-r5")
 @pytest.mark.parametrize("raw", ["no header at all", "From: a@example.test\n\n..dots\n..more\n"])
-def test_a_pre_built_message_that_is_none_is_refused(service: Service, raw: str) -> None:
+def test_an_invalid_pre_built_message_is_refused(service: Service, raw: str) -> None:
     assert code(post(service, to("x@inbox.test"), {"email_rfc822": raw})) == (422, "3020")
 
 
@@ -152,7 +154,7 @@ def test_a_render_fault_fails_one_recipient_and_not_the_others(service: Service)
 
 @pytest.mark.spec("4.1-r3")
 @pytest.mark.spec("4.1-r5")
-def test_a_repeated_key_replays_the_answer_and_sends_once(service: Service) -> None:
+def test_a_repeated_idempotency_key_replays_the_response_and_sends_once(service: Service) -> None:
     body = {"recipients": to("idem@inbox.test"), "content": INLINE}
     headers = {"Idempotency-Key": "journey-1"}
     first = service.request("POST", TRANSMISSIONS, body, headers=headers)
@@ -166,7 +168,7 @@ def test_a_repeated_key_replays_the_answer_and_sends_once(service: Service) -> N
 
 
 @pytest.mark.spec("4.1-r4")
-def test_of_fifty_parallel_requests_with_one_key_one_sends(service: Service) -> None:
+def test_of_fifty_parallel_requests_with_one_idempotency_key_one_sends(service: Service) -> None:
     body = {"recipients": to("race@inbox.test"), "content": INLINE}
 
     def send(_: int) -> Any:
@@ -185,7 +187,7 @@ def test_of_fifty_parallel_requests_with_one_key_one_sends(service: Service) -> 
 
 @pytest.mark.spec("4.1-r1")
 @pytest.mark.parametrize("key", ["", "with blank", "x" * 256, "ümlaut"])
-def test_a_malformed_key_is_refused(service: Service, key: str) -> None:
+def test_a_malformed_idempotency_key_is_refused(service: Service, key: str) -> None:
     body = {"recipients": to("x@inbox.test"), "content": INLINE}
     headers = {"Idempotency-Key": key.encode("utf-8").decode("latin-1")}
     response = service.request("POST", TRANSMISSIONS, body, headers=headers)
@@ -208,7 +210,9 @@ def test_a_scheduled_transmission_starts_at_its_time(service: Service) -> None:
     eventually(lambda: _state(service, transmission_id) == "Success")
 
 
-def test_a_due_transmission_starts_after_the_service_was_down(own_service: Service) -> None:
+def test_a_transmission_that_becomes_due_while_the_service_is_down_starts_afterwards(
+    own_service: Service,
+) -> None:
     own_service.start()
     accepted(post(own_service, to("down@inbox.test"), options={"start_time": at(4)}))
     own_service.stop()
@@ -242,7 +246,7 @@ def test_a_cancelled_campaign_bounces_each_recipient(service: Service) -> None:
     ["tomorrow", "2026-01-01", "2026-01-01T00:00:00", at(4 * 86_400)],
     ids=["word", "date", "no-offset", "too-far"],
 )
-def test_a_start_time_that_cannot_be_is_refused(service: Service, when: str) -> None:
+def test_an_invalid_start_time_is_refused(service: Service, when: str) -> None:
     response = post(service, to("x@inbox.test"), options={"start_time": when})
     assert code(response) == (422, "1300")
 
@@ -253,13 +257,13 @@ def _state(service: Service, transmission_id: str) -> str:
 
 
 @pytest.mark.spec("2.1-t3")
-def test_a_stored_list_is_sent_to(service: Service) -> None:
+def test_a_transmission_to_a_stored_list_reaches_every_recipient(service: Service) -> None:
     count = 250
     recipients = [{"address": f"list-{i}@inbox.test"} for i in range(count)]
-    created = service.request(
+    response = service.request(
         "POST", "/api/v1/recipient-lists", {"id": "journey", "recipients": recipients}
     )
-    assert created.status == 200, created.body
+    assert response.status == 200, response.body
     transmission_id = accepted(post(service, {"list_id": "journey"}))
     eventually(lambda: len(service.mailbox(to="list-", limit="1000")) == count)
     eventually(lambda: _state(service, transmission_id) == "Success")
@@ -311,7 +315,7 @@ def test_an_unknown_tracking_domain_is_refused(service: Service) -> None:
         (INLINE | {"attachments": [{"name": "a", "type": "t/x", "data": "?"}]}, "3010"),
     ],
 )
-def test_content_that_cannot_be_is_refused(service: Service, content: Any, expected: str) -> None:
+def test_invalid_content_is_refused(service: Service, content: Any, expected: str) -> None:
     assert code(post(service, to("x@inbox.test"), content)) == (422, expected)
 
 
@@ -351,7 +355,7 @@ def test_a_hard_bounce_suppresses_the_recipient(service: Service) -> None:
 
 @pytest.mark.spec("3-t5")
 @pytest.mark.spec("7-t6")
-def test_a_template_is_not_deleted_while_a_transmission_is_to_be_generated(
+def test_a_template_cannot_be_deleted_while_a_transmission_needs_it(
     service: Service,
 ) -> None:
     template = {"id": "journey-kept", "published": True, "content": INLINE}

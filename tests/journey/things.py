@@ -1,7 +1,7 @@
-"""A thing of every kind in a running service, and what a request needs beside what is made up.
+"""Create one thing of every kind in a running service, for generated requests to refer to.
 
-Random ids name nothing and random content is refused early. So some of what is made up is given
-real ids, and what its operation cannot do without.
+Random ids are not found, and random content is refused early. So some of the generated requests get
+the ids of existing things, and the fields that their operation needs.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _AB_TEST = {
     "variants": [{"template_id": "other-thing", "percent": 60}],
 }
 
-#: What a body has, whatever else is made up
+#: Fields that replace generated ones in the body of an operation
 BODIES: dict[str, Json] = {
     "POST /api/v1/transmissions": {
         "content": _CONTENT,
         "recipients": [{"address": RECIPIENT}, {"address": "nobody"}],
     },
-    "POST /api/v1/templates": {"name": "Made up", "content": _CONTENT},
+    "POST /api/v1/templates": {"name": "Generated", "content": _CONTENT},
     "PUT /api/v1/templates/{template_id}": {"content": _CONTENT},
     "POST /api/v1/utils/content-previewer": {"content": _CONTENT, "substitution_data": {}},
     "POST /api/labs/snippets": {"content": {"text": "Hello"}},
@@ -51,13 +51,13 @@ BODIES: dict[str, Json] = {
         "recipients": [{"recipient": RECIPIENT, "type": "non_transactional"}]
     },
 }
-#: What a query does without: only few values of them are good, and none is needed
+#: Optional query parameters that are removed, because few of their values are valid
 RARE = ("cursor", "order_by", "precision", "query_filters", "timezone", "to")
 SINCE = "2026-01-01T00:00"
 
 
 def make_things(service: Service, target: str) -> dict[str, str]:
-    """Make them, and return the values of path parameters that name them.
+    """Create the things; return the values of path parameters that identify them.
 
     ``target`` is a URL that a webhook can have.
     """

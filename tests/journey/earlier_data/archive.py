@@ -1,8 +1,8 @@
-"""Pack the data directory of a stopped service, and unpack it for one that is to start on it.
+"""Pack the data directory of a stopped service, and unpack it for another service to start on.
 
 ``python -m tests.journey.earlier_data.archive DATA_DIR`` writes `data.tar.xz` beside this module.
-The archive leaves out what belongs to one machine: ports, locks, logs, certificates and the secret
-key. The same directory always gives the same bytes.
+The archive leaves out files that belong to one machine: ports, locks, logs, certificates and the
+secret key. The same directory always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _SUFFIXES_LEFT_OUT = (".lock", "-shm", "-wal")
 
 def pack(data_dir: Path, archive: Path = ARCHIVE) -> None:
     """Write ``archive`` from the data directory of a stopped service."""
-    with tarfile.open(archive, "w:xz", preset=9) as packed:
+    with tarfile.open(archive, "w:xz", preset=9) as tar:
         for path in sorted(data_dir.rglob("*")):
             name = path.relative_to(data_dir)
             if not _is_left_out(name):
-                packed.add(path, str(name), recursive=False, filter=_without_owner_and_time)
+                tar.add(path, str(name), recursive=False, filter=_without_owner_and_time)
 
 
 def unpack(data_dir: Path, archive: Path = ARCHIVE) -> None:
     """Write the files of ``archive`` into an empty data directory."""
-    with tarfile.open(archive) as packed:
-        packed.extractall(data_dir, filter="data")
+    with tarfile.open(archive) as tar:
+        tar.extractall(data_dir, filter="data")
 
 
 def _is_left_out(name: Path) -> bool:

@@ -1,19 +1,19 @@
-"""Put a bit of everything into a running service through its public interfaces.
+"""Create one of everything in a running service through its public interfaces, and record it.
 
-It then records what the service shows of it. To make the archive anew, from a checkout of the
-version whose data is wanted, on an empty directory:
+To create the archive again, run the service from a checkout of the version whose data is wanted, on
+an empty directory:
 
     env API_KEY=journey-key SECRET_KEY=$(python -m tests.journey.earlier_data.fill --secret-key) \
         RETRY_BASE=600 DATA_DIR=/tmp/data API_PORT=18080 SMTP_PORT=12525 \
         python -m infrastructure.local.run
 
-and from this checkout:
+Then run, from this checkout:
 
     python -m tests.journey.earlier_data.fill --data /tmp/data --api-port 18080 --smtp-port 12525
     kill <the service>
     python -m tests.journey.earlier_data.archive /tmp/data
 
-`contents.json` in the data directory holds the time, the ids, and the answer to each of `views`.
+`contents.json` in the data directory holds the time, the ids, and the response to each of `views`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _DEADLINE_SECONDS = 120.0
 
 
 class Filler:
-    """Makes things through the API of one service, and reads them back."""
+    """Creates things through the API of one service, and reads them back."""
 
     def __init__(self, api_port: int, smtp_port: int) -> None:
         self._url = f"http://127.0.0.1:{api_port}"
@@ -68,7 +68,7 @@ class Filler:
     def call(
         self, method: str, path: str, body: Any = None, key: str = API_KEY, **headers: str
     ) -> Any:
-        """Make a request that must succeed; return the JSON of the answer."""
+        """Make a request that must succeed; return the JSON of the response."""
         request = urllib.request.Request(
             self._url + path,
             method=method,
@@ -76,8 +76,8 @@ class Filler:
             headers={"Authorization": key, "Content-Type": "application/json", **headers},
         )
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                text = answer.read()
+            with urllib.request.urlopen(request, timeout=30) as response:
+                text = response.read()
         except urllib.error.HTTPError as error:
             raise SystemExit(f"{method} {path}: {error.code} {error.read()!r}") from error
         return json.loads(text) if text else None
@@ -87,15 +87,15 @@ class Filler:
         return self.call("POST", path, body, key)["results"]
 
     def fill(self, webhook_target: str) -> None:
-        """Make everything."""
-        self._make_domains()
-        self._make_content()
-        self._make_account_things(webhook_target)
-        self._make_lists()
+        """Create everything."""
+        self._create_domains()
+        self._create_content()
+        self._create_account_things(webhook_target)
+        self._create_lists()
         self._send()
         self._send_by_smtp()
 
-    def _make_domains(self) -> None:
+    def _create_domains(self) -> None:
         self.post("/api/v1/sending-domains", {"domain": DOMAIN, "dkim_key_length": 1024})
         self.post(f"/api/v1/sending-domains/{DOMAIN}/verify", {"dkim_verify": True})
         self.post(
@@ -103,7 +103,7 @@ class Filler:
         )
         self.post("/api/v1/tracking-domains", {"domain": f"track.{DOMAIN}"})
 
-    def _make_content(self) -> None:
+    def _create_content(self) -> None:
         content = {"from": f"news@{DOMAIN}", "subject": "Hello {{name}}", "html": HTML}
         for template_id in ("newsletter", "newsletter-b"):
             self.post(
@@ -124,7 +124,7 @@ class Filler:
         self.post("/api/v1/ab-test/draft", variants | {"id": "draft-test", "name": "Draft"})
         self.post("/api/v1/ab-test", variants | {"id": "subjects", "name": "Subjects"})
 
-    def _make_account_things(self, webhook_target: str) -> None:
+    def _create_account_things(self, webhook_target: str) -> None:
         subaccount = self.post("/api/v1/subaccounts", {"name": "North", "setup_api_key": False})
         self.ids["subaccount"] = str(subaccount["subaccount_id"])
         key = self.post(
@@ -145,7 +145,7 @@ class Filler:
         self.ids["webhook"] = webhook["id"]
         self.post("/api/v1/inline-seeds/config", {"match": ["spring*"], "threshold": 1000})
 
-    def _make_lists(self) -> None:
+    def _create_lists(self) -> None:
         readers = [
             {"address": {"email": f"reader-{n}@inbox.test", "name": f"Reader {n}"}}
             for n in range(5)
@@ -162,7 +162,7 @@ class Filler:
         transmission = self.post("/api/v1/transmissions", template | {"recipients": recipients})
         self.ids["transmission"] = transmission["id"]
         self.post("/api/v1/transmissions", template | {"recipients": {"list_id": "readers"}})
-        # Hidden in the queue until the first retry, which is set to come after the service stops
+        # It stays in the queue until the first retry, which is due after the service has stopped
         self.post("/api/v1/transmissions", template | {"recipients": _to("defer")})
         for name, ahead in (("due", HALF_AN_HOUR), ("later", TWO_DAYS)):
             scheduled = template | {"options": {"start_time": _after(ahead)}}
@@ -173,8 +173,8 @@ class Filler:
             self.ids[name] = transmission["id"]
         body = {"content": {"from": "a@example.test", "subject": "Sub", "text": "Hello"}}
         header = {"Idempotency-Key": IDEMPOTENCY_KEY}
-        answer = self.call("POST", "/api/v1/transmissions", ONCE, **header)
-        self.ids["once"] = answer["results"]["id"]
+        response = self.call("POST", "/api/v1/transmissions", ONCE, **header)
+        self.ids["once"] = response["results"]["id"]
         key = self.ids["subaccount_key"]
         self.post("/api/v1/transmissions", body | {"recipients": _to("of-subaccount")}, key)
 
@@ -191,7 +191,7 @@ class Filler:
             client.send_message(message)
 
     def views(self, until: str) -> list[str]:
-        """Return the paths of all that is read back; mail that comes after ``until`` is not."""
+        """Return the paths that are read back; they leave out mail after ``until``."""
         window = f"from=2026-01-01T00:00&to={until}"
         figures = "count_targeted,count_injected,count_delivered,count_bounce,count_hard_bounce"
         figures += ",count_unique_rendered,count_unique_clicked,count_spam_complaint"
@@ -229,7 +229,7 @@ class Filler:
         ]
 
     def record(self, until: str) -> dict[str, Any]:
-        """Return the answer to each view."""
+        """Return the response to each view."""
         return {path: self.call("GET", path) for path in self.views(until)}
 
 
@@ -242,15 +242,15 @@ def _after(seconds: int) -> str:
 
 
 def _when_quiet(read: Callable[[], Any]) -> Any:
-    """Return the answer of ``read`` once it has stayed the same for a while."""
+    """Return the result of ``read`` once it has stayed the same for a while."""
     deadline = time.monotonic() + _DEADLINE_SECONDS
-    answer, since = read(), time.monotonic()
+    result, since = read(), time.monotonic()
     while time.monotonic() < since + _QUIET_SECONDS:
         assert time.monotonic() < deadline, "the service does not come to rest"
         time.sleep(0.5)
-        if (now := read()) != answer:
-            answer, since = now, time.monotonic()
-    return answer
+        if (now := read()) != result:
+            result, since = now, time.monotonic()
+    return result
 
 
 def main() -> None:
@@ -267,7 +267,7 @@ def main() -> None:
     filler = Filler(arguments.api_port, arguments.smtp_port)
     with serving() as target:
         filler.fill(target.url)
-        # The minute after this one ends the window, so that all that is recorded lies in it
+        # The window ends three minutes from now, so that all recorded events lie in it
         until = f"{datetime.fromtimestamp(time.time() + 180, UTC):%Y-%m-%dT%H:%M}"
         views = _when_quiet(lambda: filler.record(until))
     contents: Json = {"at": time.time(), "until": until, "ids": filler.ids, "views": views}

@@ -21,18 +21,18 @@ SETTINGS = {setting.name.upper(): setting for setting in fields(Settings)}
 
 
 @pytest.mark.parametrize("name", ["provision", "relay"])
-def test_a_container_is_told_what_is_a_setting(name: str) -> None:
+def test_environment_variables_of_a_container_are_settings(name: str) -> None:
     variables = set(SERVICES[name]["environment"]) - {"API_KEY"}
     assert {each for each in variables if not each.startswith("AWS_")} <= set(SETTINGS)
     assert "AWS_ENDPOINT_URL" in variables
 
 
-def test_the_image_is_told_what_is_a_setting() -> None:
+def test_environment_variables_of_the_image_are_settings() -> None:
     assert set(re.findall(r"(RELAY_[A-Z_]+)=", DOCKERFILE)) <= set(SETTINGS)
 
 
 @pytest.mark.parametrize("name", ["provision", "relay"])
-def test_an_image_is_built_of_a_stage_that_exists(name: str) -> None:
+def test_an_image_is_built_from_an_existing_stage(name: str) -> None:
     build = SERVICES[name]["build"]
     dockerfile = ROOT / "infrastructure" / build["context"] / build["dockerfile"]
     assert dockerfile.resolve() == ROOT / "relay" / "Dockerfile"
@@ -41,7 +41,7 @@ def test_an_image_is_built_of_a_stage_that_exists(name: str) -> None:
         assert f"ARG {argument}" in DOCKERFILE
 
 
-def test_ports_lead_to_those_that_the_relay_binds() -> None:
+def test_published_ports_are_the_ports_that_the_relay_binds() -> None:
     (exposed,) = re.findall(r"^EXPOSE (.*)$", DOCKERFILE, re.MULTILINE)
     inside = {mapping.rpartition(":")[2] for mapping in SERVICES["relay"]["ports"]}
     assert inside == set(exposed.split())
@@ -50,7 +50,7 @@ def test_ports_lead_to_those_that_the_relay_binds() -> None:
     )
 
 
-def test_the_relay_may_do_little_and_has_time_to_drain() -> None:
+def test_the_relay_has_few_privileges_and_time_to_drain() -> None:
     relay = SERVICES["relay"]
     assert relay["read_only"] is True
     assert relay["cap_drop"] == ["ALL"]
@@ -59,7 +59,7 @@ def test_the_relay_may_do_little_and_has_time_to_drain() -> None:
     assert grace > SETTINGS["RELAY_DRAIN"].default
 
 
-def test_the_relay_has_the_versions_that_everything_else_has() -> None:
+def test_the_relay_pins_the_same_versions_as_the_other_requirements() -> None:
     def pins(name: str) -> dict[str, str]:
         lines = (ROOT / name).read_text().splitlines()
         return dict(line.split("==") for line in lines if "==" in line)

@@ -30,7 +30,7 @@ def test_the_environment_chooses_parameters_by_the_names_of_the_settings() -> No
     }
 
 
-def test_the_stage_is_not_chosen_by_a_stray_variable() -> None:
+def test_the_stage_is_not_taken_from_the_environment() -> None:
     assert chosen_parameters(PACKAGE, {"STAGE": "somebody-elses"}) == {}
 
 
@@ -52,7 +52,7 @@ def test_functions_in_a_local_cloud_use_the_running_sink_and_dns_server() -> Non
     assert "Stage" not in parameters
 
 
-def test_the_address_is_that_of_the_stage_on_aws_and_one_path_in_a_local_cloud() -> None:
+def test_the_api_url_is_the_gateway_url_on_aws_and_a_path_in_a_local_cloud() -> None:
     outputs = {
         "EndpointURL": "https://a.execute-api.eu-west-1.amazonaws.com/api/",
         "RestAPIId": "a",
@@ -76,14 +76,14 @@ def test_the_address_is_that_of_the_stage_on_aws_and_one_path_in_a_local_cloud()
         ),
     ],
 )
-def test_the_report_tells_what_there_is_to_use(
+def test_the_report_names_the_api_url_the_new_key_and_the_dns_record(
     key: str | None, outputs: dict[str, str], lines: list[str]
 ) -> None:
     report = Deployed("dev", "https://api.test", outputs, key).report().splitlines()
     assert report == ["postfinch-dev is deployed.", "", *lines]
 
 
-def test_what_a_stage_lacks_stands_at_the_end_of_the_report() -> None:
+def test_warnings_about_a_stage_end_the_report() -> None:
     report = Deployed("dev", "https://api.test", {}, "k", ["One.\n  DO=this", "Two."]).report()
     assert report.splitlines()[-5:] == ["", "WARNING: One.", "  DO=this", "", "WARNING: Two."]
 
@@ -99,7 +99,7 @@ def test_what_a_stage_lacks_stands_at_the_end_of_the_report() -> None:
         ({"Transport": "ses", "SystemDomain": "mail.example.com"}, []),
     ],
 )
-def test_settings_that_only_the_user_can_know_are_asked_for(
+def test_missing_settings_that_only_the_user_can_know_cause_warnings(
     parameters: dict[str, str], to_set: list[tuple[str, ...]]
 ) -> None:
     parameters = dict.fromkeys(PACKAGE.template["Parameters"], "") | parameters
@@ -110,7 +110,7 @@ def test_settings_that_only_the_user_can_know_are_asked_for(
             assert setting in warning
 
 
-def test_a_local_deployment_to_nothing_that_runs_is_refused_before_packaging(
+def test_a_local_deployment_without_a_running_service_is_refused_before_packaging(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DATA_DIR", str(tmp_path))

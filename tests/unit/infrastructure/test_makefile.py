@@ -21,13 +21,13 @@ def test_help_is_the_default_and_lists_every_target() -> None:
 
 
 @pytest.mark.parametrize("target", ["run", "docs", "deploy", "deploy-local"])
-def test_what_only_tests_need_is_installed_for_tests_only(target: str) -> None:
+def test_targets_for_users_install_no_packages_for_tests(target: str) -> None:
     rule = re.search(rf"^{target}: (\S+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert rule is not None
     assert rule[1] == ".venv/.local-stamp"
 
 
-def test_running_replaces_the_shell_so_that_signals_reach_the_supervisor() -> None:
+def test_make_run_replaces_the_shell_so_that_signals_reach_the_supervisor() -> None:
     command = subprocess.run(
         ["make", *QUIETLY, "--dry-run", "run"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()[-1]

@@ -375,7 +375,9 @@ def observed() -> Iterator[dict[str, set[Permission]]]:
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, RELAY])
-def test_what_is_asked_of_aws_is_allowed(name: str, observed: dict[str, set[Permission]]) -> None:
+def test_every_observed_aws_request_is_allowed_by_the_policy(
+    name: str, observed: dict[str, set[Permission]]
+) -> None:
     policy = allowed(POLICIES[name], RESOURCES)
     permissions = observed.get(name, set())
     assert permissions or name == "clean_up"
@@ -390,14 +392,14 @@ def tables(permissions: set[Permission]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, RELAY])
-def test_the_tables_that_may_be_used_are_used(
+def test_every_table_that_a_policy_allows_is_used(
     name: str, observed: dict[str, set[Permission]]
 ) -> None:
     may_use = tables(allowed(POLICIES[name], RESOURCES))
     assert may_use - tables(observed.get(name, set())) == NOT_USED.get(name, set())
 
 
-def test_what_is_not_allowed_is_found() -> None:
+def test_covers_denies_what_the_policy_does_not_allow() -> None:
     policy = allowed(POLICIES["delivery"], RESOURCES)
     delivery = settings().queue("delivery")
     assert covers(policy, Permission("sqs:SendMessage", f"queue/{delivery}"))

@@ -16,7 +16,7 @@ def pointed_at(local_cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("AWS_ENDPOINT_URL", local_cloud.url)
 
 
-def test_it_makes_the_tables_queues_and_bucket_that_the_settings_name(
+def test_provisioning_creates_the_tables_queues_and_bucket_that_the_settings_name(
     local_cloud: LocalCloud,
 ) -> None:
     provision(STAGE)
@@ -32,7 +32,7 @@ def test_it_makes_the_tables_queues_and_bucket_that_the_settings_name(
     assert [bucket["Name"] for bucket in buckets] == [settings().bucket_name]
 
 
-def test_tables_expire_items_and_can_be_restored_though_the_cloud_took_no_note_of_it(
+def test_provisioned_tables_expire_items_and_can_be_restored_in_time(
     local_cloud: LocalCloud,
 ) -> None:
     provision(STAGE)
@@ -44,7 +44,7 @@ def test_tables_expire_items_and_can_be_restored_though_the_cloud_took_no_note_o
         assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
 
 
-def test_a_second_time_changes_nothing_and_loses_nothing(local_cloud: LocalCloud) -> None:
+def test_provisioning_twice_changes_and_loses_nothing(local_cloud: LocalCloud) -> None:
     provision(STAGE)
     client = local_cloud.client("dynamodb")
     item = {"pk": {"S": "a"}, "sk": {"S": "b"}}
@@ -68,13 +68,13 @@ def test_a_changed_parameter_updates_a_queue_and_keeps_its_messages(
     assert (after["VisibilityTimeout"], after["ApproximateNumberOfMessages"]) == ("60", "1")
 
 
-def test_a_bucket_may_have_a_name_of_its_own(local_cloud: LocalCloud) -> None:
+def test_a_bucket_can_be_given_another_name(local_cloud: LocalCloud) -> None:
     provision(STAGE, {"BucketName": "mail-of-ours"})
     buckets = local_cloud.client("s3").list_buckets()["Buckets"]
     assert [bucket["Name"] for bucket in buckets] == ["mail-of-ours"]
 
 
-def test_a_failure_tells_the_first_resource_and_its_reason_and_can_be_mended(
+def test_a_failure_names_the_first_resource_and_its_reason_and_can_be_retried(
     local_cloud: LocalCloud,
 ) -> None:
     buckets = local_cloud.client("s3")
@@ -89,7 +89,7 @@ def test_a_failure_tells_the_first_resource_and_its_reason_and_can_be_mended(
     assert len(local_cloud.client("dynamodb").list_tables()["TableNames"]) == 7
 
 
-def test_a_stack_with_functions_is_left_to_the_deployment(local_cloud: LocalCloud) -> None:
+def test_provisioning_refuses_a_stack_with_functions(local_cloud: LocalCloud) -> None:
     template = {
         "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
         "Outputs": {"RestAPIId": {"Value": "x"}},

@@ -25,7 +25,7 @@ def test_every_resource_outlives_its_stack() -> None:
         assert item["UpdateReplacePolicy"] == "Retain"
 
 
-def test_every_table_is_paid_by_request_expires_items_and_can_be_restored_in_time() -> None:
+def test_every_table_is_paid_per_request_expires_items_and_can_be_restored() -> None:
     tables = of_type("AWS::DynamoDB::Table")
     assert len(tables) == 7
     for table in tables.values():
@@ -42,7 +42,7 @@ def test_every_key_of_a_table_and_its_indexes_is_declared_and_no_other_attribute
         assert keys == {each["AttributeName"] for each in table["AttributeDefinitions"]}, name
 
 
-def test_the_index_of_transmissions_holds_what_a_list_shows_and_not_the_body() -> None:
+def test_the_transmissions_index_holds_exactly_the_fields_of_a_summary() -> None:
     (index,) = of_type("AWS::DynamoDB::Table")["TransmissionsTable"]["GlobalSecondaryIndexes"]
     assert index["IndexName"] == "by_owner"
     assert index["Projection"]["ProjectionType"] == "INCLUDE"
@@ -63,7 +63,7 @@ def test_every_queue_that_is_consumed_has_a_dead_letter_queue_that_keeps_two_wee
         assert dead["MessageRetentionPeriod"] == TWO_WEEKS
 
 
-def test_an_object_named_by_a_queue_message_lives_longer_than_the_message() -> None:
+def test_an_object_named_by_a_queue_message_outlives_the_message() -> None:
     (bucket,) = of_type("AWS::S3::Bucket").values()
     rules = {rule["Prefix"]: rule for rule in bucket["LifecycleConfiguration"]["Rules"]}
     retention = max(
@@ -73,7 +73,7 @@ def test_an_object_named_by_a_queue_message_lives_longer_than_the_message() -> N
     assert rules["transmissions/"]["ExpirationInDays"] == 90
 
 
-def test_the_bytes_of_a_webhooks_batch_live_until_nobody_can_ask_for_them() -> None:
+def test_a_webhook_batch_is_kept_in_the_bucket_until_it_can_no_longer_be_redelivered() -> None:
     (bucket,) = of_type("AWS::S3::Bucket").values()
     (rule,) = (
         rule for rule in bucket["LifecycleConfiguration"]["Rules"] if rule["Prefix"] == "webhooks/"
@@ -88,7 +88,7 @@ def test_the_bucket_is_closed_to_the_public() -> None:
     assert all(bucket["PublicAccessBlockConfiguration"].values())
 
 
-def test_it_can_be_merged_into_the_functions_template() -> None:
+def test_the_template_can_be_merged_into_the_template_of_the_functions() -> None:
     template = read_template()
     assert "Outputs" not in template
     assert "Transform" not in template

@@ -1,7 +1,7 @@
 """Shift the clock of every Python process that has this directory on PYTHONPATH.
 
-``CLOCK_OFFSET`` is in seconds. Python imports this module at start, before any other reads the
-time.
+``CLOCK_OFFSET`` is in seconds. Python imports this module at start, before any other module reads
+the time.
 """
 
 import os

@@ -58,13 +58,13 @@ def test_an_account_is_created_with_a_key_that_can_do_everything(run: Any) -> No
     assert values(run("create-account", "Another"))["account"] == "2"
 
 
-def test_an_account_that_was_given_its_number_is_passed_over(run: Any) -> None:
+def test_create_account_skips_a_number_that_is_taken(run: Any) -> None:
     make_account(1)
     assert values(run("create-account", "Example Ltd"))["account"] == "2"
 
 
 @pytest.mark.spec("8-t2")
-def test_a_plan_limits_an_account_from_now_on(run: Any) -> None:
+def test_a_new_plan_limits_an_account_at_once(run: Any) -> None:
     client = Client(values(run("create-account", "Example Ltd"))["key"])
     make_domain("example.test")
     for _ in range(3):
@@ -101,7 +101,7 @@ def test_a_plan_can_be_set_for_later(run: Any) -> None:
 @pytest.mark.spec("3-t22")
 @pytest.mark.spec("2.7-t5")
 @pytest.mark.spec("2.7-t6")
-def test_the_status_decides_about_sending(run: Any) -> None:
+def test_a_suspended_account_cannot_send_until_it_is_active_again(run: Any) -> None:
     client = Client(values(run("create-account", "Example Ltd"))["key"])
     make_domain("example.test")
     view = json.loads(run("set-status", "1", "suspended", "--reason", "NONPAYMENT"))
@@ -116,7 +116,7 @@ def test_the_status_decides_about_sending(run: Any) -> None:
 
 
 @pytest.mark.spec("2.7-t14")
-def test_a_cancellation_is_noted_and_withdrawn(run: Any) -> None:
+def test_a_pending_cancellation_is_set_and_withdrawn(run: Any) -> None:
     run("create-account", "Example Ltd")
     view = json.loads(run("set-cancellation", "1", "--on", "2999-01-01", "--by", "ann"))
     pending = view["pending_cancellation"]
@@ -153,7 +153,7 @@ def test_keys_are_created_listed_and_revoked(run: Any) -> None:
     assert len(run("list-keys", "1").splitlines()) == 2
 
 
-def test_a_subaccounts_key_gets_what_it_can_have(run: Any) -> None:
+def test_a_key_of_a_subaccount_gets_only_the_grants_of_subaccounts(run: Any) -> None:
     run("create-account", "Example Ltd")
     make_subaccount()
     key = values(run("create-key", "1", "--subaccount", "1"))["key"]
@@ -175,7 +175,9 @@ def test_a_subaccounts_key_gets_what_it_can_have(run: Any) -> None:
         (("revoke-key", "1", "0" * 26), "account 1 has no key"),
     ],
 )
-def test_what_cannot_be_done_is_told(refusal: Any, arguments: tuple[str, ...], output: str) -> None:
+def test_an_impossible_command_is_refused_with_the_reason(
+    refusal: Any, arguments: tuple[str, ...], output: str
+) -> None:
     make_account(1)
     assert output in refusal(*arguments)
 
@@ -191,7 +193,7 @@ def test_what_cannot_be_done_is_told(refusal: Any, arguments: tuple[str, ...], o
         ("set-cancellation", "1", "--on", "soon"),
     ],
 )
-def test_a_wrong_command_line_is_refused(
+def test_an_invalid_command_line_is_refused_with_usage(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -227,7 +229,7 @@ def test_the_local_service_is_found_by_its_directory(
 
 
 @pytest.mark.parametrize("started_before", [False, True])
-def test_where_nothing_runs_the_user_is_told_in_one_line(
+def test_without_a_running_service_the_error_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Any, *, started_before: bool
 ) -> None:
     if started_before:
@@ -237,7 +239,7 @@ def test_where_nothing_runs_the_user_is_told_in_one_line(
     assert refusal("--local", "list-accounts") == output
 
 
-def test_what_keeps_it_from_the_deployment_is_told_in_one_line(
+def test_an_error_of_the_aws_client_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, refusal: Any
 ) -> None:
     def unreachable() -> None:
@@ -252,7 +254,7 @@ def store_ports(data_dir: Path, cloud: int) -> None:
     (data_dir / "ports.json").write_text(json.dumps(ports))
 
 
-def test_what_the_tool_changes_is_what_is_stored(run: Any) -> None:
+def test_a_plan_set_by_the_tool_is_stored(run: Any) -> None:
     run("create-account", "Example Ltd")
     run("set-plan", "1", "--hourly", "7")
     account = accounts.get(1)

@@ -37,7 +37,7 @@ def test_addresses_are_set_for_all_accounts_or_for_one(run: Any) -> None:
     assert run("list-seeds", "--account", "1") == (0, "a@seeds.test\nb@seeds.test")
 
 
-def test_many_addresses_come_from_the_standard_input(
+def test_set_seeds_reads_addresses_from_standard_input(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = "".join(f"s{number}@seeds.test\n" for number in range(50))
@@ -46,7 +46,7 @@ def test_many_addresses_come_from_the_standard_input(
     assert len(addresses.of_account(None)) == 50
 
 
-def test_what_cannot_be_set_is_refused(run: Any) -> None:
+def test_invalid_seed_addresses_and_unknown_accounts_are_refused(run: Any) -> None:
     assert run("set-seeds", "a@seeds.test", "b") == (1, "not an address: b")
     many = [f"s{number}@seeds.test" for number in range(1001)]
     assert run("set-seeds", *many) == (1, "1001 addresses are too many: at most 1000")

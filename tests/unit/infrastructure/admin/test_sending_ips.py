@@ -41,7 +41,7 @@ def test_an_ip_is_added_listed_and_removed(run: Any) -> None:
     assert run("list-sending-ips", "1").splitlines() == lines[:1]
 
 
-def test_what_is_told_of_an_ip_is_kept(run: Any) -> None:
+def test_the_options_of_a_sending_ip_are_stored(run: Any) -> None:
     make_pool("Fast")
     options = ("--pool", "fast", "--customer-provided", "--auto-warmup", "--ses-pool", "dedicated")
     output = run("add-sending-ip", "1", "192.0.2.1", "mta1.test", *options)
@@ -64,7 +64,9 @@ def test_what_is_told_of_an_ip_is_kept(run: Any) -> None:
         (("remove-sending-ip", "1", "nothing"), "not an IP address"),
     ],
 )
-def test_what_cannot_be_done_is_told(run: Any, arguments: tuple[str, ...], output: str) -> None:
+def test_an_impossible_command_is_refused_with_the_reason(
+    run: Any, arguments: tuple[str, ...], output: str
+) -> None:
     run("add-sending-ip", "1", "192.0.2.5", "mta5.test")
     assert output in run(*arguments, status=1)
     assert len(store.get(1).ips) == 1

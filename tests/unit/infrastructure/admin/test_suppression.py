@@ -44,7 +44,9 @@ def entries(account: int, owner: int | None = None) -> list[tuple[str, str, str,
 
 
 @pytest.mark.spec("2.9-t3")
-def test_rows_become_entries_with_the_sources_they_name(account: int, tmp_path: Path) -> None:
+def test_imported_rows_become_entries_with_the_sources_they_name(
+    account: int, tmp_path: Path
+) -> None:
     file = tmp_path / "list.csv"
     file.write_text(
         "\ufeffrecipient,type,description,list_id,source\r\n"
@@ -64,7 +66,9 @@ def test_rows_become_entries_with_the_sources_they_name(account: int, tmp_path: 
     assert summary(account, 0)["total"] == 3
 
 
-def test_a_column_may_be_called_email_and_stand_anywhere(account: int, tmp_path: Path) -> None:
+def test_the_recipient_column_may_be_called_email_and_be_in_any_position(
+    account: int, tmp_path: Path
+) -> None:
     file = tmp_path / "list.csv"
     file.write_text("Note, Type ,EMAIL\nx,transactional,ann@x.test\ny,transactional\n")
     assert run(account, "--subaccount", "7", "import", str(file)) == 1
@@ -72,7 +76,7 @@ def test_a_column_may_be_called_email_and_stand_anywhere(account: int, tmp_path:
     assert entries(account) == []
 
 
-def test_rows_that_are_no_entries_are_told_by_line_and_left_out(
+def test_invalid_rows_are_reported_by_line_and_skipped(
     account: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "list.csv"
@@ -103,7 +107,7 @@ def test_a_file_without_the_columns_is_refused(account: int, tmp_path: Path, hea
     assert entries(account) == []
 
 
-def test_what_is_exported_can_be_imported_elsewhere(
+def test_an_exported_list_can_be_imported_elsewhere(
     account: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     service.add(account, None, ANN, "non_transactional", "Spam Complaint", 'é, "x"\ny', "news")
@@ -124,7 +128,7 @@ def test_standard_input_is_imported(account: int, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.cost
-def test_a_large_file_is_neither_held_nor_sent_whole(account: int) -> None:
+def test_a_large_file_is_read_and_written_in_batches(account: int) -> None:
     seen = 0
 
     def lines() -> Iterator[str]:

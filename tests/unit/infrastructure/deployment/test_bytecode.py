@@ -31,7 +31,7 @@ def compiled(tmp_path: Path, names: list[str] | None = None) -> Path:
     return target
 
 
-def test_every_module_gets_bytecode_that_is_used_without_a_look_at_its_source(
+def test_every_module_gets_bytecode_that_is_not_checked_against_its_source(
     tmp_path: Path,
 ) -> None:
     with zipfile.ZipFile(compiled(tmp_path)) as files:
@@ -40,7 +40,7 @@ def test_every_module_gets_bytecode_that_is_used_without_a_look_at_its_source(
     assert int.from_bytes(data[4:8], "little") == 0b01
 
 
-def test_the_bytecode_is_what_runs(tmp_path: Path) -> None:
+def test_python_runs_the_bytecode_and_not_the_source(tmp_path: Path) -> None:
     root = tmp_path / "unpacked"
     with zipfile.ZipFile(compiled(tmp_path)) as files:
         files.extractall(root)
@@ -55,7 +55,7 @@ def test_the_bytecode_is_what_runs(tmp_path: Path) -> None:
     assert printed == "42\n"
 
 
-def test_leftovers_are_left_out_and_what_does_not_compile_is_kept(tmp_path: Path) -> None:
+def test_stale_bytecode_is_removed_and_files_that_do_not_compile_are_kept(tmp_path: Path) -> None:
     with zipfile.ZipFile(compiled(tmp_path)) as files:
         names = set(files.namelist())
     assert names & {"chalicelib/__pycache__/a.cpython-39.pyc", "lib/typed.pyi"} == set()
@@ -63,7 +63,7 @@ def test_leftovers_are_left_out_and_what_does_not_compile_is_kept(tmp_path: Path
     assert importlib.util.cache_from_source("lib/old_syntax.py") not in names
 
 
-def test_the_same_files_make_the_same_archive_in_whatever_order_they_come(tmp_path: Path) -> None:
+def test_the_archive_does_not_depend_on_the_order_of_its_files(tmp_path: Path) -> None:
     (tmp_path / "1").mkdir()
     (tmp_path / "2").mkdir()
     one = compiled(tmp_path / "1", list(FILES))

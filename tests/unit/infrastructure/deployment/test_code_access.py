@@ -38,7 +38,7 @@ def write(root: Path, module: str, text: str) -> None:
     path.write_text(text)
 
 
-def test_a_function_may_use_what_the_modules_that_it_reaches_use(code: Path) -> None:
+def test_a_function_may_use_the_resources_of_all_modules_that_it_imports(code: Path) -> None:
     write(code, "app", "def tidy(event):\n    from chalicelib.tidying import tidy_up\n")
     write(code, "chalicelib.tidying", "from chalicelib import things\n")
     write(code, "chalicelib.things", '_config = Table("config")\nqueues.send("events", [])\n')
@@ -55,13 +55,13 @@ def test_imports_inside_functions_and_relative_ones_count(code: Path) -> None:
     assert access_of(schedule()).tables == {"config"}
 
 
-def test_a_function_that_is_passed_on_is_used(code: Path) -> None:
+def test_a_function_passed_as_an_argument_counts_as_used(code: Path) -> None:
     write(code, "app", "def tidy(event):\n    from chalicelib.things import x\n")
     write(code, "chalicelib.things", "def go():\n    return map(blobs.get, [])\n")
     assert access_of(schedule()).actions == {"s3:GetObject"}
 
 
-def test_the_core_offers_access_and_does_not_use_it(code: Path) -> None:
+def test_access_in_core_modules_does_not_count(code: Path) -> None:
     write(code, "app", "def tidy(event):\n    from chalicelib.core import offer\n")
     write(code, "chalicelib.core.offer", 'queues.send("events", [])\nsealing.seal(b"", "")\n')
     assert access_of(schedule()).actions == access_of(schedule()).sends_to == set()
@@ -82,14 +82,14 @@ def test_the_core_offers_access_and_does_not_use_it(code: Path) -> None:
         "partial(queues.send, 'events')",
     ],
 )
-def test_access_that_cannot_be_read_is_told(code: Path, line: str) -> None:
+def test_access_that_cannot_be_determined_raises_an_error(code: Path, line: str) -> None:
     write(code, "app", "def tidy(event):\n    from chalicelib.things import x\n")
     write(code, "chalicelib.things", f"def go():\n    {line}\n")
     with pytest.raises((UnreadableAccess, ImportError)):
         access_of(schedule())
 
 
-def test_a_handler_that_does_not_exist_is_told(code: Path) -> None:
+def test_a_missing_handler_raises_an_error(code: Path) -> None:
     write(code, "app", "")
     with pytest.raises(UnreadableAccess, match="tidy"):
         access_of(schedule())

@@ -10,14 +10,14 @@ def of_kind(kind: Kind) -> set[str]:
     return {name for name, function in FUNCTIONS.items() if function.kind is kind}
 
 
-def test_there_is_one_for_the_api_each_queue_and_each_schedule() -> None:
+def test_there_is_one_function_for_the_api_each_queue_and_each_schedule() -> None:
     assert of_kind(Kind.API) == {"api_handler"}
     queues = {function.queue for function in FUNCTIONS.values() if function.kind is Kind.QUEUE}
     assert queues == set(app.QUEUE_HANDLERS)
     assert of_kind(Kind.SCHEDULE) == set(app.SCHEDULES)
 
 
-def test_each_names_what_lambda_calls() -> None:
+def test_each_function_names_an_existing_handler() -> None:
     for function in FUNCTIONS.values():
         assert callable(getattr(app, function.handler))
     assert FUNCTIONS["delivery"].logical_id == "Delivery"
@@ -25,12 +25,12 @@ def test_each_names_what_lambda_calls() -> None:
     assert FUNCTIONS["start_transmissions"].event_id == "StartTransmissionsEvent"
 
 
-def test_it_is_known_how_often_a_schedule_is_called() -> None:
+def test_a_schedule_function_knows_the_seconds_between_its_calls() -> None:
     assert FUNCTIONS["start_transmissions"].every == 60
     assert FUNCTIONS["clean_up"].every == 3600
 
 
-def test_what_delivers_has_the_longest_time_that_lambda_gives() -> None:
+def test_functions_that_deliver_have_the_longest_timeout_of_lambda() -> None:
     assert FUNCTIONS["generation"].size.timeout == FUNCTIONS["delivery"].size.timeout == 900
 
 

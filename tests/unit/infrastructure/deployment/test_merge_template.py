@@ -38,7 +38,7 @@ def test_the_tables_queues_and_bucket_are_those_of_the_other_template() -> None:
             assert RESOURCES[logical_id] == resource
 
 
-def test_what_is_removed_from_the_bucket_can_be_restored_as_long_as_the_tables_can() -> None:
+def test_objects_removed_from_the_bucket_can_be_restored_as_long_as_tables() -> None:
     before = read(TEMPLATES / "template.yaml")["Resources"]["Bucket"]["Properties"]
     bucket = RESOURCES["Bucket"]["Properties"]
     assert bucket["BucketName"] == before["BucketName"]
@@ -48,7 +48,7 @@ def test_what_is_removed_from_the_bucket_can_be_restored_as_long_as_the_tables_c
     assert removed["NoncurrentVersionExpiration"] == {"NoncurrentDays": 35}
 
 
-def test_every_queue_function_tells_which_of_its_messages_failed() -> None:
+def test_every_queue_function_reports_which_messages_failed() -> None:
     for function in of_kind(Kind.QUEUE):
         assert event_source(function)["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
@@ -60,7 +60,7 @@ def test_messages_stay_hidden_for_six_time_outs_and_the_window() -> None:
         assert parameter["Default"] <= parameter["MaxValue"]
 
 
-def test_a_setting_that_was_not_chosen_is_left_to_the_code() -> None:
+def test_a_parameter_that_is_not_set_leaves_the_default_of_the_code() -> None:
     variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
     assert MERGED["Parameters"]["SystemDomain"]["Default"] == ""
     assert variables["SYSTEM_DOMAIN"] == {
@@ -68,7 +68,7 @@ def test_a_setting_that_was_not_chosen_is_left_to_the_code() -> None:
     }
 
 
-def test_every_setting_of_a_function_is_told_by_a_parameter_or_by_the_template() -> None:
+def test_every_setting_of_a_function_is_in_its_environment() -> None:
     variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
     left_out = {setting.name for setting in fields(Settings)} - {n.lower() for n in variables}
     assert {name for name in left_out if not name.startswith("relay_")} == {
@@ -77,7 +77,7 @@ def test_every_setting_of_a_function_is_told_by_a_parameter_or_by_the_template()
     }
 
 
-def test_what_the_template_tells_every_function_leaves_room_for_what_may_be_chosen() -> None:
+def test_fixed_environment_variables_leave_room_for_optional_ones() -> None:
     variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
     fixed = {name: value for name, value in variables.items() if "Fn::If" not in value}
     assert set(fixed) == {"STAGE", "LOG_FORMAT", "BUCKET", "KMS_KEY_ID", "SECRET_KEY"}
@@ -92,7 +92,7 @@ def test_secret_settings_are_not_shown_again() -> None:
     assert MERGED["Parameters"]["SmarthostPassword"]["NoEcho"] is True
 
 
-def test_every_function_has_a_role_and_a_log_group_of_its_own() -> None:
+def test_every_function_has_its_own_role_and_log_group() -> None:
     for function in FUNCTIONS:
         properties = RESOURCES[function.logical_id]["Properties"]
         role, logs = f"{function.logical_id}Role", f"{function.logical_id}LogGroup"
@@ -115,7 +115,7 @@ def test_every_dead_letter_queue_and_every_schedule_has_an_alarm() -> None:
     assert {function.logical_id for function in of_kind(Kind.SCHEDULE)} <= watched
 
 
-def test_the_alarm_of_a_schedule_looks_at_several_of_its_calls() -> None:
+def test_the_alarm_of_a_schedule_covers_several_of_its_calls() -> None:
     """Else the one that is called once an hour could never fail often enough."""
     for function in of_kind(Kind.SCHEDULE):
         alarm = RESOURCES[f"{function.logical_id}Alarm"]["Properties"]
@@ -123,25 +123,25 @@ def test_the_alarm_of_a_schedule_looks_at_several_of_its_calls() -> None:
         assert 1 < alarm["Threshold"] <= calls <= 10, function.name
 
 
-def test_a_schedule_is_not_called_again_for_a_minute_that_is_over() -> None:
+def test_a_failed_call_of_a_schedule_is_not_retried() -> None:
     for function in of_kind(Kind.SCHEDULE):
         properties = RESOURCES[function.logical_id]["Properties"]
         assert properties["EventInvokeConfig"]["MaximumRetryAttempts"] == 0
 
 
-def test_a_function_called_like_a_resource_is_refused() -> None:
+def test_a_function_with_the_name_of_a_resource_is_refused() -> None:
     clash = replace(of_kind(Kind.SCHEDULE)[0], name="bucket", logical_id="Bucket")
     with pytest.raises(ValueError, match="Bucket is both a function and a resource"):
         merge_template([*FUNCTIONS, clash])
 
 
-def test_a_function_called_like_a_parameter_is_refused() -> None:
+def test_a_function_with_the_name_of_a_parameter_is_refused() -> None:
     clash = replace(of_kind(Kind.SCHEDULE)[0], name="tracing", logical_id="Tracing")
     with pytest.raises(ValueError, match="Tracing is both a parameter and a resource"):
         merge_template([*FUNCTIONS, clash])
 
 
-def test_a_queue_that_is_not_declared_is_told() -> None:
+def test_a_function_of_an_undeclared_queue_is_refused() -> None:
     stray = replace(of_kind(Kind.QUEUE)[0], queue="stray")
     with pytest.raises((ValueError, KeyError), match="stray"):
         merge_template([stray])

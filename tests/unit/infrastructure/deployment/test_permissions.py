@@ -23,7 +23,7 @@ def test_no_function_may_scan_or_change_a_table_or_use_every_resource() -> None:
                 assert action not in ("dynamodb:Scan", "dynamodb:CreateTable")
 
 
-def test_private_keys_are_opened_where_messages_are_signed_and_made_by_the_api_only() -> None:
+def test_only_functions_that_sign_or_create_keys_may_use_the_sealing_key() -> None:
     sealing = {name for name, f in FUNCTIONS.items() if "kms:Encrypt" in actions(f)}
     opening = {name for name, f in FUNCTIONS.items() if "kms:Decrypt" in actions(f)}
     assert "api_handler" in sealing
@@ -31,13 +31,13 @@ def test_private_keys_are_opened_where_messages_are_signed_and_made_by_the_api_o
     assert {"delivery", "events"}.isdisjoint(sealing | opening)
 
 
-def test_only_what_delivers_may_send_by_ses() -> None:
+def test_only_functions_that_deliver_may_send_by_ses() -> None:
     sending = {name for name, f in FUNCTIONS.items() if "ses:SendRawEmail" in actions(f)}
     assert {"delivery", "generation"} <= sending
     assert "api_handler" not in sending
 
 
-def test_a_queue_is_read_by_its_function_alone() -> None:
+def test_a_queue_is_read_only_by_its_function() -> None:
     readers: dict[str, list[str]] = {}
     for function in functions():
         for statement in statements(function, RESOURCES):
@@ -54,7 +54,7 @@ def test_a_missing_object_can_be_told_from_a_forbidden_one() -> None:
         assert reads == any(each["Action"] == ["s3:ListBucket"] for each in allowed)
 
 
-def test_the_relay_may_queue_what_it_accepts_and_no_more_than_its_code_does() -> None:
+def test_the_relay_may_queue_messages_but_neither_receive_them_nor_send_by_ses() -> None:
     allowed = {
         action for statement in relay_statements(RESOURCES) for action in statement["Action"]
     }

@@ -26,7 +26,7 @@ def config(tmp_path: Path) -> Iterator[LocalConfig]:
     os.close(config.lock)
 
 
-def test_the_announcement_tells_url_key_port_and_data(config: LocalConfig) -> None:
+def test_the_announcement_names_url_key_port_and_data_directory(config: LocalConfig) -> None:
     said = announcement(config)
     for part in (
         f"http://localhost:{config.api_port}/api/v1",
@@ -49,13 +49,13 @@ def test_the_curl_line_can_be_pasted(config: LocalConfig) -> None:
     assert body["recipients"]
 
 
-def test_the_cloud_has_time_to_wait_for_its_predecessor_and_then_to_read_its_state(
+def test_the_cloud_may_wait_for_the_lock_and_then_for_its_state(
     config: LocalConfig,
 ) -> None:
     assert Runtime(config)._cloud().patience >= LOCK_PATIENCE + PATIENCE
 
 
-def test_an_impossible_wish_is_told_in_one_line_with_status_two(tmp_path: Path) -> None:
+def test_an_impossible_setting_is_reported_in_one_line_with_status_two(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as occupant:
         port = occupant.getsockname()[1]
         ended = subprocess.run(

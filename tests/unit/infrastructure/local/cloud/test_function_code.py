@@ -120,7 +120,7 @@ def test_lost_code_is_fetched_again_from_where_it_was_deployed(local_cloud: Loca
         local_cloud.stop()
 
 
-def test_other_code_is_not_taken_for_what_was_lost(local_cloud: LocalCloud) -> None:
+def test_changed_code_is_not_used_in_place_of_the_lost_code(local_cloud: LocalCloud) -> None:
     deploy(local_cloud, "it works")
     local_cloud.client("s3").put_object(Bucket=BUCKET, Key="first.zip", Body=archive("changed"))
     local_cloud.stop()

@@ -47,7 +47,7 @@ def waiting_receiver(cloud: LocalCloud, url: str) -> Iterator[socket.socket]:
         yield connection
 
 
-def test_a_waiting_receiver_gets_a_message_as_it_is_sent(
+def test_a_waiting_receiver_gets_a_message_as_soon_as_it_is_sent(
     local_cloud: LocalCloud, client: Any, url: str
 ) -> None:
     delays = []

@@ -119,7 +119,7 @@ def own_query(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("newest_first", [True, False])
 @pytest.mark.parametrize("limit", [None, 1, 7, 1000])
 @pytest.mark.parametrize(("index_name", "sort"), [("by_time", "at"), ("by_sort_key", "sk")])
-def test_the_answers_are_those_of_ministack(
+def test_queries_of_an_index_return_the_same_pages_as_ministack(
     own_query: Any, index_name: str, sort: str, limit: int | None, newest_first: bool
 ) -> None:
     rng = random.Random(7)
@@ -149,7 +149,7 @@ def of_table(bounds: tuple[str, str] | None, **more: Any) -> Any:
 
 @pytest.mark.parametrize("newest_first", [True, False])
 @pytest.mark.parametrize("limit", [None, 1, 7, 1000])
-def test_the_answers_about_a_table_are_those_of_ministack(
+def test_queries_of_a_table_return_the_same_pages_as_ministack(
     own_query: Any, limit: int | None, newest_first: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ordered_indexes, "_SMALL", 10)
@@ -172,7 +172,7 @@ def test_the_answers_about_a_table_are_those_of_ministack(
     assert pages(dynamodb._query, of_table(None)) == pages(own_query, of_table(None))
 
 
-def test_counts_and_pages_of_a_megabyte_are_those_of_ministack(own_query: Any) -> None:
+def test_counts_and_pages_of_a_megabyte_equal_those_of_ministack(own_query: Any) -> None:
     for number in range(700):
         put(f"p{number}", "s", "a", f"t{number % 50:02d}" + "x" * 900)
         put(f"q{number}", "s" * 1000, "a", f"t{number % 50:02d}" + "y" * 900)
@@ -184,7 +184,7 @@ def test_counts_and_pages_of_a_megabyte_are_those_of_ministack(own_query: Any) -
     assert len(answered) > 1
 
 
-def test_other_queries_go_the_old_way(own_query: Any) -> None:
+def test_other_queries_are_left_to_ministack(own_query: Any) -> None:
     for number in range(20):
         put(f"p{number}", "s", "a", f"t{number:02d}", number)
     by_number = question("by_number", "number", None)
@@ -198,7 +198,7 @@ def test_other_queries_go_the_old_way(own_query: Any) -> None:
         assert answered[0]["Count"] > 0
 
 
-def test_a_key_to_start_from_that_is_outside_the_range_is_refused_as_before() -> None:
+def test_a_start_key_outside_the_range_is_refused_as_by_ministack() -> None:
     put("p", "s", "a", "t5")
     start = {"pk": "p", "sk": "s", "group": "a", "at": "t9"}
     request = question("by_time", "at", ("t0", "t6"))

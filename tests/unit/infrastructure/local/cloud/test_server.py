@@ -69,7 +69,7 @@ def test_an_orderly_stop_loses_nothing(local_cloud: LocalCloud, number: signal.S
     assert numbers(local_cloud, "left") == numbers(local_cloud, "right") == list(range(20))
 
 
-def test_a_kill_in_the_middle_of_writes_loses_only_the_last_moments_and_no_half_of_a_transaction(
+def test_a_kill_during_writes_loses_only_the_last_seconds_and_keeps_transactions_whole(
     local_cloud: LocalCloud,
 ) -> None:
     make_table(local_cloud)
@@ -97,7 +97,7 @@ def test_a_kill_in_the_middle_of_writes_loses_only_the_last_moments_and_no_half_
     assert lost == []
 
 
-def test_a_write_alone_is_on_disk_at_once(local_cloud: LocalCloud) -> None:
+def test_a_single_write_is_on_disk_within_a_second(local_cloud: LocalCloud) -> None:
     make_table(local_cloud)
     eventually(local_cloud.snapshot, 0.9)
     local_cloud.stop(signal.SIGKILL)
@@ -105,7 +105,7 @@ def test_a_write_alone_is_on_disk_at_once(local_cloud: LocalCloud) -> None:
     assert local_cloud.client("dynamodb").list_tables()["TableNames"] == [TABLE]
 
 
-def test_reads_and_polls_make_no_snapshot() -> None:
+def test_reads_and_polls_cause_no_snapshot() -> None:
     quiet = ("GetItem", "Query", "BatchGetItem", "ReceiveMessage", "ChangeMessageVisibilityBatch")
     loud = ("PutItem", "BatchWriteItem", "TransactWriteItems", "SendMessage", "DeleteMessageBatch")
     assert not any(changes_state(request(action)) for action in quiet)
@@ -122,7 +122,7 @@ def request(action: str) -> dict[str, Any]:
     return {"type": "http", "method": "POST", "headers": headers}
 
 
-def test_a_message_in_flight_when_it_was_killed_comes_again_and_its_queue_answers_on_any_port(
+def test_a_message_in_flight_at_a_kill_is_received_again_on_another_port(
     local_cloud: LocalCloud,
 ) -> None:
     client = local_cloud.client("sqs")
@@ -148,7 +148,7 @@ def test_a_message_in_flight_when_it_was_killed_comes_again_and_its_queue_answer
     assert seen == {"in flight", "waiting", "to the old address"}
 
 
-def test_objects_are_on_disk_when_they_are_stored(local_cloud: LocalCloud) -> None:
+def test_an_object_is_on_disk_when_its_put_request_returns(local_cloud: LocalCloud) -> None:
     client = local_cloud.client("s3")
     client.create_bucket(Bucket="bodies")
     local_cloud.wait_until_on_disk()
@@ -159,7 +159,7 @@ def test_objects_are_on_disk_when_they_are_stored(local_cloud: LocalCloud) -> No
     assert response["Body"].read() == b"\x00body"
 
 
-def test_a_second_cloud_waits_until_the_first_has_let_go_of_the_data(
+def test_a_second_cloud_waits_until_the_first_releases_the_data(
     local_cloud: LocalCloud,
 ) -> None:
     second = LocalCloud(local_cloud.data)

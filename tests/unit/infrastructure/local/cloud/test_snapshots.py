@@ -23,11 +23,11 @@ JSON = st.recursive(
 
 @settings(max_examples=60)
 @given(JSON, st.integers(0, 8))
-def test_pieces_make_the_same_json_at_any_depth(value: Any, depth: int) -> None:
+def test_encoded_pieces_join_to_the_same_json_at_any_depth(value: Any, depth: int) -> None:
     assert json.loads("".join(encoded(value, depth))) == json.loads(json.dumps(value))
 
 
-def test_what_ministack_marks_is_marked_the_same_way() -> None:
+def test_values_that_json_lacks_are_encoded_as_by_ministack() -> None:
     scoped = AccountRegionScopedDict()
     scoped.set_scoped("000000000000", "us-east-1", "a", {"items": defaultdict(dict), "b": b"\xff"})
     by_account = AccountScopedDict()
@@ -42,7 +42,7 @@ def test_what_ministack_marks_is_marked_the_same_way() -> None:
     ("statuses", "expected"),
     [([], False), (["CREATE_COMPLETE"], False), (["CREATE_COMPLETE", "UPDATE_IN_PROGRESS"], True)],
 )
-def test_a_deployment_that_runs_is_noticed(
+def test_a_running_deployment_is_detected(
     statuses: list[str], expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stacks = [{"StackStatus": status} for status in statuses]

@@ -56,7 +56,7 @@ def test_snapshots_ministack_writes_its_state_only_when_it_ends(tmp_path: Path) 
         cloud.close()
 
 
-def test_function_code_ministack_removes_archives_that_another_snapshot_names(
+def test_function_code_ministack_removes_archives_of_another_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lambda_svc, "CODE_BLOB_DIR", str(tmp_path))
@@ -74,7 +74,7 @@ def test_function_code_ministack_restores_a_function_without_its_lost_code(
     assert function["code_zip"] is None
 
 
-def test_long_polls_ministack_looks_at_a_queue_again_and_again(
+def test_long_polls_ministack_polls_a_queue_repeatedly(
     queue_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = 0
@@ -121,7 +121,7 @@ async def _waits_after_disconnect(queue_url: str) -> bool:
     return is_waiting
 
 
-def test_ordered_indexes_ministack_tests_every_item_of_a_partition_for_one_page(
+def test_ordered_indexes_ministack_evaluates_every_item_of_a_partition_for_one_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     evaluate: Callable[..., bool] = dynamodb._evaluate_condition

@@ -27,7 +27,7 @@ def create(name: str, key: DkimKey | None = None, **fields: object) -> None:
     store.create(domain(name, dkim=key or DkimKey("s1", name, PUBLIC, b"s"), **fields))
 
 
-def test_a_domain_publishes_its_key_and_leads_to_the_mail_domain() -> None:
+def test_a_domain_publishes_its_key_and_points_to_the_mail_domain() -> None:
     create("shop.test")
     assert lookup("s1._domainkey.shop.test") == [("TXT", txt_record(PUBLIC))]
     assert lookup("S1._DOMAINKEY.Shop.Test.") == [("TXT", txt_record(PUBLIC))]
@@ -36,7 +36,7 @@ def test_a_domain_publishes_its_key_and_leads_to_the_mail_domain() -> None:
         assert lookup(name) is None
 
 
-def test_an_enterprise_domain_leads_to_the_mail_domain_of_its_tenant() -> None:
+def test_an_enterprise_domain_points_to_the_mail_domain_of_its_tenant() -> None:
     create_account(2, enterprise=True)
     create("big.test", account=2)
     assert lookup("big.test") == [
@@ -45,7 +45,7 @@ def test_an_enterprise_domain_leads_to_the_mail_domain_of_its_tenant() -> None:
     ]
 
 
-def test_every_further_key_is_published_under_its_selector() -> None:
+def test_every_additional_key_is_published_under_its_selector() -> None:
     create("shop.test")
     shop = store.get("shop.test")
     assert shop is not None
@@ -64,7 +64,7 @@ def test_a_key_of_a_subdomain_is_published_at_its_signing_domain() -> None:
     assert lookup("s1._domainkey.shop.test") == [("TXT", txt_record(PUBLIC))]
 
 
-def test_a_tracking_domain_leads_to_this_machine() -> None:
+def test_a_tracking_domain_points_to_this_machine() -> None:
     stored_tracking_domain("track.shop.test")
     assert lookup("track.shop.test") == [("CNAME", "track.postfinch.test")]
     for own in ("track.postfinch.test", "postfinch.test"):

@@ -129,7 +129,7 @@ def test_a_known_name_without_the_type_has_no_answer(
         resolver.resolve(name, "MX")
 
 
-def test_an_answer_too_long_for_udp_is_cut_and_comes_whole_by_tcp(server: DnsServer) -> None:
+def test_a_response_too_long_for_udp_is_truncated_and_complete_by_tcp(server: DnsServer) -> None:
     cut = ask(server, "many.a.test", "TXT", payload=4096)
     assert cut.flags & dns.flags.TC
     assert not cut.answer
@@ -139,7 +139,7 @@ def test_an_answer_too_long_for_udp_is_cut_and_comes_whole_by_tcp(server: DnsSer
     assert len(response.answer[0]) == 20
 
 
-def test_edns_lets_a_dkim_key_through_udp_and_plain_dns_does_not(server: DnsServer) -> None:
+def test_a_dkim_key_fits_into_udp_with_edns_but_not_without(server: DnsServer) -> None:
     name = "key._domainkey.a.test"
     assert ask(server, name, "TXT", payload=1232).answer
     plain = ask(server, name, "TXT", use_edns=-1)
@@ -147,7 +147,7 @@ def test_edns_lets_a_dkim_key_through_udp_and_plain_dns_does_not(server: DnsServ
     assert plain.edns == -1
 
 
-def test_one_tcp_connection_takes_several_queries(server: DnsServer) -> None:
+def test_one_tcp_connection_serves_several_queries(server: DnsServer) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         for _ in range(2):
             query = dns.message.make_query("a.test", "MX")
@@ -184,7 +184,7 @@ def reply_to(packet: bytes, zone: Zone) -> bytes:
     return handler.get_reply(packet)
 
 
-def test_a_response_is_never_answered(zone: Zone) -> None:
+def test_a_dns_response_gets_no_reply(zone: Zone) -> None:
     question = DNSRecord.question("a.test", "MX")
     assert reply_to(question.pack(), zone)
     with pytest.raises(DNSError):

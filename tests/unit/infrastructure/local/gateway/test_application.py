@@ -135,7 +135,7 @@ def test_a_trailing_slash_is_ignored() -> None:
     assert results(ask("GET", b"/api/v1/mirror/x/"))["name"] == "x"
 
 
-def test_the_query_is_decoded_once_and_its_last_value_counts() -> None:
+def test_the_query_is_decoded_once_and_the_last_of_equal_parameters_counts() -> None:
     result = results(ask("GET", b"/api/v1/mirror/x", query=b"a=1&a=2+3&b=%2525&c=&d&e=%ff"))
     assert result["query"] == {"a": "2 3", "b": "%25", "c": "", "d": "", "e": "\ufffd"}
 
@@ -151,13 +151,13 @@ def test_the_last_of_equal_headers_counts() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"text \xc3\xa9", b"\x00\xff\xfe", bytes(range(256))])
-def test_a_body_of_any_bytes_arrives_and_returns_unchanged(content: bytes) -> None:
+def test_a_body_of_any_bytes_is_received_and_returned_unchanged(content: bytes) -> None:
     status, headers, body = ask("POST", b"/api/v1/echo", chunks=(content,))
     assert (status, body) == (200, content)
     assert headers[b"content-type"] == b"application/octet-stream"
 
 
-def test_a_body_in_pieces_is_put_together() -> None:
+def test_the_chunks_of_a_body_are_joined() -> None:
     assert ask("POST", b"/api/v1/echo", chunks=(b"ab", b"", b"cd", b""))[2] == b"abcd"
 
 
@@ -171,7 +171,7 @@ def test_a_body_in_pieces_is_put_together() -> None:
         ("PUT", b"/api/v1/locked", 401),
     ],
 )
-def test_a_body_over_the_limit_is_refused_in_its_turn(
+def test_a_body_over_the_limit_is_refused_after_routing_and_authentication(
     method: str, path: bytes, status: int
 ) -> None:
     reply = ask(method, path, chunks=(b"x" * LIMIT, b"x"))
@@ -206,41 +206,41 @@ def test_a_body_over_the_limit_is_not_kept_in_memory() -> None:
     assert peak < 5_000_000
 
 
-def test_a_body_of_just_the_limit_is_taken() -> None:
+def test_a_body_of_exactly_the_limit_is_accepted() -> None:
     assert results(ask("POST", b"/api/v1/length", chunks=(b"x" * (LIMIT - 1), b"x"))) == LIMIT
 
 
-def test_a_client_that_asks_before_sending_too_much_is_told_without_reading() -> None:
+def test_a_too_large_body_announced_by_expect_is_refused_without_reading_it() -> None:
     headers = [(b"expect", b"100-continue"), (b"content-length", str(LIMIT + 1).encode())]
     status, replied, _ = ask("POST", b"/api/v1/length", headers=headers, chunks=())
     assert (status, replied[b"connection"]) == (413, b"close")
 
 
-def test_head_is_answered_without_a_body_but_with_its_length() -> None:
+def test_the_response_to_head_has_no_body_but_its_length() -> None:
     _, headers, body = ask("HEAD", b"/api/v1/mirror/x")
     assert body == b""
     assert int(headers[b"content-length"]) > 2
 
 
-def test_no_content_has_no_length() -> None:
+def test_a_204_response_has_no_content_length() -> None:
     status, headers, body = ask("DELETE", b"/api/v1/nothing")
     assert (status, body) == (204, b"")
     assert b"content-length" not in headers
 
 
 @pytest.mark.spec("7-t4")
-def test_an_unknown_path_gets_our_body() -> None:
+def test_an_unknown_path_gets_a_json_error() -> None:
     status, headers, body = ask("GET", b"/no/such/path/at/any/depth")
     assert (status, headers[b"content-type"]) == (404, b"application/json")
     assert json.loads(body) == {"errors": [{"message": "Resource could not be found"}]}
 
 
 @pytest.mark.parametrize("path", [b"/local", b"/local/", b"/local/mailbox/1"])
-def test_local_endpoints_take_their_prefix(path: bytes) -> None:
+def test_paths_under_the_local_prefix_go_to_the_local_endpoints(path: bytes) -> None:
     assert ask("GET", path)[::2] == (299, path)
 
 
-def test_a_local_prefix_is_whole_segments() -> None:
+def test_the_local_prefix_matches_whole_segments_only() -> None:
     assert ask("GET", b"/localized")[0] == 404
 
 
@@ -276,7 +276,7 @@ def test_lifespan_events_are_acknowledged() -> None:
     header=st.binary(max_size=10),
     body=st.binary(max_size=30) | st.text('[]{}":,\\u0d8e-.19 tn', max_size=30).map(str.encode),
 )
-def test_no_bytes_on_the_wire_are_a_fault(
+def test_no_request_bytes_cause_a_server_error(
     path: str, query: bytes, header: bytes, body: bytes
 ) -> None:
     json_type = [(b"content-type", b"application/json"), (b"x-any", header)]
@@ -342,7 +342,7 @@ def test_a_forwarded_header_does_not_change_the_address_on_a_real_connection(por
     connection.close()
 
 
-def test_no_connection_sees_another_ones_reply(port: int) -> None:
+def test_no_connection_gets_the_response_of_another(port: int) -> None:
     def client(number: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         for turn in range(20):

@@ -19,12 +19,12 @@ def test_the_header_ends_at_the_first_empty_line(message: bytes, headers: bytes)
     assert header_block(message) == headers
 
 
-def test_a_field_is_found_by_its_name_in_any_case_and_unfolded() -> None:
+def test_a_field_is_found_in_any_case_and_unfolded() -> None:
     headers = b"X-Subject: no\r\nSUBJECT : a\r\n\tb\r\n  c\r\nSubject: second\r\nEmpty:"
     assert field(headers, "Subject") == "a\tb  c"
     assert field(headers, "Empty") == ""
     assert field(headers, "Missing") == ""
 
 
-def test_a_field_of_wrong_bytes_is_read_with_replacements() -> None:
+def test_invalid_bytes_of_a_field_are_replaced() -> None:
     assert field(b"Subject: a\xffb", "Subject") == "a\ufffdb"

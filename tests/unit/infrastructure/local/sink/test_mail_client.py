@@ -25,7 +25,7 @@ from tests.unit.infrastructure.local.running import Web
         "http://click.example.test:8080/",
     ],
 )
-def test_loopback_addresses_and_local_names_lead_here(url: str) -> None:
+def test_loopback_addresses_and_local_names_may_be_fetched(url: str) -> None:
     assert leads_here(url)
 
 
@@ -53,13 +53,13 @@ def test_loopback_addresses_and_local_names_lead_here(url: str) -> None:
         "",
     ],
 )
-def test_anything_else_is_refused(url: str) -> None:
+def test_other_urls_are_not_fetched(url: str) -> None:
     assert not leads_here(url)
     with pytest.raises(NotLoopback):
         fetch(url)
 
 
-def test_a_fetch_keeps_path_and_query_and_gives_the_status(web: Web) -> None:
+def test_a_fetch_keeps_path_and_query_and_returns_the_status(web: Web) -> None:
     assert fetch(f"http://localhost:{web.port}/a%20b/é c?q=%26&r=1#x") == 302
     assert web.next_request().path == "/a%20b/%C3%A9%20c?q=%26&r=1"
     assert fetch(f"http://user:password@localhost:{web.port}") == 302

@@ -81,7 +81,7 @@ def test_the_newest_messages_come_first_and_no_more_than_the_limit(box: Mailbox)
     assert box.list(limit=0) == box.list(limit=-1) == []
 
 
-def test_a_hundred_messages_are_listed_unless_told_otherwise(box: Mailbox) -> None:
+def test_a_hundred_messages_are_listed_by_default(box: Mailbox) -> None:
     for number in range(101):
         box.add("", f"{number}@b.test", message())
     assert len(box.list()) == 100
@@ -228,7 +228,7 @@ def test_an_index_that_is_damaged_is_built_again(box: Mailbox, tmp_path: Path, d
     assert [entry["id"] for entry in again.list(limit=200)] == added[::-1]
 
 
-def test_opening_finds_what_a_crash_left_out_and_forgets_what_is_gone(
+def test_opening_adds_unlisted_messages_to_the_index_and_removes_missing_ones(
     box: Mailbox, tmp_path: Path
 ) -> None:
     staying, unlisted, lost = [box.add("a@a.test", "b@b.test", message()) for _ in range(3)]
@@ -271,7 +271,7 @@ def test_a_reader_in_another_process_sees_and_clears_what_is_added(
         assert ids(box) == [message_id]
 
 
-def test_opening_waits_for_another_process_that_is_mending_the_index(tmp_path: Path) -> None:
+def test_opening_waits_while_another_process_repairs_the_index(tmp_path: Path) -> None:
     Mailbox(tmp_path).close()
     opener = threading.Thread(target=lambda: Mailbox(tmp_path).close())
     with (tmp_path / "index.lock").open() as lock:

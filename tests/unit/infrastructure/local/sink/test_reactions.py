@@ -97,7 +97,7 @@ def test_nothing_is_reported_to_the_null_return_path(
     assert inbound.mailbox.list() == []
 
 
-def test_open_loads_the_images_of_this_machine(sink: RunningSink, web: Web) -> None:
+def test_open_loads_only_images_on_this_machine(sink: RunningSink, web: Web) -> None:
     send(sink, "open@b.test", newsletter(web))
     first, second = web.next_request(), web.next_request()
     assert (first.method, first.path) == ("GET", "/open?a=1&b=2")
@@ -114,7 +114,7 @@ def test_click_follows_the_first_link_and_no_redirect(sink: RunningSink, web: We
     assert [web.next_request().path for _ in range(2)] == ["/open?a=1&b=2", "/bottom"]
 
 
-def test_click_takes_a_link_of_the_text_when_there_is_no_html(sink: RunningSink, web: Web) -> None:
+def test_click_uses_a_link_in_the_text_when_there_is_no_html(sink: RunningSink, web: Web) -> None:
     text = f"See https://example.com/ or <http://localhost:{web.port}/t> now\r\n"
     send(sink, "click@b.test", b"\r\n" + text.encode())
     assert web.next_request().path == "/t"
@@ -146,14 +146,16 @@ def test_unsubscribe_posts_the_one_click_form(sink: RunningSink, web: Web) -> No
         ("open@b.test", b"Content-Type: text/html; charset=no-such\r\n\r\n<img>\r\n"),
     ],
 )
-def test_what_cannot_be_done_is_logged(
+def test_a_reaction_that_is_impossible_is_logged(
     sink: RunningSink, caplog: pytest.LogCaptureFixture, recipient: str, content: bytes
 ) -> None:
     send(sink, recipient, content)
     eventually(lambda: recipient in caplog.text)
 
 
-def test_reactions_come_after_the_answer_and_stopping_drops_them(tmp_path: Path, web: Web) -> None:
+def test_reactions_follow_the_reply_and_are_dropped_when_the_sink_stops(
+    tmp_path: Path, web: Web
+) -> None:
     with running_sink(tmp_path, SinkOptions(behaviour_delay=3600)) as sink:
         send(sink, "open@b.test", newsletter(web))
         assert len(sink.mailbox.list()) == 1

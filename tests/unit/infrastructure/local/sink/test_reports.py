@@ -33,7 +33,7 @@ def test_reports_on_any_message_have_three_parts(
     assert parsed["Message-ID"]
 
 
-def test_the_message_complained_about_comes_back_byte_for_byte() -> None:
+def test_a_complaint_contains_the_message_byte_for_byte() -> None:
     message = b"Subject: a\r\n folded\r\nX:no space\r\n\r\n trailing \r\n"
     assert message in feedback_report(accepted(message=message), NOW)
 
@@ -43,7 +43,7 @@ def test_a_recipient_beyond_ascii_is_escaped_in_the_status() -> None:
     assert b"Final-Recipient: utf-8; j\\x{FC}rgen@b.test\r\n" in report
 
 
-def test_the_eight_bit_parts_say_so() -> None:
+def test_parts_with_eight_bit_text_declare_it() -> None:
     text, feedback, returned = message_from_bytes(
         feedback_report(accepted(message="Subject: x\r\n\r\né\r\n".encode()), NOW)
     ).get_payload()

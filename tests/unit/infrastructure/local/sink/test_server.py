@@ -81,20 +81,22 @@ def test_each_message_and_each_recipient_is_deferred_on_its_own(sink: RunningSin
     assert deliver(sink, "Defer@any.test")[0] == 250
 
 
-def test_a_message_for_several_is_deferred_until_all_would_take_it(sink: RunningSink) -> None:
+def test_a_message_for_several_recipients_is_deferred_until_all_accept_it(
+    sink: RunningSink,
+) -> None:
     assert deliver(sink, "defer+a@any.test")[0] == 451
     codes = [deliver(sink, "defer+a@any.test", "defer+b@any.test", "c@a.test")[0] for _ in range(3)]
     assert codes == [451, 451, 250]
     assert len(sink.mailbox.list()) == 3
 
 
-def test_deferrals_without_a_message_id_go_by_the_content() -> None:
+def test_deferrals_identify_a_message_without_an_id_by_its_content() -> None:
     deferrals = Deferrals()
     assert [deferrals.defers("defer@a.test", b"one") for _ in range(3)] == [True, True, False]
     assert deferrals.defers("defer@a.test", b"two")
 
 
-def test_deferrals_forget_the_oldest_so_that_they_never_grow() -> None:
+def test_deferrals_keep_a_limited_number_of_messages() -> None:
     deferrals = Deferrals(remembered=10)
     for number in range(100):
         deferrals.defers(f"defer+{number}@a.test", message())
@@ -104,7 +106,7 @@ def test_deferrals_forget_the_oldest_so_that_they_never_grow() -> None:
     assert not deferrals.defers("bob@a.test", message())
 
 
-def test_a_slow_recipient_is_accepted_late_and_holds_up_nobody_else(sink: RunningSink) -> None:
+def test_a_slow_recipient_is_accepted_late_and_delays_no_other(sink: RunningSink) -> None:
     slow = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20)
     slow.ehlo()
     slow.mail("")
@@ -120,7 +122,7 @@ def test_a_slow_recipient_is_accepted_late_and_holds_up_nobody_else(sink: Runnin
     assert [entry["to"] for entry in sink.mailbox.list()] == ["slow+1@any.test", "quick@any.test"]
 
 
-def test_a_mailbox_that_cannot_be_written_asks_to_try_again(
+def test_a_mailbox_that_cannot_be_written_causes_a_temporary_failure(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with running_sink(tmp_path / "sink") as sink:
@@ -133,18 +135,18 @@ def test_a_mailbox_that_cannot_be_written_asks_to_try_again(
         assert deliver(sink, "bob@any.test")[0] == 250
 
 
-def test_a_sink_can_be_used_without_its_server(tmp_path: Path) -> None:
+def test_a_sink_stores_a_message_without_its_server(tmp_path: Path) -> None:
     mailbox = Mailbox(tmp_path)
     reply = asyncio.run(Sink(mailbox).receive(Envelope("a@a.test", ["b@b.test"], message())))
     assert reply == f"250 2.0.0 Ok: stored as {mailbox.list()[0]['id']}"
 
 
-def test_connections_send_at_once(sink: RunningSink) -> None:
+def test_connections_send_without_nagles_delay(sink: RunningSink) -> None:
     # asyncio turns Nagle's delay off only where the listening socket names its protocol.
     assert sink.sink._server.sockets[0].proto == socket.IPPROTO_TCP
 
 
-def test_stopping_tells_open_sessions_and_frees_the_port(tmp_path: Path) -> None:
+def test_stopping_sends_421_to_open_sessions_and_frees_the_port(tmp_path: Path) -> None:
     with running_sink(tmp_path) as sink:
         client = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20)
         sink.stop()

@@ -129,7 +129,7 @@ def stuffed(message: bytes) -> bytes:
     ),
     cuts=st.lists(st.integers(0, 40), max_size=4),
 )
-def test_any_message_arrives_whole_however_it_is_cut_up(
+def test_any_message_arrives_unchanged_however_it_is_split(
     client: Client, server: RunningSink, lines: list[bytes], cuts: list[int]
 ) -> None:
     server.mailbox.clear()
@@ -156,7 +156,7 @@ def test_only_crlf_ends_a_line_or_the_message(
     assert server.mailbox.list() == []
 
 
-def test_a_message_of_the_largest_size_is_taken_and_a_larger_one_is_not(
+def test_a_message_of_the_maximum_size_is_accepted_and_a_larger_one_refused(
     client: Client, server: RunningSink
 ) -> None:
     largest = (b"x" * 998 + b"\r\n") * (MAX_SIZE // 1000)
@@ -205,7 +205,7 @@ async def whole_session(data: bytes, tmp_path: Path) -> list[bytes]:
     return wire.codes
 
 
-def test_a_final_dot_where_a_message_too_large_was_cut_does_not_end_it(tmp_path: Path) -> None:
+def test_a_dot_at_a_chunk_boundary_does_not_end_a_too_large_message(tmp_path: Path) -> None:
     content = b"x" * (CHUNK + 1) + b".\r\nRSET\r\n.\r\n"
     data = b"HELO c.test\r\n" + ENVELOPE + b"DATA\r\n" + content + b"QUIT\r\n"
     codes = asyncio.run(whole_session(data, tmp_path))
@@ -259,7 +259,7 @@ def test_mail_needs_a_greeting_and_no_other_transaction(server: RunningSink) -> 
     client.socket.close()
 
 
-def test_recipients_are_bounded(client: Client) -> None:
+def test_the_number_of_recipients_is_limited(client: Client) -> None:
     codes = client.codes(b"MAIL FROM:<>\r\n" + b"RCPT TO:<b@b.test>\r\n" * 1001, 1002)
     assert codes[-2:] == ["250", "452"]
 
@@ -269,7 +269,7 @@ def test_a_line_without_end_closes_the_connection(client: Client) -> None:
     assert client.reply().startswith("500 5.5.2")
 
 
-def test_a_client_that_leaves_in_the_middle_stores_nothing(
+def test_a_client_that_disconnects_during_data_stores_nothing(
     client: Client, server: RunningSink
 ) -> None:
     assert client.codes(ENVELOPE + b"DATA\r\nhalf a mess", 3)[-1] == "354"
@@ -279,7 +279,7 @@ def test_a_client_that_leaves_in_the_middle_stores_nothing(
     assert server.mailbox.list() == []
 
 
-def test_a_silent_client_is_told_and_disconnected(tmp_path: Path) -> None:
+def test_an_idle_client_gets_421_and_is_disconnected(tmp_path: Path) -> None:
     with running_sink(tmp_path, SinkOptions(idle_seconds=0.05)) as sink:
         client = Client(sink.port)
         assert client.reply().startswith("421 4.4.2")

@@ -17,14 +17,14 @@ def finished(child: Child) -> int | None:
     return child.status()
 
 
-def test_what_it_says_on_either_stream_is_appended_to_its_log(tmp_path: Path) -> None:
+def test_output_of_a_child_on_both_streams_is_appended_to_its_log(tmp_path: Path) -> None:
     program = "import sys; print('out', flush=True); print('err', file=sys.stderr)"
     for _ in range(2):
         assert finished(child(tmp_path, program)) == 0
     assert (tmp_path / "talker.log").read_text().split() == ["out", "err"] * 2
 
 
-def test_a_log_that_has_grown_too_long_is_put_aside_at_the_next_start(tmp_path: Path) -> None:
+def test_a_log_over_the_limit_is_rotated_at_the_next_start(tmp_path: Path) -> None:
     log = tmp_path / "talker.log"
     log.write_bytes(b"x" * (LOG_LIMIT + 1))
     finished(child(tmp_path, "print('new')"))
@@ -32,6 +32,6 @@ def test_a_log_that_has_grown_too_long_is_put_aside_at_the_next_start(tmp_path: 
     assert (tmp_path / "talker.log.1").stat().st_size == LOG_LIMIT + 1
 
 
-def test_it_leads_a_session_of_its_own_so_that_ctrl_c_does_not_reach_it(tmp_path: Path) -> None:
+def test_a_child_leads_its_own_session_so_that_ctrl_c_does_not_reach_it(tmp_path: Path) -> None:
     finished(child(tmp_path, "import os; print(os.getpid() == os.getsid(0) != os.getppid())"))
     assert (tmp_path / "talker.log").read_text() == "True\n"

@@ -43,7 +43,9 @@ def again(environ: dict[str, str], config: LocalConfig) -> LocalConfig:
 
 @pytest.mark.parametrize("name", ["API_PORT", "SMTP_PORT"])
 @pytest.mark.parametrize("text", ["http", "0", "65536", "-1", "8080.0", "８０８０"])
-def test_what_is_no_port_is_refused_by_name(environ: dict[str, str], name: str, text: str) -> None:
+def test_an_invalid_port_is_refused_with_the_name_of_the_setting(
+    environ: dict[str, str], name: str, text: str
+) -> None:
     with pytest.raises(ConfigError, match=name):
         prepare({**environ, name: text})
 
@@ -86,7 +88,7 @@ def test_a_key_with_a_space_or_a_line_end_is_refused(environ: dict[str, str]) ->
             prepare({**environ, "API_KEY": key})
 
 
-def test_secrets_and_ports_are_made_once_and_kept_for_their_owner(
+def test_secrets_and_ports_are_created_once_and_readable_only_by_their_owner(
     environ: dict[str, str], config: LocalConfig
 ) -> None:
     assert len(bytes.fromhex(config.api_key)) == 20
@@ -100,7 +102,7 @@ def test_secrets_and_ports_are_made_once_and_kept_for_their_owner(
     os.close(next_run.lock)
 
 
-def test_only_a_taken_internal_port_is_chosen_anew(
+def test_only_an_internal_port_that_is_taken_is_replaced(
     environ: dict[str, str], config: LocalConfig
 ) -> None:
     with socket.create_server(("127.0.0.1", config.ports.sink)):
@@ -110,7 +112,7 @@ def test_only_a_taken_internal_port_is_chosen_anew(
     assert next_run.ports.cloud == config.ports.cloud
 
 
-def test_a_given_key_is_used_and_not_stored(environ: dict[str, str]) -> None:
+def test_an_api_key_from_the_environment_is_used_and_not_stored(environ: dict[str, str]) -> None:
     config = prepare({**environ, "API_KEY": "mine"})
     os.close(config.lock)
     assert config.child_environment()["API_KEY"] == "mine"
@@ -130,7 +132,7 @@ def test_children_get_the_local_values_of_the_settings(config: LocalConfig) -> N
     assert loaded.secret_key == config.secret_key
 
 
-def test_what_the_caller_sets_wins_over_local_values(environ: dict[str, str]) -> None:
+def test_settings_of_the_caller_override_local_values(environ: dict[str, str]) -> None:
     config = prepare({**environ, "RETRY_BASE": "7", "PUBLIC_URL": "https://mail.example"})
     os.close(config.lock)
     environment = config.child_environment()
@@ -138,7 +140,7 @@ def test_what_the_caller_sets_wins_over_local_values(environ: dict[str, str]) ->
     assert environment["PUBLIC_URL"] == "https://mail.example"
 
 
-def test_a_smarthost_of_the_callers_choice_is_not_spoken_to_in_plain_text(
+def test_a_smarthost_set_by_the_caller_requires_tls(
     environ: dict[str, str],
 ) -> None:
     config = prepare({**environ, "SMARTHOST": "mail.example:587"})
@@ -147,7 +149,9 @@ def test_a_smarthost_of_the_callers_choice_is_not_spoken_to_in_plain_text(
     assert (loaded.smarthost, loaded.smarthost_tls) == ("mail.example:587", "required")
 
 
-def test_nothing_of_the_callers_cloud_account_is_passed_on(environ: dict[str, str]) -> None:
+def test_credentials_of_the_callers_cloud_account_are_not_passed_on(
+    environ: dict[str, str],
+) -> None:
     theirs = {
         "AWS_PROFILE": "production",
         "AWS_SESSION_TOKEN": "real",

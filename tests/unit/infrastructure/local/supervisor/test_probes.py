@@ -26,24 +26,24 @@ def server_that_says(words: bytes) -> Iterator[int]:
         thread.join()
 
 
-def test_an_expected_status_is_an_answer() -> None:
+def test_the_http_probe_accepts_an_expected_status() -> None:
     with server_that_says(b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n") as port:
         assert answers_http(port, "/", (200, 401))
 
 
-def test_another_status_or_no_http_is_none() -> None:
+def test_the_http_probe_rejects_other_statuses_and_other_protocols() -> None:
     for words in (b"HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n", b"220 hello\r\n"):
         with server_that_says(words) as port:
             assert not answers_http(port, "/", (200, 401))
 
 
-def test_only_220_is_a_greeting() -> None:
+def test_the_smtp_probe_accepts_only_220() -> None:
     for words, expected in ((b"220 mail\r\n", True), (b"421 busy\r\n", False), (b"2", False)):
         with server_that_says(words) as port:
             assert greets_by_smtp(port) is expected
 
 
-def test_nobody_there_is_no_answer() -> None:
+def test_the_probes_fail_when_nothing_listens() -> None:
     port = free_port()
     assert not answers_http(port, "/", (200,))
     assert not greets_by_smtp(port)

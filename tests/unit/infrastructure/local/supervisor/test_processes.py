@@ -72,7 +72,9 @@ def test_the_last_group_is_stopped_first(start: Start) -> None:
     assert (supervised.where / "order").read_text().split() == ["three", "two", "one"]
 
 
-def test_what_ignores_sigterm_is_killed_after_the_grace_with_what_it_started(start: Start) -> None:
+def test_a_process_that_ignores_sigterm_is_killed_with_its_children_after_the_grace(
+    start: Start,
+) -> None:
     supervised = start([["stubborn", STUBBORN, "stubborn"]], grace=0.3)
     supervised.wait_until_ready()
     pids = supervised.pids("stubborn", 2)
@@ -98,7 +100,7 @@ def test_a_process_that_ends_is_started_again(start: Start) -> None:
     assert supervised.stop() == 0
 
 
-def test_what_was_started_after_a_foundation_does_not_outlive_it(start: Start) -> None:
+def test_processes_started_after_a_foundation_restart_with_it(start: Start) -> None:
     foundation = [*stays("cloud"), True]
     supervised = start([foundation, stays("sink")], [stays("worker")], [stays("api")])
     supervised.wait_until_ready()
@@ -161,7 +163,7 @@ class FakeChild:
         self.starts.append(self.clock[0])
 
 
-def test_pauses_double_to_five_seconds_and_begin_anew_after_ten_healthy_ones(
+def test_pauses_double_up_to_five_seconds_and_reset_after_ten_healthy_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [100.0]

@@ -87,7 +87,9 @@ def worker(local_cloud: LocalCloud, tmp_path: Path) -> Iterator[RunningWorker]:
         worker.stop(signal.SIGKILL)
 
 
-def test_only_what_the_handler_did_not_report_as_failed_is_deleted(worker: RunningWorker) -> None:
+def test_only_messages_that_the_handler_did_not_report_as_failed_are_deleted(
+    worker: RunningWorker,
+) -> None:
     worker.send("good", "fail", "good too")
     eventually(lambda: "fail 2" in worker.lines())
     lines = worker.lines()
@@ -96,12 +98,12 @@ def test_only_what_the_handler_did_not_report_as_failed_is_deleted(worker: Runni
     assert sum(worker.queued()) == 1
 
 
-def test_a_handler_that_raises_has_its_batch_shown_again(worker: RunningWorker) -> None:
+def test_the_batch_of_a_handler_that_raises_is_received_again(worker: RunningWorker) -> None:
     worker.send("raise")
     eventually(lambda: worker.lines()[:2] == ["raise 1", "raise 2"])
 
 
-def test_a_message_that_takes_long_is_shown_to_nobody_else(worker: RunningWorker) -> None:
+def test_a_message_stays_hidden_while_its_handler_runs(worker: RunningWorker) -> None:
     worker.send("busy 2.5")
     eventually(lambda: worker.lines() == ["busy 2.5 1"])
     rival = worker.cloud.client("sqs")
@@ -113,7 +115,7 @@ def test_a_message_that_takes_long_is_shown_to_nobody_else(worker: RunningWorker
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_batch_in_hand_is_finished_before_the_end(
+def test_a_running_batch_is_finished_before_the_worker_stops(
     worker: RunningWorker, number: signal.Signals
 ) -> None:
     worker.send("busy 0.7")
@@ -123,7 +125,7 @@ def test_a_batch_in_hand_is_finished_before_the_end(
     assert worker.queued() == (0, 0)
 
 
-def test_it_goes_on_when_the_cloud_comes_back(worker: RunningWorker) -> None:
+def test_a_worker_goes_on_after_the_cloud_was_restarted(worker: RunningWorker) -> None:
     worker.send("before")
     eventually(lambda: worker.lines() == ["before 1"])
     port = worker.cloud.port
@@ -149,7 +151,7 @@ def test_a_failed_message_waits_twice_as_long_each_time() -> None:
     assert pauses == [1, 2, 4, 8, VISIBILITY, VISIBILITY]
 
 
-def test_a_batching_window_gathers_what_comes_within_it(
+def test_a_batching_window_collects_messages_into_one_call(
     cloud: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WEBHOOK_WINDOW", "0.05")

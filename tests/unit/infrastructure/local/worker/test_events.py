@@ -22,7 +22,7 @@ def message(receives: int = 1, **more: Any) -> dict[str, Any]:
     }
 
 
-def test_the_event_has_the_form_in_which_lambda_passes_it(
+def test_an_sqs_event_has_the_form_of_lambdas(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
@@ -46,7 +46,7 @@ def test_the_event_has_the_form_in_which_lambda_passes_it(
     }
 
 
-def test_the_context_tells_what_a_handler_may_ask() -> None:
+def test_the_context_has_the_remaining_time_and_the_function_arn() -> None:
     context = Context("events")
     ask: Callable[[], int] = context.get_remaining_time_in_millis
     assert 0 < ask() <= 900_000
