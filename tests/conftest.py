@@ -1,4 +1,4 @@
-"""Give tests a cloud in this process, with the service's tables, queues and bucket."""
+"""Provide tests with a cloud in this process, with the service's tables, queues and bucket."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from moto import mock_aws
 from chalicelib.core.caches import clear_caches
 from tests.fake_cloud import create_resources
 
-# Machines are shared, so nothing is judged by the time it takes. In CI a failure must come from a
-# change, so the examples are the same each time; elsewhere every run tries others.
+# Other load may slow a machine down, so examples have no deadline. In CI the examples are the same
+# in each run, so that a failure comes from a change; elsewhere every run tries different ones.
 hypothesis.settings.register_profile(
     "tests",
     deadline=None,
@@ -39,7 +39,7 @@ hypothesis.settings.load_profile("tests")
 
 @pytest.fixture
 def cloud() -> Iterator[None]:
-    """A cloud of its own for one test, empty but for the service's resources."""
+    """A new cloud for one test, which holds only the service's resources."""
     clear_caches()
     with mock_aws():
         create_resources()

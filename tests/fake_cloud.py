@@ -1,6 +1,6 @@
-"""Create the template's resources in the cloud of this process, and look into that cloud.
+"""Create the template's resources in the cloud of this process, and inspect that cloud.
 
-Tests ask which requests were made, which objects are stored and which messages are on a queue.
+Tests read which requests were made, which objects are stored and which messages are on a queue.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _refuse_long_keys(client: Any) -> None:
 
 
 class AwsRequest(NamedTuple):
-    """An answered request: its operation and its parameters."""
+    """The operation and the parameters of a request that got a response."""
 
     operation: str
     parameters: dict[str, Any]
@@ -96,19 +96,19 @@ def aws_requests() -> Iterator[list[AwsRequest]]:
     def note_parameters(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
         context["parameters"] = dict(params)
 
-    def note_answer(model: Any, context: dict[str, Any], **_: Any) -> None:
+    def note_response(model: Any, context: dict[str, Any], **_: Any) -> None:
         requests.append(AwsRequest(model.name, context["parameters"]))
 
     clients: list[Any] = [aws.dynamodb(), aws.sqs(), aws.s3()]
     for client in clients:
         client.meta.events.register("before-parameter-build", note_parameters)
-        client.meta.events.register("after-call", note_answer)
+        client.meta.events.register("after-call", note_response)
     try:
         yield requests
     finally:
         for client in clients:
             client.meta.events.unregister("before-parameter-build", note_parameters)
-            client.meta.events.unregister("after-call", note_answer)
+            client.meta.events.unregister("after-call", note_response)
 
 
 def stored_objects(prefix: str = "") -> list[str]:

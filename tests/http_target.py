@@ -1,4 +1,4 @@
-"""A small HTTP server for webhooks to post to: it keeps the posts and gives the set replies."""
+"""Run a small HTTP server for webhooks, which keeps the posts and sends configured replies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A response; one that is ``never_sent`` keeps the client waiting until the server stops."""
+    """A response; with ``never_sent`` the client waits until the server stops."""
 
     status: int = 200
     body: bytes = b""
@@ -49,7 +49,7 @@ OK = Reply()
 
 
 class Target:
-    """A running server: the posts that it received, and its answer to the next one."""
+    """A running server with the posts that it received; ``answer`` returns the reply to a post."""
 
     def __init__(self, port: int, scheme: str, stopped: threading.Event) -> None:
         self.port = port
@@ -86,12 +86,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(reply.body)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Write no log lines."""
 
 
 @contextmanager
 def serving(context: ssl.SSLContext | None = None) -> Iterator[Target]:
-    """Serve a target on a free port of loopback for the block; with a ``context`` over TLS."""
+    """Serve a target on a free port of loopback, over TLS if a ``context`` is given."""
     stopped = threading.Event()
     handler = type("Handler", (_Handler,), {})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

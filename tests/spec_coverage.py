@@ -1,7 +1,6 @@
-"""Which statements of the specification no test shows: ``python -m tests.spec_coverage``.
+"""Print the statements of the specification that no test cites: ``python -m tests.spec_coverage``.
 
-Prints each statement of ``spec-rules.tsv`` that no test cites with ``@pytest.mark.spec``, and how
-many there are.
+The statements are those of ``spec-rules.tsv``; tests cite them with ``@pytest.mark.spec``.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ def statements() -> dict[str, str]:
 
 
 def citations() -> Iterator[tuple[str, str]]:
-    """Yield the id in each ``pytest.mark.spec("...")`` of the tests, and where it stands."""
+    """Yield the id in each ``pytest.mark.spec("...")`` of the tests, with its file and line."""
     for path in sorted(TESTS.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.spec":
@@ -30,10 +29,10 @@ def citations() -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Print what is not cited."""
+    """Print the statements that no test cites, and their number."""
     rules = statements()
-    cited = {name for name, _ in citations()}
-    missing = [name for name in rules if name not in cited]
+    cited_names = {name for name, _ in citations()}
+    missing = [name for name in rules if name not in cited_names]
     for name in missing:
         print(f"{name}\t{rules[name]}")
     print(f"{len(missing)} of {len(rules)} statements are cited by no test")

@@ -1,4 +1,4 @@
-"""Images of the relay, and a local cloud for their containers; both made once."""
+"""Prepare the container engine and a local cloud once for all tests of the relay's image."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """An empty local cloud; the environment in which containers reach it."""
+    """The environment variables with which containers use an empty local cloud."""
     cloud = LocalCloud(tmp_path_factory.mktemp("cloud"))
     cloud.start()
     yield {

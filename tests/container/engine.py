@@ -1,4 +1,4 @@
-"""Podman and buildah without a daemon, with storage of their own that goes away with the tests."""
+"""Run podman and buildah without a daemon, with storage that is removed after the tests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PROGRAMS = ("podman", "buildah", "runc", "mmdebstrap")
 BASE = "localhost/postfinch-base"
 PYTHON = "3.11"
 _MIRROR = "http://deb.debian.org/debian"
-_WASTE = ("doc", "locale", "man")
-_PATIENCE = 600.0
-_ROOM = 4 * 1024**3
+_EXCLUDED_FOLDERS = ("doc", "locale", "man")
+_TIMEOUT_SECONDS = 600.0
+_FREE_BYTES = 4 * 1024**3
 _LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
 
 
 class NoBaseImage(RuntimeError):
-    """Nothing to build an image on could be made here; the text says why."""
+    """The base image could not be created; the text says why."""
 
 
 def missing() -> str:
@@ -36,18 +36,18 @@ def missing() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Container storage under one directory."""
+    """Podman and buildah with their storage under one directory."""
 
     directory: Path
 
     def _run(self, *command: str) -> str:
         environment = os.environ | {"TMPDIR": str(self.directory)}
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE, env=environment
+        process = subprocess.run(
+            command, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, env=environment
         )
-        if done.returncode:
-            raise AssertionError(f"{command}\n{done.stdout}\n{done.stderr}")
-        return done.stdout
+        if process.returncode:
+            raise AssertionError(f"{command}\n{process.stdout}\n{process.stderr}")
+        return process.stdout
 
     @property
     def _storage(self) -> tuple[str, ...]:
@@ -55,26 +55,26 @@ class Engine:
         return ("--root", str(root), "--runroot", str(running), "--storage-driver", "vfs")
 
     def podman(self, *arguments: str) -> str:
-        """Run podman; return what it printed."""
+        """Run podman; return its output."""
         return self._run("podman", *self._storage, "--cgroup-manager", "cgroupfs", *arguments)
 
     def prepare(self) -> None:
-        """Make what builds need: a base image, and the packages as files.
+        """Create a base image and download the packages, so that builds need no network.
 
-        A build then needs no network. The base stands in for a public Python image.
+        The base image replaces a public Python image.
         """
-        with ThreadPoolExecutor() as both:
-            for each in (both.submit(self._make_base), both.submit(self._download_packages)):
+        with ThreadPoolExecutor() as pool:
+            for each in (pool.submit(self._create_base), pool.submit(self._download_packages)):
                 each.result()
 
-    def _make_base(self) -> None:
-        """Unpack Debian's Python without configuring anything: all that programs need is there."""
+    def _create_base(self) -> None:
+        """Unpack Debian's Python; its packages work without being configured."""
         archive = self.directory / "system.tar"
         try:
             self._run(
                 *("mmdebstrap", "--quiet", "--mode=root", "--variant=extract", "bookworm"),
                 *("--include=base-files,coreutils,dash,grep,libc-bin,python3,python3-pip",),
-                *(f"--dpkgopt=path-exclude=/usr/share/{waste}/*" for waste in _WASTE),
+                *(f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in _EXCLUDED_FOLDERS),
                 *(str(archive), f"deb {_MIRROR} bookworm main"),
             )
         except AssertionError as fault:
@@ -105,7 +105,7 @@ class Engine:
         return name
 
     def run(self, image: str, environment: dict[str, str], *options: str) -> str:
-        """Run a container as the compose file does; return what podman printed."""
+        """Run a container as the compose file does; return podman's output."""
         return self.podman(
             *("run", "--runtime=runc", "--network=host", *_LIMITS),
             *("--read-only", "--tmpfs=/tmp", "--cap-drop=ALL"),
@@ -115,28 +115,28 @@ class Engine:
         )
 
     def logs(self, container: str) -> str:
-        """Return what a container has written to standard output and error."""
+        """Return the standard output and error of a container."""
         command = ("podman", *self._storage, "logs", container)
         return subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
         ).stdout
 
     def close(self) -> None:
-        """End all containers and remove everything."""
+        """Stop all containers and remove the storage."""
         self.podman("rm", "--all", "--force", "--time=0")
         shutil.rmtree(self.directory)
 
     def size(self, image: str) -> int:
-        """Return the bytes of an image."""
+        """Return the size of an image in bytes."""
         return int(self.podman("image", "inspect", "--format={{.Size}}", image))
 
 
-def make_engine(otherwise: Path) -> Engine:
-    """Return an engine whose storage is in memory if there is room, else in a directory.
+def make_engine(directory: Path) -> Engine:
+    """Return an engine with its storage in memory if there is room, else in ``directory``.
 
-    Images are copied as they are built, and a slow disk makes minutes of it.
+    Builds copy images, which takes minutes on a slow disk.
     """
     memory = Path("/dev/shm")
-    if memory.is_dir() and shutil.disk_usage(memory).free > _ROOM:
+    if memory.is_dir() and shutil.disk_usage(memory).free > _FREE_BYTES:
         return Engine(Path(tempfile.mkdtemp(prefix="postfinch-containers-", dir=memory)))
-    return Engine(otherwise)
+    return Engine(directory)

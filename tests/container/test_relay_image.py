@@ -1,4 +1,4 @@
-"""The relay's image is built and run, takes a message over SMTP, and stops gracefully.
+"""Build and run the relay's image, send it a message over SMTP, and stop it.
 
 This takes about a minute. It is skipped where podman, buildah, runc or mmdebstrap is missing;
 `.ci/run` installs them.
@@ -26,7 +26,7 @@ MOST_BYTES = 70_000_000
 
 @pytest.fixture(scope="module")
 def provisioned(engine: Engine, cloud: dict[str, str]) -> dict[str, str]:
-    """The cloud with the service's resources and first account, made by the image for that."""
+    """The cloud after the provisioning image created the resources and the first account."""
     engine.run(engine.build("provision"), cloud | {"API_KEY": KEY}, "--rm")
     return cloud
 
@@ -38,15 +38,15 @@ def image(engine: Engine) -> str:
 
 @pytest.fixture
 def port(engine: Engine, provisioned: dict[str, str], image: str) -> Iterator[int]:
-    """A running container; its port."""
+    """The port of a running container."""
     port = free_port()
-    more = {
+    relay_settings = {
         "RELAY_PORTS": str(port),
         "RELAY_INBOUND_PORTS": str(free_port()),
         "RELAY_PROCESSES": "2",
         "RELAY_DRAIN": "5",
     }
-    engine.run(image, provisioned | more, "--detach", "--name=relay")
+    engine.run(image, provisioned | relay_settings, "--detach", "--name=relay")
     eventually(lambda: _is_healthy(engine))
     yield port
     engine.podman("rm", "--force", "--time=0", "relay")
@@ -62,7 +62,7 @@ def _is_healthy(engine: Engine) -> bool:
     return True
 
 
-def _connected(port: int) -> smtplib.SMTP:
+def _connect(port: int) -> smtplib.SMTP:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     client = smtplib.SMTP("localhost", port, timeout=10)
@@ -71,8 +71,8 @@ def _connected(port: int) -> smtplib.SMTP:
     return client
 
 
-def _queued(aws: dict[str, str]) -> list[dict[str, Any]]:
-    """Take the bodies of what is on the queue that the relay publishes to."""
+def _receive_messages(aws: dict[str, str]) -> list[dict[str, Any]]:
+    """Receive the messages of the queue to which the relay publishes."""
     sqs = boto3.client(
         "sqs",
         endpoint_url=aws["AWS_ENDPOINT_URL"],
@@ -87,24 +87,24 @@ def _queued(aws: dict[str, str]) -> list[dict[str, Any]]:
 def test_a_container_accepts_a_message_and_stops_gracefully(
     engine: Engine, provisioned: dict[str, str], port: int
 ) -> None:
-    with _connected(port) as client:
+    with _connect(port) as client:
         client.mail("hello@example.test")
         client.rcpt("you@inbox.test")
         code, text = client.data(MESSAGE)
     assert code == 250
     transmission = text.decode().rpartition(" ")[2]
-    (queued,) = _queued(provisioned)
-    assert transmission in queued["Body"]
+    (message,) = _receive_messages(provisioned)
+    assert transmission in message["Body"]
 
     assert engine.podman("exec", "relay", "id", "-u").strip() == "10001"
-    for place in ("/opt/postfinch/x", "/etc/x"):
+    for path in ("/opt/postfinch/x", "/etc/x"):
         with pytest.raises(AssertionError, match="Read-only file system"):
-            engine.podman("exec", "relay", "touch", place)
+            engine.podman("exec", "relay", "touch", path)
 
-    idle_client = _connected(port)
+    idle_client = _connect(port)
     started = time.monotonic()
     engine.podman("stop", "--time=20", "relay")
-    assert time.monotonic() - started < 10, "it ended by itself"
+    assert time.monotonic() - started < 10, "the relay must end without being killed"
     assert idle_client.getreply()[0] == 421
     assert engine.podman("inspect", "--format={{.State.ExitCode}}", "relay").strip() == "0"
 

@@ -1,4 +1,4 @@
-"""The application, packaged and deployed once for all tests of the deployment."""
+"""Package and deploy the application once for all tests of the deployment."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
-    """The application packaged for this machine."""
+    """The package of the application, built for this machine."""
     out = tmp_path_factory.mktemp("package")
     return build(out, architecture=host_architecture(), installed=True)
 
 
 @pytest.fixture(scope="session")
 def deployed(package: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The package, deployed to a local cloud; failed messages are shown again at once."""
+    """The package deployed to a local cloud; failed messages are redelivered at once."""
     with deployment(package, tmp_path_factory.mktemp("deployment")) as running:
         running.deploy(
             Smarthost=f"127.0.0.1:{running.sink.port}",

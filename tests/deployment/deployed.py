@@ -1,4 +1,4 @@
-"""The packaged application in a local cloud that enforces the functions' policies."""
+"""Deploy the packaged application to a local cloud that enforces the functions' policies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _UNPACKED_BYTES = 4 << 30
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An HTTP response; names of headers are in lower case."""
+    """An HTTP response; header names are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -50,32 +50,32 @@ class Response:
         return json.loads(self.body)
 
 
-def _response(status: int, body: Any) -> Response:
+def _response_of(status: int, body: Any) -> Response:
     headers = {name.lower(): text for name, text in body.headers.items()}
     return Response(status, headers, body.read())
 
 
 @dataclass(slots=True)
 class Sink:
-    """An SMTP server on loopback that takes every message."""
+    """An SMTP server on loopback that accepts every message."""
 
     port: int
     messages: list[tuple[list[str], bytes]] = field(default_factory=list)
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
-        """Keep the message."""
+        """Store the message in memory."""
         self.messages.append((envelope.rcpt_tos, envelope.content))
         return "250 OK"
 
     def messages_to(self, recipient: str) -> list[bytes]:
-        """Return the messages that came for a recipient."""
+        """Return the messages to a recipient."""
         return [content for recipients, content in self.messages if recipient in recipients]
 
 
 def _with_batch_actions(package: Package) -> Package:
-    """Allow requests of several messages wherever those of one are allowed.
+    """Allow batch requests wherever requests of a single message are allowed.
 
-    On AWS one permission covers both; this cloud knows one for each.
+    On AWS one permission covers both; MiniStack has a permission for each.
     """
     template = copy.deepcopy(package.template)
     for resource in template["Resources"].values():
@@ -89,16 +89,16 @@ def _with_batch_actions(package: Package) -> Package:
 
 
 def _memory() -> str | None:
-    """Return a directory in memory if it holds the archive, unpacked for each worker."""
+    """Return a directory in memory if it has room for the unpacked archive of each worker."""
     memory = Path("/dev/shm")
-    roomy = memory.is_dir() and shutil.disk_usage(memory).free > _UNPACKED_BYTES
-    return str(memory) if roomy and os.access(memory, os.W_OK) else None
+    has_room = memory.is_dir() and shutil.disk_usage(memory).free > _UNPACKED_BYTES
+    return str(memory) if has_room and os.access(memory, os.W_OK) else None
 
 
 class Cloud:
-    """MiniStack as it comes, without the snapshots of the local runtime.
+    """An unmodified MiniStack, without the snapshots of the local runtime.
 
-    Its environment holds nothing of the service's: the functions would inherit it.
+    Its environment holds no setting of the service, because the functions inherit it.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -109,11 +109,11 @@ class Cloud:
 
     @property
     def url(self) -> str:
-        """The endpoint."""
+        """The URL of the endpoint."""
         return f"http://127.0.0.1:{self._port}"
 
     def start(self) -> None:
-        """Start and wait until it answers."""
+        """Start the process and wait until it responds."""
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self._directory),
@@ -137,7 +137,7 @@ class Cloud:
         eventually(lambda: answers_http(self._port, "/_ministack/health", (200,)))
 
     def stop(self) -> None:
-        """End the process, whose functions end with it, and remove what they left."""
+        """End the process and its functions, and remove the unpacked archives."""
         if self._process is not None:
             self._process.terminate()
             try:
@@ -148,13 +148,13 @@ class Cloud:
         shutil.rmtree(self._unpacked, ignore_errors=True)
 
     def client(self, service: str) -> Any:
-        """Return a client of the account's owner."""
+        """Return a client with the permissions of the account's owner."""
         session: Any = boto3.session.Session()
         return session.client(service, endpoint_url=self.url)
 
 
 class Deployment:
-    """A deployed stage, and what a test asks of it."""
+    """A deployed stage, with the requests that tests make of it."""
 
     def __init__(self, cloud: Cloud, package: Package, sink: Sink, stage: str = STAGE) -> None:
         self.stage = stage
@@ -164,7 +164,7 @@ class Deployment:
         self.last: Deployed | None = None
 
     def deploy(self, *, as_on_aws: bool = False, **parameters: str) -> Deployed:
-        """Deploy the package; ``parameters`` are those of the stack."""
+        """Deploy the package with these parameters of the stack."""
         with patch.dict(os.environ):
             session = use(self.cloud.url)
             self.last = deploy(
@@ -180,7 +180,7 @@ class Deployment:
     def request(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """Make an HTTP request of the deployed API; ``body`` is sent as JSON unless it is bytes."""
+        """Send a request to the deployed API; ``body`` is sent as JSON unless it is bytes."""
         assert self.last is not None
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         defaults = {"Authorization": KEY, "Content-Type": "application/json"}
@@ -189,9 +189,9 @@ class Deployment:
         )
         try:
             with urllib.request.urlopen(request, timeout=60) as response:
-                return _response(response.status, response)
+                return _response_of(response.status, response)
         except urllib.error.HTTPError as error:
-            return _response(error.code, error)
+            return _response_of(error.code, error)
 
     def send(self, *recipients: str, **more: Any) -> str:
         """Send a message; return the transmission's id."""
@@ -207,8 +207,8 @@ class Deployment:
         assert response.status == 200, response.body
         return [event["type"] for event in reversed(response.json["results"])]
 
-    def logged(self) -> list[str]:
-        """Return all that the functions logged."""
+    def log_lines(self) -> list[str]:
+        """Return all log lines of the functions."""
         client = self.cloud.client("logs")
         pages = client.get_paginator("filter_log_events")
         return [
@@ -219,12 +219,12 @@ class Deployment:
         ]
 
     def queue_url(self, queue: str) -> str:
-        """Return the address of a queue of the stage."""
+        """Return the URL of a queue of the stage."""
         client = self.cloud.client("sqs")
         return client.get_queue_url(QueueName=f"postfinch-{self.stage}-{queue}")["QueueUrl"]
 
-    def waiting(self, queue: str) -> int:
-        """Return how many messages a queue shows."""
+    def visible_messages(self, queue: str) -> int:
+        """Return the number of visible messages in a queue."""
         response = self.cloud.client("sqs").get_queue_attributes(
             QueueUrl=self.queue_url(queue), AttributeNames=["ApproximateNumberOfMessages"]
         )
@@ -244,7 +244,7 @@ class Deployment:
 
 @contextmanager
 def deployment(package: Package, directory: Path) -> Iterator[Deployment]:
-    """Start a cloud and a sink for a deployment, and end both."""
+    """Start a cloud and a sink for a deployment, and stop both at the end."""
     sink = Sink(free_port())
     controller = Controller(sink, hostname="127.0.0.1", port=sink.port)
     controller.start()

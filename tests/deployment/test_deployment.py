@@ -1,7 +1,7 @@
-"""The packaged application, deployed by CloudFormation, called through API Gateway.
+"""Call the application through API Gateway, packaged and deployed by CloudFormation.
 
-The cloud enforces the functions' policies, so that what works here works with these permissions.
-The tests build on one another: the last ones look at what the first ones left.
+The cloud enforces the functions' policies, so the tests also show that the permissions suffice. The
+tests build on one another: later ones read what earlier ones stored or logged.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def test_the_openapi_description_is_served(deployed: Deployment) -> None:
 
 
 def test_scheduled_functions_have_the_permissions_that_they_need(deployed: Deployment) -> None:
-    scheduled = [each.logical_id for each in functions() if each.kind is Kind.SCHEDULE]
-    responses = {name: deployed.invoke(name) for name in scheduled}
-    assert responses == {name: {"error": None, "payload": b"null"} for name in scheduled}
+    schedules = [each.logical_id for each in functions() if each.kind is Kind.SCHEDULE]
+    responses = {name: deployed.invoke(name) for name in schedules}
+    assert responses == {name: {"error": None, "payload": b"null"} for name in schedules}
 
 
 def test_a_message_that_no_function_can_handle_ends_in_the_dead_letter_queue(
@@ -105,8 +105,8 @@ def test_a_message_that_no_function_can_handle_ends_in_the_dead_letter_queue(
     deployed.cloud.client("sqs").send_message(
         QueueUrl=deployed.queue_url("events"), MessageBody="not a message of ours"
     )
-    eventually(lambda: deployed.waiting("events-dead") == 1, 60)
-    assert deployed.waiting("events") == 0
+    eventually(lambda: deployed.visible_messages("events-dead") == 1, 60)
+    assert deployed.visible_messages("events") == 0
 
 
 def test_a_schedule_fires_and_starts_what_is_due(deployed: Deployment) -> None:
@@ -116,22 +116,24 @@ def test_a_schedule_fires_and_starts_what_is_due(deployed: Deployment) -> None:
 
 
 def test_no_function_was_refused_a_permission(deployed: Deployment) -> None:
-    assert [line for line in deployed.logged() if "AccessDenied" in line] == []
+    assert [line for line in deployed.log_lines() if "AccessDenied" in line] == []
 
 
 def test_log_lines_of_functions_name_account_request_queue_and_transmission(
     deployed: Deployment,
 ) -> None:
-    lines = [json.loads(line) for line in deployed.logged() if line.startswith("{")]
+    lines = [json.loads(line) for line in deployed.log_lines() if line.startswith("{")]
     response_lines = [line for line in lines if line["message"] == "answered"]
-    sending = [line for line in response_lines if line.get("route") == "/api/v1/transmissions"]
-    assert sending[0]["account_id"] == 1
-    assert sending[0]["request_id"]
-    handled = [line for line in lines if line["message"] == "handled a batch"]
-    assert {line["queue"] for line in handled} >= {
+    transmission_lines = [
+        line for line in response_lines if line.get("route") == "/api/v1/transmissions"
+    ]
+    assert transmission_lines[0]["account_id"] == 1
+    assert transmission_lines[0]["request_id"]
+    batch_lines = [line for line in lines if line["message"] == "handled a batch"]
+    assert {line["queue"] for line in batch_lines} >= {
         f"postfinch-{STAGE}-{queue}" for queue in ("generation", "delivery", "events")
     }
-    assert any(line.get("transmission_id") for line in handled)
+    assert any(line.get("transmission_id") for line in batch_lines)
 
 
 def test_a_second_deployment_updates_in_place_and_keeps_its_parameters(
@@ -172,8 +174,8 @@ def test_an_earlier_deployment_is_updated_in_place(deployed: Deployment) -> None
     stack.apply({"TemplateBody": EARLIER.read_text()}, {"Stage": "green"})
     tables, item = cloud.client("dynamodb"), {"pk": {"S": "kept"}, "sk": {"S": "-"}}
     tables.put_item(TableName="postfinch-green-config", Item=item)
-    created = tables.describe_table(TableName="postfinch-green-config")["Table"]["TableId"]
+    table_id = tables.describe_table(TableName="postfinch-green-config")["Table"]["TableId"]
     other = Deployment(cloud, deployed.package, deployed.sink, "green").deploy()
     assert other.api_key
-    assert tables.describe_table(TableName="postfinch-green-config")["Table"]["TableId"] == created
+    assert tables.describe_table(TableName="postfinch-green-config")["Table"]["TableId"] == table_id
     assert tables.get_item(TableName="postfinch-green-config", Key=item)["Item"] == item

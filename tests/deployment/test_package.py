@@ -1,4 +1,4 @@
-"""What is handed to CloudFormation: a template that lints, and an archive that is complete."""
+"""Check the package for CloudFormation: the template lints, and the archive is complete."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from infrastructure.package import (
 
 Json = dict[str, Any]
 
-# The machine in the header of an ELF file
+# The number of the machine type in the header of an ELF file
 AARCH64 = 183
 
 
 @pytest.fixture(scope="module")
 def expanded(package: Package) -> Json:
-    """The template as CloudFormation sees it: without SAM's resources."""
+    """The template after the SAM transform, as CloudFormation sees it."""
     template = copy.deepcopy(package.template)
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
@@ -109,15 +109,15 @@ def test_the_archive_is_small_enough_and_contains_bytecode(package: Package) -> 
 
 @pytest.mark.slow
 def test_packaging_for_another_processor_downloads_packages_for_it(tmp_path: Path) -> None:
-    """Needs the package index; what is installed here is for this machine."""
+    """This needs the package index, because the installed packages are for this machine."""
     (other,) = set(ARCHITECTURES) - {host_architecture()}
     try:
-        built = build(tmp_path, architecture=other)
+        package = build(tmp_path, architecture=other)
     except PackagingFailed as failure:
         if "Could not satisfy the requirement" in str(failure):
             pytest.skip("the package index cannot be reached")
         raise
-    with zipfile.ZipFile(built.archive) as files:
+    with zipfile.ZipFile(package.archive) as files:
         machines = {
             name: int.from_bytes(files.read(name)[18:20], "little")
             for name in files.namelist()

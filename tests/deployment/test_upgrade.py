@@ -1,7 +1,7 @@
-"""A deployment of an earlier version becomes what the template says now, and keeps what it holds.
+"""Check that the current template updates an earlier deployment without losing its data.
 
-CloudFormation replaces a table whose name or keys change: a new one is made, and the data stay
-behind in the old. ``test_deployment`` updates such a stack in a cloud.
+CloudFormation replaces a table whose name or keys change: it creates a new table, and the data stay
+in the old one. ``test_deployment`` updates such a stack in a cloud.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ now: Json = read(TEMPLATES / "template.yaml")["Resources"]
 
 
 def indexes(resource: Json) -> dict[str, Json]:
-    declared = resource["Properties"].get("GlobalSecondaryIndexes", [])
-    return {index["IndexName"]: index for index in declared}
+    index_properties = resource["Properties"].get("GlobalSecondaryIndexes", [])
+    return {index["IndexName"]: index for index in index_properties}
 
 
 def key_types(resource: Json, schema: list[Json]) -> list[tuple[str, str, str]]:
@@ -38,7 +38,7 @@ def key_types(resource: Json, schema: list[Json]) -> list[tuple[str, str, str]]:
 
 
 def keys(resource: Json) -> dict[str, list[tuple[str, str, str]]]:
-    """Return the typed keys of a table, under no name, and of its indexes."""
+    """Return the typed keys of the indexes by name, and those of the table under ``""``."""
     schemas = {name: index["KeySchema"] for name, index in indexes(resource).items()}
     schemas[""] = resource["Properties"]["KeySchema"]
     return {name: key_types(resource, schema) for name, schema in schemas.items()}
@@ -58,15 +58,15 @@ def test_no_table_queue_or_bucket_is_replaced(logical_id: str) -> None:
 
 @pytest.mark.parametrize("logical_id", earlier)
 def test_a_table_gains_or_loses_one_index_at_a_time(logical_id: str) -> None:
-    """DynamoDB refuses to make or remove two in one update."""
-    changed = indexes(earlier[logical_id]).keys() ^ indexes(now[logical_id]).keys()
-    assert len(changed) <= 1
+    """DynamoDB refuses to create or delete two indexes in one update."""
+    changed_indexes = indexes(earlier[logical_id]).keys() ^ indexes(now[logical_id]).keys()
+    assert len(changed_indexes) <= 1
 
 
 def test_the_sealing_key_and_the_secret_are_kept() -> None:
-    """Under another name they would be made anew, and what was sealed or signed be lost.
+    """CloudFormation creates them again under another name: sealed and signed data are lost.
 
-    CloudFormation also draws another secret when it is told to draw it in another way.
+    It also generates another secret when the properties of the generator change.
     """
     resources = read(TEMPLATES / "deployment.yaml")["Resources"]
     kinds = {name: resources[name]["Type"] for name in ("SealingKey", "SecretKey")}

@@ -58,6 +58,14 @@ def ids(name: str) -> str:
     return CONTENTS["ids"][name]
 
 
+def without_descriptions(view: Any) -> Any:
+    """Empty each ``event_description`` of a view: it is a text of the code, and not stored."""
+    if isinstance(view, dict):
+        description = {"event_description": ""} if "event_description" in view else {}
+        return {name: without_descriptions(value) for name, value in view.items()} | description
+    return [without_descriptions(each) for each in view] if isinstance(view, list) else view
+
+
 def state(service: Service, transmission: str) -> str:
     response = service.request("GET", f"/api/v1/transmissions/{transmission}")
     return response.json["results"]["transmission"]["state"]
@@ -70,7 +78,8 @@ def test_everything_reads_as_the_earlier_version_showed_it(tmp_path: Path) -> No
             response = service.request("GET", path)
             assert response.status == 200, (path, response.body)
             here = f"http://localhost:{service.api_port}"
-            assert response.json == json.loads(json.dumps(expected).replace(CONTENTS["url"], here))
+            earlier = json.loads(json.dumps(expected).replace(CONTENTS["url"], here))
+            assert without_descriptions(response.json) == without_descriptions(earlier), path
 
 
 def test_a_message_that_was_due_for_a_retry_is_delivered(upgraded: Service) -> None:

@@ -1,4 +1,4 @@
-"""A local cloud in a process of its own, for tests that stop, kill and start it again."""
+"""Run a local cloud in a separate process, for tests that stop, kill and restart it."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def eventually(question: Callable[[], T], seconds: float = DEADLINE) -> T:
-    """Return the first true answer, asked again and again until the deadline."""
+def eventually(condition: Callable[[], T], seconds: float = DEADLINE) -> T:
+    """Call ``condition`` until its result is true and return that; fail after ``seconds``."""
     deadline = time.monotonic() + seconds
-    while not (answer := question()):
+    while not (result := condition()):
         assert time.monotonic() < deadline, "it never happened"
         threading.Event().wait(0.01)
-    return answer
+    return result
 
 
 class LocalCloud:
-    """The cloud on ``data``. Each start may use another port."""
+    """The local cloud on the directory ``data``; each start may use another port."""
 
     def __init__(self, data: Path) -> None:
         self.data = data
@@ -50,11 +50,11 @@ class LocalCloud:
 
     @property
     def url(self) -> str:
-        """The endpoint."""
+        """The URL of the endpoint."""
         return f"http://127.0.0.1:{self.port}"
 
     def start(self, port: int | None = None) -> None:
-        """Start on ``port``, or on a fresh one, and wait until it answers."""
+        """Start on ``port`` or on a free port, and wait until the cloud responds."""
         self.port = port or free_port()
         arguments = ("--port", str(self.port), "--data", str(self.data))
         self.process = subprocess.Popen(
@@ -65,29 +65,29 @@ class LocalCloud:
         eventually(lambda: answers_http(self.port, "/_ministack/health", (200,)))
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Send the process a signal; return its status once it has ended."""
+        """Send the process a signal; wait until it ends and return its status."""
         assert self.process is not None
         self.process.send_signal(number)
         return self.process.wait(DEADLINE)
 
     def close(self) -> None:
-        """End the process if a test left it running."""
+        """Kill the process if a test left it running."""
         if self.process is not None and self.process.poll() is None:
             self.stop(signal.SIGKILL)
 
     def client(self, service: str) -> Any:
-        """Return a client of the running cloud that does not retry."""
+        """Return a client of the running cloud, without retries."""
         config = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"})
         session: Any = boto3.session.Session()
         return session.client(service, endpoint_url=self.url, config=config)
 
     def snapshot(self) -> str:
-        """Return the name of the newest snapshot, or nothing."""
+        """Return the name of the newest snapshot, or an empty string."""
         link = self.data / "state" / "current"
         return os.readlink(link) if link.is_symlink() else ""
 
     def wait_until_on_disk(self) -> None:
-        """Return when a snapshot was taken, as its name tells, after everything done so far."""
+        """Wait until a snapshot is newer than all changes so far; its name is its time."""
         now = time.time_ns()
         self.client("sqs").create_queue(QueueName="one-more-change")
         eventually(lambda: int(self.snapshot() or 0) > now)

@@ -1,6 +1,6 @@
-"""What code asks of AWS while it works for a function, and what the function's policy allows.
+"""Observe the AWS requests of a function's code, and compare them with the function's policy.
 
-Resources are named as in ``table/postfinch-test-config``; a policy's may end in ``*``.
+Resources have names like ``table/postfinch-test-config``; in a policy they may end in ``*``.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ class Permission(NamedTuple):
     resource: str
 
 
-def needed(service: str, operation: str, arguments: Mapping[str, Any]) -> Iterator[Permission]:
-    """Yield the permissions that AWS asks for a request (its service authorization reference)."""
+def permissions_for(
+    service: str, operation: str, arguments: Mapping[str, Any]
+) -> Iterator[Permission]:
+    """Yield the permissions that a request needs (AWS service authorization reference)."""
     match service:
         case "dynamodb":
             yield from _of_tables(operation, arguments)
@@ -60,7 +62,7 @@ def needed(service: str, operation: str, arguments: Mapping[str, Any]) -> Iterat
                 yield Permission("ses:SendEmail", resource)
                 yield Permission("ses:SendRawEmail", resource)
         case _:
-            raise AssertionError(f"which permission does {service} {operation} take?")
+            raise AssertionError(f"which permission does {service} {operation} need?")
 
 
 def _of_tables(operation: str, arguments: Mapping[str, Any]) -> Iterator[Permission]:
@@ -74,24 +76,24 @@ def _of_tables(operation: str, arguments: Mapping[str, Any]) -> Iterator[Permiss
             yield Permission(f"dynamodb:{operation}", f"table/{table}")
     elif operation in ("TransactWriteItems", "TransactGetItems"):
         for item in arguments["TransactItems"]:
-            ((kind, about),) = item.items()
+            ((kind, request),) = item.items()
             action = f"dynamodb:{_ACTIONS_OF_TRANSACTIONS[kind]}"
-            yield Permission(action, f"table/{about['TableName']}")
+            yield Permission(action, f"table/{request['TableName']}")
     else:
-        raise AssertionError(f"which permission does {operation} take?")
+        raise AssertionError(f"which permission does {operation} need?")
 
 
 def allowed(statements: Iterable[Json], resources: Json) -> set[Permission]:
-    """Return what the statements of a policy allow, with the names of the stage of the tests."""
+    """Return the permissions of a policy, with the resource names of the stage ``test``."""
     return {
-        Permission(action, _named(resource["Fn::Sub"], resources))
+        Permission(action, _resource_name(resource["Fn::Sub"], resources))
         for statement in statements
         for action in statement["Action"]
         for resource in statement["Resource"]
     }
 
 
-def _named(arn: str, resources: Json) -> str:
+def _resource_name(arn: str, resources: Json) -> str:
     if arn.startswith("arn:${AWS::Partition}:ses:"):
         return arn.rpartition(":")[2]
     logical_id, _, rest = arn.removeprefix("${").partition(".Arn}")
@@ -107,7 +109,7 @@ def _named(arn: str, resources: Json) -> str:
 
 
 def covers(policy: Iterable[Permission], permission: Permission) -> bool:
-    """Tell whether a policy allows what is wanted."""
+    """Return whether a policy includes a permission."""
     return any(
         each.action == permission.action and fnmatchcase(permission.resource, each.resource)
         for each in policy
@@ -115,10 +117,9 @@ def covers(policy: Iterable[Permission], permission: Permission) -> bool:
 
 
 class Observer:
-    """Notes which permissions the requests of this process take, by who is at work.
+    """Records the permissions that the requests of this process need, by the function at work.
 
-    Whoever begins remembers nothing, as a process that has just started: what it knows already it
-    would not ask.
+    Each function starts with empty caches, like a new process, so that cached data hide no request.
     """
 
     def __init__(self) -> None:
@@ -127,8 +128,8 @@ class Observer:
 
     @contextmanager
     def working_as(self, name: str) -> Iterator[None]:
-        """Note what is asked within the block as ``name``'s."""
-        forget_processes_memory()
+        """Record the requests within the block as those of ``name``."""
+        clear_all_caches()
         self._at_work.append(name)
         try:
             yield
@@ -136,28 +137,28 @@ class Observer:
             self._at_work.pop()
 
     def watch(self, patch: pytest.MonkeyPatch) -> None:
-        """Note every request from now on."""
+        """Record every request from now on."""
         every_client: Any = BaseClient
         call = every_client._make_api_call
 
         @functools.wraps(call)
-        def call_and_note(client: Any, operation: str, arguments: Json) -> Any:
+        def call_and_record(client: Any, operation: str, arguments: Json) -> Any:
             if self._at_work:
                 service = client.meta.service_model.service_name
                 seen = self.seen.setdefault(self._at_work[-1], set())
-                seen.update(needed(service, operation, arguments))
+                seen.update(permissions_for(service, operation, arguments))
             return call(client, operation, arguments)
 
-        patch.setattr(every_client, "_make_api_call", call_and_note)
+        patch.setattr(every_client, "_make_api_call", call_and_record)
 
 
-def forget_processes_memory() -> None:
-    """Forget all that the modules of the service remember, their clients aside."""
+def clear_all_caches() -> None:
+    """Clear the caches of all modules of the service, except AWS clients."""
     clear_caches()
     for name, module in list(sys.modules.items()):
         if name.startswith("chalicelib.") and module is not aws:
-            for remembering in _caches_of(module):
-                remembering.cache_clear()
+            for function in _caches_of(module):
+                function.cache_clear()
 
 
 def _caches_of(module: ModuleType) -> Iterator[Any]:

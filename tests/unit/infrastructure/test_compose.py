@@ -1,4 +1,4 @@
-"""The compose file and the image's Dockerfile agree with each other and with the settings."""
+"""Check that the compose file and the Dockerfile agree with each other and with the settings."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_an_image_is_built_from_an_existing_stage(name: str) -> None:
 
 def test_published_ports_are_the_ports_that_the_relay_binds() -> None:
     (exposed,) = re.findall(r"^EXPOSE (.*)$", DOCKERFILE, re.MULTILINE)
-    inside = {mapping.rpartition(":")[2] for mapping in SERVICES["relay"]["ports"]}
-    assert inside == set(exposed.split())
+    container_ports = {mapping.rpartition(":")[2] for mapping in SERVICES["relay"]["ports"]}
+    assert container_ports == set(exposed.split())
     assert (
         f"RELAY_PORTS={exposed.split()[0]} RELAY_INBOUND_PORTS={exposed.split()[1]}" in DOCKERFILE
     )
@@ -65,8 +65,8 @@ def test_the_relay_pins_the_same_versions_as_the_other_requirements() -> None:
         return dict(line.split("==") for line in lines if "==" in line)
 
     others = pins("requirements.txt") | pins("requirements-local.txt")
-    own = pins("relay/requirements.txt")
-    assert {name: others[name] for name in own if name in others} == {
-        name: version for name, version in own.items() if name in others
+    relay_pins = pins("relay/requirements.txt")
+    assert {name: others[name] for name in relay_pins if name in others} == {
+        name: version for name, version in relay_pins.items() if name in others
     }
     assert {"boto3", "cryptography", "Jinja2", "pydantic"} <= set(others)

@@ -1,4 +1,4 @@
-"""The pages under ``docs/`` name settings, files and outputs that exist."""
+"""Check that the settings, files and outputs that pages under ``docs/`` name exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "settings.md")
 MERGED = merge_template(functions())
 
-# Words in capitals that are no settings: of AWS, make, log levels and HTTP
+# Words in capitals that are not settings, such as names of AWS, make, log levels and HTTP
 FOREIGN = {
     "ALARM",
     "API_KEY",
@@ -51,7 +51,7 @@ def test_variables_that_a_page_names_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_defaults_that_a_page_gives_are_those_of_the_settings(page: Path) -> None:
-    """They stand in parentheses behind the setting's name: `DELIVERY_CONNECTIONS` (16)."""
+    """A page gives a default in parentheses after the name: `DELIVERY_CONNECTIONS` (16)."""
     defaults = {setting.name.upper(): setting.default for setting in fields(Settings)}
     for name, number in re.findall(r"`([A-Z_]+)`\s\((\d+)\)", page.read_text()):
         assert defaults[name] == int(number), name
@@ -65,7 +65,7 @@ def test_the_costs_of_an_idle_stage_add_up() -> None:
     calls = sum(30 * 86_400 / each.every for each in all_functions if each.kind is Kind.SCHEDULE)
     text = (ROOT / "docs" / "costs.md").read_text().partition("## Cost of an idle stage")[2]
     *rows, total = [float(row) for row in re.findall(r"\| \**(\d+\.\d\d)\** \|$", text, re.M)]
-    # Dollars: an alarm, a metric of our own; calls in millions
+    # Dollars for an alarm, dollars for a custom metric, and calls in millions
     assert f"{len(alarms) * 0.10:.2f}" in text
     assert f"{(4 + 3 * len(queues)) * 0.30:.2f}" in text
     assert f"{calls / 1e6:.1f} million calls" in text

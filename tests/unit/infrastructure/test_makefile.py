@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.infrastructure.clouds import ROOT
 
-# These tests may themselves have been started by make, which would then tell where it is
+# When make runs these tests, the inner make otherwise prints the directories that it enters
 QUIETLY = ("--no-print-directory",)
 
 
@@ -15,9 +15,9 @@ def test_help_is_the_default_and_lists_every_target() -> None:
     output = subprocess.run(
         ["make", *QUIETLY], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    declared = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert declared is not None
-    assert re.findall(r"^  make ([a-z-]+) +\S", output, re.MULTILINE) == declared[1].split()
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony is not None
+    assert re.findall(r"^  make ([a-z-]+) +\S", output, re.MULTILINE) == phony[1].split()
 
 
 @pytest.mark.parametrize("target", ["run", "docs", "deploy", "deploy-local"])

@@ -1,9 +1,9 @@
-"""Compare the AWS requests of every function with the IAM policy of that function.
+"""Check that every AWS request of a function is allowed by its policy.
 
-The deployment derives policies from the code without running it. Here the code runs: every route
-of the API, every queue's function, every schedule and the relay do their work, with payloads that
-go through the bucket and keys that KMS holds. Every request must be allowed by the policy. So that
-the comparison means something, each function must also use every table that its policy allows.
+The deployment derives policies from the imports of the code. These tests run the code: every route
+of the API, the function of every queue, every schedule and the relay, with payloads in the bucket
+and keys in KMS. They compare the observed requests with the policies. A second test makes sure that
+the observation is complete: every table that a policy allows must have been used.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from tests.unit.infrastructure.observing import (
     Observer,
     Permission,
     allowed,
+    clear_all_caches,
     covers,
-    forget_processes_memory,
 )
 from tests.unit.ingest.examples import batch_body, outside_event
 from tests.unit.moving_clock import Clock
@@ -62,7 +62,7 @@ API, RELAY = "api_handler", "relay"
 POLICIES = {name: statements(each, RESOURCES) for name, each in FUNCTIONS.items()}
 POLICIES[RELAY] = relay_statements(RESOURCES)
 
-# Tables that a function may use for what other parts of its modules do
+# Tables of a policy that the function does not use, because only other code of its modules does
 NOT_USED = {
     "clean_up": {"messages"},
     "decide_ab_tests": {"messages"},
@@ -72,7 +72,7 @@ NOT_USED = {
 
 DOMAIN = "observed.test"
 HOUR = 3_600_000
-# So that whatever may go through the bucket does, and nobody waits
+# Payloads go through the bucket whenever possible, and nothing waits
 SETTINGS = {
     "QUEUE_INLINE_BYTES": "1",
     "ITEM_INLINE_BYTES": "1",
@@ -86,61 +86,61 @@ SETTINGS = {
 
 
 class Service:
-    """The functions of this process, each called as AWS calls it, under observation."""
+    """Calls the functions in this process as AWS does, and observes their requests."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.observer = Observer()
         self.observer.watch(patch)
         self.host = MailHost().install(patch)
         self._patch = patch
-        answer = App.__call__
+        original = App.__call__
 
-        def answered(this: App, event: Any, context: Any) -> Any:
+        def observed_call(this: App, event: Any, context: Any) -> Any:
             with self.observer.working_as(API):
-                return answer(this, event, context)
+                return original(this, event, context)
 
-        patch.setattr(App, "__call__", answered)
+        patch.setattr(App, "__call__", observed_call)
 
-    def work_off(self) -> None:
-        """Hand the queues' messages to their functions until none is left."""
+    def work_off_queues(self) -> None:
+        """Call the functions of the queues until no message is left."""
         while any(self._consume(queue) for queue in app.QUEUE_HANDLERS):
             pass
 
     def call(self, schedule: str) -> None:
-        """Call a schedule's function."""
+        """Call the function of a schedule."""
         with self.observer.working_as(schedule):
             app.SCHEDULES[schedule](scheduled_event(schedule), None)
 
     def fail_once(self, queue: str) -> None:
-        """Let the function of a queue fail at a message."""
+        """Let the function of a queue fail once with an invalid message."""
         url = self._url(queue)
         aws.sqs().send_message(QueueUrl=url, MessageBody="not a message of ours")
-        (message,) = self._received(queue)
-        assert self._handled(queue, [message])["batchItemFailures"]
-        self._delete(queue, self._received(queue))
+        (message,) = self._receive(queue)
+        assert self._handle(queue, [message])["batchItemFailures"]
+        self._delete(queue, self._receive(queue))
 
     def use_ses(self) -> None:
-        """Let mail leave by SES from now on."""
+        """Deliver mail by SES from now on."""
         boto3.client("sesv2").create_email_identity(EmailIdentity=DOMAIN)
         self._patch.setenv("TRANSPORT", "ses")
         self._patch.setattr(attempts, "transport", route.transport)
 
     def _consume(self, queue: str) -> bool:
-        messages = self._received(queue)
+        messages = self._receive(queue)
         if messages:
-            assert self._handled(queue, messages) == {"batchItemFailures": []}
+            assert self._handle(queue, messages) == {"batchItemFailures": []}
             self._delete(queue, messages)
         return bool(messages)
 
-    def _handled(self, queue: str, messages: list[Any]) -> Any:
+    def _handle(self, queue: str, messages: list[Any]) -> Any:
         with self.observer.working_as(OF_QUEUE[queue].name):
             return app.QUEUE_HANDLERS[queue](sqs_event(queue, messages), None)
 
-    def _received(self, queue: str) -> list[Any]:
-        access: Any = aws.sqs().receive_message(
+    def _receive(self, queue: str) -> list[Any]:
+        response: Any = aws.sqs().receive_message(
             QueueUrl=self._url(queue), MaxNumberOfMessages=10, AttributeNames=["All"]
         )
-        return list(access.get("Messages", []))
+        return list(response.get("Messages", []))
 
     def _delete(self, queue: str, messages: list[Any]) -> None:
         for message in messages:
@@ -151,8 +151,8 @@ class Service:
         return aws.sqs().get_queue_url(QueueName=settings().queue(queue))["QueueUrl"]
 
 
-def everything_the_api_does(service: Service, patch: pytest.MonkeyPatch) -> None:
-    """Call every route for the things of two accounts and of their subaccounts."""
+def call_every_route(service: Service, patch: pytest.MonkeyPatch) -> None:
+    """Call every route as two accounts and their subaccounts, on their own things."""
     world = isolation.build()
     in_order = sorted(isolation.ROUTES, key=lambda each: isolation._LAST[each.method])
     for each in in_order:
@@ -163,8 +163,8 @@ def everything_the_api_does(service: Service, patch: pytest.MonkeyPatch) -> None
         isolation.raw_call(each.method, re.sub(r"\{\w+\}", "guess", each.path))
 
 
-def the_way_of_messages(service: Service, patch: pytest.MonkeyPatch) -> None:
-    """Send by HTTP and by SMTP to who takes it, opens it, clicks, and to who does not."""
+def send_messages(service: Service, patch: pytest.MonkeyPatch) -> None:
+    """Send by HTTP and SMTP to recipients who accept, open, click, defer and refuse."""
     for zone in served_zone(patch):
         make_account(options={"inline_seeds": True})
         client = make_key()
@@ -174,64 +174,64 @@ def the_way_of_messages(service: Service, patch: pytest.MonkeyPatch) -> None:
             make_domain(client, zone)
             make_stored_things(client)
             send_all_kinds(service, client)
-            service.work_off()
+            service.work_off_queues()
             for name in ("start_transmissions", "roll_up_metrics"):
                 service.call(name)
-            service.work_off()
+            service.work_off_queues()
             react(service)
-            hand_events_in(service, client)
-            service.work_off()
+            ingest_events(service, client)
+            service.work_off_queues()
             service.call("roll_up_metrics")
             redeliver(client)
             target.answer = lambda _: Reply(500)
             send(client, "late@inbox.test", "later@inbox.test")
-            service.work_off()
+            service.work_off_queues()
         for queue in app.QUEUE_HANDLERS:
             service.fail_once(queue)
         service.use_ses()
         send(client, "one@inbox.test")
         send(client, "two@inbox.test", "three@inbox.test")
-        service.work_off()
+        service.work_off_queues()
 
 
 def grant_tokens(post: Post) -> Reply:
-    """Answer as the target and as the one who gives tokens for it."""
+    """Reply as the target of a webhook, and as the OAuth server that issues tokens for it."""
     if post.path == "/token":
         return Reply(200, b'{"access_token": "t", "expires_in": 3600}')
     return Reply()
 
 
-def done(response: Any) -> Any:
+def results_of(response: Any) -> Any:
     assert response.status in (200, 204), response
     return response.body["results"] if response.body else None
 
 
 def make_webhooks(client: Client, target: Target) -> None:
-    about = {"target": target.url, "events": ["injection", "delivery", "bounce", "open", "click"]}
+    webhook = {"target": target.url, "events": ["injection", "delivery", "bounce", "open", "click"]}
     basic = {"auth_type": "basic", "auth_credentials": {"username": "u", "password": "p"}}
     token = {"url": target.url.replace("/hook", "/token"), "body": {"grant_type": "client"}}
     oauth = {"auth_type": "oauth2", "auth_request_details": token}
-    for how in (basic, oauth):
-        done(client.post("/api/v1/webhooks", {"name": "Mine", **about, **how}))
+    for authentication in (basic, oauth):
+        results_of(client.post("/api/v1/webhooks", {"name": "Mine", **webhook, **authentication}))
 
 
 def make_domain(client: Client, zone: Zone) -> None:
-    dkim = done(client.post("/api/v1/sending-domains", {"domain": DOMAIN}))["dkim"]
+    dkim = results_of(client.post("/api/v1/sending-domains", {"domain": DOMAIN}))["dkim"]
     record = f"v=DKIM1; k=rsa; p={dkim['public']}"
     zone.set(f"{dkim['selector']}._domainkey.{DOMAIN}", ("TXT", record))
     path = f"/api/v1/sending-domains/{DOMAIN}"
-    assert done(client.post(f"{path}/verify", {"dkim_verify": True}))["ownership_verified"]
-    done(client.put(path, {"dkim": {"headers": "from:to:subject:date"}}))
+    assert results_of(client.post(f"{path}/verify", {"dkim_verify": True}))["ownership_verified"]
+    results_of(client.put(path, {"dkim": {"headers": "from:to:subject:date"}}))
 
 
 def make_stored_things(client: Client) -> None:
     content = {"from": f"me@{DOMAIN}", "subject": "Hello", "text": "{{ render_snippet('s') }}"}
-    done(client.post("/api/labs/snippets", {"id": "s", "content": {"text": "Hello"}}))
+    results_of(client.post("/api/labs/snippets", {"id": "s", "content": {"text": "Hello"}}))
     for name in ("a", "b"):
         template = {"id": name, "content": content, "published": True}
-        done(client.post("/api/v1/templates", template))
-    people = [{"address": f"listed{number}@inbox.test"} for number in range(2)]
-    done(client.post("/api/v1/recipient-lists", {"id": "l", "recipients": people}))
+        results_of(client.post("/api/v1/templates", template))
+    recipients = [{"address": f"listed{number}@inbox.test"} for number in range(2)]
+    results_of(client.post("/api/v1/recipient-lists", {"id": "l", "recipients": recipients}))
     test = {
         "id": "ab",
         "name": "Which?",
@@ -243,21 +243,23 @@ def make_stored_things(client: Client) -> None:
         "variants": [{"template_id": "b", "percent": 60}],
         "start_time": clock.iso_offset(clock.now() + 1),
     }
-    done(client.post("/api/v1/ab-test", test))
-    done(client.post("/api/v1/inline-seeds/config", {"match": ["spring*"], "threshold": 1000}))
-    done(client.put("/api/v1/inline-seeds/options", {"enabled": True}))
+    results_of(client.post("/api/v1/ab-test", test))
+    results_of(
+        client.post("/api/v1/inline-seeds/config", {"match": ["spring*"], "threshold": 1000})
+    )
+    results_of(client.put("/api/v1/inline-seeds/options", {"enabled": True}))
     suppressed = "/api/v1/suppression-list/unwilling@inbox.test"
-    done(client.put(suppressed, {"type": "non_transactional"}))
+    results_of(client.put(suppressed, {"type": "non_transactional"}))
 
 
-def send(client: Client, *recipients: str, **more: Any) -> None:
+def send(client: Client, *recipients: str, **fields: Any) -> None:
     content = {
         "from": f"me@{DOMAIN}",
         "subject": "Hello",
         "html": '<a href="https://example.test/">Hello</a>',
     }
-    body = {"recipients": [{"address": each} for each in recipients], "content": content} | more
-    done(client.post("/api/v1/transmissions", body))
+    body = {"recipients": [{"address": each} for each in recipients], "content": content} | fields
+    results_of(client.post("/api/v1/transmissions", body))
 
 
 def send_all_kinds(service: Service, client: Client) -> None:
@@ -293,14 +295,14 @@ def send_by_smtp(service: Service, client: Client) -> None:
 
 
 def visit(method: str, path: str) -> int:
-    """Ask for a page without a key; return the status."""
+    """Request a page without a key; return the status."""
     return int(app.app(event(app.app, method, path), None)["statusCode"])
 
 
 def react(service: Service) -> None:
-    """Open, click, unsubscribe and bounce afterwards what has come."""
-    delivered = [each for each in service.host.messages if each.recipient == "ann@inbox.test"]
-    text = delivered[0].data.decode().replace("=\r\n", "").replace("=3D", "=")
+    """Open, click, unsubscribe from and bounce the delivered message."""
+    messages = [each for each in service.host.messages if each.recipient == "ann@inbox.test"]
+    text = messages[0].data.decode().replace("=\r\n", "").replace("=3D", "=")
     paths = set(re.findall(r"http://localhost:8080(/[tf]/[\w./~-]+)", text))
     assert paths
     for path in paths:
@@ -309,37 +311,37 @@ def react(service: Service) -> None:
             assert visit("POST", path) == 200
     reports = ReportAcceptor()
     data = dsn(group()).replace("\n", "\r\n").encode()
-    envelope = Envelope("", (delivered[0].sender,), data, "192.0.2.1", smtp_utf8=False)
+    envelope = Envelope("", (messages[0].sender,), data, "192.0.2.1", smtp_utf8=False)
     with service.observer.working_as(RELAY):
-        assert reports.is_served(delivered[0].sender)
+        assert reports.is_served(messages[0].sender)
         reports.accept(envelope)
 
 
-def hand_events_in(service: Service, client: Client) -> None:
-    """Have two good events and a bad one recorded, and look at the file of the bad one."""
+def ingest_events(service: Service, client: Client) -> None:
+    """Ingest two valid events and an invalid one, and read the file of the invalid one."""
     seconds = int(clock.now()) - 60
     data = batch_body(*(outside_event(n, timestamp=str(seconds)) for n in (0, 1)), "{}")
     headers = {"Authorization": client.key, "Content-Encoding": "gzip"}
-    posted = event(app.app, "POST", "/api/v1/ingest/events", headers=headers, body=data)
-    assert app.app(posted, None)["statusCode"] == 200
-    service.work_off()
-    results = done(client.get("/api/v1/events/ingest"))
+    request = event(app.app, "POST", "/api/v1/ingest/events", headers=headers, body=data)
+    assert app.app(request, None)["statusCode"] == 200
+    service.work_off_queues()
+    results = results_of(client.get("/api/v1/events/ingest"))
     files = [each["href"] for each in results if each.get("href")]
     assert files
-    for address in files:
-        assert visit("GET", urlsplit(address).path) == 200
+    for url in files:
+        assert visit("GET", urlsplit(url).path) == 200
 
 
 def redeliver(client: Client) -> None:
-    """Have a batch that was posted posted again."""
-    for webhook in done(client.get("/api/v1/webhooks")):
+    """Redeliver a batch of each webhook."""
+    for webhook in results_of(client.get("/api/v1/webhooks")):
         path = f"/api/v1/webhooks/{webhook['id']}"
-        posted = done(client.get(f"{path}/batch-status"))
-        done(client.post(f"{path}/batches/{posted[0]['batch_id']}/redeliver", {}))
+        batches = results_of(client.get(f"{path}/batch-status"))
+        results_of(client.post(f"{path}/batches/{batches[0]['batch_id']}/redeliver", {}))
 
 
-def work_on_the_clock(service: Service, patch: pytest.MonkeyPatch) -> None:
-    """Give each schedule something to do."""
+def run_schedules(service: Service, patch: pytest.MonkeyPatch) -> None:
+    """Give each schedule work that is due, and call it."""
     patch.setattr(recheck, "_AT_ONCE", 1)
     for zone in served_zone(patch):
         record = ("TXT", txt_record(key_pair().public_b64))
@@ -357,9 +359,9 @@ def work_on_the_clock(service: Service, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def observed() -> Iterator[dict[str, set[Permission]]]:
-    """What was asked by each function and by the relay."""
-    access: dict[str, set[Permission]] = {}
-    for scene in (everything_the_api_does, the_way_of_messages, work_on_the_clock):
+    """The permissions that each function and the relay have needed."""
+    permissions: dict[str, set[Permission]] = {}
+    for scenario in (call_every_route, send_messages, run_schedules):
         with pytest.MonkeyPatch.context() as patch, mock_aws():
             for name, value in SETTINGS.items():
                 patch.setenv(name, value)
@@ -367,11 +369,11 @@ def observed() -> Iterator[dict[str, set[Permission]]]:
             service = Service(patch)
             clear_caches()
             create_resources()
-            scene(service, patch)
+            scenario(service, patch)
             for name, seen in service.observer.seen.items():
-                access.setdefault(name, set()).update(seen)
-    yield access
-    forget_processes_memory()
+                permissions.setdefault(name, set()).update(seen)
+    yield permissions
+    clear_all_caches()
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, RELAY])
@@ -385,7 +387,7 @@ def test_every_observed_aws_request_is_allowed_by_the_policy(
 
 
 def tables(permissions: set[Permission]) -> set[str]:
-    """Return the short names of the tables of permissions."""
+    """Return the short names of the tables that permissions name."""
     prefix = f"table/{settings().table('')}"
     names = (each.resource for each in permissions if each.resource.startswith(prefix))
     return {name.removeprefix(prefix).partition("/")[0] for name in names}

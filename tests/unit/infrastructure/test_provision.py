@@ -12,7 +12,7 @@ STAGE = "test"
 
 
 @pytest.fixture(autouse=True)
-def pointed_at(local_cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+def aws_endpoint(local_cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", local_cloud.url)
 
 

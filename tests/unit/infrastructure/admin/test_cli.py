@@ -42,7 +42,7 @@ def refusal(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def values(text: str) -> dict[str, str]:
-    """Return lines such as ``key id 12`` as what stands before and after the last blank."""
+    """Split lines such as ``key id 12`` at the last space into names and values."""
     parts = [line.rpartition(" ") for line in text.splitlines()]
     return {name: value for name, _, value in parts}
 
@@ -138,18 +138,18 @@ def test_accounts_are_listed(run: Any) -> None:
 def test_keys_are_created_listed_and_revoked(run: Any) -> None:
     run("create-account", "Example Ltd")
     number = make_subaccount().id
-    all_of_it = values(run("create-key", "1", "--subaccount", str(number)))
-    some = values(
+    subaccount_key = values(run("create-key", "1", "--subaccount", str(number)))
+    key = values(
         run("create-key", "1", "--grants", "account/view", "--valid-ips", "198.51.100.1,::1")
     )
-    assert Client(some["key"], source_ip="::1").get("/api/v1/account").status == 200
-    assert Client(some["key"]).get("/api/v1/account").status == 403
+    assert Client(key["key"], source_ip="::1").get("/api/v1/account").status == 200
+    assert Client(key["key"]).get("/api/v1/account").status == 403
     lines = run("list-keys", "1").splitlines()
     assert len(lines) == 3
     (line,) = run("list-keys", "1", "--subaccount", str(number)).splitlines()
-    assert line.startswith(f"{all_of_it['key id']}\t{all_of_it['key'][:4]}")
-    run("revoke-key", "1", some["key id"])
-    assert Client(some["key"], source_ip="::1").get("/api/v1/account").status == 401
+    assert line.startswith(f"{subaccount_key['key id']}\t{subaccount_key['key'][:4]}")
+    run("revoke-key", "1", key["key id"])
+    assert Client(key["key"], source_ip="::1").get("/api/v1/account").status == 401
     assert len(run("list-keys", "1").splitlines()) == 2
 
 
@@ -196,9 +196,9 @@ def test_an_impossible_command_is_refused_with_the_reason(
 def test_an_invalid_command_line_is_refused_with_usage(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         cli.main(arguments)
-    assert ended.value.code == 2
+    assert exit_info.value.code == 2
     assert "usage:" in capsys.readouterr().err
 
 
@@ -208,9 +208,9 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
     output = capsys.readouterr().out
     for command in ("create-account", "set-plan", "set-status", "list-accounts", "revoke-key"):
         assert command in output
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             cli.main([command, "--help"])
-        assert ended.value.code == 0
+        assert exit_info.value.code == 0
 
 
 def test_the_local_service_is_found_by_its_directory(

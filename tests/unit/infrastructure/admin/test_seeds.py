@@ -1,4 +1,4 @@
-"""The operator's tool: seed addresses."""
+"""Test the commands of the operator's tool for seed addresses."""
 
 from __future__ import annotations
 

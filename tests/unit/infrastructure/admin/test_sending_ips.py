@@ -1,4 +1,4 @@
-"""The operator's tool, sending IPs."""
+"""Test the commands of the operator's tool for sending IPs."""
 
 from __future__ import annotations
 

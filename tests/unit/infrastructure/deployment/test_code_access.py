@@ -12,19 +12,19 @@ from infrastructure.deployment.functions import Function, Kind
 
 @pytest.fixture
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A project of its own, whose modules a test writes."""
+    """An empty project, to which a test writes modules."""
     monkeypatch.setattr(code_access, "ROOT", tmp_path)
-    forget()
+    clear_caches()
     (tmp_path / "chalicelib" / "core").mkdir(parents=True)
     (tmp_path / "chalicelib" / "__init__.py").touch()
     (tmp_path / "chalicelib" / "core" / "__init__.py").touch()
     yield tmp_path
-    forget()
+    clear_caches()
 
 
-def forget() -> None:
-    for cached in ("_imported_by", "_is_module", "_parsed", "_access_of_module"):
-        getattr(code_access, cached).cache_clear()
+def clear_caches() -> None:
+    for function in ("_imported_by", "_is_module", "_parsed", "_access_of_module"):
+        getattr(code_access, function).cache_clear()
 
 
 def schedule(name: str = "tidy") -> Function:

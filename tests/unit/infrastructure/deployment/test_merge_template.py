@@ -14,7 +14,7 @@ FUNCTIONS = functions()
 MERGED = merge_template(FUNCTIONS)
 RESOURCES: dict[str, Any] = MERGED["Resources"]
 
-# What Lambda's environment may hold in all
+# The limit of Lambda for all environment variables of a function
 ENVIRONMENT_BYTES = 4096
 
 
@@ -39,13 +39,13 @@ def test_the_tables_queues_and_bucket_are_those_of_the_other_template() -> None:
 
 
 def test_objects_removed_from_the_bucket_can_be_restored_as_long_as_tables() -> None:
-    before = read(TEMPLATES / "template.yaml")["Resources"]["Bucket"]["Properties"]
+    original = read(TEMPLATES / "template.yaml")["Resources"]["Bucket"]["Properties"]
     bucket = RESOURCES["Bucket"]["Properties"]
-    assert bucket["BucketName"] == before["BucketName"]
+    assert bucket["BucketName"] == original["BucketName"]
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
-    *rules, removed = bucket["LifecycleConfiguration"]["Rules"]
-    assert rules == before["LifecycleConfiguration"]["Rules"]
-    assert removed["NoncurrentVersionExpiration"] == {"NoncurrentDays": 35}
+    *rules, noncurrent = bucket["LifecycleConfiguration"]["Rules"]
+    assert rules == original["LifecycleConfiguration"]["Rules"]
+    assert noncurrent["NoncurrentVersionExpiration"] == {"NoncurrentDays": 35}
 
 
 def test_every_queue_function_reports_which_messages_failed() -> None:
@@ -70,8 +70,8 @@ def test_a_parameter_that_is_not_set_leaves_the_default_of_the_code() -> None:
 
 def test_every_setting_of_a_function_is_in_its_environment() -> None:
     variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
-    left_out = {setting.name for setting in fields(Settings)} - {n.lower() for n in variables}
-    assert {name for name in left_out if not name.startswith("relay_")} == {
+    missing = {setting.name for setting in fields(Settings)} - {n.lower() for n in variables}
+    assert {name for name in missing if not name.startswith("relay_")} == {
         "delivery_journal",
         "max_body_bytes",
     }
@@ -79,9 +79,9 @@ def test_every_setting_of_a_function_is_in_its_environment() -> None:
 
 def test_fixed_environment_variables_leave_room_for_optional_ones() -> None:
     variables = MERGED["Globals"]["Function"]["Environment"]["Variables"]
-    fixed = {name: value for name, value in variables.items() if "Fn::If" not in value}
-    assert set(fixed) == {"STAGE", "LOG_FORMAT", "BUCKET", "KMS_KEY_ID", "SECRET_KEY"}
-    assert sum(len(name) + 100 for name in fixed) < ENVIRONMENT_BYTES / 4
+    fixed_variables = {name: value for name, value in variables.items() if "Fn::If" not in value}
+    assert set(fixed_variables) == {"STAGE", "LOG_FORMAT", "BUCKET", "KMS_KEY_ID", "SECRET_KEY"}
+    assert sum(len(name) + 100 for name in fixed_variables) < ENVIRONMENT_BYTES / 4
 
 
 def test_secret_settings_are_not_shown_again() -> None:
@@ -116,7 +116,7 @@ def test_every_dead_letter_queue_and_every_schedule_has_an_alarm() -> None:
 
 
 def test_the_alarm_of_a_schedule_covers_several_of_its_calls() -> None:
-    """Else the one that is called once an hour could never fail often enough."""
+    """Otherwise the hourly schedule could never fail often enough for its alarm."""
     for function in of_kind(Kind.SCHEDULE):
         alarm = RESOURCES[f"{function.logical_id}Alarm"]["Properties"]
         calls = alarm["Period"] * alarm["EvaluationPeriods"] / function.every

@@ -24,11 +24,11 @@ def test_no_function_may_scan_or_change_a_table_or_use_every_resource() -> None:
 
 
 def test_only_functions_that_sign_or_create_keys_may_use_the_sealing_key() -> None:
-    sealing = {name for name, f in FUNCTIONS.items() if "kms:Encrypt" in actions(f)}
-    opening = {name for name, f in FUNCTIONS.items() if "kms:Decrypt" in actions(f)}
-    assert "api_handler" in sealing
-    assert "generation" in opening
-    assert {"delivery", "events"}.isdisjoint(sealing | opening)
+    encrypting = {name for name, f in FUNCTIONS.items() if "kms:Encrypt" in actions(f)}
+    decrypting = {name for name, f in FUNCTIONS.items() if "kms:Decrypt" in actions(f)}
+    assert "api_handler" in encrypting
+    assert "generation" in decrypting
+    assert {"delivery", "events"}.isdisjoint(encrypting | decrypting)
 
 
 def test_only_functions_that_deliver_may_send_by_ses() -> None:

@@ -15,7 +15,7 @@ def web() -> Iterator[Web]:
 
 @pytest.fixture
 def inbound(tmp_path: Path) -> Iterator[RunningSink]:
-    """Where reports are mailed to: a second sink, which only stores them."""
+    """A second sink, to which the first one mails its reports."""
     with running_sink(tmp_path / "inbound") as inbound:
         yield inbound
 

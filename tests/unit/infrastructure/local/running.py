@@ -1,4 +1,4 @@
-"""Real servers for the tests of the local runtime: a sink on its own loop, and a web server."""
+"""Run real servers for tests of the local runtime: a sink in a thread, and a web server."""
 
 import asyncio
 import queue
@@ -60,7 +60,7 @@ class Request:
 
 
 class Web:
-    """A web server on loopback that redirects every request elsewhere and notes it."""
+    """A web server on loopback that records every request and redirects it."""
 
     def __init__(self) -> None:
         self.requests: queue.Queue[Request] = queue.Queue()
@@ -99,11 +99,11 @@ def running_web() -> Iterator[Web]:
     web.thread.join()
 
 
-def eventually(question: Callable[[], T]) -> T:
-    """The first true answer, asked again and again until the deadline."""
+def eventually(condition: Callable[[], T]) -> T:
+    """Call ``condition`` until its result is true and return that; fail at the deadline."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     pause = threading.Event()
-    while not (answer := question()):
+    while not (result := condition()):
         assert time.monotonic() < deadline, "it never happened"
         pause.wait(0.01)
-    return answer
+    return result

@@ -1,4 +1,4 @@
-"""A supervisor in a process of its own, over small programs, as a test tells it."""
+"""Run a supervisor in a separate process, with the small programs that a test defines."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import Any
 from tests.unit.infrastructure.clouds import DEADLINE, ROOT, eventually
 
 # Reads its instructions from argv: a list of groups of processes, each [name, program, ready file],
-# and true where it is a foundation.
+# and true if it is a foundation.
 SUPERVISOR = """
 import json, os, sys
 from pathlib import Path
 from infrastructure.local.supervisor.child import Process
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
-where, told = Path(sys.argv[1]), json.loads(sys.argv[2])
+where, config = Path(sys.argv[1]), json.loads(sys.argv[2])
 def process(name, program, ready, foundation=False):
     probe = (where / ready).exists if ready else None
     argv = (sys.executable, "-S", "-c", program)
-    environment, patience = dict(os.environ), told["patience"]
+    environment, patience = dict(os.environ), config["patience"]
     return Process(name, argv, environment, probe, patience, foundation=foundation)
-with Supervisor(where / "logs", where, grace=told["grace"]) as supervisor:
+with Supervisor(where / "logs", where, grace=config["grace"]) as supervisor:
     try:
-        for group in told["groups"]:
+        for group in config["groups"]:
             supervisor.start(*(process(*each) for each in group))
-        for each in told["runs"]:
+        for each in config["runs"]:
             supervisor.run(process(*each))
     except StartFailed as failure:
         print(failure, file=sys.stderr)
@@ -40,12 +40,12 @@ with Supervisor(where / "logs", where, grace=told["grace"]) as supervisor:
     supervisor.watch()
 """
 
-# A program that notes its process id in a file, once for each start, and then stays.
+# A program that appends its process id to a file at each start, and then keeps running.
 STAYS = "import os, time; open('{0}', 'a').write(f'{{os.getpid()}}\\n'); time.sleep(600)"
 
 
 class Supervised:
-    """The supervisor and what its programs note in the directory ``where``."""
+    """The supervisor, whose programs write their process ids to the directory ``where``."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Supervised:
         assert self.process.stdout.readline() == "ready\n"
 
     def pids(self, name: str, starts: int = 1) -> list[int]:
-        """Return the process ids that ``name`` noted, when it has been started so often."""
+        """Wait for ``starts`` starts of a program; return their process ids."""
         path = self.where / name
         eventually(lambda: path.exists() and path.read_text().count("\n") >= starts)
         return [int(line) for line in path.read_text().split()]
@@ -88,7 +88,7 @@ class Supervised:
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether the process runs; one that nobody has waited for yet has ended."""
+    """Return whether the process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

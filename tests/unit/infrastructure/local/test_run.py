@@ -27,7 +27,7 @@ def config(tmp_path: Path) -> Iterator[LocalConfig]:
 
 
 def test_the_announcement_names_url_key_port_and_data_directory(config: LocalConfig) -> None:
-    said = announcement(config)
+    text = announcement(config)
     for part in (
         f"http://localhost:{config.api_port}/api/v1",
         "the-key",
@@ -35,7 +35,7 @@ def test_the_announcement_names_url_key_port_and_data_directory(config: LocalCon
         str(config.data_dir),
         f"http://localhost:{config.api_port}/local/mailbox",
     ):
-        assert part in said
+        assert part in text
 
 
 def test_the_curl_line_can_be_pasted(config: LocalConfig) -> None:
@@ -58,7 +58,7 @@ def test_the_cloud_may_wait_for_the_lock_and_then_for_its_state(
 def test_an_impossible_setting_is_reported_in_one_line_with_status_two(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as occupant:
         port = occupant.getsockname()[1]
-        ended = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "infrastructure.local.run"],
             cwd=ROOT,
             env={
@@ -70,8 +70,8 @@ def test_an_impossible_setting_is_reported_in_one_line_with_status_two(tmp_path:
             capture_output=True,
             text=True,
         )
-    assert ended.returncode == 2
-    assert ended.stdout == ""
-    assert ended.stderr.splitlines() == [
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert process.stderr.splitlines() == [
         f"postfinch: port {port} is taken or not allowed: set API_PORT to another one"
     ]

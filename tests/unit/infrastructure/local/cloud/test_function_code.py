@@ -31,12 +31,12 @@ TEMPLATE = {
 
 
 def archive(answer: str) -> bytes:
-    """Return an archive, which is the same each time: its file has no time of its own."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as file:
+    """Return an archive with the same bytes for the same code: its file has a fixed time."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as file:
         entry = zipfile.ZipInfo("code.py")
         file.writestr(entry, f"def answer(event, context):\n    return {answer!r}\n")
-    return packed.getvalue()
+    return data.getvalue()
 
 
 def create(cloud: LocalCloud, name: str, answer: str) -> None:
@@ -62,7 +62,7 @@ def deploy(cloud: LocalCloud, answer: str) -> None:
     )
 
 
-def answered(cloud: LocalCloud, name: str = NAME) -> object:
+def invoke(cloud: LocalCloud, name: str = NAME) -> object:
     return json.loads(cloud.client("lambda").invoke(FunctionName=name)["Payload"].read())
 
 
@@ -81,14 +81,14 @@ def test_a_function_answers_after_every_restart(
 ) -> None:
     create(local_cloud, NAME, "it works")
     for _ in range(2):
-        # The second snapshot takes the archive from the first, and has the new one beside it.
+        # The second snapshot links the archive of the first, and stores the new one beside it.
         local_cloud.wait_until_on_disk()
         restart(local_cloud, number)
-        assert answered(local_cloud) == "it works"
+        assert invoke(local_cloud) == "it works"
     create(local_cloud, "another", "this too")
     local_cloud.wait_until_on_disk()
     restart(local_cloud, number)
-    assert (answered(local_cloud), answered(local_cloud, "another")) == ("it works", "this too")
+    assert (invoke(local_cloud), invoke(local_cloud, "another")) == ("it works", "this too")
 
 
 def test_an_archive_is_kept_once_and_for_as_long_as_a_function_runs_it(
@@ -107,7 +107,7 @@ def test_an_archive_is_kept_once_and_for_as_long_as_a_function_runs_it(
     (after,) = archives(local_cloud)
     assert after.name != before.name
     restart(local_cloud, signal.SIGKILL)
-    assert answered(local_cloud) == "new"
+    assert invoke(local_cloud) == "new"
 
 
 def test_lost_code_is_fetched_again_from_where_it_was_deployed(local_cloud: LocalCloud) -> None:
@@ -116,7 +116,7 @@ def test_lost_code_is_fetched_again_from_where_it_was_deployed(local_cloud: Loca
     shutil.rmtree(local_cloud.data / "state" / "current" / "lambda-blobs")
     for _ in range(2):
         local_cloud.start()
-        assert answered(local_cloud) == "it works"
+        assert invoke(local_cloud) == "it works"
         local_cloud.stop()
 
 
@@ -126,4 +126,4 @@ def test_changed_code_is_not_used_in_place_of_the_lost_code(local_cloud: LocalCl
     local_cloud.stop()
     shutil.rmtree(local_cloud.data / "state" / "current" / "lambda-blobs")
     local_cloud.start()
-    assert answered(local_cloud) != "changed"
+    assert invoke(local_cloud) != "changed"

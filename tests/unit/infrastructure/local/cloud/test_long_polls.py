@@ -23,16 +23,16 @@ def url(client: Any) -> str:
     return client.create_queue(QueueName="work")["QueueUrl"]
 
 
-def received(client: Any, url: str, wait: int) -> list[Any]:
+def receive(client: Any, url: str, wait: int) -> list[Any]:
     response = client.receive_message(QueueUrl=url, WaitTimeSeconds=wait, VisibilityTimeout=60)
     return response.get("Messages", [])
 
 
 @contextmanager
 def waiting_receiver(cloud: LocalCloud, url: str) -> Iterator[socket.socket]:
-    """A connection on which the answer to a ReceiveMessage of 20 seconds will come.
+    """A connection that has sent a ReceiveMessage request with a wait of 20 seconds.
 
-    It is waiting when this begins: the cloud has since answered others, which came later.
+    The request is waiting when the block begins: the cloud has since answered later requests.
     """
     body = json.dumps({"QueueUrl": url, "WaitTimeSeconds": 20, "VisibilityTimeout": 60})
     head = (
@@ -43,7 +43,7 @@ def waiting_receiver(cloud: LocalCloud, url: str) -> Iterator[socket.socket]:
     with socket.create_connection(("127.0.0.1", cloud.port), 10) as connection:
         connection.sendall(f"{head}{body}".encode())
         for _ in range(3):
-            received(cloud.client("sqs"), url, wait=0)
+            receive(cloud.client("sqs"), url, wait=0)
         yield connection
 
 
@@ -64,13 +64,13 @@ def test_a_waiting_receiver_gets_a_message_as_soon_as_it_is_sent(
 def test_a_delayed_message_comes_when_it_is_due(client: Any, url: str) -> None:
     client.send_message(QueueUrl=url, MessageBody="x", DelaySeconds=1)
     started = time.monotonic()
-    assert len(received(client, url, wait=20)) == 1
+    assert len(receive(client, url, wait=20)) == 1
     assert 0.9 < time.monotonic() - started < 5
 
 
 def test_an_empty_queue_answers_when_the_wait_is_over(client: Any, url: str) -> None:
     started = time.monotonic()
-    assert received(client, url, wait=1) == []
+    assert receive(client, url, wait=1) == []
     assert 0.9 < time.monotonic() - started < 5
 
 
@@ -79,6 +79,6 @@ def test_a_receiver_that_hung_up_takes_no_message(
 ) -> None:
     with waiting_receiver(local_cloud, url):
         pass
-    received(client, url, wait=0)
+    receive(client, url, wait=0)
     client.send_message(QueueUrl=url, MessageBody="x")
-    eventually(lambda: received(client, url, wait=1), 5)
+    eventually(lambda: receive(client, url, wait=1), 5)

@@ -1,4 +1,4 @@
-"""The same queries, answered by MiniStack alone and with its partitions kept in order."""
+"""Compare queries of MiniStack with the same queries on partitions kept in order."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def delete(pk: str, sk: str) -> None:
     call(dynamodb._delete_item, {"TableName": TABLE, "Key": {"pk": {"S": pk}, "sk": {"S": sk}}})
 
 
-def question(index_name: str, sort: str, bounds: tuple[str, str] | None, **more: Any) -> Any:
+def query_request(index_name: str, sort: str, bounds: tuple[str, str] | None, **more: Any) -> Any:
     condition, values = "#group = :group", {":group": {"S": "a"}}
     names = {"#group": "group"}
     if bounds:
@@ -93,19 +93,19 @@ def question(index_name: str, sort: str, bounds: tuple[str, str] | None, **more:
 
 
 def pages(query: Any, request: dict[str, Any]) -> list[Any]:
-    """Return all pages of an answer, following each page's key to the next."""
-    answers, start = [], None
+    """Return all pages of a query, following each page's key to the next."""
+    results, start = [], None
     while True:
         page = call(query, request | ({"ExclusiveStartKey": start} if start else {}))
-        answers.append(page)
+        results.append(page)
         start = page.get("LastEvaluatedKey")
         if start is None:
-            return answers
+            return results
 
 
 @pytest.fixture
 def own_query(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """MiniStack's own query, with what it keeps of indexes."""
+    """MiniStack's original query, without the ordered partitions."""
     ordered = dynamodb._query
 
     def query(data: dict[str, Any]) -> Any:
@@ -132,15 +132,15 @@ def test_queries_of_an_index_return_the_same_pages_as_ministack(
         if step % 20 != 19:
             continue
         for bounds in (None, ("t2", "t6"), ("s1", "s3"), ("", "z"), ("t4", "t4")):
-            request = question(index_name, sort, bounds, ScanIndexForward=not newest_first)
+            request = query_request(index_name, sort, bounds, ScanIndexForward=not newest_first)
             request |= {"Limit": limit} if limit else {}
             if bounds != ("", "z"):
                 assert pages(dynamodb._query, request) == pages(own_query, request)
 
 
 def of_table(bounds: tuple[str, str] | None, **more: Any) -> Any:
-    """Ask for a partition of the table itself."""
-    request = question("", "sk", bounds, **more)
+    """Return a query of a partition of the table instead of an index."""
+    request = query_request("", "sk", bounds, **more)
     del request["IndexName"]
     request["ExpressionAttributeNames"]["#group"] = "pk"
     request["ExpressionAttributeValues"][":group"] = {"S": "p1"}
@@ -176,32 +176,32 @@ def test_counts_and_pages_of_a_megabyte_equal_those_of_ministack(own_query: Any)
     for number in range(700):
         put(f"p{number}", "s", "a", f"t{number % 50:02d}" + "x" * 900)
         put(f"q{number}", "s" * 1000, "a", f"t{number % 50:02d}" + "y" * 900)
-    request = question("by_time", "at", ("t10", "t40"), Select="COUNT")
+    request = query_request("by_time", "at", ("t10", "t40"), Select="COUNT")
     assert pages(dynamodb._query, request) == pages(own_query, request)
-    all_items = question("by_time", "at", None)
-    answered = pages(dynamodb._query, all_items)
-    assert answered == pages(own_query, all_items)
-    assert len(answered) > 1
+    all_items = query_request("by_time", "at", None)
+    result_pages = pages(dynamodb._query, all_items)
+    assert result_pages == pages(own_query, all_items)
+    assert len(result_pages) > 1
 
 
 def test_other_queries_are_left_to_ministack(own_query: Any) -> None:
     for number in range(20):
         put(f"p{number}", "s", "a", f"t{number:02d}", number)
-    by_number = question("by_number", "number", None)
-    later = question("by_time", "at", None)
+    by_number = query_request("by_number", "number", None)
+    later = query_request("by_time", "at", None)
     later["KeyConditionExpression"] += " AND #at > :at"
     later["ExpressionAttributeNames"]["#at"] = "at"
     later["ExpressionAttributeValues"][":at"] = {"S": "t15"}
     for request in (by_number, later):
-        answered = pages(dynamodb._query, request)
-        assert answered == pages(own_query, request)
-        assert answered[0]["Count"] > 0
+        result_pages = pages(dynamodb._query, request)
+        assert result_pages == pages(own_query, request)
+        assert result_pages[0]["Count"] > 0
 
 
 def test_a_start_key_outside_the_range_is_refused_as_by_ministack() -> None:
     put("p", "s", "a", "t5")
     start = {"pk": "p", "sk": "s", "group": "a", "at": "t9"}
-    request = question("by_time", "at", ("t0", "t6"))
+    request = query_request("by_time", "at", ("t0", "t6"))
     request["ExclusiveStartKey"] = {name: {"S": text} for name, text in start.items()}
     status, _, body = dynamodb._query(request)
     assert status == 400
@@ -211,7 +211,7 @@ def test_a_start_key_outside_the_range_is_refused_as_by_ministack() -> None:
 @pytest.mark.parametrize("of", ["index", "table"])
 def test_a_page_costs_the_same_however_large_its_partition_is(of: str) -> None:
     def seconds() -> float:
-        request = question("by_time", "at", ("t", "u"), Limit=10, ScanIndexForward=False)
+        request = query_request("by_time", "at", ("t", "u"), Limit=10, ScanIndexForward=False)
         if of == "table":
             request = of_table(("s", "t"), Limit=10, ScanIndexForward=False)
         best = 1.0

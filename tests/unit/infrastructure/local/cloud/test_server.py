@@ -32,7 +32,7 @@ def make_table(cloud: LocalCloud) -> None:
 
 
 def put_pair(client: Any, number: int) -> None:
-    """Put one item under each of two keys, in one transaction."""
+    """Put one item under each of two partition keys, in one transaction."""
     puts = [
         {
             "Put": {
@@ -87,13 +87,13 @@ def test_a_kill_during_writes_loses_only_the_last_seconds_and_keeps_transactions
     writer = threading.Thread(target=write_until_it_dies)
     writer.start()
     eventually(lambda: write_times and time.monotonic() - write_times[0] > 2.5)
-    killed = time.monotonic()
+    kill_time = time.monotonic()
     local_cloud.stop(signal.SIGKILL)
     writer.join()
     local_cloud.start()
     left_numbers, right_numbers = numbers(local_cloud, "left"), numbers(local_cloud, "right")
     assert left_numbers == right_numbers == list(range(len(left_numbers)))
-    lost = [at for at in write_times[len(left_numbers) :] if at < killed - 2.0]
+    lost = [at for at in write_times[len(left_numbers) :] if at < kill_time - 2.0]
     assert lost == []
 
 
@@ -128,19 +128,21 @@ def test_a_message_in_flight_at_a_kill_is_received_again_on_another_port(
     client = local_cloud.client("sqs")
     url = client.create_queue(QueueName="work")["QueueUrl"]
     client.send_message(QueueUrl=url, MessageBody="in flight")
-    received = client.receive_message(QueueUrl=url, VisibilityTimeout=2)["Messages"]
-    assert len(received) == 1
+    messages = client.receive_message(QueueUrl=url, VisibilityTimeout=2)["Messages"]
+    assert len(messages) == 1
     client.send_message(QueueUrl=url, MessageBody="waiting")
     local_cloud.wait_until_on_disk()
     local_cloud.stop(signal.SIGKILL)
     local_cloud.start()
     client = local_cloud.client("sqs")
-    again = client.get_queue_url(QueueName="work")["QueueUrl"]
-    assert again.startswith(local_cloud.url)
+    new_url = client.get_queue_url(QueueName="work")["QueueUrl"]
+    assert new_url.startswith(local_cloud.url)
     assert client.send_message(QueueUrl=url, MessageBody="to the old address")
 
     def bodies() -> set[str]:
-        response = client.receive_message(QueueUrl=again, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+        response = client.receive_message(
+            QueueUrl=new_url, MaxNumberOfMessages=10, WaitTimeSeconds=1
+        )
         return {message["Body"] for message in response.get("Messages", [])}
 
     seen: set[str] = set()

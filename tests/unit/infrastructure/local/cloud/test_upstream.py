@@ -1,7 +1,7 @@
-"""MiniStack by itself still behaves as the modules of `infrastructure.local.cloud` repair it.
+"""Check that MiniStack still needs each patch of the modules in `infrastructure.local.cloud`.
 
-A test that fails here after an upgrade of MiniStack tells that its patch may be removed: MiniStack
-does by now what the patch does.
+A test that fails here after an upgrade of MiniStack shows that its patch may be removed, because
+MiniStack now does itself what the patch does.
 """
 
 from __future__ import annotations
@@ -77,17 +77,17 @@ def test_function_code_ministack_restores_a_function_without_its_lost_code(
 def test_long_polls_ministack_polls_a_queue_repeatedly(
     queue_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks = 0
+    polls = 0
     sleep = asyncio.sleep
 
     async def counting_sleep(seconds: float) -> None:
-        nonlocal looks
-        looks += 1
+        nonlocal polls
+        polls += 1
         await sleep(seconds)
 
     monkeypatch.setattr(sqs.asyncio, "sleep", counting_sleep)
     asyncio.run(sqs._HANDLERS["ReceiveMessage"]({"WaitTimeSeconds": 1}, queue_url))
-    assert looks > 3
+    assert polls > 3
 
 
 def test_long_polls_ministack_goes_on_for_a_receiver_that_hung_up(queue_url: str) -> None:

@@ -1,4 +1,4 @@
-"""What the local DNS says of the service's own names."""
+"""Look up the records that the local DNS publishes for domains of the service."""
 
 from __future__ import annotations
 

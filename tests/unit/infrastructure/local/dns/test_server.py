@@ -1,4 +1,4 @@
-"""The local DNS server, asked by dnspython."""
+"""Query the local DNS server with dnspython."""
 
 import socket
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ LONG_KEY = "v=DKIM1; k=rsa; p=" + "A" * 800
 
 
 class Zone:
-    """A source of a few names that fails for one of them and notes what it was asked."""
+    """A source of records that fails for one name and records the lookups."""
 
     records: dict[str, Records] = {  # noqa: RUF012
         "key._domainkey.a.test": [("TXT", LONG_KEY)],
@@ -130,9 +130,9 @@ def test_a_known_name_without_the_type_has_no_answer(
 
 
 def test_a_response_too_long_for_udp_is_truncated_and_complete_by_tcp(server: DnsServer) -> None:
-    cut = ask(server, "many.a.test", "TXT", payload=4096)
-    assert cut.flags & dns.flags.TC
-    assert not cut.answer
+    truncated_response = ask(server, "many.a.test", "TXT", payload=4096)
+    assert truncated_response.flags & dns.flags.TC
+    assert not truncated_response.answer
     query = dns.message.make_query("many.a.test", "TXT")
     response, by_tcp = dns.query.udp_with_fallback(query, "127.0.0.1", timeout=10, port=server.port)
     assert by_tcp
@@ -142,9 +142,9 @@ def test_a_response_too_long_for_udp_is_truncated_and_complete_by_tcp(server: Dn
 def test_a_dkim_key_fits_into_udp_with_edns_but_not_without(server: DnsServer) -> None:
     name = "key._domainkey.a.test"
     assert ask(server, name, "TXT", payload=1232).answer
-    plain = ask(server, name, "TXT", use_edns=-1)
-    assert plain.flags & dns.flags.TC
-    assert plain.edns == -1
+    plain_response = ask(server, name, "TXT", use_edns=-1)
+    assert plain_response.flags & dns.flags.TC
+    assert plain_response.edns == -1
 
 
 def test_one_tcp_connection_serves_several_queries(server: DnsServer) -> None:
@@ -178,7 +178,7 @@ def test_malformed_packets_are_ignored_and_the_server_goes_on(server: DnsServer)
 
 
 def reply_to(packet: bytes, zone: Zone) -> bytes:
-    """The reply of the UDP handler without a socket."""
+    """Return the reply of the UDP handler, without a socket."""
     handler = object.__new__(QueryHandler)
     handler.protocol, handler.server = "udp", SimpleNamespace(resolver=SourceResolver(zone))
     return handler.get_reply(packet)

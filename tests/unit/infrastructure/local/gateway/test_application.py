@@ -1,4 +1,4 @@
-"""The local gateway: its events through fake ASGI messages, its connections through a server."""
+"""Test the local gateway with fake ASGI messages, and its connections with a real server."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def ask(
     headers: list[tuple[bytes, bytes]] | None = None,
     chunks: tuple[bytes, ...] = (b"",),
 ) -> tuple[int, dict[bytes, bytes], bytes]:
-    """Send one request straight into the gateway."""
+    """Call the gateway with one request; return status, headers and body."""
     responses: list[Any] = []
     messages = [
         {"type": "http.request", "body": chunk, "more_body": number < len(chunks)}
@@ -212,8 +212,8 @@ def test_a_body_of_exactly_the_limit_is_accepted() -> None:
 
 def test_a_too_large_body_announced_by_expect_is_refused_without_reading_it() -> None:
     headers = [(b"expect", b"100-continue"), (b"content-length", str(LIMIT + 1).encode())]
-    status, replied, _ = ask("POST", b"/api/v1/length", headers=headers, chunks=())
-    assert (status, replied[b"connection"]) == (413, b"close")
+    status, response_headers, _ = ask("POST", b"/api/v1/length", headers=headers, chunks=())
+    assert (status, response_headers[b"connection"]) == (413, b"close")
 
 
 def test_the_response_to_head_has_no_body_but_its_length() -> None:

@@ -1,4 +1,4 @@
-"""Reading single header fields."""
+"""Read single header fields of a message."""
 
 import pytest
 

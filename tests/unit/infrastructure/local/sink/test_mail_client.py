@@ -1,4 +1,4 @@
-"""The recipient's mail client."""
+"""Find links and images of messages as the recipient's mail client, and fetch them."""
 
 import pytest
 

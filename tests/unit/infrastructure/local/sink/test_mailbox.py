@@ -1,4 +1,4 @@
-"""The local mailbox: a Maildir with an index."""
+"""Store, list and read messages in the local mailbox, a Maildir with an index."""
 
 import fcntl
 import mailbox as stdlib_mailbox
@@ -231,13 +231,15 @@ def test_an_index_that_is_damaged_is_built_again(box: Mailbox, tmp_path: Path, d
 def test_opening_adds_unlisted_messages_to_the_index_and_removes_missing_ones(
     box: Mailbox, tmp_path: Path
 ) -> None:
-    staying, unlisted, lost = [box.add("a@a.test", "b@b.test", message()) for _ in range(3)]
+    listed_id, unlisted_id, missing_id = [
+        box.add("a@a.test", "b@b.test", message()) for _ in range(3)
+    ]
     box.close()
     with sqlite3.connect(tmp_path / "index.sqlite3") as database:
-        database.execute("DELETE FROM messages WHERE id = ?", (unlisted,))
-    (tmp_path / "new" / lost).unlink()
+        database.execute("DELETE FROM messages WHERE id = ?", (unlisted_id,))
+    (tmp_path / "new" / missing_id).unlink()
     (tmp_path / "new" / "README").write_text("not a message")
-    assert ids(Mailbox(tmp_path)) == [unlisted, staying]
+    assert ids(Mailbox(tmp_path)) == [unlisted_id, listed_id]
 
 
 def test_a_reader_in_another_process_sees_and_clears_what_is_added(

@@ -1,4 +1,4 @@
-"""What the sink does after accepting mail for `oob`, `complain`, `open`, `click`, `unsubscribe`."""
+"""Send mail to `oob`, `complain`, `open`, `click` and `unsubscribe`, and see the sink react."""
 
 import smtplib
 from email import message_from_bytes, policy
@@ -36,7 +36,7 @@ def newsletter(web: Web, **headers: str) -> bytes:
 
 
 def report_to(inbound: RunningSink, sender: str) -> Message:
-    """The report that arrives at the return path, whose envelope sender must be null."""
+    """Return the report to the return path; its envelope sender must be empty."""
     (entry,) = eventually(inbound.mailbox.list)
     assert entry["to"] == sender
     raw = inbound.mailbox.read(entry["id"])
@@ -56,7 +56,7 @@ def test_oob_mails_a_delivery_status_report_to_the_return_path(
     assert report.get_content_type() == "multipart/report"
     assert report.get_param("report-type") == "delivery-status"
     assert report["Auto-Submitted"] == "auto-replied"
-    _, status, returned = report.get_payload()
+    _, status, original_part = report.get_payload()
     assert status.get_content_type() == "message/delivery-status"
     per_message, per_recipient = status.get_payload()
     assert per_message["Reporting-MTA"] == "dns; mx.b.test"
@@ -64,8 +64,8 @@ def test_oob_mails_a_delivery_status_report_to_the_return_path(
     assert per_recipient["Action"] == "failed"
     assert per_recipient["Status"] == "5.1.1"
     assert per_recipient["Diagnostic-Code"].startswith("smtp; 550 5.1.1 ")
-    assert returned.get_content_type() == "text/rfc822-headers"
-    assert "Message-ID: <1@a.test>" in returned.get_payload()
+    assert original_part.get_content_type() == "text/rfc822-headers"
+    assert "Message-ID: <1@a.test>" in original_part.get_payload()
     assert "secret" not in report.as_string()
 
 
@@ -75,7 +75,7 @@ def test_complain_mails_a_feedback_report_with_the_whole_message(
     send(sink, "Complain@b.test", "Message-ID: <1@a.test>\r\n\r\n.é\r\n".encode())
     report = report_to(inbound, RETURN_PATH)
     assert report.get_param("report-type") == "feedback-report"
-    _, feedback, returned = report.get_payload()
+    _, feedback, original_part = report.get_payload()
     assert feedback.get_content_type() == "message/feedback-report"
     fields = message_from_bytes(feedback.get_payload()[0].as_bytes())
     assert fields["Feedback-Type"] == "abuse"
@@ -83,8 +83,8 @@ def test_complain_mails_a_feedback_report_with_the_whole_message(
     assert fields["User-Agent"]
     assert fields["Original-Mail-From"] == f"<{RETURN_PATH}>"
     assert fields["Original-Rcpt-To"] == "<Complain@b.test>"
-    assert returned.get_content_type() == "message/rfc822"
-    original = returned.get_payload()[0]
+    assert original_part.get_content_type() == "message/rfc822"
+    original = original_part.get_payload()[0]
     assert original["Message-ID"] == "<1@a.test>"
     assert original.get_payload(decode=True) == ".é\r\n".encode()
 

@@ -1,4 +1,4 @@
-"""The form of the reports."""
+"""Check the format of bounce reports and complaints."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -44,8 +44,8 @@ def test_a_recipient_beyond_ascii_is_escaped_in_the_status() -> None:
 
 
 def test_parts_with_eight_bit_text_declare_it() -> None:
-    text, feedback, returned = message_from_bytes(
+    text, feedback, original = message_from_bytes(
         feedback_report(accepted(message="Subject: x\r\n\r\né\r\n".encode()), NOW)
     ).get_payload()
-    encodings = [part["Content-Transfer-Encoding"] for part in (text, feedback, returned)]
+    encodings = [part["Content-Transfer-Encoding"] for part in (text, feedback, original)]
     assert encodings == ["7bit", "7bit", "8bit"]

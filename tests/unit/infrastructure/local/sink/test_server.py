@@ -1,4 +1,4 @@
-"""The sink: behaviours by recipient, storing, and its process."""
+"""Test the sink: its behaviours by recipient, storing, and its process."""
 
 import asyncio
 import signal
@@ -25,7 +25,7 @@ def message(message_id: str = "<1@a.test>") -> bytes:
 
 
 def deliver(sink: RunningSink, *recipients: str, content: bytes = message()) -> tuple[int, str]:
-    """The reply to the last command of one attempt: a refused RCPT's or DATA's."""
+    """Deliver a message; return the reply to a refused RCPT, or else to DATA."""
     with smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20) as client:
         client.ehlo()
         client.mail("bounces@a.test")

@@ -1,4 +1,4 @@
-"""The SMTP dialogue, spoken byte by byte."""
+"""Test the SMTP session of the sink byte by byte."""
 
 import asyncio
 import itertools
@@ -21,7 +21,7 @@ ENVELOPE = b"MAIL FROM:<a@a.test>\r\nRCPT TO:<b@b.test>\r\n"
 
 
 class Client:
-    """A client that sends exactly what it is told to."""
+    """A client that sends exactly the bytes of the test."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
@@ -32,7 +32,7 @@ class Client:
         self.socket.sendall(data)
 
     def reply(self) -> str:
-        """The next reply with its lines joined, "" when the connection has ended."""
+        """Return the next reply with its lines joined, or "" at the end of the connection."""
         lines = [self.input.readline().decode()]
         while lines[-1][3:4] == "-":
             lines.append(self.input.readline().decode())
@@ -59,7 +59,7 @@ def client(server: RunningSink) -> Iterator[Client]:
     client.socket.close()
 
 
-def stored(server: RunningSink) -> bytes:
+def stored_message(server: RunningSink) -> bytes:
     (entry,) = server.mailbox.list()
     message = server.mailbox.read(entry["id"])
     assert message is not None
@@ -80,13 +80,13 @@ def test_the_extensions_are_advertised(client: Client) -> None:
 def test_the_message_can_be_found_once_it_is_accepted(client: Client, server: RunningSink) -> None:
     codes = client.codes(b"%sDATA\r\nSubject: x\r\n\r\nbody\r\n.\r\n" % ENVELOPE, 4)
     assert codes == ["250", "250", "354", "250"]
-    assert stored(server) == b"Subject: x\r\n\r\nbody\r\n"
+    assert stored_message(server) == b"Subject: x\r\n\r\nbody\r\n"
 
 
 def test_pipelined_transactions_are_answered_in_order(client: Client, server: RunningSink) -> None:
-    one = ENVELOPE + b"DATA\r\nhi\r\n.\r\n"
+    transaction = ENVELOPE + b"DATA\r\nhi\r\n.\r\n"
     refusals = b"MAIL FROM:<>\r\nRCPT TO:<bounce-hard@b.test>\r\nDATA\r\n"
-    codes = client.codes(one + refusals + b"RSET\r\n" + one + b"QUIT\r\n", 13)
+    codes = client.codes(transaction + refusals + b"RSET\r\n" + transaction + b"QUIT\r\n", 13)
     accepted = ["250", "250", "354", "250"]
     assert codes == [*accepted, "250", "550", "554", "250", *accepted, "221"]
     assert client.reply() == ""
@@ -108,15 +108,15 @@ def test_a_message_is_stored_for_each_recipient(client: Client, server: RunningS
         (b"..\r\n..\r\n..\r\n.\r\n", b".\r\n.\r\n.\r\n"),
     ],
 )
-def test_dots_are_unstuffed(
+def test_dots_are_undot_stuff(
     client: Client, server: RunningSink, octets: bytes, message: bytes
 ) -> None:
     assert client.codes(ENVELOPE + b"DATA\r\n" + octets, 4)[-1] == "250"
-    assert stored(server) == message
+    assert stored_message(server) == message
     assert client.codes(b"NOOP\r\n", 1) == ["250"]
 
 
-def stuffed(message: bytes) -> bytes:
+def dot_stuff(message: bytes) -> bytes:
     return b"".join(
         b"." * line.startswith(b".") + line + b"\r\n" for line in message.split(b"\r\n")[:-1]
     )
@@ -136,12 +136,12 @@ def test_any_message_arrives_unchanged_however_it_is_split(
     message = b"".join(line + b"\r\n" for line in lines)
     assert client.codes(ENVELOPE + b"DATA\r\n", 3) == ["250", "250", "354"]
     client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    data = stuffed(message) + b".\r\n"
+    data = dot_stuff(message) + b".\r\n"
     edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
     for start, end in itertools.pairwise(edges):
         client.send(data[start:end])
     assert client.reply().startswith("250 ")
-    assert stored(server) == message
+    assert stored_message(server) == message
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_message_of_the_maximum_size_is_accepted_and_a_larger_one_refused(
     largest = (b"x" * 998 + b"\r\n") * (MAX_SIZE // 1000)
     largest += b"y" * (MAX_SIZE - len(largest) - 2) + b"\r\n"
     assert client.codes(ENVELOPE + b"DATA\r\n" + largest + b".\r\n", 4)[-1] == "250"
-    assert stored(server) == largest
+    assert stored_message(server) == largest
     for too_big in (
         b"z" + largest,
         b"z" * (3 * MAX_SIZE) + b"\r\n",
@@ -174,7 +174,7 @@ def test_a_message_of_the_maximum_size_is_accepted_and_a_larger_one_refused(
 
 
 class Wire:
-    """A writer that keeps the replies, for a session whose whole input is there already."""
+    """A writer that stores the replies of a session that has all its input at the start."""
 
     def __init__(self) -> None:
         self.codes: list[bytes] = []

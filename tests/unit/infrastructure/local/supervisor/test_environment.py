@@ -36,7 +36,7 @@ def config(environ: dict[str, str]) -> Iterator[LocalConfig]:
 
 
 def again(environ: dict[str, str], config: LocalConfig) -> LocalConfig:
-    """What the next run on the same data is given, once this one has ended."""
+    """Return the config of the next run on the same data, after this one has ended."""
     fcntl.flock(config.lock, fcntl.LOCK_UN)
     return prepare(environ)
 

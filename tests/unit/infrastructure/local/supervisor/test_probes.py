@@ -11,7 +11,7 @@ from tests.unit.infrastructure.clouds import free_port
 
 @contextmanager
 def server_that_says(words: bytes) -> Iterator[int]:
-    """A server that says ``words`` to one client, once it has heard something or said all."""
+    """A server that sends ``words`` to one client, and closes after its first bytes."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:

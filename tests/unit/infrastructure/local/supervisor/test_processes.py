@@ -16,7 +16,7 @@ from tests.unit.infrastructure.clouds import DEADLINE, eventually
 from tests.unit.infrastructure.local.supervised import STAYS, Supervised, is_alive
 
 Start = Callable[..., Supervised]
-# Ignores SIGTERM, and starts a process that does so too.
+# A program that ignores SIGTERM, and forks a child that ignores it too.
 STUBBORN = (
     "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); os.fork(); "
     "open('stubborn', 'a').write(f'{os.getpid()}\\n'); time.sleep(600)"
@@ -107,7 +107,7 @@ def test_processes_started_after_a_foundation_restart_with_it(start: Start) -> N
     (cloud,), (worker,), (api,) = (supervised.pids(each) for each in ("cloud", "worker", "api"))
     os.kill(worker, signal.SIGKILL)
     supervised.pids("worker", 2)
-    assert is_alive(api), "what is no foundation ends alone"
+    assert is_alive(api), "only the end of a foundation ends other processes"
     os.kill(cloud, signal.SIGKILL)
     assert len(supervised.pids("api", 2)) == 2
     assert len(supervised.pids("worker", 3)) == 3
@@ -122,10 +122,10 @@ def test_a_failed_start_shows_the_last_lines_and_stops_the_rest(start: Start) ->
     supervised = start([stays("a")], [["fails", fails, "never"]])
     assert supervised.process.wait(DEADLINE) == 1
     assert supervised.process.stderr is not None
-    said = supervised.process.stderr.read()
-    assert "fails ended with status 1" in said
-    assert said.rstrip().endswith("no luck")
-    assert [f"line {i}" for i in range(31, 50)] == said.splitlines()[-20:-1]
+    error_output = supervised.process.stderr.read()
+    assert "fails ended with status 1" in error_output
+    assert error_output.rstrip().endswith("no luck")
+    assert [f"line {i}" for i in range(31, 50)] == error_output.splitlines()[-20:-1]
     assert not is_alive(supervised.pids("a")[0])
 
 
@@ -148,7 +148,7 @@ def test_a_command_that_fails_is_a_failed_start_and_one_that_succeeds_is_not_res
 
 
 class FakeChild:
-    """A child that has ended, and the times at which it was started again."""
+    """A child that has always ended; it records the times of its restarts."""
 
     def __init__(self, clock: list[float]) -> None:
         self.clock = clock

@@ -17,7 +17,7 @@ from infrastructure.local.worker.consumer import VISIBILITY, Consumer, retry_pau
 from tests.fake_cloud import queued
 from tests.unit.infrastructure.clouds import DEADLINE, ROOT, LocalCloud, eventually
 
-# Notes each message in a file; what the message says decides what becomes of it.
+# Writes each message to a file; the first word of its body decides the outcome.
 PROGRAM = """
 import os, sys, time
 from infrastructure.local.worker import consumer
@@ -44,7 +44,7 @@ os._exit(0)
 
 
 class RunningWorker:
-    """A worker in a process of its own on the queue ``events``."""
+    """A worker in a separate process that consumes the queue ``events``."""
 
     def __init__(self, cloud: LocalCloud, seen: Path) -> None:
         self.cloud = cloud
@@ -66,7 +66,7 @@ class RunningWorker:
         return self.seen.read_text().splitlines() if self.seen.exists() else []
 
     def queued(self) -> tuple[int, int]:
-        """Return how many messages can be seen and how many are hidden."""
+        """Return the numbers of visible and hidden messages."""
         names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
         response = self.cloud.client("sqs").get_queue_attributes(
             QueueUrl=self.url, AttributeNames=list(names)

@@ -1,4 +1,4 @@
-"""The events and contexts that stand in for Lambda's."""
+"""Check the events and contexts with which the local worker imitates Lambda."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def test_an_sqs_event_has_the_form_of_lambdas(
 
 def test_the_context_has_the_remaining_time_and_the_function_arn() -> None:
     context = Context("events")
-    ask: Callable[[], int] = context.get_remaining_time_in_millis
-    assert 0 < ask() <= 900_000
+    remaining_ms: Callable[[], int] = context.get_remaining_time_in_millis
+    assert 0 < remaining_ms() <= 900_000
     assert context.invoked_function_arn.endswith(":function:events")
