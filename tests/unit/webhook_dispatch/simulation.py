@@ -34,16 +34,16 @@ _HANDLERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 def make_webhook(target: str, name: str = "w", **fields: Any) -> Webhook:
     """Store a webhook of account 1 that takes deliveries and bounces."""
-    given: dict[str, Any] = {"events": ("delivery", "bounce"), "created_ms": 0} | fields
-    sealed = seal(given.pop("credentials", Credentials()), name)
-    webhook = Webhook(name, 1, "Ours", target, sealed=sealed, **given)
+    values: dict[str, Any] = {"events": ("delivery", "bounce"), "created_ms": 0} | fields
+    sealed = seal(values.pop("credentials", Credentials()), name)
+    webhook = Webhook(name, 1, "Ours", target, sealed=sealed, **values)
     webhook_store.create(webhook)
     return webhook
 
 
-def operations(made: Iterable[AwsRequest]) -> list[str]:
+def operations(requests: Iterable[AwsRequest]) -> list[str]:
     """Return what was requested, without the addresses that a process asks for once."""
-    return [each.operation for each in made if each.operation != "GetQueueUrl"]
+    return [each.operation for each in requests if each.operation != "GetQueueUrl"]
 
 
 class Simulation:
@@ -52,7 +52,7 @@ class Simulation:
     def __init__(self) -> None:
         self.now = NINE
         self._order = count()
-        self._waiting: list[tuple[float, int, str, str]] = []
+        self._messages: list[tuple[float, int, str, str]] = []
         self.handled: list[tuple[float, str]] = []
         self.repeat = 1
 
@@ -70,24 +70,24 @@ class Simulation:
     @contextmanager
     def watched(self) -> Iterator[None]:
         """Take what is sent to the queues within the block."""
-        with aws_requests() as made:
+        with aws_requests() as requests:
             yield
-        for operation, given in made:
+        for operation, parameters in requests:
             if operation in ("SendMessage", "SendMessageBatch"):
-                queue = given["QueueUrl"].rpartition("/")[2].removeprefix(settings().queue(""))
-                for entry in given.get("Entries", [given]):
+                queue = parameters["QueueUrl"].rpartition("/")[2].removeprefix(settings().queue(""))
+                for entry in parameters.get("Entries", [parameters]):
                     self.show(queue, entry["MessageBody"], entry["DelaySeconds"])
 
     def show(self, queue: str, body: str, delay: float = 0) -> None:
         """Put a message on a queue."""
-        heapq.heappush(self._waiting, (self.now + delay, next(self._order), queue, body))
+        heapq.heappush(self._messages, (self.now + delay, next(self._order), queue, body))
 
     def run(self, until: float | None = None) -> None:
         """Let the consumers do what there is to do, one message at a time, until it is that time,
         or until nothing is left.
         """
-        while self._waiting and (until is None or self._waiting[0][0] <= until):
-            at, _, queue, body = heapq.heappop(self._waiting)
+        while self._messages and (until is None or self._messages[0][0] <= until):
+            at, _, queue, body = heapq.heappop(self._messages)
             self.now = max(self.now, at)
             for _ in range(self.repeat):
                 self._handle(queue, [body])
@@ -96,10 +96,10 @@ class Simulation:
     def run_together(self) -> None:
         """Let each queue's consumer have all that can be seen now in one call."""
         for queue in _HANDLERS:
-            seen = [each for each in self._waiting if each[0] <= self.now and each[2] == queue]
+            seen = [each for each in self._messages if each[0] <= self.now and each[2] == queue]
             if seen:
-                self._waiting = [each for each in self._waiting if each not in seen]
-                heapq.heapify(self._waiting)
+                self._messages = [each for each in self._messages if each not in seen]
+                heapq.heapify(self._messages)
                 self._handle(queue, [body for *_, body in seen])
 
     def _handle(self, queue: str, bodies: list[str]) -> None:

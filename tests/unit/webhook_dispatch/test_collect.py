@@ -22,12 +22,12 @@ NOW = int(NINE * 1000)
 def collected(events: list[Event]) -> dict[str, list[bytes]]:
     """Return the elements that are queued for each webhook."""
     collect(events)
-    found: dict[str, list[bytes]] = {}
+    elements_of: dict[str, list[bytes]] = {}
     for body in queued("webhook-events"):
         for account, webhook_id, elements in read(queues.read(body)):
             assert account == 1
-            found.setdefault(webhook_id, []).extend(elements)
-    return found
+            elements_of.setdefault(webhook_id, []).extend(elements)
+    return elements_of
 
 
 def of_subaccount(number: int, index: int) -> Event:
@@ -59,8 +59,8 @@ def test_a_webhook_gets_the_events_of_its_source(world: Simulation) -> None:
     make_webhook(TARGET, "only-7", source=7)
     primary, seven, eight = event_at(NOW, 0), of_subaccount(7, 1), of_subaccount(8, 2)
     foreign = event_at(NOW, 3, account=2)
-    found = collected([primary, seven, eight, foreign])
-    assert found == {
+    elements_of = collected([primary, seven, eight, foreign])
+    assert elements_of == {
         name: [payload.element(event) for event in events]
         for name, events in {
             "all": [primary, seven, eight],
@@ -92,24 +92,24 @@ def test_a_new_webhook_gets_its_first_events_a_minute_later(world: Simulation) -
 @pytest.mark.cost
 def test_an_accounts_webhooks_are_read_once_in_a_few_seconds(world: Simulation) -> None:
     make_webhook(TARGET, "a", events=("bounce",))
-    with aws_requests() as made:
+    with aws_requests() as requests:
         for n in range(5):
             collect([event_at(NOW, n)])
-    assert operations(made) == ["Query"]
+    assert operations(requests) == ["Query"]
     (webhook,) = webhook_store.of_account(1)
     world.now += 6
-    with aws_requests() as made:
+    with aws_requests() as requests:
         collect([event_at(NOW, 9)])
-    assert operations(made) == ["Query"]
+    assert operations(requests) == ["Query"]
     assert webhook.id == "a"
 
 
 @pytest.mark.cost
 def test_an_account_without_webhooks_costs_nothing_either(world: Simulation) -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         for n in range(5):
             collect([event_at(NOW, n)])
-    assert operations(made) == ["Query"]
+    assert operations(requests) == ["Query"]
     lookup.clear_cache()
 
 
@@ -118,10 +118,10 @@ def test_many_events_share_a_message_and_two_webhooks_share_an_event(world: Simu
     make_webhook(TARGET, "a")
     make_webhook(TARGET, "b")
     events = [event_at(NOW + n, n) for n in range(450)]
-    with aws_requests() as made:
+    with aws_requests() as requests:
         collect(events)
-    assert operations(made) == ["Query", "SendMessageBatch"]
-    assert len(made[-1].parameters["Entries"]) == 2
+    assert operations(requests) == ["Query", "SendMessageBatch"]
+    assert len(requests[-1].parameters["Entries"]) == 2
 
 
 def test_ends_of_ab_tests_and_ingested_batches_are_collected(world: Simulation) -> None:
@@ -139,9 +139,9 @@ def test_what_is_recorded_is_collected(world: Simulation, kind: str) -> None:
     make_webhook(TARGET, "a", events=(kind,))
     event = event_at(NOW, 1, kind)
     if kind == "ab_test_completed":
-        known = ("type", "timestamp", "event_id", "customer_id")
-        event = {name: event[name] for name in known} | {"ab_test": {"id": "t"}}
+        names = ("type", "timestamp", "event_id", "customer_id")
+        event = {name: event[name] for name in names} | {"ab_test": {"id": "t"}}
     stream.emit([event])
     assert record_batch(sqs_event(queued("events"))) == {"batchItemFailures": []}
-    (found,) = (queues.read(body) for body in queued("webhook-events"))
-    assert list(read(found)) == [(1, "a", [payload.element(event)])]
+    (message,) = (queues.read(body) for body in queued("webhook-events"))
+    assert list(read(message)) == [(1, "a", [payload.element(event)])]

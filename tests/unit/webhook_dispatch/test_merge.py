@@ -38,18 +38,18 @@ def ids_of(body: bytes) -> list[str]:
 def test_events_of_many_messages_become_one_batch_for_each_webhook(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     make_webhook(TARGET, "b")
-    found = merged(recorded(world, *(range(n, n + 1) for n in range(20))))
-    assert {head["webhook_id"] for head, _ in found} == {"a", "b"}
-    for head, body in found:
+    deliveries = merged(recorded(world, *(range(n, n + 1) for n in range(20))))
+    assert {head["webhook_id"] for head, _ in deliveries} == {"a", "b"}
+    for head, body in deliveries:
         assert head["size"] == len(ids_of(body)) == 20
         assert len(head["batch_id"]) == 32
 
 
 def test_a_batch_has_at_most_350_events(world: Simulation) -> None:
     make_webhook(TARGET, "a")
-    found = merged(recorded(world, range(800)))
-    assert sorted(head["size"] for head, _ in found) == [100, 350, 350]
-    assert len({name for _, body in found for name in ids_of(body)}) == 800
+    deliveries = merged(recorded(world, range(800)))
+    assert sorted(head["size"] for head, _ in deliveries) == [100, 350, 350]
+    assert len({name for _, body in deliveries for name in ids_of(body)}) == 800
 
 
 def test_a_batch_of_large_events_stays_within_a_megabyte() -> None:
@@ -74,12 +74,12 @@ def test_the_same_events_make_the_same_batch_again(world: Simulation) -> None:
 
 def test_ids_of_batches_grow_with_time_and_differ_for_each_webhook(world: Simulation) -> None:
     elements = [b'{"svc":{}}']
-    made = [
+    batch_ids = [
         next(batches_of(1, name, elements, at)).head["batch_id"]
         for name, at in (("a", NOW), ("b", NOW), ("a", NOW + 1))
     ]
-    assert len(set(made)) == 3
-    assert max(made[:2]) < made[2]
+    assert len(set(batch_ids)) == 3
+    assert max(batch_ids[:2]) < batch_ids[2]
 
 
 def test_what_is_held_at_once_is_bounded(
@@ -87,8 +87,8 @@ def test_what_is_held_at_once_is_bounded(
 ) -> None:
     monkeypatch.setattr(merge, "_MOST_BYTES_MERGED", 1)
     make_webhook(TARGET, "a")
-    found = merged(recorded(world, range(4), range(4, 6)))
-    assert [head["size"] for head, _ in found] == [4, 2]
+    deliveries = merged(recorded(world, range(4), range(4, 6)))
+    assert [head["size"] for head, _ in deliveries] == [4, 2]
 
 
 def test_what_comes_twice_at_once_is_in_the_batch_once(world: Simulation) -> None:
@@ -109,6 +109,6 @@ def test_a_bad_message_fails_alone(world: Simulation) -> None:
 def test_merging_costs_its_queue_messages_only(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     bodies = recorded(world, *(range(n, n + 10) for n in range(0, 100, 10)))
-    with aws_requests() as made:
+    with aws_requests() as requests:
         merge_events(sqs_event(bodies))
-    assert operations(made) == ["SendMessage"]
+    assert operations(requests) == ["SendMessage"]

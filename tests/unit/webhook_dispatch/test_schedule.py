@@ -11,21 +11,21 @@ EIGHT_HOURS = 8 * 3600.0
 
 
 def waits(seed: str) -> list[float]:
-    found: list[float] = []
-    while (wait := next_wait(len(found) + 1, sum(found), seed)) is not None:
-        found.append(wait)
-    return found
+    delays: list[float] = []
+    while (wait := next_wait(len(delays) + 1, sum(delays), seed)) is not None:
+        delays.append(wait)
+    return delays
 
 
 @pytest.mark.spec("6-r3")
 @pytest.mark.spec("8-t11")
 @pytest.mark.parametrize("seed", ["a", "b", "c"])
 def test_twelve_attempts_fill_eight_hours_with_growing_delays(seed: str) -> None:
-    found = waits(seed)
-    assert len(found) == 11
-    assert sum(found) == pytest.approx(EIGHT_HOURS)
-    assert 12.6 <= found[0] <= 15.4
-    assert all(1.5 < later / earlier < 2.6 for earlier, later in pairwise(found))
+    delays = waits(seed)
+    assert len(delays) == 11
+    assert sum(delays) == pytest.approx(EIGHT_HOURS)
+    assert 12.6 <= delays[0] <= 15.4
+    assert all(1.5 < later / earlier < 2.6 for earlier, later in pairwise(delays))
 
 
 def test_the_delays_of_two_batches_differ_and_those_of_one_do_not() -> None:
@@ -40,12 +40,12 @@ def test_locally_a_failed_batch_is_tried_again_after_a_second_and_often(
         monkeypatch.setenv(name, local_values()[name])
     settings.cache_clear()
     try:
-        found = waits("a")
+        delays = waits("a")
     finally:
         settings.cache_clear()
-    assert 0.9 <= found[0] <= 1.1
-    assert sum(found[:8]) < 45  # a target that fails half the time takes nearly all by then
-    assert sum(found) == pytest.approx(EIGHT_HOURS)
+    assert 0.9 <= delays[0] <= 1.1
+    assert sum(delays[:8]) < 45  # a target that fails half the time takes nearly all by then
+    assert sum(delays) == pytest.approx(EIGHT_HOURS)
 
 
 @pytest.mark.spec("6-r3")

@@ -89,8 +89,8 @@ def test_what_is_not_answered_with_200_comes_again_unchanged(
     world.run()
     assert len(target.posts) == 4
     assert len({(post.body, post.batch_id) for post in target.posts}) == 1
-    (noted,) = statuses()
-    assert (noted["attempts"], noted["response_code"]) == (3, "200")
+    (status_entry,) = statuses()
+    assert (status_entry["attempts"], status_entry["response_code"]) == (3, "200")
     assert state_of().failure_ms == NOW
     assert state_of().success_ms > NOW
 
@@ -115,8 +115,8 @@ def test_a_batch_is_tried_twelve_times_in_eight_hours_and_discarded(
     assert times[0] == 0
     assert 12 < times[1] < 17
     assert times[-1] == pytest.approx(EIGHT_HOURS, abs=2)
-    (noted,) = statuses()
-    assert (noted["attempts"], noted["response_code"]) == (12, "503")
+    (status_entry,) = statuses()
+    assert (status_entry["attempts"], status_entry["response_code"]) == (12, "503")
 
 
 def test_a_long_wait_hops_over_the_queue(world: Simulation, target: Target) -> None:
@@ -150,13 +150,13 @@ def test_no_event_is_lost_to_a_target_that_fails_half_the_time(
     make_webhook(target.url)
     chance = random.Random(7)
     target.answer = lambda _: Reply(chance.choice((200, 200, 500, 503)))
-    taken: set[str] = set()
+    accepted_ids: set[str] = set()
     real = target.answer
 
     def answer(post: Post) -> Reply:
         reply = real(post)
         if reply.status == 200:
-            taken.update(event["event_id"] for event in post.events())
+            accepted_ids.update(event["event_id"] for event in post.events())
         return reply
 
     target.answer = answer
@@ -165,10 +165,10 @@ def test_no_event_is_lost_to_a_target_that_fails_half_the_time(
         happened |= record(world, *range(n * 10, n * 10 + 10))
         world.run(until=world.now + 1)
     world.run()
-    assert taken == happened
-    noted = statuses()
-    assert {each["response_code"] for each in noted} == {"200"}
-    assert sum(each["attempts"] for each in noted) == len(target.posts) - len(noted)
+    assert accepted_ids == happened
+    entries = statuses()
+    assert {each["response_code"] for each in entries} == {"200"}
+    assert sum(each["attempts"] for each in entries) == len(target.posts) - len(entries)
 
 
 def test_queue_messages_that_come_twice_leave_the_status_right(
@@ -180,8 +180,8 @@ def test_queue_messages_that_come_twice_leave_the_status_right(
     target.answer = failing(5)
     world.run()
     assert target.event_ids() == happened
-    (noted,) = statuses()
-    assert noted["response_code"] == "200"
+    (status_entry,) = statuses()
+    assert status_entry["response_code"] == "200"
     assert len(target.posts) <= 8
 
 
@@ -203,8 +203,8 @@ def test_a_crash_before_the_record_repeats_an_attempt_and_loses_nothing(
     monkeypatch.setattr(batches, "record", die_once)
     world.run()
     assert target.event_ids() == happened
-    (noted,) = statuses()
-    assert noted["response_code"] == "200"
+    (status_entry,) = statuses()
+    assert status_entry["response_code"] == "200"
 
 
 def test_a_crash_before_the_next_attempt_is_queued_loses_nothing(
@@ -224,8 +224,8 @@ def test_a_crash_before_the_next_attempt_is_queued_loses_nothing(
     monkeypatch.setattr(queues, "send_again", die_every_other_time)
     world.run()
     assert target.event_ids() == happened
-    (noted,) = statuses()
-    assert noted["response_code"] == "200"
+    (status_entry,) = statuses()
+    assert status_entry["response_code"] == "200"
 
 
 @pytest.mark.spec("4.9-t5")
@@ -242,7 +242,7 @@ def test_queued_batches_go_out_after_their_webhook_is_deleted_or_inactive(
     if how == "delete":
         assert webhook_store.delete(Scope(1, None), "w")
     else:
-        webhook_store.change(Scope(1, None), "w", lambda found: replace(found, active=False))
+        webhook_store.change(Scope(1, None), "w", lambda webhook: replace(webhook, active=False))
     world.now += 6  # beyond what is remembered of the webhook
     assert record(world, 2)
     world.run()
@@ -268,16 +268,16 @@ def test_an_address_that_became_private_is_not_spoken_to(
     settings.cache_clear()
     world.run(until=NINE + 1)
     assert target.posts == []
-    (noted,) = statuses()
-    assert (noted["response_code"], noted["failure_code"]) == (None, "EACCES")
+    (status_entry,) = statuses()
+    assert (status_entry["response_code"], status_entry["failure_code"]) == (None, "EACCES")
 
 
 def test_a_target_without_a_listener_is_told_in_the_status(world: Simulation) -> None:
     make_webhook("http://127.0.0.1:9/")
     record(world, 1)
     world.run(until=NINE + 1)
-    (noted,) = statuses()
-    assert (noted["attempts"], noted["failure_code"]) == (1, "ECONNREFUSED")
+    (status_entry,) = statuses()
+    assert (status_entry["attempts"], status_entry["failure_code"]) == (1, "ECONNREFUSED")
 
 
 def test_a_batch_without_a_token_is_a_failed_attempt(world: Simulation, target: Target) -> None:
@@ -286,8 +286,8 @@ def test_a_batch_without_a_token_is_a_failed_attempt(world: Simulation, target: 
     record(world, 1)
     target.answer = lambda post: Reply(403)
     world.run(until=NINE + 1)
-    (noted,) = statuses()
-    assert (noted["response_code"], noted["failure_code"]) == (None, "ETOKEN")
+    (status_entry,) = statuses()
+    assert (status_entry["response_code"], status_entry["failure_code"]) == (None, "ETOKEN")
 
 
 def test_each_attempt_is_signed_anew_for_the_same_batch(world: Simulation, target: Target) -> None:
@@ -306,10 +306,10 @@ def test_a_success_costs_three_requests_and_soon_two(world: Simulation, target: 
     make_webhook(target.url)
     record(world, 1)
     world.run_together()
-    with aws_requests() as made:
+    with aws_requests() as requests:
         record(world, 2)
         world.run_together()
-    assert operations(made) == [
+    assert operations(requests) == [
         "SendMessage",  # collected
         "SendMessage",  # merged
         "BatchGetItem",  # known
@@ -322,8 +322,8 @@ def test_large_batches_are_kept_in_the_bucket(world: Simulation, target: Target)
     make_webhook(target.url)
     world.record([event_at(NOW, n, subject=noise.randbytes(400).hex()) for n in range(50)])
     world.run()
-    (noted,) = statuses()
-    assert stored_objects("webhooks/") == [f"webhooks/w/{noted['batch_id']}"]
+    (status_entry,) = statuses()
+    assert stored_objects("webhooks/") == [f"webhooks/w/{status_entry['batch_id']}"]
 
 
 def test_a_message_that_cannot_be_read_fails_alone(world: Simulation, target: Target) -> None:
@@ -396,9 +396,9 @@ class TestSlowTargets:
         assert len(times) == 5
         assert max(times) == NINE
         assert len(hanging.posts) == 1
-        (noted,) = statuses("hanging")
-        assert noted["failure_code"] == "ETIMEDOUT"
-        assert noted["latency"] >= 150
+        (status_entry,) = statuses("hanging")
+        assert status_entry["failure_code"] == "ETIMEDOUT"
+        assert status_entry["latency"] >= 150
 
     def test_a_dead_target_is_tried_by_one_batch_at_a_time(
         self, world: Simulation, target: Target
@@ -419,15 +419,15 @@ class TestSlowTargets:
         for n in range(8):
             happened |= record(world, n)
         world.run(until=NINE + 100)
-        taken: set[str] = set()
+        accepted_ids: set[str] = set()
 
         def answer(post: Post) -> Reply:
-            taken.update(event["event_id"] for event in post.events())
+            accepted_ids.update(event["event_id"] for event in post.events())
             return Reply(200)
 
         target.answer = answer
         world.run(until=NINE + 2000)
-        assert taken == happened
+        assert accepted_ids == happened
         assert (state_of().timeouts, state_of().open_until_ms) == (0, 0)
 
     def test_a_quick_refusal_ends_a_pause(self, world: Simulation, target: Target) -> None:
@@ -450,9 +450,9 @@ class TestSlowTargets:
         for n in range(3):
             record(world, n)
         world.run()
-        noted = statuses()
-        assert len(noted) == 3
-        assert {each["failure_code"] for each in noted} == {"ETIMEDOUT"}
+        entries = statuses()
+        assert len(entries) == 3
+        assert {each["failure_code"] for each in entries} == {"ETIMEDOUT"}
         assert 60 <= world.handled[-1][0] - NINE < 300
 
     def test_a_batch_whose_time_ends_in_a_pause_is_tried_after_it(
@@ -523,10 +523,10 @@ class TestRedelivery:
         target.answer = lambda _: Reply(500)
         world.run()
         tried = len(target.posts)
-        (noted,) = statuses()
+        (status_entry,) = statuses()
         target.answer = failing(1)
         with world.watched():
-            assert redeliver(webhook, noted["batch_id"])
+            assert redeliver(webhook, status_entry["batch_id"])
         world.run(until=world.now + 100)
         assert len(target.posts) == tried + 2
         assert len({(post.body, post.batch_id) for post in target.posts}) == 1
@@ -552,9 +552,9 @@ class TestRedelivery:
         record(world, 1)
         target.answer = failing(2)
         world.run(until=NINE + 1)
-        (noted,) = statuses()
+        (status_entry,) = statuses()
         with world.watched():
-            assert redeliver(webhook, noted["batch_id"])
+            assert redeliver(webhook, status_entry["batch_id"])
         world.run()
         assert len(target.posts) == 3
         (again,) = statuses()
@@ -564,8 +564,8 @@ class TestRedelivery:
         webhook = make_webhook(target.url)
         record(world, 1)
         world.run(until=NINE + 1)
-        (noted,) = statuses()
+        (status_entry,) = statuses()
         world.now += 86_400 + 2
         assert clock.now() > NINE + 86_400
-        assert not redeliver(webhook, noted["batch_id"])
+        assert not redeliver(webhook, status_entry["batch_id"])
         assert not redeliver(webhook, "nothing")

@@ -14,14 +14,14 @@ pytestmark = pytest.mark.usefixtures("cloud")
 @pytest.mark.cost
 def test_webhooks_are_remembered_for_a_few_seconds() -> None:
     moment = [NINE]
-    with clock.use(lambda: moment[0]), aws_requests() as made:
+    with clock.use(lambda: moment[0]), aws_requests() as requests:
         assert lookup.collecting(1) == []
         webhook_store.create(webhook("a"))
         moment[0] += 4.9
         assert lookup.collecting(1) == []
         moment[0] += 0.2
         assert [each.id for each in lookup.collecting(1)] == ["a"]
-    assert [each.operation for each in made].count("Query") == 2
+    assert [each.operation for each in requests].count("Query") == 2
 
 
 def test_a_remembered_webhook_begins_when_its_minute_is_over() -> None:

@@ -36,10 +36,10 @@ def test_an_event_is_in_its_wrapper_with_its_time_in_seconds() -> None:
     event = delivery(injection_time=clock.iso_ms(NINE))
     (element,) = json.loads(payload.batch([payload.element(event)]))
     assert list(element) == ["svc"]
-    shown = element["svc"]["message_event"]
-    assert shown == event | {"timestamp": "1769850000"}
-    assert shown["injection_time"] == "2026-01-31T09:00:00.123Z"
-    assert shown["subaccount_id"] == "7"
+    public_event = element["svc"]["message_event"]
+    assert public_event == event | {"timestamp": "1769850000"}
+    assert public_event["injection_time"] == "2026-01-31T09:00:00.123Z"
+    assert public_event["subaccount_id"] == "7"
 
 
 @pytest.mark.spec("6-r1")
@@ -76,6 +76,6 @@ def test_the_ping_is_one_empty_event(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ingest_events_keep_their_numbers() -> None:
-    shown = payload.public_form(sample("success"))
-    assert (shown["number_succeeded"], shown["retryable"]) == (480, False)
-    assert shown["expiration_timestamp"] == "1767312000"
+    public_event = payload.public_form(sample("success"))
+    assert (public_event["number_succeeded"], public_event["retryable"]) == (480, False)
+    assert public_event["expiration_timestamp"] == "1767312000"

@@ -33,7 +33,7 @@ def make(client: Client, target: Target, **fields: Any) -> str:
     return client.post(PATH, new(target, **fields)).results["id"]
 
 
-def shown(client: Client, webhook_id: str) -> dict[str, Any]:
+def show(client: Client, webhook_id: str) -> dict[str, Any]:
     return client.get(f"{PATH}/{webhook_id}").results
 
 
@@ -70,7 +70,7 @@ def test_a_webhook_is_made_once_its_target_took_the_test_post(
         {"href": f"{base}/batch-status", "rel": "urn.svc.webhooks.batches", "method": ["GET"]},
     ]
     assert response["links"] == links
-    assert shown(client, response["id"]) == {
+    assert show(client, response["id"]) == {
         "id": response["id"],
         "name": "Ours",
         "target": target.url,
@@ -93,7 +93,7 @@ def test_all_that_a_request_asks_of_others_has_one_time_limit(
 ) -> None:
     target.answer = server = TokenServer()
     webhook = make(client, target, **oauth2(target))
-    server.given += 1  # the target refuses the token, so another one is asked for
+    server.tokens += 1  # the target refuses the token, so another one is asked for
 
     def answer(post: Post) -> Reply:
         return Reply(never_sent=True) if post.path.startswith(silent) else server(post)
@@ -245,10 +245,10 @@ def test_exceptions_follow_their_rules(
 @pytest.mark.spec("2.10-t7")
 def test_exceptions_are_replaced_and_emptied_by_an_update(client: Client, target: Target) -> None:
     webhook = make(client, target, exception_subaccounts=list(range(1, 11)))
-    assert shown(client, webhook)["exception_subaccounts"] == list(range(1, 11))
+    assert show(client, webhook)["exception_subaccounts"] == list(range(1, 11))
     for value in ([3], []):
         assert client.put(f"{PATH}/{webhook}", {"exception_subaccounts": value}).status == 200
-        assert shown(client, webhook)["exception_subaccounts"] == value
+        assert show(client, webhook)["exception_subaccounts"] == value
 
 
 @pytest.mark.spec("2.10-t7")
@@ -266,37 +266,37 @@ def test_exceptions_are_for_webhooks_of_all_sources_only(
     )
     assert "only for webhooks of" in fault(response, "exception_subaccounts")
     assert client.put(f"{PATH}/{webhook}", {"subaccount_id": number}).status == 200
-    assert "exception_subaccounts" not in shown(client, webhook)
+    assert "exception_subaccounts" not in show(client, webhook)
 
 
 @pytest.mark.spec("5-r6")
 def test_the_header_says_whose_events_a_new_webhook_gets(client: Client, target: Target) -> None:
     number = make_subaccount(1).id
     own = make_key(1, number)
-    made = {
+    ids = {
         "all": make(client, target),
         "primary": make(client.on_behalf_of(0), target),
         "subaccount": make(client.on_behalf_of(number), target),
         "own": make(own, target),
     }
     sources = {each["id"]: each["subaccount_id"] for each in client.get(PATH).results}
-    assert [sources[made[name]] for name in made] == [-1, 0, number, number]
+    assert [sources[ids[name]] for name in ids] == [-1, 0, number, number]
     of_primary = {each["id"] for each in client.on_behalf_of(0).get(PATH).results}
-    assert of_primary == {made["all"], made["primary"]}
+    assert of_primary == {ids["all"], ids["primary"]}
     of_subaccount = {each["id"] for each in own.get(PATH).results}
-    assert of_subaccount == {made["subaccount"], made["own"]}
-    assert client.put(f"{PATH}/{made['own']}", {"name": "Mine"}).status == 404
-    assert own.put(f"{PATH}/{made['own']}", {"name": "Mine"}).status == 200
+    assert of_subaccount == {ids["subaccount"], ids["own"]}
+    assert client.put(f"{PATH}/{ids['own']}", {"name": "Mine"}).status == 404
+    assert own.put(f"{PATH}/{ids['own']}", {"name": "Mine"}).status == 200
 
 
 @pytest.mark.spec("2.10-t12")
 def test_the_source_is_changed_by_an_update_only(client: Client, target: Target) -> None:
     number = make_subaccount(1).id
     webhook = make(client, target, subaccount_id=number)
-    assert shown(client, webhook)["subaccount_id"] == -1
+    assert show(client, webhook)["subaccount_id"] == -1
     for source in (0, -1, number):
         assert client.put(f"{PATH}/{webhook}", {"subaccount_id": source}).status == 200
-        assert shown(client, webhook)["subaccount_id"] == source
+        assert show(client, webhook)["subaccount_id"] == source
     assert client.put(f"{PATH}/{webhook}", {"subaccount_id": -1}).status == 404
     moving = client.on_behalf_of(number)
     assert moving.put(f"{PATH}/{webhook}", {"subaccount_id": -1}).status == 200
@@ -331,12 +331,12 @@ def test_a_new_target_is_tried_before_it_counts(client: Client, target: Target) 
     target.answer = lambda post: Reply(500 if post.path == "/other" else 200)
     response = client.put(f"{PATH}/{webhook}", {"target": other, "name": "New"})
     assert (response.status, response.error["response"]["status"]) == (400, 500)
-    assert shown(client, webhook)["name"] == "Ours"
+    assert show(client, webhook)["name"] == "Ours"
     target.answer = lambda _: Reply(200)
     updated = client.put(f"{PATH}/{webhook}", {"target": other, "name": "New"}).results
     assert updated["id"] == webhook
     assert updated["links"][0]["rel"] == "urn.svc.webhooks.webhook"
-    assert (shown(client, webhook)["target"], shown(client, webhook)["name"]) == (other, "New")
+    assert (show(client, webhook)["target"], show(client, webhook)["name"]) == (other, "New")
 
 
 @pytest.mark.spec("4.9-t4")
@@ -346,8 +346,8 @@ def test_other_changes_do_not_ask_the_target(client: Client, target: Target) -> 
     changes = {"name": "New", "events": ["rejection", "open"], "active": False}
     assert client.put(f"{PATH}/{webhook}", {**changes, "target": target.url}).status == 200
     assert len(target.posts) == 1
-    found = shown(client, webhook)
-    assert {name: found[name] for name in changes} == changes
+    view = show(client, webhook)
+    assert {name: view[name] for name in changes} == changes
 
 
 @pytest.mark.parametrize("body", [{"events": []}, {"events": ["x"]}, {"name": ""}, {"target": "x"}])
@@ -355,9 +355,9 @@ def test_an_update_is_checked_like_a_creation(
     client: Client, target: Target, body: dict[str, Any]
 ) -> None:
     webhook = make(client, target)
-    before = shown(client, webhook)
+    before = show(client, webhook)
     assert client.put(f"{PATH}/{webhook}", body).status == 400
-    assert shown(client, webhook) == before
+    assert show(client, webhook) == before
 
 
 def test_what_was_read_can_be_written_back(client: Client, target: Target) -> None:
@@ -369,9 +369,9 @@ def test_what_was_read_can_be_written_back(client: Client, target: Target) -> No
         custom_headers={"X-A": "b"},
         auth_token="t",
     )
-    before = shown(client, webhook)
+    before = show(client, webhook)
     assert client.put(f"{PATH}/{webhook}", before).status == 200
-    assert shown(client, webhook) == before
+    assert show(client, webhook) == before
 
 
 @pytest.mark.spec("4.9-t5")
@@ -393,10 +393,10 @@ def test_a_deleted_webhook_is_gone(client: Client, target: Target) -> None:
 @pytest.mark.cost
 def test_an_id_that_is_longer_than_any_key_is_not_asked_for(client: Client, target: Target) -> None:
     webhook, long = make(client, target), "x" * 1100
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert client.get(f"{PATH}/{long}").status == 404
         assert client.post(f"{PATH}/{webhook}/batches/{long}/redeliver", None).status == 404
-    assert long not in str(made)
+    assert long not in str(requests)
 
 
 @pytest.mark.spec("4.9-t6")
@@ -415,7 +415,7 @@ def test_validation_posts_the_given_batch_and_shows_the_answer(
 
 
 @pytest.mark.parametrize(
-    ("given", "posted"),
+    ("body", "posted"),
     [
         ({"message": [{"svc": {}}]}, [{"svc": {}}]),
         ({"message": {"svc": {}}}, [{"svc": {}}]),
@@ -428,17 +428,17 @@ def test_validation_posts_the_given_batch_and_shows_the_answer(
     ],
 )
 def test_validation_takes_a_batch_in_any_wrapping(
-    client: Client, target: Target, given: Any, posted: Any
+    client: Client, target: Target, body: Any, posted: Any
 ) -> None:
     webhook = make(client, target)
-    assert client.post(f"{PATH}/{webhook}/validate", given).status == 200
+    assert client.post(f"{PATH}/{webhook}/validate", body).status == 200
     assert target.posts[-1].json == posted
 
 
-@pytest.mark.parametrize("given", ["text", 5, {"message": "text"}, {"message": False}])
-def test_what_is_no_batch_is_not_posted(client: Client, target: Target, given: Any) -> None:
+@pytest.mark.parametrize("body", ["text", 5, {"message": "text"}, {"message": False}])
+def test_what_is_no_batch_is_not_posted(client: Client, target: Target, body: Any) -> None:
     webhook = make(client, target)
-    response = client.post(f"{PATH}/{webhook}/validate", given)
+    response = client.post(f"{PATH}/{webhook}/validate", body)
     assert "must be an array of events" in fault(response, "message")
     assert len(target.posts) == 1
 
@@ -465,9 +465,9 @@ def test_last_success_and_failure_are_told_in_the_zone_that_is_asked_for(
         ("?timezone=Europe/Oslo", "2026-01-31 10:00:00", "2026-01-31 09:00:00"),
         ("?timezone=America/New_York", "2026-01-31 04:00:00", "2026-01-31 03:00:00"),
     ):
-        (listed,) = client.get(PATH + query).results
-        assert (listed["last_successful"], listed["last_failure"]) == (success, failure)
-        assert client.get(f"{PATH}/{webhook}{query}").results == listed
+        (view,) = client.get(PATH + query).results
+        assert (view["last_successful"], view["last_failure"]) == (success, failure)
+        assert client.get(f"{PATH}/{webhook}{query}").results == view
     for name in ("Mars/Base", "America", "../../etc/passwd"):
         assert client.get(f"{PATH}?timezone={name}").error["param"] == "timezone"
 
@@ -484,9 +484,10 @@ def test_the_status_of_batches_is_shown_for_a_day(client: Client, target: Target
             batches.record(Batch(webhook, f"{n:032x}", 350, int(NINE * 1000) + n), b"[]")
         failed = Batch(webhook, "3" * 32, 2, int(NINE * 1000), 4, 503, "", 87)
         batches.record(failed, b"[]")
-        found = client.get(path).results
-        assert [each["batch_id"] for each in found] == ["3" * 32, *(f"{n:032x}" for n in (2, 1, 0))]
-        assert found[0] == {
+        results = client.get(path).results
+        batch_ids = [each["batch_id"] for each in results]
+        assert batch_ids == ["3" * 32, *(f"{n:032x}" for n in (2, 1, 0))]
+        assert results[0] == {
             "webhook_id": webhook,
             "batch_id": "3" * 32,
             "batch_size": 2,
@@ -556,7 +557,7 @@ def test_secrets_are_shown_to_those_who_may_change_them(client: Client, target: 
         auth_token="t0ken",
         custom_headers={"X-Key": "k3y"},
     )
-    assert shown(client, webhook)["auth_credentials"] == {"username": "u", "password": "p4ssword"}
+    assert show(client, webhook)["auth_credentials"] == {"username": "u", "password": "p4ssword"}
     viewer = make_key(1, grants=["webhooks/view"])
     seen = str(viewer.get(f"{PATH}/{webhook}").results)
     assert not any(secret in seen for secret in ("p4ssword", "t0ken", "k3y"))
@@ -564,11 +565,11 @@ def test_secrets_are_shown_to_those_who_may_change_them(client: Client, target: 
 
 def test_secrets_are_kept_sealed(client: Client, target: Target) -> None:
     webhook = make(client, target, auth_token="t0ken", custom_headers={"X-Key": "k3y"})
-    (kept,) = webhook_store.of_account(1)
-    assert kept.id == webhook
-    assert b"t0ken" not in kept.sealed
-    assert b"k3y" not in kept.sealed
-    assert "t0ken" not in repr(kept)
+    (record,) = webhook_store.of_account(1)
+    assert record.id == webhook
+    assert b"t0ken" not in record.sealed
+    assert b"k3y" not in record.sealed
+    assert "t0ken" not in repr(record)
 
 
 @pytest.mark.spec("5-r3")
@@ -595,19 +596,19 @@ class TokenServer:
 
     def __init__(self, **fields: Any) -> None:
         self.fields = fields
-        self.given = 0
-        self.asked: list[Post] = []
+        self.tokens = 0
+        self.requests: list[Post] = []
 
     def __call__(self, post: Post) -> Reply:
         if post.path == "/token":
-            self.asked.append(post)
-            self.given += 1
-            token = {"access_token": f"token-{self.given}", **self.fields}
+            self.requests.append(post)
+            self.tokens += 1
+            token = {"access_token": f"token-{self.tokens}", **self.fields}
             return Reply(200, str(token).replace("'", '"').encode())
         return Reply(200 if self.takes(post) else 401)
 
     def takes(self, post: Post) -> bool:
-        return post.headers.get("authorization") == f"Bearer token-{self.given}"
+        return post.headers.get("authorization") == f"Bearer token-{self.tokens}"
 
 
 def oauth2(target: Target, **details: Any) -> dict[str, Any]:
@@ -624,18 +625,18 @@ def test_a_token_is_fetched_with_the_given_body_kept_and_used(
 ) -> None:
     target.answer = server = TokenServer(expires_in=3600)
     webhook = make(client, target, **oauth2(target), auth_credentials={"access_token": "mine"})
-    (asked,) = server.asked
-    assert asked.headers["content-type"] == "application/x-www-form-urlencoded"
+    (request,) = server.requests
+    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
     form = b"client_id=us&client_secret=s3cret&grant_type=client_credentials"
-    assert asked.body == form
-    assert shown(client, webhook)["auth_credentials"] == {
+    assert request.body == form
+    assert show(client, webhook)["auth_credentials"] == {
         "access_token": "token-1",
         "expires_in": 3600,
     }
     oauth.clear_cache()  # as another process does not know it
     for _ in range(2):
         assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
-    assert server.given == 1
+    assert server.tokens == 1
     viewer = make_key(1, grants=["webhooks/view"])
     seen = viewer.get(f"{PATH}/{webhook}").results
     assert seen["auth_request_details"] == {"url": target.url.replace("/hook", "/token")}
@@ -651,7 +652,7 @@ def test_a_server_that_takes_no_forms_is_asked_with_json(client: Client, target:
 
     target.answer = answer
     make(client, target, **oauth2(target))
-    assert server.asked[0].json["client_secret"] == "s3cret"
+    assert server.requests[0].json["client_secret"] == "s3cret"
 
 
 @pytest.mark.spec("5-r8")
@@ -662,15 +663,15 @@ def test_a_refused_token_is_replaced_and_the_post_repeated(
     server = TokenServer(expires_in=3600)
     target.answer = server
     webhook = make(client, target, **oauth2(target))
-    server.given = 7  # the target takes none that it took before
+    server.tokens = 7  # the target takes none that it took before
 
     def answer(post: Post) -> Reply:
         return server(post) if post.path == "/token" or server.takes(post) else Reply(status)
 
     target.answer = answer
     assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
-    assert server.given == 8
-    assert shown(client, webhook)["auth_credentials"]["access_token"] == "token-8"
+    assert server.tokens == 8
+    assert show(client, webhook)["auth_credentials"]["access_token"] == "token-8"
 
 
 def test_a_token_is_replaced_shortly_before_its_time_is_over(
@@ -681,23 +682,23 @@ def test_a_token_is_replaced_shortly_before_its_time_is_over(
     now = clock.now()
     with clock.use(lambda: now + 560):
         client.post(f"{PATH}/{webhook}/validate", [])
-        assert server.given == 1
+        assert server.tokens == 1
     with clock.use(lambda: now + 580):
         client.post(f"{PATH}/{webhook}/validate", [])
-    assert server.given == 2
+    assert server.tokens == 2
 
 
 def test_a_token_that_others_have_fetched_is_used(client: Client, target: Target) -> None:
     target.answer = server = TokenServer()
     webhook = make(client, target, **oauth2(target))
-    mine = dict(oauth._cache)
-    (kept,) = webhook_store.of_account(1)
-    credentials = open_sealed(kept.sealed, kept.id)
+    cache = dict(oauth._cache)
+    (record,) = webhook_store.of_account(1)
+    credentials = open_sealed(record.sealed, record.id)
     oauth.fetch(webhook, credentials)
     oauth._cache.clear()
-    oauth._cache.update(mine)
+    oauth._cache.update(cache)
     assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
-    assert server.given == 2
+    assert server.tokens == 2
 
 
 @pytest.mark.spec("5-r8")
@@ -721,7 +722,7 @@ def test_a_failure_to_obtain_a_token_is_a_400(
     assert error["response"]["status"] == status
     webhook = make(client, target)
     assert client.put(f"{PATH}/{webhook}", oauth2(target)).status == 400
-    assert shown(client, webhook)["auth_type"] == "none"
+    assert show(client, webhook)["auth_type"] == "none"
 
 
 def test_new_details_bring_a_new_token(client: Client, target: Target) -> None:
@@ -729,8 +730,8 @@ def test_new_details_bring_a_new_token(client: Client, target: Target) -> None:
     webhook = make(client, target, **oauth2(target))
     changed = oauth2(target, body={"client_id": "others"})
     assert client.put(f"{PATH}/{webhook}", changed).status == 200
-    assert server.given == 2
-    assert server.asked[-1].body == b"client_id=others"
+    assert server.tokens == 2
+    assert server.requests[-1].body == b"client_id=others"
 
 
 def test_the_vendors_names_come_by_a_setting(
@@ -754,14 +755,14 @@ def test_the_vendors_names_come_by_a_setting(
 
 @pytest.mark.spec("4.9-t8")
 def test_the_documentation_describes_every_type_and_field(client: Client) -> None:
-    found = Client("").get(f"{PATH}/events/documentation").results
-    assert len(found) == 7
-    assert sum(len(wrapper["events"]) for wrapper in found.values()) == 27
-    bounce = found["message_event"]["events"]["bounce"]
+    results = Client("").get(f"{PATH}/events/documentation").results
+    assert len(results) == 7
+    assert sum(len(wrapper["events"]) for wrapper in results.values()) == 27
+    bounce = results["message_event"]["events"]["bounce"]
     assert bounce["display_name"] == "Bounce"
     assert bounce["event"]["bounce_class"]["sampleValue"] == "10"
     assert bounce["event"]["timestamp"]["sampleValue"] == "1767225600"
-    for wrapper in found.values():
+    for wrapper in results.values():
         for about in [wrapper, *wrapper["events"].values()]:
             assert about["description"]
             assert about["display_name"]
@@ -771,8 +772,8 @@ def test_the_documentation_describes_every_type_and_field(client: Client) -> Non
 def test_samples_are_payloads_of_the_types_that_are_asked_for(client: Client) -> None:
     everyone = Client("")
     assert len(everyone.get(f"{PATH}/events/samples").results) == 27
-    found = everyone.get(f"{PATH}/events/samples?events=bounce,click,rejection").results
-    assert [(key, event["type"]) for each in found for key, event in each["svc"].items()] == [
+    results = everyone.get(f"{PATH}/events/samples?events=bounce,click,rejection").results
+    assert [(key, event["type"]) for each in results for key, event in each["svc"].items()] == [
         ("message_event", "bounce"),
         ("track_event", "click"),
         ("message_event", "policy_rejection"),

@@ -9,7 +9,7 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from chalicelib.core import clock
 from tests.http_target import Post, Target
 from tests.unit.calling import Client
-from tests.unit.webhooks.test_routes import PATH, make, shown
+from tests.unit.webhooks.test_routes import PATH, make, show
 
 DAY = 86_400
 
@@ -29,7 +29,7 @@ def verify(secret: str, post: Post) -> None:
 
 def test_a_webhook_without_a_secret_does_not_sign(client: Client, target: Target) -> None:
     webhook = make(client, target)
-    assert shown(client, webhook)["signed"] is False
+    assert show(client, webhook)["signed"] is False
     assert "webhook-signature" not in posted(client, webhook, target).headers
 
 
@@ -37,8 +37,8 @@ def test_a_receiver_can_verify_what_is_signed(client: Client, target: Target) ->
     webhook = make(client, target)
     secret = draw(client, webhook)
     assert secret.startswith("whsec_")
-    assert shown(client, webhook)["signed"] is True
-    assert secret not in str(shown(client, webhook))
+    assert show(client, webhook)["signed"] is True
+    assert secret not in str(show(client, webhook))
     post = posted(client, webhook, target)
     verify(secret, post)
     assert post.headers["webhook-id"] == post.batch_id
@@ -69,10 +69,10 @@ def test_drawing_secrets_again_and_again_makes_no_header_that_is_too_long(
     client: Client, target: Target
 ) -> None:
     webhook = make(client, target)
-    drawn = [draw(client, webhook) for _ in range(7)]
+    secrets = [draw(client, webhook) for _ in range(7)]
     post = posted(client, webhook, target)
     assert post.headers["webhook-signature"].count("v1,") == 5
-    for secret in drawn[-5:]:
+    for secret in secrets[-5:]:
         verify(secret, post)
 
 
@@ -80,5 +80,5 @@ def test_a_dropped_secret_signs_no_more(client: Client, target: Target) -> None:
     webhook = make(client, target)
     draw(client, webhook)
     assert client.delete(f"{PATH}/{webhook}/signing-secret").status == 204
-    assert shown(client, webhook)["signed"] is False
+    assert show(client, webhook)["signed"] is False
     assert "webhook-signature" not in posted(client, webhook, target).headers

@@ -104,7 +104,7 @@ def test_the_newest_are_read_and_no_more() -> None:
     for n in range(30):
         batches.record(replace(TAKEN, batch_id=f"{n:04d}"), BODY)
     batches.record(replace(TAKEN, webhook_id="other"), BODY)
-    with aws_requests() as made:
-        found = batches.newest("w", 3)
-    assert [batch.batch_id for batch in found] == ["0029", "0028", "0027"]
-    assert len(made) == 1
+    with aws_requests() as requests:
+        newest = batches.newest("w", 3)
+    assert [batch.batch_id for batch in newest] == ["0029", "0028", "0027"]
+    assert len(requests) == 1

@@ -23,10 +23,10 @@ def test_a_webhook_without_news_has_an_empty_state() -> None:
 
 @pytest.mark.spec("2.10-t13")
 def test_successes_are_written_once_a_minute() -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         for second in range(120):
             circuit_breakers.record_success("w", of(), NOW + second * 1000)
-    writes = [each for each in made if each.operation == "UpdateItem"]
+    writes = [each for each in requests if each.operation == "UpdateItem"]
     assert len(writes) == 2
     assert of() == CircuitBreaker(success_ms=NOW + 60_000)
 
@@ -48,9 +48,9 @@ def test_a_pause_grows_and_any_answer_ends_it() -> None:
 
 def test_one_only_takes_it_upon_itself_to_try_a_paused_target() -> None:
     circuit_breakers.open_until("w", of(), NOW, NOW + 5000)
-    known = of()
-    assert circuit_breakers.claim_half_open("w", known, NOW + 30_000)
-    assert not circuit_breakers.claim_half_open("w", known, NOW + 30_001)
+    breaker = of()
+    assert circuit_breakers.claim_half_open("w", breaker, NOW + 30_000)
+    assert not circuit_breakers.claim_half_open("w", breaker, NOW + 30_001)
     assert of().open_until_ms == NOW + 30_000
 
 

@@ -44,20 +44,20 @@ def test_a_scope_holds_the_webhooks_of_its_part_the_oldest_first() -> None:
 
 
 def test_a_webhook_comes_back_as_it_was_stored() -> None:
-    given = replace(webhook("a"), exceptions=(3, 4), sealed=b"sealed", active=False)
-    webhook_store.create(given)
-    assert webhook_store.find(ALL_OF_1, "a") == given
+    original = replace(webhook("a"), exceptions=(3, 4), sealed=b"sealed", active=False)
+    webhook_store.create(original)
+    assert webhook_store.find(ALL_OF_1, "a") == original
 
 
 def test_of_two_changes_at_once_neither_is_lost() -> None:
     webhook_store.create(webhook("a"))
     meddled: list[bool] = []
 
-    def rename(found: Webhook) -> Webhook:
+    def rename(webhook: Webhook) -> Webhook:
         if not meddled:
             meddled.append(True)
             webhook_store.change(ALL_OF_1, "a", lambda each: replace(each, active=False))
-        return replace(found, name="New")
+        return replace(webhook, name="New")
 
     changed = webhook_store.change(ALL_OF_1, "a", rename)
     assert changed is not None
@@ -69,9 +69,9 @@ def test_a_webhook_that_never_rests_is_not_changed() -> None:
     webhook_store.create(webhook("a"))
     names = iter(range(1000))
 
-    def meddle(found: Webhook) -> Webhook:
-        webhook_store._replace(found, replace(found, name=f"{next(names)}"))
-        return replace(found, active=False)
+    def meddle(webhook: Webhook) -> Webhook:
+        webhook_store._replace(webhook, replace(webhook, name=f"{next(names)}"))
+        return replace(webhook, active=False)
 
     with pytest.raises(Unavailable):
         webhook_store.change(ALL_OF_1, "a", meddle)
