@@ -1,10 +1,10 @@
 """Read from the code which AWS resources each function and the relay use.
 
 A function reaches the modules that its handler in ``app.py`` imports, and those that they import in
-turn. The relay reaches the modules of its own package. In these modules ``Table("config")`` is
-access to that table, ``queues.send("events", ...)`` to that queue, ``blobs.get`` to the bucket,
-``sealing.seal`` to the key, and so on. A use that cannot be read raises :class:`UnreadableAccess`,
-because AWS would refuse it later.
+turn. The relay reaches the modules of its own package. In these modules ``Table("config")`` or
+``dynamo.Table("config")`` is access to that table, ``queues.send("events", ...)`` to that queue,
+``blobs.get`` to the bucket, ``sealing.seal`` to the key, and so on. A use that cannot be read
+raises :class:`UnreadableAccess`, because AWS would refuse it later.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _access_of_module(module: str) -> Access:
     access = Access()
     if _is_of_core(module):
         # The core offers access, and its callers use it. It uses only its own tables itself.
-        access.tables |= {_table(node) for node in _calls(module) if _called(node) == "Table"}
+        access.tables |= {_table(node) for node in _calls(module) if _is_table(node)}
         return access
     _refuse_other_names(module)
     for node in ast.walk(_parsed(module)):
@@ -161,7 +161,7 @@ def _access_of_module(module: str) -> Access:
             access.actions.add(_CALLS[name])
     for node in _calls(module):
         name = _called(node)
-        if name == "Table":
+        if _is_table(node):
             access.tables.add(_table(node))
         elif name in _SENDS:
             access.sends_to.add(_queue(module, node.args[0]))
@@ -202,6 +202,11 @@ def _calls(module: str) -> Iterator[ast.Call]:
 
 def _called(node: ast.Call) -> str:
     return ast.unparse(node.func)
+
+
+def _is_table(node: ast.Call) -> bool:
+    """Tell whether a call makes a table, under whatever module name: ``dynamo.Table(...)``."""
+    return _called(node).rpartition(".")[2] == "Table"
 
 
 def _table(node: ast.Call) -> str:

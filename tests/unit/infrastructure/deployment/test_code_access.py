@@ -61,6 +61,14 @@ def test_a_function_passed_as_an_argument_counts_as_used(code: Path) -> None:
     assert access_of(schedule()).actions == {"s3:GetObject"}
 
 
+@pytest.mark.parametrize("call", ["Table", "dynamo.Table", "chalicelib.core.dynamo.Table"])
+@pytest.mark.parametrize("module", ["chalicelib.things", "chalicelib.core.things"])
+def test_a_table_is_recognized_under_any_module_name(code: Path, module: str, call: str) -> None:
+    write(code, "app", f"def tidy(event):\n    import {module}\n")
+    write(code, module, f'_config = {call}("config")\n')
+    assert access_of(schedule()).tables == {"config"}
+
+
 def test_access_in_core_modules_does_not_count(code: Path) -> None:
     write(code, "app", "def tidy(event):\n    from chalicelib.core import offer\n")
     write(code, "chalicelib.core.offer", 'queues.send("events", [])\nsealing.seal(b"", "")\n')
@@ -71,6 +79,7 @@ def test_access_in_core_modules_does_not_count(code: Path) -> None:
     "line",
     [
         "Table(name)",
+        "dynamo.Table(name)",
         "queues.send(choose(), [])",
         'boto3.client("ec2")',
         "boto3.client(name)",
