@@ -164,8 +164,8 @@ def _addresses(fleet: Fleet) -> set[str]:
 
 
 def _due_only_in(fleet: Fleet, other: Fleet) -> list[Due]:
-    known = _due_entries(other)
-    return [entry for entry in _due_entries(fleet) if entry not in known]
+    other_entries = _due_entries(other)
+    return [entry for entry in _due_entries(fleet) if entry not in other_entries]
 
 
 def _due_entries(fleet: Fleet) -> list[Due]:

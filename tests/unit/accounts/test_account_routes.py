@@ -35,8 +35,8 @@ def test_usage_is_shown_only_when_it_is_asked_for(owner: Client) -> None:
     with clock.use(lambda: NOW):
         owner.post("/api/v1/transmissions", transmission("me@example.test", "a@b.test", "c@d.test"))
         limit(daily=50, monthly=100)
-        shown = owner.get(f"{ACCOUNT}?include=usage").results["usage"]
-    assert shown == {
+        usage = owner.get(f"{ACCOUNT}?include=usage").results["usage"]
+    assert usage == {
         "timestamp": "2026-01-31T09:05:00.000Z",
         "day": {
             "limit": 50,
@@ -54,18 +54,18 @@ def test_usage_is_shown_only_when_it_is_asked_for(owner: Client) -> None:
     }
 
 
-def test_a_limit_that_is_not_there_is_shown_as_minus_one(owner: Client) -> None:
-    shown = owner.get(f"{ACCOUNT}?include=usage").results["usage"]
-    assert (shown["day"]["limit"], shown["month"]["limit"]) == (-1, -1)
+def test_a_missing_limit_is_shown_as_minus_one(owner: Client) -> None:
+    usage = owner.get(f"{ACCOUNT}?include=usage").results["usage"]
+    assert (usage["day"]["limit"], usage["month"]["limit"]) == (-1, -1)
 
 
 @pytest.mark.spec("2.7-t12")
 @pytest.mark.spec("2.7-t8")
 def test_an_enterprise_account_has_no_usage(owner: Client) -> None:
     accounts.change(1, lambda account: replace(account, service_level="enterprise"))
-    shown = owner.get(f"{ACCOUNT}?include=usage").results
-    assert shown["service_level"] == "enterprise"
-    assert "usage" not in shown
+    view = owner.get(f"{ACCOUNT}?include=usage").results
+    assert view["service_level"] == "enterprise"
+    assert "usage" not in view
     assert owner.get("/api/v1/usage").status == 403
 
 
@@ -73,10 +73,10 @@ def test_usage_is_shown_by_feature(owner: Client) -> None:
     with clock.use(lambda: NOW):
         assert "last_usage_date" not in owner.get("/api/v1/usage").results["messaging"]
         owner.post("/api/v1/transmissions", transmission())
-        shown = owner.get("/api/v1/usage").results
-    assert shown["messaging"]["day"]["used"] == shown["messaging"]["month"]["used"] == 1
-    assert shown["messaging"]["last_usage_date"] == "2026-01-31T09:05:00.000Z"
-    assert shown["recipient_validation"]["day"]["used"] == 0
+        usage = owner.get("/api/v1/usage").results
+    assert usage["messaging"]["day"]["used"] == usage["messaging"]["month"]["used"] == 1
+    assert usage["messaging"]["last_usage_date"] == "2026-01-31T09:05:00.000Z"
+    assert usage["recipient_validation"]["day"]["used"] == 0
 
 
 @pytest.mark.spec("4.6-t2")
@@ -84,30 +84,30 @@ def test_usage_is_shown_by_feature(owner: Client) -> None:
 def test_name_options_and_the_two_factor_requirement_can_be_changed(owner: Client) -> None:
     body = {"company_name": "New", "tfa_required": True, "options": {"inline_seeds": False}}
     assert owner.put(ACCOUNT, body).results == {"message": "Account has been updated"}
-    shown = owner.get(ACCOUNT).results
-    assert (shown["company_name"], shown["tfa_required"]) == ("New", True)
-    assert shown["options"]["inline_seeds"] is False
-    assert shown["options"]["rest_tracking_default"] is True
+    view = owner.get(ACCOUNT).results
+    assert (view["company_name"], view["tfa_required"]) == ("New", True)
+    assert view["options"]["inline_seeds"] is False
+    assert view["options"]["rest_tracking_default"] is True
 
 
 @pytest.mark.spec("4.6-t2")
-def test_what_a_change_does_not_name_stays(owner: Client) -> None:
+def test_a_change_keeps_the_fields_that_it_does_not_name(owner: Client) -> None:
     owner.put(ACCOUNT, {"tfa_required": True, "options": {"smtp_tracking_default": True}})
     owner.put(ACCOUNT, {"company_name": "New", "options": {"click_tracking": False}})
     owner.put(ACCOUNT, {"company_name": None})
-    shown = owner.get(ACCOUNT).results
-    assert (shown["company_name"], shown["tfa_required"]) == ("New", True)
-    assert shown["options"]["smtp_tracking_default"] is True
-    assert shown["options"]["click_tracking"] is False
+    view = owner.get(ACCOUNT).results
+    assert (view["company_name"], view["tfa_required"]) == ("New", True)
+    assert view["options"]["smtp_tracking_default"] is True
+    assert view["options"]["click_tracking"] is False
 
 
 @pytest.mark.spec("1-r5")
-def test_what_an_account_does_not_have_is_ignored(owner: Client) -> None:
+def test_unknown_and_read_only_fields_are_ignored(owner: Client) -> None:
     body = {"status": "terminated", "service_level": "enterprise", "options": {"rockets": True}}
     assert owner.put(ACCOUNT, body).status == 200
-    shown = owner.get(ACCOUNT).results
-    assert (shown["status"], shown["service_level"]) == ("active", "standard")
-    assert "rockets" not in shown["options"]
+    view = owner.get(ACCOUNT).results
+    assert (view["status"], view["service_level"]) == ("active", "standard")
+    assert "rockets" not in view["options"]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_field_of_another_type_is_refused(owner: Client, body: object) -> None
 
 
 @pytest.mark.spec("5-r5")
-def test_without_the_grant_the_account_is_out_of_reach(owner: Client) -> None:
+def test_without_the_grants_the_account_is_neither_read_nor_changed(owner: Client) -> None:
     viewer = make_key(grants={"account/view"})
     assert viewer.get(ACCOUNT).status == 200
     assert viewer.put(ACCOUNT, {}).status == 403
@@ -135,7 +135,7 @@ def test_without_the_grant_the_account_is_out_of_reach(owner: Client) -> None:
     assert other.get(ACCOUNT).status == other.get("/api/v1/usage").status == 403
 
 
-def test_a_change_that_comes_in_between_is_not_lost(owner: Client) -> None:
+def test_a_concurrent_change_is_not_lost(owner: Client) -> None:
     calls: list[str] = []
 
     def edit(account: Account) -> Account:
@@ -158,24 +158,24 @@ def test_an_account_that_does_not_exist_cannot_be_changed() -> None:
 
 
 @pytest.mark.cost
-def test_the_account_that_acts_is_remembered_until_it_changes_here(owner: Client) -> None:
+def test_an_account_is_cached_until_this_process_changes_it(owner: Client) -> None:
     assert accounts.get_cached(1).company_name == "Company 1"
-    with aws_requests() as made:
+    with aws_requests() as requests:
         accounts.get_cached(1)
-    assert made == []
+    assert requests == []
     owner.put(ACCOUNT, {"company_name": "New"})
     assert accounts.get_cached(1).company_name == "New"
 
 
 def test_ids_of_accounts_are_drawn_in_order_and_accounts_are_listed_by_them() -> None:
-    drawn = [accounts.draw_id() for _ in range(3)]
-    assert drawn == [1, 2, 3]
+    ids = [accounts.draw_id() for _ in range(3)]
+    assert ids == [1, 2, 3]
     for number in (10, 2):
         make_account(number)
     assert [account.customer_id for account in accounts.all_accounts()] == [2, 10]
 
 
-def test_a_key_of_an_account_that_is_gone_is_a_fault_and_shows_nothing(owner: Client) -> None:
+def test_a_key_of_a_deleted_account_gets_a_server_error(owner: Client) -> None:
     Table("config").delete(*accounts.key_of(1))
     config_cache.clear_cache()
     assert owner.get(ACCOUNT).status == 500

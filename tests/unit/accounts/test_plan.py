@@ -28,7 +28,7 @@ def test_a_plan_is_shown_with_its_volume() -> None:
 
 
 @pytest.mark.spec("2.7-t10")
-def test_a_plan_that_is_to_come_is_shown_and_comes_into_force_by_itself() -> None:
+def test_a_pending_plan_is_shown_and_comes_into_force_at_its_time() -> None:
     account = replace(ACCOUNT, pending_subscription=LARGE)
     before, after = account.at(NOW + 3599), account.at(NOW + 3600)
     assert account_view(before)["pending_subscription"] == {
@@ -45,15 +45,17 @@ def test_a_plan_that_is_to_come_is_shown_and_comes_into_force_by_itself() -> Non
 @pytest.mark.spec("2.7-t14")
 def test_a_cancellation_is_shown_while_it_is_pending() -> None:
     assert "pending_cancellation" not in account_view(ACCOUNT)
-    noted = Cancellation(NOW, NOW + 86_400, "ann")
-    assert account_view(replace(ACCOUNT, pending_cancellation=noted))["pending_cancellation"] == {
+    cancellation = Cancellation(NOW, NOW + 86_400, "ann")
+    assert account_view(replace(ACCOUNT, pending_cancellation=cancellation))[
+        "pending_cancellation"
+    ] == {
         "creation_date": "2026-01-31T09:05:00.000Z",
         "effective_date": "2026-02-01T09:05:00.000Z",
         "requesting_user": "ann",
     }
 
 
-def test_an_account_is_limited_when_its_plan_is_or_the_next_one_will_be() -> None:
+def test_an_account_is_limited_if_its_plan_or_its_pending_plan_has_limits() -> None:
     free = Plan("free", "Free", NOW)
     assert ACCOUNT.is_limited
     assert not replace(ACCOUNT, subscription=free).is_limited

@@ -14,7 +14,7 @@ from chalicelib.core.errors import ApiError
 NOON = hour_of(datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp())
 
 
-def counted(history: list[tuple[int, int]]) -> Window:
+def window_after(history: list[tuple[int, int]]) -> Window:
     """Return the counts after ``(hour, recipients)`` were accepted, in this order."""
     window = Window()
     for hour, recipients in history:
@@ -29,11 +29,11 @@ HISTORY = st.lists(
 
 
 @given(HISTORY, st.integers(0, 100))
-def test_it_counts_as_a_list_of_everything_would(
+def test_a_window_counts_as_the_full_history_does(
     history: list[tuple[int, int]], later: int
 ) -> None:
     hour = (history[-1][0] if history else NOON) + later
-    window = counted(history).at(hour)
+    window = window_after(history).at(hour)
     start, _ = month_bounds(hour)
     assert window.used == sum(n for at, n in history if at == hour)
     assert window.day == sum(n for at, n in history if hour - 24 < at <= hour)
@@ -41,29 +41,29 @@ def test_it_counts_as_a_list_of_everything_would(
 
 
 @given(HISTORY, HISTORY)
-def test_two_counts_add_up_to_one_of_both(
+def test_the_sum_of_two_windows_is_the_window_of_both_histories(
     one: list[tuple[int, int]], two: list[tuple[int, int]]
 ) -> None:
     hour = NOON + 90
-    together = counted(sorted(one + two)).at(hour)
-    added = counted(one).plus(counted(two)).at(hour)
-    assert (added.used, added.day, added.month) == (together.used, together.day, together.month)
-    assert len(added.past) <= 23
+    both = window_after(sorted(one + two)).at(hour)
+    total = window_after(one).plus(window_after(two)).at(hour)
+    assert (total.used, total.day, total.month) == (both.used, both.day, both.month)
+    assert len(total.past) <= 23
 
 
 @given(HISTORY, st.integers(1, 200), st.integers(1, 300), st.integers(1, 500), st.integers(1, 60))
-def test_what_the_hour_may_become_agrees_with_what_is_refused(
+def test_the_most_of_an_hour_is_where_refusals_begin(
     history: list[tuple[int, int]], hourly: int, daily: int, monthly: int, more: int
 ) -> None:
-    window, limits = counted(history), Limits(hourly, daily, monthly)
+    window, limits = window_after(history), Limits(hourly, daily, monthly)
     most = window.most(limits)
     assert most is not None
     try:
         window.check(more, limits)
-        refused = False
+        is_refused = False
     except ApiError:
-        refused = True
-    assert refused is (window.used + more > most)
+        is_refused = True
+    assert is_refused is (window.used + more > most)
 
 
 @pytest.mark.spec("7-t9")
@@ -76,18 +76,18 @@ def test_what_the_hour_may_become_agrees_with_what_is_refused(
         (Limits(monthly=60), "monthly"),
     ],
 )
-def test_whichever_limit_is_exceeded_is_named_under_one_code(limits: Limits, name: str) -> None:
+def test_the_error_names_the_exceeded_limit_under_one_code(limits: Limits, name: str) -> None:
     # 5 in this hour, 30 more in the day, 20 more in the month
-    window = counted([(NOON - 40, 20), (NOON - 3, 30), (NOON, 5)])
+    window = window_after([(NOON - 40, 20), (NOON - 3, 30), (NOON, 5)])
     window.check(5, limits)
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as refusal:
         window.check(6, limits)
-    assert (refused.value.status, refused.value.code) == (420, "2101")
-    assert refused.value.errors[0]["message"] == f"Exceed Sending Limit ({name})"
+    assert (refusal.value.status, refusal.value.code) == (420, "2101")
+    assert refusal.value.errors[0]["message"] == f"Exceed Sending Limit ({name})"
 
 
 def test_a_day_is_twenty_four_clock_hours() -> None:
-    window = counted([(NOON, 5)])
+    window = window_after([(NOON, 5)])
     assert window.at(NOON + 23).day == 5
     assert window.at(NOON + 24).day == 0
 
@@ -104,6 +104,6 @@ def test_a_month_ends_where_the_next_begins() -> None:
     assert month_bounds(december)[1] == datetime(2027, 1, 1, tzinfo=UTC).timestamp()
 
 
-def test_nothing_limits_where_there_are_no_limits() -> None:
+def test_without_limits_nothing_is_refused() -> None:
     assert Window(NOON, 5).most(Limits()) is None
     Window(NOON, 5).check(10**9, Limits())

@@ -23,7 +23,7 @@ def test_a_subaccounts_key_is_limited_to_ten_grants() -> None:
     ]
 
 
-def test_a_primary_accounts_key_may_have_those_and_more() -> None:
+def test_a_primary_accounts_key_may_have_the_subaccounts_grants_and_more() -> None:
     assert SUBACCOUNT_GRANTS < PRIMARY_GRANTS
     for grant in PRIMARY_GRANTS:
         assert re.fullmatch(r"[a-z_-]+/[a-z_-]+", grant)

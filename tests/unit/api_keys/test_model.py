@@ -4,9 +4,9 @@ from chalicelib.api_keys import model
 
 
 def test_a_drawn_key_has_160_random_bits() -> None:
-    drawn = {model.draw_key() for _ in range(50)}
-    assert len(drawn) == 50
-    assert all(len(key) == 40 and int(key, 16) >= 0 for key in drawn)
+    keys = {model.draw_key() for _ in range(50)}
+    assert len(keys) == 50
+    assert all(len(key) == 40 and int(key, 16) >= 0 for key in keys)
 
 
 def test_the_id_of_a_key_is_its_sha256() -> None:

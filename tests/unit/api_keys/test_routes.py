@@ -31,22 +31,22 @@ def labels(client: Client) -> list[str]:
 
 @pytest.mark.spec("5-r2")
 def test_a_key_is_shown_once_and_works(owner: Client) -> None:
-    made = owner.post(KEYS, NEW | {"grants": ["account/view"]}).results
-    assert re.fullmatch(r"[0-9a-f]{40}", made["key"])
-    assert made["short_key"] == made["key"][:4]
-    assert made["label"] == "Sender"
-    assert Client(made["key"]).get("/api/v1/account").status == 200
-    for shown in (owner.get(f"{KEYS}/{made['id']}").body, owner.get(KEYS).body):
-        assert made["key"] not in str(shown)
+    key = owner.post(KEYS, NEW | {"grants": ["account/view"]}).results
+    assert re.fullmatch(r"[0-9a-f]{40}", key["key"])
+    assert key["short_key"] == key["key"][:4]
+    assert key["label"] == "Sender"
+    assert Client(key["key"]).get("/api/v1/account").status == 200
+    for body in (owner.get(f"{KEYS}/{key['id']}").body, owner.get(KEYS).body):
+        assert key["key"] not in str(body)
 
 
-def test_a_key_is_shown_with_all_that_is_known_of_it(owner: Client) -> None:
+def test_a_key_is_shown_with_all_its_fields_but_the_secret(owner: Client) -> None:
     with clock.use(lambda: 1_769_850_000.25):
-        made = owner.post(KEYS, NEW | {"valid_ips": ["192.0.2.0/24"]}).results
-    assert owner.get(f"{KEYS}/{made['id']}").results == {
-        "id": made["id"],
+        key = owner.post(KEYS, NEW | {"valid_ips": ["192.0.2.0/24"]}).results
+    assert owner.get(f"{KEYS}/{key['id']}").results == {
+        "id": key["id"],
         "label": "Sender",
-        "short_key": made["short_key"],
+        "short_key": key["short_key"],
         "grants": ["smtp/inject", "transmissions/modify"],
         "valid_ips": ["192.0.2.0/24"],
         "created_at": "2026-01-31T09:00:00.250Z",
@@ -77,8 +77,8 @@ def test_writes_without_the_header_reach_the_keys_of_the_primary_account_only(
     owner: Client,
 ) -> None:
     number = make_subaccount().id
-    made = owner.on_behalf_of(number).post(KEYS, NEW).results
-    path = f"{KEYS}/{made['id']}"
+    key = owner.on_behalf_of(number).post(KEYS, NEW).results
+    path = f"{KEYS}/{key['id']}"
     assert owner.get(path).results["subaccount_id"] == number
     assert owner.put(path, {"label": "x"}).status == 404
     assert owner.delete(path).status == 404
@@ -86,9 +86,9 @@ def test_writes_without_the_header_reach_the_keys_of_the_primary_account_only(
     assert owner.on_behalf_of(number).delete(path).status == 204
 
 
-def test_what_a_change_does_not_name_stays(owner: Client) -> None:
-    made = owner.post(KEYS, NEW | {"valid_ips": ["192.0.2.1"]}).results
-    path = f"{KEYS}/{made['id']}"
+def test_a_change_keeps_the_fields_that_it_does_not_name(owner: Client) -> None:
+    key = owner.post(KEYS, NEW | {"valid_ips": ["192.0.2.1"]}).results
+    path = f"{KEYS}/{key['id']}"
     before = owner.get(path).results
     assert owner.put(path, {}).results == {"message": "API key has been updated"}
     assert owner.get(path).results == before
@@ -96,7 +96,7 @@ def test_what_a_change_does_not_name_stays(owner: Client) -> None:
     assert owner.get(path).results == before | {"label": "New", "grants": ["metrics/view"]}
     owner.put(path, {"valid_ips": []})
     assert owner.get(path).results["valid_ips"] == []
-    assert Client(made["key"]).get("/api/v1/account").status == 403
+    assert Client(key["key"]).get("/api/v1/account").status == 403
 
 
 def test_of_two_changes_at_once_neither_undoes_the_other(
@@ -105,21 +105,23 @@ def test_of_two_changes_at_once_neither_undoes_the_other(
     path = f"{KEYS}/{owner.post(KEYS, NEW | {'valid_ips': ['192.0.2.1']}).results['id']}"
     real = store.change
 
-    def meanwhile(*given: Any) -> bool:
+    def change_after_another(*arguments: Any) -> bool:
         monkeypatch.undo()
         assert owner.put(path, {"grants": ["smtp/inject"], "valid_ips": []}).status == 200
-        return real(*given)
+        return real(*arguments)
 
-    monkeypatch.setattr(store, "change", meanwhile)
+    monkeypatch.setattr(store, "change", change_after_another)
     assert owner.put(path, {"label": "Renamed"}).status == 200
-    shown = owner.get(path).results
-    assert (shown["label"], shown["grants"], shown["valid_ips"]) == ("Renamed", ["smtp/inject"], [])
+    view = owner.get(path).results
+    assert (view["label"], view["grants"], view["valid_ips"]) == ("Renamed", ["smtp/inject"], [])
 
 
 @pytest.mark.spec("5-r4")
-def test_a_change_takes_effect_at_once_here_and_within_the_time_elsewhere(owner: Client) -> None:
-    made = owner.post(KEYS, NEW | {"grants": ["account/view"]}).results
-    caller, path = Client(made["key"]), f"{KEYS}/{made['id']}"
+def test_a_change_takes_effect_at_once_in_this_process_and_in_ten_seconds_in_others(
+    owner: Client,
+) -> None:
+    key = owner.post(KEYS, NEW | {"grants": ["account/view"]}).results
+    caller, path = Client(key["key"]), f"{KEYS}/{key['id']}"
     assert caller.get("/api/v1/account").status == 200
     owner.put(path, {"valid_ips": ["198.51.100.1"]})
     assert caller.get("/api/v1/account").status == 403
@@ -146,7 +148,7 @@ def test_a_change_takes_effect_at_once_here_and_within_the_time_elsewhere(owner:
         (NEW | {"valid_ips": ["192.0.2.1"] * 101}, "valid_ips"),
     ],
 )
-def test_what_is_wrong_with_a_key_is_told_by_its_parameter(
+def test_an_error_names_the_parameter_that_is_wrong(
     owner: Client, body: dict[str, object], param: str
 ) -> None:
     response = owner.post(KEYS, body)
@@ -167,7 +169,7 @@ def test_a_subaccounts_key_takes_the_ten_grants_only(owner: Client) -> None:
 
 
 @pytest.mark.spec("7-t3")
-def test_a_key_gives_only_what_it_holds() -> None:
+def test_a_key_can_give_other_keys_only_the_grants_that_it_has() -> None:
     limited = make_key(grants={"api_keys/manage", "metrics/view"})
     assert limited.post(KEYS, NEW | {"grants": ["metrics/view"]}).status == 200
     response = limited.post(KEYS, NEW)
@@ -178,7 +180,7 @@ def test_a_key_gives_only_what_it_holds() -> None:
 
 
 @pytest.mark.spec("5-r5")
-def test_without_the_grant_keys_are_out_of_reach(owner: Client) -> None:
+def test_without_the_grant_keys_are_neither_read_nor_changed(owner: Client) -> None:
     other = make_key(grants=PRIMARY_GRANTS - {"api_keys/manage", "grants/view"})
     for method, path in (("GET", KEYS), ("POST", KEYS), ("DELETE", f"{KEYS}/1")):
         assert other.call(method, path, NEW).status == 403
@@ -186,12 +188,12 @@ def test_without_the_grant_keys_are_out_of_reach(owner: Client) -> None:
 
 
 @pytest.mark.spec("5-r3")
-def test_grants_are_listed_as_a_person_chooses_them(owner: Client) -> None:
-    shown = owner.get("/api/v1/authenticate/grants").results
-    assert {grant["key"] for grant in shown} == PRIMARY_GRANTS
-    assert all(grant["label"] and grant["description"] for grant in shown)
-    shown = owner.get("/api/v1/authenticate/grants?role=subaccount").results
-    assert {grant["key"] for grant in shown} == SUBACCOUNT_GRANTS
+def test_grants_are_listed_with_a_label_and_a_description(owner: Client) -> None:
+    grants = owner.get("/api/v1/authenticate/grants").results
+    assert {grant["key"] for grant in grants} == PRIMARY_GRANTS
+    assert all(grant["label"] and grant["description"] for grant in grants)
+    grants = owner.get("/api/v1/authenticate/grants?role=subaccount").results
+    assert {grant["key"] for grant in grants} == SUBACCOUNT_GRANTS
 
 
 @pytest.mark.parametrize("name", ["none", "0" * 26, "%20", "a" * 3000])
@@ -201,7 +203,7 @@ def test_a_key_that_does_not_exist_is_not_found(owner: Client, name: str) -> Non
 
 @pytest.mark.cost
 def test_one_key_of_many_is_found_in_one_request(owner: Client) -> None:
-    made = [owner.post(KEYS, NEW).results["id"] for _ in range(5)]
+    ids = [owner.post(KEYS, NEW).results["id"] for _ in range(5)]
     with aws_requests() as requests:
-        owner.get(f"{KEYS}/{made[2]}")
+        owner.get(f"{KEYS}/{ids[2]}")
     assert [request.operation for request in requests] == ["Query"]

@@ -27,7 +27,7 @@ from chalicelib.api_keys.source_ips import admits, is_network
         ("fe80::1", "fe80::1%eth0"),
     ],
 )
-def test_an_address_within_is_admitted(valid: str, peer: str) -> None:
+def test_an_address_in_a_listed_network_is_admitted(valid: str, peer: str) -> None:
     assert admits([valid], peer)
     assert admits(["203.0.113.200", valid], peer)
 
@@ -46,7 +46,7 @@ def test_an_address_within_is_admitted(valid: str, peer: str) -> None:
         ("0.0.0.0/0", "192.0.2.1, 198.51.100.1"),
     ],
 )
-def test_any_other_is_not(valid: str, peer: str) -> None:
+def test_an_address_outside_the_listed_networks_is_not_admitted(valid: str, peer: str) -> None:
     assert not admits([valid], peer)
 
 
@@ -60,13 +60,13 @@ def test_without_a_list_every_address_is_admitted() -> None:
     "text",
     ["", "host.test", "300.1.1.1", "10.0.0.0/33", "10.0.0/8", "::/129", "1.2.3.4/x", "1", "/24"],
 )
-def test_what_is_no_network_is_told_apart(text: str) -> None:
+def test_text_that_is_no_network_is_recognized(text: str) -> None:
     assert not is_network(text)
     assert is_network("10.0.0.0/8")
 
 
 @given(st.ip_addresses(v=4), st.integers(0, 32), st.ip_addresses(v=4))
-def test_ipv4_networks_hold_what_their_bits_say(
+def test_an_ipv4_network_holds_the_addresses_with_its_leading_bits(
     base: IPv4Address, bits: int, peer: IPv4Address
 ) -> None:
     within = int(base) >> (32 - bits) == int(peer) >> (32 - bits)

@@ -14,7 +14,7 @@ SECRET = "0123456789abcdef0123456789abcdef01234567"
 
 
 def key(secret: str = SECRET, account: int = 1, **fields: object) -> ApiKey:
-    known = {
+    defaults = {
         "label": "tests",
         "grants": frozenset({"smtp/inject", "templates/view"}),
         "created": 1_769_850_000.25,
@@ -23,17 +23,17 @@ def key(secret: str = SECRET, account: int = 1, **fields: object) -> ApiKey:
         key_id=model.key_id(secret),
         account_id=account,
         short_key=model.short_key(secret),
-        **(known | fields),  # type: ignore[arg-type]
+        **(defaults | fields),  # type: ignore[arg-type]
     )
 
 
 def test_a_key_comes_back_with_all_its_fields() -> None:
-    mine = key(subaccount_id=7, valid_ips=["192.0.2.0/24", "2001:db8::1"])
-    store.put(mine)
-    assert store.get(mine.key_id) == mine
+    record = key(subaccount_id=7, valid_ips=["192.0.2.0/24", "2001:db8::1"])
+    store.put(record)
+    assert store.get(record.key_id) == record
 
 
-def test_a_key_without_subaccount_grants_or_addresses_comes_back_so() -> None:
+def test_a_key_without_subaccount_grants_or_addresses_comes_back_without_them() -> None:
     store.put(key(grants=frozenset()))
     assert store.get(key().key_id) == key(grants=frozenset())
 
@@ -49,18 +49,18 @@ def test_storing_a_key_again_replaces_its_record() -> None:
 
 
 @pytest.mark.spec("5-r2")
-def test_nothing_that_is_stored_holds_the_key() -> None:
+def test_the_stored_item_does_not_hold_the_key() -> None:
     store.put(key())
     item = Table("config").get(f"key#{model.key_id(SECRET)}", "key")
     assert item is not None
-    stored = json.dumps(encode_item(item))
-    assert SECRET not in stored
-    assert SECRET[:5] not in stored
+    text = json.dumps(encode_item(item))
+    assert SECRET not in text
+    assert SECRET[:5] not in text
 
 
-def test_the_keys_of_an_account_can_be_listed_newest_last() -> None:
+def test_the_index_lists_the_keys_of_an_account_newest_last() -> None:
     store.put(key("b" * 40, created=10_000_000_000.0))
     store.put(key("a" * 40, created=9.5))
     store.put(key("c" * 40, account=11))
-    listed = Table("config").query("#owner = :o", {"o": "account#1/keys"}, index="by_owner")
-    assert [item["short_key"] for item in listed.items] == ["aaaa", "bbbb"]
+    page = Table("config").query("#owner = :o", {"o": "account#1/keys"}, index="by_owner")
+    assert [item["short_key"] for item in page.items] == ["aaaa", "bbbb"]

@@ -22,7 +22,7 @@ def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
         yield moving
 
 
-def taken(account: int = 1) -> int:
+def take_all(account: int = 1) -> int:
     """Return how many requests in a row an account may make now."""
     for count in range(100):
         try:
@@ -32,27 +32,27 @@ def taken(account: int = 1) -> int:
     raise AssertionError("there is no limit")
 
 
-def test_a_budget_holds_a_burst_and_fills_at_its_rate(time: Clock) -> None:
-    assert taken() == 3
+def test_a_bucket_holds_a_burst_and_fills_at_its_rate(time: Clock) -> None:
+    assert take_all() == 3
     time.now += 0.4
-    assert taken() == 0
+    assert take_all() == 0
     time.now += 0.1
-    assert taken() == 1
+    assert take_all() == 1
     time.now += 1.0
-    assert taken() == 2
+    assert take_all() == 2
     time.now += 3600
-    assert taken() == 3
+    assert take_all() == 3
 
 
-def test_each_account_has_its_own(time: Clock) -> None:
-    assert taken(1) == 3
-    assert taken(2) == 3
+def test_each_account_has_its_own_bucket(time: Clock) -> None:
+    assert take_all(1) == 3
+    assert take_all(2) == 3
 
 
-def test_a_clock_that_goes_back_takes_nothing_away(time: Clock) -> None:
+def test_a_clock_that_goes_back_empties_no_bucket(time: Clock) -> None:
     rate_limit.take(1)
     time.now -= 100
-    assert taken() == 2
+    assert take_all() == 2
 
 
 def test_a_rate_of_zero_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def test_a_rate_of_zero_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         rate_limit.take(1)
 
 
-def test_memory_for_buckets_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_buckets_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limit, "_MOST_ACCOUNTS", 3)
     for account in range(10):
         rate_limit.take(account)
@@ -72,7 +72,7 @@ def test_memory_for_buckets_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.spec("7-t11")
 @pytest.mark.spec("8-t15")
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_who_asks_too_often_is_told_so(method: str) -> None:
+def test_a_request_over_the_limit_gets_429(method: str) -> None:
     make_account()
     client = make_key()
     for _ in range(3):
@@ -83,15 +83,15 @@ def test_who_asks_too_often_is_told_so(method: str) -> None:
 
 @pytest.mark.spec("8-t15")
 @pytest.mark.parametrize("path", ["/api/v1/transmissions", "/api/v1/transmissions/"])
-def test_sending_is_not_limited_by_it_and_does_not_use_it_up(path: str) -> None:
+def test_sending_takes_nothing_from_the_bucket_and_is_not_limited(path: str) -> None:
     make_account()
     client = make_key()
     for _ in range(10):
         assert client.post(path, transmission("a@unknown.test")).status == 400
-    assert taken() == 3
+    assert take_all() == 3
 
 
-def test_all_keys_of_an_account_share_its_budget() -> None:
+def test_all_keys_of_an_account_share_its_bucket() -> None:
     make_account()
     for _ in range(3):
         assert make_key().get("/api/v1/account").status == 200
@@ -100,8 +100,8 @@ def test_all_keys_of_an_account_share_its_budget() -> None:
     assert make_key(2).get("/api/v1/account").status == 200
 
 
-def test_a_wrong_key_is_told_so_and_uses_up_nothing() -> None:
+def test_a_wrong_key_takes_nothing_from_a_bucket() -> None:
     client = make_key()
     for _ in range(10):
         assert type(client)("wrong").get("/api/v1/account").status == 401
-    assert taken() == 3
+    assert take_all() == 3

@@ -48,7 +48,7 @@ def request_with(header: str) -> Request:
 
 @pytest.mark.spec("5-r1")
 @pytest.mark.parametrize("header", [SECRET, f"  {SECRET} ", basic(f"{SECRET}:"), basic(SECRET)])
-def test_a_caller_is_known_by_the_key_or_by_basic_with_an_empty_password(
+def test_a_caller_sends_the_key_or_basic_credentials_with_an_empty_password(
     header: str, time: Clock
 ) -> None:
     assert authenticate(request_with(header)) == Caller(Scope(1, 7), KEY.key_id, KEY.grants, 7)
@@ -96,7 +96,7 @@ def test_a_subaccounts_key_is_confined_to_its_subaccount(method: str, time: Cloc
         "\ud800",
     ],
 )
-def test_anything_else_is_not_authorized(header: str, time: Clock) -> None:
+def test_any_other_header_is_not_authorized(header: str, time: Clock) -> None:
     with pytest.raises(Unauthorized):
         authenticate(request_with(header))
 
@@ -109,7 +109,7 @@ def test_a_request_without_the_header_is_not_authorized(cloud: None) -> None:
 
 
 @given(st.text(st.characters(), max_size=40), st.sampled_from(["", "Basic ", "basic "]))
-def test_no_header_makes_reading_it_fail(text: str, scheme: str) -> None:
+def test_reading_the_header_never_fails(text: str, scheme: str) -> None:
     read_key(scheme + text)
     read_key(basic(text.encode("utf-8", "replace").decode()))
 
@@ -126,7 +126,7 @@ def test_a_key_that_is_too_long_to_be_one_is_not_looked_up(cloud: None) -> None:
 
 
 @pytest.mark.cost
-def test_a_key_that_was_found_is_trusted_for_a_while(time: Clock) -> None:
+def test_a_key_is_cached_for_a_while(time: Clock) -> None:
     with aws_requests() as requests:
         for _ in range(3):
             authenticate(request_with(SECRET))
@@ -135,7 +135,7 @@ def test_a_key_that_was_found_is_trusted_for_a_while(time: Clock) -> None:
     assert [request.operation for request in requests] == ["GetItem"]
 
 
-def test_a_revoked_key_is_refused_when_that_while_is_over(time: Clock) -> None:
+def test_a_revoked_key_is_refused_when_its_cache_entry_expires(time: Clock) -> None:
     authenticate(request_with(SECRET))
     Table("config").delete(f"key#{KEY.key_id}", "key")
     time.now += settings().key_cache_seconds - 0.1
@@ -145,7 +145,7 @@ def test_a_revoked_key_is_refused_when_that_while_is_over(time: Clock) -> None:
         authenticate(request_with(SECRET))
 
 
-def test_a_key_that_was_not_found_is_looked_up_each_time(time: Clock) -> None:
+def test_an_unknown_key_is_looked_up_each_time(time: Clock) -> None:
     with pytest.raises(Unauthorized):
         authenticate(request_with("new"))
     store.put(ApiKey(model.key_id("new"), 9, "new", "new", grants=frozenset(), created=2.0))

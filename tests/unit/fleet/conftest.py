@@ -1,4 +1,4 @@
-"""What every test here starts with: no volume known to be spent."""
+"""Start each test of fleets without cached warm-up volumes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from chalicelib.fleet import warmup
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_spent() -> None:
-    """Forget what this process found out about another test's IPs."""
+def no_volume_is_cached() -> None:
+    """Clear what another test has cached about its IPs."""
     warmup.clear_cache()

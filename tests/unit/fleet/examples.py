@@ -1,4 +1,4 @@
-"""Sending IPs and fleets for tests."""
+"""Make sending IPs and fleets for tests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def make_pool(name: str, account: int = 1, **fields: str) -> str:
 
     def edit(fleet: Fleet) -> Fleet:
         pool_id = changes.id_for(fleet, name)
-        given = PoolFields(name, **fields)
-        return changes.with_new_pool(fleet, pool_id, given, enterprise=False)
+        pool_fields = PoolFields(name, **fields)
+        return changes.with_new_pool(fleet, pool_id, pool_fields, enterprise=False)
 
     return store.change(account, edit).pools[-1].id

@@ -10,14 +10,14 @@ FLEET = fleet_of(an_ip(1, "fast"), fast="", slow="", empty="")
 UNFILLED = fleet_of(fast="", slow="")
 
 
-def refused_pool(fleet: Fleet, assigned: str, named: str) -> str:
-    error = refusal(usable_pool, fleet, assigned, named)
+def refused_pool(fleet: Fleet, assigned: str, name: str) -> str:
+    error = refusal(usable_pool, fleet, assigned, name)
     assert (error.status, error.errors[0]["code"]) == (422, "1300")
     return str(error.errors[0]["description"])
 
 
 @pytest.mark.parametrize(
-    ("assigned", "named", "pool_id"),
+    ("assigned", "name", "pool_id"),
     [
         ("", None, "default"),
         ("", "default", "default"),
@@ -29,16 +29,16 @@ def refused_pool(fleet: Fleet, assigned: str, named: str) -> str:
         ("gone", "default", "default"),
     ],
 )
-def test_a_pool_is_the_one_named_or_the_subaccounts_or_the_default(
-    assigned: str, named: str | None, pool_id: str
+def test_the_pool_is_the_requested_one_or_the_subaccounts_or_the_default(
+    assigned: str, name: str | None, pool_id: str
 ) -> None:
-    assert usable_pool(FLEET, assigned, named) == pool_id
+    assert usable_pool(FLEET, assigned, name) == pool_id
 
 
 @pytest.mark.spec("2.1-t15")
-@pytest.mark.parametrize("named", ["missing", "", "fast "])
-def test_a_pool_that_the_account_has_not_is_refused(named: str) -> None:
-    assert "does not exist" in refused_pool(FLEET, "", named)
+@pytest.mark.parametrize("name", ["missing", "", "fast "])
+def test_a_pool_that_the_account_does_not_have_is_refused(name: str) -> None:
+    assert "does not exist" in refused_pool(FLEET, "", name)
 
 
 def test_the_shared_pool_cannot_be_named() -> None:
@@ -54,6 +54,6 @@ def test_an_account_without_sending_ips_may_use_its_pools_all_the_same() -> None
 
 
 @pytest.mark.spec("2.6-t5")
-@pytest.mark.parametrize("named", ["slow", "default"])
-def test_a_subaccount_is_limited_to_its_pool(named: str) -> None:
-    assert "'fast' only" in refused_pool(UNFILLED, "fast", named)
+@pytest.mark.parametrize("name", ["slow", "default"])
+def test_a_subaccount_is_limited_to_its_pool(name: str) -> None:
+    assert "'fast' only" in refused_pool(UNFILLED, "fast", name)

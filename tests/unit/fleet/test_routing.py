@@ -1,4 +1,4 @@
-"""Which way the messages of a unit leave."""
+"""The messages of a work unit leave by the IPs of their pool."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ways(pool: str = "default", count: int = 100, now: float = NOON) -> dict[tup
     return dict(Counter((route.pool_id, route.sending_ip.rpartition(".")[2]) for route in routes))
 
 
-def test_an_account_without_ips_leaves_by_the_services_own_way() -> None:
+def test_mail_of_an_account_without_ips_leaves_by_the_services_own_route() -> None:
     make_pool("Fast")
     assert routing.choose(1, "default", NOON, 2) == [Route("default")] * 2
     assert routing.choose(1, "FAST", NOON, 1) == [Route("fast")]
@@ -30,7 +30,7 @@ def test_an_account_without_ips_leaves_by_the_services_own_way() -> None:
     assert routing.choose(1, "default", NOON, 0) == []
 
 
-def test_a_route_tells_how_its_ip_is_reached() -> None:
+def test_a_route_holds_how_its_ip_is_reached() -> None:
     make_pool("Fast")
     add(an_ip(1, source_address="10.0.0.1"), an_ip(2, "fast", smarthost="relay.test:587"))
     assert routing.choose(1, "default", NOON, 1) == [
@@ -46,31 +46,37 @@ def test_a_configuration_set_of_ses_is_part_of_the_route() -> None:
     assert routing.choose(1, "default", NOON, 1)[0].ses_pool == "dedicated"
 
 
-def test_events_tell_of_the_pool_in_force_and_the_ip() -> None:
+def test_events_name_the_pool_in_force_and_the_ip() -> None:
     assert Route("fast").event_fields() == {"ip_pool": "fast"}
-    told = {"ip_pool": "fast", "sending_ip": "192.0.2.1"}
-    assert Route("fast", "192.0.2.1").event_fields() == told
+    fields = {"ip_pool": "fast", "sending_ip": "192.0.2.1"}
+    assert Route("fast", "192.0.2.1").event_fields() == fields
 
 
 def test_units_spread_over_the_ips_of_their_pool_and_each_keeps_its_own() -> None:
     make_pool("Other")
     add(*(an_ip(last) for last in range(1, 5)), an_ip(9, "other"))
-    chosen = {key: routing.choose(1, "default", NOON, 3, key=key) for key in map(str, range(400))}
-    assert all(len(set(routes)) == 1 for routes in chosen.values())
-    shares = Counter(routes[0].sending_ip for routes in chosen.values())
+    routes_by_key = {
+        key: routing.choose(1, "default", NOON, 3, key=key) for key in map(str, range(400))
+    }
+    assert all(len(set(routes)) == 1 for routes in routes_by_key.values())
+    shares = Counter(routes[0].sending_ip for routes in routes_by_key.values())
     assert set(shares) == {f"192.0.2.{last}" for last in range(1, 5)}
     assert min(shares.values()) > 60
-    for key, routes in chosen.items():
+    for key, routes in routes_by_key.items():
         assert routing.choose(1, "default", NOON + DAY, 3, key=key) == routes
     add(an_ip(5))
-    moved = [key for key in chosen if routing.choose(1, "default", NOON, 3, key=key) != chosen[key]]
+    moved = [
+        key
+        for key in routes_by_key
+        if routing.choose(1, "default", NOON, 3, key=key) != routes_by_key[key]
+    ]
     assert 40 < len(moved) < 130
     assert {routing.choose(1, "default", NOON, 1, key=key)[0].sending_ip for key in moved} == {
         "192.0.2.5"
     }
 
 
-def test_an_emptied_or_deleted_pool_leaves_by_the_ips_of_the_default_pool() -> None:
+def test_mail_of_an_empty_or_deleted_pool_leaves_by_the_ips_of_the_default_pool() -> None:
     make_pool("Fast")
     add(an_ip(1))
     assert ways("fast") == {("default", "1"): 100}
@@ -78,7 +84,7 @@ def test_an_emptied_or_deleted_pool_leaves_by_the_ips_of_the_default_pool() -> N
     assert ways("fast") == {("default", "1"): 100}
 
 
-def test_an_emptied_default_pool_leaves_by_the_services_own_way() -> None:
+def test_mail_of_an_empty_default_pool_leaves_by_the_services_own_route() -> None:
     make_pool("Fast")
     add(an_ip(1, "fast"))
     assert ways("default") == {("default", ""): 100}
@@ -97,7 +103,7 @@ def test_a_warming_ip_takes_its_volume_and_the_overflow_pool_the_rest() -> None:
     assert ways("new", 80, NOON + DAY) == {("new", "1"): 80}
 
 
-def test_the_first_messages_of_a_unit_are_those_that_warm_the_ip() -> None:
+def test_the_first_messages_of_a_unit_warm_the_ip() -> None:
     add(warming(1))
     ways(count=150)
     routes = routing.choose(1, "default", NOON, 100)
@@ -105,7 +111,7 @@ def test_the_first_messages_of_a_unit_are_those_that_warm_the_ip() -> None:
 
 
 @pytest.mark.parametrize("overflow", ["", "shared pool"])
-def test_without_an_overflow_pool_the_rest_leaves_by_the_services_own_way(overflow: str) -> None:
+def test_without_an_overflow_pool_the_rest_leaves_by_the_services_own_route(overflow: str) -> None:
     make_pool("New", auto_warmup_overflow_pool=overflow)
     add(warming(1, "new"), an_ip(2))
     assert ways("new", 250) == {("new", "1"): 200, ("shared pool", ""): 50}
@@ -120,9 +126,9 @@ def test_the_rest_stays_in_a_pool_that_has_another_ip() -> None:
 
 def test_several_warming_ips_are_filled_one_after_the_other() -> None:
     add(warming(1), warming(2, stage=2), warming(3))
-    found = ways(count=700)
-    assert found[("default", "2")] == 280
-    assert found == {
+    counts = ways(count=700)
+    assert counts[("default", "2")] == 280
+    assert counts == {
         ("default", "1"): 200,
         ("default", "2"): 280,
         ("default", "3"): 200,
@@ -130,14 +136,14 @@ def test_several_warming_ips_are_filled_one_after_the_other() -> None:
     }
 
 
-def test_a_warming_ip_of_the_overflow_pool_is_bounded_as_well() -> None:
+def test_a_warming_ip_of_the_overflow_pool_takes_only_its_volume_too() -> None:
     make_pool("Spare")
     make_pool("New", auto_warmup_overflow_pool="spare")
     add(warming(1, "new"), warming(2, "spare"))
     assert ways("new", 500) == {("new", "1"): 200, ("spare", "2"): 200, ("shared pool", ""): 100}
 
 
-def test_an_emptied_overflow_pool_is_stood_for_by_the_default_pool() -> None:
+def test_the_default_pool_takes_the_place_of_an_empty_overflow_pool() -> None:
     make_pool("Spare")
     make_pool("New", auto_warmup_overflow_pool="spare")
     add(warming(1, "new"), an_ip(2))
@@ -145,17 +151,17 @@ def test_an_emptied_overflow_pool_is_stood_for_by_the_default_pool() -> None:
 
 
 @pytest.mark.cost
-def test_a_unit_costs_nothing_where_no_ip_is_warming_and_else_one_request() -> None:
+def test_choosing_routes_costs_one_request_if_an_ip_is_warming_and_none_otherwise() -> None:
     make_pool("New")
     add(an_ip(1), warming(2, "new"))
     ways()
-    with aws_requests() as made:
+    with aws_requests() as requests:
         ways("default")
         ways("new", 50)
         ways("new", 50)
-    assert [each.operation for each in made] == ["UpdateItem", "UpdateItem"]
+    assert [each.operation for each in requests] == ["UpdateItem", "UpdateItem"]
     sending_ips.remove(1, "192.0.2.2")
     ways("new")
-    with aws_requests() as made:
+    with aws_requests() as requests:
         ways("new")
-    assert made == []
+    assert requests == []

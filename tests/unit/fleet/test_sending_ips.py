@@ -1,4 +1,4 @@
-"""The operator's side of sending IPs."""
+"""Operators add, list and remove sending IPs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 def test_ips_are_kept_by_their_address_in_one_spelling() -> None:
     add(SendingIp("2001:DB8:0::1", "MX.Example.Test"), an_ip(2), an_ip(1))
-    kept = sending_ips.of_account(1)
-    assert [ip.external_ip for ip in kept] == ["192.0.2.1", "192.0.2.2", "2001:db8::1"]
-    assert kept[2].hostname == "mx.example.test"
+    ips = sending_ips.of_account(1)
+    assert [ip.external_ip for ip in ips] == ["192.0.2.1", "192.0.2.2", "2001:db8::1"]
+    assert ips[2].hostname == "mx.example.test"
     assert sending_ips.of_account(2) == ()
 
 
@@ -30,14 +30,14 @@ def test_an_ip_is_added_to_a_pool_of_the_account() -> None:
         sending_ips.add(2, an_ip(2, "fast"))
 
 
-def test_the_warm_up_of_a_new_ip_goes_on_tomorrow() -> None:
+def test_the_warm_up_of_a_new_ip_advances_tomorrow() -> None:
     with clock.use(lambda: NOON):
         assert sending_ips.add(1, warming(1)).advance_ms == (NOON + DAY / 2) * 1000
         assert sending_ips.add(1, an_ip(2, advance_ms=7)).advance_ms == 0
 
 
 @pytest.mark.parametrize("account", [1, 2])
-def test_an_ip_that_is_taken_is_refused(account: int) -> None:
+def test_an_ip_that_an_account_already_has_is_refused(account: int) -> None:
     add(an_ip(1))
     with pytest.raises(store.IpTaken):
         sending_ips.add(account, an_ip(1, smarthost="other.test:25"))
@@ -62,10 +62,10 @@ def test_an_ip_that_is_taken_is_refused(account: int) -> None:
         {"ses_pool": "set", "smarthost": "relay.test:25"},
     ],
 )
-def test_what_cannot_be_an_ip_is_refused(fields: dict[str, Any]) -> None:
-    described = {"external_ip": "192.0.2.1", "hostname": "mta.example.test"} | fields
+def test_an_invalid_sending_ip_is_refused(fields: dict[str, Any]) -> None:
+    ip_fields = {"external_ip": "192.0.2.1", "hostname": "mta.example.test"} | fields
     with pytest.raises(Unsuitable):
-        sending_ips.add(1, SendingIp(**described))
+        sending_ips.add(1, SendingIp(**ip_fields))
     assert sending_ips.of_account(1) == ()
 
 

@@ -1,4 +1,4 @@
-"""The DKIM keys that a pool brings."""
+"""A pool adds DKIM keys to the messages that leave by it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def signers(cloud: None) -> None:
 def test_a_pool_without_signing_domain_costs_no_request() -> None:
     make_pool("Fast")
     assert signing.pool_key(1, "fast") is None
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert signing.pool_key(1, "fast") is signing.fbl_key(1, "fast", "yahoo.com") is None
-    assert made == []
+    assert requests == []
 
 
 @pytest.mark.spec("2.8-t3")
@@ -45,7 +45,7 @@ def test_the_key_of_the_signing_domain_signs() -> None:
 
 
 @pytest.mark.spec("2.8-t4")
-def test_the_feedback_loop_key_signs_where_reports_go_by_the_signature() -> None:
+def test_the_feedback_loop_key_signs_for_providers_that_send_reports_by_signature() -> None:
     make_pool("Fast", fbl_signing_domain="signs.test")
     assert signing.pool_key(1, "fast") is None
     for recipients in ("yahoo.com", "Yahoo.co.uk", "aol.com"):

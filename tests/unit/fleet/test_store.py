@@ -18,30 +18,30 @@ pytestmark = pytest.mark.usefixtures("cloud")
 FAR = 10**12
 
 
-def keep(fleet: Fleet) -> Fleet:
-    return store.change(fleet.account_id, lambda found: replace(fleet, revision=found.revision))
+def replace_fleet(fleet: Fleet) -> Fleet:
+    return store.change(fleet.account_id, lambda before: replace(fleet, revision=before.revision))
 
 
 def due_keys() -> list[tuple[int, str]]:
     return [(entry.at_ms, entry.key) for entry in due.find(store.CONCERN, FAR)]
 
 
-def test_a_fleet_comes_back_as_it_was_kept() -> None:
+def test_a_fleet_comes_back_as_it_was_stored() -> None:
     ip = warming(1, "a", 3, customer_provided=True, source_address="10.0.0.1", advance_ms=7)
-    kept = keep(fleet_of(ip, an_ip(2, smarthost="h:25"), a="shared pool", b=""))
-    assert store.get(1) == store.get_cached(1) == kept
-    assert kept.revision == 1
+    fleet = replace_fleet(fleet_of(ip, an_ip(2, smarthost="h:25"), a="shared pool", b=""))
+    assert store.get(1) == store.get_cached(1) == fleet
+    assert fleet.revision == 1
     assert store.get(2) == Fleet(2)
 
 
 @pytest.mark.cost
-def test_a_fleet_is_one_request_to_read_and_none_while_it_is_remembered() -> None:
-    with aws_requests() as made:
+def test_reading_a_fleet_costs_one_request_and_none_while_it_is_cached() -> None:
+    with aws_requests() as requests:
         assert store.get_cached(1) == store.get_cached(1) == Fleet(1)
         make_pool("Fast")
         assert [pool.id for pool in store.get_cached(1).pools] == ["fast"]
         store.get_cached(1)
-    assert [each.operation for each in made] == [
+    assert [each.operation for each in requests] == [
         "GetItem",
         "GetItem",
         "TransactWriteItems",
@@ -69,7 +69,7 @@ def test_the_pool_of_a_transmission_is_checked_against_the_cached_fleet() -> Non
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_change_is_made_again_if_somebody_came_between(first: bool) -> None:
+def test_a_change_is_made_again_if_another_writer_came_first(first: bool) -> None:
     seen: list[int] = []
 
     def edit(fleet: Fleet) -> Fleet:
@@ -87,24 +87,24 @@ def test_a_change_is_made_again_if_somebody_came_between(first: bool) -> None:
     assert store.get(1) == after
 
 
-def test_a_change_that_is_never_alone_is_refused_in_the_end() -> None:
+def test_a_change_that_other_writers_always_overtake_fails_with_503() -> None:
     def edit(fleet: Fleet) -> Fleet:
         make_pool("Between")
         return replace(fleet, pools=(IpPool("mine", "Mine"),))
 
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as refusal:
         store.change(1, edit)
-    assert refused.value.status == 503
+    assert refusal.value.status == 503
 
 
 @pytest.mark.cost
 def test_a_change_that_changes_nothing_writes_nothing() -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         store.change(1, lambda fleet: fleet)
-    assert [each.operation for each in made] == ["GetItem"]
+    assert [each.operation for each in requests] == ["GetItem"]
 
 
-def test_an_ip_is_one_accounts_until_it_is_let_go() -> None:
+def test_an_ip_belongs_to_one_account_until_it_is_removed() -> None:
     add(an_ip(1), an_ip(2))
     with pytest.raises(store.IpTaken):
         store.change(2, lambda fleet: fleet.with_ip(an_ip(1)))
@@ -121,10 +121,10 @@ def test_an_ip_is_one_accounts_until_it_is_let_go() -> None:
 
 def test_each_warm_up_is_due_once_at_its_time() -> None:
     first, second = warming(1, advance_ms=100), warming(2, advance_ms=200)
-    keep(fleet_of(first, second, an_ip(3)))
+    replace_fleet(fleet_of(first, second, an_ip(3)))
     assert due_keys() == [(100, "1/192.0.2.1"), (200, "1/192.0.2.2")]
-    keep(fleet_of(replace(first, advance_ms=300), replace(second, ip_pool="a"), a=""))
+    replace_fleet(fleet_of(replace(first, advance_ms=300), replace(second, ip_pool="a"), a=""))
     assert due_keys() == [(200, "1/192.0.2.2"), (300, "1/192.0.2.1")]
     store.change(1, lambda fleet: without_pool(fleet, "a"))
-    keep(fleet_of())
+    replace_fleet(fleet_of())
     assert due_keys() == []

@@ -17,23 +17,23 @@ from tests.unit.fleet.examples import DAY, NOON, add, warming
 NEVER = 9 * 10**12
 
 
-def counted(ip: SendingIp, now: float) -> int:
+def reserved_count(ip: SendingIp, now: float) -> int:
     item = Table("config").get(f"warmup#{ip.external_ip}", str(int(now // DAY)))
     return item["given"] if item else 0
 
 
-def stored(last: int = 1) -> SendingIp:
-    found = store.get(1).ip(f"192.0.2.{last}")
-    assert found
-    return found
+def stored_ip(last: int = 1) -> SendingIp:
+    ip = store.get(1).ip(f"192.0.2.{last}")
+    assert ip
+    return ip
 
 
 @pytest.fixture
-def begun(cloud: None) -> SendingIp:
+def ip(cloud: None) -> SendingIp:
     """An IP whose warm-up began at noon."""
     with clock.use(lambda: NOON):
         add(warming(1))
-    return stored()
+    return stored_ip()
 
 
 def test_volumes_grow_with_every_stage_and_tenfold_in_a_week() -> None:
@@ -45,15 +45,15 @@ def test_volumes_grow_with_every_stage_and_tenfold_in_a_week() -> None:
         assert daily_volume(stage + 7) == 10 * daily_volume(stage)
 
 
-def test_the_documented_table_is_the_one_in_force() -> None:
+def test_the_documentation_shows_the_volumes_in_force() -> None:
     assert warmup.__doc__
     rows = [line for line in warmup.__doc__.splitlines() if line.startswith("    stage")]
-    told = [word for row in rows for word in row.replace(",", "").split() if len(word) >= 3]
-    assert [int(word) for word in told if word.isdigit()] == list(DAILY_VOLUMES)
+    words = [word for row in rows for word in row.replace(",", "").split() if len(word) >= 3]
+    assert [int(word) for word in words if word.isdigit()] == list(DAILY_VOLUMES)
 
 
 @pytest.mark.usefixtures("cloud")
-def test_units_take_what_is_left_of_the_day_and_never_more() -> None:
+def test_units_take_at_most_the_rest_of_the_days_volume() -> None:
     ip = warming(1)
     assert [reserve(ip, NOON, count) for count in (100, 60, 100, 100)] == [100, 60, 40, 0]
     assert reserve(ip, NOON + DAY, 100) == 100
@@ -62,7 +62,7 @@ def test_units_take_what_is_left_of_the_day_and_never_more() -> None:
 @pytest.mark.usefixtures("cloud")
 @settings(max_examples=20)
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=8), st.integers(1, 10_000))
-def test_what_is_granted_adds_up_to_the_volume(counts: list[int], day: int) -> None:
+def test_reservations_add_up_to_the_volume(counts: list[int], day: int) -> None:
     warmup.clear_cache()
     now = day * DAY + 1.0
     Table("config").delete("warmup#192.0.2.1", str(day))
@@ -73,83 +73,83 @@ def test_what_is_granted_adds_up_to_the_volume(counts: list[int], day: int) -> N
 
 @pytest.mark.cost
 @pytest.mark.usefixtures("cloud")
-def test_a_reservation_is_one_request_and_none_once_the_volume_is_known_to_be_spent() -> None:
-    with aws_requests() as made:
+def test_a_reservation_costs_one_request_and_none_once_the_volume_is_used_up() -> None:
+    with aws_requests() as requests:
         reserve(warming(1), NOON, 200)
         reserve(warming(1), NOON, 10)
         reserve(warming(1), NOON, 10)
         reserve(warming(1), NOON, 10)
-    assert [each.operation for each in made] == ["UpdateItem", "UpdateItem"]
-    assert counted(warming(1), NOON) == 200
+    assert [each.operation for each in requests] == ["UpdateItem", "UpdateItem"]
+    assert reserved_count(warming(1), NOON) == 200
     assert reserve(warming(1, stage=2), NOON, 100) == 80
     assert reserve(warming(2), NOON, 100) == 100
     assert reserve(warming(1), NOON + DAY, 100) == 100
 
 
-def test_the_next_stage_begins_with_the_next_day(begun: SendingIp) -> None:
+def test_the_next_stage_begins_with_the_next_day(ip: SendingIp) -> None:
     midnight = NOON + DAY / 2
-    assert begun.advance_ms == midnight * 1000
-    reserve(begun, NOON, 1)
+    assert ip.advance_ms == midnight * 1000
+    reserve(ip, NOON, 1)
     assert advance_due(midnight - 1) == {}
     assert advance_due(midnight) == {"advanced": 1}
-    assert (stored().auto_warmup_stage, stored().advance_ms) == (2, (midnight + DAY) * 1000)
+    assert (stored_ip().auto_warmup_stage, stored_ip().advance_ms) == (2, (midnight + DAY) * 1000)
 
 
-def test_advancing_again_does_nothing(begun: SendingIp) -> None:
-    reserve(begun, NOON, 1)
+def test_advancing_again_does_nothing(ip: SendingIp) -> None:
+    reserve(ip, NOON, 1)
     midnight = NOON + DAY / 2
     entry = due.find(store.CONCERN, NEVER)[0]
     advance_due(midnight)
-    after = stored()
+    after = stored_ip()
     due.add(entry)
     assert advance_due(midnight) == {"stale": 1}
     assert advance_due(midnight) == {}
-    assert stored() == after
+    assert stored_ip() == after
 
 
 @pytest.mark.cost
-def test_nothing_due_costs_one_request(begun: SendingIp) -> None:
-    with aws_requests() as made:
+def test_nothing_due_costs_one_request(ip: SendingIp) -> None:
+    with aws_requests() as requests:
         advance_due(NOON)
-    assert [each.operation for each in made] == ["Query"]
+    assert [each.operation for each in requests] == ["Query"]
 
 
-def test_a_day_on_which_nothing_was_sent_does_not_count(begun: SendingIp) -> None:
+def test_a_day_on_which_nothing_was_sent_does_not_count(ip: SendingIp) -> None:
     midnight = NOON + DAY / 2
     assert advance_due(midnight) == {"held": 1}
-    assert (stored().auto_warmup_stage, stored().advance_ms) == (1, (midnight + DAY) * 1000)
-    reserve(stored(), midnight + 60, 1)
+    assert (stored_ip().auto_warmup_stage, stored_ip().advance_ms) == (1, (midnight + DAY) * 1000)
+    reserve(stored_ip(), midnight + 60, 1)
     assert advance_due(midnight + DAY) == {"advanced": 1}
 
 
-def test_days_on_which_no_schedule_ran_are_not_made_up_for(begun: SendingIp) -> None:
-    reserve(begun, NOON, 1)
+def test_an_ip_advances_one_stage_however_many_days_no_schedule_ran(ip: SendingIp) -> None:
+    reserve(ip, NOON, 1)
     assert advance_due(NOON + 5 * DAY) == {"advanced": 1}
-    assert (stored().auto_warmup_stage, stored().advance_ms) == (2, (NOON + 5.5 * DAY) * 1000)
+    assert (stored_ip().auto_warmup_stage, stored_ip().advance_ms) == (2, (NOON + 5.5 * DAY) * 1000)
 
 
 def test_after_the_last_stage_the_ip_is_warm(cloud: None) -> None:
     with clock.use(lambda: NOON):
         add(warming(1, stage=LAST_STAGE))
-    reserve(stored(), NOON, 1)
+    reserve(stored_ip(), NOON, 1)
     assert advance_due(NOON + DAY) == {"completed": 1}
-    ip = stored()
+    ip = stored_ip()
     assert (ip.auto_warmup_enabled, ip.auto_warmup_stage, ip.advance_ms) == (False, 29, 0)
     assert due.find(store.CONCERN, NEVER) == []
 
 
-def test_an_ip_warms_up_in_29_days(begun: SendingIp) -> None:
+def test_an_ip_warms_up_in_29_days(ip: SendingIp) -> None:
     stages = []
     for day in range(40):
         now = NOON + day * DAY
         advance_due(now)
-        if stored().auto_warmup_enabled:
-            stages.append(stored().auto_warmup_stage)
-            reserve(stored(), now, 1)
+        if stored_ip().auto_warmup_enabled:
+            stages.append(stored_ip().auto_warmup_stage)
+            reserve(stored_ip(), now, 1)
     assert stages == list(range(1, 30))
 
 
-def test_an_ip_that_is_gone_is_not_due_any_more(begun: SendingIp) -> None:
+def test_a_removed_ip_is_not_due_any_more(ip: SendingIp) -> None:
     entry = due.find(store.CONCERN, NEVER)[0]
     sending_ips.remove(1, "192.0.2.1")
     due.add(entry)
@@ -158,12 +158,12 @@ def test_an_ip_that_is_gone_is_not_due_any_more(begun: SendingIp) -> None:
 
 
 def test_a_failure_leaves_the_others_and_is_tried_again(
-    begun: SendingIp, monkeypatch: pytest.MonkeyPatch
+    ip: SendingIp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with clock.use(lambda: NOON):
         add(warming(2))
     for last in (1, 2):
-        reserve(stored(last), NOON, 1)
+        reserve(stored_ip(last), NOON, 1)
     change = store.change
 
     def failing(account_id: int, edit: object) -> object:
@@ -174,5 +174,5 @@ def test_a_failure_leaves_the_others_and_is_tried_again(
     assert advance_due(NOON + DAY) == {"failed": 1, "advanced": 1}
     assert advance_due(NOON + DAY) == {}
     assert advance_due(NOON + DAY + 1) == {"advanced": 1}
-    assert [stored(last).auto_warmup_stage for last in (1, 2)] == [2, 2]
+    assert [stored_ip(last).auto_warmup_stage for last in (1, 2)] == [2, 2]
     assert advance_due(NOON + DAY + 1) == {"stale": 1}

@@ -1,4 +1,4 @@
-"""What may be changed of a fleet, and what follows."""
+"""Changes of a fleet keep its rules, or are refused."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def create(fleet: Fleet, overflow: str, *, enterprise: bool = False) -> str:
 
 
 def update(fleet: Fleet, pool_id: str, *, enterprise: bool = False, **fields: str) -> Fleet:
-    given = PoolFields(**fields)
-    return changes.with_changed_pool(fleet, pool_id, given, enterprise=enterprise)
+    pool_fields = PoolFields(**fields)
+    return changes.with_changed_pool(fleet, pool_id, pool_fields, enterprise=enterprise)
 
 
 def change_ip(fleet: Fleet, **fields: Any) -> Fleet:
@@ -31,24 +31,24 @@ def change_ip(fleet: Fleet, **fields: Any) -> Fleet:
 
 
 @pytest.mark.spec("2.8-t6")
-@pytest.mark.parametrize("named", ["spare", "SPARE", DEFAULT, SHARED, "Shared Pool", ""])
-def test_another_pool_of_the_account_or_the_shared_one_may_take_the_overflow(named: str) -> None:
-    assert create(fleet_of(spare=""), named) == named.lower()
+@pytest.mark.parametrize("overflow", ["spare", "SPARE", DEFAULT, SHARED, "Shared Pool", ""])
+def test_another_pool_of_the_account_or_the_shared_one_may_take_the_overflow(overflow: str) -> None:
+    assert create(fleet_of(spare=""), overflow) == overflow.lower()
 
 
 @pytest.mark.spec("2.8-t6")
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("overflow", "reason"),
     [
         ("missing", "does not exist"),
         ("new", "does not exist"),
         ("spare_full", "has an overflow pool"),
     ],
 )
-def test_a_pool_that_cannot_take_the_overflow_is_refused(named: str, told: str) -> None:
-    with pytest.raises(ApiError, match=told) as refused:
-        create(fleet_of(spare="", spare_full="spare"), named)
-    assert refused.value.status == 400
+def test_a_pool_that_cannot_take_the_overflow_is_refused(overflow: str, reason: str) -> None:
+    with pytest.raises(ApiError, match=reason) as refusal:
+        create(fleet_of(spare="", spare_full="spare"), overflow)
+    assert refusal.value.status == 400
 
 
 @pytest.mark.spec("2.8-t6")
@@ -72,12 +72,15 @@ def test_an_overflow_pool_may_be_set_again_and_replaced_and_removed() -> None:
     fleet = fleet_of(a="b", b="", c="")
     assert update(fleet, "a", auto_warmup_overflow_pool="b") == fleet
     assert update(fleet, "a", auto_warmup_overflow_pool="c").pools[0] != fleet.pools[0]
-    gone = update(fleet, "a", auto_warmup_overflow_pool="")
-    assert gone.pools[0].auto_warmup_overflow_pool == ""
-    assert update(gone, "b", auto_warmup_overflow_pool="c").pools[1] != gone.pools[1]
+    without_overflow = update(fleet, "a", auto_warmup_overflow_pool="")
+    assert without_overflow.pools[0].auto_warmup_overflow_pool == ""
+    assert (
+        update(without_overflow, "b", auto_warmup_overflow_pool="c").pools[1]
+        != without_overflow.pools[1]
+    )
 
 
-def test_what_is_not_named_stays() -> None:
+def test_an_update_keeps_the_fields_that_it_does_not_name() -> None:
     before = fleet_of(a="b", b="")
     after = update(before, "A", name="Renamed")
     assert (after.pools[0].id, after.pools[0].name) == ("a", "Renamed")
@@ -104,9 +107,9 @@ def test_the_default_pool_is_reserved(pool_id: str) -> None:
         lambda: changes.without_pool(fleet_of(), pool_id),
         lambda: update(fleet_of(), pool_id, name="Mine"),
     ):
-        with pytest.raises(ApiError, match="IP Pool default is reserved") as refused:
+        with pytest.raises(ApiError, match="IP Pool default is reserved") as refusal:
             attempt()
-        assert refused.value.status == 400
+        assert refusal.value.status == 400
 
 
 def test_an_account_has_a_bounded_number_of_pools() -> None:
@@ -124,7 +127,7 @@ def test_an_ip_moves_to_another_pool_and_the_rest_stays() -> None:
         change_ip(fleet, ip_pool="nowhere")
 
 
-def test_a_warm_up_begins_at_the_first_stage_and_goes_on_tomorrow() -> None:
+def test_a_warm_up_begins_at_the_first_stage_and_advances_tomorrow() -> None:
     for past in (1, 5, 29):
         (ip,) = change_ip(fleet_of(an_ip(1, auto_warmup_stage=past)), auto_warmup_enabled=True).ips
         assert (ip.auto_warmup_enabled, ip.auto_warmup_stage, ip.advance_ms) == (True, 1, TOMORROW)
@@ -146,9 +149,9 @@ def test_a_stage_can_be_lowered_and_the_next_one_begins_when_it_was_due(stage: i
 
 
 def test_a_stage_cannot_be_raised() -> None:
-    with pytest.raises(ApiError, match="at most 5") as refused:
+    with pytest.raises(ApiError, match="at most 5") as refusal:
         change_ip(fleet_of(warming(1, stage=5)), auto_warmup_stage=6)
-    assert refused.value.status == 400
+    assert refusal.value.status == 400
 
 
 @pytest.mark.parametrize(
@@ -164,18 +167,18 @@ def test_a_stage_needs_a_warm_up(ip: Any, fields: Any) -> None:
         change_ip(fleet_of(ip), auto_warmup_stage=1, **fields)
 
 
-def test_a_warm_up_that_is_ended_is_not_due_any_more_and_keeps_its_stage() -> None:
+def test_a_warm_up_that_is_turned_off_is_not_due_any_more_and_keeps_its_stage() -> None:
     fleet = fleet_of(warming(1, stage=5, advance_ms=77))
     (ip,) = change_ip(fleet, auto_warmup_enabled=False).ips
     assert (ip.auto_warmup_enabled, ip.auto_warmup_stage, ip.advance_ms) == (False, 5, 0)
 
 
-def test_what_is_already_so_changes_nothing() -> None:
+def test_setting_the_present_values_changes_nothing() -> None:
     fleet = fleet_of(warming(1, stage=5, advance_ms=77))
     assert change_ip(fleet, auto_warmup_enabled=True, ip_pool="default") == fleet
 
 
 def test_an_unknown_ip_is_not_found() -> None:
-    with pytest.raises(ApiError, match="Sending IP does not exist") as refused:
+    with pytest.raises(ApiError, match="Sending IP does not exist") as refusal:
         change_ip(fleet_of(an_ip(2)))
-    assert refused.value.status == 404
+    assert refusal.value.status == 404

@@ -38,10 +38,10 @@ def test_an_id_that_is_taken_is_numbered_within_its_length() -> None:
 @settings(max_examples=200)
 @given(st.lists(st.text(max_size=25), max_size=15))
 def test_ids_are_unique_and_can_be_a_subaccounts_pool(names: list[str]) -> None:
-    taken = {"default"}
+    ids = {"default"}
     for name in names:
-        made = new_id(name, taken)
-        assert made not in taken
-        assert re.fullmatch(r"[a-z0-9_]{1,20}", made)
-        taken.add(made)
+        pool_id = new_id(name, ids)
+        assert pool_id not in ids
+        assert re.fullmatch(r"[a-z0-9_]{1,20}", pool_id)
+        ids.add(pool_id)
     assert LONGEST_ID == 20

@@ -33,7 +33,7 @@ def refusal(response: Response) -> tuple[int, str]:
 
 @pytest.mark.spec("4.7-t1")
 @pytest.mark.spec("2.8-t2")
-def test_the_default_pool_is_everyones(owner: Client) -> None:
+def test_every_account_has_the_default_pool(owner: Client) -> None:
     assert owner.get(POOLS).results == [DEFAULT]
     assert owner.get(f"{POOLS}/default").results == DEFAULT
 
@@ -56,7 +56,7 @@ def test_a_pool_is_created_under_an_id_made_from_its_name(owner: Client) -> None
         "ips": [{"external_ip": "192.0.2.9"}],
     }
     assert owner.post(POOLS, body).results == {"id": "marketing_ip_pool"}
-    shown = {
+    view = {
         "id": "marketing_ip_pool",
         "name": "Marketing IP Pool",
         "signing_domain": "signs.test",
@@ -64,10 +64,10 @@ def test_a_pool_is_created_under_an_id_made_from_its_name(owner: Client) -> None
         "auto_warmup_overflow_pool": "overflow_pool",
         "ips": [],
     }
-    assert owner.get(f"{POOLS}/marketing_ip_pool").results == shown
-    assert owner.get(f"{POOLS}/MARKETING_IP_POOL").results == shown
-    listed = [DEFAULT, {"id": "overflow_pool", "name": "Overflow Pool", "ips": []}, shown]
-    assert owner.get(POOLS).results == listed
+    assert owner.get(f"{POOLS}/marketing_ip_pool").results == view
+    assert owner.get(f"{POOLS}/MARKETING_IP_POOL").results == view
+    views = [DEFAULT, {"id": "overflow_pool", "name": "Overflow Pool", "ips": []}, view]
+    assert owner.get(POOLS).results == views
     assert owner.post(POOLS, {"name": "Marketing IP Pool"}).results == {"id": "marketing_ip_pool_2"}
 
 
@@ -88,9 +88,7 @@ def test_a_pool_is_created_under_an_id_made_from_its_name(owner: Client) -> None
         ([], "object"),
     ],
 )
-def test_a_pool_that_cannot_be_is_refused_with_messages(
-    owner: Client, body: Any, word: str
-) -> None:
+def test_an_invalid_pool_is_refused_with_messages(owner: Client, body: Any, word: str) -> None:
     response = owner.post(POOLS, body)
     assert response.status == (422 if body == [] else 400)
     assert all(set(error) == {"message"} for error in response.body["errors"])
@@ -167,7 +165,7 @@ def test_an_unknown_pool_is_not_found(owner: Client, pool_id: str) -> None:
 def test_the_ips_of_a_deleted_pool_are_shown_in_the_default_pool(owner: Client) -> None:
     make_pool("Fast")
     add(an_ip(1, "fast"), warming(2, "fast"))
-    shown = [
+    view = [
         {
             "external_ip": "192.0.2.1",
             "hostname": "mta1.example.test",
@@ -180,10 +178,10 @@ def test_the_ips_of_a_deleted_pool_are_shown_in_the_default_pool(owner: Client) 
             "auto_warmup_stage": 1,
         },
     ]
-    assert owner.get(f"{POOLS}/fast").results["ips"] == shown
+    assert owner.get(f"{POOLS}/fast").results["ips"] == view
     response = owner.delete(f"{POOLS}/fast")
     assert (response.status, response.body) == (204, None)
-    assert owner.get(POOLS).results == [DEFAULT | {"ips": shown}]
+    assert owner.get(POOLS).results == [DEFAULT | {"ips": view}]
     assert owner.delete(f"{POOLS}/fast").status == 404
 
 
@@ -227,9 +225,9 @@ def test_a_sending_ip_is_moved_and_warmed_up(owner: Client) -> None:
     path = f"{IPS}/192.0.2.1"
     body = {"ip_pool": "FAST", "auto_warmup_enabled": True, "auto_warmup_stage": 1}
     assert owner.put(path, body).results == {"message": "Updated Sending IP."}
-    shown = owner.get(path).results
-    assert (shown["ip_pool"], shown["auto_warmup_enabled"]) == ("fast", True)
-    assert shown["auto_warmup_stage"] == 1
+    view = owner.get(path).results
+    assert (view["ip_pool"], view["auto_warmup_enabled"]) == ("fast", True)
+    assert view["auto_warmup_stage"] == 1
     (ip,) = store.get(1).ips
     assert ip.advance_ms % 86_400_000 == 0
     assert owner.put(path, {"auto_warmup_enabled": False, "ip_pool": "default"}).status == 200
@@ -252,7 +250,7 @@ def test_a_sending_ip_is_moved_and_warmed_up(owner: Client) -> None:
         ({"auto_warmup_stage": 3, "auto_warmup_enabled": False}, "auto_warmup_enabled"),
     ],
 )
-def test_what_cannot_be_changed_of_an_ip_is_refused(owner: Client, body: Any, word: str) -> None:
+def test_an_invalid_change_of_an_ip_is_refused(owner: Client, body: Any, word: str) -> None:
     add(warming(1, stage=5))
     response = owner.put(f"{IPS}/192.0.2.1", body)
     assert response.status == 400
@@ -266,20 +264,20 @@ def test_a_subaccount_sees_the_pool_that_it_is_limited_to(owner: Client) -> None
     make_pool("Fast")
     add(an_ip(1), an_ip(2, "fast"))
 
-    def seen(**fields: str) -> tuple[list[str], list[str]]:
+    def visible_ids(**fields: str) -> tuple[list[str], list[str]]:
         client = owner.on_behalf_of(make_subaccount(**fields).id)
         pools, ips = client.get(POOLS).results, client.get(IPS).results
         for pool_id in ("default", "fast"):
-            shown = client.get(f"{POOLS}/{pool_id}").status == 200
-            assert shown == (pool_id in [pool["id"] for pool in pools])
+            is_visible = client.get(f"{POOLS}/{pool_id}").status == 200
+            assert is_visible == (pool_id in [pool["id"] for pool in pools])
         for address in ("192.0.2.1", "192.0.2.2"):
-            shown = client.get(f"{IPS}/{address}").status == 200
-            assert shown == (address in [ip["external_ip"] for ip in ips])
+            is_visible = client.get(f"{IPS}/{address}").status == 200
+            assert is_visible == (address in [ip["external_ip"] for ip in ips])
         return [pool["id"] for pool in pools], [ip["external_ip"][-1] for ip in ips]
 
-    assert seen() == (["default", "fast"], ["1", "2"])
-    assert seen(ip_pool="FAST") == (["fast"], ["2"])
-    assert seen(ip_pool="gone") == (["default"], ["1"])
+    assert visible_ids() == (["default", "fast"], ["1", "2"])
+    assert visible_ids(ip_pool="FAST") == (["fast"], ["2"])
+    assert visible_ids(ip_pool="gone") == (["default"], ["1"])
 
 
 def test_pools_are_changed_by_the_primary_account_only(owner: Client) -> None:
@@ -297,7 +295,7 @@ def test_pools_are_changed_by_the_primary_account_only(owner: Client) -> None:
 
 
 @pytest.mark.parametrize(("grant", "allowed"), [("ip_pools/view", 200), ("ip_pools/manage", 403)])
-def test_reading_and_changing_take_a_grant_each(owner: Client, grant: str, allowed: int) -> None:
+def test_reading_and_changing_need_a_grant_each(owner: Client, grant: str, allowed: int) -> None:
     add(an_ip(1))
     client = make_key(grants=[grant])
     for target in (POOLS, f"{POOLS}/default", IPS, f"{IPS}/192.0.2.1"):

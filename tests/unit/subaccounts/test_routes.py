@@ -26,28 +26,28 @@ def owner(cloud: None) -> Client:
 
 @pytest.mark.spec("4.5-t1")
 def test_a_subaccount_is_created_with_a_key_of_its_own(owner: Client) -> None:
-    made = owner.post(PATH, NEW).results
-    assert set(made) == {"subaccount_id", "key", "label", "short_key"}
-    assert isinstance(made["subaccount_id"], int)
-    assert re.fullmatch(r"[0-9a-f]{40}", made["key"])
-    assert (made["label"], made["short_key"]) == ("North's key", made["key"][:4])
-    (key,) = owner.on_behalf_of(made["subaccount_id"]).get("/api/v1/api-keys").results
+    result = owner.post(PATH, NEW).results
+    assert set(result) == {"subaccount_id", "key", "label", "short_key"}
+    assert isinstance(result["subaccount_id"], int)
+    assert re.fullmatch(r"[0-9a-f]{40}", result["key"])
+    assert (result["label"], result["short_key"]) == ("North's key", result["key"][:4])
+    (key,) = owner.on_behalf_of(result["subaccount_id"]).get("/api/v1/api-keys").results
     assert (key["label"], key["grants"]) == ("North's key", ["transmissions/modify"])
-    assert Client(made["key"]).post("/api/v1/transmissions", transmission()).status == 200
+    assert Client(result["key"]).post("/api/v1/transmissions", transmission()).status == 200
 
 
 @pytest.mark.spec("4.5-t1")
 def test_a_subaccount_can_be_created_without_a_key(owner: Client) -> None:
-    made = owner.post(PATH, {"name": "North", "setup_api_key": False}).results
-    assert set(made) == {"subaccount_id"}
-    assert owner.on_behalf_of(made["subaccount_id"]).get("/api/v1/api-keys").results == []
+    result = owner.post(PATH, {"name": "North", "setup_api_key": False}).results
+    assert set(result) == {"subaccount_id"}
+    assert owner.on_behalf_of(result["subaccount_id"]).get("/api/v1/api-keys").results == []
 
 
 @pytest.mark.spec("4.5-t1")
 @pytest.mark.spec("5-r4")
 def test_the_key_can_be_limited_to_addresses(owner: Client) -> None:
-    made = owner.post(PATH, NEW | {"key_valid_ips": ["198.51.100.0/24", "2001:db8::1"]}).results
-    client = Client(made["key"])
+    result = owner.post(PATH, NEW | {"key_valid_ips": ["198.51.100.0/24", "2001:db8::1"]}).results
+    client = Client(result["key"])
     assert client.post("/api/v1/transmissions", transmission()).status == 403
     assert client.at("198.51.100.9").post("/api/v1/transmissions", transmission()).status == 200
 
@@ -104,7 +104,7 @@ def test_a_subaccount_is_shown_with_its_fields(owner: Client) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_by_its_parameter(
+def test_each_error_names_the_parameter_that_is_wrong(
     owner: Client, body: dict[str, Any], params: list[str]
 ) -> None:
     response = owner.post(PATH, body)
@@ -120,14 +120,14 @@ def test_what_is_wrong_is_told_by_its_parameter(
 
 
 @pytest.mark.spec("8-t8")
-def test_the_longest_name_and_pool_are_taken(owner: Client) -> None:
+def test_the_longest_name_and_pool_are_accepted(owner: Client) -> None:
     body = NEW | {"name": "é" * 64, "ip_pool": "A1_" + "x" * 17}
     number = owner.post(PATH, body).results["subaccount_id"]
     assert owner.get(f"{PATH}/{number}").results["name"] == "é" * 64
 
 
 @pytest.mark.spec("4.5-t3")
-def test_what_a_change_names_is_changed_and_the_rest_stays(owner: Client) -> None:
+def test_a_change_keeps_the_fields_that_it_does_not_name(owner: Client) -> None:
     number = owner.post(PATH, NEW | {"ip_pool": "fast"}).results["subaccount_id"]
     path = f"{PATH}/{number}"
     message = {"message": "Successfully updated subaccount information"}
@@ -135,9 +135,9 @@ def test_what_a_change_names_is_changed_and_the_rest_stays(owner: Client) -> Non
     owner.put(path, {"name": "South"})
     owner.put(path, {"options": {"open_tracking_disabled": True}})
     owner.put(path, {"options": {"deliverability": True}})
-    shown = owner.get(path).results
-    assert (shown["name"], shown["ip_pool"], shown["status"]) == ("South", "fast", "active")
-    assert shown["options"] == {"deliverability": True, "open_tracking_disabled": True}
+    view = owner.get(path).results
+    assert (view["name"], view["ip_pool"], view["status"]) == ("South", "fast", "active")
+    assert view["options"] == {"deliverability": True, "open_tracking_disabled": True}
     owner.put(path, {"ip_pool": ""})
     assert owner.get(path).results["ip_pool"] == ""
     assert owner.get(f"{PATH}?ip_pool=fast").body["total_count"] == 0
@@ -156,7 +156,7 @@ def test_what_a_change_names_is_changed_and_the_rest_stays(owner: Client) -> Non
         ({"options": {"deliverability": "yes"}}, "deliverability"),
     ],
 )
-def test_a_change_that_cannot_be_made_is_told_by_its_parameter(
+def test_the_error_of_an_invalid_change_names_the_parameter(
     owner: Client, body: dict[str, Any], param: str
 ) -> None:
     path = f"{PATH}/{owner.post(PATH, NEW).results['subaccount_id']}"
@@ -170,17 +170,17 @@ def test_a_change_that_cannot_be_made_is_told_by_its_parameter(
 @pytest.mark.spec("2.6-t3")
 @pytest.mark.spec("2.6-t4")
 @pytest.mark.spec("7-t3")
-def test_the_status_decides_about_sending_and_not_about_reading(owner: Client) -> None:
-    made = owner.post(
+def test_only_active_subaccounts_send_and_all_read(owner: Client) -> None:
+    result = owner.post(
         PATH, NEW | {"key_grants": ["transmissions/modify", "message_events/view"]}
     ).results
-    path, own = f"{PATH}/{made['subaccount_id']}", Client(made["key"])
-    named = owner.on_behalf_of(made["subaccount_id"])
+    path, own = f"{PATH}/{result['subaccount_id']}", Client(result["key"])
+    on_behalf = owner.on_behalf_of(result["subaccount_id"])
     for status in ("suspended", "active", "terminated", "active"):
         owner.put(path, {"status": status})
-        shown = owner.get(path).results
-        assert shown["status"] == shown["compliance_status"] == status
-        for client in (own, named):
+        view = owner.get(path).results
+        assert view["status"] == view["compliance_status"] == status
+        for client in (own, on_behalf):
             response = client.post("/api/v1/transmissions", transmission())
             assert client.get("/api/v1/events/message").status == 200
             if status == "active":
@@ -188,12 +188,12 @@ def test_the_status_decides_about_sending_and_not_about_reading(owner: Client) -
                 continue
             assert response.status == 403
             assert response.error["description"] == (
-                f"subaccount {made['subaccount_id']} is {status} and cannot send"
+                f"subaccount {result['subaccount_id']} is {status} and cannot send"
             )
     assert owner.post("/api/v1/transmissions", transmission()).status == 200
 
 
-def test_one_that_does_not_exist_is_not_found(owner: Client) -> None:
+def test_a_subaccount_that_does_not_exist_is_not_found(owner: Client) -> None:
     foreign = make_subaccount(account=2).id
     for number in (foreign, 99):
         assert owner.get(f"{PATH}/{number}").status == 404
@@ -208,7 +208,7 @@ def test_an_id_that_is_no_number_is_a_bad_request(owner: Client, text: str) -> N
 
 
 @pytest.mark.spec("5-r5")
-def test_without_the_grants_subaccounts_are_out_of_reach(owner: Client) -> None:
+def test_without_the_grants_subaccounts_are_neither_read_nor_changed(owner: Client) -> None:
     number = make_subaccount().id
     viewer = make_key(grants={"subaccount/view"})
     assert viewer.get(f"{PATH}/{number}").status == viewer.get(PATH).status == 200
@@ -220,10 +220,10 @@ def test_without_the_grants_subaccounts_are_out_of_reach(owner: Client) -> None:
 
 
 @pytest.mark.spec("5-r2")
-def test_nothing_that_is_stored_holds_the_key(owner: Client) -> None:
-    made = owner.post(PATH, NEW).results
+def test_no_stored_item_holds_the_key(owner: Client) -> None:
+    result = owner.post(PATH, NEW).results
     from chalicelib.core import aws
 
-    stored = str(aws.dynamodb().scan(TableName=Table("config").name)["Items"])
-    assert made["key"] not in stored
-    assert made["key"][:6] not in stored
+    items = str(aws.dynamodb().scan(TableName=Table("config").name)["Items"])
+    assert result["key"] not in items
+    assert result["key"][:6] not in items

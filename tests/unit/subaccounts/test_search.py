@@ -36,17 +36,17 @@ def stopped_clock() -> Iterator[None]:
 
 
 def populate(count: int, **fields: Any) -> list[int]:
-    """Make subaccounts a second apart, past the transactions that would make them; return ids."""
-    made = [
+    """Write subaccounts a second apart, without transactions, and return their ids."""
+    subaccounts = [
         Subaccount(store.draw_id(), 1, f"Sender {n:03d}", 1000.0 + n, 1000.0 + n, **fields)
         for n in range(count)
     ]
-    entries = [item for each in made for item in store._entries(each).values()]
-    CONFIG.write_all([*(store._to_item(each) for each in made), *entries])
-    counts = Counter(store._count_name(which) for each in made for which in lists_of(each))
+    entries = [item for each in subaccounts for item in store._entries(each).values()]
+    CONFIG.write_all([*(store._to_item(each) for each in subaccounts), *entries])
+    counts = Counter(store._count_name(which) for each in subaccounts for which in lists_of(each))
     added = ", ".join(f"#{name} :{name}" for name in counts)
     CONFIG.update(*store._counts(1), f"ADD {added}", values=counts)
-    return [each.id for each in made]
+    return [each.id for each in subaccounts]
 
 
 def ids(response: Response) -> list[int]:
@@ -55,18 +55,18 @@ def ids(response: Response) -> list[int]:
 
 def pages(client: Client, query: str) -> list[Response]:
     """Follow the links from the first page to the last."""
-    found = [client.get(f"{PATH}?{query}")]
-    while "next" in found[-1].body["links"]:
-        found.append(client.get(found[-1].body["links"]["next"]))
-        assert len(found) < 100
-    return found
+    responses = [client.get(f"{PATH}?{query}")]
+    while "next" in responses[-1].body["links"]:
+        responses.append(client.get(responses[-1].body["links"]["next"]))
+        assert len(responses) < 100
+    return responses
 
 
 @pytest.mark.spec("4.5-t4")
-def test_without_paging_all_are_listed_newest_first(owner: Client) -> None:
-    made = populate(30)
+def test_without_paging_all_subaccounts_are_listed_newest_first(owner: Client) -> None:
+    created_ids = populate(30)
     response = owner.get(PATH)
-    assert ids(response) == made[::-1]
+    assert ids(response) == created_ids[::-1]
     assert set(response.body) == {"results"}
 
 
@@ -85,10 +85,10 @@ def test_without_paging_all_are_listed_newest_first(owner: Client) -> None:
         "ids=" + ",".join(str(number) for number in range(100)),
     ],
 )
-def test_any_of_the_queries_gives_pages_of_25(owner: Client, query: str) -> None:
-    made = populate(30, ip_pool="fast")
+def test_any_query_parameter_gives_pages_of_25(owner: Client, query: str) -> None:
+    created_ids = populate(30, ip_pool="fast")
     first, second = pages(owner, query)
-    assert ids(first) + ids(second) == made[::-1]
+    assert ids(first) + ids(second) == created_ids[::-1]
     assert len(first.results) == 25
     assert first.body["total_count"] == second.body["total_count"] == 30
     assert second.body["links"] == {}
@@ -98,31 +98,31 @@ def test_any_of_the_queries_gives_pages_of_25(owner: Client, query: str) -> None
 @pytest.mark.parametrize("per_page", [1, 2, 3, 6, 7, 100])
 @pytest.mark.parametrize("sort_by", ["created_at", "updated_at", "id", "name"])
 @pytest.mark.parametrize("order", ["asc", "desc"])
-def test_pages_hold_everything_once_in_their_order(
+def test_the_pages_hold_every_subaccount_once_in_order(
     owner: Client, per_page: int, sort_by: str, order: str
 ) -> None:
-    made = populate(6)
+    created_ids = populate(6)
     with clock.use(lambda: 5000.0):
-        store.change(1, made[0], lambda each: replace(each, name="Zoe"))
-    found = pages(owner, f"per_page={per_page}&sort_by={sort_by}&order={order}")
-    changed_last = [*made[1:], made[0]]
-    wanted = changed_last if sort_by in ("updated_at", "name") else made
-    assert [each for page in found for each in ids(page)] == (
-        wanted if order == "asc" else wanted[::-1]
+        store.change(1, created_ids[0], lambda each: replace(each, name="Zoe"))
+    responses = pages(owner, f"per_page={per_page}&sort_by={sort_by}&order={order}")
+    changed_last = [*created_ids[1:], created_ids[0]]
+    expected = changed_last if sort_by in ("updated_at", "name") else created_ids
+    assert [each for page in responses for each in ids(page)] == (
+        expected if order == "asc" else expected[::-1]
     )
-    assert len(found) == -(-6 // per_page)
+    assert len(responses) == -(-6 // per_page)
 
 
-def test_a_page_is_not_moved_by_what_is_created_meanwhile(owner: Client) -> None:
-    made = populate(4)
+def test_the_next_page_does_not_shift_when_subaccounts_are_created(owner: Client) -> None:
+    created_ids = populate(4)
     first = owner.get(f"{PATH}?per_page=2")
     populate(3)
     second = owner.get(first.body["links"]["next"])
-    assert ids(first) + ids(second) == made[::-1]
+    assert ids(first) + ids(second) == created_ids[::-1]
     assert second.body["total_count"] == 4
 
 
-def test_the_link_carries_the_filters_on(owner: Client) -> None:
+def test_the_link_to_the_next_page_keeps_the_filters(owner: Client) -> None:
     populate(3, status="suspended")
     link = owner.get(f"{PATH}?per_page=1&status=suspended&name=send").body["links"]["next"]
     query = parse_qs(urlsplit(link).query)
@@ -135,24 +135,24 @@ def test_filters_narrow_and_combine(owner: Client) -> None:
     plain = make_subaccount(name="Acme").id
     pooled = make_subaccount(name="acme north", ip_pool="Fast").id
     dear = make_subaccount(name="Other", ip_pool="fast", options={"deliverability": True}).id
-    gone = make_subaccount(name="ACME gone", status="terminated", ip_pool="fast").id
+    terminated = make_subaccount(name="ACME gone", status="terminated", ip_pool="fast").id
 
     def found(query: str) -> list[int]:
         response = owner.get(f"{PATH}?order=asc&{query}")
         assert response.body["total_count"] == len(response.results)
         return ids(response)
 
-    assert found("") == [plain, pooled, dear, gone]
+    assert found("") == [plain, pooled, dear, terminated]
     assert found("status=active") == [plain, pooled, dear]
-    assert found("ip_pool=fast") == found("ip_pool=FAST") == [pooled, dear, gone]
+    assert found("ip_pool=fast") == found("ip_pool=FAST") == [pooled, dear, terminated]
     assert found("option=deliverability") == [dear]
-    assert found("name=acme") == [plain, pooled, gone]
+    assert found("name=acme") == [plain, pooled, terminated]
     assert found("name=me+n") == [pooled]
-    assert found("name=acme&status=terminated") == [gone]
+    assert found("name=acme&status=terminated") == [terminated]
     assert found("status=active&ip_pool=fast&option=deliverability") == [dear]
     assert found("ip_pool=none") == found("status=suspended") == found("name=zzz") == []
-    assert found(f"ids={gone},{plain},999,1") == [plain, gone]
-    assert found(f"ids={gone},{plain}&status=active") == [plain]
+    assert found(f"ids={terminated},{plain},999,1") == [plain, terminated]
+    assert found(f"ids={terminated},{plain}&status=active") == [plain]
     assert found("ids=") == []
     assert ids(owner.get(f"{PATH}?option=deliverability")) == [dear]
     assert "total_count" not in owner.get(f"{PATH}?option=deliverability").body
@@ -177,7 +177,7 @@ def test_filters_narrow_and_combine(owner: Client) -> None:
     ],
 )
 @pytest.mark.spec("8-t8")
-def test_a_query_that_cannot_be_used_is_told_by_its_parameter(
+def test_the_error_of_an_invalid_query_names_the_parameter(
     owner: Client, query: str, param: str, value: str
 ) -> None:
     response = owner.get(f"{PATH}?{query}")
@@ -186,12 +186,12 @@ def test_a_query_that_cannot_be_used_is_told_by_its_parameter(
     assert param in response.error["message"]
 
 
-def test_all_that_cannot_be_used_is_told_at_once(owner: Client) -> None:
+def test_one_answer_names_all_invalid_parameters(owner: Client) -> None:
     response = owner.get(f"{PATH}?per_page=x&ids=y&order=z")
     assert {error["param"] for error in response.body["errors"]} == {"per_page", "ids", "order"}
 
 
-def test_a_cursor_goes_on_only_with_its_own_search(owner: Client) -> None:
+def test_a_cursor_works_only_with_its_own_search(owner: Client) -> None:
     populate(3)
     link = owner.get(f"{PATH}?per_page=1&sort_by=name").body["links"]["next"]
     assert owner.get(link.replace("sort_by=name", "sort_by=updated_at")).status == 400
@@ -200,7 +200,7 @@ def test_a_cursor_goes_on_only_with_its_own_search(owner: Client) -> None:
     assert owner.get(f"{PATH}?sort_by=name&cursor={cursor[:-2]}").status == 400
 
 
-def test_a_cursor_of_another_account_shows_nothing_of_it(owner: Client) -> None:
+def test_a_cursor_of_another_account_shows_only_ones_own_subaccounts(owner: Client) -> None:
     populate(3)
     link = owner.get(f"{PATH}?per_page=1").body["links"]["next"]
     make_account(2)
@@ -219,32 +219,32 @@ QUERIES = [
 
 @pytest.mark.cost
 @pytest.mark.usefixtures("stopped_clock")
-def test_a_page_costs_the_same_whatever_exists(owner: Client) -> None:
+def test_a_page_costs_the_same_however_many_subaccounts_there_are(owner: Client) -> None:
     def costs(target: str) -> list[tuple[str, int]]:
         owner.get(target)
-        with aws_requests() as made:
+        with aws_requests() as requests:
             response = owner.get(target)
         assert len(response.results) == 10
-        return [(request.operation, request.parameters.get("Limit", 0)) for request in made]
+        return [(request.operation, request.parameters.get("Limit", 0)) for request in requests]
 
-    found = {"status": "suspended", "ip_pool": "fast", "options": {"deliverability": True}}
-    populate(12, **found)
+    fields = {"status": "suspended", "ip_pool": "fast", "options": {"deliverability": True}}
+    populate(12, **fields)
     few = {query: costs(f"{PATH}?{query}") for query in QUERIES}
     populate(200)
     for query in QUERIES:
         assert costs(f"{PATH}?{query}") == few[query] == [("GetItem", 0), ("Query", 11)]
         link = owner.get(f"{PATH}?{query}").body["links"]["next"]
-        with aws_requests() as made:
+        with aws_requests() as requests:
             owner.get(link)
-        assert [request.operation for request in made] == ["Query"]
+        assert [request.operation for request in requests] == ["Query"]
 
 
 @pytest.mark.cost
 @pytest.mark.usefixtures("stopped_clock")
 @pytest.mark.spec("4.5-t5")
-def test_the_summary_counts_in_one_request(owner: Client) -> None:
+def test_the_summary_costs_one_request(owner: Client) -> None:
     assert owner.get(f"{PATH}/summary").results == {"total": 0}
     populate(3)
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert owner.get(f"{PATH}/summary").results == {"total": 3}
-    assert len(made) == 1
+    assert len(requests) == 1

@@ -20,7 +20,7 @@ from tests.unit.people import make_subaccount
 CONFIG = Table("config")
 
 
-def listed(which: List = ALL, order: str = "id", *, descending: bool = False) -> list[int]:
+def ids_in(which: List = ALL, order: str = "id", *, descending: bool = False) -> list[int]:
     return [each.id for each in store.in_list(1, which, order, descending=descending)]
 
 
@@ -35,13 +35,13 @@ def test_ids_are_unique_among_all_accounts(cloud: None) -> None:
     assert [make_subaccount(account).id for account in (1, 2, 1)] == [1, 2, 3]
 
 
-def test_a_subaccount_comes_back_to_its_account_only(cloud: None) -> None:
-    made = make_subaccount(name="Mine", ip_pool="Fast", options={"deliverability": True})
-    assert store.get(1, made.id) == made
-    assert store.get(2, made.id) is None
+def test_only_its_own_account_reads_a_subaccount(cloud: None) -> None:
+    subaccount = make_subaccount(name="Mine", ip_pool="Fast", options={"deliverability": True})
+    assert store.get(1, subaccount.id) == subaccount
+    assert store.get(2, subaccount.id) is None
     assert store.get(1, 99) is None
-    assert store.get_all(1, [made.id, made.id, 99]) == [made]
-    assert store.get_all(2, [made.id]) == []
+    assert store.get_all(1, [subaccount.id, subaccount.id, 99]) == [subaccount]
+    assert store.get_all(2, [subaccount.id]) == []
 
 
 def test_the_revision_is_stored_as_the_version_and_grows_with_each_change(cloud: None) -> None:
@@ -55,35 +55,35 @@ def test_the_revision_is_stored_as_the_version_and_grows_with_each_change(cloud:
 
 @pytest.mark.cost
 def test_creating_and_changing_cost_one_transaction(cloud: None) -> None:
-    with aws_requests() as made:
+    with aws_requests() as requests:
         number = make_subaccount().id
-    assert [request.operation for request in made] == ["UpdateItem", "TransactWriteItems"]
-    with aws_requests() as made:
+    assert [request.operation for request in requests] == ["UpdateItem", "TransactWriteItems"]
+    with aws_requests() as requests:
         change(number, status="suspended", ip_pool="fast")
-    assert [request.operation for request in made] == ["GetItem", "TransactWriteItems"]
+    assert [request.operation for request in requests] == ["GetItem", "TransactWriteItems"]
 
 
-def test_an_id_is_not_given_twice(cloud: None) -> None:
-    made = make_subaccount()
+def test_an_id_is_not_used_twice(cloud: None) -> None:
+    subaccount = make_subaccount()
     with pytest.raises(TransactionFailed):
-        store.create(replace(made, name="Another"))
+        store.create(replace(subaccount, name="Another"))
     assert store.count(1) == 1
-    assert store.get(1, made.id) == made
+    assert store.get(1, subaccount.id) == subaccount
 
 
-def test_what_is_written_beside_a_new_subaccount_is_written_with_it_or_not_at_all(
+def test_further_writes_are_made_with_a_new_subaccount_or_not_at_all(
     cloud: None,
 ) -> None:
-    made = make_subaccount()
+    subaccount = make_subaccount()
     beside = dynamo.put(CONFIG, {"pk": "beside", "sk": "it"})
     with pytest.raises(TransactionFailed):
-        store.create(made, [beside])
+        store.create(subaccount, [beside])
     assert CONFIG.get("beside", "it") is None
-    store.create(replace(made, id=store.draw_id()), [beside])
+    store.create(replace(subaccount, id=store.draw_id()), [beside])
     assert CONFIG.get("beside", "it")
 
 
-def test_a_change_that_comes_in_between_is_not_lost(cloud: None) -> None:
+def test_a_concurrent_change_is_not_lost(cloud: None) -> None:
     number = make_subaccount().id
     calls = 0
 
@@ -103,21 +103,21 @@ def test_a_change_that_comes_in_between_is_not_lost(cloud: None) -> None:
 def test_a_subaccount_of_another_account_is_not_changed(cloud: None) -> None:
     number = make_subaccount(2).id
     assert store.change(1, number, lambda before: replace(before, name="Taken")) is None
-    found = store.get(2, number)
-    assert found is not None
-    assert found.name == "A sender"
+    subaccount = store.get(2, number)
+    assert subaccount is not None
+    assert subaccount.name == "A sender"
 
 
-def test_orders_are_by_age_by_change_and_by_name_in_any_case(cloud: None) -> None:
+def test_lists_are_ordered_by_age_by_change_or_by_name_without_case(cloud: None) -> None:
     for moment, name in enumerate(["b", "C", "a", "A"]):
         with clock.use(lambda moment=moment: 1000.0 + moment):
             make_subaccount(name=name)
     with clock.use(lambda: 2000.0):
         change(2)
-    assert listed(order="id") == listed(order="created_at") == [1, 2, 3, 4]
-    assert listed(order="name") == [3, 4, 1, 2]
-    assert listed(order="updated_at") == [1, 3, 4, 2]
-    assert listed(order="updated_at", descending=True) == [2, 4, 3, 1]
+    assert ids_in(order="id") == ids_in(order="created_at") == [1, 2, 3, 4]
+    assert ids_in(order="name") == [3, 4, 1, 2]
+    assert ids_in(order="updated_at") == [1, 3, 4, 2]
+    assert ids_in(order="updated_at", descending=True) == [2, 4, 3, 1]
 
 
 FIELDS = st.fixed_dictionaries(
@@ -139,21 +139,21 @@ FIELDS = st.fixed_dictionaries(
 
 @given(st.lists(st.tuples(st.integers(0, 3), FIELDS), max_size=8))
 @settings(max_examples=8)
-def test_lists_and_counts_are_what_a_look_at_every_subaccount_says(
+def test_lists_and_counts_agree_with_the_subaccounts(
     changes: list[tuple[int, dict[str, Any]]],
 ) -> None:
     clear_caches()
     with mock_aws():
         create_resources()
         make_subaccount(2, status="suspended", ip_pool="fast")
-        known: dict[int, Subaccount] = {}
+        subaccounts: dict[int, Subaccount] = {}
         for choice, fields in changes:
-            if choice < len(known):
-                number = list(known)[choice]
-                known[number] = change(number, **fields)
+            if choice < len(subaccounts):
+                number = list(subaccounts)[choice]
+                subaccounts[number] = change(number, **fields)
             else:
-                made = make_subaccount(**fields)
-                known[made.id] = made
+                subaccount = make_subaccount(**fields)
+                subaccounts[subaccount.id] = subaccount
         lists = [
             ALL,
             *(List("status", status) for status in ("active", "suspended", "terminated")),
@@ -161,8 +161,8 @@ def test_lists_and_counts_are_what_a_look_at_every_subaccount_says(
             List("option", "deliverability"),
         ]
         for which in lists:
-            holds = [each for each in known.values() if which in lists_of(each)]
+            holds = [each for each in subaccounts.values() if which in lists_of(each)]
             assert store.count(1, which) == len(holds)
             for order in ORDERS:
                 placed = sorted(holds, key=lambda each: position(each, order))
-                assert listed(which, order) == [each.id for each in placed]
+                assert ids_in(which, order) == [each.id for each in placed]

@@ -32,8 +32,8 @@ def time(cloud: None) -> Iterator[Clock]:
 def meter() -> Meter:
     """Read the counter of account 1, as acceptance does."""
     counters = usage.counters_to_read(1)
-    found = config_cache.read([accounts.key_of(1)], uncached=counters)
-    return usage.meter(accounts.from_item(found[accounts.key_of(1)]), counters, found)
+    items = config_cache.read([accounts.key_of(1)], uncached=counters)
+    return usage.meter(accounts.from_item(items[accounts.key_of(1)]), counters, items)
 
 
 def record(name: str = "r") -> dynamo.Write:
@@ -42,30 +42,30 @@ def record(name: str = "r") -> dynamo.Write:
 
 def exceeded(call: Any) -> str:
     """Return which limit refuses a call."""
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as refusal:
         call()
-    assert (refused.value.status, refused.value.code) == (420, "2101")
-    return str(refused.value.errors[0]["message"]).partition("(")[2].rstrip(")")
+    assert (refusal.value.status, refusal.value.code) == (420, "2101")
+    return str(refusal.value.errors[0]["message"]).partition("(")[2].rstrip(")")
 
 
 @pytest.mark.cost
-def test_recipients_are_counted_with_what_is_written_in_one_request() -> None:
+def test_recipients_are_counted_in_the_transaction_that_writes_the_records() -> None:
     read = meter()
-    with aws_requests() as made:
+    with aws_requests() as requests:
         read.reserve(3, [record()])
-    assert [request.operation for request in made] == ["TransactWriteItems"]
+    assert [request.operation for request in requests] == ["TransactWriteItems"]
     assert CONFIG.get("r", "record")
     assert usage.get(1)[0].day == 3
 
 
 @pytest.mark.cost
 @pytest.mark.spec("8-t2")
-def test_what_exceeds_a_limit_is_refused_whole_and_writes_nothing() -> None:
+def test_a_request_over_a_limit_is_refused_as_a_whole_and_writes_nothing() -> None:
     limit(daily=10)
     meter().reserve(8, [record("first")])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert exceeded(lambda: meter().reserve(3, [record("second")])) == "daily"
-    assert "TransactWriteItems" not in [request.operation for request in made]
+    assert "TransactWriteItems" not in [request.operation for request in requests]
     assert CONFIG.get("second", "record") is None
     meter().reserve(2, [record("third")])
     assert usage.get(1)[0].day == 10
@@ -73,7 +73,9 @@ def test_what_exceeds_a_limit_is_refused_whole_and_writes_nothing() -> None:
 
 
 @pytest.mark.parametrize("hours_since", [0, 1, 30])
-def test_two_at_once_do_not_both_slip_under_a_limit(time: Clock, hours_since: int) -> None:
+def test_of_two_reservations_at_once_only_one_fits_under_a_limit(
+    time: Clock, hours_since: int
+) -> None:
     limit(daily=10)
     meter().reserve(4, [])
     time.now += hours_since * 3600
@@ -85,14 +87,14 @@ def test_two_at_once_do_not_both_slip_under_a_limit(time: Clock, hours_since: in
     assert usage.get(1)[0].day == 10
 
 
-def test_two_first_ones_at_once_do_not_both_slip_under_a_limit() -> None:
+def test_of_two_first_reservations_at_once_only_one_fits_under_a_limit() -> None:
     limit(hourly=5)
     one, other = meter(), meter()
     one.reserve(5, [])
     assert exceeded(lambda: other.reserve(1, [])) == "hourly"
 
 
-def test_two_at_once_that_both_fit_are_both_counted(time: Clock) -> None:
+def test_two_reservations_at_once_that_both_fit_are_both_counted(time: Clock) -> None:
     limit(monthly=10)
     for hours in (0, 1, 0):
         time.now += hours * 3600
@@ -102,7 +104,7 @@ def test_two_at_once_that_both_fit_are_both_counted(time: Clock) -> None:
     assert usage.get(1)[0].month == 6
 
 
-def test_what_others_count_while_an_hour_ends_is_not_lost(time: Clock) -> None:
+def test_a_reservation_made_by_another_while_an_hour_ends_is_counted(time: Clock) -> None:
     limit(daily=100)
     meter().reserve(1, [])
     one, other = meter(), meter()
@@ -112,7 +114,7 @@ def test_what_others_count_while_an_hour_ends_is_not_lost(time: Clock) -> None:
     assert usage.get(1)[0].day == 7
 
 
-def test_a_condition_of_what_is_written_fails_as_such_and_counts_nothing() -> None:
+def test_a_failed_condition_of_another_write_is_raised_and_counts_nothing() -> None:
     meter().reserve(1, [record()])
     with pytest.raises(TransactionFailed) as failed:
         meter().reserve(1, [record()])
@@ -121,7 +123,7 @@ def test_a_condition_of_what_is_written_fails_as_such_and_counts_nothing() -> No
 
 
 @pytest.mark.spec("8-t2")
-def test_limits_open_again_as_their_windows_move_on(time: Clock) -> None:
+def test_an_account_may_send_again_as_the_windows_of_its_limits_move_on(time: Clock) -> None:
     limit(hourly=2, daily=3, monthly=5)
     meter().reserve(2, [])
     assert exceeded(lambda: meter().check(1)) == "hourly"
@@ -150,12 +152,12 @@ def test_without_limits_counts_spread_over_counters_and_add_up() -> None:
 def test_counters_are_read_in_one_request_however_many() -> None:
     for _ in range(5):
         meter().reserve(1, [])
-    with aws_requests() as made:
+    with aws_requests() as requests:
         usage.get(1)
-    assert [request.operation for request in made] == ["BatchGetItem"]
+    assert [request.operation for request in requests] == ["BatchGetItem"]
 
 
-def test_an_account_that_gets_limits_is_held_to_what_it_had_sent(time: Clock) -> None:
+def test_an_account_that_gets_limits_is_limited_by_what_it_has_already_sent(time: Clock) -> None:
     for _ in range(30):
         meter().reserve(1, [])
     time.now += 3600
@@ -170,7 +172,7 @@ def test_an_account_that_gets_limits_is_held_to_what_it_had_sent(time: Clock) ->
     assert usage.get(1)[0].day == 32
 
 
-def test_an_account_with_limits_to_come_counts_in_one_place(time: Clock) -> None:
+def test_an_account_whose_next_plan_has_limits_counts_in_one_counter(time: Clock) -> None:
     plan = Plan("next", "Next", time.now + 3600, daily=20)
     accounts.change(1, lambda account: replace(account, pending_subscription=plan))
     for _ in range(20):
@@ -180,7 +182,7 @@ def test_an_account_with_limits_to_come_counts_in_one_place(time: Clock) -> None
     assert exceeded(lambda: meter().check(1)) == "daily"
 
 
-def test_accounts_are_counted_apart() -> None:
+def test_each_account_has_its_own_counters() -> None:
     meter().reserve(1, [])
     assert usage.get(2)[0].day == 0
 
@@ -199,7 +201,7 @@ def test_the_sandbox_holds_five_messages_for_life(time: Clock) -> None:
     usage.reserve_sandbox(2, 5, [])
 
 
-def test_a_condition_beside_the_sandbox_fails_as_such() -> None:
+def test_a_failed_condition_beside_a_sandbox_reservation_is_raised() -> None:
     usage.reserve_sandbox(1, 1, [record()])
     with pytest.raises(TransactionFailed):
         usage.reserve_sandbox(1, 1, [record()])
