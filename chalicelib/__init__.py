@@ -2,7 +2,7 @@
 
 import gc
 
-#: The version of the service, as ``GET /api/v1`` and the OpenAPI document tell it
+#  The version of the service, as ``GET /api/v1`` and the OpenAPI document show it
 __version__ = "0.1.0"
 
 # Python looks for cycles after every 700 new objects. Objects made by imports live as long as the

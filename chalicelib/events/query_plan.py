@@ -18,7 +18,7 @@ from chalicelib.events.search import Match
 from chalicelib.events.store import day_index, partitions
 from chalicelib.events.store.day_index import Day
 
-#: With more campaigns that match a keyword, all events are gone through
+#  If more campaigns than this match a keyword, all events are read
 MOST_CAMPAIGNS: Final = 40
 
 

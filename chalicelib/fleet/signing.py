@@ -13,7 +13,7 @@ from chalicelib.dkim.model import DkimKey
 from chalicelib.fleet import store
 from chalicelib.sending_domains import store as domains
 
-#: Mailbox domains, beside yahoo.*, whose hosts address complaint reports by the DKIM domain
+#  Mailbox domains, other than yahoo.*, whose hosts address complaint reports by the DKIM domain
 _FBL_DOMAINS: Final = {"aim.com", "aol.com", "att.net", "mail.ru", "rocketmail.com", "ymail.com"}
 
 

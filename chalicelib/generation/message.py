@@ -179,7 +179,7 @@ def _shared_fields(transmission: Transmission) -> Event:
 
 
 def _tracking_fields(tracked: TrackingOptions) -> Event:
-    """Return the event fields that say what is tracked in all messages."""
+    """Return the event fields that say what is tracked."""
     return {
         "open_tracking": tracked.opens,
         "click_tracking": tracked.clicks,

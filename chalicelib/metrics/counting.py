@@ -40,7 +40,7 @@ from chalicelib.metrics.model import (
 
 Event = Mapping[str, Any]
 
-#: The facets: what events are counted by besides their dimensions
+#  The facets: other properties by which events are counted, within their dimensions
 MAIN: Final = ""
 BOUNCES: Final = "bounce"
 REJECTIONS: Final = "rejection"

@@ -20,7 +20,7 @@ from chalicelib.metrics.model import CAMPAIGN, DIMENSIONS, POSITION, Counts, Dim
 from chalicelib.metrics.store import counters
 from chalicelib.metrics.store.counters import ALL, tuples_of
 
-#: Values or campaigns in a filter are read one by one if they are at most so many
+#  Most values or campaigns of a filter that are read one by one
 MOST_VALUES: Final = 20
 #: Most keys that are read one by one: a zone that is half an hour off makes hours of minutes
 MOST_KEYS: Final = 50_000

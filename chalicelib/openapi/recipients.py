@@ -43,5 +43,5 @@ ACCEPTED_COUNTS: Final[dict[str, Schema | Maybe]] = {
     "total_rejected_recipients": integer(0),
     "rcpt_to_errors": Maybe(array(ref("Error"))),
 }
-#: Shown beside the results when recipients were refused
+#  Shown next to the results when recipients were refused
 WITH_ERRORS: Final[dict[str, Schema | Maybe]] = {"errors": Maybe(array(ref("Error")))}

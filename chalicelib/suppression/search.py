@@ -27,7 +27,7 @@ from chalicelib.suppression.store.by_time import Partition, Span
 from chalicelib.suppression.store.items import LATEST_MS, Part, part_of, parts_in
 from chalicelib.suppression.view import entry_view
 
-#: up to so many entries, a search reads along sources rather than along domains
+#  most entries of some sources for which a search reads along sources rather than along domains
 _FEW = 5000
 
 

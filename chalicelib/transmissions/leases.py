@@ -15,7 +15,7 @@ from chalicelib.templates.store import leases as template_leases
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.recipients import Recipients
 
-#: How long after its start a transmission may still need what it has leases on
+#  How long after its start a transmission may still need its template and list
 AFTER_START_SECONDS = 900.0
 #: The least speed of generation for a transmission that starts at once
 GENERATED_PER_SECOND = 50

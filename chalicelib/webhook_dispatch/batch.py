@@ -18,7 +18,7 @@ from chalicelib.webhooks import payload
 QUEUE: Final = "webhook-batches"
 
 MOST_EVENTS: Final = 350
-#: What common servers accept by default: 1 MiB, less a margin
+#  The largest body that common servers accept by default (1 MiB), less a margin
 MOST_BYTES: Final = 1_000_000
 
 

@@ -45,7 +45,7 @@ _calls = PerKeyLimit(2)
 
 #: A failure that takes longer than this (seconds) holds up other batches, so it opens the breaker
 _SLOW = 1.0
-#: What is recorded of a batch that is discarded while the breaker is open
+#  The result that is recorded for a batch that is discarded while the breaker is open
 _NOT_POSTED = PostResult(None, failure_code="ETIMEDOUT")
 
 

@@ -1,4 +1,4 @@
-"""A/B tests, their templates and requests, for tests."""
+"""Make A/B tests, their templates and requests for tests."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _test(shares: list[Share], fields: dict[str, Any]) -> AbTest:
 
 
 def stored(test: AbTest) -> AbTest:
-    """Store a test as if it had been scheduled; return it as it is then."""
+    """Store a test as if it had been scheduled; return the stored test."""
     if test.state == "scheduled":
         test = replace(test, due_ms=test.next_check_ms(0))
     assert versions.create(test, sample.begin(test) if test.state == "scheduled" else [])
@@ -62,7 +62,7 @@ def stored(test: AbTest) -> AbTest:
 
 
 def again(test: AbTest) -> AbTest:
-    """Return a test as it is stored now."""
+    """Read a test again from the store."""
     present = versions.version(test.account_id, test.id, test.version)
     assert present is not None
     return present

@@ -32,7 +32,7 @@ ENOUGH = 12
 
 @pytest.fixture(autouse=True)
 def _few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let twelve messages be enough to end a test early: counting hundreds takes seconds here."""
+    """Make twelve messages enough to end a test early: counting hundreds takes seconds here."""
     monkeypatch.setattr(decisions, "FEWEST_ACCEPTED", ENOUGH)
 
 

@@ -66,7 +66,7 @@ class Client:
 
 @pytest.fixture
 def call() -> Iterator[Client]:
-    """Calls of a day before the test starts."""
+    """Return a client whose calls are made a day before the test starts."""
     template("t0"), template("t1")
     with clock.use(lambda: (START - DAY) / 1000):
         yield Client()

@@ -36,7 +36,7 @@ AGAIN = {"start_time": "2026-11-01T00:00:00Z", "end_time": "2026-11-02T00:00:00Z
 
 @pytest.fixture
 def now() -> Iterator[Clock]:
-    """A time that stands still a day before the test starts."""
+    """Stop the clock a day before the test starts."""
     for name in ("t0", "t1", "t2"):
         template(name)
     with moving_clock(BEFORE / 1000) as moving:
@@ -79,7 +79,7 @@ def refused_status(call: Any, *arguments: Any, **fields: Any) -> int:
 
 
 def reach(state: str, now: Clock) -> None:
-    """Make the test be in a state."""
+    """Bring the test into a state."""
     create(draft=state == "draft")
     now.now_ms = {"running": DURING, "completed": AFTER}.get(state, BEFORE)
     if state == "cancelled":
@@ -220,7 +220,7 @@ def test_a_new_version_starts_from_the_former_winner(now: Clock) -> None:
     engaged(service.find(SCOPE, "welcome"), "t0", 9, 0)
     now.now_ms = AFTER
     decide_due(AFTER, lambda _: None)
-    assert refused_status(update, **AGAIN) == 400  # the winner is a variant still
+    assert refused_status(update, **AGAIN) == 400  # the winner is still a variant
     update(variants=[{"template_id": "t2", "percent": 40}], **AGAIN)
     new = service.find(SCOPE, "welcome")
     assert new.default_template == Share("t1", percent=60)

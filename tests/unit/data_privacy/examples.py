@@ -1,4 +1,4 @@
-"""Messages that something is known of."""
+"""Make messages with a context and events, for tests."""
 
 from __future__ import annotations
 

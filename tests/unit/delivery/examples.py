@@ -1,4 +1,4 @@
-"""Delivery batches and journal entries for the tests of what is made of them."""
+"""Make delivery batches and journal entries for tests."""
 
 from __future__ import annotations
 

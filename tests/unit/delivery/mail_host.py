@@ -1,4 +1,4 @@
-"""A mail host in this process, which accepts messages without a network and remembers them."""
+"""Accept messages in this process, without a network, and remember them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MailHost:
 
     @property
     def counts(self) -> Counter[str]:
-        """How often a message to each recipient was accepted."""
+        """Return how often a message to each recipient was accepted."""
         return Counter(self.recipients)
 
     def deliver(self, message: OutboundMessage, commit: Commit) -> Outcome:
@@ -55,6 +55,6 @@ class MailHost:
         """Do nothing."""
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> MailHost:
-        """Send all mail of this process here."""
+        """Send all mail of this process to this host."""
         monkeypatch.setattr(attempts, "transport", lambda _: self)
         return self

@@ -103,7 +103,7 @@ class ScriptedServer:
 
     @property
     def contents(self) -> list[bytes]:
-        """Every message taken, as it came over the wire without the final dot."""
+        """Return every accepted message, as it came over the wire without the final dot."""
         return [content for each in self.conversations for content in each.contents]
 
     def __enter__(self) -> ScriptedServer:
@@ -124,7 +124,7 @@ class ScriptedServer:
             thread.join(5)
 
     def hang_up(self) -> None:
-        """Close every connection, as a host does that has waited for too long."""
+        """Close every connection, as a host does when it has waited for too long."""
         with self._lock:
             connections, self._open = self._open, []
         for connection in connections:
@@ -158,7 +158,7 @@ class ScriptedServer:
             self._open.append(connection)
 
     def answer(self, verb: str) -> Answer:
-        """Return what to say to a command."""
+        """Return the reply to a command."""
         with self._lock:
             scripted = self._answers.get(verb)
             if scripted:
@@ -174,7 +174,7 @@ class ScriptedServer:
 
 
 class _Over(Exception):
-    """The connection is done."""
+    """The connection has ended."""
 
 
 class _Dialogue:
@@ -256,11 +256,11 @@ class _Dialogue:
         return line.decode()
 
     def _receive(self) -> bytes:
-        data = self._socket.recv(65_536)
-        if not data:
+        octets = self._socket.recv(65_536)
+        if not octets:
             raise _Over
-        self._seen.batches.append(data)
-        return data
+        self._seen.batches.append(octets)
+        return octets
 
 
 @cache

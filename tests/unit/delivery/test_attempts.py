@@ -1,4 +1,4 @@
-"""Delivery attempts of one unit: several at a time, each recorded before the next is accepted."""
+"""Several messages of a unit are attempted at a time, each recorded before the next is accepted."""
 
 from __future__ import annotations
 

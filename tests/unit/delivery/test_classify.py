@@ -1,4 +1,4 @@
-"""Replies of many hosts, and the class each belongs to."""
+"""The replies of many hosts get the right bounce class."""
 
 from __future__ import annotations
 

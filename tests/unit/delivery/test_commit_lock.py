@@ -1,4 +1,4 @@
-"""Who holds the commit lock, who waits for it, and who goes without it."""
+"""One message holds the commit lock, others wait for it, and slow destinations go without it."""
 
 from __future__ import annotations
 

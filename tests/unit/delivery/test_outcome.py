@@ -1,4 +1,4 @@
-"""Outcomes: what they keep of a reply, and their form in storage."""
+"""Outcomes keep a clean reply, and have a stored form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the data file, and the checks of its loader."""
+"""The rules of the data file are valid, and its loader refuses invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way that the messages of a unit leave by: transport, local address, EHLO name."""
+"""The messages of a unit leave by the transport, local address and EHLO name of their route."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DEFAULT = Route("default")
 
 @pytest.fixture(autouse=True)
 def new_transports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make every transport anew, without TLS."""
+    """Make every transport again, without TLS."""
     monkeypatch.setenv("SMARTHOST_TLS", "off")
     _forget()
     yield

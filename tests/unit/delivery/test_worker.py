@@ -1,4 +1,4 @@
-"""The consumer of the delivery queue: lease, attempts, events, completion."""
+"""The consumer of the delivery queue leases, attempts, emits events and completes."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def host(monkeypatch: pytest.MonkeyPatch) -> MailHost:
 
 @pytest.fixture
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let one connection attempt the messages in their order."""
+    """Attempt the messages in their order, over one connection."""
     executor = PerKeyExecutor(1, 1)
     monkeypatch.setattr(attempts, "_executor", lambda: executor)
 
 
 @pytest.fixture(params=["file", "table"])
 def journal(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Either kind of journal."""
+    """Use each kind of journal."""
     if request.param == "file":
         monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
         settings.cache_clear()
@@ -246,10 +246,10 @@ class TestDelivering:
 
 
 class TestTakingOver:
-    """A worker that takes over attempts nothing: the worker before may have queued the rest."""
+    """A worker that takes over sends nothing: the worker before may have queued the rest."""
 
     def die(self, attempted: int, journal: str) -> None:
-        """Leave a unit as a worker leaves it that died after some attempts."""
+        """Leave a unit in the state of a worker that died after some attempts."""
         work_units.acquire(UNIT, counts=(3, 0))
         journal_ = (
             FileJournal(Path(settings().delivery_journal), UNIT)

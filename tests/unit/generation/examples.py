@@ -1,4 +1,4 @@
-"""A sender that generation can sign for, and transmissions of it."""
+"""Make a sender with a DKIM key, and its transmissions, for tests."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ INJECTED = CREATED + 5000
 
 @cache
 def key_pair() -> KeyPair:
-    """Return the one key of these tests: making it takes longer than most of them."""
+    """Return the one key pair of all tests, because making one takes longer than most tests."""
     return generate_key(1024)
 
 
 def signing(name: str = NAME, selector: str = "s1") -> DkimKey:
-    """Return the key of a domain, sealed as it is kept."""
+    """Return the key of a domain, sealed as it is stored."""
     return sealed_key(key_pair(), selector, name)
 
 

@@ -1,4 +1,4 @@
-"""What generating a chunk asks of the tables, and in how many requests."""
+"""Generating a chunk reads all the items that it needs in few requests."""
 
 from __future__ import annotations
 
@@ -61,8 +61,10 @@ def test_a_hundred_recipients_take_two_requests() -> None:
 
 
 def test_a_from_that_a_template_makes_is_looked_up_when_it_is_known() -> None:
-    data = chunk(content=body()["content"] | {"from": "a@{{d}}"}, substitution_data={"d": NAME})
-    assert operations(data) == ["BatchGetItem"] * 2
+    templated_chunk = chunk(
+        content=body()["content"] | {"from": "a@{{d}}"}, substitution_data={"d": NAME}
+    )
+    assert operations(templated_chunk) == ["BatchGetItem"] * 2
 
 
 def test_a_tracking_domain_takes_one_more_request() -> None:
@@ -95,10 +97,10 @@ def test_items_that_delivery_needs_are_remembered() -> None:
 @pytest.mark.cost
 def test_an_unusable_domain_makes_an_event_for_each_recipient() -> None:
     lookups = Lookups()
-    data = chunk(content=body()["content"] | {"from": "a@unknown.test"})
-    chunk_generator = Generator(data.transmission, INJECTED, 0, lookups.config)
-    look_ahead(data, lookups, chunk_generator.sending_domain)
+    templated_chunk = chunk(content=body()["content"] | {"from": "a@unknown.test"})
+    chunk_generator = Generator(templated_chunk.transmission, INJECTED, 0, lookups.config)
+    look_ahead(templated_chunk, lookups, chunk_generator.sending_domain)
     with aws_requests() as requests, pytest.raises(NotGenerated, match="Unconfigured"):
-        chunk_generator.generate(0, data.recipients[0])
+        chunk_generator.generate(0, templated_chunk.recipients[0])
     assert requests == []
     assert chunk_generator.sending_domain == "unknown.test"

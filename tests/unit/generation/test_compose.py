@@ -1,4 +1,4 @@
-"""From rendered content to an unsigned message."""
+"""Rendered content is composed into an unsigned message."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def message(to: dict[str, str] = TO, **fields: Any) -> EmailMessage:
 
 
 def test_the_headers_are_in_order() -> None:
-    data = built(reply_to="Bo <b@b.test>", headers={"X-A": "1", "CC": "c@c.test"})
-    head = data.partition(b"\r\n\r\n")[0].decode()
+    message_bytes = built(reply_to="Bo <b@b.test>", headers={"X-A": "1", "CC": "c@c.test"})
+    head = message_bytes.partition(b"\r\n\r\n")[0].decode()
     assert head.split("\r\n")[:8] == [
         "From: Ann <a@mail.example.test>",
         "To: r@example.test",
@@ -53,11 +53,11 @@ def test_headers_that_the_sender_gave_are_not_added_again(name: str, value: str)
 
 def test_domains_beyond_ascii_are_written_in_a_labels() -> None:
     given_to = {"email": "r@Faß.example", "name": "Rut"}
-    data = built(
+    message_bytes = built(
         given_to, sender=Mailbox("a@bücher.example", "Ann"), reply_to="Bo <b@bücher.example>"
     )
-    assert data.isascii()
-    head = data.partition(b"\r\n\r\n")[0].decode()
+    assert message_bytes.isascii()
+    head = message_bytes.partition(b"\r\n\r\n")[0].decode()
     for line in (
         "From: Ann <a@xn--bcher-kva.example>",
         "To: Rut <r@xn--fa-hia.example>",
@@ -70,8 +70,10 @@ def test_domains_beyond_ascii_are_written_in_a_labels() -> None:
 
 
 def test_names_beyond_ascii_hide_no_address_of_a_list() -> None:
-    data = 'Zoë <z@x.test>, "Müller, Bo" <b@x.test>'
-    email_message = message(TO | {"header_to": data}, reply_to=data, headers={"Cc": data})
+    mailboxes = 'Zoë <z@x.test>, "Müller, Bo" <b@x.test>'
+    email_message = message(
+        TO | {"header_to": mailboxes}, reply_to=mailboxes, headers={"Cc": mailboxes}
+    )
     for name in ("To", "Reply-To", "Cc"):
         (values,) = email_message.get_all(name) or []
         assert [(each.display_name, each.addr_spec) for each in values.addresses] == [

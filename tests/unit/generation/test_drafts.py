@@ -1,4 +1,4 @@
-"""Drafts: everything substituted, and the transmission's override in force."""
+"""Drafts have all parts rendered, and the transmission's override applied."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def draft(to: Any = TO, **fields: Any) -> Draft:
 
 
 def built(to: Any = TO, **fields: Any) -> bytes:
-    """Return the message as it is without tracking."""
+    """Return the message that a draft builds without tracking."""
     return draft(to, **fields).build("0" * 24, no_tracking(make_transmission(**fields)))
 
 

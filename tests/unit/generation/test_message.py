@@ -1,4 +1,4 @@
-"""One message from one recipient: merged, rendered, composed, signed, and told of."""
+"""One message is generated for one recipient: merged, rendered, composed and signed."""
 
 from __future__ import annotations
 
@@ -233,13 +233,13 @@ class TestSigning:
         return bool(judge.verify(data, dnsfunc=lambda *_, **__: txt))
 
     def test_a_message_is_signed_by_its_domain(self) -> None:
-        data = generator().generate(0, TO).data
-        assert data.startswith(b"DKIM-Signature: ")
-        signature = data.partition(b"\r\nFrom:")[0]
+        message_bytes = generator().generate(0, TO).data
+        assert message_bytes.startswith(b"DKIM-Signature: ")
+        signature = message_bytes.partition(b"\r\nFrom:")[0]
         for tag in (b"d=mail.example.test", b"s=s1", b"t=1769850005"):
             assert tag in signature
-        assert self.verifies(data)
-        assert not self.verifies(data.replace(b"Hello", b"Hallo"))
+        assert self.verifies(message_bytes)
+        assert not self.verifies(message_bytes.replace(b"Hello", b"Hallo"))
 
     def test_a_key_that_is_not_verified_does_not_sign(self) -> None:
         status = DomainStatus(ownership_verified=True)

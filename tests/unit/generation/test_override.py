@@ -1,4 +1,4 @@
-"""A transmission's override in force, whatever kind of content it overrides."""
+"""A transmission's override is applied to every kind of content."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class TestOverride:
     def test_the_name_of_the_from_is_kept_unless_one_is_given(
         self, kind: str, sender: Any, mailbox: Mailbox
     ) -> None:
-        data = self.given(kind, **{"from": sender})
-        assert draft(**data).sender == mailbox
-        assert message(**data)["From"] == f"{mailbox.name} <{mailbox.email}>"
+        given_fields = self.given(kind, **{"from": sender})
+        assert draft(**given_fields).sender == mailbox
+        assert message(**given_fields)["From"] == f"{mailbox.name} <{mailbox.email}>"
 
     @pytest.mark.parametrize("template", [True, False])
     @pytest.mark.parametrize("sender", [b"", b"From: x\r\n", b"From: a@b.c, d@e.f\r\n"])

@@ -1,4 +1,4 @@
-"""A pre-built message: what is read from its header, and what is added to it."""
+"""Fields are read from the header of a pre-built message, and missing ones are added."""
 
 from __future__ import annotations
 
@@ -40,22 +40,24 @@ def test_the_subject_is_decoded(header: bytes, subject: str) -> None:
 
 
 def completed(header: bytes, *more: tuple[str, str]) -> bytes:
-    """Return the header section with what is added to it."""
-    result = PrebuiltHeader(fields(header.removesuffix(b"\r\n"))).completed(ID, INJECTED, more)
-    return b"".join(raw for _, raw in result)
+    """Return the header section with the added fields."""
+    completed_fields = PrebuiltHeader(fields(header.removesuffix(b"\r\n"))).completed(
+        ID, INJECTED, more
+    )
+    return b"".join(raw for _, raw in completed_fields)
 
 
 @pytest.mark.spec("2.2-r6")
 def test_only_date_and_message_id_are_added_where_they_are_missing() -> None:
     date = b"Date: Sat, 31 Jan 2026 09:00:05 +0000\r\n"
     name = f"Message-ID: <{ID}@mail.example.test>\r\n".encode()
-    for data, added in (
+    for header_bytes, added in (
         (b"", date + name),
         (DATED, name),
         (NAMED, date),
         (DATED + NAMED, b""),
     ):
-        assert completed(data + HEADER) == data + HEADER + added
+        assert completed(header_bytes + HEADER) == header_bytes + HEADER + added
 
 
 def test_all_other_bytes_stay_as_they_are() -> None:
@@ -65,6 +67,8 @@ def test_all_other_bytes_stay_as_they_are() -> None:
 
 
 def test_further_headers_replace_the_messages_own() -> None:
-    data = DATED + NAMED + b"List-Unsubscribe: <x>\r\n" + HEADER + b"LIST-unsubscribe: <y>\r\n"
+    header_bytes = (
+        DATED + NAMED + b"List-Unsubscribe: <x>\r\n" + HEADER + b"LIST-unsubscribe: <y>\r\n"
+    )
     expected = DATED + NAMED + b"List-Unsubscribe: <z>\r\n" + HEADER + b"X-New: 1\r\n"
-    assert completed(data, ("List-Unsubscribe", "<z>"), ("X-New", "1")) == expected
+    assert completed(header_bytes, ("List-Unsubscribe", "<z>"), ("X-New", "1")) == expected

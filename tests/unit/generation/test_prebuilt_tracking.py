@@ -1,4 +1,4 @@
-"""What tracking does to messages that were built before, by the sender or by an SMTP client."""
+"""Pre-built messages are tracked, whether the sender or an SMTP client built them."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ class TestOverSmtp:
 
     def test_only_the_header_changes_where_nothing_is_tracked(self) -> None:
         raw = built(html="<p>", text="x")
-        data = over_smtp(raw, options=OPTIONS | OFF)
-        assert data.partition(b"\r\n\r\n")[2] == raw.partition(b"\r\n\r\n")[2]
-        assert parsed(data)["List-Unsubscribe-Post"]
+        message_bytes = over_smtp(raw, options=OPTIONS | OFF)
+        assert message_bytes.partition(b"\r\n\r\n")[2] == raw.partition(b"\r\n\r\n")[2]
+        assert parsed(message_bytes)["List-Unsubscribe-Post"]
 
     def test_tracking_attributes_are_removed_even_without_tracking(self) -> None:
         message = parsed(over_smtp(built(), options=QUIET))
@@ -167,10 +167,10 @@ class TestOverSmtp:
     def test_only_a_bcc_copy_has_the_header_that_names_it(self) -> None:
         copies: list[Any] = [TO, TO | {"rcpt_type": BCC}, TO | {"rcpt_type": ARCHIVE}]
         chunk_generator = generator(content={}, raw=built(), defaults=DEFAULTS)
-        result = [
+        bcc_headers = [
             parsed(chunk_generator.generate(i, to).data)["Bcc"] for i, to in enumerate(copies)
         ]
-        assert result == [None, "Ann@example.test", None]
+        assert bcc_headers == [None, "Ann@example.test", None]
 
     def test_a_large_attachment_is_not_touched(self) -> None:
         message = EmailMessage(policy=email.policy.SMTP)

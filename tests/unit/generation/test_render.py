@@ -19,14 +19,14 @@ def test_every_part_is_rendered_as_its_own_kind() -> None:
         "amp_html": "<i>{{n}}</i>",
         "headers": {"X-Name": "{{n}}"},
     }
-    result = render(content, renderer({"n": "<b>"}, {}))
-    assert result.sender == Mailbox("news@example.test", "News")
-    assert result.subject == "Hi <b>"
-    assert result.reply_to == "<b>@example.test"
-    assert result.text == "Hello <b>"
-    assert result.html == "<p>&lt;b&gt;</p>"
-    assert result.amp_html == "<i>&lt;b&gt;</i>"
-    assert result.headers == {"X-Name": "<b>"}
+    rendered = render(content, renderer({"n": "<b>"}, {}))
+    assert rendered.sender == Mailbox("news@example.test", "News")
+    assert rendered.subject == "Hi <b>"
+    assert rendered.reply_to == "<b>@example.test"
+    assert rendered.text == "Hello <b>"
+    assert rendered.html == "<p>&lt;b&gt;</p>"
+    assert rendered.amp_html == "<i>&lt;b&gt;</i>"
+    assert rendered.headers == {"X-Name": "<b>"}
 
 
 def test_parts_that_are_missing_or_empty_are_left_out() -> None:
@@ -74,6 +74,6 @@ def test_snippets_and_dynamic_content_come_from_their_sources() -> None:
 
 def test_bodies_may_stay_as_they_are_while_headers_are_filled_in() -> None:
     content = CONTENT | {"html": "{{n", "headers": {"X-Name": "{{n}}"}}
-    result = render(content, renderer({"n": 1}, {}), verbatim_bodies=True)
-    assert (result.text, result.html) == ("Hello {{n}}", "{{n")
-    assert (result.subject, result.headers) == ("Hi 1", {"X-Name": "1"})
+    rendered = render(content, renderer({"n": 1}, {}), verbatim_bodies=True)
+    assert (rendered.text, rendered.html) == ("Hello {{n}}", "{{n")
+    assert (rendered.subject, rendered.headers) == ("Hi 1", {"X-Name": "1"})

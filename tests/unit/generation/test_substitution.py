@@ -1,4 +1,4 @@
-"""What renders the parts of messages, and how often it is compiled."""
+"""The parts of messages are rendered, and compiled as rarely as possible."""
 
 from __future__ import annotations
 

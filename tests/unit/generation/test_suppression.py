@@ -1,4 +1,4 @@
-"""Recipients who must not get a message of this kind."""
+"""Messages to suppressed recipients are held back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def suppress(*recipients: str, part: int | None = None, **fields: Any) -> None:
 
 
 def found(*emails: str, **fields: Any) -> set[str]:
-    """Return who of these gets no message of a transmission."""
+    """Return which of these recipients get no message of a transmission."""
     chunk = chunk_of(*emails, **fields)
     generated_chunk = generate_chunk(chunk, INJECTED)
     return {each["email"] for each in chunk.recipients} - {

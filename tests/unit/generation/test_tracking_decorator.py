@@ -1,4 +1,4 @@
-"""What tracking does to messages: which links and pixels, and the headers to unsubscribe by."""
+"""Messages get tracked links, pixels and unsubscribe headers."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def transmission(to: dict[str, Any] = TO, index: int = 0, **fields: Any) -> Emai
 
 
 def part(message: EmailMessage, kind: str = "html") -> str:
-    data = message.get_body((kind,))
-    assert data is not None
-    return str(data.get_content())
+    message_part = message.get_body((kind,))
+    assert message_part is not None
+    return str(message_part.get_content())
 
 
 def kinds(text: str) -> list[str]:
@@ -77,8 +77,10 @@ def targets(text: str) -> list[str]:
 
 class TestOptions:
     def tracked(self, own: Any = None, *, defaults: Any = None, **options: Any) -> TrackingOptions:
-        data = make_transmission(options=OPTIONS | options, defaults=DEFAULTS | (defaults or {}))
-        decorator = TrackingDecorator(data, 0, INJECTED, read_config)
+        tracked_transmission = make_transmission(
+            options=OPTIONS | options, defaults=DEFAULTS | (defaults or {})
+        )
+        decorator = TrackingDecorator(tracked_transmission, 0, INJECTED, read_config)
         return decorator.tracked(TO | ({"options": own} if own is not None else {}))
 
     @pytest.mark.spec("2.1-t24")
@@ -104,7 +106,7 @@ class TestOptions:
         assert self.tracked({"open_tracking": True}, **OFF) == TrackingOptions(True, False, True)
         without = {"initial_open": False}
         assert self.tracked({"open_tracking": True}, defaults=without, **OFF).initial_opens is False
-        # The transmission wants none, and the recipient says nothing else
+        # The transmission switches it off, and the recipient does not override that
         assert self.tracked({"open_tracking": True}, **without).initial_opens is False
         both = {"open_tracking": False, "initial_open": True}
         assert self.tracked(both) == TrackingOptions(False, True, True)
@@ -195,9 +197,9 @@ class TestInline:
             "amp_html": "<p>http://f",
         }
         for options in (OPTIONS, UNTRACKED, OPTIONS | {"inline_css": True}):
-            data = generator(content=content, options=options).generate(0, TO).data
-            assert MARK.encode() not in data
-            assert b"=C2=91" not in data
+            message_bytes = generator(content=content, options=options).generate(0, TO).data
+            assert MARK.encode() not in message_bytes
+            assert b"=C2=91" not in message_bytes
 
     def test_a_preview_of_the_same_content_shows_no_marks(self) -> None:
         content = INLINE | {"html": f"{SHOP}{{{{email}}}}", "text": "http://a.example/{{email}}"}

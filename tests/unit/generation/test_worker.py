@@ -1,4 +1,4 @@
-"""Recipients become finished messages: the consumer of the generation queue."""
+"""The consumer of the generation queue makes finished messages for recipients."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_events_are_queued_before_the_messages(monkeypatch: pytest.MonkeyPat
 
 
 class TestMessageContexts:
-    """What events must know of a message is kept before anybody can hear of it."""
+    """The context of a message is stored before any event of the message can come."""
 
     def test_every_message_that_is_delivered_has_a_context(self, host: MailHost) -> None:
         suppression.put_all(1, None, [entry("r1@example.test")])
@@ -246,7 +246,7 @@ class TestOneRecipient:
         assert [each.operation for each in requests] == [
             "BatchGetItem",
             "TransactWriteItems",
-            "PutItem",  # the delivery journal, where it is no file
+            "PutItem",  # the delivery journal, if it is in the table
             "SendMessage",
             "UpdateItem",
         ]
@@ -273,7 +273,7 @@ class TestSuppressed:
 
 
 class TestHolding:
-    """A chunk of a request that is still being stored."""
+    """A chunk of a request that is still being stored is delayed."""
 
     def bodies(self) -> list[str]:
         queue_chunks(make_transmission(), recipients(1), 2)

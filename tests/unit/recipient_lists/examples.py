@@ -1,4 +1,4 @@
-"""Recipient lists and recipients, for tests."""
+"""Make recipient lists and recipients for tests."""
 
 from __future__ import annotations
 

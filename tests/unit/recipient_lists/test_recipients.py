@@ -36,7 +36,7 @@ def refused_code(recipient: Any) -> str:
 
 
 def code_of(recipient: Any) -> str:
-    """Return the code with which a recipient is refused, nothing for a good one."""
+    """Return the code with which a recipient is refused; empty for a good one."""
     try:
         return "" if isinstance(read_recipient(recipient)["email"], str) else "no email"
     except ServiceError as refusal:
@@ -138,11 +138,11 @@ def test_reading_a_recipient_raises_no_other_errors(anything: Any) -> None:
 
 def test_a_bad_recipient_stops_only_itself() -> None:
     good, bad = {"address": "a@b.test"}, {"address": "nobody"}
-    outcome = sort_recipients([bad, good, {}, good])
-    assert [recipient["email"] for recipient in outcome.accepted] == ["a@b.test"] * 2
-    assert [error["code"] for error in outcome.refusals.errors] == ["1300", "1400"]
-    assert outcome.refusals.count == 2
-    for error in outcome.refusals.errors:
+    sorted_recipients = sort_recipients([bad, good, {}, good])
+    assert [recipient["email"] for recipient in sorted_recipients.accepted] == ["a@b.test"] * 2
+    assert [error["code"] for error in sorted_recipients.refusals.errors] == ["1300", "1400"]
+    assert sorted_recipients.refusals.count == 2
+    for error in sorted_recipients.refusals.errors:
         assert set(error) == {"message", "description", "code"}
 
 
@@ -161,8 +161,8 @@ def test_the_refusal_says_what_is_wrong_with_the_recipients() -> None:
 
 
 def test_errors_show_only_the_beginning_of_a_long_address() -> None:
-    outcome = sort_recipients([{"address": "a@b.test"}, {"address": "x" * 100_000}])
-    assert len(outcome.refusals.errors[0]["description"]) < 400
+    sorted_recipients = sort_recipients([{"address": "a@b.test"}, {"address": "x" * 100_000}])
+    assert len(sorted_recipients.refusals.errors[0]["description"]) < 400
 
 
 @pytest.mark.spec("2.1-t25")

@@ -93,19 +93,19 @@ def start_submission(
 
 @pytest.fixture
 def relay(start_submission: Callable[..., RunningRelay]) -> RunningRelay:
-    """Submission as in production."""
+    """Start a submission relay as in production."""
     return start_submission()
 
 
 @pytest.fixture
 def clear_relay(start_submission: Callable[..., RunningRelay]) -> RunningRelay:
-    """Submission that lets log in without TLS."""
+    """Start a submission relay that allows logins without TLS."""
     return start_submission(require_tls=False)
 
 
 @pytest.fixture
 def sender(clear_relay: RunningRelay) -> Wire:
-    """A client logged in without TLS."""
+    """Return a client that is logged in without TLS."""
     client = clear_relay.client()
     assert client.log_in().startswith("235 ")
     return client

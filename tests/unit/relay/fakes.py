@@ -1,4 +1,4 @@
-"""What stands behind a relay in these tests, and a raw SMTP client."""
+"""Fake the services behind a relay, and speak raw SMTP to it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Wire:
         return self.reply()
 
     def reply(self) -> str:
-        """One whole reply; the lines of a long one joined by newlines. Empty at the end."""
+        """Return one whole reply, its lines joined by newlines; empty when the connection ends."""
         lines: list[str] = []
         while not lines or lines[-1][3:4] == "-":
             while b"\r\n" not in self._received:
@@ -95,7 +95,7 @@ class Wire:
         return [int(reply[:3]) for reply in self.replies(count)]
 
     def is_quiet(self, seconds: float) -> bool:
-        """Whether nothing comes for so long."""
+        """Tell whether nothing comes for this many seconds."""
         return not self._received and not select.select([self.socket], [], [], seconds)[0]
 
     def start_tls(self, trust: ssl.SSLContext) -> None:
@@ -106,7 +106,7 @@ class Wire:
         return self.ask(b"AUTH PLAIN " + plain("SMTP_Injection", password) + b"\r\n")
 
     def begin_data(self) -> str:
-        """Up to the reply to DATA."""
+        """Send the commands up to DATA, and read its reply."""
         self.say(b"MAIL FROM:<a@example.test>\r\nRCPT TO:<b@example.test>\r\nDATA\r\n")
         return self.replies(3)[-1]
 
@@ -121,7 +121,7 @@ class Wire:
 
 
 def fields_of(records: Iterable[LogRecord], message: str) -> dict[str, Any]:
-    """What the first record with this message carries."""
+    """Return the fields of the first log record with this message."""
     return next(vars(each)["fields"] for each in records if each.getMessage() == message)
 
 

@@ -1,4 +1,4 @@
-"""A relay program without a cloud, for tests of its processes: ``program.py <port>``."""
+"""Run a relay without a cloud, for tests of its processes: ``program.py <port>``."""
 
 from __future__ import annotations
 

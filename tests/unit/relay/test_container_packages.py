@@ -1,4 +1,4 @@
-"""What the relay needs is in its container, which has fewer packages than the functions."""
+"""The relay works with the packages of its container, which are fewer than the functions'."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def named(requirements: str) -> set[str]:
 
 @pytest.fixture
 def container(cloud: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An account where only the packages of the container can be imported."""
+    """Make an account, and hide all packages that the container does not have."""
     make_account()
     make_domain("xn--bcher-kva.test")
     absent = named("requirements.txt") - named("relay/requirements.txt")

@@ -1,4 +1,4 @@
-"""The inbound port with what stands behind it: reports by SMTP, events on the queue."""
+"""The inbound port takes reports by SMTP and puts their events on the queue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BOUNCE = dsn(group()).replace("\n", "\r\n")
 
 @pytest.fixture
 def now() -> Iterator[list[float]]:
-    """The time, to be set."""
+    """Return the clock, which a test can set."""
     seconds = [MADE / 1000 + 60]
     with clock.use(lambda: seconds[0]):
         yield seconds
@@ -39,7 +39,7 @@ def now() -> Iterator[list[float]]:
 
 @pytest.fixture
 def host(cloud: None, now: list[float], start: Callable[..., RunningRelay]) -> Wire:
-    """A mail host that is connected to the inbound port."""
+    """Return a mail host that is connected to the inbound port."""
     domains.create(domain(DOMAIN))
     reports = ReportAcceptor()
     client = start(Inbound(reports.is_served, reports)).client()

@@ -12,7 +12,7 @@ LIMIT = 20
 
 
 def lines_of(chunks: list[bytes]) -> list[bytes | int]:
-    """Every line or the code of its refusal."""
+    """Return every line, or the code of its refusal."""
     buffer = InputBuffer()
     results: list[bytes | int] = []
     for chunk in chunks:

@@ -15,17 +15,17 @@ MAX_LINE = 100
 
 
 def read(*chunks: bytes, max_octets: int = MAX, max_line: int = MAX_LINE) -> tuple[bytes, bytes]:
-    """The message and what follows it, or the refusal's text and what follows."""
-    data = MessageData(max_octets, max_line)
+    """Return the message and the octets after it, or the text of the refusal and those octets."""
+    message_data = MessageData(max_octets, max_line)
     rest = None
     for number, chunk in enumerate(chunks):
-        rest = data.feed(chunk)
+        rest = message_data.feed(chunk)
         if rest is not None:
             rest += b"".join(chunks[number + 1 :])
             break
     assert rest is not None, "the message did not end"
     try:
-        return data.message(), rest
+        return message_data.message(), rest
     except Refusal as refusal:
         return str(refusal).encode(), rest
 
@@ -99,10 +99,10 @@ def test_a_message_too_big_with_a_line_too_long_is_refused_for_its_size() -> Non
 
 
 def test_a_message_that_is_too_big_takes_no_memory() -> None:
-    data = MessageData(100, MAX_LINE)
+    message_data = MessageData(100, MAX_LINE)
     for _ in range(10):
-        data.feed(b"x" * 60 + b"\r\n")
-    assert sum(map(len, data._parts)) == 0
+        message_data.feed(b"x" * 60 + b"\r\n")
+    assert sum(map(len, message_data._parts)) == 0
 
 
 def test_a_line_of_the_largest_length_is_accepted_and_one_octet_more_is_not() -> None:
@@ -120,7 +120,7 @@ octets = st.text("a.\r\n\0", max_size=40).map(str.encode)
 
 
 def reference(stream: bytes) -> tuple[bytes, bytes]:
-    """The same contract, written line by line."""
+    """Read a message by the same contract, line by line."""
     content, _, rest = (b"\r\n" + stream).partition(b"\r\n.\r\n")
     message = content[2:] + b"\r\n" if content else b""
     bare = message.replace(b"\r\n", b"")
@@ -150,11 +150,11 @@ def test_the_outcome_does_not_depend_on_how_octets_arrive(
 
 
 def test_twenty_megabytes_of_short_lines_are_read_in_linear_time() -> None:
-    data = MessageData(64 * 2**20, MAX_LINE)
+    message_data = MessageData(64 * 2**20, MAX_LINE)
     chunk = b"..\r\na.\r\n" * 8192
     started = time.process_time()
     for _ in range(320):
-        assert data.feed(chunk) is None
-    assert data.feed(b".\r\n") == b""
-    assert len(data.message()) == 320 * 8192 * 7
+        assert message_data.feed(chunk) is None
+    assert message_data.feed(b".\r\n") == b""
+    assert len(message_data.message()) == 320 * 8192 * 7
     assert time.process_time() - started < 3.0

@@ -1,4 +1,4 @@
-"""Several processes on one port, as a real program."""
+"""A real program serves one port with several processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MESSAGE = b"Subject: hello\r\n\r\nbody\r\n"
 
 
 class Program:
-    """The program, and what it has written to its log."""
+    """A running program and its log."""
 
     def __init__(self, port: int = 0) -> None:
         self.process = subprocess.Popen(

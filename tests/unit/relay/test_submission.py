@@ -1,4 +1,4 @@
-"""API keys and acceptance behind the relay: who may log in, and what refusals become in SMTP."""
+"""API keys log in to the relay, and refusals become SMTP replies."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from relay.tls import CertificateFiles, TlsContexts, self_signed
 
 
 def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext, hostname: str) -> bytes | None:
-    """The certificate the client was shown; raises SSLError when it does not trust it."""
+    """Return the certificate that the client was shown; raises SSLError if it does not trust it."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = [
         client.wrap_bio(to_client, to_server, server_hostname=hostname),

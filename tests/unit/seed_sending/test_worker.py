@@ -1,4 +1,4 @@
-"""Seed messages: what they are, whom they reach, and when they leave."""
+"""Seed messages are copies of a message, go to seed addresses, and leave over the duration."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def world(cloud: None) -> Iterator[World]:
 
 
 def send(*recipients: dict[str, Any], **fields: Any) -> Transmission:
-    """Send to ``ANN``, or to these, in a campaign."""
+    """Send a campaign to ``ANN``, or to the given recipients."""
     details = {"content": CONTENT, "campaign_id": "spring", "created_ms": START} | fields
     transmission = make_transmission(**details)
     submit(transmission, RequestRecipients(recipients or [ANN]), meter())

@@ -12,7 +12,7 @@ from tests.unit.seeding.examples import SEEDS, START
 
 @pytest.fixture
 def time(cloud: None) -> Iterator[Clock]:
-    """An account with seed addresses, at a time that the test moves."""
+    """Make an account with seed addresses, at a time that the test moves."""
     with moving_clock(START / 1000) as moving:
         make_account()
         addresses.put(1, SEEDS)

@@ -1,4 +1,4 @@
-"""Campaigns that are seeded, for tests."""
+"""Make campaigns that are seeded, for tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEEDS = ["a@seeds.test", "b@seeds.test", "c@seeds.test", "d@seeds.test"]
 
 
 def seeded(account: int = 1, *owners: int | None, **fields: Any) -> Config:
-    """Let the campaigns of an account's owners be seeded, at the least threshold by default."""
+    """Turn on seeding for an account's owners, with the least threshold by default."""
     defaults: dict[str, Any] = {"threshold": 1000, "duration": 20, "match": ("spr*",)}
     config = Config(**defaults | fields)
     configs.put_config(account, config)

@@ -65,7 +65,7 @@ class World:
 
     @contextmanager
     def running(self) -> Iterator[World]:
-        """Let this process work in the world within the block."""
+        """Make this process use the world's queues and clock within the block."""
         queues.clear_cache()
         with pytest.MonkeyPatch.context() as patch, clock.use(lambda: self.now):
             patch.setattr(aws, "sqs", lambda: self.queues)

@@ -1,4 +1,4 @@
-"""What the seeding of campaigns adds to the generation of their messages."""
+"""Seeding adds few requests to the generation of a campaign's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The snippet routes over a cloud of their own."""
+"""Give each test of snippets a cloud of its own."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def text_for(subaccount_id: int | None = None) -> str | None:
 
 
 class Reads:
-    """Counts what is read of the table, by the kind of item."""
+    """Counts the items that are read from the table, by kind."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.kinds: list[str] = []

@@ -1,4 +1,4 @@
-"""Entries and requests for the tests of the suppression list."""
+"""Make entries and requests for the tests of the suppression list."""
 
 from __future__ import annotations
 

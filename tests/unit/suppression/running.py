@@ -1,4 +1,4 @@
-"""A local cloud in a process of its own: transactions of a hundred actions are its business."""
+"""Run a local cloud in a process of its own, for tests with transactions of a hundred actions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def running_cloud(directory: Path) -> Iterator[LocalCloud]:
 
 @contextmanager
 def new_account(cloud: LocalCloud) -> Iterator[int]:
-    """Let the clients of this process talk to ``cloud``; give an account that is new there."""
+    """Point the clients of this process to ``cloud``; return a new account there."""
     with _clients_of(cloud):
         yield next(_accounts)
 

@@ -26,7 +26,7 @@ MOST_REQUESTS = 420
 
 
 def summary_of_entries(account: int, *owners: int | None) -> dict[str, int]:
-    """Return the summary that the entries of these lists themselves make."""
+    """Return the summary that follows from the entries of these lists."""
     entries = [each for owner in owners for each in everything(account, owner)]
     by_source = Counter(SOURCES[each.source] for each in entries)
     names = set(summary(account)) - {"total"}

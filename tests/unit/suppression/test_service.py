@@ -42,7 +42,7 @@ def blocked(
 
 @pytest.fixture
 def ticking() -> Iterator[None]:
-    """Let the clock move on by a second at each look."""
+    """Move the clock on by a second each time it is read."""
     seconds = iter(range(1_769_850_300, 1_769_950_300))
     with clock.use(lambda: float(next(seconds))):
         yield

@@ -1,4 +1,4 @@
-"""The routes of templates and snippets, called as a client calls them, in this process."""
+"""Call the routes of templates and snippets in this process, as a client does."""
 
 from __future__ import annotations
 

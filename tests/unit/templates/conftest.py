@@ -1,4 +1,4 @@
-"""The template routes over a cloud of their own."""
+"""Give each test of templates a cloud of its own."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ def test_any_value_reaches_the_reader_unchanged(name: str, body: str) -> None:
 
 
 class TestAsGiven:
-    """A message that came finished is no template, and goes out whatever it is."""
+    """A message that came finished is no template, and is sent as it is."""
 
     def test_the_readable_texts_of_a_finished_message_are_found(self) -> None:
         content = PrebuiltContent(MIXED.replace("\n", "\r\n").encode(), as_given=True)

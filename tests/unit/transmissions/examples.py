@@ -1,4 +1,4 @@
-"""Transmissions and the bodies that ask for them, for tests."""
+"""Make transmissions and request bodies for tests."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ DEFAULTS = {
 
 
 def body(**fields: Any) -> dict[str, Any]:
-    """Return the smallest good request body, with ``fields`` over it."""
+    """Return the smallest good request body, changed by ``fields``."""
     content = {"from": "a@mail.example.test", "subject": "Hi", "text": "Hello"}
     return {"content": content, "recipients": [{"address": "r@example.test"}]} | fields
 
 
 def content(**fields: Any) -> dict[str, Any]:
-    """Return a body whose content has ``fields``; ``None`` takes one away."""
-    data = body()["content"] | fields
-    return body(content={name: value for name, value in data.items() if value is not None})
+    """Return a body whose content has ``fields``; ``None`` removes a field."""
+    content = body()["content"] | fields
+    return body(content={name: value for name, value in content.items() if value is not None})
 
 
 def make_transmission(**fields: Any) -> Transmission:

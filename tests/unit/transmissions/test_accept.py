@@ -43,7 +43,7 @@ def _with_a_domain(cloud: None) -> None:
 
 
 def accepted(data: Any, caller: Caller = CALLER) -> Chunk:
-    """Accept a transmission of one chunk and return that."""
+    """Accept a transmission of one chunk and return the chunk."""
     accept(caller, data)
     (chunk,) = [read_chunk(queues.read(each)) for each in queued("generation")]
     return chunk
@@ -56,40 +56,40 @@ def refused_request(data: Any, caller: Caller = CALLER) -> tuple[int, str | None
 
 
 def places_of(test: AbTest) -> int:
-    """Return how many more messages a test of one template can be tried on, and take these."""
+    """Take all places left in the sample of a test of one template; return how many there were."""
     places = [sample.take(test, f"m{number}", test.shares[:1]) for number in range(5)]
     return len([each for each in places if each])
 
 
 @pytest.mark.spec("4.1-t1")
 def test_an_accepted_transmission_is_queued_with_all_fields_of_the_request() -> None:
-    data = body(
+    request_body = body(
         campaign_id="spring",
         description="Spring sale",
         metadata={"m": 1},
         substitution_data={"s": 2},
     )
     with clock.use(lambda: CREATED / 1000):
-        result = accept(CALLER, data)
+        acceptance = accept(CALLER, request_body)
     (received,) = [queues.read(each) for each in queued("generation")]
     transmission = read_chunk(received).transmission
-    assert result.id == transmission.id
-    assert (result.count, result.refusals.errors) == (1, [])
+    assert acceptance.id == transmission.id
+    assert (acceptance.count, acceptance.refusals.errors) == (1, [])
     assert (transmission.account_id, transmission.subaccount_id, transmission.recv_method) == (
         1,
         None,
         "rest",
     )
     assert transmission.created_ms == CREATED
-    assert transmission.content == data["content"]
+    assert transmission.content == request_body["content"]
     assert (transmission.campaign_id, transmission.description) == ("spring", "Spring sale")
     assert (transmission.metadata, transmission.substitution_data) == ({"m": 1}, {"s": 2})
 
 
 @pytest.mark.spec("8-t6")
 def test_the_number_of_recipients_is_bounded_by_the_body_alone() -> None:
-    data = body(recipients=[{"address": f"r{i}@example.test"} for i in range(10_001)])
-    assert accept(CALLER, data).count == 10_001
+    request_body = body(recipients=[{"address": f"r{i}@example.test"} for i in range(10_001)])
+    assert accept(CALLER, request_body).count == 10_001
     assert len(queued("generation")) == -(-10_001 // settings().chunk_recipients)
 
 
@@ -97,15 +97,15 @@ def test_a_transmission_belongs_to_the_subaccount_that_sends_it() -> None:
     number = make_subaccount().id
     domains.create(domain("sub.test", subaccount_id=number))
     caller = Caller(Scope(1, number), "key", frozenset())
-    data = accepted(content(**{"from": "a@sub.test"}), caller)
-    assert data.transmission.subaccount_id == number
+    request_body = accepted(content(**{"from": "a@sub.test"}), caller)
+    assert request_body.transmission.subaccount_id == number
 
 
 @pytest.mark.spec("7-t22")
 def test_bad_recipients_are_reported_and_the_good_ones_get_the_message() -> None:
-    data = body(recipients=[{"address": "nobody"}, {"address": "r@example.test"}])
-    result = accept(CALLER, data)
-    assert (result.count, result.refusals.count) == (1, 1)
+    request_body = body(recipients=[{"address": "nobody"}, {"address": "r@example.test"}])
+    acceptance = accept(CALLER, request_body)
+    assert (acceptance.count, acceptance.refusals.count) == (1, 1)
     (chunk,) = [read_chunk(queues.read(each)) for each in queued("generation")]
     assert chunk.recipients == [{"email": "r@example.test"}]
 
@@ -242,8 +242,8 @@ class TestMessages:
     def test_a_message_that_breaks_a_rule_is_refused_whatever_is_overridden(
         self, raw: str, override: Any
     ) -> None:
-        data = body(content={"email_rfc822": raw}, override=override)
-        assert refused_request(data) == (422, "3020")
+        request_body = body(content={"email_rfc822": raw}, override=override)
+        assert refused_request(request_body) == (422, "3020")
 
     @pytest.mark.parametrize(
         "sender",
@@ -263,9 +263,9 @@ class TestMessages:
 
 class TestTemplates:
     def make(self, **fields: Any) -> None:
-        data = body()["content"] | fields
+        content = body()["content"] | fields
         new = new_template(Scope(1, 0), "welcome", Edit(published=True, options=OPENS_OFF))
-        assert templates.create(new, data)
+        assert templates.create(new, content)
 
     def test_the_content_and_options_of_a_template_are_taken_at_once(self) -> None:
         self.make(subject="Stored")
@@ -306,8 +306,8 @@ class TestAbTests:
         "to", [[{"address": "r@example.test"}] * 2, [], {"list_id": "friends"}]
     )
     def test_an_ab_test_goes_to_a_single_recipient(self, to: Any) -> None:
-        data = body(content={"ab_test_id": "welcome"}, recipients=to)
-        assert refused_request(data) == (422, "1300")
+        request_body = body(content={"ab_test_id": "welcome"}, recipients=to)
+        assert refused_request(request_body) == (422, "1300")
 
     @pytest.mark.spec("4.1-r8")
     def test_a_missing_ab_test_is_refused(self) -> None:
@@ -326,27 +326,29 @@ class TestAbTests:
     ) -> None:
         share = Share(template, sample_size=2)
         test = stored(by_size(2, id="sampled", default_template=share))
-        data = body(content={"ab_test_id": "sampled"}, options=options)
+        request_body = body(content={"ab_test_id": "sampled"}, options=options)
         with clock.use(lambda: START / 1000):
-            assert [refused_request(data)[1] for _ in range(3)] == [code] * 3
+            assert [refused_request(request_body)[1] for _ in range(3)] == [code] * 3
         assert places_of(test) == 2
 
     def test_a_refused_repeat_keeps_the_sample_place_of_the_accepted_request(self) -> None:
         test = stored(by_size(2, id="sampled"))
-        data = body(content={"ab_test_id": "sampled"})
+        request_body = body(content={"ab_test_id": "sampled"})
         with clock.use(lambda: START / 1000):
-            accept(CALLER, data, "191930000000000001")
+            accept(CALLER, request_body, "191930000000000001")
             with pytest.raises(ServiceError):
-                accept(CALLER, data | {"options": {"ip_pool": "unknown"}}, "191930000000000001")
+                accept(
+                    CALLER, request_body | {"options": {"ip_pool": "unknown"}}, "191930000000000001"
+                )
         assert places_of(test) == 1
 
     def test_a_scheduled_transmission_takes_its_sample_place_when_it_starts(self) -> None:
         test = stored(by_size(2, id="sampled"))
         start = clock.iso_offset(START / 1000 + 3600)
-        data = body(content={"ab_test_id": "sampled"}, options={"start_time": start})
+        request_body = body(content={"ab_test_id": "sampled"}, options={"start_time": start})
         with clock.use(lambda: START / 1000):
             for _ in range(3):
-                accept(CALLER, data)
+                accept(CALLER, request_body)
         assert places_of(test) == 2
 
 
@@ -354,12 +356,12 @@ class TestLists:
     @pytest.mark.spec("2.1-t3")
     def test_a_stored_list_is_counted_noted_and_cut_into_chunks_later(self) -> None:
         recipient_list = saved(count=3)
-        result = accept(CALLER, body(recipients={"list_id": "friends"}))
+        acceptance = accept(CALLER, body(recipients={"list_id": "friends"}))
         (received,) = [queues.read(each) for each in queued("generation")]
-        assert received.head == {"kind": "start", "transmission": result.id, "start": True}
-        record = transmissions.get(result.id)
+        assert received.head == {"kind": "start", "transmission": acceptance.id, "start": True}
+        record = transmissions.get(acceptance.id)
         assert record is not None
-        assert (result.count, record.recipients) == (3, 3)
+        assert (acceptance.count, record.recipients) == (3, 3)
         assert record.list_ref == {"id": "friends", "version": recipient_list.version}
         assert record.transmission.leases == {"list": "friends"}
         assert record.transmission.resolved
@@ -370,13 +372,15 @@ class TestLists:
         assert refused_request(body(recipients={"list_id": "enemies"})) == (422, "1603")
         domains.create(domain("sub.test", subaccount_id=make_subaccount().id))
         caller = Caller(Scope(1, 1), "key", frozenset())
-        data = content(**{"from": "a@sub.test"}) | {"recipients": {"list_id": "friends"}}
-        assert refused_request(data, caller) == (422, "1603")
+        request_body = content(**{"from": "a@sub.test"}) | {"recipients": {"list_id": "friends"}}
+        assert refused_request(request_body, caller) == (422, "1603")
 
     def test_a_refused_transmission_releases_its_list(self) -> None:
         saved()
-        data = content(**{"from": "a@elsewhere.test"}) | {"recipients": {"list_id": "friends"}}
-        assert refused_request(data) == (400, "7001")
+        request_body = content(**{"from": "a@elsewhere.test"}) | {
+            "recipients": {"list_id": "friends"}
+        }
+        assert refused_request(request_body) == (400, "7001")
         lists.check_unused(1, "friends")
 
 
@@ -393,14 +397,14 @@ class TestScheduling:
     def test_a_scheduled_transmission_is_stored_with_its_recipients_and_due_at_its_time(
         self,
     ) -> None:
-        result = accept(CALLER, body(options=self.OPTIONS))
+        acceptance = accept(CALLER, body(options=self.OPTIONS))
         start = CREATED + 3_600_000
-        assert (result.count, result.start_ms) == (1, start)
+        assert (acceptance.count, acceptance.start_ms) == (1, start)
         assert queued("generation") == []
         assert due.find("transmissions", start - 1) == []
-        assert [entry.key for entry in due.find("transmissions", start)] == [result.id]
-        assert transmissions.get_recipients(result.id) == [{"email": "r@example.test"}]
-        record = transmissions.get(result.id)
+        assert [entry.key for entry in due.find("transmissions", start)] == [acceptance.id]
+        assert transmissions.get_recipients(acceptance.id) == [{"email": "r@example.test"}]
+        record = transmissions.get(acceptance.id)
         assert record is not None
         assert (record.state, record.transmission.start_ms) == ("submitted", start)
         assert usage.get(1)[0].day == 1
@@ -410,8 +414,8 @@ class TestScheduling:
         recipient_list = saved()
         to = {"list_id": "friends"}
         content = {"template_id": "welcome"}
-        result = accept(CALLER, body(content=content, recipients=to, options=self.OPTIONS))
-        record = transmissions.get(result.id)
+        acceptance = accept(CALLER, body(content=content, recipients=to, options=self.OPTIONS))
+        record = transmissions.get(acceptance.id)
         assert record is not None
         transmission = record.transmission
         assert (transmission.resolved, transmission.content, transmission.options) == (
@@ -428,22 +432,22 @@ class TestScheduling:
         TestTemplates().make(**{"from": "a@elsewhere.test"})
         saved()
         for to in ({"list_id": "friends"}, [{"address": "r@example.test"}], []):
-            data = {"content": {"template_id": "welcome"}, "options": self.OPTIONS}
-            refused_request(data | {"recipients": to})
+            request_body = {"content": {"template_id": "welcome"}, "options": self.OPTIONS}
+            refused_request(request_body | {"recipients": to})
         assert due.find("transmissions", CREATED * 2) == []
         lists.check_unused(1, "friends")
         assert template_leases.delete(Scope(1, 0), "welcome")
 
     def test_a_start_time_that_has_passed_means_now(self) -> None:
         past = clock.iso_offset(CREATED / 1000 - 1)
-        data = accepted(body(options={"start_time": past}))
-        assert data.transmission.start_ms == 0
-        assert "start_time" not in data.transmission.options
+        request_body = accepted(body(options={"start_time": past}))
+        assert request_body.transmission.start_ms == 0
+        assert "start_time" not in request_body.transmission.options
 
 
 def test_a_transmission_under_an_id_of_its_own_is_sent_once() -> None:
-    results = [accept(CALLER, body(), "191930000000000009") for _ in range(2)]
-    assert {result.id for result in results} == {"191930000000000009"}
+    acceptances = [accept(CALLER, body(), "191930000000000009") for _ in range(2)]
+    assert {acceptance.id for acceptance in acceptances} == {"191930000000000009"}
     units = {queues.read(each).head["chunk"] for each in queued("generation")}
     assert units == {0}
     assert usage.get(1)[0].day == 1

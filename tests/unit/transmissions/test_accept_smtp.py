@@ -1,4 +1,4 @@
-"""Acceptance of a finished message over SMTP."""
+"""A finished message is accepted over SMTP."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def test_a_from_domain_that_is_not_the_sender_s_makes_an_event_for_each_recipien
         "open_tracking": False,
     }
     assert first.items() >= expected.items()
-    # What it does not tell (spec 2.11): the message was never made
+    # Fields that it does not have (spec 2.11), because the message was never generated
     assert not first.keys() & {"subject", "msg_size", "scheduled_time"}
     assert (copy["rcpt_to"], copy["rcpt_type"]) == ("c@x.test", "bcc")
     assert copy["event_id"] != first["event_id"]

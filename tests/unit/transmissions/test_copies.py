@@ -1,4 +1,4 @@
-"""Copies of a message that came over SMTP."""
+"""An SMTP message is sent to further addresses that its API header names."""
 
 from __future__ import annotations
 

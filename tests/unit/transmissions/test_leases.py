@@ -1,4 +1,4 @@
-"""What a transmission needs until it has started cannot be changed or deleted meanwhile."""
+"""A transmission keeps its template and list from being changed or deleted until it has started."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def sized(name: str, size: int, filling: str = "x") -> dict[str, Any]:
 @pytest.mark.spec("2.1-t1")
 @pytest.mark.spec("2.1-t4")
 def test_all_fields_of_a_body_are_read() -> None:
-    data = body(
+    request_body = body(
         options={"open_tracking": False, "click_tracking": True, "initial_open": False}
         | {"transactional": True, "ip_pool": "fast"},
         campaign_id="spring",
@@ -39,14 +39,14 @@ def test_all_fields_of_a_body_are_read() -> None:
         metadata={"a": [1]},
         substitution_data={"b": None},
     )
-    request = read_request(data)
+    request = read_request(request_body)
     assert request.content is not None
     assert request.content.from_ == "a@mail.example.test"
     assert request.options is not None
-    assert request.options.model_dump(exclude_none=True) == data["options"]
+    assert request.options.model_dump(exclude_none=True) == request_body["options"]
     assert (request.campaign_id, request.description) == ("spring", "Spring sale")
     assert (request.metadata, request.substitution_data) == ({"a": [1]}, {"b": None})
-    assert request.recipients == data["recipients"]
+    assert request.recipients == request_body["recipients"]
 
 
 @pytest.mark.spec("2.1-t11")
@@ -88,8 +88,8 @@ def test_a_text_option_takes_no_other_type(name: str) -> None:
 @pytest.mark.spec("2.1-t2")
 def test_override_is_read_with_its_from_in_either_form() -> None:
     fields = {"from": {"email": "a@b.test", "name": "Ann"}, "reply_to": "r@b.test", "list_id": "l"}
-    data = read_request(body(override=fields)).override
-    assert data.model_dump(by_alias=True, exclude_none=True) == fields
+    override = read_request(body(override=fields)).override
+    assert override.model_dump(by_alias=True, exclude_none=True) == fields
     assert read_request(body(override={"from": "a@b.test"})).override.from_ == "a@b.test"
 
 
@@ -195,8 +195,8 @@ def test_empty_fields_of_another_form_are_ignored(form: Any) -> None:
 
 def test_null_fields_count_as_absent() -> None:
     optional = ("attachments", "inline_images", "headers", "html", "template_id", "email_rfc822")
-    data = body(content=body()["content"] | dict.fromkeys(optional))
-    assert read_request(data | {"options": None, "metadata": None}) == read_request(body())
+    request_body = body(content=body()["content"] | dict.fromkeys(optional))
+    assert read_request(request_body | {"options": None, "metadata": None}) == read_request(body())
 
 
 @pytest.mark.parametrize("name", ["template_id", "ab_test_id"])
@@ -233,8 +233,8 @@ def test_files_have_a_name_a_type_and_data(name: str) -> None:
 
 @pytest.mark.spec("1-r5")
 def test_unexpected_fields_are_ignored_at_every_level() -> None:
-    data = content(colour="red") | {"colour": "red", "options": {"colour": "red"}}
-    assert read_request(data).options is not None
+    request_body = content(colour="red") | {"colour": "red", "options": {"colour": "red"}}
+    assert read_request(request_body).options is not None
 
 
 @pytest.mark.parametrize("data", [None, 7, "text", [], [body()], True])
@@ -356,9 +356,9 @@ def test_texts_are_limited_in_bytes(name: str, most: int) -> None:
 def test_data_is_limited_by_the_bytes_of_its_json(
     name: str, most: int, code: str, filling: str
 ) -> None:
-    data = sized(name, most, filling)
-    assert len(json.dumps(data[name], ensure_ascii=False, separators=(",", ":")).encode()) == most
-    read_request(body(**data))
+    fields = sized(name, most, filling)
+    assert len(json.dumps(fields[name], ensure_ascii=False, separators=(",", ":")).encode()) == most
+    read_request(body(**fields))
     assert codes(body(**sized(name, most + 1, filling))) == [code]
 
 

@@ -60,9 +60,9 @@ class TestOptionsInForce:
     def test_the_transmission_counts_before_the_template_and_that_before_the_account(
         self, name: str, of_account: str, own: Chosen, template: Chosen, account: bool
     ) -> None:
-        data = {} if own is None else {name: own}
+        own_options = {} if own is None else {name: own}
         record = {} if template is None else {name: template}
-        options = options_in_force(data, record, DEFAULTS | {of_account: account})
+        options = options_in_force(own_options, record, DEFAULTS | {of_account: account})
         expected = next(value for value in (own, template, account) if value is not None)
         assert options[name] is expected
 
@@ -76,10 +76,10 @@ class TestOptionsInForce:
         self, opens: bool, by_account: bool
     ) -> None:
         account = DEFAULTS | {"initial_open": by_account}
-        data = {"open_tracking": opens}
-        assert options_in_force(data, {}, account)["initial_open"] is (opens and by_account)
+        own_options = {"open_tracking": opens}
+        assert options_in_force(own_options, {}, account)["initial_open"] is (opens and by_account)
         for own in (True, False):
-            options = options_in_force(data | {"initial_open": own}, {}, account)
+            options = options_in_force(own_options | {"initial_open": own}, {}, account)
             assert options["initial_open"] is own
 
     def test_an_account_that_tracks_no_clicks_cannot_be_overruled(self) -> None:
@@ -98,8 +98,8 @@ class TestOptionsInForce:
     @pytest.mark.spec("2.1-t15")
     @pytest.mark.parametrize(("own", "expected"), [("fast", "fast"), ("", "of-sender"), (None, "")])
     def test_the_pool_is_the_named_one_or_the_senders(self, own: Any, expected: str) -> None:
-        data = {} if own is None else {"ip_pool": own}
-        options = options_in_force(data, {}, DEFAULTS | {"ip_pool": "of-sender"})
+        own_options = {} if own is None else {"ip_pool": own}
+        options = options_in_force(own_options, {}, DEFAULTS | {"ip_pool": "of-sender"})
         assert options["ip_pool"] == (expected or "of-sender")
 
     def test_other_options_stay_as_they_were_given(self) -> None:

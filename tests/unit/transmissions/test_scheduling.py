@@ -1,4 +1,4 @@
-"""Transmissions that start later: started when they are due, or cancelled before."""
+"""Scheduled transmissions are started when they are due, or cancelled before."""
 
 from __future__ import annotations
 
@@ -236,10 +236,10 @@ class TestCancellingACampaign:
         real = transmissions.get
 
         def after_a_start(name: str) -> Any:
-            result = real(name)
-            assert result is not None
-            transmissions.start(result)
-            return result
+            record = real(name)
+            assert record is not None
+            transmissions.start(record)
+            return record
 
         monkeypatch.setattr(transmissions, "get", after_a_start)
         cancel_campaign(ACCOUNT, "spring")

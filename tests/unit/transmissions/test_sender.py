@@ -1,4 +1,4 @@
-"""What account and subaccount have to say about a transmission, and what asking them costs."""
+"""An account and a subaccount limit a transmission, and reading them costs few requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transmission names besides its content must exist and be the sender's."""
+"""Resources that the options of a transmission name must exist and be the sender's."""
 
 from __future__ import annotations
 

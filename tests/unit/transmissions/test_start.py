@@ -1,4 +1,4 @@
-"""The start of a transmission that was not cut into chunks when it was accepted."""
+"""A transmission that was not cut into chunks when it was accepted is started."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def time(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 
 
 def scheduled(**fields: Any) -> Transmission:
-    """Return a transmission that starts in an hour, as it is before it is stored."""
+    """Return a scheduled transmission, which starts in an hour, in its form before it is stored."""
     details = {"resolved": False, "options": {}, "start_ms": CREATED + 3_600_000}
     return make_transmission(**(details | fields))
 
@@ -70,7 +70,7 @@ def keep(transmission: Transmission, to: Any = None) -> None:
 
 
 def chunks() -> list[Chunk]:
-    """Take the chunks off the queue, by their numbers."""
+    """Take the chunks off the queue; return them in the order of their numbers."""
     chunk = [read_chunk(queues.read(each)) for each in queued("generation")]
     return sorted(chunk, key=lambda each: int(each.unit.name))
 
@@ -98,7 +98,7 @@ def change_template(subject: str) -> None:
 
 
 def of_template() -> None:
-    """Store a transmission of a template, which is kept for it."""
+    """Store a scheduled transmission of a template, with a lease on the template."""
     transmission = scheduled(content={"template_id": "welcome"})
     template = templates.get(1, None, "welcome")
     assert template is not None
@@ -107,7 +107,7 @@ def of_template() -> None:
 
 
 def of_list(count: int = 3, **fields: Any) -> None:
-    """Store a transmission to a list, which is kept for it."""
+    """Store a scheduled transmission to a list, with a lease on the list."""
     recipients = ListRecipients(saved(count=count))
     transmission = scheduled(**fields)
     lease_list(transmission, recipients.list.id)
@@ -115,7 +115,7 @@ def of_list(count: int = 3, **fields: Any) -> None:
 
 
 def change_list(count: int, first: int = 100) -> None:
-    """Let the list hold other recipients."""
+    """Replace the recipients of the list."""
     others = [{"email": f"r{first + number}@example.test"} for number in range(count)]
     version = contents.write(1, "friends", others)
 
@@ -218,7 +218,7 @@ class TestTwice:
             monkeypatch.undo()
             claim = real(record)
             change_template("Second")
-            start(ID)  # the other's
+            start(ID)  # the start of another worker
             return claim
 
         monkeypatch.setattr(starting, "_resolve", overtaken)
@@ -243,7 +243,7 @@ class TestCancelled:
         keep(transmission)
         assert transmissions.cancel(transmission)
         start(ID)
-        start("191930000000000009")  # nobody knows it
+        start("191930000000000009")  # there is no such transmission
         assert chunks() == []
         assert state() == CANCELLED
 
@@ -341,9 +341,9 @@ class TestLists:
         assert (record.recipients, record.chunks) == (5, 3)
 
     def test_options_of_recipients_in_a_list_do_not_count(self) -> None:
-        data = {"email": "r@example.test", "options": {"open_tracking": False}, "tags": ["t"]}
+        recipient = {"email": "r@example.test", "options": {"open_tracking": False}, "tags": ["t"]}
         of_list()
-        version = contents.write(1, "friends", [data])
+        version = contents.write(1, "friends", [recipient])
 
         def edit(old: RecipientList) -> RecipientList:
             return replace(old, version=version.name, count=1, parts=1)

@@ -191,10 +191,10 @@ def test_content_that_does_not_fit_a_queue_message_travels_in_the_bucket() -> No
 
 
 class TestRepeating:
-    """A request that is repeated under the same id finds what was done of it before."""
+    """A request that is repeated under the same id continues from the stored state of the first."""
 
     def delivered(self) -> list[str]:
-        """Return the recipients of all chunks as generation knows them: one chunk a number."""
+        """Return the recipients of all chunks as generation reads them: one chunk a number."""
         units = {each.unit.name: each for each in chunks()}
         return [one["email"] for each in units.values() for one in each.recipients]
 
@@ -241,7 +241,7 @@ class TestRepeating:
     def test_chunks_are_cut_as_they_were_the_first_time(
         self, first: str, second: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        # As where a template became larger in between, so that fewer messages fit into a chunk
+        # As if a template became larger in between, so that fewer messages fit into a chunk
         for size in (first, second):
             monkeypatch.setenv("CHUNK_RECIPIENTS", size)
             settings.cache_clear()
@@ -259,7 +259,7 @@ class TestRepeating:
 
 
 class TestLater:
-    """What starts later is stored with all it needs, and only then due."""
+    """A scheduled transmission is stored with all that its start needs, and only then due."""
 
     def test_a_scheduled_transmission_is_stored_and_due_and_not_queued(self) -> None:
         transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)

@@ -1,4 +1,4 @@
-"""How far a transmission is: told from the records of its units."""
+"""The progress of a transmission is shown from the records of its units."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def record(chunks: int = 3, state: str = SUBMITTED, **fields: Any) -> Record:
 
 
 def generate(*numbers: int, messages: int = 2, failed: int = 0) -> None:
-    """Let chunks be generated and met by delivery, one a second."""
+    """Record that chunks were generated and leased for delivery, one a second."""
     for number in numbers:
         unit = WorkUnit(make_transmission().id, str(number))
         work_units.record_generation(unit, CREATED + number * 1000)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def take(test: AbTest, message: str, first: int = 0) -> str | None:
-    """Take a place for a message that would rather have template ``first``."""
+    """Take a place for a message that prefers template ``first``."""
     shares = list(test.shares)
     share = sample.take(test, message, shares[first:] + shares[:first])
     return share.template_id if share else None

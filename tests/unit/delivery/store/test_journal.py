@@ -41,7 +41,7 @@ def reopen(request: pytest.FixtureRequest, cloud: None, tmp_path: Path) -> Open:
 
 
 def recorded(journal: Journal) -> dict[int, Entry]:
-    """Return what somebody who takes the unit over finds."""
+    """Return the entries that a worker finds when it takes the unit over."""
     return journal.entries(first=False)
 
 
@@ -167,7 +167,7 @@ class TestFileJournal:
     def test_the_journal_of_a_completed_unit_stays_for_a_while(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        # a local cloud that was killed has forgotten that it was finished
+        # a local cloud that was killed has lost the record that the unit was completed
         monkeypatch.setenv("DELIVERY_JOURNAL", str(path.parent))
         settings.cache_clear()
         for _ in range(2):
@@ -184,7 +184,7 @@ class TestFileJournal:
         settings.cache_clear()
 
     def test_the_file_is_read_even_by_the_first_worker(self, path: Path) -> None:
-        # the table may have lost its last seconds, and with them that somebody worked on the unit
+        # the table may have lost its last seconds, and with them the lease of a worker
         FileJournal(path.parent, UNIT).record(1, ENTRY)
         assert FileJournal(path.parent, UNIT).entries(first=True) == {1: ENTRY}
 

@@ -1,4 +1,4 @@
-"""The mx transport: hosts on loopback, found by made-up DNS answers."""
+"""The mx transport delivers to hosts on loopback, which a fake DNS names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mail hosts by the DNS, with answers that are made up."""
+"""Mail hosts are looked up in a fake DNS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ses transport, mostly with a client that is not real."""
+"""The ses transport sends messages with a client, which is mostly a fake."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MESSAGE = OutboundMessage("bounces@example.com", "b@example.net", b"Subject: x\r
 
 
 class FakeClient:
-    """Keeps the requests; answers, or raises."""
+    """Keeps the requests; returns a response or raises an error."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.requests: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Kept sessions and their bounds, with sessions that are not real."""
+"""Sessions are reused within limits; the sessions here are fakes."""
 
 from __future__ import annotations
 

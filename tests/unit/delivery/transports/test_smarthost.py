@@ -1,4 +1,4 @@
-"""The smarthost transport against a host on loopback."""
+"""The smarthost transport delivers to a host on loopback."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def transport_to(
 
 
 def message(n: int = 0, source_address: str | None = None, ehlo_name: str = "") -> OutboundMessage:
-    data = f"Subject: {n}\r\n\r\nhello\r\n".encode()
-    return OutboundMessage("a@example.com", f"b{n}@example.net", data, source_address, ehlo_name)
+    content = f"Subject: {n}\r\n\r\nhello\r\n".encode()
+    return OutboundMessage("a@example.com", f"b{n}@example.net", content, source_address, ehlo_name)
 
 
 def test_messages_share_a_connection() -> None:
@@ -194,14 +194,14 @@ def test_an_aiosmtpd_server_understands_every_command() -> None:
         require_starttls=True,
         enable_SMTPUTF8=True,
     )
-    data = b".first\r\n..\r\nSubject: \xc3\xa9\r\n\r\n.\r\nlast"
+    content = b".first\r\n..\r\nSubject: \xc3\xa9\r\n\r\n.\r\nlast"
     controller.start()
     try:
         transport = SmarthostTransport(
             "127.0.0.1", port, SessionOptions(tls=TlsMode.REQUIRED), ehlo_name="client.test"
         )
         for recipient in ("b\u00e9@example.net", "c@b\u00fccher.example"):
-            outcome = transport.deliver(OutboundMessage("", recipient, data), commit_at_once)
+            outcome = transport.deliver(OutboundMessage("", recipient, content), commit_at_once)
             assert outcome == Delivered(250, "2.0.0 kept", "127.0.0.1", "TLSv1.3")
         transport.close()
     finally:
@@ -210,4 +210,4 @@ def test_an_aiosmtpd_server_understands_every_command() -> None:
         ["b\u00e9@example.net"],
         ["c@xn--bcher-kva.example"],
     ]
-    assert {envelope.content for envelope in keeper.envelopes} == {data + b"\r\n"}
+    assert {envelope.content for envelope in keeper.envelopes} == {content + b"\r\n"}

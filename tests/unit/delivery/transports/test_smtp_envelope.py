@@ -1,4 +1,4 @@
-"""Commands and content of a message."""
+"""A message has the right SMTP commands and bytes for its host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening a session: greeting, EHLO, STARTTLS, AUTH, and what goes wrong."""
+"""A session is opened by greeting, EHLO, STARTTLS and AUTH, each of which can fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages over an open session, and what hosts do to them."""
+"""Messages are sent over an open session, to good hosts and bad ones."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ def test_a_host_that_writes_its_replies_one_by_one_is_not_waited_for() -> None:
 
 
 def test_a_large_message_arrives_whole() -> None:
-    data = b"Subject: big\r\n\r\n" + b"".join(b"%070d\r\n" % n for n in range(13_000))
+    content = b"Subject: big\r\n\r\n" + b"".join(b"%070d\r\n" % n for n in range(13_000))
     with ScriptedServer() as host:
         session = session_with(host)
-        assert session.deliver(message(data=data), commit_at_once).code == 250
+        assert session.deliver(message(data=content), commit_at_once).code == 250
         session.close()
-    assert host.contents == [data]
+    assert host.contents == [content]
 
 
 @EITHER_WAY

@@ -1,4 +1,4 @@
-"""Replies from strangers: their form and their bounds."""
+"""Replies of unknown hosts are read strictly and within bounds."""
 
 from __future__ import annotations
 

@@ -37,11 +37,11 @@ def test_reading_may_begin_at_any_part_and_fetches_only_the_parts_that_are_used(
 
 
 def test_any_data_of_a_recipient_is_read_back() -> None:
-    data = {
+    recipient = {
         "email": "ü@example.test",
         "substitution_data": {"": [1.5, None, {"𝄞": True}], "deep": {"a": {"b": "\u2028"}}},
     }
-    assert list(contents.read(contents.write(1, "friends", [data]))) == [[data]]
+    assert list(contents.read(contents.write(1, "friends", [recipient]))) == [[recipient]]
 
 
 def test_every_version_has_objects_of_its_own() -> None:
@@ -74,5 +74,5 @@ def test_writing_and_reading_hold_a_few_parts_whatever_the_number() -> None:
         tracemalloc.stop()
         return most
 
-    peak(1000)  # what the first use of a client allocates is not of interest
+    peak(1000)  # the memory that the first use of a client allocates does not count
     assert peak(20_000) < 3 * peak(1000)

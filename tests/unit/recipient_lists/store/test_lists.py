@@ -173,7 +173,7 @@ def test_reading_a_list_for_a_transmission_costs_one_request() -> None:
 
 @pytest.fixture
 def lost_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every write of an item be sent twice, as a client does that got no answer."""
+    """Send every write of an item twice, as the AWS client does when it gets no response."""
     put = Table.put
 
     def put_twice(table: Table, item: Item, **options: Any) -> None:

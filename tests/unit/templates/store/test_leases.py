@@ -129,14 +129,14 @@ def test_after_a_refused_deletion_the_template_is_as_before(template: Template) 
 
 
 def when(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], Any]) -> None:
-    """Let ``act`` happen once, right after the step ``name`` of a deletion."""
+    """Call ``act`` once, right after the step ``name`` of a deletion."""
     step, acts = getattr(leases, name), iter([act])
 
     def then_act(*args: Any) -> Any:
-        result = step(*args)
+        step_result = step(*args)
         for each in acts:
             each()
-        return result
+        return step_result
 
     monkeypatch.setattr(leases, name, then_act)
 

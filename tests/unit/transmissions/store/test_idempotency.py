@@ -39,9 +39,9 @@ def time(cloud: None) -> Iterator[Clock]:
 
 
 def claimed(key: str = "k", scope: Scope = OWNER, data: Any = BODY) -> Claim:
-    result = claim(scope, key, data)
-    assert isinstance(result, Claim)
-    return result
+    own_claim = claim(scope, key, data)
+    assert isinstance(own_claim, Claim)
+    return own_claim
 
 
 def refused_claim(key: str = "k", data: Any = BODY) -> tuple[int, str | None]:
@@ -176,7 +176,7 @@ class TestTakingOver:
     def test_a_late_answer_is_stored(self, time: Clock) -> None:
         slow = claimed()
         time.now += CLAIM_SECONDS
-        release(claimed())  # who took it over was refused
+        release(claimed())  # the request that took it over was refused
         complete(slow, ANSWER, 0.0)
         assert claim(OWNER, "k", BODY) == ANSWER
 

@@ -252,9 +252,9 @@ class TestListing:
 
 @pytest.mark.parametrize("email", ["é@b.test", "\ud800@b.test", "x" * 100_000])
 def test_the_recipients_of_a_scheduled_transmission_are_read_back(email: str) -> None:
-    data = [{"email": email, "metadata": {"k": [1, None]}}, {"email": "r@example.test"}]
-    transmissions.put_recipients("77", data)
-    assert transmissions.get_recipients("77") == data
+    bulk_recipients = [{"email": email, "metadata": {"k": [1, None]}}, {"email": "r@example.test"}]
+    transmissions.put_recipients("77", bulk_recipients)
+    assert transmissions.get_recipients("77") == bulk_recipients
     assert stored_objects() == ["transmissions/77/recipients"]
 
 
