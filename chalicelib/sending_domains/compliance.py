@@ -1,7 +1,7 @@
-"""What the operator blocks: nobody registers it, and what is registered stops to send (spec 2.5).
+"""Block names for the operator: nobody can register them or send from them (spec 2.5).
 
-A block is on a name and all names below it. Sending stops with the next unit of messages, because
-every unit asks for the domain anew.
+A block covers a name and all names below it. Registered domains stop sending with the next work
+unit, because every work unit reads its domain anew.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from chalicelib.sending_domains.model import BLOCKED, VALID, SendingDomain
 
 
 def block(name: str) -> list[str]:
-    """Block a name; return the registered domains that stop to send.
+    """Block a name; return the registered domains that can no longer send.
 
-    Raises ``domain_names.BadName`` for what is no domain name.
+    Raises ``domain_names.BadName`` if the text is not a domain name.
     """
     name = canonical(name)
     claims.block(name)
@@ -26,9 +26,9 @@ def block(name: str) -> list[str]:
 
 
 def unblock(name: str) -> list[str]:
-    """Take back :func:`block`; return the registered domains it was about.
+    """Undo :func:`block`; return the registered domains at and below the name.
 
-    What a block above or below still covers stays blocked.
+    A domain that another block still covers stays blocked.
     """
     name = canonical(name)
     claims.unblock(name)
@@ -41,11 +41,11 @@ def _status_of(domain: SendingDomain) -> str:
 
 
 def _set_status(name: str, status_of: Callable[[SendingDomain], str]) -> list[str]:
-    def apply(domain: SendingDomain) -> SendingDomain:
+    def edit(domain: SendingDomain) -> SendingDomain:
         status = replace(domain.status, compliance_status=status_of(domain))
         return replace(domain, status=status)
 
-    found = sorted(domain.domain for domain in store.within(name))
-    for each in found:
-        store.change(each, apply)
-    return found
+    domains = sorted(domain.domain for domain in store.within(name))
+    for domain in domains:
+        store.change(domain, edit)
+    return domains

@@ -1,4 +1,4 @@
-"""What the DNS says of a domain: its DKIM, CNAME and MX records, judged (spec 2.5, DNS rules)."""
+"""Check the DKIM, CNAME and MX records of a domain (spec 2.5, DNS rules)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from chalicelib.dkim import dns_record
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains.model import INVALID, PENDING, UNVERIFIED, VALID
 
-_LONGEST_SHOWN: Final = 2000
+_MAX_TEXT: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A check's outcome: the record that was found, and what is wrong (nothing: empty).
+    """The outcome of a check: the record in the DNS, and what is wrong with it.
 
-    ``answered`` is false when the DNS could not tell.
+    ``error`` is empty if nothing is wrong. ``answered`` is false when the DNS gave no answer.
     """
 
     record: str = ""
@@ -25,9 +25,9 @@ class Outcome:
     answered: bool = True
 
     def status_after(self, before: str) -> str:
-        """Return the check's status, given the one before.
+        """Return the new status of the check, whose status is ``before``.
 
-        Without an answer it stays what it was, except that what was never checked is pending.
+        Without an answer the status stays as it is, but ``unverified`` becomes ``pending``.
         """
         if not self.answered:
             return PENDING if before == UNVERIFIED else before
@@ -38,16 +38,16 @@ def check_dkim(key: DkimKey) -> Outcome:
     """Look for the key's TXT record (spec 2.5 rule 2)."""
     name = key.record_name
     try:
-        found = dns.texts(name)
-        return Outcome(dns_record.matching_record(found, key.public))
+        texts = dns.texts(name)
+        return Outcome(dns_record.matching_record(texts, key.public))
     except dns.LookupFailed as error:
         return _unanswered(error)
     except dns_record.BadRecord as error:
-        return Outcome(_shown(found), f"DNS DKIM query error at {name}: {error}"[:_LONGEST_SHOWN])
+        return Outcome(_joined(texts), f"DNS DKIM query error at {name}: {error}"[:_MAX_TEXT])
 
 
 def check_cname(domain: str, target: str) -> Outcome:
-    """Look whether the domain is an alias, directly or by others, of ``target`` (rule 3)."""
+    """Check that the domain is an alias of ``target``, directly or by other aliases (rule 3)."""
     chain: list[str] = []
     try:
         for name in dns.aliases(domain):
@@ -62,7 +62,7 @@ def check_cname(domain: str, target: str) -> Outcome:
 
 
 def check_mx(domain: str, target: str) -> Outcome:
-    """Look whether the domain's mail goes to ``target`` (rule 4)."""
+    """Check that all MX records of the domain name ``target`` (rule 4)."""
     try:
         hosts = dns.mail_hosts(domain)
     except dns.LookupFailed as error:
@@ -70,7 +70,7 @@ def check_mx(domain: str, target: str) -> Outcome:
     if hosts and set(hosts) == {target}:
         return Outcome(target)
     if hosts:
-        return Outcome(_shown(hosts), f"the MX records of {domain} do not lead to {target} alone")
+        return Outcome(_joined(hosts), f"the MX records of {domain} do not lead to {target} alone")
     return Outcome("", f"{domain} has no MX record; it should lead to {target}")
 
 
@@ -78,5 +78,5 @@ def _unanswered(error: dns.LookupFailed) -> Outcome:
     return Outcome(error=str(error), answered=False)
 
 
-def _shown(found: list[str]) -> str:
-    return ", ".join(found)[:_LONGEST_SHOWN]
+def _joined(records: list[str]) -> str:
+    return ", ".join(records)[:_MAX_TEXT]

@@ -66,10 +66,10 @@ def bounce_domain_for(
 ) -> str:
     """Return the domain of the envelope sender (spec 2.1 ``return_path``, 2.5 rule 5).
 
-    In this order: the domain of ``return_path``, the sender's default bounce domain, the primary
-    account's default if it is shared, the service's own. A ``return_path`` whose domain the sender
-    may not use, or that takes no bounces, raises 7001; an enterprise account may name any domain.
-    Nothing is read when ``sending``, the message's sending domain, is the right one.
+    The first of these: the domain of ``return_path``, the sender's default bounce domain, the
+    primary account's default if it is shared, the service's own. A ``return_path`` raises 7001 if
+    the sender may not use its domain or the domain takes no bounces; an enterprise account may name
+    any domain. Nothing is read when ``sending``, the message's sending domain, is the result.
     """
     if return_path:
         name = domain_of(return_path)

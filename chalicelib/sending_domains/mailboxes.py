@@ -1,10 +1,11 @@
-"""Mail to a mailbox of a domain, with a link that proves who reads it (spec 3, 4.4).
+"""Verify a mailbox of a domain by a link that is mailed to it (spec 3, 4.4).
 
-The link holds a token that names the domain and the mailbox, signed. It works once, until it
-expires, and only while no later mail has gone to the same mailbox: the domain keeps the SHA-256 of
-the last token.
+The link holds a signed token that names the domain and the mailbox. A token works once, until it
+expires or a newer one is mailed to the same mailbox: the domain record holds the SHA-256 of the
+last token only.
 
-Sending is the message path's, above this band: ``app.py`` says how (:func:`set_mailer`).
+This package may not import the message path, so ``app.py`` passes in the function that sends mail
+(:func:`set_mailer`).
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ _PURPOSE = "mailbox verification"
 
 
 class Mailer(Protocol):
-    """What sends one plain text message from the service itself; raises ``ServiceError``."""
+    """A function that sends mail from the service itself."""
 
     def __call__(self, *, to: str, subject: str, text: str) -> None:
-        """Send the message."""
+        """Send one plain text message; raises ``ServiceError``."""
         ...
 
 
 class Mailbox(NamedTuple):
-    """What a token names."""
+    """The mailbox that a token verifies: one of :data:`KINDS` at a domain."""
 
     domain: str
     kind: str
@@ -51,37 +52,37 @@ _mailers: list[Mailer] = []
 
 
 def set_mailer(mailer: Mailer) -> None:
-    """Say what sends the mail of this process."""
+    """Set the function that sends the mail of this process."""
     _mailers[:] = [mailer]
 
 
 def mailbox_address(domain: SendingDomain, kind: str) -> str:
-    """Return the address that mail of the kind goes to."""
+    """Return the address of the domain's mailbox of this kind."""
     return f"{_LOCAL_PARTS.get(kind) or domain.status.verification_mailbox}@{domain.domain}"
 
 
 def send_token(domain: str, kind: str, *, local_part: str = "") -> None:
-    """Mail a new link; the last one to the same mailbox stops to work.
+    """Mail a new link; the last link to the same mailbox stops working.
 
-    ``local_part`` is that of a nominated mailbox. Raises 400 with code 1901 if the mail could not
-    be sent.
+    ``local_part`` is needed for the kind ``NOMINATED`` only. Raises 400 with code 1901 if the mail
+    could not be sent.
     """
     token = signing.to_token([domain, kind, secrets.token_urlsafe(16)], _PURPOSE)
-    kept = MailedToken(_digest(token), clock.now() + settings().mailbox_token_lifetime)
+    mailed_token = MailedToken(_digest(token), clock.now() + settings().mailbox_token_lifetime)
 
-    def apply(found: SendingDomain) -> SendingDomain:
-        status = found.status
+    def edit(before: SendingDomain) -> SendingDomain:
+        status = before.status
         if kind == NOMINATED:
             status = replace(status, verification_mailbox=local_part)
-        return replace(found, status=status, tokens={**found.tokens, kind: kept})
+        return replace(before, status=status, tokens={**before.tokens, kind: mailed_token})
 
-    changed = store.change(domain, apply)
-    if changed is not None:
-        _mail(mailbox_address(changed, kind), domain, token)
+    after = store.change(domain, edit)
+    if after is not None:
+        _mail(mailbox_address(after, kind), domain, token)
 
 
 def read_token(token: str) -> Mailbox | None:
-    """Return what a token of ours names, ``None`` for any other text."""
+    """Return the mailbox that the token verifies; ``None`` if the service did not sign it."""
     try:
         domain, kind, _ = signing.from_token(token, _PURPOSE)
     except signing.BadSignature:
@@ -90,30 +91,30 @@ def read_token(token: str) -> Mailbox | None:
 
 
 def is_current(domain: SendingDomain, kind: str, token: str) -> bool:
-    """Tell whether ``token`` is the last one mailed, and still works."""
-    kept = domain.tokens.get(kind)
+    """Tell whether ``token`` is the last one mailed to the mailbox and has not expired."""
+    last = domain.tokens.get(kind)
     return (
-        kept is not None
-        and clock.now() < kept.expires
-        and hmac.compare_digest(kept.digest, _digest(token))
+        last is not None
+        and clock.now() < last.expires
+        and hmac.compare_digest(last.digest, _digest(token))
     )
 
 
 def redeem(domain: str, kind: str, token: str) -> bool:
-    """Note that the mailbox is verified, and use up the token; ``False`` if it does not work."""
-    accepted = False
+    """Verify the mailbox and use up the token; return ``False`` if the token does not work."""
+    works = False
 
-    def apply(found: SendingDomain) -> SendingDomain:
-        nonlocal accepted
-        accepted = is_current(found, kind, token)
-        if not accepted:
-            return found
-        left = {other: kept for other, kept in found.tokens.items() if other != kind}
-        proven = with_status(replace(found, tokens=left), **{f"{kind}_status": VALID})
-        return with_next_check(proven, clock.now())
+    def edit(before: SendingDomain) -> SendingDomain:
+        nonlocal works
+        works = is_current(before, kind, token)
+        if not works:
+            return before
+        tokens = {name: mailed for name, mailed in before.tokens.items() if name != kind}
+        after = with_status(replace(before, tokens=tokens), **{f"{kind}_status": VALID})
+        return with_next_check(after, clock.now())
 
-    store.change(domain, apply)
-    return accepted
+    store.change(domain, edit)
+    return works
 
 
 def _mail(to: str, domain: str, token: str) -> None:
@@ -136,13 +137,15 @@ def _digest(token: str) -> str:
 
 
 _TEXT = """\
-Somebody asked to send mail from {domain} and named this mailbox to show that the
-domain is theirs.
+Someone wants to send email from {domain}. They chose this mailbox to prove that the
+domain belongs to them.
 
-If that was you, open this page and confirm:
+If this was you, open this page and confirm:
 
 {link}
 
-The link works once, and not after a later mail of this kind. If you know nothing of
-this, do nothing: no mail will be sent from {domain} on this ground.
+The link works only once. It stops working when a newer email like this one is sent to
+this mailbox.
+
+If this was not you, ignore this email. Then this mailbox does not verify {domain}.
 """

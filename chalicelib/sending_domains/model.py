@@ -1,4 +1,4 @@
-"""The sending domain record: who may send from it, and with which key it signs (spec 2.5)."""
+"""Describe a sending domain: its owner, checks, signing key, and who may use it (spec 2.5)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BLOCKED: Final = "blocked"
 CHECK_STATUSES: Final = (VALID, INVALID, UNVERIFIED, PENDING)
 COMPLIANCE_STATUSES: Final = (VALID, BLOCKED)
 
-#: The statuses that the DNS decides
+#: The statuses that DNS records decide
 DNS_CHECKS: Final = ("dkim_status", "cname_status", "mx_status")
 
 
 @dataclass(frozen=True, slots=True)
 class DomainStatus:
-    """What is known of a domain's ownership and DNS; each status as in spec 2.5."""
+    """The results of a domain's checks; each status is one of spec 2.5."""
 
     ownership_verified: bool = False
     spf_status: str = UNVERIFIED
@@ -48,9 +48,9 @@ class MailedToken:
 class SendingDomain:
     """One domain. ``created`` is seconds; ``subaccount_id`` is ``None`` for the primary account.
 
-    ``unverified_since`` is when the last check that had verified the domain was lost, or its
-    creation; ``check_ms`` is when it is due to be looked at again (0: never). ``revision`` and
-    ``parents`` belong to the store.
+    ``unverified_since`` is when the domain lost its verification, or was created (seconds; 0: it is
+    verified). ``check_ms`` is when its next check is due (0: never). ``tokens`` are the last mailed
+    ones, by kind of mailbox. ``revision`` and ``parents`` belong to the store.
     """
 
     domain: str
@@ -76,7 +76,7 @@ class SendingDomain:
 
     @property
     def takes_bounces(self) -> bool:
-        """Tell whether the domain may take bounces (spec 2.5 rule 5)."""
+        """Tell whether bounces can be sent to the domain (spec 2.5 rule 5)."""
         return VALID in (self.status.cname_status, self.status.mx_status)
 
     @property
@@ -94,21 +94,21 @@ class SendingDomain:
 
 
 def with_status(domain: SendingDomain, **changes: str) -> SendingDomain:
-    """Return the domain with some statuses changed, and with what follows from them.
+    """Return the domain with some statuses changed, and the fields that depend on them.
 
-    Any valid check verifies ownership. A default bounce domain that may not take bounces any more
-    is none.
+    Any valid check verifies ownership. A default bounce domain that does not take bounces any more
+    is no longer the default.
     """
-    changed = replace(domain, status=replace(domain.status, **changes))  # type: ignore[arg-type]
-    status = replace(changed.status, ownership_verified=_is_proven(changed))
-    default = domain.is_default_bounce_domain and changed.takes_bounces
-    return replace(changed, status=status, is_default_bounce_domain=default)
+    after = replace(domain, status=replace(domain.status, **changes))  # type: ignore[arg-type]
+    status = replace(after.status, ownership_verified=_is_owner_proven(after))
+    default = domain.is_default_bounce_domain and after.takes_bounces
+    return replace(after, status=status, is_default_bounce_domain=default)
 
 
-def _is_proven(domain: SendingDomain) -> bool:
-    """Tell whether a check shows that the account holds the domain.
+def _is_owner_proven(domain: SendingDomain) -> bool:
+    """Tell whether a check proves that the account controls the domain.
 
-    A DKIM record does if it stands at the domain or above it: anyone can publish one elsewhere.
+    A DKIM record proves it only at the domain or above it: anyone can publish one elsewhere.
     """
     status, key = domain.status, domain.dkim
     if status.dkim_status == VALID and key and is_within(domain.domain, key.signing_domain):

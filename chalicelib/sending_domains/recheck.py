@@ -1,11 +1,11 @@
-"""What is due of sending domains: records looked up again, and what nobody verified dropped.
+"""Check the DNS records of sending domains again, and delete domains that stay unverified.
 
-:func:`reverify_due` is called on a schedule, as often as one likes. A verified domain is due once
-a day; a record that is gone makes its status invalid, and when nothing else verifies the domain,
-it stops to send. A domain that nothing has verified for two weeks is dropped.
+A schedule calls :func:`reverify_due`; how often does not matter. A verified domain is checked once
+a day. When a record is missing, its status becomes invalid; a domain that no other check verifies
+can then no longer send. A domain that has not been verified for two weeks is deleted.
 
-Doing the same work twice, or half of it, does no harm: an entry stays due until the domain has
-been written with its next time, and one that no domain has any more is cleared away.
+A run may be repeated or cut off without harm: an entry stays due until the domain is written with
+the time of its next check, and entries that match no domain are removed.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from chalicelib.sending_domains.verification import check_dns
 
 _log = logging.getLogger(__name__)
 
-# What takes time is waiting for the DNS
-_AT_ONCE = 8
-_MOST = 400
+_THREADS = 8  # most of the time is spent waiting for the DNS
+_MAX_DOMAINS = 400  # in one call
 
 
 def reverify_due(now: float) -> dict[str, int]:
-    """Look at the domains that are due at ``now`` (seconds), the longest due first.
+    """Check the domains that are due at ``now`` (seconds), the longest due first.
 
-    Returns how many came to which end: ``kept`` (verified as before), ``lost`` and ``regained``
-    (whether they are verified has changed), ``unverified``, ``dropped``, ``stale`` (nothing to do)
-    and ``failed`` (tried again later). Costs one request when nothing is due.
+    Returns the number of domains by result: ``kept`` (verified as before), ``lost`` (not verified
+    any more), ``regained`` (verified again), ``unverified`` (as before), ``dropped`` (deleted),
+    ``stale`` (the entry matched no domain) and ``failed`` (checked again later). Costs one request
+    when nothing is due.
     """
-    entries = due.find(store.CONCERN, int(now * 1000), limit=_MOST)
+    entries = due.find(store.CONCERN, int(now * 1000), limit=_MAX_DOMAINS)
     if not entries:
         return {}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return dict(Counter(pool.map(lambda entry: _look_at(entry, now), entries)))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return dict(Counter(pool.map(lambda entry: _check_entry(entry, now), entries)))
 
 
-def _look_at(entry: Due, now: float) -> str:
+def _check_entry(entry: Due, now: float) -> str:
     try:
         domain = store.get(entry.key)
         if domain is None or domain.check_ms != entry.at_ms:
@@ -55,14 +55,14 @@ def _look_at(entry: Due, now: float) -> str:
     except WriteConflict:
         return "failed"  # another writer came first; the entry is still due
     except Exception:
-        _log.exception("looking at the sending domain %s failed", entry.key)
+        _log.exception("checking the sending domain %s failed", entry.key)
         due.postpone(entry, int(now * 1000))
         return "failed"
 
 
 def _reverify(domain: SendingDomain, now: float) -> str:
-    asked = [check for check in DNS_CHECKS if getattr(domain.status, check) != UNVERIFIED]
-    checks = check_dns(domain, [check.removesuffix("_status") for check in asked])
+    statuses = [name for name in DNS_CHECKS if getattr(domain.status, name) != UNVERIFIED]
+    checks = check_dns(domain, [name.removesuffix("_status") for name in statuses])
     _reverify_keys(domain.domain)
     after = checks.apply_to(domain, domain, now)
     if is_grace_over(after, now):
@@ -70,10 +70,10 @@ def _reverify(domain: SendingDomain, now: float) -> str:
         store.delete(domain)
         return "dropped"
     store.save(domain, after)
-    was, now_is = domain.status.ownership_verified, after.status.ownership_verified
-    if was == now_is:
-        return "kept" if was else "unverified"
-    return "lost" if was else "regained"
+    was_verified = domain.status.ownership_verified
+    if was_verified == after.status.ownership_verified:
+        return "kept" if was_verified else "unverified"
+    return "lost" if was_verified else "regained"
 
 
 def _reverify_keys(domain: str) -> None:

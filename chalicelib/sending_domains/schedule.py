@@ -1,4 +1,4 @@
-"""When a domain is looked at again: its DNS records, and whether it is to be dropped (spec 3)."""
+"""Decide when a domain is checked again, and when it has been unverified too long (spec 3)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from chalicelib.sending_domains.model import DNS_CHECKS, UNVERIFIED, SendingDoma
 
 
 def with_next_check(domain: SendingDomain, now: float, *, answered: bool = True) -> SendingDomain:
-    """Return the domain as it stands at ``now``, with the time of its next look set.
+    """Return the domain as it is at ``now``, with the time of its next check.
 
-    ``answered`` is false when the DNS could not tell. A verified domain is looked at daily, one
-    that lost its verification hourly, and one that has none for two weeks is dropped then.
+    ``answered`` is false when the DNS gave no answer. A verified domain is checked daily. An
+    unverified domain is checked hourly if it has DNS checks, and deleted after two weeks.
     """
     if domain.status.ownership_verified:
         due, since = _next_check(domain, now, answered), 0.0
@@ -25,12 +25,12 @@ def with_next_check(domain: SendingDomain, now: float, *, answered: bool = True)
 
 
 def _has_dns_checks(domain: SendingDomain) -> bool:
-    """Tell whether a DNS record of the domain was ever asked to be verified."""
+    """Tell whether verification of a DNS record was ever requested."""
     return any(getattr(domain.status, check) != UNVERIFIED for check in DNS_CHECKS)
 
 
 def is_grace_over(domain: SendingDomain, now: float) -> bool:
-    """Tell whether nothing has verified the domain for so long that it is dropped."""
+    """Tell whether the domain has been unverified for so long that it is to be deleted."""
     if domain.status.ownership_verified:
         return False
     return now >= domain.unverified_since + settings().domain_grace

@@ -1,7 +1,7 @@
 """Verify a sending domain by DNS records and by tokens mailed to its mailboxes (spec 3, 4.4).
 
-The DNS is checked while the caller waits. A mailbox check takes two requests: a flag sends a mail
-with a link, and the token from that link verifies. A wrong token changes nothing.
+DNS records are checked within the request. A mailbox check takes two requests: the first mails a
+link, the second sends the token from that link. A wrong token changes nothing.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ class DnsChecks:
 
     @property
     def answered(self) -> bool:
-        """Tell whether the DNS answered every question."""
+        """Tell whether the DNS answered every check."""
         return all(outcome.answered for outcome in self.outcomes.values())
 
     def apply_to(self, domain: SendingDomain, checked: SendingDomain, now: float) -> SendingDomain:
-        """Return ``domain`` with the new statuses; the checks were made on ``checked``."""
+        """Return ``domain`` with the new statuses; ``checked`` is the domain as it was checked."""
         statuses = {
             f"{name}_status": outcome.status_after(getattr(domain.status, f"{name}_status"))
             for name, outcome in self.outcomes.items()
-            # The outcome says nothing about a key that replaced the checked one meanwhile
+            # The outcome does not hold for a key that has replaced the checked key since then
             if name != "dkim" or domain.dkim == checked.dkim
         }
         return with_next_check(with_status(domain, **statuses), now, answered=self.answered)
 
 
 def verify(scope: Scope, name: str, body: VerifyRequest) -> tuple[SendingDomain, DnsChecks]:
-    """Make the requested checks; return the domain as it then is, and what the DNS said."""
+    """Make the requested checks; return the domain after them, and the outcomes from the DNS."""
     domain = get_owned(scope, name)
     _check_availability(domain, body)
-    local_part = _nominated(domain, body) if NOMINATED in body.kinds_to_mail else ""
+    local_part = _nominated_local_part(domain, body) if NOMINATED in body.kinds_to_mail else ""
     for kind in KINDS:
         if (token := body.token(kind)) is not None:
             mailboxes.redeem(domain.domain, kind, token)
@@ -89,8 +89,8 @@ def _check_availability(domain: SendingDomain, body: VerifyRequest) -> None:
         raise Forbidden("verification by MX is available on Enterprise only")
 
 
-def _nominated(domain: SendingDomain, body: VerifyRequest) -> str:
-    """Return the local part of the mailbox to write to; raises 1400 and 1300."""
+def _nominated_local_part(domain: SendingDomain, body: VerifyRequest) -> str:
+    """Return the local part of the mailbox that the request names; raises 1400 and 1300."""
     local_part = body.verification_mailbox
     if not local_part:
         raise missing_field("verification_mailbox is a required field")

@@ -1,6 +1,6 @@
-"""The page behind the link in a verification mail.
+"""Serve the page behind the link in a verification mail.
 
-Opening it changes nothing, because mail filters open links: its button does (spec 3).
+Mail filters open links, so opening the page changes nothing: only its button verifies (spec 3).
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ _HEADERS = {
 
 
 def offer(token: str) -> Reply:
-    """Show what the button would verify."""
-    named = mailboxes.read_token(token)
-    domain = store.get(named.domain) if named else None
-    if named is None or domain is None or not mailboxes.is_current(domain, named.kind, token):
-        return _useless()
-    mailbox = escape(mailboxes.mailbox_address(domain, named.kind))
+    """Show the page with the button that verifies the domain."""
+    mailbox = mailboxes.read_token(token)
+    domain = store.get(mailbox.domain) if mailbox else None
+    if mailbox is None or domain is None or not mailboxes.is_current(domain, mailbox.kind, token):
+        return _bad_link()
+    address = escape(mailboxes.mailbox_address(domain, mailbox.kind))
     name = escape(domain.domain)
     return _page(
         200,
         f"Verify {name}",
-        f"<p>You read the mail of <b>{mailbox}</b>. Allow mail to be sent from <b>{name}</b>?</p>"
+        f"<p>This link was sent to <b>{address}</b>. Do you allow email from <b>{name}</b>?</p>"
         '<form method="post"><button type="submit">Verify this domain</button></form>',
     )
 
 
 def confirm(token: str) -> Reply:
     """Verify the domain that the token names."""
-    named = mailboxes.read_token(token)
-    if named is None or not mailboxes.redeem(named.domain, named.kind, token):
-        return _useless()
-    name = escape(named.domain)
+    mailbox = mailboxes.read_token(token)
+    if mailbox is None or not mailboxes.redeem(mailbox.domain, mailbox.kind, token):
+        return _bad_link()
+    name = escape(mailbox.domain)
     return _page(200, f"{name} is verified", "<p>You can close this page.</p>")
 
 
-def _useless() -> Reply:
+def _bad_link() -> Reply:
     return _page(
         410,
         "This link does not work",
-        "<p>It was used already, is too old, or a later mail has replaced it. "
-        "Ask for a new verification mail.</p>",
+        "<p>It was used before, it has expired, or a newer verification email replaced it. "
+        "Request a new verification email.</p>",
     )
 
 

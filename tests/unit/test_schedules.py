@@ -242,7 +242,7 @@ def time(
     monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
     settings.cache_clear()
     # The fake cloud's transactions are not safe for several threads.
-    monkeypatch.setattr(recheck, "_AT_ONCE", 1)
+    monkeypatch.setattr(recheck, "_THREADS", 1)
     for number in range(MOST_REQUESTS):
         record = txt_record(key_pair().public_b64)
         zone.set(f"s1._domainkey.kept{number}.test", ("TXT", record))

@@ -9,14 +9,23 @@ from cryptography.hazmat.primitives.serialization import (
     load_der_public_key,
 )
 
-from chalicelib.dkim.dns_record import BadRecord, matching_record
+from chalicelib.dkim.dns_record import BadRecord, matching_record, txt_record
 from chalicelib.dkim.key_pair import generate_key
 
 PUBLIC = generate_key(1024).public_b64
 OTHER = generate_key(1024).public_b64
-PKCS1 = b64encode(
-    load_der_public_key(b64decode(PUBLIC)).public_bytes(Encoding.DER, PublicFormat.PKCS1)
-).decode()
+KEY = load_der_public_key(b64decode(PUBLIC))
+PKCS1 = b64encode(KEY.public_bytes(Encoding.DER, PublicFormat.PKCS1)).decode()
+PEMS = [
+    KEY.public_bytes(Encoding.PEM, form).decode()
+    for form in (PublicFormat.PKCS1, PublicFormat.SubjectPublicKeyInfo)
+]
+
+
+@pytest.mark.spec("2.5-r2")
+@pytest.mark.parametrize("public", [PUBLIC, PKCS1, *PEMS])
+def test_the_record_publishes_a_key_in_any_form_as_subject_public_key_info(public: str) -> None:
+    assert txt_record(public) == f"v=DKIM1; k=rsa; h=sha256; p={PUBLIC}"
 
 
 @pytest.mark.spec("2.5-r2")
@@ -65,11 +74,11 @@ def test_a_record_that_does_not_publish_the_key_is_refused_with_the_reason(
         matching_record([record], PUBLIC)
 
 
-def test_no_record_is_a_fault() -> None:
+def test_a_missing_record_is_an_error() -> None:
     with pytest.raises(BadRecord, match="no TXT record"):
         matching_record([], PUBLIC)
 
 
-def test_two_dkim_records_at_one_name_are_a_fault_even_if_one_is_right() -> None:
+def test_two_dkim_records_at_one_name_are_an_error_even_if_one_matches() -> None:
     with pytest.raises(BadRecord, match="several"):
         matching_record([f"v=DKIM1; p={PUBLIC}", f"v=DKIM1; p={OTHER}"], PUBLIC)

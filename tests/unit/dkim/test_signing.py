@@ -1,4 +1,4 @@
-"""The judge is dkimpy: it must verify what we sign, and nothing that was changed since."""
+"""dkimpy must verify every message that we sign, and none that was changed afterwards."""
 
 import re
 from base64 import b64encode
@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from time import monotonic, time
 
-import dkim as judge
+import dkim as dkimpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,11 +40,11 @@ FIELDS = st.lists(st.tuples(NAMES, VALUES), max_size=10)
 
 
 def verifies(message: bytes, record: str | None = None) -> bool:
-    """Ask dkimpy, handing it the message as SMTP carries it: its last line is ended."""
+    """Verify with dkimpy; the message ends with a line end, as it does in SMTP."""
     if not message.endswith(b"\r\n"):
         message += b"\r\n"
     txt = (record or txt_record(PAIR.public_b64)).encode()
-    return bool(judge.verify(message, dnsfunc=lambda *_, **__: txt))
+    return bool(dkimpy.verify(message, dnsfunc=lambda *_, **__: txt))
 
 
 def tags(signature: bytes) -> dict[str, str]:
@@ -87,7 +87,7 @@ def test_a_body_of_blanks_is_hashed_as_empty(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [b"x", b"x\r\n", b"x  \r\n", b"x\t", b"x\r\n\r\n \r\n"])
-def test_how_a_body_ends_does_not_change_its_hash(body: bytes) -> None:
+def test_blanks_and_line_ends_at_the_end_do_not_change_the_body_hash(body: bytes) -> None:
     signature = SIGNER.sign(b"From: a@example.test\r\n\r\n" + body, NOW)
     assert tags(signature)["bh"] == b64encode(sha256(b"x\r\n").digest()).decode()
 
@@ -131,14 +131,14 @@ def test_the_configured_headers_come_first_and_the_default_ones_follow() -> None
     )
 
 
-def test_the_signature_says_how_it_was_made_and_is_folded() -> None:
+def test_the_signature_has_all_tags_in_order_and_is_folded() -> None:
     signature = Signer(PAIR.private_pem, "sel", "example.test").sign(MESSAGE, 1_700_000_000)
     assert signature.startswith(b"DKIM-Signature: v=1; ")
     assert signature.endswith(b"\r\n")
-    found = tags(signature)
-    assert list(found) == ["v", "a", "c", "d", "s", "h", "t", "bh", "b"]
-    assert (found["a"], found["c"]) == ("rsa-sha256", "relaxed/relaxed")
-    assert (found["d"], found["s"], found["t"]) == ("example.test", "sel", "1700000000")
+    pairs = tags(signature)
+    assert list(pairs) == ["v", "a", "c", "d", "s", "h", "t", "bh", "b"]
+    assert (pairs["a"], pairs["c"]) == ("rsa-sha256", "relaxed/relaxed")
+    assert (pairs["d"], pairs["s"], pairs["t"]) == ("example.test", "sel", "1700000000")
     assert all(len(line) <= 78 for line in signature.split(b"\r\n"))
 
 
@@ -191,13 +191,13 @@ def test_a_key_that_cannot_sign_is_refused() -> None:
         Signer(PAIR.public_b64, "sel", "example.test")
 
 
-def test_a_signer_is_loaded_once_for_its_arguments() -> None:
+def test_a_signer_is_cached_by_its_arguments() -> None:
     one = load_signer(PAIR.private_pem, "sel", "example.test", ("from",))
     assert load_signer(PAIR.private_pem, "sel", "example.test", ["from"]) is one
     assert load_signer(PAIR.private_pem, "other", "example.test", ("from",)) is not one
 
 
-def test_the_signer_used_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_signer_leaves_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signing, "_CACHED_SIGNERS", 2)
     monkeypatch.setattr(signing, "_signers", signing._signers.__class__())
     first, second, _ = (load_signer(PAIR.private_pem, s, "example.test") for s in "aba")

@@ -12,7 +12,7 @@ from tests.unit.zones import Zone, served_zone
 
 @pytest.fixture
 def zone(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Zone]:
-    """A DNS whose records the test sets."""
+    """A DNS server whose records the test sets."""
     yield from served_zone(monkeypatch)
 
 
@@ -34,7 +34,7 @@ class Mail:
 
 
 class Outbox:
-    """A mailer that keeps what it is given, unless it refuses."""
+    """A mailer that keeps each mail, or refuses it."""
 
     def __init__(self) -> None:
         self.mails: list[Mail] = []
@@ -48,7 +48,7 @@ class Outbox:
 
 @pytest.fixture
 def outbox(monkeypatch: pytest.MonkeyPatch) -> Outbox:
-    """What the service mails."""
+    """The mails that the service sends."""
     outbox = Outbox()
     monkeypatch.setattr(mailboxes, "_mailers", [])
     mailboxes.set_mailer(outbox.send)

@@ -12,7 +12,7 @@ VERIFIED = DomainStatus(ownership_verified=True, dkim_status="valid", cname_stat
 
 
 def domain(name: str = "mail.example.test", account: int = 1, **fields: Any) -> SendingDomain:
-    """Return a domain that is set up and verified unless ``fields`` say otherwise."""
+    """Return a verified domain with a key; ``fields`` replace its fields."""
     return SendingDomain(
         name, account, 1_769_850_000.5, **{"status": VERIFIED, "dkim": KEY} | fields
     )

@@ -1,4 +1,4 @@
-"""Requests of a caller, and what comes of them."""
+"""Build API requests, and read their results and errors."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def request(
 
 
 def results(reply: Reply) -> Any:
-    """Return the results of a reply that tells of success."""
+    """Return the results of a successful reply."""
     assert reply.status == 200, reply
     return reply.body["results"]
 
 
-def refused(view: Callable[[], object]) -> dict[str, Any]:
+def error_of(view: Callable[[], object]) -> dict[str, Any]:
     """Return the one error that a view raises, with its HTTP status."""
     status, (error,) = refusal_errors(view)
     return {"status": status, **error}

@@ -1,4 +1,4 @@
-"""Two accounts that reach for the same names at the same moment, on the local cloud."""
+"""Accounts that register overlapping names at the same time, on the local cloud."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TREES = 12
 
 
 @pytest.fixture
-def cloud_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def local_cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     cloud = LocalCloud(tmp_path / "cloud")
     cloud.start()
     monkeypatch.setenv("AWS_ENDPOINT_URL", cloud.url)
@@ -38,35 +38,33 @@ def cloud_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
         aws.clear_cache()
 
 
-@pytest.mark.usefixtures("cloud_of_its_own")
-def test_of_two_accounts_that_take_a_domain_and_its_parent_at_once_at_most_one_gets_them() -> None:
+@pytest.mark.usefixtures("local_cloud")
+def test_accounts_that_register_a_domain_and_its_parents_at_once_never_both_succeed() -> None:
     for tree in range(TREES):
         names = [f"example{tree}.com", f"a.example{tree}.com", f"b.a.example{tree}.com"]
         attempts = [(name, account) for account, name in enumerate(names, 1)] * 2
         together = Barrier(len(attempts))
 
-        def attempt(
-            wanted: tuple[str, int], together: Barrier = together
-        ) -> tuple[str, int] | None:
+        def attempt(pair: tuple[str, int], together: Barrier = together) -> tuple[str, int] | None:
             together.wait()
-            return wanted if store.create(domain(*wanted, dkim=None)) else None
+            return pair if store.create(domain(*pair, dkim=None)) else None
 
         with ThreadPoolExecutor(len(attempts)) as pool:
-            taken = [each for each in pool.map(attempt, attempts) if each]
-        assert taken, "somebody gets it"
-        for (one, first), (two, second) in itertools.combinations(taken, 2):
+            successes = [each for each in pool.map(attempt, attempts) if each]
+        assert successes, "one account succeeds"
+        for (one, first), (two, second) in itertools.combinations(successes, 2):
             assert first == second or not (is_within(one, two) or is_within(two, one))
 
 
-@pytest.mark.usefixtures("cloud_of_its_own")
-def test_a_domain_that_is_taken_and_released_again_and_again_stays_countable() -> None:
+@pytest.mark.usefixtures("local_cloud")
+def test_claims_stay_correct_when_siblings_are_registered_and_deleted_at_once() -> None:
     def attempt(number: int) -> None:
-        mine = domain(f"s{number}.example.com", 1, dkim=None)
+        new_domain = domain(f"s{number}.example.com", 1, dkim=None)
         for _ in range(5):
-            assert store.create(mine)
-            found = store.get(mine.domain)
-            assert found is not None
-            store.delete(found)
+            assert store.create(new_domain)
+            sending_domain = store.get(new_domain.domain)
+            assert sending_domain is not None
+            store.delete(sending_domain)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(attempt, range(6)))

@@ -20,7 +20,7 @@ def may_send(name: str, account: int) -> bool:
     return True
 
 
-def test_a_blocked_domain_and_those_below_it_stop_to_send_whoever_has_them() -> None:
+def test_a_blocked_domain_and_domains_below_it_cannot_send_in_any_account() -> None:
     store.create(domain("example.com"))
     store.create(domain("a.example.com", subaccount_id=7))
     store.create(domain("b.other.com", account=2))
@@ -33,19 +33,19 @@ def test_a_blocked_domain_and_those_below_it_stop_to_send_whoever_has_them() -> 
     assert not may_send("c.other.com", 3)
 
 
-def test_a_block_outlives_the_domain() -> None:
+def test_a_block_stays_when_the_domain_is_deleted() -> None:
     store.create(domain("example.com"))
     block("example.com")
-    found = store.get("example.com")
-    assert found is not None
-    assert found.status.compliance_status == "blocked"
-    store.delete(found)
+    sending_domain = store.get("example.com")
+    assert sending_domain is not None
+    assert sending_domain.status.compliance_status == "blocked"
+    store.delete(sending_domain)
     assert not store.create(domain("example.com", account=2))
     assert unblock("example.com") == []
     assert store.create(domain("example.com", account=2))
 
 
-def test_unblocking_leaves_what_another_block_covers() -> None:
+def test_a_domain_that_another_block_covers_stays_blocked() -> None:
     for name in ("example.com", "a.example.com", "b.example.com"):
         store.create(domain(name))
     block("example.com")
@@ -56,6 +56,6 @@ def test_unblocking_leaves_what_another_block_covers() -> None:
     assert not may_send("a.example.com", 1)
 
 
-def test_what_is_no_name_cannot_be_blocked() -> None:
+def test_text_that_is_not_a_domain_name_cannot_be_blocked() -> None:
     with pytest.raises(BadName):
         block("nodot")

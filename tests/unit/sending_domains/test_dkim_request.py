@@ -22,7 +22,7 @@ from chalicelib.sending_domains.dkim_request import (
     imported_key,
 )
 from chalicelib.sending_domains.view import dkim_key_view
-from tests.unit.sending_domains.requests import refused
+from tests.unit.sending_domains.requests import error_of
 
 PAIR, OTHER = generate_key(1024), generate_key(1024)
 PKCS1 = (
@@ -44,7 +44,7 @@ def body(**fields: Any) -> DkimBody:
 @pytest.mark.spec("2.5-r1")
 @pytest.mark.spec("2.5-t4")
 @pytest.mark.parametrize("private", [PAIR.private_pem, PKCS1])
-def test_a_key_is_taken_in_both_forms_and_sealed(private: str) -> None:
+def test_a_private_key_is_accepted_in_both_forms_and_sealed(private: str) -> None:
     key = imported_key(body(private=private, selector="s1", headers="from:to"), "a.test")
     assert (key.selector, key.signing_domain, key.headers) == ("s1", "a.test", "from:to")
     assert key.public == PAIR.public_b64
@@ -57,7 +57,7 @@ def test_the_public_half_may_be_left_out() -> None:
     assert imported_key(DkimBody(private=PAIR.private_pem), "a.test").public == PAIR.public_b64
 
 
-def test_what_is_left_out_has_its_defaults() -> None:
+def test_fields_left_out_have_defaults() -> None:
     with clock.use(lambda: 1_769_850_000.0):  # 31 January 2026
         key = imported_key(body(), "a.test")
     assert key.selector == "scph0126"
@@ -91,42 +91,42 @@ def test_what_is_left_out_has_its_defaults() -> None:
 def test_a_key_that_cannot_be_used_is_refused_with_the_reason(
     fields: dict[str, str], text: str
 ) -> None:
-    error = refused(lambda: imported_key(body(**fields), "a.test"))
+    error = error_of(lambda: imported_key(body(**fields), "a.test"))
     assert (error["status"], error["code"]) == (422, "1300")
     assert text in error["description"]
     assert PAIR.private_pem[40:80] not in error["description"]
 
 
-def test_a_private_half_that_is_missing_is_asked_for() -> None:
-    error = refused(lambda: imported_key(DkimBody(public=PAIR.public_b64), "a.test"))
+def test_a_public_half_without_a_private_half_is_refused() -> None:
+    error = error_of(lambda: imported_key(DkimBody(public=PAIR.public_b64), "a.test"))
     assert (error["status"], error["code"]) == (422, "1400")
 
 
 @pytest.mark.spec("8-t9")
-def test_a_made_key_has_1024_bits_unless_another_length_is_asked_for() -> None:
+def test_a_generated_key_has_1024_bits_unless_the_request_says_otherwise() -> None:
     assert read_public(generated_key(DkimBody(), "a.test", None).public).key_size == 1024
     assert read_public(generated_key(DkimBody(), "a.test", 2048).public).key_size == 2048
 
 
 @pytest.mark.parametrize("bits", [0, -1, 512, 1000, 8192, 2**31 - 1])
-def test_no_other_lengths_are_made(bits: int) -> None:
-    error = refused(lambda: generated_key(DkimBody(), "a.test", bits))
+def test_other_key_lengths_are_refused(bits: int) -> None:
+    error = error_of(lambda: generated_key(DkimBody(), "a.test", bits))
     assert (error["status"], error["code"]) == (422, "1300")
     assert "dkim_key_length" in error["description"]
 
 
-def test_a_made_key_takes_the_names_it_is_given() -> None:
-    given = DkimBody(selector="mine", signing_domain="A.Test", headers="from:date")
-    key = generated_key(given, "mail.a.test", None)
+def test_a_generated_key_has_the_selector_domain_and_headers_of_the_request() -> None:
+    request_body = DkimBody(selector="mine", signing_domain="A.Test", headers="from:date")
+    key = generated_key(request_body, "mail.a.test", None)
     assert (key.selector, key.signing_domain, key.headers) == ("mine", "a.test", "from:date")
 
 
 @pytest.mark.parametrize("text", [None, ""])
-def test_without_a_signing_domain_it_is_the_domain(text: str | None) -> None:
+def test_the_signing_domain_defaults_to_the_domain(text: str | None) -> None:
     assert imported_key(body(signing_domain=text), "mail.a.test").signing_domain == "mail.a.test"
 
 
-def test_a_changed_key_keeps_what_the_request_leaves_out() -> None:
+def test_a_changed_key_keeps_the_fields_that_the_request_leaves_out() -> None:
     before = imported_key(
         body(selector="s1", signing_domain="a.test", headers="from:to"), "m.a.test"
     )
@@ -140,7 +140,7 @@ def test_a_changed_key_keeps_what_the_request_leaves_out() -> None:
     assert (rekeyed.public, rekeyed.selector) == (OTHER.public_b64, "s1")
 
 
-def test_a_key_sent_back_as_it_was_shown_stays_the_same() -> None:
+def test_sending_back_the_key_that_the_api_showed_changes_nothing() -> None:
     before = imported_key(body(selector="s1"), "a.test")
     after = changed_key(before, DkimBody(**dkim_key_view(before)), "a.test")
     assert (dkim_key_view(after), private_half(after)) == (
@@ -148,14 +148,14 @@ def test_a_key_sent_back_as_it_was_shown_stays_the_same() -> None:
         private_half(before),
     )
     other = DkimBody(**{**dkim_key_view(before), "public": OTHER.public_b64})
-    assert refused(lambda: changed_key(before, other, "a.test"))["code"] == "1400"
+    assert error_of(lambda: changed_key(before, other, "a.test"))["code"] == "1400"
 
 
-def test_a_domain_without_a_key_needs_a_whole_one() -> None:
-    error = refused(lambda: changed_key(None, DkimBody(selector="s"), "a.test"))
+def test_a_domain_without_a_key_needs_a_private_key() -> None:
+    error = error_of(lambda: changed_key(None, DkimBody(selector="s"), "a.test"))
     assert error["code"] == "1400"
 
 
-def test_the_default_selector_names_month_and_year() -> None:
+def test_the_default_selector_contains_month_and_year() -> None:
     with clock.use(lambda: 0.0):
         assert default_selector() == "scph0170"

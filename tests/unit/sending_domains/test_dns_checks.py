@@ -25,13 +25,13 @@ def test_a_key_behind_a_cname_is_found(zone: Zone) -> None:
     assert check_dkim(KEY).error == ""
 
 
-def test_a_missing_key_is_told_with_the_name_that_was_asked_for(zone: Zone) -> None:
+def test_the_error_for_a_missing_key_contains_the_record_name(zone: Zone) -> None:
     outcome = check_dkim(KEY)
     assert outcome.record == ""
     assert outcome.error == "DNS DKIM query error at Sel._domainkey.a.test: no TXT record"
 
 
-def test_a_wrong_key_is_shown_with_what_is_wrong(zone: Zone) -> None:
+def test_a_wrong_record_is_shown_with_the_reason(zone: Zone) -> None:
     zone.set("sel._domainkey.a.test", ("TXT", "v=DKIM1; k=rsa"), ("TXT", "else"))
     outcome = check_dkim(KEY)
     assert sorted(outcome.record.split(", ")) == ["else", "v=DKIM1; k=rsa"]
@@ -45,14 +45,14 @@ def test_a_cname_to_the_mail_domain_is_valid(zone: Zone, target: str) -> None:
     assert check_cname("a.test", "system.test") == Outcome("system.test")
 
 
-def test_a_cname_that_leads_there_by_others_is_valid(zone: Zone) -> None:
+def test_a_cname_that_leads_to_the_mail_domain_through_others_is_valid(zone: Zone) -> None:
     zone.set("a.test", ("CNAME", "b.test"))
     zone.set("b.test", ("CNAME", "system.test"))
     zone.failing.add("system.test")
-    assert check_cname("a.test", "system.test").error == "", "what lies behind is not asked for"
+    assert check_cname("a.test", "system.test").error == "", "the target itself is not looked up"
 
 
-def test_a_cname_elsewhere_is_shown(zone: Zone) -> None:
+def test_a_cname_to_another_domain_is_shown_with_the_reason(zone: Zone) -> None:
     zone.set("a.test", ("CNAME", "b.test"))
     zone.set("b.test", ("CNAME", "c.test"))
     outcome = check_cname("a.test", "system.test")
@@ -60,7 +60,7 @@ def test_a_cname_elsewhere_is_shown(zone: Zone) -> None:
     assert outcome.error == "the CNAME of a.test leads to c.test, not to system.test"
 
 
-def test_a_domain_without_a_cname_is_told_where_it_should_lead(zone: Zone) -> None:
+def test_the_error_for_a_missing_cname_contains_the_target(zone: Zone) -> None:
     zone.set("a.test", ("A", "127.0.0.1"))
     for name in ("a.test", "unknown.test"):
         outcome = check_cname(name, "system.test")
@@ -68,7 +68,7 @@ def test_a_domain_without_a_cname_is_told_where_it_should_lead(zone: Zone) -> No
 
 
 @pytest.mark.spec("2.5-r4")
-def test_mail_must_go_to_the_mail_domain_alone(zone: Zone) -> None:
+def test_all_mx_records_must_name_the_mail_domain(zone: Zone) -> None:
     assert "no MX record" in check_mx("a.test", "system.test").error
     zone.set("a.test", ("MX", "10 System.test"), ("MX", "20 system.test"))
     assert check_mx("a.test", "system.test") == Outcome("system.test")
@@ -78,7 +78,7 @@ def test_mail_must_go_to_the_mail_domain_alone(zone: Zone) -> None:
     assert "alone" in outcome.error
 
 
-def test_no_answer_is_not_an_answer(zone: Zone) -> None:
+def test_an_outcome_says_when_the_dns_gave_no_answer(zone: Zone) -> None:
     zone.failing |= {"sel._domainkey.a.test", "a.test"}
     for outcome in (
         check_dkim(KEY),
@@ -103,7 +103,7 @@ def test_no_answer_is_not_an_answer(zone: Zone) -> None:
         (Outcome("", "silence", answered=False), "invalid", "invalid"),
     ],
 )
-def test_a_status_follows_the_outcome_and_silence_takes_nothing_away(
+def test_a_status_follows_the_outcome_and_stays_without_an_answer(
     outcome: Outcome, before: str, after: str
 ) -> None:
     assert outcome.status_after(before) == after

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 NAME = "mail.example.test"
 
 
-def refused_domain(name: str, account: int, subaccount: int | None) -> str:
+def refusal_text(name: str, account: int, subaccount: int | None) -> str:
     error = refusal(check_usable, store.get(name), name, account, subaccount)
     (only,) = error.errors
     assert (error.status, only["code"], only["message"]) == (400, "7001", "Invalid domain")
@@ -30,10 +30,10 @@ def refused_domain(name: str, account: int, subaccount: int | None) -> str:
 @pytest.mark.cost
 def test_a_verified_domain_of_the_sender_is_returned() -> None:
     store.create(domain())
-    with aws_requests() as made:
-        mine = store.get("MAIL.example.test")
-    assert check_usable(mine, "MAIL.example.test", 1, None) == domain()
-    assert len(made) == 1
+    with aws_requests() as requests:
+        sending_domain = store.get("MAIL.example.test")
+    assert check_usable(sending_domain, "MAIL.example.test", 1, None) == domain()
+    assert len(requests) == 1
 
 
 def test_an_international_domain_is_found_in_both_spellings() -> None:
@@ -44,15 +44,15 @@ def test_an_international_domain_is_found_in_both_spellings() -> None:
 
 @pytest.mark.spec("4.1-r6")
 @pytest.mark.spec("7-t26")
-def test_a_domain_that_nobody_set_up_is_unconfigured() -> None:
-    assert refused_domain(NAME, 1, None) == f"Unconfigured Sending Domain <{NAME}>"
+def test_a_domain_that_nobody_registered_is_unconfigured() -> None:
+    assert refusal_text(NAME, 1, None) == f"Unconfigured Sending Domain <{NAME}>"
 
 
-def test_a_domain_of_somebody_else_is_told_apart_from_none_by_nobody() -> None:
+def test_a_domain_of_another_sender_gets_the_same_error_as_an_unknown_one() -> None:
     store.create(domain())
-    told = f"Unconfigured Sending Domain <{NAME}>"
-    assert refused_domain(NAME, 2, None) == told
-    assert refused_domain(NAME, 1, 7) == told
+    description = f"Unconfigured Sending Domain <{NAME}>"
+    assert refusal_text(NAME, 2, None) == description
+    assert refusal_text(NAME, 1, 7) == description
 
 
 @pytest.mark.spec("4.1-r6")
@@ -61,39 +61,44 @@ def test_a_domain_of_somebody_else_is_told_apart_from_none_by_nobody() -> None:
 )
 def test_a_domain_that_is_unverified_or_blocked_is_refused(status: DomainStatus) -> None:
     store.create(domain(status=status))
-    assert refused_domain(NAME, 1, None).startswith("Unverified Sending Domain")
+    assert refusal_text(NAME, 1, None).startswith("Unverified Sending Domain")
 
 
 def with_keys(**statuses: str) -> SendingDomain:
     """Store a domain with further keys of these selectors and statuses."""
     store.create(domain())
     for selector, status in statuses.items():
-        found = store.get(NAME)
-        assert found is not None
+        sending_domain = store.get(NAME)
+        assert sending_domain is not None
         key = FurtherKey(f"id-{selector}", DkimKey(selector, NAME, "p", b"s"), 1.0, status)
-        further_keys.add(found, key)
-    found = store.get(NAME)
-    assert found is not None
-    return found
+        further_keys.add(sending_domain, key)
+    sending_domain = store.get(NAME)
+    assert sending_domain is not None
+    return sending_domain
 
 
 @pytest.mark.cost
 def test_without_a_selector_the_domains_own_key_signs_and_nothing_is_read() -> None:
-    mine = with_keys(other="valid")
-    with aws_requests() as made:
-        assert signing_key(mine) == signing_key(mine, "") == signing_key(mine, "S1") == KEY
+    sending_domain = with_keys(other="valid")
+    with aws_requests() as requests:
+        assert (
+            signing_key(sending_domain)
+            == signing_key(sending_domain, "")
+            == signing_key(sending_domain, "S1")
+            == KEY
+        )
         assert signing_key(domain(status=DomainStatus(True))) is None
-    assert made == []
+    assert requests == []
 
 
 @pytest.mark.cost
 def test_a_selector_chooses_among_the_verified_keys() -> None:
-    mine = with_keys(one="valid", two="valid")
-    with aws_requests() as made:
-        found = signing_key(mine, "TWO")
-    assert found is not None
-    assert (found.selector, len(made)) == ("two", 1)
-    by_id = signing_key(mine, "id-one")
+    sending_domain = with_keys(one="valid", two="valid")
+    with aws_requests() as requests:
+        key = signing_key(sending_domain, "TWO")
+    assert key is not None
+    assert (key.selector, len(requests)) == ("two", 1)
+    by_id = signing_key(sending_domain, "id-one")
     assert by_id is not None
     assert by_id.selector == "one"
 
@@ -102,12 +107,12 @@ def test_a_selector_chooses_among_the_verified_keys() -> None:
 @pytest.mark.spec("7-t14")
 @pytest.mark.parametrize("selector", ["none", "new", "gone", "x" * 5000, "é", "s1"])
 def test_an_unknown_or_unverified_key_is_refused(selector: str) -> None:
-    mine = with_keys(new="unverified", gone="invalid")
+    sending_domain = with_keys(new="unverified", gone="invalid")
     if selector == "s1":
-        mine = domain(status=DomainStatus(True, dkim_status="invalid"))
-    with pytest.raises(ApiError) as refused:
-        signing_key(mine, selector)
-    assert (refused.value.status, refused.value.code) == (400, "1100")
+        sending_domain = domain(status=DomainStatus(True, dkim_status="invalid"))
+    with pytest.raises(ApiError) as refusal_info:
+        signing_key(sending_domain, selector)
+    assert (refusal_info.value.status, refusal_info.value.code) == (400, "1100")
 
 
 def test_bounces_go_to_the_services_own_domain_when_there_is_no_default() -> None:
@@ -126,20 +131,20 @@ def test_bounces_go_to_the_default_of_the_sender_then_to_a_shared_one_of_the_acc
     assert bounce_domain_for(2, None) == settings().system_domain
 
 
-def test_a_default_that_is_not_shared_is_not_for_subaccounts() -> None:
+def test_subaccounts_do_not_use_a_default_that_is_not_shared() -> None:
     store.create(domain("main.test", is_default_bounce_domain=True))
     assert bounce_domain_for(1, 7) == settings().system_domain
 
 
 @pytest.mark.cost
-def test_a_default_that_is_the_sending_domain_itself_costs_no_request() -> None:
-    mine = domain(is_default_bounce_domain=True)
-    store.create(mine)
-    with aws_requests() as made:
-        assert bounce_domain_for(1, None, sending=mine) == NAME
-        assert bounce_domain_for(1, 0, sending=mine) == NAME
-    assert made == []
-    assert bounce_domain_for(1, 7, sending=mine) == settings().system_domain
+def test_no_request_is_made_when_the_sending_domain_is_the_default() -> None:
+    sending_domain = domain(is_default_bounce_domain=True)
+    store.create(sending_domain)
+    with aws_requests() as requests:
+        assert bounce_domain_for(1, None, sending=sending_domain) == NAME
+        assert bounce_domain_for(1, 0, sending=sending_domain) == NAME
+    assert requests == []
+    assert bounce_domain_for(1, 7, sending=sending_domain) == settings().system_domain
 
 
 @pytest.mark.spec("2.1-t9")
@@ -152,9 +157,9 @@ def test_a_return_path_chooses_among_the_domains_that_may_take_bounces() -> None
     assert bounce_domain_for(1, None, "any@CNAME.test") == "cname.test"
     assert bounce_domain_for(1, None, "any@mx.test") == "mx.test"
     for address in ("a@dkim.test", "a@other.test", "a@unknown.test"):
-        with pytest.raises(ApiError) as refused:
+        with pytest.raises(ApiError) as refusal_info:
             bounce_domain_for(1, None, address)
-        assert (refused.value.status, refused.value.code) == (400, "7001")
+        assert (refusal_info.value.status, refusal_info.value.code) == (400, "7001")
     with pytest.raises(ApiError):
         bounce_domain_for(1, 7, "any@cname.test")
 
@@ -164,7 +169,7 @@ def test_an_enterprise_account_may_name_any_return_path() -> None:
     assert bounce_domain_for(1, None, "any@unknown.test") == "unknown.test"
 
 
-def test_what_was_found_in_a_batch_is_judged_the_same() -> None:
+def test_a_domain_from_a_batch_read_is_checked_the_same() -> None:
     assert lookup.check_usable(domain(), NAME, 1, None) == domain()
     with pytest.raises(ApiError):
         lookup.check_usable(None, NAME, 1, None)

@@ -9,7 +9,7 @@ from tests.unit.sending_domains.examples import KEY, domain
 
 
 @pytest.mark.spec("2.5-t3")
-def test_a_new_domain_is_unverified_in_everything_and_complies() -> None:
+def test_a_new_domain_is_unverified_in_all_checks_and_not_blocked() -> None:
     status = SendingDomain("a.test", 1, 0.0).status
     checks = ["spf", "abuse_at", "dkim", "cname", "mx", "postmaster_at", "verification_mailbox"]
     assert {getattr(status, f"{check}_status") for check in checks} == {"unverified"}
@@ -21,7 +21,7 @@ def test_a_new_domain_is_unverified_in_everything_and_complies() -> None:
     ("verified", "compliance", "may_send"),
     [(True, "valid", True), (False, "valid", False), (True, "blocked", False)],
 )
-def test_a_domain_sends_when_its_ownership_is_verified_and_compliance_lets_it(
+def test_a_domain_may_send_when_it_is_verified_and_not_blocked(
     verified: bool, compliance: str, may_send: bool
 ) -> None:
     status = DomainStatus(ownership_verified=verified, compliance_status=compliance)
@@ -29,7 +29,7 @@ def test_a_domain_sends_when_its_ownership_is_verified_and_compliance_lets_it(
 
 
 @pytest.mark.spec("3-t12")
-def test_a_domain_verified_by_mailbox_may_send_but_is_not_signed_for() -> None:
+def test_a_domain_verified_by_mailbox_may_send_but_has_no_signing_key() -> None:
     by_mailbox = domain(status=DomainStatus(ownership_verified=True))
     assert by_mailbox.may_send
     assert by_mailbox.signing_key is None
@@ -57,18 +57,18 @@ def test_only_a_key_whose_record_is_valid_signs(status: str) -> None:
         (7, True, 8, False),
     ],
 )
-def test_a_domain_is_its_owners_and_if_shared_its_subaccounts(
+def test_a_domain_is_usable_by_its_owner_and_if_shared_by_subaccounts(
     owner: int | None, shared: bool, sender: int | None, usable: bool
 ) -> None:
-    mine = domain(subaccount_id=owner, shared_with_subaccounts=shared)
-    assert mine.usable_by(1, sender) is usable
-    assert not mine.usable_by(2, sender)
+    sending_domain = domain(subaccount_id=owner, shared_with_subaccounts=shared)
+    assert sending_domain.usable_by(1, sender) is usable
+    assert not sending_domain.usable_by(2, sender)
 
 
-def test_any_valid_check_verifies_ownership_and_none_loses_it() -> None:
+def test_any_valid_check_verifies_ownership_and_without_one_it_is_lost() -> None:
     for check in ("cname", "mx", "abuse_at", "postmaster_at", "verification_mailbox", "dkim"):
-        mine = domain(status=DomainStatus())
-        proven = with_status(mine, **{f"{check}_status": "valid"})
+        sending_domain = domain(status=DomainStatus())
+        proven = with_status(sending_domain, **{f"{check}_status": "valid"})
         assert proven.status.ownership_verified
         lost = with_status(proven, **{f"{check}_status": "invalid"})
         assert not lost.status.ownership_verified
@@ -89,20 +89,20 @@ def test_a_dkim_record_proves_ownership_at_the_domain_or_above(
     signing_domain: str, proves: bool
 ) -> None:
     key = replace(KEY, signing_domain=signing_domain)
-    mine = with_status(domain(dkim=key, status=DomainStatus()), dkim_status="valid")
-    assert mine.status.ownership_verified is proves
-    assert mine.signing_key == key
+    sending_domain = with_status(domain(dkim=key, status=DomainStatus()), dkim_status="valid")
+    assert sending_domain.status.ownership_verified is proves
+    assert sending_domain.signing_key == key
 
 
 @pytest.mark.spec("2.5-r5")
 @pytest.mark.spec("2.5-t7")
-def test_a_domain_takes_bounces_by_cname_or_mx_and_else_is_no_default() -> None:
-    mine = domain(is_default_bounce_domain=True)
-    assert mine.takes_bounces
-    assert with_status(mine, dkim_status="invalid").is_default_bounce_domain
-    moved = with_status(mine, cname_status="invalid", mx_status="valid")
+def test_a_domain_without_valid_cname_and_mx_takes_no_bounces_and_is_no_default() -> None:
+    sending_domain = domain(is_default_bounce_domain=True)
+    assert sending_domain.takes_bounces
+    assert with_status(sending_domain, dkim_status="invalid").is_default_bounce_domain
+    moved = with_status(sending_domain, cname_status="invalid", mx_status="valid")
     assert moved.takes_bounces
     assert moved.is_default_bounce_domain
-    gone = with_status(mine, cname_status="invalid")
-    assert not gone.takes_bounces
-    assert not gone.is_default_bounce_domain
+    without_cname = with_status(sending_domain, cname_status="invalid")
+    assert not without_cname.takes_bounces
+    assert not without_cname.is_default_bounce_domain

@@ -1,4 +1,4 @@
-"""Domains looked at again on a schedule."""
+"""The scheduled check of sending domains."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ BOTH = DomainStatus(True, dkim_status="valid", cname_status="valid")
 
 @pytest.fixture(autouse=True)
 def published(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> Zone:
-    # The transactions of the cloud in this process are not made for several threads.
-    monkeypatch.setattr(recheck, "_AT_ONCE", 1)
+    # The in-process cloud cannot run transactions of several threads.
+    monkeypatch.setattr(recheck, "_THREADS", 1)
     zone.set(RECORD, ("TXT", txt_record(PUBLIC)))
     zone.set(NAME, ("CNAME", SYSTEM))
     return zone
@@ -42,14 +42,14 @@ def published(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> Zone:
 
 def create(name: str = NAME, at: float = NOW, **fields: Any) -> None:
     key = DkimKey("s1", name, PUBLIC, b"sealed")
-    given = {"dkim": key, "status": BOTH, "check_ms": int(at * 1000)} | fields
-    assert store.create(domain(name, **given))
+    values = {"dkim": key, "status": BOTH, "check_ms": int(at * 1000)} | fields
+    assert store.create(domain(name, **values))
 
 
-def stored(name: str = NAME) -> SendingDomain:
-    found = store.get(name)
-    assert found is not None
-    return found
+def load(name: str = NAME) -> SendingDomain:
+    sending_domain = store.get(name)
+    assert sending_domain is not None
+    return sending_domain
 
 
 def may_send(name: str = NAME) -> bool:
@@ -61,22 +61,22 @@ def may_send(name: str = NAME) -> bool:
 
 
 @pytest.mark.cost
-def test_nothing_is_due_for_the_price_of_one_request(zone: Zone) -> None:
+def test_a_run_with_nothing_due_makes_one_request(zone: Zone) -> None:
     for number in range(5):
         create(f"d{number}.test", at=NOW + 1)
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert reverify_due(NOW) == {}
-    assert [each.operation for each in made] == ["Query"]
+    assert [each.operation for each in requests] == ["Query"]
     assert zone.queries == []
 
 
 @pytest.mark.cost
-def test_the_work_grows_with_what_is_due_and_not_with_what_exists(zone: Zone) -> None:
+def test_a_run_reads_only_the_domains_that_are_due(zone: Zone) -> None:
     for number in range(6):
         create(f"d{number}.test", at=NOW + (0 if number < 2 else 1))
-    with aws_requests() as made:
+    with aws_requests() as requests:
         assert sum(reverify_due(NOW).values()) == 2
-    assert len(made) <= 1 + 2 * 6
+    assert len(requests) <= 1 + 2 * 6
     assert {name.rpartition(".")[0] for name in zone.queries} <= {
         "d0",
         "d1",
@@ -85,29 +85,29 @@ def test_the_work_grows_with_what_is_due_and_not_with_what_exists(zone: Zone) ->
     }
 
 
-def test_a_domain_whose_records_stand_is_looked_at_again_a_day_later() -> None:
+def test_a_domain_with_valid_records_is_checked_again_a_day_later() -> None:
     create()
     assert reverify_due(NOW) == {"kept": 1}
-    assert stored().status == BOTH
-    assert stored().check_ms == int((NOW + DAY) * 1000)
+    assert load().status == BOTH
+    assert load().check_ms == int((NOW + DAY) * 1000)
     assert reverify_due(NOW) == reverify_due(NOW + DAY - 1) == {}
     assert reverify_due(NOW + DAY) == {"kept": 1}
 
 
 @pytest.mark.spec("3-t13")
-def test_a_record_that_went_away_is_noticed_and_the_other_keeps_the_domain_sending(
+def test_a_missing_record_is_invalid_and_another_valid_check_lets_the_domain_send(
     zone: Zone,
 ) -> None:
     create()
     zone.clear(RECORD)
     assert reverify_due(NOW) == {"kept": 1}
-    assert (stored().status.dkim_status, stored().status.cname_status) == ("invalid", "valid")
+    assert (load().status.dkim_status, load().status.cname_status) == ("invalid", "valid")
     assert may_send()
-    assert stored().signing_key is None, "what cannot be verified is not signed"
+    assert load().signing_key is None, "a key without a valid record does not sign"
 
 
 @pytest.mark.spec("3-t13")
-def test_a_domain_that_nothing_verifies_any_more_stops_to_send_until_it_is_back(
+def test_a_domain_cannot_send_from_the_loss_of_its_records_until_they_are_back(
     zone: Zone,
 ) -> None:
     create(is_default_bounce_domain=True)
@@ -115,38 +115,40 @@ def test_a_domain_that_nothing_verifies_any_more_stops_to_send_until_it_is_back(
     zone.set(NAME, ("CNAME", "elsewhere.test"))
     assert reverify_due(NOW) == {"lost": 1}
     assert not may_send()
-    assert not stored().is_default_bounce_domain
+    assert not load().is_default_bounce_domain
     assert defaults.current(store.BOUNCE, 1, None) is None
-    assert stored().unverified_since == NOW
+    assert load().unverified_since == NOW
     assert reverify_due(NOW + HOUR) == {"unverified": 1}
     zone.set(NAME, ("CNAME", SYSTEM))
     assert reverify_due(NOW + 2 * HOUR) == {"regained": 1}
     assert may_send()
-    assert stored().unverified_since == 0
-    assert stored().check_ms == int((NOW + 2 * HOUR + DAY) * 1000)
+    assert load().unverified_since == 0
+    assert load().check_ms == int((NOW + 2 * HOUR + DAY) * 1000)
 
 
-def test_a_dns_that_does_not_answer_takes_nothing_away_and_is_asked_again_soon(zone: Zone) -> None:
+def test_without_an_answer_statuses_stay_and_the_domain_is_checked_again_soon(zone: Zone) -> None:
     create()
     zone.failing |= {RECORD, NAME}
     assert reverify_due(NOW) == {"kept": 1}
-    assert stored().status == BOTH
-    assert stored().check_ms == int((NOW + HOUR) * 1000)
+    assert load().status == BOTH
+    assert load().check_ms == int((NOW + HOUR) * 1000)
 
 
-def test_what_was_never_asked_for_is_not_looked_up(zone: Zone) -> None:
+def test_checks_that_were_never_requested_are_not_made(zone: Zone) -> None:
     create(status=DomainStatus(True, cname_status="valid"))
     zone.clear(RECORD)
     reverify_due(NOW)
-    assert stored().status.dkim_status == "unverified"
+    assert load().status.dkim_status == "unverified"
     assert RECORD not in zone.queries
 
 
-def test_a_domain_never_verified_is_dropped_after_two_weeks_with_its_keys(zone: Zone) -> None:
+def test_a_domain_that_is_never_verified_is_deleted_after_two_weeks_with_its_keys(
+    zone: Zone,
+) -> None:
     zone.clear(NAME)
     grace = settings().domain_grace
     create(status=DomainStatus(), unverified_since=NOW, at=NOW + grace)
-    further_keys.add(stored(), FurtherKey("k1", DkimKey("x", NAME, PUBLIC, b"s"), NOW))
+    further_keys.add(load(), FurtherKey("k1", DkimKey("x", NAME, PUBLIC, b"s"), NOW))
     assert reverify_due(NOW + grace - 1) == {}
     assert reverify_due(NOW + grace) == {"dropped": 1}
     assert store.get(NAME) is None
@@ -155,30 +157,30 @@ def test_a_domain_never_verified_is_dropped_after_two_weeks_with_its_keys(zone: 
     assert reverify_due(NOW + 2 * grace) == {}
 
 
-def test_a_domain_that_lost_its_records_is_dropped_two_weeks_after_that(zone: Zone) -> None:
+def test_a_domain_is_deleted_two_weeks_after_it_lost_its_records(zone: Zone) -> None:
     create()
     zone.clear(RECORD)
     zone.clear(NAME)
     assert reverify_due(NOW) == {"lost": 1}
     grace = settings().domain_grace
     assert reverify_due(NOW + grace - 1) == {"unverified": 1}
-    assert stored().check_ms == int((NOW + grace) * 1000)
+    assert load().check_ms == int((NOW + grace) * 1000)
     assert reverify_due(NOW + grace) == {"dropped": 1}
     assert store.get(NAME) is None
 
 
-def test_a_domain_verified_by_mailbox_alone_is_left_alone() -> None:
+def test_a_domain_verified_only_by_mailbox_is_not_checked_again() -> None:
     create(status=DomainStatus(True, abuse_at_status="valid"))
     assert reverify_due(NOW) == {"kept": 1}
-    assert stored().check_ms == 0
+    assert load().check_ms == 0
     assert reverify_due(NOW + 100 * DAY) == {}
 
 
-def test_further_keys_are_looked_up_as_well(zone: Zone) -> None:
+def test_further_keys_are_checked_too(zone: Zone) -> None:
     create()
     for selector, status in (("gone", "valid"), ("back", "invalid"), ("new", "unverified")):
         key = FurtherKey(selector, DkimKey(selector, NAME, PUBLIC, b"s"), NOW, status)
-        further_keys.add(stored(), key)
+        further_keys.add(load(), key)
     zone.set(f"back._domainkey.{NAME}", ("TXT", txt_record(PUBLIC)))
     zone.set(f"new._domainkey.{NAME}", ("TXT", txt_record(PUBLIC)))
     reverify_due(NOW)
@@ -186,7 +188,7 @@ def test_further_keys_are_looked_up_as_well(zone: Zone) -> None:
     assert statuses == {"gone": "invalid", "back": "valid", "new": "unverified"}
 
 
-def test_entries_that_no_domain_has_any_more_are_cleared_away() -> None:
+def test_due_entries_that_match_no_domain_are_removed() -> None:
     create(at=NOW + DAY)
     due.add(due.Due(store.CONCERN, int(NOW * 1000), NAME))
     due.add(due.Due(store.CONCERN, int(NOW * 1000), "deleted.test"))
@@ -195,28 +197,28 @@ def test_entries_that_no_domain_has_any_more_are_cleared_away() -> None:
     assert reverify_due(NOW + DAY) == {"kept": 1}
 
 
-def test_a_run_that_was_cut_off_is_repeated_without_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_cut_off_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     create()
     monkeypatch.setattr(store, "_forget_due", lambda domain: None)
     assert reverify_due(NOW) == {"kept": 1}
     monkeypatch.undo()
     assert reverify_due(NOW) == {"stale": 1}
-    assert stored().check_ms == int((NOW + DAY) * 1000)
+    assert load().check_ms == int((NOW + DAY) * 1000)
 
 
-def test_a_domain_that_fails_does_not_keep_the_others_waiting(
+def test_a_domain_that_fails_does_not_delay_the_others(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Not even when those that fail are as many as one call looks at."""
-    monkeypatch.setattr(recheck, "_MOST", 1)
+    """Even if as many domains fail as one call checks."""
+    monkeypatch.setattr(recheck, "_MAX_DOMAINS", 1)
     create("a.test")
     create()
     real = recheck._reverify
 
-    def failing(found: SendingDomain, now: float) -> str:
-        if found.domain == "a.test":
+    def failing(sending_domain: SendingDomain, now: float) -> str:
+        if sending_domain.domain == "a.test":
             raise RuntimeError("out of order")
-        return real(found, now)
+        return real(sending_domain, now)
 
     monkeypatch.setattr(recheck, "_reverify", failing)
     assert [reverify_due(NOW) for _ in range(3)] == [{"failed": 1}, {"kept": 1}, {}]

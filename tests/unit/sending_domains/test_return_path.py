@@ -12,8 +12,8 @@ from chalicelib.core.settings import settings
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains.return_path import message_of
 
-MADE = 1_769_850_000_000  # 2026-01-31 09:00:00 UTC
-DAY = 86_400_000
+INJECTED_MS = 1_769_850_000_000  # 2026-01-31 09:00:00 UTC
+DAY_MS = 86_400_000
 MESSAGES = st.builds(
     ids.message_id, st.integers(10**17, 10**18).map(str), st.integers(0, 2**32 - 1)
 )
@@ -22,13 +22,13 @@ FOLDINGS = st.sampled_from([str, str.lower, str.upper, str.title, str.swapcase])
 
 @pytest.fixture(autouse=True, scope="module")
 def morning() -> Iterator[None]:
-    """Let it be the moment at which these messages are made."""
-    with clock.use(lambda: MADE / 1000):
+    """Set the clock to the time at which the messages are injected."""
+    with clock.use(lambda: INJECTED_MS / 1000):
         yield
 
 
 def address(message: str, domain: str = "b.test") -> str:
-    return f"{return_path.local_part(message, MADE)}@{domain}"
+    return f"{return_path.local_part(message, INJECTED_MS)}@{domain}"
 
 
 def local_part(message: str) -> str:
@@ -36,7 +36,7 @@ def local_part(message: str) -> str:
 
 
 @given(MESSAGES, FOLDINGS)
-def test_the_message_is_known_again_however_case_was_folded(message: str, fold: object) -> None:
+def test_a_local_part_gives_its_message_id_in_any_case(message: str, fold: object) -> None:
     local, _, domain = address(message, "bounces.example.test").partition("@")
     assert domain == "bounces.example.test"
     assert message_of(fold(local)) == message  # type: ignore[operator]
@@ -51,7 +51,7 @@ def test_a_return_path_is_an_address_in_lower_case(message: str) -> None:
 
 
 @given(MESSAGES, st.integers(0, 1000), st.sampled_from("abcdefghijklmnopqrstuvwxyz234567.0"))
-def test_a_local_part_with_one_character_changed_names_nothing(
+def test_a_local_part_with_one_character_changed_is_invalid(
     message: str, place: int, character: str
 ) -> None:
     local = local_part(message)
@@ -61,7 +61,7 @@ def test_a_local_part_with_one_character_changed_names_nothing(
 
 
 @given(MESSAGES, st.integers(0, 1000))
-def test_a_local_part_that_was_cut_or_lengthened_names_nothing(message: str, cut: int) -> None:
+def test_a_local_part_that_was_cut_or_lengthened_is_invalid(message: str, cut: int) -> None:
     local = local_part(message)
     assert message_of(local[: cut % len(local)]) is None
     for longer in (local + "a", "b." + local, local + ".a", local + "=", local + "\n"):
@@ -69,39 +69,39 @@ def test_a_local_part_that_was_cut_or_lengthened_names_nothing(message: str, cut
 
 
 @given(st.text(st.characters(), max_size=60) | st.text("b.0=A\ud800é", max_size=60))
-def test_no_other_text_names_a_message_or_fails(text: str) -> None:
+def test_any_other_text_is_invalid_and_raises_no_error(text: str) -> None:
     assert message_of(text) is None
 
 
 @pytest.mark.parametrize(
     "text", ["", "b", "b.", "b..", "b.\ud800.aaaaaaaaaaaaaaaa", "b.é.aaaaaaaaaaaaaaaa", "B.1.é"]
 )
-def test_a_text_of_the_same_shape_names_nothing(text: str) -> None:
+def test_text_of_a_similar_form_is_invalid(text: str) -> None:
     assert message_of(text) is None
 
 
-def test_letters_that_only_fold_to_ours_name_nothing() -> None:
+def test_unicode_letters_that_fold_to_ascii_letters_are_invalid() -> None:
     texts = (local_part(f"{n:024x}") for n in range(100))
     local = next(text for text in texts if "s" in text or "k" in text)
     assert message_of(local.replace("s", "\u017f").replace("k", "\u212a")) is None
 
 
-def test_the_tag_of_one_message_does_not_fit_another() -> None:
+def test_the_tag_of_one_message_is_invalid_for_another() -> None:
     first = local_part("0" * 24)
     assert message_of(first.replace("0" * 24, "1" + "0" * 23)) is None
 
 
-def test_an_address_is_good_for_as_long_as_its_message_is_kept() -> None:
+def test_an_address_is_valid_for_as_long_as_its_message_is_stored() -> None:
     local = local_part("a" * 24)
-    kept = settings().messages_retention * 1000
-    with clock.use(lambda: (MADE + kept) / 1000):
+    lifetime_ms = settings().messages_retention * 1000
+    with clock.use(lambda: (INJECTED_MS + lifetime_ms) / 1000):
         assert message_of(local) == "a" * 24
-    with clock.use(lambda: (MADE + kept + DAY) / 1000):
+    with clock.use(lambda: (INJECTED_MS + lifetime_ms + DAY_MS) / 1000):
         assert message_of(local) is None
 
 
-def test_the_time_of_an_address_cannot_be_moved() -> None:
+def test_an_address_with_another_last_day_is_invalid() -> None:
     local = local_part("a" * 24)
-    last = f"{(MADE + settings().messages_retention * 1000) // DAY:04x}"
+    last = f"{(INJECTED_MS + settings().messages_retention * 1000) // DAY_MS:04x}"
     assert f".{last}." in local
     assert message_of(local.replace(f".{last}.", ".ffff.")) is None

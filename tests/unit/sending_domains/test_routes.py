@@ -1,4 +1,4 @@
-"""``/sending-domains``: what is shown, to whom."""
+"""Showing, listing and deleting ``/sending-domains``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from chalicelib.sending_domains import store
 from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.sending_domains.routes import delete_domain, list_domains, show_domain
 from tests.unit.sending_domains.examples import VERIFIED, domain
-from tests.unit.sending_domains.requests import refused, request, results
+from tests.unit.sending_domains.requests import error_of, request, results
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-def listed(part: int | None = None, account: int = 1, **query: str) -> list[str]:
-    found = results(list_domains(request(account=account, part=part, query=query)))
-    return [each["domain"] for each in found]
+def list_names(part: int | None = None, account: int = 1, **query: str) -> list[str]:
+    views = results(list_domains(request(account=account, part=part, query=query)))
+    return [each["domain"] for each in views]
 
 
 @pytest.mark.spec("4.4-t3")
@@ -26,8 +26,8 @@ def listed(part: int | None = None, account: int = 1, **query: str) -> list[str]
 @pytest.mark.spec("2.5-t8")
 def test_a_domain_is_shown_without_its_name() -> None:
     store.create(domain(tracking_domain="t.test"))
-    shown = results(show_domain(request(part=None), "Mail.example.test"))
-    assert shown == {
+    view = results(show_domain(request(part=None), "Mail.example.test"))
+    assert view == {
         "tracking_domain": "t.test",
         "status": {
             "ownership_verified": True,
@@ -54,21 +54,21 @@ def test_a_domain_is_shown_without_its_name() -> None:
 
 @pytest.mark.spec("2.5-t6")
 @pytest.mark.spec("2.5-t9")
-def test_what_a_domain_is_not_is_left_out() -> None:
-    mine = domain(subaccount_id=7, dkim=None, delegated=True)
-    store.create(mine)
-    shown = results(show_domain(request(part=7), "mail.example.test"))
-    assert shown["subaccount_id"] == 7
-    assert shown["delegated"] is True
-    assert not {"dkim", "shared_with_subaccounts", "tracking_domain", "domain"} & set(shown)
+def test_fields_that_do_not_apply_are_left_out() -> None:
+    sending_domain = domain(subaccount_id=7, dkim=None, delegated=True)
+    store.create(sending_domain)
+    view = results(show_domain(request(part=7), "mail.example.test"))
+    assert view["subaccount_id"] == 7
+    assert view["delegated"] is True
+    assert not {"dkim", "shared_with_subaccounts", "tracking_domain", "domain"} & set(view)
     store.create(domain("b.test"))
     assert not {"delegated", "subaccount_id"} & set(results(show_domain(request(), "b.test")))
 
 
-def test_a_nominated_mailbox_is_shown_once_there_is_one() -> None:
+def test_a_nominated_mailbox_is_shown_if_there_is_one() -> None:
     store.create(domain(status=DomainStatus(verification_mailbox="susan")))
-    shown = results(show_domain(request(), "mail.example.test"))
-    assert shown["status"]["verification_mailbox"] == "susan"
+    view = results(show_domain(request(), "mail.example.test"))
+    assert view["status"]["verification_mailbox"] == "susan"
 
 
 def test_the_private_half_of_a_key_is_never_shown() -> None:
@@ -87,13 +87,15 @@ def test_each_part_of_an_account_sees_its_own_domains() -> None:
     store.create(domain("a.test", subaccount_id=7))
     store.create(domain("b.test", subaccount_id=8))
     store.create(domain("d.test", account=2))
-    assert listed() == ["a.test", "b.test", "c.test"]
-    assert listed(0) == ["c.test"]
-    assert listed(7) == ["a.test"]
-    assert listed(8) == ["b.test"]
-    assert listed(9) == []
+    assert list_names() == ["a.test", "b.test", "c.test"]
+    assert list_names(0) == ["c.test"]
+    assert list_names(7) == ["a.test"]
+    assert list_names(8) == ["b.test"]
+    assert list_names(9) == []
     for part, account in ((8, 1), (0, 1), (None, 2)):
-        error = refused(lambda p=part, a=account: show_domain(request(account=a, part=p), "a.test"))
+        error = error_of(
+            lambda p=part, a=account: show_domain(request(account=a, part=p), "a.test")
+        )
         assert (error["status"], error["code"]) == (404, "1600")
         assert error["description"] == "Domain 'a.test' does not exist"
 
@@ -123,7 +125,7 @@ def test_the_list_is_narrowed_by_each_filter(query: dict[str, str], names: list[
     store.create(domain("verified.test", status=VERIFIED, is_default_bounce_domain=True))
     store.create(domain("blocked.test", status=blocked))
     store.create(domain("new.test", status=new))
-    assert listed(**query) == names
+    assert list_names(**query) == names
 
 
 @pytest.mark.parametrize(
@@ -131,24 +133,24 @@ def test_the_list_is_narrowed_by_each_filter(query: dict[str, str], names: list[
     [{"dkim_status": "Valid"}, {"compliance_status": "pending"}, {"ownership_verified": "1"}],
 )
 def test_a_filter_with_another_value_is_refused(query: dict[str, str]) -> None:
-    error = refused(lambda: list_domains(request(query=query)))
+    error = error_of(lambda: list_domains(request(query=query)))
     assert (error["status"], error["code"]) == (400, "1200")
     assert next(iter(query)) in error["description"]
 
 
 @pytest.mark.spec("4.4-t5")
 @pytest.mark.spec("7-t18")
-def test_a_deleted_domain_is_gone() -> None:
+def test_a_deleted_domain_is_not_found() -> None:
     store.create(domain(is_default_bounce_domain=True))
     reply = delete_domain(request(), "MAIL.example.test")
     assert (reply.status, reply.body) == (204, b"")
     assert store.get("mail.example.test") is None
-    assert listed() == []
-    error = refused(lambda: delete_domain(request(), "mail.example.test"))
+    assert list_names() == []
+    error = error_of(lambda: delete_domain(request(), "mail.example.test"))
     assert (error["status"], error["code"]) == (404, "1600")
 
 
-def test_a_deleted_domain_can_be_made_anew_by_anyone() -> None:
+def test_another_account_can_register_a_deleted_domain() -> None:
     store.create(domain("example.test"))
     delete_domain(request(), "example.test")
     assert store.create(domain("mail.example.test", account=2))
@@ -157,7 +159,7 @@ def test_a_deleted_domain_can_be_made_anew_by_anyone() -> None:
 def test_a_domain_of_another_owner_cannot_be_deleted() -> None:
     store.create(domain())
     for account, part in ((2, 0), (1, 7)):
-        error = refused(
+        error = error_of(
             lambda a=account, p=part: delete_domain(request(account=a, part=p), "mail.example.test")
         )
         assert error["code"] == "1600"
@@ -165,7 +167,7 @@ def test_a_domain_of_another_owner_cannot_be_deleted() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "x" * 3000, "é" * 500, "\ud800.test", "no dot", "a/b"])
-def test_a_path_that_names_no_domain_is_not_found(name: str) -> None:
+def test_a_path_without_a_valid_domain_name_is_not_found(name: str) -> None:
     views: list[Any] = [show_domain, delete_domain]
     for view in views:
-        assert refused(lambda v=view: v(request(), name))["status"] == 404
+        assert error_of(lambda v=view: v(request(), name))["status"] == 404

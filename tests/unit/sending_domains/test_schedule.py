@@ -25,21 +25,21 @@ OWNED, LOST = DomainStatus(True, cname_status="valid"), DomainStatus(cname_statu
         (LOST, NOW - 14 * DAY + 60, True, 60),
     ],
 )
-def test_the_next_look_depends_on_what_is_known(
+def test_the_time_of_the_next_check_depends_on_the_status(
     status: DomainStatus, since: float, answered: bool, in_seconds: int | None
 ) -> None:
     after = with_next_check(domain(status=status, unverified_since=since), NOW, answered=answered)
     assert after.check_ms == (0 if in_seconds is None else (NOW + in_seconds) * 1000)
 
 
-def test_the_time_without_verification_begins_when_it_is_lost_and_ends_with_it() -> None:
+def test_unverified_since_is_set_at_the_loss_of_verification_and_then_kept() -> None:
     lost = with_next_check(domain(status=LOST), NOW)
     assert lost.unverified_since == NOW
     assert with_next_check(lost, NOW + 5).unverified_since == NOW
     assert with_next_check(domain(status=OWNED, unverified_since=NOW), NOW).unverified_since == 0
 
 
-def test_a_domain_is_forfeit_after_two_weeks_without_verification() -> None:
+def test_the_grace_is_over_after_two_weeks_without_verification() -> None:
     grace = settings().domain_grace
     lost = domain(status=LOST, unverified_since=NOW)
     assert not is_grace_over(lost, NOW + grace - 1)

@@ -19,7 +19,7 @@ from chalicelib.sending_domains.routes import verify_domain
 from tests.unit.sending_domains.accounts import create_account
 from tests.unit.sending_domains.conftest import Outbox
 from tests.unit.sending_domains.examples import domain
-from tests.unit.sending_domains.requests import refused, request, results
+from tests.unit.sending_domains.requests import error_of, request, results
 from tests.unit.zones import Zone
 
 PUBLIC = generate_key(1024).public_b64
@@ -40,13 +40,13 @@ def verify(name: str = NAME, *, account: int = 1, part: int = 0, **body: Any) ->
 
 
 def refusal(name: str = NAME, *, account: int = 1, part: int = 0, **body: Any) -> dict[str, Any]:
-    return refused(lambda: verify_domain(request(body, account=account, part=part), name))
+    return error_of(lambda: verify_domain(request(body, account=account, part=part), name))
 
 
-def stored(name: str = NAME) -> SendingDomain:
-    found = store.get(name)
-    assert found is not None
-    return found
+def load(name: str = NAME) -> SendingDomain:
+    sending_domain = store.get(name)
+    assert sending_domain is not None
+    return sending_domain
 
 
 @pytest.mark.spec("4.4-t2")
@@ -54,8 +54,8 @@ def stored(name: str = NAME) -> SendingDomain:
 @pytest.mark.spec("2.5-r2")
 def test_a_dkim_record_verifies_the_domain(zone: Zone) -> None:
     zone.set(RECORD, ("TXT", txt_record(PUBLIC)))
-    found = verify(dkim_verify=True)
-    assert found == {
+    view = verify(dkim_verify=True)
+    assert view == {
         "ownership_verified": True,
         "spf_status": "unverified",
         "dkim_status": "valid",
@@ -67,22 +67,22 @@ def test_a_dkim_record_verifies_the_domain(zone: Zone) -> None:
         "compliance_status": "valid",
         "dns": {"dkim_record": txt_record(PUBLIC)},
     }
-    assert stored().may_send
-    assert stored().signing_key == KEY
+    assert load().may_send
+    assert load().signing_key == KEY
 
 
 @pytest.mark.spec("3-t10")
 @pytest.mark.spec("2.5-r3")
-def test_a_cname_verifies_the_domain_which_is_then_not_signed_for(zone: Zone) -> None:
+def test_a_cname_verifies_the_domain_but_gives_it_no_signing_key(zone: Zone) -> None:
     zone.set(NAME, ("CNAME", SYSTEM))
-    found = verify(cname_verify=True)
-    assert (found["ownership_verified"], found["cname_status"]) == (True, "valid")
-    assert found["dns"] == {"cname_record": SYSTEM}
-    assert stored().takes_bounces
-    assert stored().signing_key is None
+    view = verify(cname_verify=True)
+    assert (view["ownership_verified"], view["cname_status"]) == (True, "valid")
+    assert view["dns"] == {"cname_record": SYSTEM}
+    assert load().takes_bounces
+    assert load().signing_key is None
 
 
-def test_what_was_not_asked_for_is_not_looked_up(zone: Zone) -> None:
+def test_only_requested_checks_are_made(zone: Zone) -> None:
     assert "dns" not in verify()
     assert "dns" not in verify(dkim_verify=False, cname_verify=False)
     assert zone.queries == []
@@ -91,11 +91,11 @@ def test_what_was_not_asked_for_is_not_looked_up(zone: Zone) -> None:
 
 
 @pytest.mark.spec("3-t13")
-def test_missing_records_make_the_statuses_invalid_and_say_why() -> None:
-    found = verify(dkim_verify=True, cname_verify=True)
-    assert (found["dkim_status"], found["cname_status"]) == ("invalid", "invalid")
-    assert found["ownership_verified"] is False
-    assert found["dns"] == {
+def test_missing_records_make_the_statuses_invalid_with_a_reason() -> None:
+    view = verify(dkim_verify=True, cname_verify=True)
+    assert (view["dkim_status"], view["cname_status"]) == ("invalid", "invalid")
+    assert view["ownership_verified"] is False
+    assert view["dns"] == {
         "dkim_record": "",
         "dkim_error": f"DNS DKIM query error at {RECORD}: no TXT record",
         "cname_record": "",
@@ -104,51 +104,53 @@ def test_missing_records_make_the_statuses_invalid_and_say_why() -> None:
 
 
 @pytest.mark.spec("3-t13")
-def test_a_dns_without_an_answer_leaves_the_check_pending(zone: Zone) -> None:
+def test_a_first_check_without_an_answer_from_the_dns_is_pending(zone: Zone) -> None:
     zone.failing.add(RECORD)
-    found = verify(dkim_verify=True)
-    assert found["dkim_status"] == "pending"
-    assert "gave no answer" in found["dns"]["dkim_error"]
+    view = verify(dkim_verify=True)
+    assert view["dkim_status"] == "pending"
+    assert "gave no answer" in view["dns"]["dkim_error"]
     zone.failing.clear()
     zone.set(RECORD, ("TXT", txt_record(PUBLIC)))
     assert verify(dkim_verify=True)["dkim_status"] == "valid"
     zone.failing.add(RECORD)
-    assert verify(dkim_verify=True)["dkim_status"] == "valid", "silence takes nothing away"
+    assert verify(dkim_verify=True)["dkim_status"] == "valid", (
+        "a valid check stays valid without an answer"
+    )
     zone.failing.clear()
     zone.clear(RECORD)
-    found = verify(dkim_verify=True)
-    assert (found["dkim_status"], found["ownership_verified"]) == ("invalid", False)
+    view = verify(dkim_verify=True)
+    assert (view["dkim_status"], view["ownership_verified"]) == ("invalid", False)
 
 
 def test_one_valid_check_is_enough(zone: Zone) -> None:
     zone.set(NAME, ("CNAME", SYSTEM))
-    found = verify(dkim_verify=True, cname_verify=True)
-    assert (found["dkim_status"], found["cname_status"]) == ("invalid", "valid")
-    assert found["ownership_verified"] is True
+    view = verify(dkim_verify=True, cname_verify=True)
+    assert (view["dkim_status"], view["cname_status"]) == ("invalid", "valid")
+    assert view["ownership_verified"] is True
 
 
 def test_a_key_published_elsewhere_proves_nothing_about_the_domain(zone: Zone) -> None:
     elsewhere = DkimKey("s1", "attacker.test", PUBLIC, b"sealed")
     store.create(domain("victim.test", dkim=elsewhere, status=DomainStatus()))
     zone.set("s1._domainkey.attacker.test", ("TXT", txt_record(PUBLIC)))
-    found = verify("victim.test", dkim_verify=True)
-    assert (found["dkim_status"], found["ownership_verified"]) == ("valid", False)
+    view = verify("victim.test", dkim_verify=True)
+    assert (view["dkim_status"], view["ownership_verified"]) == ("valid", False)
     above = DkimKey("s1", "shop.test", PUBLIC, b"sealed")
     store.create(domain("mail.shop.test", dkim=above, status=DomainStatus()))
     zone.set("s1._domainkey.shop.test", ("TXT", txt_record(PUBLIC)))
     assert verify("mail.shop.test", dkim_verify=True)["ownership_verified"] is True
 
 
-def test_a_domain_without_a_key_has_no_record() -> None:
+def test_the_dkim_check_of_a_domain_without_a_key_is_invalid() -> None:
     store.create(domain("b.test", dkim=None, status=DomainStatus()))
-    found = verify("b.test", dkim_verify=True)
-    assert found["dkim_status"] == "invalid"
-    assert found["dns"]["dkim_error"] == "b.test has no DKIM key"
+    view = verify("b.test", dkim_verify=True)
+    assert view["dkim_status"] == "invalid"
+    assert view["dns"]["dkim_error"] == "b.test has no DKIM key"
 
 
 @pytest.mark.spec("2.5-r3")
 @pytest.mark.spec("2.5-r4")
-def test_enterprise_accounts_have_a_mail_domain_of_their_own_and_mx(zone: Zone) -> None:
+def test_enterprise_accounts_have_their_own_mail_domain_and_can_verify_by_mx(zone: Zone) -> None:
     create_account(2, enterprise=True)
     create_account(1)
     assert mail_domain(1) == SYSTEM
@@ -159,8 +161,8 @@ def test_enterprise_accounts_have_a_mail_domain_of_their_own_and_mx(zone: Zone) 
     zone.set("big.test", ("CNAME", f"2.mail.{SYSTEM}"))
     assert verify("big.test", account=2, cname_verify=True)["cname_status"] == "valid"
     zone.set("big.test", ("MX", f"10 2.mail.{SYSTEM}"))
-    found = verify("big.test", account=2, mx_verify=True)
-    assert (found["mx_status"], found["dns"]["mx_record"]) == ("valid", f"2.mail.{SYSTEM}")
+    view = verify("big.test", account=2, mx_verify=True)
+    assert (view["mx_status"], view["dns"]["mx_record"]) == ("valid", f"2.mail.{SYSTEM}")
     assert refusal(mx_verify=True)["status"] == 403
 
 
@@ -180,27 +182,27 @@ def test_a_flag_of_another_type_is_refused() -> None:
     assert refusal(dkim_verify="true")["code"] == "1300"
 
 
-def test_a_flag_that_is_null_asks_for_nothing(outbox: Outbox) -> None:
+def test_a_flag_that_is_null_requests_no_check(outbox: Outbox) -> None:
     assert verify(dkim_verify=None, postmaster_at_verify=None)["dkim_status"] == "unverified"
     assert outbox.mails == []
 
 
-def test_a_key_that_was_replaced_during_the_lookup_is_not_called_valid(
+def test_a_key_that_replaces_the_checked_key_meanwhile_stays_unverified(
     zone: Zone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     zone.set(RECORD, ("TXT", txt_record(PUBLIC)))
     other = DkimKey("s2", NAME, generate_key(1024).public_b64, b"sealed")
-    before = stored()
+    before = load()
     real = verification.check_dns
 
-    def slow(found: SendingDomain, names: list[str]) -> Any:
-        outcome = real(found, names)
+    def slow(sending_domain: SendingDomain, names: list[str]) -> Any:
+        outcome = real(sending_domain, names)
         store.save(before, replace(before, dkim=other))
         return outcome
 
     monkeypatch.setattr(verification, "check_dns", slow)
     assert verify(dkim_verify=True)["dkim_status"] == "unverified"
-    assert stored().dkim == other
+    assert load().dkim == other
 
 
 @pytest.mark.spec("4.4-t2")
@@ -219,15 +221,15 @@ def test_a_key_that_was_replaced_during_the_lookup_is_not_called_valid(
 def test_a_mailbox_flag_mails_a_link_and_changes_no_status(
     outbox: Outbox, body: dict[str, Any], to: str
 ) -> None:
-    found = verify(**body)
+    view = verify(**body)
     (mail,) = outbox.mails
     assert mail.to == f"{to}@{NAME}"
     assert mail.link.startswith("http://localhost:8080/verify-domain/")
-    assert found["ownership_verified"] is False
+    assert view["ownership_verified"] is False
     unverified = ("abuse_at_status", "postmaster_at_status", "verification_mailbox_status")
-    assert {found[name] for name in unverified} == {"unverified"}
-    assert found.get("verification_mailbox") == (to if to == "susan.calvin" else None)
-    assert mail.token not in repr(stored()), "what is kept does not open the door"
+    assert {view[name] for name in unverified} == {"unverified"}
+    assert view.get("verification_mailbox") == (to if to == "susan.calvin" else None)
+    assert mail.token not in repr(load()), "the stored record does not contain the token"
 
 
 @pytest.mark.spec("3-t12")
@@ -235,15 +237,15 @@ def test_a_mailbox_flag_mails_a_link_and_changes_no_status(
 def test_the_mailed_token_verifies_the_domain_once(outbox: Outbox, kind: str) -> None:
     verify(**{f"{kind}_verify": True, "verification_mailbox": "susan"})
     token = {f"{kind}_token": outbox.mails[0].token}
-    found = verify(**token)
-    assert (found[f"{kind}_status"], found["ownership_verified"]) == ("valid", True)
-    assert stored().may_send
-    assert stored().signing_key is None
-    assert not stored().tokens
+    view = verify(**token)
+    assert (view[f"{kind}_status"], view["ownership_verified"]) == ("valid", True)
+    assert load().may_send
+    assert load().signing_key is None
+    assert not load().tokens
 
 
 @pytest.mark.spec("3-t11")
-def test_a_repeated_request_voids_the_link_before(outbox: Outbox) -> None:
+def test_a_repeated_request_invalidates_the_previous_link(outbox: Outbox) -> None:
     verify(abuse_at_verify=True)
     verify(postmaster_at_verify=True)
     verify(abuse_at_verify=True)
@@ -254,24 +256,28 @@ def test_a_repeated_request_voids_the_link_before(outbox: Outbox) -> None:
 
 
 @pytest.mark.spec("3-t12")
-def test_a_token_of_another_mailbox_domain_or_time_changes_nothing(outbox: Outbox) -> None:
+def test_an_expired_token_and_one_of_another_mailbox_or_domain_change_nothing(
+    outbox: Outbox,
+) -> None:
     store.create(domain("b.test", status=DomainStatus(), dkim=None))
     with clock.use(lambda: NOW):
         verify(abuse_at_verify=True)
         verify("b.test", abuse_at_verify=True)
-    mine, others = (mail.token for mail in outbox.mails)
+    own_token, other_token = (mail.token for mail in outbox.mails)
     with clock.use(lambda: NOW + settings().mailbox_token_lifetime):
-        assert verify(abuse_at_token=mine)["abuse_at_status"] == "unverified"
+        assert verify(abuse_at_token=own_token)["abuse_at_status"] == "unverified"
     with clock.use(lambda: NOW + 1):
-        for wrong in (others, "", "nonsense", mine[:-1], mine + "A", "é"):
-            found = verify(abuse_at_token=wrong)
-            assert (found["abuse_at_status"], found["ownership_verified"]) == ("unverified", False)
-        assert verify(postmaster_at_token=mine)["postmaster_at_status"] == "unverified"
-        assert verify(abuse_at_token=mine)["abuse_at_status"] == "valid"
-        assert verify(abuse_at_token=mine)["abuse_at_status"] == "valid", "using it again is vain"
+        for wrong in (other_token, "", "nonsense", own_token[:-1], own_token + "A", "é"):
+            view = verify(abuse_at_token=wrong)
+            assert (view["abuse_at_status"], view["ownership_verified"]) == ("unverified", False)
+        assert verify(postmaster_at_token=own_token)["postmaster_at_status"] == "unverified"
+        assert verify(abuse_at_token=own_token)["abuse_at_status"] == "valid"
+        assert verify(abuse_at_token=own_token)["abuse_at_status"] == "valid", (
+            "using it again changes nothing"
+        )
 
 
-def test_a_flag_beside_its_token_mails_nothing(outbox: Outbox) -> None:
+def test_a_flag_together_with_its_token_mails_nothing(outbox: Outbox) -> None:
     verify(abuse_at_verify=True)
     token = outbox.mails[0].token
     assert verify(abuse_at_verify=True, abuse_at_token=token)["abuse_at_status"] == "valid"
@@ -292,13 +298,13 @@ def test_a_flag_beside_its_token_mails_nothing(outbox: Outbox) -> None:
         ("x" * 65, "1300"),
     ],
 )
-def test_a_mailbox_must_be_named_and_be_another_one(
+def test_a_nominated_mailbox_must_be_valid_and_not_postmaster_or_abuse(
     outbox: Outbox, mailbox: str | None, code: str
 ) -> None:
     error = refusal(verification_mailbox_verify=True, verification_mailbox=mailbox)
     assert (error["status"], error["code"]) == (422, code)
     assert outbox.mails == []
-    assert stored().tokens == {}
+    assert load().tokens == {}
 
 
 @pytest.mark.spec("4.4-t2")
@@ -311,21 +317,23 @@ def test_a_mailbox_must_be_named_and_be_another_one(
         {"abuse_at_token": "x"},
     ],
 )
-def test_mailboxes_are_not_available_on_enterprise(outbox: Outbox, body: dict[str, Any]) -> None:
+def test_verification_by_mailbox_is_not_available_on_enterprise(
+    outbox: Outbox, body: dict[str, Any]
+) -> None:
     create_account(1, enterprise=True)
     assert refusal(**body)["status"] == 403
     assert outbox.mails == []
 
 
-def test_mail_that_cannot_be_sent_is_told(outbox: Outbox) -> None:
+def test_a_mail_that_cannot_be_sent_is_an_error(outbox: Outbox) -> None:
     outbox.refuses = True
     error = refusal(abuse_at_verify=True)
     assert (error["status"], error["code"]) == (400, "1901")
     assert error["message"] == "Failed to generate message"
 
 
-def test_verification_sets_the_time_of_the_next_look(zone: Zone) -> None:
+def test_verification_sets_the_time_of_the_next_check(zone: Zone) -> None:
     zone.set(NAME, ("CNAME", SYSTEM))
     with clock.use(lambda: NOW):
         verify(cname_verify=True)
-    assert stored().check_ms == int((NOW + settings().domain_recheck) * 1000)
+    assert load().check_ms == int((NOW + settings().domain_recheck) * 1000)

@@ -28,19 +28,19 @@ def token(outbox: Outbox) -> str:
     return outbox.mails[0].token
 
 
-def stored() -> SendingDomain:
-    found = store.get(NAME)
-    assert found is not None
-    return found
+def load() -> SendingDomain:
+    sending_domain = store.get(NAME)
+    assert sending_domain is not None
+    return sending_domain
 
 
-def opened(token: str, at: float = NOW) -> tuple[int, str]:
+def open_page(token: str, at: float = NOW) -> tuple[int, str]:
     with clock.use(lambda: at):
         reply = offer_verification(request(), token)
     return reply.status, reply.body.decode()
 
 
-def confirmed(token: str, at: float = NOW) -> tuple[int, str]:
+def press_button(token: str, at: float = NOW) -> tuple[int, str]:
     with clock.use(lambda: at):
         reply = confirm_verification(request(), token)
     return reply.status, reply.body.decode()
@@ -48,39 +48,39 @@ def confirmed(token: str, at: float = NOW) -> tuple[int, str]:
 
 def test_opening_the_page_shows_a_button_and_verifies_nothing(token: str) -> None:
     for _ in range(2):
-        status, page = opened(token)
+        status, page = open_page(token)
         assert status == 200
         assert '<form method="post"><button' in page
         assert "o&#x27;brien@mail.example.test" in page
-    assert not stored().status.ownership_verified
+    assert not load().status.ownership_verified
 
 
 @pytest.mark.spec("3-t12")
 def test_the_button_verifies_once(token: str) -> None:
-    assert confirmed(token)[0] == 200
-    assert stored().status.verification_mailbox_status == "valid"
-    assert stored().may_send
-    assert confirmed(token)[0] == 410
-    assert opened(token)[0] == 410
+    assert press_button(token)[0] == 200
+    assert load().status.verification_mailbox_status == "valid"
+    assert load().may_send
+    assert press_button(token)[0] == 410
+    assert open_page(token)[0] == 410
 
 
-def test_an_old_link_and_one_that_is_not_ours_do_not_work(token: str) -> None:
+def test_an_expired_link_and_a_forged_link_do_not_work(token: str) -> None:
     late = NOW + settings().mailbox_token_lifetime
-    assert opened(token, late)[0] == confirmed(token, late)[0] == 410
+    assert open_page(token, late)[0] == press_button(token, late)[0] == 410
     for wrong in ("nonsense", token + "A", "", "<script>"):
-        assert opened(wrong)[0] == confirmed(wrong)[0] == 410
-        assert "<script>" not in opened(wrong)[1]
-    assert not stored().status.ownership_verified
+        assert open_page(wrong)[0] == press_button(wrong)[0] == 410
+        assert "<script>" not in open_page(wrong)[1]
+    assert not load().status.ownership_verified
 
 
 def test_the_link_of_a_deleted_domain_does_not_work_for_its_next_owner(token: str) -> None:
-    store.delete(stored())
-    assert opened(token)[0] == confirmed(token)[0] == 410
+    store.delete(load())
+    assert open_page(token)[0] == press_button(token)[0] == 410
     store.create(domain(account=2, status=DomainStatus(), dkim=None))
-    assert opened(token)[0] == confirmed(token)[0] == 410
+    assert open_page(token)[0] == press_button(token)[0] == 410
 
 
-def test_the_page_is_kept_nowhere_and_tells_nobody_its_address(token: str) -> None:
+def test_the_page_is_not_cached_and_sends_no_referrer(token: str) -> None:
     headers = offer_verification(request(), token).headers
     assert headers["Cache-Control"] == "no-store"
     assert headers["Referrer-Policy"] == "no-referrer"
@@ -88,19 +88,19 @@ def test_the_page_is_kept_nowhere_and_tells_nobody_its_address(token: str) -> No
     assert headers["Content-Type"].startswith("text/html")
 
 
-def test_a_token_names_its_domain_and_mailbox_and_nothing_else_does(token: str) -> None:
+def test_only_a_signed_token_gives_a_domain_and_mailbox(token: str) -> None:
     assert read_token(token) == (NAME, "verification_mailbox")
     for text in ("", "é", token[:-2], token + "AA", "A" * 5000):
         assert read_token(text) is None
 
 
-def test_a_token_for_a_domain_that_does_not_exist_is_mailed_to_nobody(outbox: Outbox) -> None:
+def test_no_token_is_mailed_for_an_unknown_domain(outbox: Outbox) -> None:
     send_token("unknown.test", "abuse_at")
     assert outbox.mails == []
     assert not redeem("unknown.test", "abuse_at", "token")
 
 
-def test_a_process_without_a_mailer_fails_loudly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_without_a_mailer_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     store.create(domain(status=DomainStatus(), dkim=None))
     monkeypatch.setattr(mailboxes, "_mailers", [])
     with pytest.raises(RuntimeError, match="set_mailer"):

@@ -15,7 +15,7 @@ from chalicelib.tracking_domains.routes import (
     show_tracking_domain,
     update_tracking_domain,
 )
-from tests.unit.sending_domains.requests import refused, request, results
+from tests.unit.sending_domains.requests import error_of, request, results
 from tests.unit.tracking_domains.examples import stored
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -79,7 +79,7 @@ def test_a_domain_of_a_subaccount_shows_it_and_one_with_tls_its_port() -> None:
 def test_what_cannot_be_a_tracking_domain_is_refused(
     body: dict[str, Any], status: int, code: str
 ) -> None:
-    error = refused(lambda: create(body))
+    error = error_of(lambda: create(body))
     assert (error["status"], error["code"]) == (status, code)
     if code == "7000":
         assert (error["param"], error["value"]) == ("domain", "co.uk")
@@ -88,7 +88,7 @@ def test_what_cannot_be_a_tracking_domain_is_refused(
 def test_a_name_that_anyone_has_is_a_conflict() -> None:
     create({"domain": "a.test"})
     for account in (1, 2):
-        error = refused(lambda a=account: create({"domain": "A.test"}, account=a))
+        error = error_of(lambda a=account: create({"domain": "A.test"}, account=a))
         assert (error["status"], error["code"]) == (409, "1602")
         assert error["description"] == "The tracking domain already exists"
 
@@ -116,14 +116,14 @@ def test_what_does_not_exist_or_is_not_the_callers_is_not_found(name: str) -> No
     for wanted, part in ((name, 0), ("a.test", 0), ("a.test", 8)):
         caller = request({"default": True}, part=part)
         for view in (show_tracking_domain, update_tracking_domain, delete_tracking_domain):
-            error = refused(lambda v=view, c=caller, w=wanted: v(c, w))
+            error = error_of(lambda v=view, c=caller, w=wanted: v(c, w))
             assert (error["status"], error["code"]) == (404, "1600")
 
 
 def test_only_a_verified_domain_can_be_changed() -> None:
     stored("new.test", cname_status="unverified")
     for body in ({"default": True}, {"secure": True}):
-        error = refused(lambda b=body: update("new.test", **b))
+        error = error_of(lambda b=body: update("new.test", **b))
         assert (error["status"], error["code"]) == (422, "1300")
         assert error["description"] == "Tracking domain 'new.test' unverified."
     stored("a.test")
@@ -155,5 +155,5 @@ def test_a_deleted_domain_is_gone_and_is_no_default_any_more() -> None:
     assert (reply.status, reply.body) == (204, b"")
     assert listed() == []
     assert defaults.current(store.KIND, 1, None) is None
-    assert refused(lambda: delete_tracking_domain(request(), "a.test"))["status"] == 404
+    assert error_of(lambda: delete_tracking_domain(request(), "a.test"))["status"] == 404
     create({"domain": "a.test"}, account=2)

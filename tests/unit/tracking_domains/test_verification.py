@@ -13,7 +13,7 @@ import pytest
 from chalicelib.core.settings import settings
 from chalicelib.tracking_domains import store
 from chalicelib.tracking_domains.routes import answer_tracking_check, verify_tracking_domain
-from tests.unit.sending_domains.requests import refused, request, results
+from tests.unit.sending_domains.requests import error_of, request, results
 from tests.unit.tracking_domains.examples import stored
 from tests.unit.zones import Zone
 
@@ -81,7 +81,7 @@ def test_a_domain_that_leads_here_is_verified(monkeypatch: pytest.MonkeyPatch) -
 def test_another_server_behind_the_name_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     with web_server(is_ours=False) as port:
         use(monkeypatch, TRACKING_PORT=port)
-        error = refused(verify)
+        error = error_of(verify)
     assert (error["status"], error["code"]) == (400, "1404")
     assert error["message"] == "request to remote endpoint failed"
     assert f"Unable to reach http://t.test:{port}: another server" in error["description"]
@@ -95,7 +95,7 @@ def test_a_private_address_is_not_fetched_from_unless_that_is_allowed(
 ) -> None:
     with web_server(is_ours=True) as port:
         use(monkeypatch, TRACKING_PORT=port, ALLOW_PRIVATE_ADDRESSES="false")
-        error = refused(verify)
+        error = error_of(verify)
     assert error["code"] == "1404"
     assert "no public address" in error["description"]
 
@@ -138,7 +138,7 @@ def test_which_domains_are_fetched_is_a_setting(
         if secure_passes:
             assert verify("secure.test")["verified"] is True
         else:
-            assert refused(lambda: verify("secure.test"))["code"] == "1404"
+            assert error_of(lambda: verify("secure.test"))["code"] == "1404"
 
 
 def test_the_target_is_a_setting(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,8 +149,8 @@ def test_the_target_is_a_setting(zone: Zone, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_only_a_domain_of_the_scope_can_be_verified() -> None:
-    assert refused(lambda: verify(part=7))["status"] == 404
-    assert refused(lambda: verify("none.test"))["code"] == "1600"
+    assert error_of(lambda: verify(part=7))["status"] == 404
+    assert error_of(lambda: verify("none.test"))["code"] == "1600"
 
 
 def test_the_proof_depends_on_the_challenge_and_is_kept_nowhere() -> None:

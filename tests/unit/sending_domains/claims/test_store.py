@@ -1,4 +1,4 @@
-"""Who may have which name (spec 4.4): one account for a domain and everything below it."""
+"""A domain and everything below it belong to one account (spec 4.4)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def take(name: str, account: int) -> bool:
 
 
 def release(name: str) -> None:
-    found = store.get(name)
-    assert found is not None
-    store.delete(found)
+    sending_domain = store.get(name)
+    assert sending_domain is not None
+    store.delete(sending_domain)
 
 
 def refusal(name: str, account: int) -> ApiError:
@@ -32,7 +32,7 @@ def refusal(name: str, account: int) -> ApiError:
 
 @pytest.mark.spec("7-t27")
 @pytest.mark.parametrize(
-    ("held", "wanted"),
+    ("owned_name", "requested_name"),
     [
         ("example.com", "a.example.com"),
         ("example.com", "a.b.example.com"),
@@ -43,24 +43,24 @@ def refusal(name: str, account: int) -> ApiError:
     ],
 )
 def test_a_domain_above_or_below_one_of_another_account_cannot_be_taken(
-    held: str, wanted: str
+    owned_name: str, requested_name: str
 ) -> None:
-    assert take(held, 1)
-    assert not take(wanted, 2)
-    assert store.get(wanted) is None
-    error = refusal(wanted, 2)
+    assert take(owned_name, 1)
+    assert not take(requested_name, 2)
+    assert store.get(requested_name) is None
+    error = refusal(requested_name, 2)
     assert (error.status, error.code) == (400, "7004")
-    assert take(wanted, 1), "the same account can have both"
+    assert take(requested_name, 1), "the same account can have both"
 
 
-def test_neighbours_and_strangers_do_not_exclude_each_other() -> None:
+def test_siblings_and_unrelated_domains_may_belong_to_different_accounts() -> None:
     for account, name in enumerate(
         ["a.example.com", "c.example.com", "x.co.uk", "y.co.uk", "u.github.io", "v.github.io"], 1
     ):
         assert take(name, account)
 
 
-def test_nobody_gets_what_lies_above_the_names_of_two_accounts() -> None:
+def test_no_account_can_take_a_domain_above_the_domains_of_two_accounts() -> None:
     assert take("a.b.example.com", 1)
     assert take("c.example.com", 2)
     for account in (1, 2, 3):
@@ -69,7 +69,7 @@ def test_nobody_gets_what_lies_above_the_names_of_two_accounts() -> None:
     assert take("b.example.com", 1)
 
 
-def test_a_released_name_frees_what_it_kept_from_others() -> None:
+def test_a_released_name_frees_the_names_above_and_below_it() -> None:
     assert take("a.b.example.com", 1)
     assert take("c.example.com", 2)
     release("c.example.com")
@@ -81,7 +81,7 @@ def test_a_released_name_frees_what_it_kept_from_others() -> None:
     assert not take("example.com", 1)
 
 
-def test_a_name_that_its_own_account_has_is_a_conflict() -> None:
+def test_an_account_cannot_register_a_name_twice() -> None:
     assert take("example.com", 1)
     assert not take("example.com", 1)
     error = refusal("example.com", 1)
@@ -100,7 +100,7 @@ def test_a_blocked_name_and_those_below_it_cannot_be_taken() -> None:
     assert take("a.bad.example.com", 1)
 
 
-def test_a_refusal_leaves_no_trace() -> None:
+def test_a_refused_registration_writes_no_claims() -> None:
     assert take("example.com", 1)
     table = Table("config")
     before = [table.get(f"domain#{name}", "claim") for name in ("example.com", "b.example.com")]
@@ -109,7 +109,7 @@ def test_a_refusal_leaves_no_trace() -> None:
     assert before == after
 
 
-def test_the_holders_of_a_name_and_those_below_it_are_known() -> None:
+def test_accounts_within_a_name_are_those_that_hold_it_or_a_name_below_it() -> None:
     take("a.example.com", 1)
     take("b.a.example.com", 1)
     take("c.example.com", 2)
@@ -139,14 +139,14 @@ def test_a_name_is_taken_exactly_when_no_other_account_is_above_or_below(
     for name in NAMES:
         if store.get(name):
             release(name)
-    held: dict[str, int] = {}
+    holders: dict[str, int] = {}
     for name, account, releases in steps:
-        if releases and name in held:
+        if releases and name in holders:
             release(name)
-            del held[name]
+            del holders[name]
         elif not releases:
-            clash = any(excludes(name, other) and held[other] != account for other in held)
-            free = name not in held and not clash
+            clash = any(excludes(name, other) and holders[other] != account for other in holders)
+            free = name not in holders and not clash
             assert take(name, account) is free
             if free:
-                held[name] = account
+                holders[name] = account

@@ -27,7 +27,7 @@ from chalicelib.sending_domains.routes import (
 )
 from tests.fake_cloud import aws_requests
 from tests.unit.sending_domains.examples import domain
-from tests.unit.sending_domains.requests import refused, request, results
+from tests.unit.sending_domains.requests import error_of, request, results
 from tests.unit.zones import Zone
 
 PAIR, OTHER = generate_key(1024), generate_key(1024)
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 @pytest.fixture(autouse=True)
-def its_domain(cloud: None) -> None:
+def create_sending_domain(cloud: None) -> None:
     store.create(domain())
 
 
@@ -47,40 +47,40 @@ def add(key_id: str = "k1", *, part: int = 0, **body: Any) -> Any:
 
 
 def not_added(body: Any, *, account: int = 1, part: int = 0) -> dict[str, Any]:
-    return refused(lambda: create_key(request(body, account=account, part=part), NAME))
+    return error_of(lambda: create_key(request(body, account=account, part=part), NAME))
 
 
-def listed(part: int | None = None) -> list[Any]:
+def list_all(part: int | None = None) -> list[Any]:
     reply = list_keys(request(part=part), NAME)
     assert reply.body["total_count"] == len(reply.body["results"])
-    found: list[Any] = reply.body["results"]
-    return found
+    keys: list[Any] = reply.body["results"]
+    return keys
 
 
 def change(key_id: str, **body: Any) -> Any:
     return results(change_key(request(body), NAME, key_id))
 
 
-def test_a_given_key_is_added_and_shown_without_its_private_half() -> None:
-    made = add()
-    assert made == {
+def test_an_imported_key_is_added_and_shown_without_its_private_half() -> None:
+    view = add()
+    assert view == {
         "id": "k1",
         "public": PAIR.public_b64,
         "selector": "sel-k1",
         "signing_domain": NAME,
         "headers": "from:to:subject:date",
         "dkim_status": "unverified",
-        "creation_time": made["creation_time"],
+        "creation_time": view["creation_time"],
     }
-    assert results(show_key(request(part=None), NAME, "k1")) == made
-    assert listed() == [made]
-    assert "PRIVATE" not in json.dumps([made, listed()])
+    assert results(show_key(request(part=None), NAME, "k1")) == view
+    assert list_all() == [view]
+    assert "PRIVATE" not in json.dumps([view, list_all()])
 
 
-def test_a_key_is_made_when_none_is_given() -> None:
-    made = results(create_key(request({"id": "k1", "dkim_key_length": 2048}), NAME))
-    assert len(made["public"]) > 300
-    assert made["selector"].startswith("scph")
+def test_a_key_is_generated_when_the_request_has_none() -> None:
+    view = results(create_key(request({"id": "k1", "dkim_key_length": 2048}), NAME))
+    assert len(view["public"]) > 300
+    assert view["selector"].startswith("scph")
 
 
 @pytest.mark.parametrize("key_id", ["a", "A-z_9", "x" * 64])
@@ -103,10 +103,10 @@ def test_an_id_is_letters_digits_dashes_and_underscores(key_id: str) -> None:
         ({"id": "k", "dkim_key_length": 512}, "1300"),
     ],
 )
-def test_a_key_that_cannot_be_is_refused(body: dict[str, Any], code: str) -> None:
+def test_a_key_with_invalid_fields_is_refused(body: dict[str, Any], code: str) -> None:
     error = not_added(body)
     assert (error["status"], error["code"]) == (422, code)
-    assert listed() == []
+    assert list_all() == []
 
 
 def test_ids_and_selectors_are_unique_within_a_domain() -> None:
@@ -119,12 +119,12 @@ def test_ids_and_selectors_are_unique_within_a_domain() -> None:
         error = not_added({**body, "private": PAIR.private_pem})
         assert (error["status"], error["code"]) == (409, "1602")
     add("K1", selector="two")
-    assert [key["id"] for key in listed()] == ["K1", "k1"]
+    assert [key["id"] for key in list_all()] == ["K1", "k1"]
 
 
 def test_a_domain_has_at_most_256_keys() -> None:
-    found = store.get(NAME)
-    assert found is not None
+    sending_domain = store.get(NAME)
+    assert sending_domain is not None
     items: list[dict[str, Any]] = []
     for number in range(MOST_KEYS - 1):
         key = FurtherKey(f"k{number}", DkimKey(f"n{number}", NAME, "p", b"s"), 1.0)
@@ -136,20 +136,20 @@ def test_a_domain_has_at_most_256_keys() -> None:
     assert "256" in error["description"]
 
 
-def test_keys_of_a_domain_that_is_not_the_callers_are_out_of_reach() -> None:
+def test_keys_of_a_domain_outside_the_scope_are_not_found() -> None:
     add()
     for account, part in ((2, 0), (1, 7)):
         assert not_added({"id": "k2"}, account=account, part=part)["code"] == "1600"
         caller = request({}, account=account, part=part)
         for view in (show_key, change_key, delete_key, verify_key):
-            assert refused(lambda v=view, c=caller: v(c, NAME, "k1"))["code"] == "1600"
-        assert refused(lambda c=caller: list_keys(c, NAME))["code"] == "1600"
+            assert error_of(lambda v=view, c=caller: v(c, NAME, "k1"))["code"] == "1600"
+        assert error_of(lambda c=caller: list_keys(c, NAME))["code"] == "1600"
 
 
 @pytest.mark.parametrize("key_id", ["none", "default", "x" * 3000, "a b", "é"])
 def test_a_key_that_does_not_exist_is_not_found(key_id: str) -> None:
     for view in (show_key, change_key, delete_key, verify_key):
-        error = refused(lambda v=view: v(request({}), NAME, key_id))
+        error = error_of(lambda v=view: v(request({}), NAME, key_id))
         assert (error["status"], error["code"]) == (404, "1600")
 
 
@@ -160,23 +160,23 @@ def test_a_verified_key_is_found_by_its_selector_in_one_request(zone: Zone) -> N
     verified = results(verify_key(request(), NAME, "k1"))
     assert verified["dkim_status"] == "valid"
     assert verified["dns"] == {"dkim_record": txt_record(PAIR.public_b64)}
-    with aws_requests() as made:
-        found = further_keys.find(NAME, "SEL-k1")
-    assert found is not None
-    assert (found.id, found.status, len(made)) == ("k1", "valid", 1)
-    private = private_half(found.key)
+    with aws_requests() as requests:
+        further = further_keys.find(NAME, "SEL-k1")
+    assert further is not None
+    assert (further.id, further.status, len(requests)) == ("k1", "valid", 1)
+    private = private_half(further.key)
     assert public_from_private(private) == PAIR.public_b64
 
 
-def test_a_key_without_its_record_is_invalid_and_told_why(zone: Zone) -> None:
+def test_a_key_without_its_record_is_invalid_and_the_response_says_why(zone: Zone) -> None:
     add()
-    found = results(verify_key(request(), NAME, "k1"))
-    assert found["dkim_status"] == "invalid"
-    assert "no TXT record" in found["dns"]["dkim_error"]
+    view = results(verify_key(request(), NAME, "k1"))
+    assert view["dkim_status"] == "invalid"
+    assert "no TXT record" in view["dns"]["dkim_error"]
     assert results(show_key(request(), NAME, "k1"))["dkim_status"] == "invalid"
 
 
-def test_other_headers_leave_a_key_verified_and_anything_else_does_not(zone: Zone) -> None:
+def test_a_change_of_headers_keeps_a_key_verified_and_any_other_change_does_not(zone: Zone) -> None:
     add()
     zone.set(f"sel-k1._domainkey.{NAME}", ("TXT", txt_record(PAIR.public_b64)))
     verify_key(request(), NAME, "k1")
@@ -186,24 +186,24 @@ def test_other_headers_leave_a_key_verified_and_anything_else_does_not(zone: Zon
     assert (changed["selector"], changed["headers"]) == ("sel-k1", "from:to")
 
 
-def test_a_key_with_another_selector_moves() -> None:
+def test_a_key_is_found_under_its_new_selector_only() -> None:
     add("k1")
     add("k2")
     moved = change("k1", selector="moved")
     assert moved["selector"] == "moved"
     assert further_keys.find(NAME, "sel-k1") is None
-    found = further_keys.find(NAME, "moved")
-    assert found is not None
-    assert found.id == "k1"
+    further = further_keys.find(NAME, "moved")
+    assert further is not None
+    assert further.id == "k1"
     assert results(show_key(request(), NAME, "k1")) == moved
     change("k1", selector="MOVED")
-    for taken in ("sel-k2", "s1"):
-        error = refused(lambda t=taken: change("k1", selector=t))
+    for selector in ("sel-k2", "s1"):
+        error = error_of(lambda t=selector: change("k1", selector=t))
         assert error["code"] == "1602"
-    assert len(listed()) == 2
+    assert len(list_all()) == 2
 
 
-def test_a_key_can_be_named_by_its_id_as_well() -> None:
+def test_a_key_is_found_by_its_selector_or_else_by_its_id() -> None:
     add("k1", selector="one")
     add("k2", selector="k1")
     by_selector = further_keys.find(NAME, "k1")
@@ -214,30 +214,30 @@ def test_a_key_can_be_named_by_its_id_as_well() -> None:
     assert further_keys.find(NAME, "none") is None
 
 
-def test_a_deleted_key_is_gone_and_its_names_are_free() -> None:
+def test_the_id_and_selector_of_a_deleted_key_can_be_used_again() -> None:
     add()
     reply = delete_key(request(), NAME, "k1")
     assert (reply.status, reply.body) == (204, b"")
-    assert listed() == []
+    assert list_all() == []
     assert further_keys.find(NAME, "sel-k1") is None
     add()
 
 
-def test_the_keys_go_with_their_domain() -> None:
+def test_deleting_a_domain_deletes_its_keys() -> None:
     add("k1")
     add("k2")
     delete_domain(request(), NAME)
-    found = Table("config").query("#pk = :pk", {"pk": f"domain#{NAME}"})
-    assert [item["sk"] for item in found.items] == ["claim"]
+    page = Table("config").query("#pk = :pk", {"pk": f"domain#{NAME}"})
+    assert [item["sk"] for item in page.items] == ["claim"]
 
 
-def test_a_key_is_not_added_to_a_domain_that_has_changed_or_gone() -> None:
-    found = store.get(NAME)
-    assert found is not None
+def test_a_key_is_not_added_to_a_domain_that_was_changed_or_deleted_meanwhile() -> None:
+    sending_domain = store.get(NAME)
+    assert sending_domain is not None
     key = FurtherKey("k1", DkimKey("x", NAME, "p", b"s"), 1.0)
-    store.save(found, replace(found, tracking_domain="t.test"))
+    store.save(sending_domain, replace(sending_domain, tracking_domain="t.test"))
     with pytest.raises(WriteConflict):
-        further_keys.add(found, key)
+        further_keys.add(sending_domain, key)
     newer = store.get(NAME)
     assert newer is not None
     store.delete(newer)
@@ -249,7 +249,9 @@ def test_a_key_is_not_added_to_a_domain_that_has_changed_or_gone() -> None:
 @pytest.mark.parametrize(
     "change_to", [{"private": OTHER.private_pem}, {"signing_domain": "other.test"}]
 )
-def test_a_status_is_not_noted_of_a_key_that_was_replaced(change_to: dict[str, str]) -> None:
+def test_a_check_does_not_change_the_status_of_a_key_that_was_replaced_meanwhile(
+    change_to: dict[str, str],
+) -> None:
     add()
     before = further_keys.get(NAME, "k1")
     assert before is not None
