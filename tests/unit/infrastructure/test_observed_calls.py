@@ -342,7 +342,7 @@ def redeliver(client: Client) -> None:
 
 def run_schedules(service: Service, patch: pytest.MonkeyPatch) -> None:
     """Give each schedule work that is due, and call it."""
-    patch.setattr(recheck, "_AT_ONCE", 1)
+    patch.setattr(recheck, "_THREADS", 1)
     for zone in served_zone(patch):
         record = ("TXT", txt_record(key_pair().public_b64))
         zone.set("s1._domainkey.kept1.test", record)
