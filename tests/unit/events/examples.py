@@ -1,4 +1,4 @@
-"""Events as the service makes them, for the tests of what becomes of them."""
+"""Make events as the service makes them, and record them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def event_at(
 
 
 def record(events: Sequence[Event]) -> None:
-    """Store events and count them, as recording does with events it has not met before."""
+    """Store events and count them, as recording does with new events."""
     service.put_all(events)
     deltas: dict[int, Delta] = defaultdict(Delta)
     for event in events:

@@ -50,7 +50,7 @@ def test_a_forged_or_cut_cursor_is_refused(cut: int, junk: str, appended: bool) 
 @given(st.integers(0, len(GENUINE) - 1), st.sampled_from("ABab01-_=.é"))
 @hypothesis_settings(max_examples=200)
 def test_a_cursor_with_another_character_is_refused(place: int, character: str) -> None:
-    # some bits of the last character mean nothing
+    # some bits of the last character are unused
     if GENUINE[place] != character and place < len(GENUINE) - 1:
         assert "cursor" in refused_cursor(GENUINE[:place] + character + GENUINE[place + 1 :])
 
@@ -63,7 +63,7 @@ def test_a_token_with_another_purpose_is_not_a_cursor(purpose: str) -> None:
 @pytest.mark.parametrize(
     "binding", [[2, None, {"events": ["open"]}], [1, 7, {"events": ["open"]}], [1, None, {}]]
 )
-def test_a_cursor_is_good_for_its_account_and_filters_only(binding: Any) -> None:
+def test_a_cursor_is_valid_for_its_account_and_filters_only(binding: Any) -> None:
     assert "other filters" in refused_cursor(GENUINE, binding)
 
 

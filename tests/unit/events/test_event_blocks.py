@@ -45,31 +45,31 @@ def read(events: list[Event]) -> list[Event]:
 
 
 def identical(one: Any, other: Any) -> bool:
-    """Tell whether two values are equal as JSON, to which 1, 1.0 and true are three values."""
+    """Tell whether two values are equal as JSON, where 1, 1.0 and true are different values."""
     return repr(one) == repr(other)
 
 
 @given(some_events())
 @hypothesis_settings(max_examples=150)
-def test_a_block_holds_events_as_they_are(events: list[Event]) -> None:
+def test_a_decoded_block_has_the_same_events(events: list[Event]) -> None:
     for event, decoded in zip(events, read(events), strict=True):
         assert identical(dict(sorted(event.items())), dict(sorted(decoded.items())))
 
 
-def test_half_a_surrogate_pair_and_line_ends_do_not_change() -> None:
+def test_a_block_keeps_half_a_surrogate_pair_and_line_ends() -> None:
     events = [
         event_at(NINE, n, subject=text) for n, text in enumerate(["\ud83d", "a\nb", '"', "é"])
     ]
     assert read(events) == events
 
 
-def test_a_field_without_a_value_is_no_field() -> None:
+def test_a_field_without_a_value_is_not_stored() -> None:
     event = event_at(NINE)
     assert read([event | {"subject": None}]) == [event]
     assert read([event | {"subject": None}, event | {"subject": "x"}])[0] == event
 
 
-def test_values_that_only_python_holds_equal_stay_different() -> None:
+def test_1_and_1_0_and_true_stay_different_values() -> None:
     events = [event_at(NINE, n, rcpt_meta={"a": [value]}) for n, value in enumerate([1, True, 1.0])]
     assert [repr(event["rcpt_meta"]) for event in read(events)] == [
         "{'a': [1]}",

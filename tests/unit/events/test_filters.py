@@ -16,7 +16,7 @@ from chalicelib.events.model import Event
 from tests.unit.events.examples import NINE, event_at
 from tests.unit.refusals import refusal
 
-#: filter → values of its field that events have, and values that are asked for
+#: filter → values of its field in events, and values to search for
 EXAMPLES: dict[str, tuple[list[Any], list[str]]] = {
     "events": (["open", "policy_rejection", "bounce"], ["open", "bounce", "delay", "rejection"]),
     "event_ids": (["17", "18"], ["17", "99"]),
@@ -53,7 +53,7 @@ def refused_filter(**query: str) -> str:
 
 
 def passes(name: str, value: Any, text: str) -> bool:
-    """Tell, by the words of the specification, whether a value passes a filter."""
+    """Tell whether a value passes a filter, as the specification defines it."""
     if name == "events" and text == "rejection":
         return bool(value == "policy_rejection")
     if name == "subaccounts":
@@ -132,7 +132,7 @@ def test_every_filter_finds_some_events_and_not_others(name: str) -> None:
     assert 0 < len(matches) < len(events)
 
 
-def test_values_are_separated_by_the_delimiter_that_is_named() -> None:
+def test_values_are_separated_by_the_requested_delimiter() -> None:
     events = [event_at(NINE + n, n, subject=text) for n, text in enumerate(["a,b", "c", "d"])]
     assert len(rows({"subjects": "a,b;d", "delimiter": ";"}, events)) == 2
     assert len(rows({"subjects": "a,b||d", "delimiter": "||"}, events)) == 2
@@ -140,11 +140,11 @@ def test_values_are_separated_by_the_delimiter_that_is_named() -> None:
     assert len(rows({"subjects": " c , d ,, "}, events)) == 2
 
 
-def test_a_filter_without_a_value_is_none() -> None:
+def test_a_filter_without_a_value_is_ignored() -> None:
     assert filters.read({"events": "", "recipients": " , "}).conditions == {}
 
 
-def test_what_is_no_event_type_is_refused_and_those_of_other_searches_find_nothing() -> None:
+def test_an_unknown_event_type_is_refused_but_types_of_other_searches_are_not() -> None:
     assert "'opened'" in refused_filter(events="open,opened")
     for kind in TYPES:
         filters.read({"events": kind})
@@ -152,21 +152,23 @@ def test_what_is_no_event_type_is_refused_and_those_of_other_searches_find_nothi
 
 @pytest.mark.parametrize("name", ["bounce_classes", "subaccounts", "ab_test_versions"])
 @pytest.mark.parametrize("text", ["x", "-1", "1.5", "1" * 11, "١"])
-def test_what_is_no_number_is_refused_by_its_name(name: str, text: str) -> None:
+def test_a_value_that_is_not_a_number_is_refused_with_its_parameters_name(
+    name: str, text: str
+) -> None:
     assert name in refused_filter(**{name: text, "ab_tests": "a"})
 
 
-def test_what_is_no_address_of_a_host_is_refused() -> None:
+def test_a_sending_ip_that_is_not_an_ip_address_is_refused() -> None:
     assert "sending_ips" in refused_filter(sending_ips="192.0.2.1,host.test")
 
 
 @pytest.mark.spec("4.10-t1")
-def test_versions_of_tests_need_the_tests() -> None:
+def test_ab_test_versions_need_ab_tests() -> None:
     assert "ab_test_versions needs ab_tests" in refused_filter(ab_test_versions="1")
     assert "ab_test_version" in filters.read({"ab_test_versions": "1", "ab_tests": "x"}).conditions
 
 
-def test_who_is_confined_to_a_subaccount_finds_no_others() -> None:
+def test_a_caller_confined_to_a_subaccount_finds_no_other_events() -> None:
     events = [event_at(NINE + n, n, subaccount_id=owner) for n, owner in enumerate(["7", "8"])]
     assert rows({}, events, 7) == events[:1]
     assert rows({"subaccounts": "8"}, events, 7) == []

@@ -44,7 +44,7 @@ def test_whole_words_are_found(keyword: str, text: str) -> None:
         ("spring", ""),
     ],
 )
-def test_parts_of_words_and_other_orders_are_not(keyword: str, text: str) -> None:
+def test_parts_of_words_and_words_in_another_order_are_not_found(keyword: str, text: str) -> None:
     assert not matcher([keyword])(text)
 
 
@@ -58,7 +58,7 @@ def test_dots_end_words_in_domains_only() -> None:
     assert not matcher(["example"])("mail.example.test")
 
 
-def test_one_of_several_keywords_is_enough_and_no_text_has_none() -> None:
+def test_one_of_several_keywords_is_enough_and_a_missing_text_matches_none() -> None:
     matches = matcher(["a", "c d"])
     assert [matches(text) for text in ("a", "b", "c", "b-c-d", None)] == [
         True,

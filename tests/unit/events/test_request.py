@@ -54,7 +54,7 @@ def test_the_default_window_runs_from_a_day_ago_to_a_minute_ago() -> None:
     assert read(to="2026-01-31T00:00:00Z").window.start == NOW - DAY
 
 
-def test_without_a_lag_the_window_reaches_to_now() -> None:
+def test_without_a_lag_the_default_window_ends_now() -> None:
     assert read().window.end == NOW + 1  # the tests' lag is a millisecond ahead
 
 
@@ -71,7 +71,7 @@ def test_a_window_that_begins_within_the_last_minute_is_empty_and_not_refused() 
         ("2026-01-31T09:05:00", 300_000),
         ("2026-01-31T09:05:00.007Z", 300_007),
         ("2026-01-31T10:05:00+01:00", 300_000),
-        ("2026-01-31T10:05:00 01:00", 300_000),  # a plus that was not encoded in the query
+        ("2026-01-31T10:05:00 01:00", 300_000),  # a plus sign that was not encoded in the query
         ("2026-01-31T09:05", 300_000),
         ("2026-01-31", -9 * HOUR),
     ],
@@ -82,14 +82,14 @@ def test_times_are_read_with_and_without_an_offset(text: str, offset: int) -> No
 
 @given(st.integers(NOW - 10 * DAY, NOW - 1))
 @hypothesis_settings(max_examples=50)
-def test_a_time_with_milliseconds_loses_none(moment: int) -> None:
+def test_times_are_read_to_the_millisecond(moment: int) -> None:
     with clock.use(lambda: NOW / 1000):
         assert read(**{"from": clock.iso_ms(moment)}).window.start == moment
 
 
 @pytest.mark.parametrize("name", ["from", "to"])
 @pytest.mark.parametrize("text", ["yesterday", "2026-13-01T00:00:00Z", "1769850000", "2026-01-31T"])
-def test_a_bound_that_is_not_a_time_is_refused_by_its_name(name: str, text: str) -> None:
+def test_a_bound_that_is_not_a_time_is_refused_with_its_name(name: str, text: str) -> None:
     assert name in refused_page(**{name: text})
 
 
@@ -127,7 +127,7 @@ def encoded(cursor: Cursor, **bounds: str) -> str:
     return cursors.encode(cursor, [PATH, BINDING, [bounds.get("from", ""), bounds.get("to", "")]])
 
 
-def test_a_cursor_goes_on_in_its_window() -> None:
+def test_a_cursor_continues_in_its_window() -> None:
     cursor = Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77)
     request = read(cursor=encoded(cursor))
     assert (request.window, request.before, request.total) == cursor

@@ -30,7 +30,7 @@ def client() -> Client:
 
 
 @pytest.mark.spec("4.10-t1")
-def test_pages_have_results_a_count_and_a_link_but_for_the_last(client: Client) -> None:
+def test_each_page_has_results_and_a_count_and_all_but_the_last_a_link(client: Client) -> None:
     record([event_at(NINE + n, n) for n in range(3)])
     first = client.get(f"{MESSAGES}?per_page=2&cursor=initial&events=delivery").body
     assert (len(first["results"]), first["total_count"]) == (2, 3)
@@ -40,7 +40,7 @@ def test_pages_have_results_a_count_and_a_link_but_for_the_last(client: Client) 
 
 
 @pytest.mark.spec("5-r6")
-def test_the_subaccount_header_means_nothing_to_searches(client: Client) -> None:
+def test_searches_ignore_the_subaccount_header(client: Client) -> None:
     owner = make_subaccount()
     record([event_at(NINE), event_at(NINE, 1, subaccount_id=str(owner.id))])
     assert client.on_behalf_of(owner.id).get(MESSAGES).body["total_count"] == 2
@@ -67,7 +67,7 @@ def test_the_subaccount_header_means_nothing_to_searches(client: Client) -> None
         "ab_test_versions=1",
     ],
 )
-def test_a_value_that_cannot_be_used_is_told_by_its_name(client: Client, query: str) -> None:
+def test_the_error_names_the_invalid_parameter(client: Client, query: str) -> None:
     response = client.get(f"{MESSAGES}?{query}")
     assert response.status == 400
     assert response.error["code"] == "1200"
@@ -77,7 +77,7 @@ def test_a_value_that_cannot_be_used_is_told_by_its_name(client: Client, query: 
 @pytest.mark.spec("7-t7")
 @pytest.mark.spec("8-t12")
 @pytest.mark.parametrize("path", [MESSAGES, INGESTED])
-def test_a_uri_that_is_too_long_is_told_in_our_form(client: Client, path: str) -> None:
+def test_a_uri_that_is_too_long_is_refused_with_an_error_body(client: Client, path: str) -> None:
     response = client.get(f"{path}?events=success&batch_ids={'x' * 4096}&subjects={'x' * 10}")
     assert response.status == 413
     assert response.error["message"] == "Request URI too large"
@@ -85,7 +85,7 @@ def test_a_uri_that_is_too_long_is_told_in_our_form(client: Client, path: str) -
 
 
 @pytest.mark.spec("4.10-t2")
-def test_ingest_events_are_searched_apart(client: Client) -> None:
+def test_ingest_events_have_a_search_of_their_own(client: Client) -> None:
     outcome = {
         "type": "success",
         "customer_id": "1",
@@ -116,7 +116,7 @@ def test_the_documentation_describes_each_field_of_each_type_without_a_key() -> 
 
 
 @pytest.mark.spec("4.10-t4")
-def test_there_is_a_sample_of_each_type_or_of_those_that_are_named() -> None:
+def test_samples_are_of_all_types_or_of_the_requested_ones() -> None:
     every = NOBODY.get(f"{MESSAGES}/samples").results
     assert [sample["type"] for sample in every] == list(SEARCHED)
     assert all(sample["display_name"] for sample in every)
@@ -126,7 +126,7 @@ def test_there_is_a_sample_of_each_type_or_of_those_that_are_named() -> None:
 
 
 @pytest.mark.parametrize("kind", ["opened", "relay_injection", "success"])
-def test_there_is_no_sample_of_what_is_no_message_event(kind: str) -> None:
+def test_a_sample_of_a_type_that_is_no_message_event_is_refused(kind: str) -> None:
     response = NOBODY.get(f"{MESSAGES}/samples?events=open,{kind}")
     assert response.status == 400
     assert kind in response.error["description"]
@@ -134,7 +134,7 @@ def test_there_is_no_sample_of_what_is_no_message_event(kind: str) -> None:
 
 @pytest.mark.spec("7-t2")
 @pytest.mark.spec("7-t3")
-def test_searches_take_a_key_with_their_grant(client: Client) -> None:
+def test_searches_need_a_key_with_their_grant(client: Client) -> None:
     other = make_key(grants=["templates/view"])
     for path in (MESSAGES, INGESTED):
         assert NOBODY.get(path).status == 401

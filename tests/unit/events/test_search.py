@@ -59,7 +59,7 @@ def test_an_event_that_was_stored_again_in_other_blocks_is_read_once() -> None:
     assert [match.event() for match in matches] == newest(events)
 
 
-def test_a_block_may_reach_over_the_bounds_of_a_window() -> None:
+def test_a_block_may_extend_beyond_the_bounds_of_a_window() -> None:
     events = [event_at(NINE + offset, n) for n, offset in enumerate((0, 2500, SPAN_MS))]
     service.put_all(events)
     assert by_time(Window(NINE, NINE + 1)) == events[:1]
@@ -77,7 +77,7 @@ def test_days_without_events_are_not_read() -> None:
 
 
 @pytest.mark.cost
-def test_blocks_are_read_only_as_the_caller_goes_on() -> None:
+def test_blocks_are_read_only_when_the_caller_needs_them() -> None:
     for n in range(40):
         service.put_all([event_at(NINE + n * 10_000, n)])
     with aws_requests() as requests:
@@ -103,7 +103,9 @@ def test_a_long_search_reads_more_blocks_in_each_request(
     assert limits[-settings().events_shards :] == [32] * settings().events_shards
 
 
-def test_fewer_shards_than_before_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_events_are_found_after_the_number_of_shards_was_reduced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("EVENTS_SHARDS", "8")
     settings.cache_clear()
     events = [event_at(NINE + n * 6000, n) for n in range(40)]
@@ -129,7 +131,7 @@ def test_fewer_shards_than_before_hide_nothing(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_an_empty_window_takes_no_request(window: Window) -> None:
-    # DynamoDB refuses a range whose bounds are the wrong way round
+    # DynamoDB refuses a range that ends before it begins
     service.put_all([event_at(NINE)])
     with aws_requests() as requests:
         assert by_time(window) == []
@@ -143,7 +145,7 @@ def test_a_window_may_have_any_date_as_a_bound() -> None:
     assert len(by_time(Window(-62_135_596_800_000, NINE + 1))) == 1  # the year 1
 
 
-def test_a_range_that_crosses_midnight_is_read_whole() -> None:
+def test_a_range_that_crosses_midnight_is_read_completely() -> None:
     midnight = NINE - 9 * HOUR
     events = [event_at(midnight + offset, n) for n, offset in enumerate((-2, -1, 0, 1))]
     service.put_all(events)

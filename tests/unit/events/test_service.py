@@ -66,7 +66,7 @@ def test_a_message_whose_id_does_not_contain_its_transmission_is_found_by_its_id
 
 
 @pytest.mark.spec("4.10-t1")
-def test_the_lower_bound_belongs_to_a_window_and_the_upper_does_not() -> None:
+def test_a_window_includes_its_lower_bound_and_excludes_its_upper_bound() -> None:
     events = [event_at(NINE + offset, offset) for offset in range(4)]
     service.put_all(events)
     assert found(Window(NINE + 1, NINE + 3)) == [events[2], events[1]]
@@ -227,7 +227,7 @@ def test_a_recipients_events_are_erased_within_a_scope() -> None:
     assert found(account=11) == [rest[1]]
 
 
-def test_nothing_about_a_person_is_left_of_an_erased_event() -> None:
+def test_an_erased_event_keeps_no_personal_data() -> None:
     service.put_all([event_at(NINE, campaign_id="spring", subject="Dear Ann")])
     service.erase_recipient(Scope(1, None), "ann@example.test")
     (remains,) = erasures.erased_events(1, Window(NINE, NINE + 1))

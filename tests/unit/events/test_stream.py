@@ -21,7 +21,7 @@ def test_events_arrive_as_they_were_emitted() -> None:
 
 @pytest.mark.cost
 def test_a_chunk_of_events_costs_one_request() -> None:
-    stream.emit([event_at(NINE)])  # finds the queue's address
+    stream.emit([event_at(NINE)])  # looks up the queue's address first
     with aws_requests() as requests:
         stream.emit([event_at(NINE, index) for index in range(100)])
     assert [request.operation for request in requests] == ["SendMessage"]

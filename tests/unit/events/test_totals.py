@@ -57,7 +57,7 @@ def plan(query: dict[str, str], window: Window, confined_to: int | None = None) 
 
 
 def counted(query: dict[str, str], window: Window, confined_to: int | None = None) -> int:
-    """Return the count that counters give; fail if all events were gone through."""
+    """Return the count from the counters; fail if all events were read."""
     query_plan = plan(query, window, confined_to)
     positions = (match.position for match in query_plan.find(window))
     total = totals.count(query_plan, positions)
@@ -71,7 +71,7 @@ def walked(query: dict[str, str], window: Window, confined_to: int | None = None
 
 @pytest.mark.spec("4.10-t1")
 @pytest.mark.parametrize("query", QUERIES)
-def test_counters_give_the_same_count_as_going_through_all_events(query: dict[str, str]) -> None:
+def test_counters_give_the_same_count_as_reading_all_events(query: dict[str, str]) -> None:
     record(some_events(random.Random(str(query)), 200))
     for bounds in ((0, 20), (0.4, 19.7), (3, 9.5), (1.01, 3.99)):
         window = Window(NINE + int(bounds[0] * 60_000), NINE + int(bounds[1] * 60_000))
@@ -84,7 +84,7 @@ def test_a_subaccounts_key_counts_only_its_events() -> None:
     assert counted({}, window, 7) == walked({}, window, 7) < walked({}, window)
     assert counted({"events": "open"}, window, 7) == walked({"events": "open"}, window, 7)
     for query in ({"subaccounts": "7"}, {"campaigns": "spring"}, {"sending_ips": "192.0.2.1"}):
-        assert is_walked(query, window, 7), query
+        assert reads_events(query, window, 7), query
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -107,7 +107,7 @@ def test_events_of_hidden_campaigns_are_subtracted(query: dict[str, str]) -> Non
     assert counted(query, window) == walked(query, window) > 0
 
 
-def is_walked(query: dict[str, str], window: Window, confined_to: int | None = None) -> bool:
+def reads_events(query: dict[str, str], window: Window, confined_to: int | None = None) -> bool:
     query_plan = plan(query, window, confined_to)
     positions = (match.position for match in query_plan.find(window))
     total = totals.count(query_plan, positions)
@@ -115,7 +115,7 @@ def is_walked(query: dict[str, str], window: Window, confined_to: int | None = N
     return next(positions, None) is None
 
 
-def test_searches_that_counters_cannot_count_are_gone_through() -> None:
+def test_events_are_read_for_searches_that_counters_cannot_count() -> None:
     events = some_events(random.Random(8), 100)
     events[0]["campaign_id"] = "svc-performance-test-1"
     record(events)
@@ -126,14 +126,14 @@ def test_searches_that_counters_cannot_count_are_gone_through() -> None:
         {"templates": "x"},
         {"recipients": "ann@a.test"},
         {"campaigns": "spring", "subaccounts": "7"},
-        {"subaccounts": "7"},  # the hidden campaign may be its
+        {"subaccounts": "7"},  # the hidden campaign may belong to it
     ):
-        assert is_walked(query, window), query
-    assert is_walked({"subaccounts": "7"}, window, 7)
-    assert is_walked({}, Window(NINE + 100, NINE + 59_900))
+        assert reads_events(query, window), query
+    assert reads_events({"subaccounts": "7"}, window, 7)
+    assert reads_events({}, Window(NINE + 100, NINE + 59_900))
 
 
-def test_if_rollups_keep_interfering_all_events_are_gone_through(
+def test_all_events_are_read_if_rollups_keep_interfering(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def unsettled(*_: Any) -> int:
@@ -141,10 +141,10 @@ def test_if_rollups_keep_interfering_all_events_are_gone_through(
 
     record(some_events(random.Random(9), 30))
     monkeypatch.setattr(totals, "totals", unsettled)
-    assert is_walked({}, Window(NINE, NOW))
+    assert reads_events({}, Window(NINE, NOW))
 
 
-def test_the_last_minute_is_gone_through_because_its_events_may_not_be_counted_yet() -> None:
+def test_the_last_minute_is_read_because_its_events_may_not_be_counted_yet() -> None:
     record(some_events(random.Random(2), 20))
     service.put_all([event_at(NOW - 60_000 + n * 1000, 100 + n) for n in range(30)])
     assert search_messages(1, {"per_page": "10"}).total == 50

@@ -1,4 +1,4 @@
-"""Batches of events as other systems send them."""
+"""Make batches of events as other systems send them."""
 
 from __future__ import annotations
 

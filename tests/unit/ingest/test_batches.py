@@ -122,4 +122,4 @@ def test_a_file_of_many_members_is_read_in_linear_time() -> None:
     body = gzip.compress(b"") * 250_000 + gzip.compress(b"one")
     began = time.process_time()
     assert list(lines(body)) == [b"one"]
-    assert time.process_time() - began < 4  # copying the rest for each member takes 12
+    assert time.process_time() - began < 4  # copying the rest of the file for each member takes 12

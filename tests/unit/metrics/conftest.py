@@ -1,4 +1,4 @@
-"""A local cloud for tests whose transactions are too many for the one in this process."""
+"""Run a local cloud for tests that make too many transactions for the in-process fake cloud."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.infrastructure.clouds import LocalCloud
 
 @pytest.fixture(scope="module")
 def local_cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The service's resources in a cloud of its own; tests tell each other apart by account."""
+    """The service's resources in a local cloud; each test uses accounts of its own."""
     directory: Path = tmp_path_factory.mktemp("cloud")
     cloud = LocalCloud(directory)
     cloud.start()
@@ -23,7 +23,7 @@ def local_cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("AWS_ENDPOINT_URL", cloud.url)
             patch.setenv("RATE_LIMIT_PER_SECOND", "0")
-            # It goes by the real time when it expires items, whatever time tests are about
+            # The local cloud expires items by the real time, not by the time that a test sets
             patch.setenv("METRICS_RETENTION", str(10**10))
             aws.clear_cache()
             clear_caches()

@@ -1,4 +1,4 @@
-"""Mail that happened, for the tests of how it is counted."""
+"""Make messages and their events for tests of counting."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ UNGENERATED = ("generation_failure", "generation_rejection", "policy_rejection")
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A message of an account, and the fields of its events."""
+    """A message of an account with the fields that all its events have."""
 
     base: Event
     index: int
 
     def event(self, kind: str, at_ms: int, nonce: str = "", **fields: Any) -> Event:
-        """Return an event of it."""
+        """Return an event of the message."""
         return make_event(kind, self.base, at_ms, nonce=nonce, **fields)
 
 
@@ -71,11 +71,11 @@ def mail(
 
 
 def random_events(account: int, seed: int, count: int, start_ms: int, end_ms: int) -> list[Event]:
-    """Return events of some messages between two times, in no particular order."""
+    """Return events of some messages between two times, in random order."""
     draw = random.Random(seed)
-    letters = [_random_mail(account, index, draw) for index in range(1, max(2, count // 5))]
+    messages = [_random_mail(account, index, draw) for index in range(1, max(2, count // 5))]
     return [
-        _random_event(draw.choice(letters), number, draw, draw.randrange(start_ms, end_ms))
+        _random_event(draw.choice(messages), number, draw, draw.randrange(start_ms, end_ms))
         for number in range(count)
     ]
 
@@ -92,8 +92,8 @@ def _random_mail(account: int, index: int, draw: random.Random) -> Mail:
     )
 
 
-def _random_event(letter: Mail, number: int, draw: random.Random, at_ms: int) -> Event:
-    if "rcpt_index" in letter.base:
+def _random_event(message: Mail, number: int, draw: random.Random, at_ms: int) -> Event:
+    if "rcpt_index" in message.base:
         kind = draw.choice(UNGENERATED)
     else:
         kind = draw.choice(["injection", "delivery", *KINDS])
@@ -108,9 +108,9 @@ def _random_event(letter: Mail, number: int, draw: random.Random, at_ms: int) ->
         fields["user_agent_parsed"] = {"is_prefetched": draw.random() < 0.3}
     if "click" in kind:
         fields["target_link_name"], fields["target_link_url"] = draw.choice(LINKS)
-    return letter.event(kind, at_ms, str(number), **fields)
+    return message.event(kind, at_ms, str(number), **fields)
 
 
 def record(events: Sequence[Event]) -> None:
-    """Count events, as recording does."""
+    """Record events: count each of them once."""
     commit(events, store.read(map(store.key_of, events)))

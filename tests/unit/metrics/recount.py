@@ -1,4 +1,4 @@
-"""The metrics of spec 2.13, counted once more from the events themselves, one by one."""
+"""Compute the metrics of spec 2.13 a second time, by counting events one by one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PLACEMENTS = ("inbox_seed", "spam_panel")
 
 
 @dataclass
-class Happened:
-    """An event, and what it was the first of for its message, as it was recorded."""
+class RecordedEvent:
+    """An event, and of what kinds it was the first event of its message."""
 
     event: Event
     first: set[str] = field(default_factory=set)
@@ -46,25 +46,25 @@ class Happened:
         return self.event.get(name) or ("0" if name == "subaccount_id" else "")
 
 
-def happened(events: Iterable[Event]) -> list[Happened]:
+def recorded_events(events: Iterable[Event]) -> list[RecordedEvent]:
     """Return the events in the order in which they were recorded, each once."""
     seen: set[tuple[str, str]] = set()
-    known: set[str] = set()
-    found = []
+    event_ids: set[str] = set()
+    result = []
     for event in events:
-        if event["event_id"] in known:
+        if event["event_id"] in event_ids:
             continue
-        known.add(event["event_id"])
-        each = Happened(event)
-        for what in _would_be_first(event):
+        event_ids.add(event["event_id"])
+        recorded = RecordedEvent(event)
+        for what in _may_be_first_of(event):
             if (event.get("message_id", ""), what) not in seen:
                 seen.add((event.get("message_id", ""), what))
-                each.first.add(what)
-        found.append(each)
-    return found
+                recorded.first.add(what)
+        result.append(recorded)
+    return result
 
 
-def _would_be_first(event: Event) -> Iterable[str]:
+def _may_be_first_of(event: Event) -> Iterable[str]:
     kind = event["type"]
     human = not (event.get("user_agent_parsed") or {}).get("is_prefetched")
     if kind in ("open", "initial_open"):
@@ -80,38 +80,38 @@ def _would_be_first(event: Event) -> Iterable[str]:
         yield f"link {event['target_link_name']} {event['target_link_url']}"
 
 
-def metric(name: str, found: Iterable[Happened]) -> int:
-    """Return a metric of what happened."""
-    return sum(_RULES[name](each) for each in found)
+def metric(name: str, events: Iterable[RecordedEvent]) -> int:
+    """Return a metric of recorded events."""
+    return sum(_RULES[name](event) for event in events)
 
 
-def _kinds(*kinds: str) -> Callable[[Happened], int]:
+def _kinds(*kinds: str) -> Callable[[RecordedEvent], int]:
     return lambda each: each.kind in kinds
 
 
-def _first(what: str) -> Callable[[Happened], int]:
+def _first(what: str) -> Callable[[RecordedEvent], int]:
     return lambda each: what in each.first
 
 
-def _human(kind: str) -> Callable[[Happened], int]:
+def _human(kind: str) -> Callable[[RecordedEvent], int]:
     return lambda e: e.kind == kind and not e.event["user_agent_parsed"]["is_prefetched"]
 
 
-def _bounced(category: str) -> Callable[[Happened], int]:
+def _bounced(category: str) -> Callable[[RecordedEvent], int]:
     return lambda each: (
         each.kind in BOUNCES
         and CATEGORIES.get(each.event["bounce_class"], "undetermined") == category
     )
 
 
-def _delivered(first: bool, what: str = "") -> Callable[[Happened], int]:
+def _delivered(first: bool, what: str = "") -> Callable[[RecordedEvent], int]:
     return lambda each: (
         (each.kind == "delivery" and (each.event["num_retries"] == "0") == first)
         * (int(each.event.get(what, 0)) if what else 1)
     )
 
 
-_RULES: Mapping[str, Callable[[Happened], int]] = {
+_RULES: Mapping[str, Callable[[RecordedEvent], int]] = {
     "count_targeted": _kinds("injection", *REJECTIONS),
     "count_injected": _kinds("injection"),
     "count_sent": _kinds("delivery", "bounce"),
@@ -157,7 +157,7 @@ _RULES: Mapping[str, Callable[[Happened], int]] = {
 METRICS = tuple(name for name in _RULES if name != "count_raw_clicked")
 
 
-def passes(each: Happened, query: Mapping[str, str]) -> bool:
+def passes(each: RecordedEvent, query: Mapping[str, str]) -> bool:
     """Tell whether an event passes the filters of a query."""
     if "query_filters" in query:
         return all(_group(each, group) for group in json.loads(query["query_filters"])["groupings"])
@@ -169,7 +169,7 @@ def passes(each: Happened, query: Mapping[str, str]) -> bool:
     )
 
 
-def _group(each: Happened, group: dict[str, Any]) -> bool:
+def _group(each: RecordedEvent, group: dict[str, Any]) -> bool:
     ((operator, filters),) = group.items()
     results = [
         _compare(each.value(key), comparator, texts)

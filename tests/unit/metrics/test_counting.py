@@ -23,8 +23,8 @@ MACHINE = {"user_agent_parsed": {"is_prefetched": True}}
 SHOP = {"target_link_name": "Shop", "target_link_url": "https://b.test"}
 
 
-def told(kind: str, first: Collection[str] | None = None, **fields: Any) -> dict[str, int]:
-    """Return the metrics of one event that are not 0; all its marks are new unless told."""
+def metrics_of(kind: str, first: Collection[str] | None = None, **fields: Any) -> dict[str, int]:
+    """Return an event's metrics that are not 0; ``first`` holds its new marks, by default all."""
     event = mail(1).event(kind, 0, **fields)
     new = marks(event) if first is None else first
     (counts,) = (counts for facet, _, counts in counts_of(event, new) if facet == MAIN)
@@ -32,14 +32,14 @@ def told(kind: str, first: Collection[str] | None = None, **fields: Any) -> dict
 
 
 def facets(kind: str, **fields: Any) -> dict[str, tuple[str, dict[str, int]]]:
-    """Return label and counts under each facet."""
+    """Return the label and the counts of one event for each facet."""
     event = mail(1).event(kind, 0, **fields)
     counts = counts_of(event, marks(event))
     return {facet: (label, counts) for facet, label, counts in counts if facet != MAIN}
 
 
-def test_an_accepted_message_was_aimed_at() -> None:
-    assert told("injection") == {"count_injected": 1, "count_targeted": 1}
+def test_an_accepted_message_counts_as_injected_and_targeted() -> None:
+    assert metrics_of("injection") == {"count_injected": 1, "count_targeted": 1}
 
 
 @pytest.mark.parametrize(
@@ -50,19 +50,19 @@ def test_an_accepted_message_was_aimed_at() -> None:
         ("generation_rejection", "count_generation_rejection"),
     ],
 )
-def test_a_rejected_message_was_aimed_at_and_not_accepted(kind: str, name: str) -> None:
-    assert told(kind, reason="554 no") == {name: 1, "count_rejected": 1, "count_targeted": 1}
+def test_a_rejected_message_counts_as_targeted_but_not_as_injected(kind: str, name: str) -> None:
+    assert metrics_of(kind, reason="554 no") == {name: 1, "count_rejected": 1, "count_targeted": 1}
     assert facets(kind, reason="554 no") == {
         REJECTIONS: (f'["554 no","{kind}"]', {EVENT_COUNTERS[kind]: 1})
     }
 
 
-def test_a_delivery_counts_bytes_and_time() -> None:
+def test_a_delivery_counts_its_bytes_and_its_time_in_the_queue() -> None:
     common = {"count_delivered": 1, "count_sent": 1, "count_accepted": 1, "total_msg_volume": 1000}
     first = {"count_delivered_first": 1, "total_delivery_time_first": 70}
     later = {"count_delivered_subsequent": 1, "total_delivery_time_subsequent": 70}
-    assert told("delivery", num_retries="0", queue_time="70") == common | first
-    assert told("delivery", num_retries="2", queue_time="70") == common | later
+    assert metrics_of("delivery", num_retries="0", queue_time="70") == common | first
+    assert metrics_of("delivery", num_retries="2", queue_time="70") == common | later
 
 
 @pytest.mark.parametrize(("retries", "attempt"), [("0", "1"), ("1", "2"), ("2", "3+"), ("9", "3+")])
@@ -70,9 +70,9 @@ def test_deliveries_are_counted_by_attempt(retries: str, attempt: str) -> None:
     assert facets("delivery", num_retries=retries) == {ATTEMPTS: (attempt, {"d": 1})}
 
 
-def test_delays_of_the_first_attempt_are_counted_apart() -> None:
-    assert told("delay", num_retries="0") == {"count_delayed": 1, "count_delayed_first": 1}
-    assert told("delay", num_retries="1") == {"count_delayed": 1}
+def test_delays_of_the_first_attempt_are_also_counted_separately() -> None:
+    assert metrics_of("delay", num_retries="0") == {"count_delayed": 1, "count_delayed_first": 1}
+    assert metrics_of("delay", num_retries="1") == {"count_delayed": 1}
     assert facets("delay", num_retries="0", reason="452 full") == {
         DELAYS: ("452 full", {"y": 1, "y1": 1})
     }
@@ -91,10 +91,15 @@ def test_delays_of_the_first_attempt_are_counted_apart() -> None:
     ],
 )
 def test_bounces_are_counted_by_category(number: str, name: str) -> None:
-    inband = told("bounce", bounce_class=number)
-    assert inband == {name: 1, "count_bounce": 1, "count_inband_bounce": 1, "count_sent": 1}
-    late = told("out_of_band", bounce_class=number)
-    assert late == {name: 1, "count_bounce": 1, "count_outofband_bounce": 1, "count_accepted": -1}
+    in_band = metrics_of("bounce", bounce_class=number)
+    assert in_band == {name: 1, "count_bounce": 1, "count_inband_bounce": 1, "count_sent": 1}
+    out_of_band = metrics_of("out_of_band", bounce_class=number)
+    assert out_of_band == {
+        name: 1,
+        "count_bounce": 1,
+        "count_outofband_bounce": 1,
+        "count_accepted": -1,
+    }
 
 
 def test_bounces_are_counted_by_reason_and_class() -> None:
@@ -102,8 +107,8 @@ def test_bounces_are_counted_by_reason_and_class() -> None:
     assert by_facet == {BOUNCES: ('["550 <*> unknown",10]', {"b": 1, "bh": 1})}
 
 
-def test_the_first_opens_of_a_message_are_counted_apart() -> None:
-    assert told("open") == {
+def test_the_first_opens_of_a_message_are_also_counted_as_unique() -> None:
+    assert metrics_of("open") == {
         "count_rendered": 1,
         "count_nonprefetched_rendered": 1,
         "count_unique_rendered": 1,
@@ -111,8 +116,8 @@ def test_the_first_opens_of_a_message_are_counted_apart() -> None:
         "count_unique_confirmed_opened": 1,
         "count_nonprefetched_unique_confirmed_opened": 1,
     }
-    assert told("open", first=()) == {"count_rendered": 1, "count_nonprefetched_rendered": 1}
-    assert told("initial_open", first=["ui"]) == {
+    assert metrics_of("open", first=()) == {"count_rendered": 1, "count_nonprefetched_rendered": 1}
+    assert metrics_of("initial_open", first=["ui"]) == {
         "count_initial_rendered": 1,
         "count_nonprefetched_initial_rendered": 1,
         "count_unique_initial_rendered": 1,
@@ -120,15 +125,15 @@ def test_the_first_opens_of_a_message_are_counted_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told_as", "is_human"), [(False, True), ("false", True), (None, True), ("true", False)]
+    ("is_prefetched", "is_human"), [(False, True), ("false", True), (None, True), ("true", False)]
 )
-def test_events_from_outside_may_tell_of_machines_as_text(told_as: Any, is_human: bool) -> None:
-    by_facet = told("open", user_agent_parsed={"is_prefetched": told_as})
-    assert ("count_nonprefetched_rendered" in by_facet) is is_human
+def test_ingested_events_may_say_is_prefetched_as_text(is_prefetched: Any, is_human: bool) -> None:
+    metrics = metrics_of("open", user_agent_parsed={"is_prefetched": is_prefetched})
+    assert ("count_nonprefetched_rendered" in metrics) is is_human
 
 
-def test_what_a_machine_fetched_in_advance_is_not_among_the_nonprefetched() -> None:
-    assert told("open", **MACHINE) == {
+def test_a_prefetched_open_does_not_count_as_nonprefetched() -> None:
+    assert metrics_of("open", **MACHINE) == {
         "count_rendered": 1,
         "count_unique_rendered": 1,
         "count_unique_confirmed_opened": 1,
@@ -136,16 +141,16 @@ def test_what_a_machine_fetched_in_advance_is_not_among_the_nonprefetched() -> N
 
 
 def test_a_click_confirms_that_the_message_was_opened() -> None:
-    assert told("click", **SHOP) == {
+    assert metrics_of("click", **SHOP) == {
         "count_clicked": 1,
         "count_unique_clicked": 1,
         "count_unique_confirmed_opened": 1,
         "count_nonprefetched_unique_confirmed_opened": 1,
     }
-    assert told("click", first=(), **SHOP) == {"count_clicked": 1}
+    assert metrics_of("click", first=(), **SHOP) == {"count_clicked": 1}
 
 
-def test_clicks_are_counted_by_link_and_each_link_of_a_message_once() -> None:
+def test_clicks_are_counted_by_link_name_and_raw_clicks_once_for_each_link() -> None:
     assert facets("click", **SHOP) == {LINKS: ("Shop", {"c": 1, "rk": 1})}
     event = mail(1).event("click", 0, **SHOP)
     again = [counts for facet, _, counts in counts_of(event, ()) if facet == LINKS]
@@ -154,23 +159,28 @@ def test_clicks_are_counted_by_link_and_each_link_of_a_message_once() -> None:
     assert len(set(marks(event)) ^ set(marks(other))) == 2
 
 
-def test_amp_parts_are_opened_and_clicked_and_not_rendered() -> None:
-    opened = {"count_unique_confirmed_opened": 1, "count_nonprefetched_unique_confirmed_opened": 1}
-    assert told("amp_open") == told("amp_initial_open") == opened
-    assert told("amp_click", **SHOP) == told("click", **SHOP)
+def test_opens_and_clicks_of_amp_parts_count_but_not_as_rendered() -> None:
+    open_metrics = {
+        "count_unique_confirmed_opened": 1,
+        "count_nonprefetched_unique_confirmed_opened": 1,
+    }
+    assert metrics_of("amp_open") == metrics_of("amp_initial_open") == open_metrics
+    assert metrics_of("amp_click", **SHOP) == metrics_of("click", **SHOP)
 
 
-def test_unsubscriptions_and_complaints() -> None:
-    assert told("list_unsubscribe") == told("link_unsubscribe") == {"count_unsubscribe": 1}
-    assert told("spam_complaint") == {"count_spam_complaint": 1}
+def test_unsubscriptions_and_complaints_are_counted() -> None:
+    assert (
+        metrics_of("list_unsubscribe") == metrics_of("link_unsubscribe") == {"count_unsubscribe": 1}
+    )
+    assert metrics_of("spam_complaint") == {"count_spam_complaint": 1}
 
 
 @pytest.mark.parametrize("kind", PLACEMENTS)
-def test_what_seeds_and_panels_tell_is_counted_in_the_metric_of_its_name(kind: str) -> None:
-    assert told(kind) == {f"count_{kind}": 1}
+def test_a_placement_counts_in_the_metric_of_its_name(kind: str) -> None:
+    assert metrics_of(kind) == {f"count_{kind}": 1}
 
 
-def test_events_that_are_nobodys_mail_are_not_counted() -> None:
+def test_relay_events_are_not_counted() -> None:
     event = mail(1).event("relay_delivery", 0)
     assert list(counts_of(event, ())) == []
     assert marks(event) == ()
@@ -208,11 +218,11 @@ def test_a_reason_has_at_most_250_characters() -> None:
     assert canonical_reason("550 " + "very " * 1000) == ("550 " + "very " * 100)[:250]
 
 
-def test_long_reasons_take_no_long_time() -> None:
+def test_long_reasons_are_shortened_quickly() -> None:
     for text in ("a" * 100_000, "a@" * 50_000, "1." * 50_000, "@" * 100_000):
         assert len(canonical_reason(text)) <= 250
 
 
-def test_a_canonical_reason_stays_as_it_is() -> None:
+def test_canonicalizing_a_reason_twice_changes_nothing() -> None:
     text = canonical_reason("550 <ann@example.com> 20020a056402124400b0045")
     assert canonical_reason(text) == text

@@ -19,12 +19,12 @@ def delta_of(*events: dict[str, object]) -> Delta:
     return delta
 
 
-def test_events_of_a_minute_and_the_same_values_share_their_numbers() -> None:
-    letter = mail(1, campaign="spring")
+def test_events_with_the_same_minute_and_values_are_counted_together() -> None:
+    message = mail(1, campaign="spring")
     delta = delta_of(
-        letter.event("injection", 5 * MINUTE),
-        letter.event("injection", 6 * MINUTE - 1),
-        letter.event("injection", 6 * MINUTE),
+        message.event("injection", 5 * MINUTE),
+        message.event("injection", 6 * MINUTE - 1),
+        message.event("injection", 6 * MINUTE),
         mail(1).event("injection", 5 * MINUTE),
     )
     numbers = {(cell.minute, cell.values[1]): each for cell, each in delta.cells()}
@@ -45,7 +45,7 @@ def test_a_delta_without_counts_is_false() -> None:
     assert delta_of(mail(1).event("injection", 0))
 
 
-def test_a_thousand_events_of_one_campaign_pack_to_little() -> None:
+def test_a_thousand_events_of_one_campaign_pack_into_200_bytes() -> None:
     events = [mail(1, n, campaign="spring").event("injection", n) for n in range(1000)]
     assert len(delta_of(*events).pack()) < 200
 
@@ -56,7 +56,7 @@ def test_half_a_surrogate_pair_does_not_stop_counting() -> None:
     assert label == "?"
 
 
-def test_cells_hold_the_values_of_their_events() -> None:
+def test_a_cell_has_the_values_of_its_events() -> None:
     event = mail(1, domain="gmail.com").event("injection", 0)
     ((cell, _),) = delta_of(event).cells()
     assert (cell.values, cell.facet, cell.label) == (values_of(event), MAIN, "")

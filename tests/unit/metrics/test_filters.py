@@ -11,7 +11,7 @@ def values(**fields: str) -> Values:
     return tuple(fields.get(each.filter_key, "") for each in DIMENSIONS)
 
 
-def test_no_filter_lets_everything_pass() -> None:
+def test_an_empty_filter_passes_everything() -> None:
     assert read_simple({"from": "x", "metrics": "y"}) == Filter()
     assert Filter().holds(values(domains="x.test"))
     assert Filter().positions == frozenset()
@@ -19,7 +19,7 @@ def test_no_filter_lets_everything_pass() -> None:
 
 @pytest.mark.parametrize("filter_key", [each.filter_key for each in DIMENSIONS])
 @pytest.mark.spec("4.11-t5")
-def test_every_dimension_has_its_simple_filter(filter_key: str) -> None:
+def test_every_dimension_has_a_simple_filter(filter_key: str) -> None:
     filter = read_simple({filter_key: "1, 2"})
     assert filter.holds(values(**{filter_key: "2"}))
     assert not filter.holds(values(**{filter_key: "3"}))
@@ -34,26 +34,26 @@ def test_all_simple_filters_must_be_met() -> None:
 
 
 @pytest.mark.spec("4.11-t3")
-def test_the_delimiter_may_be_another() -> None:
+def test_filter_values_may_be_separated_by_another_delimiter() -> None:
     filter = read_simple({"campaigns": "a,b;c", "delimiter": ";"})
     assert filter.holds(values(campaigns="a,b"))
     assert filter.holds(values(campaigns="c"))
     assert not filter.holds(values(campaigns="a"))
 
 
-def test_host_names_are_alike_in_any_case() -> None:
+def test_host_names_match_in_any_case() -> None:
     assert read_simple({"domains": "X.Test"}).holds(values(domains="x.test"))
     assert not read_simple({"campaigns": "A"}).holds(values(campaigns="a"))
 
 
-def test_half_of_a_surrogate_pair_is_looked_for_as_it_is_counted() -> None:
+def test_a_filter_finds_half_a_surrogate_pair_as_it_was_counted() -> None:
     mail_values = values_of({"type": "open", "campaign_id": "a\ud800"})
     assert Filter((Group((term("campaigns", "eq", ["a\ud800"]),)),)).holds(mail_values)
     assert mail_values[POSITION["campaign"]] == "a?"
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "1,two"])
-def test_subaccounts_are_numbers(text: str) -> None:
+def test_a_subaccount_that_is_not_a_number_is_refused(text: str) -> None:
     with pytest.raises(ApiError, match="subaccounts"):
         read_simple({"subaccounts": text})
 
@@ -68,7 +68,9 @@ def test_subaccounts_are_numbers(text: str) -> None:
     ],
 )
 @pytest.mark.spec("4.11-r4")
-def test_comparators(comparator: str, passing: str, failing: str) -> None:
+def test_eq_compares_whole_values_and_like_parts_of_values(
+    comparator: str, passing: str, failing: str
+) -> None:
     filter = Filter((Group((term("campaigns", comparator, ["spring", "unheard of"]),)),))
     assert filter.holds(values(campaigns=passing))
     assert not filter.holds(values(campaigns=failing))
@@ -76,7 +78,7 @@ def test_comparators(comparator: str, passing: str, failing: str) -> None:
 
 @pytest.mark.spec("4.11-r2")
 @pytest.mark.spec("4.11-r3")
-def test_groups_combine_with_and_and_their_terms_as_they_say() -> None:
+def test_all_groups_must_pass_and_each_says_how_its_terms_combine() -> None:
     campaign, domain = term("campaigns", "eq", ["a"]), term("domains", "eq", ["x.test"])
     either = Group((campaign, domain), any=True)
     both = Group((campaign, domain))
@@ -87,7 +89,7 @@ def test_groups_combine_with_and_and_their_terms_as_they_say() -> None:
     assert Filter((either, both)).holds(values(campaigns="a", domains="x.test"))
 
 
-def test_the_only_values_are_told_where_they_are_enumerated() -> None:
+def test_a_filter_tells_the_only_values_that_can_pass_if_it_lists_them() -> None:
     position = POSITION["campaign"]
     a_or_b, b_or_c = term("campaigns", "eq", ["a", "b"]), term("campaigns", "eq", ["b", "c"])
     unlike, domain = term("campaigns", "notEq", ["a"]), term("domains", "eq", ["x.test"])

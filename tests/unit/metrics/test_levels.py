@@ -9,7 +9,7 @@ minutes = st.integers(0, 10 * 1440)
 
 
 @given(minutes, minutes, st.sampled_from(LEVELS))
-def test_spans_are_the_window_and_nothing_else(start: int, length: int, coarsest: object) -> None:
+def test_spans_cover_exactly_the_window(start: int, length: int, coarsest: object) -> None:
     parts = list(spans(start, start + length, coarsest))  # type: ignore[arg-type]
     covered = [
         minute
@@ -20,7 +20,9 @@ def test_spans_are_the_window_and_nothing_else(start: int, length: int, coarsest
 
 
 @given(minutes, minutes)
-def test_a_window_takes_few_spans_and_its_ends_are_short(start: int, length: int) -> None:
+def test_a_window_has_at_most_five_spans_with_fine_levels_at_its_ends(
+    start: int, length: int
+) -> None:
     parts = list(spans(start, start + length))
     assert len(parts) <= 5
     for span in parts:
@@ -35,12 +37,12 @@ def test_a_whole_day_is_one_bucket() -> None:
     assert list(spans(1440, 2880, HOUR)) == [Span(HOUR, 24, 48)]
 
 
-def test_an_empty_window_takes_nothing() -> None:
+def test_an_empty_window_has_no_spans() -> None:
     assert list(spans(77, 77)) == []
     assert list(spans(1440, 1440)) == []
 
 
-def test_the_coarsest_level_is_the_one_at_whose_boundaries_all_times_lie() -> None:
+def test_all_times_lie_on_boundaries_of_the_coarsest_level() -> None:
     assert coarsest_for(0, 1440, 2880) is DAY
     assert coarsest_for(60, 1440) is HOUR
     assert coarsest_for(60, 95) is MINUTE

@@ -30,15 +30,15 @@ count_inbox_seed_virtual count_spam_seed_virtual count_moved_to_inbox count_move
 
 
 @pytest.mark.spec("4.11-t7")
-def test_every_metric_of_the_vocabulary_exists_and_no_other() -> None:
+def test_exactly_the_metrics_of_the_vocabulary_exist() -> None:
     assert set(VOCABULARY.split()) == METRICS
 
 
-def test_what_was_never_counted_is_0() -> None:
+def test_a_metric_without_counts_is_0() -> None:
     assert {metric(name, {}) for name in METRICS} == {0}
 
 
-def test_metrics_are_sums_of_what_was_counted() -> None:
+def test_metrics_are_sums_of_counts() -> None:
     counts = {"i": 10, "pr": 1, "gf": 2, "gr": 3, "d": 6, "d1": 4, "b": 2, "ob": 1, "c": 5, "ac": 1}
     assert metric("count_targeted", counts) == 16
     assert metric("count_rejected", counts) == 6
@@ -49,13 +49,13 @@ def test_metrics_are_sums_of_what_was_counted() -> None:
     assert metric("count_clicked", counts) == 6
 
 
-def test_adding_counts_keeps_those_of_both() -> None:
+def test_adding_counts_adds_up_each_of_them() -> None:
     counts = {"i": 1, "d": 2}
     add(counts, {"d": 3, "o": 4})
     assert counts == {"i": 1, "d": 5, "o": 4}
 
 
-def test_the_values_of_an_event_are_those_of_its_message() -> None:
+def test_an_event_has_the_dimension_values_of_its_message() -> None:
     base = mail(1, subaccount=7, campaign="spring", domain="gmail.com", template="t1").base
     values = values_of({**base, "type": "delivery", "sending_ip": "192.0.2.1"})
     assert dict(zip((each.filter_key for each in DIMENSIONS), values, strict=True)) == {
@@ -78,13 +78,13 @@ def test_the_primary_account_is_subaccount_0() -> None:
     assert values_of({"type": "delivery", "subaccount_id": "not a number"})[position] == "0"
 
 
-def test_subjects_are_told_apart_for_placements_only() -> None:
+def test_only_placements_are_counted_by_subject() -> None:
     position = POSITION["subject-campaign"]
     assert values_of({"type": "open", "subject": "News"})[position] == ""
     assert values_of({"type": "inbox_seed", "subject": "News"})[position] == "News"
 
 
-def test_the_values_of_every_dimension_but_subaccounts_are_listed() -> None:
+def test_the_values_of_every_dimension_except_subaccounts_are_listed() -> None:
     assert [each.list_path for each in LISTED] == [
         "domains",
         "campaigns",
@@ -105,5 +105,5 @@ def test_host_names_are_counted_in_lower_case() -> None:
     assert values[POSITION["campaign"]] == "Spring"
 
 
-def test_of_a_very_long_value_the_beginning_counts() -> None:
+def test_a_value_is_cut_to_256_characters() -> None:
     assert values_of({"type": "open", "campaign_id": "c" * 10_000})[1] == "c" * 256

@@ -19,7 +19,7 @@ def minute(text: str, zone: ZoneInfo = UTC) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=zone).timestamp()) // 60
 
 
-def shown(at: int, zone: ZoneInfo = UTC) -> str:
+def iso_time(at: int, zone: ZoneInfo = UTC) -> str:
     return datetime.fromtimestamp(at * 60, zone).isoformat(timespec="minutes")
 
 
@@ -35,10 +35,10 @@ def shown(at: int, zone: ZoneInfo = UTC) -> str:
 )
 @pytest.mark.spec("4.11-t24")
 @pytest.mark.spec("4.11-t25")
-def test_bounds_are_rounded_outward(name: str, start: str, end: str) -> None:
+def test_the_bounds_of_a_window_are_rounded_outward(name: str, start: str, end: str) -> None:
     first, last = minute("2026-03-04T04:22"), minute("2026-03-04T06:37")
-    assert shown(SERIES[name].floor(first, UTC)) == f"2026-03-04T{start}+00:00"
-    assert shown(ceiling(SERIES[name], last, UTC)) == f"2026-03-04T{end}+00:00"
+    assert iso_time(SERIES[name].floor(first, UTC)) == f"2026-03-04T{start}+00:00"
+    assert iso_time(ceiling(SERIES[name], last, UTC)) == f"2026-03-04T{end}+00:00"
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_bounds_are_rounded_outward(name: str, start: str, end: str) -> None:
         ("month", "2026-03-01", "2026-04-01"),
     ],
 )
-def test_days_weeks_and_months_are_whole(name: str, start: str, end: str) -> None:
+def test_bounds_are_rounded_to_whole_days_weeks_and_months(name: str, start: str, end: str) -> None:
     at = minute("2026-03-04T06:37")
-    assert shown(SERIES[name].floor(at, UTC)) == f"{start}T00:00+00:00"
-    assert shown(ceiling(SERIES[name], at, UTC)) == f"{end}T00:00+00:00"
+    assert iso_time(SERIES[name].floor(at, UTC)) == f"{start}T00:00+00:00"
+    assert iso_time(ceiling(SERIES[name], at, UTC)) == f"{end}T00:00+00:00"
 
 
-def test_a_bound_on_a_boundary_stays() -> None:
+def test_a_bound_on_a_bucket_boundary_is_not_moved() -> None:
     at = minute("2026-06-01T00:00")
     for precision in PRECISIONS.values():
         assert precision.floor(at, UTC) == ceiling(precision, at, UTC) == at
@@ -64,28 +64,28 @@ def test_a_bound_on_a_boundary_stays() -> None:
 @pytest.mark.parametrize(
     ("day", "hours"), [("2026-03-08", 23), ("2026-11-01", 25), ("2026-07-01", 24)]
 )
-def test_a_local_day_has_as_many_hours_as_clocks_give_it(day: str, hours: int) -> None:
+def test_a_local_day_has_23_to_25_hours(day: str, hours: int) -> None:
     start = minute(f"{day}T00:00", NEW_YORK)
     end = minute(f"{day[:8]}{int(day[8:]) + 1:02}T00:00", NEW_YORK)
     begins = list(buckets(SERIES["hour"], start, end, NEW_YORK))
     assert len(begins) == hours
-    assert len({shown(at, NEW_YORK) for at in begins}) == hours
-    assert {shown(at, NEW_YORK)[14:16] for at in begins} == {"00"}
+    assert len({iso_time(at, NEW_YORK) for at in begins}) == hours
+    assert {iso_time(at, NEW_YORK)[14:16] for at in begins} == {"00"}
 
 
-def test_half_days_begin_at_midnight_and_noon_when_clocks_change() -> None:
+def test_half_days_begin_at_midnight_and_noon_even_when_clocks_change() -> None:
     start, end = minute("2026-03-08T00:00", NEW_YORK), minute("2026-03-09T00:00", NEW_YORK)
     begins = list(buckets(SERIES["12hr"], start, end, NEW_YORK))
-    assert [shown(at, NEW_YORK) for at in begins] == [
+    assert [iso_time(at, NEW_YORK) for at in begins] == [
         "2026-03-08T00:00-05:00",
         "2026-03-08T12:00-04:00",
     ]
 
 
-def test_hours_begin_as_clocks_of_the_zone_say() -> None:
+def test_hours_begin_at_full_hours_of_the_time_zone() -> None:
     at = minute("2026-03-04T06:10", KATHMANDU)
-    assert shown(SERIES["hour"].floor(at, KATHMANDU), KATHMANDU) == "2026-03-04T06:00+05:45"
-    assert shown(SERIES["hour"].floor(at, KATHMANDU)) == "2026-03-04T00:15+00:00"
+    assert iso_time(SERIES["hour"].floor(at, KATHMANDU), KATHMANDU) == "2026-03-04T06:00+05:45"
+    assert iso_time(SERIES["hour"].floor(at, KATHMANDU)) == "2026-03-04T00:15+00:00"
 
 
 @given(
@@ -107,5 +107,7 @@ def test_buckets_follow_each_other_without_a_gap(
     assert precision.after(begins[-1], zone) == last
     for begin, end in zip(begins, [*begins[1:], last], strict=True):
         assert begin < end
-        if zone is not LORD_HOWE:  # whose clocks change by half an hour
+        if (
+            zone is not LORD_HOWE
+        ):  # its clocks change by half an hour, so a bucket may hold two local hours
             assert precision.floor(begin, zone) == precision.floor(end - 1, zone) == begin

@@ -46,13 +46,13 @@ def test_the_smallest_partitions_that_can_answer_are_read(
 
 
 @pytest.fixture
-def counted(cloud: None) -> None:
-    """Mail of two campaigns to three domains at noon, and of one campaign an hour later."""
+def counters_at_noon(cloud: None) -> None:
+    """Count mail of two campaigns to three domains at noon, and of one campaign an hour later."""
     delta = Delta()
     for campaign in ("a", "b"):
         for domain in ("x.test", "y.test", "z.test"):
-            letter = mail(1, campaign=campaign, domain=domain)
-            delta.add(letter.event("injection", NOON * 60_000))
+            message = mail(1, campaign=campaign, domain=domain)
+            delta.add(message.event("injection", NOON * 60_000))
     delta.add(mail(1, campaign="a").event("injection", (NOON + 60) * 60_000))
     dynamo.transact(pending.additions(1, delta))
     roll_up_pending()
@@ -62,8 +62,8 @@ def number(filter: Filter, start: int = NOON, end: int = NOON + 1) -> int:
     return sum(row.counts["i"] for row in rows(1, list(spans(start, end)), filter))
 
 
-@pytest.mark.usefixtures("counted")
-def test_rows_are_those_of_the_spans_and_the_filter() -> None:
+@pytest.mark.usefixtures("counters_at_noon")
+def test_rows_are_within_the_spans_and_pass_the_filter() -> None:
     assert number(Filter()) == 6
     assert number(Filter(), NOON, NOON + 61) == 7
     assert number(Filter(), NOON - 9, NOON) == 0
@@ -71,15 +71,15 @@ def test_rows_are_those_of_the_spans_and_the_filter() -> None:
     assert number(read_simple({"campaigns": "a,b", "domains": "y.test"})) == 2
     assert number(UNLIKE) == 4
     assert number(read_simple({"domains": "unheard.test"})) == 0
-    nobody = (
+    contradiction = (
         '{"groupings":[{"AND":{"domains":{"eq":["x.test"]}}},{"AND":{"domains":{"eq":["y"]}}}]}'
     )
-    assert number(parse(nobody)) == 0
+    assert number(parse(contradiction)) == 0
     assert sum(row.counts["i"] for row in rows(2, list(spans(NOON, NOON + 1)), Filter())) == 0
 
 
-@pytest.mark.usefixtures("counted")
-def test_a_row_says_where_it_belongs() -> None:
+@pytest.mark.usefixtures("counters_at_noon")
+def test_a_row_has_its_level_minute_and_values() -> None:
     (row,) = rows(1, list(spans(NOON, NOON + 1)), read_simple({"domains": "x.test"}))
     assert (row.minute, row.values[0], row.label) == (NOON, "x.test", "")
     both = read_simple({"domains": "x.test", "campaigns": "a"})
@@ -88,9 +88,9 @@ def test_a_row_says_where_it_belongs() -> None:
 
 
 @pytest.mark.cost
-@pytest.mark.usefixtures("counted")
+@pytest.mark.usefixtures("counters_at_noon")
 @pytest.mark.parametrize(("names", "operation"), [(20, "BatchGetItem"), (21, "Query")])
-def test_a_few_named_values_are_read_by_key_and_many_by_time(names: int, operation: str) -> None:
+def test_up_to_20_named_values_are_read_by_key_and_more_by_time(names: int, operation: str) -> None:
     domains = ["x.test", *(f"{n}.test" for n in range(names - 1))]
     span = list(spans(DAYS * 1440, (DAYS + 1) * 1440))
     with aws_requests() as requests:
@@ -100,8 +100,8 @@ def test_a_few_named_values_are_read_by_key_and_many_by_time(names: int, operati
 
 
 @pytest.mark.cost
-@pytest.mark.usefixtures("counted")
-def test_a_few_named_values_are_read_by_time_where_keys_would_be_too_many(
+@pytest.mark.usefixtures("counters_at_noon")
+def test_named_values_are_read_by_time_if_they_take_too_many_keys(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(reading, "MOST_KEYS", 10)
@@ -112,8 +112,8 @@ def test_a_few_named_values_are_read_by_time_where_keys_would_be_too_many(
 
 
 @pytest.mark.cost
-@pytest.mark.usefixtures("counted")
-def test_combinations_are_read_by_campaign_if_any_are_named() -> None:
+@pytest.mark.usefixtures("counters_at_noon")
+def test_combinations_are_read_by_campaign_if_the_filter_names_campaigns() -> None:
     span = list(spans(DAYS * 1440, (DAYS + 1) * 1440))
     for query, most in (({"campaigns": "a"}, 3), ({"campaigns": "a,b"}, 6), ({}, 6)):
         with aws_requests() as requests:
@@ -134,7 +134,7 @@ def test_a_long_window_takes_few_requests(days: int, most: int) -> None:
     assert len(requests) <= most
 
 
-def test_partitions_are_named_by_what_they_hold() -> None:
+def test_a_partition_key_names_account_dimension_level_and_time() -> None:
     assert counters.partition(1, "domain", DAY, 7) == "1#domain#day#7"
     assert counters.tuples_of("") == "tuples"
     assert counters.tuples_of(BOUNCES) == "bounce-tuples"

@@ -1,9 +1,10 @@
-"""What the API answers is what counting the recorded events once more comes to."""
+"""The API reports the same numbers as a second count of the recorded events (``recount``)."""
 
 from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,14 +22,14 @@ from chalicelib.metrics.totals import totals
 from tests.unit.calling import Client
 from tests.unit.metrics import examples, recount
 from tests.unit.metrics.examples import random_events, record
-from tests.unit.metrics.recount import Happened, happened, passes
+from tests.unit.metrics.recount import RecordedEvent, passes, recorded_events
 from tests.unit.people import make_account, make_key
 
 pytestmark = pytest.mark.usefixtures("local_cloud")
 
 ACCOUNTS = itertools.count(100)
 PATH = "/api/v1/metrics/deliverability"
-#: The last days before today: nothing of them has expired
+#: The mail is three days old at most, so that no counter has expired
 TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 BEGIN = TODAY - timedelta(days=3)
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe")
@@ -56,8 +57,10 @@ keys = st.sampled_from(sorted(values))
 
 @st.composite
 def simple_filters(draw: st.DrawFn) -> dict[str, str]:
-    chosen = draw(st.sets(keys, max_size=2))
-    return {key: ",".join(draw(st.sets(values[key], min_size=1, max_size=2))) for key in chosen}
+    filter_keys = draw(st.sets(keys, max_size=2))
+    return {
+        key: ",".join(draw(st.sets(values[key], min_size=1, max_size=2))) for key in filter_keys
+    }
 
 
 @st.composite
@@ -79,7 +82,7 @@ def advanced_filters(draw: st.DrawFn) -> dict[str, str]:
 
 @st.composite
 def windows(draw: st.DrawFn) -> tuple[dict[str, str], datetime, datetime]:
-    """Draw parameters, and the window that they stand for."""
+    """Draw query parameters; return them with the start and the end of their window."""
     zone = ZoneInfo(draw(st.sampled_from(ZONES)))
     precision, minutes = draw(
         st.sampled_from([("1min", 1), ("5min", 5), ("15min", 15), ("hour", 60), ("day", 1440)])
@@ -101,30 +104,36 @@ def windows(draw: st.DrawFn) -> tuple[dict[str, str], datetime, datetime]:
 
 
 @dataclass(frozen=True)
-class Counted:
-    """An account's client, and what happened to its mail."""
+class Account:
+    """An account's client, and the recorded events of its mail."""
 
     client: Client
-    found: list[Happened]
+    events: list[RecordedEvent]
+
+    def matching(
+        self, low: datetime, high: datetime, filters: Mapping[str, str]
+    ) -> list[RecordedEvent]:
+        """Return the events of a window that pass the filters."""
+        return [each for each in within(self.events, low, high) if passes(each, filters)]
 
     def __repr__(self) -> str:
-        return f"Counted({len(self.found)} events)"
+        return f"Account({len(self.events)} events)"
 
 
 @pytest.fixture(scope="module")
-def counted(local_cloud: None) -> Counted:
+def account(local_cloud: None) -> Account:
     """An account whose events were recorded in several batches, some of them twice."""
-    account = next(ACCOUNTS)
-    make_account(account)
-    client = make_key(account)
-    events = random_events(account, 5, 160, ms(BEGIN), ms(TODAY + timedelta(days=1)))
+    account_id = next(ACCOUNTS)
+    make_account(account_id)
+    client = make_key(account_id)
+    events = random_events(account_id, 5, 160, ms(BEGIN), ms(TODAY + timedelta(days=1)))
     for start in range(0, len(events), 40):
         record(events[start : start + 40])
         if start == 80:
             roll_up_pending()
             record(events[start - 20 : start + 20])
     roll_up_pending()
-    return Counted(client, happened(events))
+    return Account(client, recorded_events(events))
 
 
 def ms(moment: datetime) -> int:
@@ -135,8 +144,8 @@ def get(client: Client, path: str, query: dict[str, Any]) -> Any:
     return client.get(f"{path}?{urlencode(query)}").results
 
 
-def within(found: list[Happened], low: datetime, high: datetime) -> list[Happened]:
-    return [each for each in found if ms(low) <= each.event["timestamp"] < ms(high)]
+def within(events: list[RecordedEvent], low: datetime, high: datetime) -> list[RecordedEvent]:
+    return [each for each in events if ms(low) <= each.event["timestamp"] < ms(high)]
 
 
 quick = settings(
@@ -152,16 +161,17 @@ quick = settings(
 @pytest.mark.spec("4.11-t6")
 @pytest.mark.spec("4.11-t7")
 @pytest.mark.spec("4.11-r2")
-def test_a_summary_is_what_the_events_come_to(
-    counted: Counted,
+def test_a_summary_equals_the_recount_of_its_events(
+    account: Account,
     window: tuple[dict[str, str], datetime, datetime],
     filters: dict[str, str],
 ) -> None:
-    client, found = counted.client, counted.found
     parameters, low, high = window
-    (shown,) = get(client, PATH, parameters | filters | {"metrics": ",".join(recount.METRICS)})
-    mine = [each for each in within(found, low, high) if passes(each, filters)]
-    assert shown == {name: recount.metric(name, mine) for name in recount.METRICS}
+    (summary,) = get(
+        account.client, PATH, parameters | filters | {"metrics": ",".join(recount.METRICS)}
+    )
+    events = account.matching(low, high, filters)
+    assert summary == {name: recount.metric(name, events) for name in recount.METRICS}
 
 
 @quick
@@ -171,24 +181,23 @@ def test_a_summary_is_what_the_events_come_to(
     division=st.sampled_from(sorted(DIVISIONS)),
 )
 @pytest.mark.spec("4.11-t13")
-def test_every_division_is_what_the_events_come_to(
-    counted: Counted,
+def test_the_rows_of_every_dimension_equal_the_recount(
+    account: Account,
     window: tuple[dict[str, str], datetime, datetime],
     filters: dict[str, str],
     division: str,
 ) -> None:
-    client, found = counted.client, counted.found
     parameters, low, high = window
     names = ("count_targeted", "count_unique_clicked", "count_inbox_seed", "total_msg_volume")
     query = parameters | filters | {"metrics": ",".join(names)}
-    rows = get(client, f"{PATH}/{division}", query)
+    rows = get(account.client, f"{PATH}/{division}", query)
     filter_key, key = DIVISIONS[division]
-    mine = [each for each in within(found, low, high) if passes(each, filters)]
+    events = account.matching(low, high, filters)
     expected = [
         {name: recount.metric(name, own) for name in names}
         | {key: int(value) if key == "subaccount_id" else value}
-        for value in {each.value(filter_key) for each in mine} - {""}
-        for own in [[each for each in mine if each.value(filter_key) == value]]
+        for value in {each.value(filter_key) for each in events} - {""}
+        for own in [[each for each in events if each.value(filter_key) == value]]
     ]
     assert sorted(rows, key=str) == sorted(
         [{name: row[name] for name in (key, *names)} for row in expected], key=str
@@ -201,22 +210,21 @@ def test_every_division_is_what_the_events_come_to(
 @quick
 @given(window=windows(), filters=simple_filters())
 @pytest.mark.spec("4.11-t14")
-def test_a_series_adds_up_to_what_the_events_come_to(
-    counted: Counted,
+def test_the_buckets_of_a_time_series_equal_the_recount(
+    account: Account,
     window: tuple[dict[str, str], datetime, datetime],
     filters: dict[str, str],
 ) -> None:
-    client, found = counted.client, counted.found
     parameters, low, high = window
     names = ("count_injected", "count_rendered", "count_accepted")
     query = parameters | filters | {"metrics": ",".join(names)}
-    rows = get(client, f"{PATH}/time-series", query)
+    rows = get(account.client, f"{PATH}/time-series", query)
     begins = [datetime.fromisoformat(row["ts"]) for row in rows]
     assert begins == sorted(begins)
     assert begins[0] == low
-    mine = [each for each in within(found, low, high) if passes(each, filters)]
+    events = account.matching(low, high, filters)
     for row, begin, end in zip(rows, begins, [*begins[1:], high], strict=True):
-        own = within(mine, begin, end)
+        own = within(events, begin, end)
         assert row == {name: recount.metric(name, own) for name in names} | {"ts": row["ts"]}
 
 
@@ -242,28 +250,27 @@ REASON_REPORTS: dict[str, tuple[tuple[str, ...], str]] = {
 @pytest.mark.spec("4.11-t20")
 @pytest.mark.spec("4.11-t21")
 @pytest.mark.spec("4.11-t22")
-def test_reasons_and_links_are_what_the_events_come_to(
-    counted: Counted,
+def test_reports_by_reason_and_by_link_equal_the_recount(
+    account: Account,
     window: tuple[dict[str, str], datetime, datetime],
     filters: dict[str, str],
     report: str,
     by_domain: bool,
 ) -> None:
-    client, found = counted.client, counted.found
     parameters, low, high = window
     kinds, names = REASON_REPORTS[report]
     by_domain = by_domain and report != "link-name"
     path = f"{PATH}/{report}/domain" if by_domain else f"{PATH}/{report}"
-    rows = get(client, path, parameters | filters | {"metrics": names})
-    mine = [e for e in within(found, low, high) if passes(e, filters) and e.kind in kinds]
-    expected: dict[tuple[Any, ...], list[Happened]] = {}
-    for each in mine:
-        expected.setdefault(_place(each.event, report, by_domain), []).append(each)
-    told = {
-        _shown_place(row, report, by_domain): [row[name] for name in names.split(",")]
+    rows = get(account.client, path, parameters | filters | {"metrics": names})
+    events = [each for each in account.matching(low, high, filters) if each.kind in kinds]
+    expected: dict[tuple[Any, ...], list[RecordedEvent]] = {}
+    for each in events:
+        expected.setdefault(_place_of_event(each.event, report, by_domain), []).append(each)
+    numbers = {
+        _place_of_row(row, report, by_domain): [row[name] for name in names.split(",")]
         for row in rows
     }
-    assert told == {
+    assert numbers == {
         place: [recount.metric(name, own) for name in names.split(",")]
         for place, own in expected.items()
     }
@@ -276,7 +283,7 @@ REJECTED = {
 }
 
 
-def _place(event: Event, report: str, by_domain: bool) -> tuple[Any, ...]:
+def _place_of_event(event: Event, report: str, by_domain: bool) -> tuple[Any, ...]:
     domain = event["recipient_domain"] if by_domain else None
     if report == "link-name":
         return event["target_link_name"], domain
@@ -288,7 +295,7 @@ def _place(event: Event, report: str, by_domain: bool) -> tuple[Any, ...]:
     return event["reason"], domain
 
 
-def _shown_place(row: dict[str, Any], report: str, by_domain: bool) -> tuple[Any, ...]:
+def _place_of_row(row: dict[str, Any], report: str, by_domain: bool) -> tuple[Any, ...]:
     domain = row["domain"] if by_domain else None
     if report == "link-name":
         return row["link_name"], domain
@@ -307,7 +314,7 @@ def _shown_place(row: dict[str, Any], report: str, by_domain: bool) -> tuple[Any
     length=st.integers(0, 4 * 1440),
     filter_key=st.sampled_from([None, "campaigns", "domains", "subaccounts"]),
 )
-def test_totals_are_exact_whatever_waits(
+def test_totals_are_exact_with_any_deltas_pending(
     local_cloud: None,
     seed: int,
     rollups: set[int],
@@ -315,8 +322,8 @@ def test_totals_are_exact_whatever_waits(
     length: int,
     filter_key: str | None,
 ) -> None:
-    account = next(ACCOUNTS)
-    events = random_events(account, seed, 12, ms(BEGIN), ms(BEGIN + timedelta(days=4)))
+    account_id = next(ACCOUNTS)
+    events = random_events(account_id, seed, 12, ms(BEGIN), ms(BEGIN + timedelta(days=4)))
     for number in range(6):
         record(events[2 * number : 2 * number + 2])
         if number in rollups:
@@ -324,13 +331,14 @@ def test_totals_are_exact_whatever_waits(
     low = BEGIN + timedelta(minutes=start)
     high = low + timedelta(minutes=length)
     types = ["injection", "open", "generation_failure", "policy_rejection", "delivery"]
-    wanted = {None: None, "campaigns": ["spring", "autumn"], "domains": ["x.test"]}.get(
+    filter_values = {None: None, "campaigns": ["spring", "autumn"], "domains": ["x.test"]}.get(
         filter_key, ["0"]
     )
-    mine = [
+    matching = [
         each
-        for each in within(happened(events), low, high)
-        if each.kind in types and (filter_key is None or each.value(filter_key) in (wanted or ()))
+        for each in within(recorded_events(events), low, high)
+        if each.kind in types
+        and (filter_key is None or each.value(filter_key) in (filter_values or ()))
     ]
-    assert totals(account, filter_key, wanted, ms(low), ms(high), types) == len(mine)
+    assert totals(account_id, filter_key, filter_values, ms(low), ms(high), types) == len(matching)
     assert set(types) < set(EVENT_COUNTERS)

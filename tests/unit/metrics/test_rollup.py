@@ -21,10 +21,10 @@ pytestmark = pytest.mark.usefixtures("cloud")
 NOON = 1_770_033_600_000
 
 
-def add_pending(account: int, *letters: tuple[str, str], at: int = NOON) -> None:
+def add_pending(account: int, *messages: tuple[str, str], at: int = NOON) -> None:
     """Add a pending delta with injections of these campaigns and domains."""
     delta = Delta()
-    for campaign, domain in letters:
+    for campaign, domain in messages:
         delta.add(mail(account, campaign=campaign, domain=domain).event("injection", at))
     dynamo.transact(pending.additions(account, delta))
 
@@ -40,7 +40,7 @@ def pending_count() -> int:
 
 
 @pytest.mark.cost
-def test_nothing_to_do_is_one_request() -> None:
+def test_a_rollup_without_pending_deltas_takes_one_request() -> None:
     with aws_requests() as requests:
         roll_up_pending()
     assert [each.operation for each in requests] == ["Query"]
@@ -141,18 +141,18 @@ def test_an_account_that_cannot_be_counted_does_not_hold_up_the_others(
 
 def test_appliers_get_the_senders_and_numbers_of_each_rollup() -> None:
     calls: list[tuple[int, int, Mapping[Sending, int]]] = []
-    letter = mail(1, subaccount=7, campaign="spring")
+    message = mail(1, subaccount=7, campaign="spring")
     delta = Delta()
-    for event in (letter.event("injection", NOON), letter.event("delivery", NOON)):
+    for event in (message.event("injection", NOON), message.event("delivery", NOON)):
         delta.add(event)
     dynamo.transact(pending.additions(1, delta))
     add_pending(1, ("spring", "a.test"), ("spring", "b.test"), ("", "b.test"))
     roll_up_pending([lambda *step: calls.append(step)])
     counts = {(7, "spring", "s.test"): 1, (None, "spring", "s.test"): 2, (None, "", "s.test"): 1}
     assert calls == [(1, 1, counts)]
-    opened = Delta()
-    opened.add(letter.event("open", NOON))
-    dynamo.transact(pending.additions(1, opened))
+    open_delta = Delta()
+    open_delta.add(message.event("open", NOON))
+    dynamo.transact(pending.additions(1, open_delta))
     roll_up_pending([lambda *step: calls.append(step)])
     assert len(calls) == 1
 
@@ -176,7 +176,7 @@ def test_all_items_but_the_rollup_number_expire() -> None:
     add_pending(1, ("spring", "a.test"))
     roll_up_pending()
     items = aws.dynamodb().scan(TableName=pending.table.name)["Items"]
-    lasting = [item for item in items if "expires" not in item]
-    assert [item["pk"]["S"] for item in lasting] == ["folds"]
+    permanent_items = [item for item in items if "expires" not in item]
+    assert [item["pk"]["S"] for item in permanent_items] == ["folds"]
     soonest = min(int(item["expires"]["N"]) for item in items if "expires" in item)
     assert soonest >= NOON // 1000 + settings().metrics_retention

@@ -34,8 +34,8 @@ def client(local_cloud: None) -> Client:
     bounced = {"bounce_class": "10", "reason": "550 5.1.1 no such user", "num_retries": "0"}
     record(
         [
-            *(letter.event("injection", NOON) for letter in [*spring, sub]),
-            *(letter.event("delivery", NOON, num_retries="0") for letter in spring[:2]),
+            *(message.event("injection", NOON) for message in [*spring, sub]),
+            *(message.event("delivery", NOON, num_retries="0") for message in spring[:2]),
             spring[2].event("delay", NOON, num_retries="0", reason="452 later", bounce_class="22"),
             spring[2].event("delivery", NOON + 60_000, num_retries="3", sending_ip="192.0.2.1"),
             sub.event("bounce", NOON, **bounced),
@@ -60,8 +60,8 @@ def _now() -> Iterator[None]:
 
 
 def ask(client: Client, path: str, metrics: str = "", **query: str) -> Response:
-    given = WINDOW | ({"metrics": metrics} if metrics else {}) | query
-    return client.get(f"{path}?{urlencode(given)}")
+    parameters = WINDOW | ({"metrics": metrics} if metrics else {}) | query
+    return client.get(f"{path}?{urlencode(parameters)}")
 
 
 def results(client: Client, path: str, metrics: str = "", **query: str) -> Any:
@@ -70,7 +70,7 @@ def results(client: Client, path: str, metrics: str = "", **query: str) -> Any:
 
 @pytest.mark.spec("4.11-t11")
 @pytest.mark.spec("1-r1")
-def test_the_root_links_to_what_is_below(client: Client) -> None:
+def test_the_root_links_to_the_resources_below_it(client: Client) -> None:
     for path in (ROOT, f"{ROOT}/"):
         response = client.get(path)
         assert response.results == {}
@@ -91,7 +91,7 @@ def test_the_root_links_to_what_is_below(client: Client) -> None:
             assert child == {"href": f"{ROOT}/{child['rel']}", "rel": child["rel"], "method": "GET"}
 
 
-def test_every_link_leads_somewhere(client: Client) -> None:
+def test_every_link_can_be_followed(client: Client) -> None:
     links = [*client.get(ROOT).body["links"][1:], *ask(client, PATH, "count_sent").body["links"]]
     assert len(links) > 25
     for link in links:
@@ -104,9 +104,9 @@ def test_every_link_leads_somewhere(client: Client) -> None:
 
 @pytest.mark.spec("4.11-t12")
 @pytest.mark.spec("4.11-t7")
-def test_a_summary_is_one_object_of_the_metrics_asked_for(client: Client) -> None:
-    wanted = "count_targeted,count_injected,count_rejected,count_accepted,count_inbox_seed"
-    assert results(client, "", wanted) == [
+def test_a_summary_is_one_object_with_the_requested_metrics(client: Client) -> None:
+    metrics = "count_targeted,count_injected,count_rejected,count_accepted,count_inbox_seed"
+    assert results(client, "", metrics) == [
         {
             "count_targeted": 7,
             "count_injected": 4,
@@ -118,16 +118,16 @@ def test_a_summary_is_one_object_of_the_metrics_asked_for(client: Client) -> Non
 
 
 @pytest.mark.spec("4.11-t7")
-def test_every_metric_may_be_asked_for_at_once(client: Client) -> None:
-    (found,) = results(client, "", ",".join(sorted(METRICS)))
-    assert set(found) == METRICS
-    placed = {f"count_{name}": found[f"count_{name}"] for name in PLACEMENTS}
-    assert {name for name, number in placed.items() if number} == {"count_inbox_seed"}
+def test_all_metrics_may_be_requested_at_once(client: Client) -> None:
+    (summary,) = results(client, "", ",".join(sorted(METRICS)))
+    assert set(summary) == METRICS
+    placements = {f"count_{name}": summary[f"count_{name}"] for name in PLACEMENTS}
+    assert {name for name, number in placements.items() if number} == {"count_inbox_seed"}
 
 
 @pytest.mark.spec("4.11-t13")
 @pytest.mark.spec("4.11-t10")
-def test_rows_of_domains(client: Client) -> None:
+def test_the_rows_of_domains_are_sorted_and_limited(client: Client) -> None:
     rows = results(client, "/domain", "count_injected,count_bounce")
     gmail = {"domain": "gmail.com", "count_injected": 3, "count_bounce": 1}
     other = {"domain": "x.test", "count_injected": 1, "count_bounce": 1}
@@ -154,7 +154,9 @@ def test_rows_of_domains(client: Client) -> None:
         ("watched-domain", "watched_domain", ["gmail.com"]),
     ],
 )
-def test_every_dimension_divides(client: Client, path: str, key: str, values: list[object]) -> None:
+def test_every_dimension_has_a_report(
+    client: Client, path: str, key: str, values: list[object]
+) -> None:
     rows = results(client, f"/{path}", "count_injected")
     assert [row[key] for row in rows] == values
     assert all(set(row) == {key, "count_injected"} for row in rows)
@@ -162,7 +164,7 @@ def test_every_dimension_divides(client: Client, path: str, key: str, values: li
 
 @pytest.mark.spec("4.11-t14")
 @pytest.mark.spec("4.11-t6")
-def test_a_series_has_every_bucket_with_its_time(client: Client) -> None:
+def test_a_time_series_has_every_bucket_with_its_time(client: Client) -> None:
     rows = results(client, "/time-series", "count_injected,count_delivered", precision="hour")
     assert rows == [
         {"count_injected": 0, "count_delivered": 0, "ts": "2026-11-19T11:00:00+00:00"},
@@ -188,7 +190,7 @@ def test_a_series_has_every_bucket_with_its_time(client: Client) -> None:
 
 @pytest.mark.spec("4.11-t15")
 @pytest.mark.spec("4.11-t16")
-def test_bounces_by_reason(client: Client) -> None:
+def test_bounces_are_reported_by_reason(client: Client) -> None:
     metrics = "count_bounce,count_inband_bounce,count_outofband_bounce,count_admin_bounce"
     rows = results(client, "/bounce-reason", metrics)
     assert [row["classification_id"] for row in rows] == [10, 51]
@@ -212,7 +214,7 @@ def test_bounces_by_reason(client: Client) -> None:
 
 
 @pytest.mark.spec("4.11-t17")
-def test_bounces_by_class(client: Client) -> None:
+def test_bounces_are_reported_by_class(client: Client) -> None:
     rows = results(client, "/bounce-classification", "count_bounce")
     assert [(row["bounce_class_name"], row["bounce_category_name"]) for row in rows] == [
         ("Invalid Recipient", "Hard"),
@@ -224,7 +226,7 @@ def test_bounces_by_class(client: Client) -> None:
 
 @pytest.mark.spec("4.11-t18")
 @pytest.mark.spec("4.11-t19")
-def test_rejections_by_reason_need_no_metrics(client: Client) -> None:
+def test_the_report_of_rejections_by_reason_needs_no_metrics(client: Client) -> None:
     rows = results(client, "/rejection-reason")
     assert {(r["reason"], r["rejection_category_id"], r["rejection_type"]) for r in rows} == {
         ("550 not yours", 1, "Policy Rejection"),
@@ -237,14 +239,14 @@ def test_rejections_by_reason_need_no_metrics(client: Client) -> None:
 
 @pytest.mark.spec("4.11-t20")
 @pytest.mark.spec("4.11-t21")
-def test_delays_by_reason_need_no_metrics(client: Client) -> None:
+def test_the_report_of_delays_by_reason_needs_no_metrics(client: Client) -> None:
     row = {"reason": "452 later", "count_delayed": 1, "count_delayed_first": 1}
     assert results(client, "/delay-reason") == [row]
     assert results(client, "/delay-reason/domain") == [row | {"domain": "gmail.com"}]
 
 
 @pytest.mark.spec("4.11-t22")
-def test_clicks_by_link_name(client: Client) -> None:
+def test_clicks_are_reported_by_link_name(client: Client) -> None:
     rows = results(client, "/link-name", "count_clicked,count_raw_clicked")
     assert rows == [
         {"link_name": "Shop", "count_clicked": 2, "count_raw_clicked": 1},
@@ -253,7 +255,7 @@ def test_clicks_by_link_name(client: Client) -> None:
     assert results(client, "/link-name", "count_clicked", campaigns="autumn") == []
 
 
-def test_deliveries_by_attempt(client: Client) -> None:
+def test_deliveries_are_reported_by_attempt(client: Client) -> None:
     assert results(client, "/attempt", "count_delivered") == [
         {"attempt": "1", "count_delivered": 2},
         {"attempt": "3+", "count_delivered": 1},
@@ -261,29 +263,29 @@ def test_deliveries_by_attempt(client: Client) -> None:
 
 
 @pytest.mark.spec("4.11-t23")
-def test_the_schema_of_filters_is_the_one_that_checks_them(client: Client) -> None:
-    found = client.get(f"{PATH}/query-filters-schema").results
-    assert found == SCHEMA
-    assert found["$schema"] == "http://json-schema.org/draft-07/schema#"
+def test_the_published_schema_of_filters_is_the_one_that_checks_them(client: Client) -> None:
+    schema = client.get(f"{PATH}/query-filters-schema").results
+    assert schema == SCHEMA
+    assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
 
 
 @pytest.mark.spec("4.11-r6")
 @pytest.mark.spec("4.11-t4")
-def test_advanced_filters_replace_the_simple_ones_and_nothing_else(client: Client) -> None:
+def test_advanced_filters_replace_simple_filters_but_not_the_window(client: Client) -> None:
     filters = json.dumps({"groupings": [{"AND": {"campaigns": {"eq": ["spring"]}}}]})
-    found = results(client, "", "count_injected", query_filters=filters, campaigns="autumn")
-    assert found == [{"count_injected": 3}]
-    none = results(
+    rows = results(client, "", "count_injected", query_filters=filters, campaigns="autumn")
+    assert rows == [{"count_injected": 3}]
+    rows = results(
         client, "", "count_injected", query_filters=filters, **{"from": "2026-11-19T12:30"}
     )
-    assert none == [{"count_injected": 0}]
-    refused = ask(client, PATH, "count_injected", query_filters="{}")
-    assert refused.status == 400
-    assert refused.body["validationErrors"]
+    assert rows == [{"count_injected": 0}]
+    response = ask(client, PATH, "count_injected", query_filters="{}")
+    assert response.status == 400
+    assert response.body["validationErrors"]
 
 
 @pytest.mark.parametrize("path", ["", "/domain", "/time-series", "/bounce-reason", "/link-name"])
-def test_filters_may_hold_any_text(client: Client, path: str) -> None:
+def test_filters_may_contain_any_text(client: Client, path: str) -> None:
     texts = ["half a pair: \ud800", "\0", "a\nb", "x" * 2000, ""]
     metrics = {"/bounce-reason": "count_bounce", "/link-name": "count_clicked"}
     for comparator in ("eq", "notEq"):
@@ -310,9 +312,9 @@ def test_the_subaccount_header_is_not_used(client: Client) -> None:
     assert response.results == [{"count_injected": 4}]
 
 
-def test_metrics_may_be_divided_by_another_delimiter(client: Client) -> None:
-    found = results(client, "", "count_injected;count_sent", delimiter=";")
-    assert found == [{"count_injected": 4, "count_sent": 4}]
+def test_metrics_may_be_separated_by_another_delimiter(client: Client) -> None:
+    rows = results(client, "", "count_injected;count_sent", delimiter=";")
+    assert rows == [{"count_injected": 4, "count_sent": 4}]
 
 
 @pytest.mark.parametrize(
@@ -329,7 +331,9 @@ def test_metrics_may_be_divided_by_another_delimiter(client: Client) -> None:
         ("subject-campaigns", ["Subject 0"]),
     ],
 )
-def test_values_are_listed(client: Client, path: str, values: list[str]) -> None:
+def test_the_values_of_each_dimension_are_listed(
+    client: Client, path: str, values: list[str]
+) -> None:
     assert ask(client, f"{ROOT}/{path}").results == {path: values}
     assert ask(client, f"{ROOT}/{path}", match=values[-1][1:4]).results == {path: values[-1:]}
     assert ask(client, f"{ROOT}/{path}", match="unheard of").results == {path: []}
@@ -348,12 +352,12 @@ def test_listed_host_names_match_in_any_case(client: Client) -> None:
 )
 @pytest.mark.spec("4.11-t7")
 @pytest.mark.spec("4.11-t1")
-def test_what_is_required_is_asked_for(client: Client, path: str) -> None:
-    missing = ask(client, f"{PATH}{path}")
-    assert (missing.status, missing.error["code"]) == (400, "1401")
-    assert missing.error["param"] == "metrics"
-    without = client.get(f"{PATH}{path}?metrics=count_delivered,count_bounce,count_clicked")
-    assert without.status == 400
+def test_a_request_without_metrics_is_refused(client: Client, path: str) -> None:
+    response = ask(client, f"{PATH}{path}")
+    assert (response.status, response.error["code"]) == (400, "1401")
+    assert response.error["param"] == "metrics"
+    response = client.get(f"{PATH}{path}?metrics=count_delivered,count_bounce,count_clicked")
+    assert response.status == 400
 
 
 @pytest.mark.parametrize(
@@ -376,22 +380,20 @@ def test_what_is_required_is_asked_for(client: Client, path: str) -> None:
 @pytest.mark.spec("4.11-t9")
 @pytest.mark.spec("4.11-t10")
 @pytest.mark.spec("8-t13")
-def test_what_cannot_be_answered_is_refused(
-    client: Client, path: str, query: dict[str, str]
-) -> None:
+def test_an_invalid_parameter_is_refused(client: Client, path: str, query: dict[str, str]) -> None:
     response = ask(client, f"{PATH}{path}", **query)
     assert (response.status, response.error["code"]) == (400, "1200")
 
 
 @pytest.mark.spec("4.11-t9")
-def test_reasons_take_a_limit_from_1_to_10000(client: Client) -> None:
+def test_reports_by_reason_accept_a_limit_of_1_to_10000(client: Client) -> None:
     for path in ("/rejection-reason", "/delay-reason", "/rejection-reason/domain"):
         assert len(results(client, path, limit="1")) == 1
         assert ask(client, f"{PATH}{path}", limit="10000").status == 200
         assert ask(client, f"{PATH}{path}", limit="10001").status == 400
 
 
-def test_another_account_sees_nothing_of_it(client: Client) -> None:
+def test_another_account_sees_none_of_the_mail(client: Client) -> None:
     make_account(2)
     other = make_key(2)
     assert results(other, "", "count_injected") == [{"count_injected": 0}]

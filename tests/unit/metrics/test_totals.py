@@ -1,4 +1,4 @@
-"""See test_recount as well: totals of random events with random pending deltas."""
+"""Totals are exact; ``test_recount`` compares them with a recount of random events as well."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_an_interrupted_rollup_is_in_the_totals_once(monkeypatch: pytest.MonkeyP
     assert injected() == 2
 
 
-def test_a_window_is_from_its_first_minute_to_before_its_last() -> None:
+def test_a_window_includes_its_start_and_excludes_its_end() -> None:
     accept(0)
     minute = (1, None, None, NOON, NOON + MINUTE, ["injection"])
     assert totals(*minute) == 1
@@ -75,16 +75,16 @@ def test_a_window_is_from_its_first_minute_to_before_its_last() -> None:
         totals(1, None, None, NOON, NOON + MINUTE, ["no such type"])
 
 
-def test_everything_is_read_again_when_a_rollup_began_meanwhile(
+def test_everything_is_read_again_if_a_rollup_began_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     accept(0)
-    real, looks = pending.last_seq, iter([0, 1, 1, 1])
-    monkeypatch.setattr(pending, "last_seq", lambda account: next(looks))
+    real, seqs = pending.last_seq, iter([0, 1, 1, 1])
+    monkeypatch.setattr(pending, "last_seq", lambda account: next(seqs))
     assert injected() == 1
     monkeypatch.setattr(pending, "last_seq", real)
-    changing = iter(range(1000))
-    monkeypatch.setattr(pending, "last_seq", lambda account: next(changing))
+    rising_seqs = iter(range(1000))
+    monkeypatch.setattr(pending, "last_seq", lambda account: next(rising_seqs))
     with pytest.raises(Unsettled):
         injected()
 

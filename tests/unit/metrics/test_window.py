@@ -24,7 +24,7 @@ def read(start: str, end: str = "", **query: str) -> Window:
     return read_window({"from": start, **({"to": end} if end else {}), **query}, SERIES)
 
 
-def shown(window: Window) -> tuple[str, str]:
+def bounds_of(window: Window) -> tuple[str, str]:
     return window.iso_time(window.start), window.iso_time(window.end)
 
 
@@ -43,12 +43,12 @@ def shown(window: Window) -> tuple[str, str]:
 @pytest.mark.spec("4.11-t6")
 def test_a_window_is_rounded_outward(precision: str, start: str, end: str) -> None:
     window = read("2026-11-19T04:22", "2026-11-19T06:37", precision=precision)
-    assert shown(window) == (f"{start}:00+00:00", f"{end}:00+00:00")
+    assert bounds_of(window) == (f"{start}:00+00:00", f"{end}:00+00:00")
 
 
 @pytest.mark.spec("4.11-t2")
-def test_a_window_without_an_end_goes_up_to_the_minute_of_now() -> None:
-    assert shown(read("2026-11-20T09:00"))[1] == "2026-11-20T09:31:00+00:00"
+def test_a_window_without_an_end_ends_with_the_current_minute() -> None:
+    assert bounds_of(read("2026-11-20T09:00"))[1] == "2026-11-20T09:31:00+00:00"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,9 @@ def test_a_window_without_an_end_goes_up_to_the_minute_of_now() -> None:
 @pytest.mark.spec("4.11-t26")
 @pytest.mark.spec("4.11-t27")
 @pytest.mark.spec("8-t13")
-def test_a_precision_has_a_longest_window(precision: str, longest: str, too_long: str) -> None:
+def test_a_window_too_long_for_its_precision_is_refused(
+    precision: str, longest: str, too_long: str
+) -> None:
     assert read("2026-11-01T00:00", longest, precision=precision).precision is SERIES[precision]
     with pytest.raises(ApiError, match="the window of precision") as error:
         read("2026-11-01T00:00", too_long, precision=precision)
@@ -73,7 +75,7 @@ def test_a_precision_has_a_longest_window(precision: str, longest: str, too_long
 
 
 @pytest.mark.spec("4.11-t28")
-def test_days_weeks_and_months_have_none() -> None:
+def test_windows_of_12_hour_and_coarser_precisions_may_be_long() -> None:
     for precision in ("day", "week", "month", "12hr"):
         read("2026-06-01T00:00", precision=precision)
 
@@ -88,66 +90,66 @@ def test_days_weeks_and_months_have_none() -> None:
     ],
 )
 @pytest.mark.spec("4.11-t6")
-def test_without_a_precision_it_is_the_finest_that_spans_the_window(
+def test_the_default_precision_is_the_finest_that_allows_the_window(
     end: str, precision: str
 ) -> None:
     assert read("2026-11-01T00:00", end).precision is SERIES[precision]
 
 
 @pytest.mark.spec("4.11-t8")
-def test_times_are_those_of_the_callers_zone() -> None:
+def test_times_are_read_in_the_requested_time_zone() -> None:
     window = read("2026-11-19T09:10", "2026-11-19T10:10", timezone="Asia/Kolkata", precision="hour")
-    assert shown(window) == ("2026-11-19T09:00:00+05:30", "2026-11-19T11:00:00+05:30")
+    assert bounds_of(window) == ("2026-11-19T09:00:00+05:30", "2026-11-19T11:00:00+05:30")
     assert window.start % 60 == 30
 
 
 @pytest.mark.parametrize("precision", ["day", "week", "month"])
 @pytest.mark.spec("4.11-t8")
-def test_days_weeks_and_months_are_those_of_utc_in_every_zone(precision: str) -> None:
+def test_days_weeks_and_months_are_in_utc_for_every_time_zone(precision: str) -> None:
     bounds = ("2026-11-02T00:00", "2026-11-30T00:00")
-    zoned = read(*bounds, timezone="America/New_York", precision=precision)
-    assert shown(zoned) == shown(read(*bounds, precision=precision))
-    without = read_window(
+    in_zone = read(*bounds, timezone="America/New_York", precision=precision)
+    assert bounds_of(in_zone) == bounds_of(read(*bounds, precision=precision))
+    window = read_window(
         {"from": bounds[0], "to": "2027-01-30T00:00", "timezone": "America/New_York"}
     )
-    assert without.iso_time(without.start) == "2026-11-02T00:00:00+00:00"
+    assert window.iso_time(window.start) == "2026-11-02T00:00:00+00:00"
 
 
-def test_a_day_of_25_hours_is_no_longer_than_a_day() -> None:
+def test_a_day_of_25_hours_is_within_a_limit_of_one_day() -> None:
     day = ("2026-11-01T00:00", "2026-11-02T00:00")
     window = read(*day, timezone="America/New_York", precision="1min")
     assert window.end - window.start == 25 * 60
 
 
-def test_a_time_that_clocks_show_twice_is_taken_for_the_one_that_widens_the_window() -> None:
+def test_an_ambiguous_local_time_widens_the_window() -> None:
     window = read("2026-11-01T01:30", "2026-11-01T01:30", timezone="America/New_York")
-    assert shown(window) == ("2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00")
+    assert bounds_of(window) == ("2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00")
 
 
-def test_a_time_that_clocks_pass_over_widens_the_window_as_well() -> None:
+def test_a_local_time_that_clocks_skip_widens_the_window() -> None:
     day, zone = "2026-03-08", {"timezone": "America/New_York"}
     with clock.use(lambda: datetime(2026, 3, 9, tzinfo=UTC).timestamp()):
-        until = read(f"{day}T00:00", f"{day}T02:30", **zone)
-        since = read(f"{day}T02:30", f"{day}T04:00", **zone)
-        within = read(f"{day}T02:15", f"{day}T02:45", **zone)
-    assert shown(until) == (f"{day}T00:00:00-05:00", f"{day}T03:30:00-04:00")
-    assert shown(since) == (f"{day}T01:30:00-05:00", f"{day}T04:00:00-04:00")
-    assert shown(within) == (f"{day}T01:15:00-05:00", f"{day}T03:45:00-04:00")
+        end_skipped = read(f"{day}T00:00", f"{day}T02:30", **zone)
+        start_skipped = read(f"{day}T02:30", f"{day}T04:00", **zone)
+        both_skipped = read(f"{day}T02:15", f"{day}T02:45", **zone)
+    assert bounds_of(end_skipped) == (f"{day}T00:00:00-05:00", f"{day}T03:30:00-04:00")
+    assert bounds_of(start_skipped) == (f"{day}T01:30:00-05:00", f"{day}T04:00:00-04:00")
+    assert bounds_of(both_skipped) == (f"{day}T01:15:00-05:00", f"{day}T03:45:00-04:00")
 
 
 def test_a_window_may_begin_before_clocks_go_back_and_end_now() -> None:
     with clock.use(lambda: datetime(2026, 11, 1, 6, 10, tzinfo=UTC).timestamp()):
         window = read("2026-11-01T01:50", timezone="America/New_York")
-    assert shown(window) == ("2026-11-01T01:50:00-04:00", "2026-11-01T01:10:00-05:00")
+    assert bounds_of(window) == ("2026-11-01T01:50:00-04:00", "2026-11-01T01:10:00-05:00")
 
 
 @pytest.mark.spec("8-t13")
-def test_what_is_older_than_metrics_are_kept_is_left_out() -> None:
+def test_a_window_leaves_out_times_before_the_metrics_retention() -> None:
     window = read("2001-01-01T00:00", precision="day")
     assert window.start * 60 >= NOW - settings().metrics_retention - 86_400
     assert len(window.buckets()) == 187
-    nothing = read("2001-01-01T00:00", "2001-01-02T00:00", precision="hour")
-    assert nothing.buckets() == []
+    expired = read("2001-01-01T00:00", "2001-01-02T00:00", precision="hour")
+    assert expired.buckets() == []
 
 
 @pytest.mark.spec("4.11-t1")
@@ -178,7 +180,7 @@ def test_from_is_required() -> None:
     ],
 )
 @pytest.mark.spec("4.11-t1")
-def test_what_cannot_be_read_is_refused(query: dict[str, str]) -> None:
+def test_an_invalid_window_is_refused(query: dict[str, str]) -> None:
     with pytest.raises(ApiError) as error:
         read_window(query, PRECISIONS)
     assert (error.value.status, error.value.code) == (400, "1200")
@@ -187,11 +189,11 @@ def test_what_cannot_be_read_is_refused(query: dict[str, str]) -> None:
 @pytest.mark.parametrize("start", ["1900-01-01T00:00", "1970-01-01T00:00", "2999-12-31T23:59"])
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/Los_Angeles"])
 @pytest.mark.parametrize("precision", ["day", "12hr", "week", "month"])
-def test_far_off_times_are_no_fault(start: str, zone: str, precision: str) -> None:
+def test_distant_times_cause_no_error(start: str, zone: str, precision: str) -> None:
     window = read(start, "2999-12-31T23:59", timezone=zone, precision=precision)
     assert len(window.buckets()) < 2 * 190
 
 
-def test_what_is_more_than_a_day_ahead_is_left_out() -> None:
+def test_a_window_leaves_out_times_more_than_a_day_ahead() -> None:
     window = read("2026-11-20T00:00", "2999-01-01T00:00", precision="day")
-    assert shown(window) == ("2026-11-20T00:00:00+00:00", "2026-11-22T00:00:00+00:00")
+    assert bounds_of(window) == ("2026-11-20T00:00:00+00:00", "2026-11-22T00:00:00+00:00")

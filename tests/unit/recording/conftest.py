@@ -1,4 +1,4 @@
-"""Recording's own tests use the cloud of the tests of metrics as well."""
+"""Give the tests of recording the local cloud of the tests of metrics."""
 
 from __future__ import annotations
 

@@ -74,11 +74,11 @@ def test_many_events_are_counted_in_several_deltas(monkeypatch: pytest.MonkeyPat
 def test_records_that_are_too_large_together_take_several_transactions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    letters = [mail(1, n * deduplication.BLOCK) for n in range(9)]
-    record([each.event("open", 0, str(n)) for each in letters for n in range(100)])
+    messages = [mail(1, n * deduplication.BLOCK) for n in range(9)]
+    record([each.event("open", 0, str(n)) for each in messages for n in range(100)])
     monkeypatch.setattr(committing, "MOST_BYTES", 2_500)
     with aws_requests() as requests:
-        record([each.event("click", 0) for each in letters])
+        record([each.event("click", 0) for each in messages])
     sizes = [
         [len(action["Put"]["Item"].get("known", {}).get("B", b"")) for action in actions]
         for each in requests
@@ -126,8 +126,8 @@ def test_a_record_that_was_taken_for_new_is_read_when_the_commit_fails() -> None
 
 
 def test_an_event_twice_in_one_batch_is_counted_once() -> None:
-    letter = mail(1)
-    opens = [letter.event("open", 0, "a"), letter.event("open", 0, "b")]
+    message = mail(1)
+    opens = [message.event("open", 0, "a"), message.event("open", 0, "b")]
     record([*opens, *opens])
     assert pending_counts() == {1: {"o": 2, "no": 2, "uo": 1, "nuo": 1, "uc": 1, "nuc": 1}}
 

@@ -109,9 +109,9 @@ def test_a_record_that_changed_meanwhile_is_not_overwritten() -> None:
 
 
 def test_a_full_record_forgets_the_oldest() -> None:
-    letter = mail(1)
-    record = stored(key_of(letter.event("open", 0)))
-    events = [letter.event("open", 0, str(n)) for n in range(MOST_EVENTS + 10)]
+    message = mail(1)
+    record = stored(key_of(message.event("open", 0)))
+    events = [message.event("open", 0, str(n)) for n in range(MOST_EVENTS + 10)]
     for event in events:
         record.add(event, [])
     write(record)
@@ -133,15 +133,15 @@ def test_a_record_fits_an_item_however_many_links_are_clicked() -> None:
 
 
 def test_of_very_many_links_only_the_first_ones_are_counted() -> None:
-    letter = mail(1)
-    record = stored(key_of(letter.event("open", 0)))
+    message = mail(1)
+    record = stored(key_of(message.event("open", 0)))
     new = [
-        record.add(letter.event("click", 0, str(number)), [UNIQUE_CLICK, f"{RAW_CLICK}{number}"])
+        record.add(message.event("click", 0, str(number)), [UNIQUE_CLICK, f"{RAW_CLICK}{number}"])
         for number in range(MOST_MARKS + 5)
     ]
     links = [f"{RAW_CLICK}{number}" for number in range(MOST_MARKS - 1)]
     assert new == [[UNIQUE_CLICK, links[0]], *([link] for link in links[1:]), *[[]] * 6]
-    assert record.add(letter.event("open", 0), [UNIQUE_OPEN]) == [UNIQUE_OPEN]
+    assert record.add(message.event("open", 0), [UNIQUE_OPEN]) == [UNIQUE_OPEN]
 
 
 def test_a_record_of_a_hundred_delivered_messages_is_small() -> None:

@@ -1,4 +1,4 @@
-"""Events count once, although SQS redelivers them in other batches and processes die anywhere.
+"""Events count once, though SQS redelivers them in other batches and a process may die anytime.
 
 The process is killed after each of its requests, when the request took effect and the response did
 not arrive. Its work is then repeated, as queues and schedules do.
@@ -41,7 +41,7 @@ class Killed(BaseException):
 
 
 class Process:
-    """The running process: its ``kill_at``-th request is its last one."""
+    """A process that is killed after its ``kill_at``-th request."""
 
     def __init__(self) -> None:
         self.kill_at = self.steps = 0
@@ -63,7 +63,7 @@ class Process:
             client.meta.events.unregister("after-call", unique_id="kill")
 
     def do(self, work: Callable[[], Any]) -> bool:
-        """Do some work in a process that remembers nothing; tell whether it lived to the end."""
+        """Do some work in a process with empty caches; tell whether it survived."""
         dimension_values.clear_cache()
         try:
             with self.running():
@@ -72,13 +72,13 @@ class Process:
             return False
 
     def do_until_done(self, work: Callable[[], Any]) -> None:
-        """Do some work again until a process lives through it."""
+        """Repeat some work until a process survives it."""
         while not self.do(work):
             pass
 
 
 def events_of(account: int) -> list[list[Event]]:
-    """Return what three queue messages hold of two messages and a recipient without one."""
+    """Return the events of three queue messages: of two messages, and of a failed recipient."""
     at = clock.now_ms()
     first, second = (mail(account, n, campaign="spring", domain=f"{n}.test") for n in (0, 1))
     human = {"user_agent_parsed": {"is_prefetched": False}}
@@ -122,16 +122,16 @@ def summary(client: Client, *domains: str) -> Any:
 
 
 def expected(batches: list[list[Event]], *domains: str) -> Any:
-    happened = recount.happened(event for batch in batches for event in batch)
+    recorded = recount.recorded_events(event for batch in batches for event in batch)
     filters = {"campaigns": "spring", "domains": ",".join(domains)}
-    own = [each for each in happened if recount.passes(each, filters)]
+    of_campaign = [each for each in recorded if recount.passes(each, filters)]
     return tuple(
         {name: recount.metric(name, events) for name in recount.METRICS}
-        for events in (happened, own)
+        for events in (recorded, of_campaign)
     )
 
 
-def test_redelivered_events_count_once_wherever_a_process_dies() -> None:
+def test_redelivered_events_count_once_after_whichever_request_a_process_dies() -> None:
     process = Process()
     killed_at = 0
     while killed_at == 0 or process.steps >= killed_at < MOST_STEPS:
@@ -144,13 +144,13 @@ def test_redelivered_events_count_once_wherever_a_process_dies() -> None:
         process.do_until_done(lambda: record_batch(sqs_event([one])))  # noqa: B023
         process.do_until_done(lambda: record_batch(sqs_event([two, one])))  # noqa: B023
 
-        def tell(owner: int, seq: int, counts: Mapping[Sending, int]) -> None:
+        def note_counts(owner: int, seq: int, counts: Mapping[Sending, int]) -> None:
             if owner == account:  # noqa: B023
                 assert counts_by_seq.setdefault(seq, counts) == counts  # noqa: B023
 
-        process.do_until_done(lambda: roll_up_pending([tell]))
+        process.do_until_done(lambda: roll_up_pending([note_counts]))
         process.do_until_done(lambda: record_batch(sqs_event([three, two, three])))  # noqa: B023
-        process.do_until_done(lambda: roll_up_pending([tell]))
+        process.do_until_done(lambda: roll_up_pending([note_counts]))
         if process.steps < killed_at:
             process.kill_at = 0
         make_account(account)
@@ -164,7 +164,7 @@ def test_redelivered_events_count_once_wherever_a_process_dies() -> None:
     assert 15 < killed_at < MOST_STEPS
 
 
-def test_random_redelivered_events_count_once_through_random_deaths() -> None:
+def test_randomly_redelivered_events_count_once_though_processes_die_at_random() -> None:
     draw = random.Random(1)
     account = next(ACCOUNTS)
     now = clock.now_ms()
@@ -179,9 +179,9 @@ def test_random_redelivered_events_count_once_through_random_deaths() -> None:
         del bodies[:size]
         work += [roll_up_pending] * draw.randrange(2)
     process, deaths = Process(), 0
-    for some in [*work, roll_up_pending]:
+    for step in [*work, roll_up_pending]:
         process.kill_at = process.steps + draw.randrange(1, 6)
-        while not process.do(some):
+        while not process.do(step):
             deaths += 1
             process.kill_at = process.steps + draw.randrange(1, 40)
     assert deaths > 5

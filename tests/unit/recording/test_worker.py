@@ -83,8 +83,8 @@ def opens(count: int) -> list[Event]:
     own = {index: recipient_fields(f"r{index}@x.test", metadata={}, tags=[]) for index in range(9)}
     shared = {"campaign_id": "spring"}
     dynamo.transact(message_context.writes(tracking.TRANSMISSION, 0, shared, list(own.items())))
-    letters = [tracking.message(index, f"r{index}@x.test") for index in range(count)]
-    return [engagement.observe("open", Request(), letter) for letter in letters]
+    messages = [tracking.message(index, f"r{index}@x.test") for index in range(count)]
+    return [engagement.observe("open", Request(), message) for message in messages]
 
 
 def test_the_context_of_opened_messages_is_read_in_one_request() -> None:

@@ -22,7 +22,7 @@ def cell(facet: str = "", label: str = "", **fields: str) -> Cell:
     return cell._replace(facet=facet, label=label)
 
 
-def test_mail_is_counted_by_everything_at_each_level() -> None:
+def test_a_message_is_counted_in_every_dimension_at_each_level() -> None:
     counter_list = list(counters.counters_of(1, cell(campaign="spring")))
     partitions = [counter.pk.split("#") for counter in counter_list]
     assert {parts[0] for parts in partitions} == {"1"}
@@ -32,13 +32,13 @@ def test_mail_is_counted_by_everything_at_each_level() -> None:
     assert len(set(counter_list)) == 3 * (len(DIMENSIONS) + 2)
 
 
-def test_a_facet_is_counted_by_its_label_and_combined_with_everything() -> None:
+def test_a_facet_is_counted_by_its_label_and_in_combinations() -> None:
     counter_list = list(counters.counters_of(1, cell("delay", "452 full")))
     assert {counter.pk.split("#")[1] for counter in counter_list} == {"delay", "delay-tuples"}
     assert len(counter_list) == 6
 
 
-def test_a_counter_expires_when_its_time_is_as_old_as_metrics_may_be() -> None:
+def test_a_counter_expires_after_the_metrics_retention() -> None:
     for counter in counters.counters_of(1, cell()):
         level = next(each for each in (MINUTE, HOUR, DAY) if f"#{each.name}#" in counter.pk)
         end = (NOON // level.minutes + 1) * level.minutes * 60
@@ -46,7 +46,7 @@ def test_a_counter_expires_when_its_time_is_as_old_as_metrics_may_be() -> None:
 
 
 @pytest.mark.parametrize("value", ["spring", "", "a#b", "é" * 32, "é" * 200, "a\nb", "~"])
-def test_a_value_is_told_from_its_key_whatever_it_is(value: str) -> None:
+def test_any_value_can_be_read_back_from_its_counter(value: str) -> None:
     (counter,) = (
         each
         for each in counters.counters_of(1, cell(campaign=value))
@@ -67,7 +67,7 @@ def test_a_value_is_told_from_its_key_whatever_it_is(value: str) -> None:
 
 
 @pytest.mark.parametrize("campaign", ["spring", "", "a#b", "é" * 200, "a\nb", "~", "\0", "\t"])
-def test_combinations_of_a_campaign_stand_together(campaign: str) -> None:
+def test_combinations_of_a_campaign_are_in_one_range_of_keys(campaign: str) -> None:
     (counter,) = (
         each
         for each in counters.counters_of(1, cell(campaign=campaign))
@@ -89,7 +89,7 @@ def test_combinations_of_a_campaign_stand_together(campaign: str) -> None:
 
 
 @pytest.mark.usefixtures("cloud")
-def test_a_rollup_is_added_once_and_the_next_one_on_top() -> None:
+def test_each_rollup_is_added_to_a_counter_once() -> None:
     cells = [(cell("delay", "452 full"), {"y": 2, "y1": 1})]
     dynamo.transact(list(counters.additions(1, cells, 5)))
     for seq in (5, 4):

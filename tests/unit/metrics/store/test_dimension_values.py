@@ -25,7 +25,7 @@ def add(account: int, day: str, *campaigns: str) -> None:
     dimension_values.add(account, delta)
 
 
-def listed(start: str, end: str, account: int = 1) -> list[str]:
+def campaigns_between(start: str, end: str, account: int = 1) -> list[str]:
     return dimension_values.values(account, CAMPAIGN, minute(start), minute(end))
 
 
@@ -33,25 +33,25 @@ def test_values_are_listed_by_day_and_account() -> None:
     add(1, "2026-01-30T12:00", "b", "a")
     add(1, "2026-02-02T23:59", "c", "a")
     add(2, "2026-02-02T12:00", "other")
-    assert listed("2026-01-01T00:00", "2026-03-01T00:00") == ["a", "b", "c"]
-    assert listed("2026-01-31T00:00", "2026-03-01T00:00") == ["a", "c"]
-    assert listed("2026-01-30T00:00", "2026-02-02T00:00") == ["a", "b"]
-    assert listed("2026-02-02T00:00", "2026-02-02T00:01") == ["a", "c"]
-    assert listed("2026-02-03T00:00", "2026-02-09T00:00") == []
+    assert campaigns_between("2026-01-01T00:00", "2026-03-01T00:00") == ["a", "b", "c"]
+    assert campaigns_between("2026-01-31T00:00", "2026-03-01T00:00") == ["a", "c"]
+    assert campaigns_between("2026-01-30T00:00", "2026-02-02T00:00") == ["a", "b"]
+    assert campaigns_between("2026-02-02T00:00", "2026-02-02T00:01") == ["a", "c"]
+    assert campaigns_between("2026-02-03T00:00", "2026-02-09T00:00") == []
     assert dimension_values.values(
         1, DOMAIN, minute("2026-01-01T00:00"), minute("2026-03-01T00:00")
     ) == ["x.test"]
 
 
-def test_mail_without_a_value_lists_none() -> None:
+def test_mail_without_a_value_adds_nothing_to_the_list() -> None:
     add(1, "2026-01-30T12:00", "")
-    assert listed("2026-01-01T00:00", "2026-03-01T00:00") == []
+    assert campaigns_between("2026-01-01T00:00", "2026-03-01T00:00") == []
 
 
-def test_values_too_long_for_a_key_are_listed_whole() -> None:
+def test_values_too_long_for_a_key_are_listed_in_full() -> None:
     long = "é" * 200
     add(1, "2026-01-30T12:00", long, "a\nb")
-    assert listed("2026-01-01T00:00", "2026-03-01T00:00") == ["a\nb", long]
+    assert campaigns_between("2026-01-01T00:00", "2026-03-01T00:00") == ["a\nb", long]
 
 
 @pytest.mark.cost
@@ -64,15 +64,15 @@ def test_a_process_writes_a_value_once_a_day() -> None:
     assert requests == []
     dimension_values.clear_cache()
     add(1, "2026-01-30T13:00", "a")
-    assert listed("2026-01-01T00:00", "2026-03-01T00:00") == ["a"]
+    assert campaigns_between("2026-01-01T00:00", "2026-03-01T00:00") == ["a"]
 
 
 @pytest.mark.cost
-def test_a_month_is_one_request() -> None:
+def test_listing_a_month_takes_one_request() -> None:
     add(1, "2026-01-30T12:00", *(f"campaign-{n}" for n in range(120)))
     with aws_requests() as requests:
-        assert len(listed("2026-01-01T00:00", "2026-02-01T00:00")) == 120
+        assert len(campaigns_between("2026-01-01T00:00", "2026-02-01T00:00")) == 120
     assert len(requests) == 1
     with aws_requests() as requests:
-        listed("2026-01-01T00:00", "2026-07-01T00:00")
+        campaigns_between("2026-01-01T00:00", "2026-07-01T00:00")
     assert len(requests) == 6
