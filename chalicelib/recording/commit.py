@@ -40,12 +40,14 @@ def commit(events: Sequence[Event], records: Records) -> None:
 
 
 def _commit(blocks: Blocks, records: Records) -> None:
-    present: Records | None = records
+    unused_records: Records | None = records
 
     def attempt() -> None:
-        nonlocal present
-        actions = list(_actions(blocks, present or store.read(blocks)))
-        present = None  # they are noted in now, and another worker may have changed them
+        nonlocal unused_records
+        actions = list(_actions(blocks, unused_records or store.read(blocks)))
+        # Another try reads the records again: this one has noted the events in these, and another
+        # worker may have changed what is stored
+        unused_records = None
         if len(blocks) > 1 and not _fits(actions):
             _commit_in_halves(blocks)
         elif actions:

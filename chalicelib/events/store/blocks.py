@@ -123,12 +123,12 @@ def remove(partition: str, events: Iterable[Event]) -> None:
 
 def _remove_from(stored_block: StoredBlock, positions: frozenset[str]) -> None:
     """Take positions out of a block, which another process may change at the same time."""
-    present: EventBlock | None = stored_block.block
+    unused_block: EventBlock | None = stored_block.block
 
     def attempt() -> None:
-        nonlocal present
-        block = present or _read_block(stored_block)
-        present = None
+        nonlocal unused_block
+        block = unused_block or _read_block(stored_block)
+        unused_block = None  # another try reads the block again
         if block is not None:
             _rewrite(stored_block, block, positions)
 
