@@ -342,14 +342,14 @@ def wrapper_of(kind: str) -> str:
 
 def described(kind: str) -> Iterator[tuple[str, Field]]:
     """Yield the fields of type ``kind``, each with its description and its sample value."""
-    about = TYPES[kind]
+    event_type = TYPES[kind]
     value = sample(kind)
-    for name in about.fields:
+    for name in event_type.fields:
         yield name, replace(FIELDS[name], sample=value[name])
 
 
 def sample(kind: str) -> Event:
     """Return an event of type ``kind`` as it is inside the service, always the same one."""
-    about = TYPES[kind]
-    own = {"type": kind, "event_id": ids.event_id("sample", kind), **about.own}
-    return {name: own.get(name, FIELDS[name].sample) for name in about.fields}
+    event_type = TYPES[kind]
+    own = {"type": kind, "event_id": ids.event_id("sample", kind), **event_type.own}
+    return {name: own.get(name, FIELDS[name].sample) for name in event_type.fields}

@@ -64,8 +64,8 @@ def read(query: Query, confined_to: int | None = None) -> Filters:
     conditions = {FILTERS[name].field: FILTERS[name].compare(v) for name, v in values.items()}
     if confined_to is not None:
         own = _equal_or_primary((str(confined_to),))
-        filtered = conditions.get("subaccount_id", own)
-        conditions["subaccount_id"] = lambda value: own(value) and filtered(value)
+        condition = conditions.get("subaccount_id", own)
+        conditions["subaccount_id"] = lambda value: own(value) and condition(value)
     return Filters(values, conditions, confined_to)
 
 

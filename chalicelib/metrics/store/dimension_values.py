@@ -54,13 +54,13 @@ def add(account_id: int, delta: Delta) -> None:
 def values(account_id: int, dimension: Dimension, start: int, end: int) -> list[str]:
     """Return the values that a dimension had on the days of a window (minutes), sorted."""
     first, last = DAY.bucket(start), DAY.bucket(end - 1)
-    present: set[str] = set()
+    texts: set[str] = set()
     for month, days in _months(first, last):
         pk = _partition(account_id, dimension.name, month)
         for item in table.query_all("#pk = :pk", {"pk": pk}):
             if days & item["days"]:
-                present.add(item.get("label") or item["sk"])
-    return sorted(present)
+                texts.add(item.get("label") or item["sk"])
+    return sorted(texts)
 
 
 @caches.register

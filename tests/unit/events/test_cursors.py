@@ -42,9 +42,9 @@ def test_a_cursor_is_read_as_it_was_written(cursor: Cursor) -> None:
 @given(cut=st.integers(0, 200), junk=st.text(max_size=8), appended=st.booleans())
 @hypothesis_settings(max_examples=200)
 def test_a_forged_or_cut_cursor_is_refused(cut: int, junk: str, appended: bool) -> None:
-    forged = GENUINE[: cut % len(GENUINE)] + junk if not appended else GENUINE + "A" + junk
-    if forged != GENUINE:
-        assert "cursor" in refused_cursor(forged)
+    text = GENUINE[: cut % len(GENUINE)] + junk if not appended else GENUINE + "A" + junk
+    if text != GENUINE:
+        assert "cursor" in refused_cursor(text)
 
 
 @given(st.integers(0, len(GENUINE) - 1), st.sampled_from("ABab01-_=.é"))
@@ -73,8 +73,8 @@ def test_the_link_has_the_parameters_of_the_query(query: dict[str, str]) -> None
     link = cursors.link(PATH, query, "next")
     assert link.startswith(f"{PATH}?")
     assert link.isascii()
-    parsed = dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
-    assert parsed == {**query, "cursor": "next"}
+    parameters = dict(parse_qsl(urlsplit(link).query, keep_blank_values=True))
+    assert parameters == {**query, "cursor": "next"}
 
 
 @pytest.mark.spec("4.10-t1")

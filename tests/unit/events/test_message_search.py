@@ -35,7 +35,7 @@ def ids_of(page: Page) -> list[str]:
     return [event["message_id"] for event in page.events]
 
 
-def followed(page: Page, **changed: str) -> Page:
+def follow(page: Page, **changed: str) -> Page:
     """Follow the link as a client does."""
     parts = urlsplit(page.next_link)
     assert parts.path == "/api/v1/events/message"
@@ -137,7 +137,7 @@ def test_pages_neither_repeat_nor_skip_while_events_arrive(query: dict[str, str]
             new = [event_at(NOW + late, late), event_at(NINE - late, late + 1, **fields)]
             record(new)
             late += 2
-            page = followed(page)
+            page = follow(page)
         assert page.total == 11
         message_ids += ids_of(page)
     assert len(message_ids) == len(set(message_ids))
@@ -151,10 +151,10 @@ def test_the_link_carries_the_filters_and_the_cursor() -> None:
     record([event_at(NINE + n, n, kind) for n in range(2) for kind in ("delay", "bounce")])
     query = {"events": "bounce,open", "recipients": "a+b@example.test,ann@example.test"}
     page = find(per_page="1", cursor="initial", **query)
-    carried = dict(parse_qsl(urlsplit(page.next_link).query))
-    assert carried.pop("cursor") not in ("", "initial")
-    assert carried == query | {"per_page": "1"}
-    second = followed(page)
+    parameters = dict(parse_qsl(urlsplit(page.next_link).query))
+    assert parameters.pop("cursor") not in ("", "initial")
+    assert parameters == query | {"per_page": "1"}
+    second = follow(page)
     assert [event["type"] for event in second.events] == ["bounce"]
     assert (second.total, second.next_link) == (2, "")
 
@@ -168,8 +168,8 @@ def test_a_cursor_is_valid_for_its_filters_only(changed: dict[str, str]) -> None
     query = {"recipients": "ann@example.test,bob@example.test", "to": "2026-01-31T09:20:00Z"}
     first = find(per_page="1", **query)
     with pytest.raises(ApiError, match="other filters"):
-        followed(first, **changed)
-    assert len(followed(first, per_page="2", colour="red").events) == 2
+        follow(first, **changed)
+    assert len(follow(first, per_page="2", colour="red").events) == 2
 
 
 def test_a_cursor_is_valid_for_its_account_and_subaccount_only() -> None:
@@ -187,7 +187,7 @@ def test_a_later_page_reads_only_the_events_that_it_shows(query: dict[str, str])
         record([event_at(NINE - n * 60_000, n)])
     first = find(per_page="2", **query)
     with aws_requests() as requests:
-        followed(first)
+        follow(first)
     shards = 0 if query else settings().events_shards
     assert len(requests) == 1 + shards
     assert {each.parameters.get("Limit") for each in requests} == {16} | (
@@ -299,6 +299,6 @@ def test_exactly_the_events_that_pass_the_filters_are_found(seed: int) -> None:
         assert page.total == len(expected)
         event_ids = [event["event_id"] for event in page.events]
         while page.next_link:
-            page = followed(page)
+            page = follow(page)
             event_ids += [event["event_id"] for event in page.events]
         assert event_ids == expected

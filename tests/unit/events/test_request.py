@@ -123,34 +123,34 @@ def test_a_page_has_1000_events_unless_asked_for_1_to_10000() -> None:
     assert read(per_page="10000").per_page == 10_000
 
 
-def encoded(cursor: Cursor, **bounds: str) -> str:
+def encode_cursor(cursor: Cursor, **bounds: str) -> str:
     return cursors.encode(cursor, [PATH, BINDING, [bounds.get("from", ""), bounds.get("to", "")]])
 
 
 def test_a_cursor_continues_in_its_window() -> None:
     cursor = Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77)
-    request = read(cursor=encoded(cursor))
+    request = read(cursor=encode_cursor(cursor))
     assert (request.window, request.before, request.total) == cursor
     assert read(cursor="initial").before == ""
 
 
 @pytest.mark.spec("8-t12")
 def test_later_pages_do_not_show_events_that_became_too_old() -> None:
-    text = encoded(Cursor(Window(NOW - 10 * DAY, NOW), "0017#9", 77))
+    text = encode_cursor(Cursor(Window(NOW - 10 * DAY, NOW), "0017#9", 77))
     with clock.use(lambda: (NOW + DAY) / 1000):
         assert read(cursor=text).window == Window(NOW - 9 * DAY, NOW)
 
 
 def test_a_cursor_with_other_bounds_is_refused() -> None:
     begin = {"from": "2026-01-31T00:00:00Z"}
-    text = encoded(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77), **begin)
+    text = encode_cursor(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77), **begin)
     assert read(cursor=text, **begin).total == 77
     assert "other filters" in refused_page(cursor=text)
     assert "other filters" in refused_page(cursor=text, **{"from": "2026-01-31T00:00:01Z"})
 
 
 def test_the_page_size_may_change_from_page_to_page() -> None:
-    text = encoded(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
+    text = encode_cursor(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
     assert read(cursor=text, per_page="3").per_page == 3
 
 
@@ -160,5 +160,5 @@ def test_a_uri_over_4096_characters_is_refused() -> None:
     assert read(subjects="x" * room)
     assert "4097 characters" in refused_page(413, subjects="x" * (room + 1))
     # the cursor in the link of the page before does not count
-    text = encoded(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
+    text = encode_cursor(Cursor(Window(NOW - 500, NOW - 100), "0017#9", 77))
     assert read(subjects="x" * room, cursor=text)

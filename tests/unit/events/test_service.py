@@ -24,11 +24,11 @@ EVER = Window(0, 10**14)
 OTHER = "191930000000000002"
 
 
-def found(window: Window = EVER, account: int = 1, **options: Any) -> list[Event]:
+def find(window: Window = EVER, account: int = 1, **options: Any) -> list[Event]:
     return [event for _, event in service.newest_first(account, window, **options)]
 
 
-def under(*keys: str) -> list[Event]:
+def events_in(*keys: str) -> list[Event]:
     return [match.event() for match in search.in_partitions(keys, EVER)]
 
 
@@ -44,62 +44,62 @@ def raw_items() -> list[dict[str, Any]]:
 def test_an_event_is_read_with_all_its_fields() -> None:
     event = event_at(NINE, subject="é \ud83d", rcpt_meta={"deep": [1, {"a": None}]})
     service.put_all([event])
-    assert found() == [event]
+    assert find() == [event]
 
 
 def test_an_event_is_found_by_time_recipient_transmission_and_campaign() -> None:
     event = event_at(NINE, campaign_id="spring")
     service.put_all([event, event_at(NINE, 1, recipient="bob@example.test")])
-    assert event in found()
-    assert under(partitions.recipient(1, "ann@example.test")) == [event]
-    assert len(under(partitions.transmission(1, TRANSMISSION))) == 2
-    assert under(partitions.campaign(1, "spring")) == [event]
-    assert under(*partitions.of_message(1, event["message_id"]))[0] in found()
+    assert event in find()
+    assert events_in(partitions.recipient(1, "ann@example.test")) == [event]
+    assert len(events_in(partitions.transmission(1, TRANSMISSION))) == 2
+    assert events_in(partitions.campaign(1, "spring")) == [event]
+    assert events_in(*partitions.of_message(1, event["message_id"]))[0] in find()
 
 
 def test_a_message_whose_id_does_not_contain_its_transmission_is_found_by_its_id() -> None:
     foreign = event_at(NINE) | {"message_id": "made elsewhere", "event_id": "1"}
     moved = event_at(NINE, 5) | {"transmission_id": OTHER}
     service.put_all([foreign, moved])
-    assert under(*partitions.of_message(1, "made elsewhere")) == [foreign]
-    assert under(*partitions.of_message(1, moved["message_id"]))[0] == moved
+    assert events_in(*partitions.of_message(1, "made elsewhere")) == [foreign]
+    assert events_in(*partitions.of_message(1, moved["message_id"]))[0] == moved
 
 
 @pytest.mark.spec("4.10-t1")
 def test_a_window_includes_its_lower_bound_and_excludes_its_upper_bound() -> None:
     events = [event_at(NINE + offset, offset) for offset in range(4)]
     service.put_all(events)
-    assert found(Window(NINE + 1, NINE + 3)) == [events[2], events[1]]
-    assert found(Window(NINE + 1, NINE + 1)) == []
+    assert find(Window(NINE + 1, NINE + 3)) == [events[2], events[1]]
+    assert find(Window(NINE + 1, NINE + 1)) == []
 
 
 def test_an_account_sees_its_own_events_only() -> None:
     own, other = event_at(NINE, 1), event_at(NINE, 2, account=11)
     same_id = event_at(NINE, 1, account=11) | {"event_id": own["event_id"], "subject": "theirs"}
     service.put_all([own, other, same_id])
-    assert found(account=1) == [own]
-    assert len(found(account=11)) == 2
-    assert {event["customer_id"] for event in found(account=11)} == {"11"}
-    assert found(account=111) == []
-    assert len(found(account=11, recipients=["ann@example.test"])) == 2
+    assert find(account=1) == [own]
+    assert len(find(account=11)) == 2
+    assert {event["customer_id"] for event in find(account=11)} == {"11"}
+    assert find(account=111) == []
+    assert len(find(account=11, recipients=["ann@example.test"])) == 2
 
 
 def test_events_of_named_recipients_are_found_newest_first() -> None:
     ann = [event_at(NINE + n, n, recipient="Ann@example.test") for n in (1, 4)]
     bob = [event_at(NINE + n, n, recipient="bob@example.test") for n in (2, 5)]
     service.put_all([*ann, *bob, event_at(NINE + 3, 3, recipient="eve@example.test")])
-    both = ["ann@example.test", "bob@example.test"]
-    assert found(recipients=both) == [bob[1], ann[1], bob[0], ann[0]]
-    assert found(recipients=["ann@example.test"]) == ann[::-1]
-    assert found(recipients=["nobody@example.test"]) == []
+    addresses = ["ann@example.test", "bob@example.test"]
+    assert find(recipients=addresses) == [bob[1], ann[1], bob[0], ann[0]]
+    assert find(recipients=["ann@example.test"]) == ann[::-1]
+    assert find(recipients=["nobody@example.test"]) == []
 
 
 def test_only_events_that_searches_find_are_stored() -> None:
     others = [kind for kind in TYPES if kind not in SEARCHED]
     assert {"relay_injection", "ab_test_completed", "success"} < set(others)
     service.put_all([event_at(NINE + n, n, kind) for n, kind in enumerate(TYPES)])
-    assert Counter(event["type"] for event in found()) == dict.fromkeys(SEARCHED, 1)
-    results = under(partitions.ingest(1))
+    assert Counter(event["type"] for event in find()) == dict.fromkeys(SEARCHED, 1)
+    results = events_in(partitions.ingest(1))
     assert sorted(event["type"] for event in results) == ["error", "success"]
 
 
@@ -108,15 +108,15 @@ def test_events_of_hidden_campaigns_are_not_stored(
 ) -> None:
     hidden = event_at(NINE, campaign_id="svc-performance-test-7")
     service.put_all([hidden, event_at(NINE, 1, campaign_id="spring")])
-    assert [event["campaign_id"] for event in found()] == ["spring"]
-    assert found(recipients=["ann@example.test"]) == found()
+    assert [event["campaign_id"] for event in find()] == ["spring"]
+    assert find(recipients=["ann@example.test"]) == find()
     (day,) = day_index.days(1, NINE, NINE)
     assert (day.hidden, day.erased) == (["svc-performance-test-7"], False)
     assert day_index.campaigns(1) == ["spring"]
     monkeypatch.setenv("HIDDEN_CAMPAIGNS", "")
     settings.cache_clear()
     service.put_all([hidden])
-    assert hidden in found()
+    assert hidden in find()
 
 
 def test_storing_an_event_again_later_changes_nothing() -> None:
@@ -165,12 +165,12 @@ def test_a_process_writes_an_index_entry_once() -> None:
 def test_an_index_entry_that_could_not_be_written_is_written_at_the_next_try(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with monkeypatch.context() as broken:
-        broken.setattr(blocks.table, "write_all", lambda *_: 1 / 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(blocks.table, "write_all", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             service.put_all([event_at(NINE)])
     service.put_all([event_at(NINE)])
-    assert len(found()) == 1
+    assert len(find()) == 1
 
 
 @pytest.mark.cost
@@ -201,7 +201,7 @@ def test_no_events_take_no_request() -> None:
     assert requests == []
 
 
-def everything() -> set[str]:
+def all_event_ids() -> set[str]:
     """Return the ids of all events in any block."""
     event_ids: set[str] = set()
     for item in raw_items():
@@ -219,12 +219,12 @@ def test_a_recipients_events_are_erased_within_a_scope() -> None:
     service.put_all([*ann, hers_at_7, *rest])
     assert service.erase_recipient(Scope(1, 77), "ann@example.test") == 0
     assert service.erase_recipient(Scope(1, 0), "ANN@example.test") == 60
-    assert found(recipients=["ann@example.test"]) == [hers_at_7]
-    assert everything() == {event["event_id"] for event in (hers_at_7, *rest)}
+    assert find(recipients=["ann@example.test"]) == [hers_at_7]
+    assert all_event_ids() == {event["event_id"] for event in (hers_at_7, *rest)}
     assert service.erase_recipient(Scope(1, None), "ann@example.test") == 1
-    assert found() == [rest[0]]
-    assert under(partitions.transmission(1, TRANSMISSION)) == [rest[0]]
-    assert found(account=11) == [rest[1]]
+    assert find() == [rest[0]]
+    assert events_in(partitions.transmission(1, TRANSMISSION)) == [rest[0]]
+    assert find(account=11) == [rest[1]]
 
 
 def test_an_erased_event_keeps_no_personal_data() -> None:
@@ -246,25 +246,27 @@ def test_an_erased_event_keeps_no_personal_data() -> None:
 def test_an_erasure_that_was_interrupted_is_completed_by_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    both = [event_at(NINE, n, recipient=who) for n, who in enumerate(["ann@a.test", "bob@a.test"])]
+    stored_events = [
+        event_at(NINE, n, recipient=who) for n, who in enumerate(["ann@a.test", "bob@a.test"])
+    ]
     remove = blocks.remove
     for after in range(8):
         steps = iter(range(after))
 
-        def interrupted(partition: str, events: Any, steps: Iterator[int] = steps) -> None:
+        def remove_or_interrupt(partition: str, events: Any, steps: Iterator[int] = steps) -> None:
             if next(steps, None) is None:
                 raise InterruptedError
             remove(partition, events)
 
-        service.put_all(both)
-        monkeypatch.setattr(blocks, "remove", interrupted)
+        service.put_all(stored_events)
+        monkeypatch.setattr(blocks, "remove", remove_or_interrupt)
         try:
             service.erase_recipient(Scope(1, None), "ann@a.test")
         except InterruptedError:
-            assert len(found(recipients=["ann@a.test"])) == 1
+            assert len(find(recipients=["ann@a.test"])) == 1
         monkeypatch.setattr(blocks, "remove", remove)
         service.erase_recipient(Scope(1, None), "ann@a.test")
-        assert found() == both[1:]
+        assert find() == stored_events[1:]
         assert len(erasures.erased_events(1, EVER)) == 1
 
 
@@ -280,8 +282,8 @@ def test_two_erasures_of_one_block_both_succeed(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(event_blocks, "encode", encode)
     service.erase_recipient(Scope(1, None), "ann@a.test")
-    assert [event["rcpt_to"] for event in found()] == ["eve@a.test"]
-    assert everything() == {found()[0]["event_id"]}
+    assert [event["rcpt_to"] for event in find()] == ["eve@a.test"]
+    assert all_event_ids() == {find()[0]["event_id"]}
 
 
 @pytest.mark.cost

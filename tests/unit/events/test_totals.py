@@ -47,8 +47,10 @@ def some_events(rng: random.Random, count: int, first: int = 0) -> list[Event]:
         }
         kind = rng.choice(["injection", "delivery", "bounce", "policy_rejection", "open"])
         who = rng.choice(["ann@a.test", "bob@b.test"])
-        present = {name: value for name, value in fields.items() if value}
-        events.append(event_at(NINE + rng.randrange(20 * 60_000), index, kind, who, **present))
+        nonempty_fields = {name: value for name, value in fields.items() if value}
+        events.append(
+            event_at(NINE + rng.randrange(20 * 60_000), index, kind, who, **nonempty_fields)
+        )
     return events
 
 
@@ -56,7 +58,9 @@ def plan(query: dict[str, str], window: Window, confined_to: int | None = None) 
     return QueryPlan(1, filters.read(query, confined_to), window)
 
 
-def counted(query: dict[str, str], window: Window, confined_to: int | None = None) -> int:
+def count_from_counters(
+    query: dict[str, str], window: Window, confined_to: int | None = None
+) -> int:
     """Return the count from the counters; fail if all events were read."""
     query_plan = plan(query, window, confined_to)
     positions = (match.position for match in query_plan.find(window))
@@ -65,7 +69,7 @@ def counted(query: dict[str, str], window: Window, confined_to: int | None = Non
     return total
 
 
-def walked(query: dict[str, str], window: Window, confined_to: int | None = None) -> int:
+def count_by_reading(query: dict[str, str], window: Window, confined_to: int | None = None) -> int:
     return sum(1 for _ in plan(query, window, confined_to).find(window))
 
 
@@ -75,14 +79,20 @@ def test_counters_give_the_same_count_as_reading_all_events(query: dict[str, str
     record(some_events(random.Random(str(query)), 200))
     for bounds in ((0, 20), (0.4, 19.7), (3, 9.5), (1.01, 3.99)):
         window = Window(NINE + int(bounds[0] * 60_000), NINE + int(bounds[1] * 60_000))
-        assert counted(query, window) == walked(query, window)
+        assert count_from_counters(query, window) == count_by_reading(query, window)
 
 
 def test_a_subaccounts_key_counts_only_its_events() -> None:
     record(some_events(random.Random(5), 200))
     window = Window(NINE, NOW)
-    assert counted({}, window, 7) == walked({}, window, 7) < walked({}, window)
-    assert counted({"events": "open"}, window, 7) == walked({"events": "open"}, window, 7)
+    assert (
+        count_from_counters({}, window, 7)
+        == count_by_reading({}, window, 7)
+        < count_by_reading({}, window)
+    )
+    assert count_from_counters({"events": "open"}, window, 7) == count_by_reading(
+        {"events": "open"}, window, 7
+    )
     for query in ({"subaccounts": "7"}, {"campaigns": "spring"}, {"sending_ips": "192.0.2.1"}):
         assert reads_all_events(query, window, 7), query
 
@@ -91,10 +101,10 @@ def test_a_subaccounts_key_counts_only_its_events() -> None:
 def test_erased_events_are_subtracted(query: dict[str, str]) -> None:
     record(some_events(random.Random(6), 60))
     window = Window(NINE + 20_500, NINE + 19 * 60_000 + 1)
-    before = counted(query, window)
+    before = count_from_counters(query, window)
     for _ in range(2):
         service.erase_recipient(Scope(1, None), "ann@a.test")
-    assert counted(query, window) == walked(query, window) < before
+    assert count_from_counters(query, window) == count_by_reading(query, window) < before
 
 
 @pytest.mark.parametrize("query", [{}, {"campaigns": "spring"}, {"events": "bounce"}])
@@ -104,14 +114,14 @@ def test_events_of_hidden_campaigns_are_subtracted(query: dict[str, str]) -> Non
         event["campaign_id"] = f"svc-performance-test-{event['event_id'][0]}"
     record(events)
     window = Window(NINE + 500, NOW)
-    assert counted(query, window) == walked(query, window) > 0
+    assert count_from_counters(query, window) == count_by_reading(query, window) > 0
 
 
 def reads_all_events(query: dict[str, str], window: Window, confined_to: int | None = None) -> bool:
     query_plan = plan(query, window, confined_to)
     positions = (match.position for match in query_plan.find(window))
     total = totals.count(query_plan, positions)
-    assert total == walked(query, window, confined_to)
+    assert total == count_by_reading(query, window, confined_to)
     return next(positions, None) is None
 
 

@@ -14,7 +14,7 @@ from tests.unit.ingest.examples import BATCH, NOW
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-def stored(*lines: Failure) -> str:
+def store_failures(*lines: Failure) -> str:
     """Store failures; return the token of their link."""
     file = Failures()
     for failure in lines:
@@ -24,7 +24,7 @@ def stored(*lines: Failure) -> str:
 
 
 def test_the_link_leads_to_the_failures_until_it_expires() -> None:
-    token = stored(Failure(3, "no good", '{"é": 1}'))
+    token = store_failures(Failure(3, "no good", '{"é": 1}'))
     assert failures.link(BATCH).startswith("http://localhost:8080/api/v1/ingest/failures/")
     end = failures.expiry_ms(BATCH)
     assert end == NOW + settings().events_retention * 1000
@@ -37,7 +37,7 @@ def test_the_link_leads_to_the_failures_until_it_expires() -> None:
 
 @pytest.mark.parametrize("token", ["", "x", "é", signing.to_token([1, BATCH.id, 10**15], "link")])
 def test_a_link_that_is_not_signed_here_is_not_found(token: str) -> None:
-    stored(Failure(1, "", ""))
+    store_failures(Failure(1, "", ""))
     with pytest.raises(NotFound):
         failures.read(token)
 
@@ -49,7 +49,7 @@ def test_a_file_that_does_not_exist_is_not_found() -> None:
 
 
 def test_a_file_holds_the_first_failures_that_fit_a_reply() -> None:
-    token = stored(*(Failure(n, "x" * 100, "y" * 5000) for n in range(2000)))
+    token = store_failures(*(Failure(n, "x" * 100, "y" * 5000) for n in range(2000)))
     with clock.use(lambda: NOW / 1000):
         file = failures.read(token)
     assert MOST_BYTES * 0.99 < len(file) <= MOST_BYTES

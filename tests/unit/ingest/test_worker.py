@@ -34,7 +34,7 @@ def summary(event: Event) -> tuple[Any, ...]:
     return tuple(event[name] for name in FIELDS)
 
 
-def recorded(bodies: list[str]) -> None:
+def record(bodies: list[str]) -> None:
     assert record_batch(sqs_event(bodies)) == {"batchItemFailures": []}
 
 
@@ -44,7 +44,7 @@ def test_the_events_of_a_batch_are_recorded_and_found_like_all_others() -> None:
     assert events[0]["mailbox_provider"]
     assert summary(result) == ("success", 2, 0, 0)
     stream.emit([*events, result])
-    recorded(queued("events"))
+    record(queued("events"))
     assert search_messages(1, {}).total == 2
     assert search_messages(1, {"recipients": "ann1@inbox.test"}).events[0]["type"] == "bounce"
     (view,) = search_ingests(1, {}).events
@@ -90,7 +90,7 @@ def test_the_result_of_a_subaccounts_batch_belongs_to_it() -> None:
     event, result = process(accept(outside_event(), scope=Scope(1, 7)))
     assert event["subaccount_id"] == result["subaccount_id"] == "7"
     stream.emit([event, result])
-    recorded(queued("events"))
+    record(queued("events"))
     assert search_ingests(1, {}, 7).total == 1
     assert search_ingests(1, {}, 8).total == 0
 
@@ -103,7 +103,7 @@ def test_processing_a_batch_again_emits_and_records_the_same_events() -> None:
         assert process(body) == first
         for _ in range(2):
             stream.emit(first)
-            recorded(queued("events"))
+            record(queued("events"))
         page = search_messages(1, {"per_page": "50"})
         assert (page.total, len(page.events)) == (130, 50)
         assert search_ingests(1, {}).total == 1
@@ -135,7 +135,7 @@ def test_a_worker_that_dies_anywhere_loses_nothing(monkeypatch: pytest.MonkeyPat
             for client in (aws.dynamodb(), aws.sqs(), aws.s3()):
                 client.meta.events.unregister("after-call", unique_id="step")
     assert deaths > 5
-    recorded(queued("events"))
+    record(queued("events"))
     assert search_messages(1, {"per_page": "1"}).total == 21
     (result,) = search_ingests(1, {}).events
     assert summary(result) == ("error", 21, 1, 0)

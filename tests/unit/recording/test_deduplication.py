@@ -23,7 +23,7 @@ from tests.unit.metrics.examples import mail
 pytestmark = pytest.mark.usefixtures("cloud")
 
 
-def stored(key: Key) -> DeduplicationRecord:
+def read_record(key: Key) -> DeduplicationRecord:
     return store.read([key])[key]
 
 
@@ -66,43 +66,43 @@ def test_events_without_a_message_have_a_record_each() -> None:
 
 def test_an_added_event_is_known_after_the_record_is_stored() -> None:
     event, other = mail(1).event("open", 0, "a"), mail(1).event("open", 0, "b")
-    record = stored(key_of(event))
+    record = read_record(key_of(event))
     assert not record.knows(event)
     record.add(event, [])
     write(record)
-    again = stored(key_of(event))
+    again = read_record(key_of(event))
     assert again.knows(event)
     assert not again.knows(other)
 
 
 def test_each_mark_is_new_once_for_each_message() -> None:
     first, second = mail(1, 0), mail(1, 1)
-    record = stored(key_of(first.event("open", 0)))
+    record = read_record(key_of(first.event("open", 0)))
     assert record.add(first.event("open", 0, "a"), ["uo", "uc"]) == ["uo", "uc"]
     assert record.add(second.event("open", 0), ["uo"]) == ["uo"]
     write(record)
-    again = stored(record.key)
+    again = read_record(record.key)
     assert again.add(first.event("open", 0, "b"), ["uo", "uc", "uk"]) == ["uk"]
     assert again.add(second.event("open", 0, "b"), ["uo"]) == []
 
 
 def test_a_record_keeps_how_each_message_left() -> None:
-    record = stored(key_of(mail(1).event("open", 0)))
+    record = read_record(key_of(mail(1).event("open", 0)))
     routes = [{"sending_ip": "192.0.2.1", "ip_pool": "a"}, {"ip_pool": "a"}, {}]
     for index, route in enumerate(routes * 33):
         record.add({**mail(1, index).event("delivery", 0), "ip_pool": "", **route}, [])
     record.add(mail(1, 99).event("bounce", 0), [])
     write(record)
-    again = stored(record.key)
-    seen = [mail(1, index).event("open", 0) for index in range(100)]
+    again = read_record(record.key)
+    open_events = [mail(1, index).event("open", 0) for index in range(100)]
     expected = [{"ip_pool": "", **route} for route in routes * 33]
-    assert [again.route_of(event) for event in seen] == [*expected, {}]
+    assert [again.route_of(event) for event in open_events] == [*expected, {}]
 
 
 def test_a_record_that_changed_meanwhile_is_not_overwritten() -> None:
     event = mail(1).event("open", 0)
     for _ in range(2):
-        own, theirs = stored(key_of(event)), stored(key_of(event))
+        own, theirs = read_record(key_of(event)), read_record(key_of(event))
         write(theirs)
         with pytest.raises(TransactionFailed):
             write(own)
@@ -110,31 +110,31 @@ def test_a_record_that_changed_meanwhile_is_not_overwritten() -> None:
 
 def test_a_full_record_forgets_the_oldest() -> None:
     message = mail(1)
-    record = stored(key_of(message.event("open", 0)))
+    record = read_record(key_of(message.event("open", 0)))
     events = [message.event("open", 0, str(n)) for n in range(MOST_EVENTS + 10)]
     for event in events:
         record.add(event, [])
     write(record)
-    again = stored(record.key)
+    again = read_record(record.key)
     assert [again.knows(event) for event in events[:11]] == [False] * 10 + [True]
     assert again.knows(events[-1])
 
 
 def test_a_record_fits_an_item_however_many_links_are_clicked() -> None:
-    record = stored(key_of(mail(1).event("open", 0)))
+    record = read_record(key_of(mail(1).event("open", 0)))
     for index in range(BLOCK):
         click = mail(1, index).event("click", 0)
         for number in range(1_000):
             link = hashlib.sha256(f"{index} {number}".encode()).hexdigest()[:8]
             record.add(click, [UNIQUE_CLICK, RAW_CLICK + link])
     dynamo.transact([store.write(record)])
-    marks = store.write(stored(record.key)).arguments["Item"]["marks"]["B"]
+    marks = store.write(read_record(record.key)).arguments["Item"]["marks"]["B"]
     assert len(marks) < 150_000
 
 
 def test_of_very_many_links_only_the_first_ones_are_counted() -> None:
     message = mail(1)
-    record = stored(key_of(message.event("open", 0)))
+    record = read_record(key_of(message.event("open", 0)))
     new = [
         record.add(message.event("click", 0, str(number)), [UNIQUE_CLICK, f"{RAW_CLICK}{number}"])
         for number in range(MOST_MARKS + 5)
@@ -145,7 +145,7 @@ def test_of_very_many_links_only_the_first_ones_are_counted() -> None:
 
 
 def test_a_record_of_a_hundred_delivered_messages_is_small() -> None:
-    record = stored(key_of(mail(1).event("open", 0)))
+    record = read_record(key_of(mail(1).event("open", 0)))
     for index in range(BLOCK):
         for kind in ("injection", "delivery"):
             record.add(mail(1, index).event(kind, 0), [])
@@ -156,7 +156,7 @@ def test_a_record_of_a_hundred_delivered_messages_is_small() -> None:
 
 def test_a_record_lasts_as_long_as_message_contexts() -> None:
     with clock.use(lambda: 1000.0):
-        item = store.write(stored(key_of(mail(1).event("open", 0)))).arguments["Item"]
+        item = store.write(read_record(key_of(mail(1).event("open", 0)))).arguments["Item"]
     assert int(item["expires"]["N"]) == 1000 + settings().messages_retention
 
 

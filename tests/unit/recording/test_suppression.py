@@ -31,19 +31,19 @@ def object_to_opens(recipient: str, subaccount: int | None = None) -> None:
 
 def test_only_opens_of_objecting_recipients_are_dropped() -> None:
     object_to_opens("r0@x.test")
-    objecting, other = mail(1, 0), mail(1, 1)
+    objector, other = mail(1, 0), mail(1, 1)
     kinds = [*OPENS, "click", "delivery"]
-    events = [each.event(kind, 0) for each in (objecting, other) for kind in kinds]
+    events = [each.event(kind, 0) for each in (objector, other) for kind in kinds]
     recordable = without_suppressed_opens(events)
-    assert recordable == [objecting.event("click", 0), objecting.event("delivery", 0)] + [
+    assert recordable == [objector.event("click", 0), objector.event("delivery", 0)] + [
         other.event(kind, 0) for kind in kinds
     ]
 
 
 def test_the_senders_own_list_decides() -> None:
     object_to_opens("r0@x.test", subaccount=7)
-    opened = [mail(1, 0).event("open", 0), mail(1, 0, subaccount=7).event("open", 0)]
-    assert without_suppressed_opens(opened) == opened[:1]
+    open_events = [mail(1, 0).event("open", 0), mail(1, 0, subaccount=7).event("open", 0)]
+    assert without_suppressed_opens(open_events) == open_events[:1]
 
 
 @pytest.mark.cost
