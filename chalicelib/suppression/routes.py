@@ -7,15 +7,6 @@ from urllib.parse import quote
 from chalicelib.core.errors import NotFound, TooLarge, bare_errors
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.suppression import service
-from chalicelib.suppression.query import (
-    read_list_id,
-    read_offset,
-    read_paging,
-    read_search,
-    read_types,
-    recipient_links,
-    search_links,
-)
 from chalicelib.suppression.removal import remove
 from chalicelib.suppression.request import (
     LARGEST_BULK,
@@ -24,6 +15,15 @@ from chalicelib.suppression.request import (
     read_removal,
 )
 from chalicelib.suppression.search import find_page
+from chalicelib.suppression.search_request import (
+    read_list_id,
+    read_offset,
+    read_paging,
+    read_search,
+    read_types,
+    recipient_links,
+    search_links,
+)
 from chalicelib.suppression.store import counts
 from chalicelib.suppression.store.items import entries_of, parts_in
 from chalicelib.suppression.view import entry_view, summary_view

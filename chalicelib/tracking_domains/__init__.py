@@ -1,1 +1,1 @@
-"""Tracking domains: the names that links and open pixels of a message lead to. Spec 2.1."""
+"""Tracking domains: the host names in the links and open pixels of messages (spec 2.1)."""

@@ -1,10 +1,10 @@
-"""Which tracking domain the links of a message go through (spec 2.1), and who may link to one."""
+"""Choose the tracking domain of a message's links, and check the one a sending domain names."""
 
 from __future__ import annotations
 
 from chalicelib.core import defaults
 from chalicelib.core.domain_names import normalize
-from chalicelib.core.errors import ApiError, invalid_params
+from chalicelib.core.errors import invalid_params
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
 from chalicelib.tracking_domains import store
@@ -22,45 +22,42 @@ def choose(
     """Return the beginning of the message's links, a URL without a slash at the end.
 
     ``requested`` is the transmission's tracking domain, ``linked`` that of its sending domain.
-    What counts, in this order: ``requested``, ``linked``, the default of the subaccount, that of
-    the account, and the service's own name. Raises 400 if ``requested`` is not a verified tracking
-    domain that the sender may use; another that is out of service is passed over.
+    The first of these is used: ``requested``, ``linked``, the default of the subaccount, the
+    default of the account, the service's own name (spec 2.1). Raises 400 if ``requested`` is not a
+    verified tracking domain that the sender may use; any other domain that is not in service is
+    skipped.
     """
     if requested:
-        found = _in_service(account_id, subaccount_id, [requested], read)
-        if found is None:
+        domain = _first_in_service(account_id, subaccount_id, [requested], read)
+        if domain is None:
             raise invalid_params(f"Tracking domain '{requested[:300]}' is not a verified one")
-        return found.base_url
+        return domain.base_url
     names = [linked] if linked else []
     names += defaults.of_sender(store.KIND, account_id, subaccount_id, read)
-    found = _in_service(account_id, subaccount_id, names, read)
-    return found.base_url if found else settings().public_url.rstrip("/")
+    domain = _first_in_service(account_id, subaccount_id, names, read)
+    return domain.base_url if domain else settings().public_url.rstrip("/")
 
 
-def _in_service(
+def _first_in_service(
     account_id: int, subaccount_id: int | None, names: list[str], read: Read
 ) -> TrackingDomain | None:
-    """Return the first of the domains that the sender may use and that works."""
-    known = store.get_all(names, read) if names else {}
-    for found in (known[name] for name in map(normalize, names) if name in known):
-        if found.is_in_service and found.usable_by(account_id, subaccount_id):
-            return found
+    """Return the first of the domains that the sender may use and that is in service."""
+    domains = store.get_all(names, read) if names else {}
+    for domain in (domains[name] for name in map(normalize, names) if name in domains):
+        if domain.is_in_service and domain.usable_by(account_id, subaccount_id):
+            return domain
     return None
 
 
 def check_link(account_id: int, subaccount_id: int | None, name: str) -> str:
-    """Return the name of a tracking domain that this owner's sending domains may have.
+    """Return the name of a tracking domain that this owner's sending domains may link to.
 
-    An empty name stands for none. Raises 400 with code 1200 unless it is registered and belongs to
-    the same subaccount (spec 2.5).
+    An empty name means none. Raises 400 with code 1200 unless the domain is registered and belongs
+    to the same owner (spec 2.5).
     """
     if not name:
         return ""
-    found = store.get(name)
-    if found is None or (found.account_id, found.subaccount_id) != (account_id, subaccount_id):
-        raise _unregistered(name)
-    return found.domain
-
-
-def _unregistered(name: str) -> ApiError:
-    return invalid_params(f"Tracking domain '{name[:300]}' is not a registered tracking domain")
+    domain = store.get(name)
+    if domain is None or (domain.account_id, domain.subaccount_id) != (account_id, subaccount_id):
+        raise invalid_params(f"Tracking domain '{name[:300]}' is not a registered tracking domain")
+    return domain.domain

@@ -82,9 +82,9 @@ def change(
 
 
 def set_compliance(domain: str, status: str) -> bool:
-    """Set the compliance status (``valid`` or ``blocked``), for the operator; ``False`` if unknown.
+    """Set the compliance status (``valid`` or ``blocked``); ``False`` if there is no such domain.
 
-    A blocked domain is in no new links from the next chunk of messages on.
+    For the operator. Links have a blocked domain no more from the next chunk of messages on.
     """
     tracking_domain = get(domain)
     if tracking_domain is None:

@@ -25,7 +25,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.suppression import search, service
 from chalicelib.suppression.model import MANUALLY_ADDED, NON_TRANSACTIONAL, new_entry
-from chalicelib.suppression.query import read_search
+from chalicelib.suppression.search_request import read_search
 from chalicelib.suppression.store import counts, lookup_items
 from tests.fake_cloud import aws_requests, create_resources
 from tests.unit.infrastructure.clouds import ROOT, LocalCloud

@@ -36,8 +36,8 @@ def from_item(item: Item | None) -> CircuitBreaker:
     """Return the breaker in an item of the table; without an item, that of a new webhook."""
     if not item:
         return CircuitBreaker()
-    stored = {name: item[at] for name, at in _ATTRIBUTES.items() if at in item}
-    return CircuitBreaker(**stored)
+    fields = {name: item[at] for name, at in _ATTRIBUTES.items() if at in item}
+    return CircuitBreaker(**fields)
 
 
 def of_all(webhook_ids: Iterable[str]) -> dict[str, CircuitBreaker]:

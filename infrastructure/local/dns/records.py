@@ -19,7 +19,7 @@ from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.lookup import mail_domain
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.tracking_domains import store as tracking_domains
-from chalicelib.tracking_domains.model import target as tracking_target
+from chalicelib.tracking_domains.model import cname_target
 from infrastructure.local.dns.resolver import Records
 
 BROKEN = "broken-"
@@ -45,12 +45,12 @@ class ServiceRecords:
         if domain := store.get(name):
             return _mail_records(domain)
         if tracking_domains.get(name):
-            return [("CNAME", _host_for(name, tracking_target()))]
+            return [("CNAME", _host_for(name, cname_target()))]
         return None
 
 
 def _own_hosts() -> set[str]:
-    return {settings().system_domain.lower(), tracking_target()}
+    return {settings().system_domain.lower(), cname_target()}
 
 
 def _dkim_records(signing_domain: str, selector: str) -> Records | None:

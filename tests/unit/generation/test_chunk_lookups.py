@@ -19,7 +19,7 @@ from chalicelib.suppression import service as suppression
 from tests.fake_cloud import aws_requests
 from tests.unit.generation.examples import INJECTED, NAME, make_sender
 from tests.unit.suppression.examples import entry
-from tests.unit.tracking_domains.examples import stored as tracking_domain
+from tests.unit.tracking_domains.examples import store_tracking_domain
 from tests.unit.transmissions.examples import body, make_transmission, recipients
 
 RAW = b"From: Ann <a@mail.example.test>\r\n\r\nx"
@@ -68,7 +68,7 @@ def test_a_from_that_a_template_makes_is_looked_up_when_it_is_known() -> None:
 
 
 def test_a_tracking_domain_takes_one_more_request() -> None:
-    tracking_domain("account.test", default=True)
+    store_tracking_domain("account.test", default=True)
     html = body()["content"] | {"html": "<a href='https://a.example/'>x</a>"}
     assert operations(chunk(content=html)) == ["BatchGetItem"] * 2
 

@@ -28,7 +28,7 @@ from tests.fake_cloud import aws_requests
 from tests.unit.generation.examples import INJECTED, failure, generator, make_sender, signing
 from tests.unit.people import make_account
 from tests.unit.sending_domains.examples import domain
-from tests.unit.tracking_domains.examples import stored as tracking_domain
+from tests.unit.tracking_domains.examples import store_tracking_domain
 from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, make_transmission
 
 TO = {"email": "Ann@example.test", "substitution_data": {"url": "https://value.example/"}}
@@ -232,24 +232,24 @@ class TestTrackingDomain:
     @pytest.mark.spec("2.5-t2")
     def test_links_go_through_the_domain_that_counts(self) -> None:
         assert self.base() == settings().public_url
-        tracking_domain("account.test", default=True)
+        store_tracking_domain("account.test", default=True)
         assert self.base() == "http://account.test"
-        tracking_domain("linked.test", secure=True)
+        store_tracking_domain("linked.test", secure=True)
         linked = domain("linked-to.test", dkim=signing("linked-to.test"))
         assert domains.create(replace(linked, tracking_domain="linked.test"))
         content = INLINE | {"from": "a@linked-to.test"}
         assert self.base(content=content) == "https://linked.test"
-        tracking_domain("named.test")
+        store_tracking_domain("named.test")
         assert self.base(content=content, tracking_domain="named.test") == "http://named.test"
 
     @pytest.mark.spec("4.1-r9")
     def test_a_tracking_domain_out_of_service_refuses_the_message(self) -> None:
-        tracking_domain("blocked.test", compliance_status="blocked")
+        store_tracking_domain("blocked.test", compliance_status="blocked")
         event = failure(generator(content=INLINE, tracking_domain="blocked.test"), TO)
         assert event["type"] == "generation_rejection"
 
     def test_the_domain_is_looked_up_once_a_chunk_and_only_when_something_is_tracked(self) -> None:
-        tracking_domain("account.test", default=True)
+        store_tracking_domain("account.test", default=True)
         counts = []
         for options in (UNTRACKED, OPTIONS):
             chunk_generator = generator(content=INLINE, options=options)

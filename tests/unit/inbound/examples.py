@@ -1,4 +1,4 @@
-"""A message that was sent, and mail that comes back about it."""
+"""A message that was sent, and the addresses to which hosts report about it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from chalicelib.tracking.store import message_context
 from tests.fake_cloud import queued
 from tests.unit.inbound.samples import RCPT
 
-MADE = 1_769_850_000_000  # 2026-01-31 09:00:00 UTC
+INJECTED_MS = 1_769_850_000_000  # 2026-01-31 09:00:00 UTC
 TRANSMISSION = "191930000000000001"
 DOMAIN = "bounce.test"
 MESSAGE = ids.message_id(TRANSMISSION, 3)
 
-SHARED = Sender(1, 7, TRANSMISSION, "rest", campaign_id="spring").fields()
+COMMON_FIELDS = Sender(1, 7, TRANSMISSION, "rest", campaign_id="spring").fields()
 
 
 def own_fields(index: int = 3, **more: Any) -> Event:
@@ -28,22 +28,22 @@ def own_fields(index: int = 3, **more: Any) -> Event:
         **recipient_fields(RCPT, metadata={"n": index}, tags=["t"], rcpt_type="cc"),
         "message_id": message_id,
         "subject": "Hello",
-        "msg_from": f"{return_path.local_part(message_id, MADE)}@{DOMAIN}",
-        "injection_time": clock.iso_ms(MADE),
+        "msg_from": f"{return_path.local_part(message_id, INJECTED_MS)}@{DOMAIN}",
+        "injection_time": clock.iso_ms(INJECTED_MS),
         "sending_domain": "example.test",
         **more,
     }
 
 
-def keep(index: int = 3, **more: Any) -> None:
-    """Keep what is known of a message, as generation does."""
+def store_context(index: int = 3, **more: Any) -> None:
+    """Store the context of a message, as generation does."""
     about = [(index, own_fields(index, **more))]
-    dynamo.transact(message_context.writes(TRANSMISSION, index, SHARED, about))
+    dynamo.transact(message_context.writes(TRANSMISSION, index, COMMON_FIELDS, about))
 
 
 def bounce_address(message_id: str = MESSAGE, domain: str = DOMAIN) -> str:
     """Return the envelope sender of a message."""
-    return f"{return_path.local_part(message_id, MADE)}@{domain}"
+    return f"{return_path.local_part(message_id, INJECTED_MS)}@{domain}"
 
 
 def unsubscribe_address(message_id: str = MESSAGE, domain: str = DOMAIN) -> str:

@@ -1,4 +1,4 @@
-"""Mail that comes back, in the forms that hosts give it; every text is made up for these tests."""
+"""Examples of inbound mail in the formats of many hosts; every text is invented."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Hello, our address for complaints is 550 5.7.1 Main Street.
 
 
 class Sample(NamedTuple):
-    """A message, and what it says."""
+    """A message, and the bounce that it reports."""
 
     name: str
     message: str
@@ -28,10 +28,10 @@ class Sample(NamedTuple):
 
 
 def mail(body: str, sender: str = "MAILER-DAEMON@mx.inbox.test", **fields: str) -> str:
-    """Return a message of one text."""
-    named = {"From": sender, "To": "<b.1@bounce.test>", "Subject": "failure notice"}
-    named |= {name.replace("_", "-"): value for name, value in fields.items()}
-    return "".join(f"{name}: {value}\n" for name, value in named.items()) + "\n" + body
+    """Return a message with one text part."""
+    headers = {"From": sender, "To": "<b.1@bounce.test>", "Subject": "failure notice"}
+    headers |= {name.replace("_", "-"): value for name, value in fields.items()}
+    return "".join(f"{name}: {value}\n" for name, value in headers.items()) + "\n" + body
 
 
 def dsn(
@@ -49,8 +49,8 @@ def dsn(
         f"--=_b\n{status_head}\n\n{status}\n\n"
         f"--=_b\nContent-Type: message/rfc822\n\n{COPY}\n--=_b--\n"
     )
-    named = {"Auto-Submitted": "auto-replied", "MIME-Version": "1.0", "Content-Type": kind}
-    return mail(body, **(named | fields))
+    headers = {"Auto-Submitted": "auto-replied", "MIME-Version": "1.0", "Content-Type": kind}
+    return mail(body, **(headers | fields))
 
 
 def group(action: str = "failed", status: str = "5.1.1", diagnostic: str = "", **more: str) -> str:
@@ -375,10 +375,10 @@ def arf(
     sender: str = "Abuse Desk <feedback@inbox.test>",
 ) -> str:
     """Return a report of a feedback loop with these fields."""
-    told = "\n".join(["User-Agent: Loop/1.0", "Version: 1", *fields])
+    report_fields = "\n".join(["User-Agent: Loop/1.0", "Version: 1", *fields])
     body = (
         "--=_b\nContent-Type: text/plain\n\nThis is an abuse report.\n"
-        f"--=_b\nContent-Type: message/feedback-report\n\n{told}\n\n"
+        f"--=_b\nContent-Type: message/feedback-report\n\n{report_fields}\n\n"
         f"--=_b\nContent-Type: {original_type}\n\n{original}\n--=_b--\n"
     )
     kind = 'multipart/report; report-type=feedback-report; boundary="=_b"'

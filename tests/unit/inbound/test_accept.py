@@ -1,4 +1,4 @@
-"""Mail that comes back, from the address to the event on the queue."""
+"""Accept inbound mail, from the recipient's address to the event on the queue."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from chalicelib.suppression.model import Entry
 from chalicelib.suppression.store.items import entries_of
 from tests.fake_cloud import aws_requests
 from tests.unit.inbound.examples import (
+    COMMON_FIELDS,
     DOMAIN,
-    MADE,
+    INJECTED_MS,
     MESSAGE,
-    SHARED,
     TRANSMISSION,
     bounce_address,
     emitted,
-    keep,
     own_fields,
+    store_context,
     unsubscribe_address,
 )
 from tests.unit.inbound.samples import (
@@ -71,23 +71,23 @@ def suppressed() -> list[Entry]:
 
 
 class TestRecipients:
-    def test_an_address_of_a_served_domain_is_taken(self) -> None:
+    def test_an_address_of_a_served_domain_is_accepted(self) -> None:
         domains.create(domain(DOMAIN))
         for address in (bounce_address(), unsubscribe_address(), FBL):
             check_recipient(address)
 
-    def test_a_genuine_address_at_another_domain_is_not_ours(self) -> None:
+    def test_a_signed_address_at_another_domain_is_refused(self) -> None:
         with pytest.raises(NotServed):
             check_recipient(bounce_address(domain="elsewhere.test"))
 
     @pytest.mark.cost
-    def test_guessing_reads_nothing(self) -> None:
+    def test_a_guessed_address_is_refused_without_a_request(self) -> None:
         domains.create(domain(DOMAIN))
-        with aws_requests() as made, pytest.raises(NoSuchAddress):
+        with aws_requests() as requests, pytest.raises(NoSuchAddress):
             check_recipient(bounce_address().replace(".", "a"))
-        assert made == []
+        assert requests == []
 
-    def test_an_address_whose_time_is_over_is_refused(self, time: Clock) -> None:
+    def test_an_expired_address_is_refused(self, time: Clock) -> None:
         domains.create(domain(DOMAIN))
         time.passes(settings().messages_retention + 86_400)
         with pytest.raises(NoSuchAddress):
@@ -95,17 +95,17 @@ class TestRecipients:
 
 
 class TestBounces:
-    def test_a_late_bounce_is_told_with_all_that_is_known_of_its_message(self, time: Clock) -> None:
-        keep()
-        given_id = send(HARD)
+    def test_the_event_of_a_late_bounce_has_all_fields_of_its_message(self, time: Clock) -> None:
+        store_context()
+        event_id = send(HARD)
         (event,) = emitted()
-        whole = SHARED | own_fields()
-        del whole["rcpt_type"]
+        message_fields = COMMON_FIELDS | own_fields()
+        del message_fields["rcpt_type"]
         assert event == {
-            **whole,
+            **message_fields,
             "type": "out_of_band",
             "timestamp": time.now_ms,
-            "event_id": given_id,
+            "event_id": event_id,
             "delv_method": "esmtp",
             "bounce_class": "10",
             "error_code": "550",
@@ -115,58 +115,58 @@ class TestBounces:
             "queue_time": "60000",
         }
 
-    def test_how_it_was_delivered_is_told_where_that_is_recorded(self, time: Clock) -> None:
-        keep()
-        told: Event = {
+    def test_the_event_has_the_recorded_details_of_the_delivery(self, time: Clock) -> None:
+        store_context()
+        delivery_fields: Event = {
             "num_retries": "2",
             "queue_time": "812",
             "sending_ip": "192.0.2.9",
             "ip_pool": "warm",
         }
-        base = SHARED | own_fields()
-        other = SHARED | own_fields(4) | {"message_id": ids.message_id(TRANSMISSION, 4)}
+        base = COMMON_FIELDS | own_fields()
+        other = COMMON_FIELDS | own_fields(4) | {"message_id": ids.message_id(TRANSMISSION, 4)}
         events.put_all(
             [
-                make_event("delivery", base, MADE + 812, **told),
-                make_event("delivery", other, MADE + 900, num_retries="7", queue_time="900"),
-                make_event("open", base, MADE + 1000),
+                make_event("delivery", base, INJECTED_MS + 812, **delivery_fields),
+                make_event("delivery", other, INJECTED_MS + 900, num_retries="7", queue_time="900"),
+                make_event("open", base, INJECTED_MS + 1000),
             ]
         )
         send(HARD)
         (event,) = emitted()
-        assert {name: event[name] for name in told} == told
+        assert {name: event[name] for name in delivery_fields} == delivery_fields
 
     @pytest.mark.spec("2.9-t3")
-    def test_a_hard_one_suppresses_the_recipient(self) -> None:
-        keep()
+    def test_a_hard_bounce_suppresses_the_recipient(self) -> None:
+        store_context()
         send(HARD)
         suppress(emitted())
         assert {entry.source for entry in suppressed()} == {"Bounce Rule"}
 
     @pytest.mark.parametrize("message", [FULL, AUTOMATIC[0]])
-    def test_another_does_not(self, message: str) -> None:
-        keep()
+    def test_other_bounces_do_not_suppress_the_recipient(self, message: str) -> None:
+        store_context()
         send(message)
         suppress(emitted())
         assert suppressed() == []
 
-    def test_an_automatic_answer_does_not_hide_a_bounce(self) -> None:
-        keep()
+    def test_a_bounce_after_an_automatic_reply_makes_its_own_event(self) -> None:
+        store_context()
         for message in (AUTOMATIC[0], HARD):
             send(message)
         assert [event["bounce_class"] for event in emitted()] == ["60", "10"]
 
-    def test_a_text_will_do(self) -> None:
-        keep()
+    def test_a_bounce_may_be_plain_text(self) -> None:
+        store_context()
         send(TEXTS[0].message)
         (event,) = emitted()
         assert (event["type"], event["bounce_class"]) == ("out_of_band", "10")
 
     @pytest.mark.parametrize("message", [*DELAYS, *PEOPLE])
-    def test_what_says_nothing_that_counts_is_taken_and_dropped(
+    def test_mail_that_reports_nothing_is_accepted_and_dropped(
         self, message: str, caplog: pytest.LogCaptureFixture
     ) -> None:
-        keep()
+        store_context()
         with caplog.at_level(logging.INFO):
             assert send(message) == NO_EVENT
         assert emitted() == []
@@ -175,16 +175,16 @@ class TestBounces:
 
 
 class TestComplaints:
-    def test_a_complaint_is_told_with_who_reports_it(self, time: Clock) -> None:
-        keep()
-        given_id = send(ABUSE)
+    def test_the_event_of_a_complaint_says_who_reports_it(self, time: Clock) -> None:
+        store_context()
+        event_id = send(ABUSE)
         (event,) = emitted()
         assert event == {
-            **SHARED,
+            **COMMON_FIELDS,
             **own_fields(),
             "type": "spam_complaint",
             "timestamp": time.now_ms,
-            "event_id": given_id,
+            "event_id": event_id,
             "delv_method": "esmtp",
             "fbtype": "abuse",
             "report_by": "inbox.test",
@@ -194,14 +194,14 @@ class TestComplaints:
 
     @pytest.mark.spec("2.9-t3")
     def test_it_suppresses_the_recipient(self) -> None:
-        keep()
+        store_context()
         send(ABUSE)
         suppress(emitted())
         (entry,) = suppressed()
         assert (entry.source, entry.type) == ("Spam Complaint", "non_transactional")
 
-    def test_a_report_to_the_address_for_all_is_matched_by_what_it_holds(self) -> None:
-        keep()
+    def test_a_report_to_the_feedback_address_is_matched_by_a_signed_address_in_it(self) -> None:
+        store_context()
         fields = [
             f"Original-Mail-From: <{bounce_address()}>",
             f"Removal-Recipient: {unsubscribe_address()}",
@@ -209,7 +209,7 @@ class TestComplaints:
         originals = [
             f"Return-Path: <{bounce_address()}>\n{COPY}",
             f"List-Unsubscribe: <https://x>,\n <mailto:{unsubscribe_address()}?subject=u>\n{COPY}",
-            # Of one that had every address blanked out
+            # A report in which every address is redacted
             f"Return-Path: <redacted>\nX-SVC-Report-ID: {bounce_address().split('@')[0]}\n{COPY}",
         ]
         for field in fields:
@@ -218,8 +218,8 @@ class TestComplaints:
             assert send(arf("Feedback-Type: abuse", original=original), FBL) != NO_EVENT
         assert [event["message_id"] for event in emitted()] == [MESSAGE]
 
-    def test_a_report_to_the_address_for_all_that_names_nothing_of_ours_is_dropped(self) -> None:
-        keep()
+    def test_a_report_to_the_feedback_address_without_a_signed_address_is_dropped(self) -> None:
+        store_context()
         forged = bounce_address().replace(MESSAGE, ids.message_id(TRANSMISSION, 4))
         unknown = bounce_address(ids.message_id(TRANSMISSION, 4))
         for original in (COPY, f"Return-Path: <{forged}>\n", f"Return-Path: <{unknown}>\n"):
@@ -229,8 +229,8 @@ class TestComplaints:
 
 
 class TestUnsubscriptions:
-    def test_mail_to_the_address_unsubscribes(self, time: Clock) -> None:
-        keep()
+    def test_mail_to_the_unsubscribe_address_unsubscribes(self, time: Clock) -> None:
+        store_context()
         send(mail("", sender="Ann"), unsubscribe_address(), mail_from="ann@home.test")
         (event,) = emitted()
         assert event["type"] == "list_unsubscribe"
@@ -240,27 +240,27 @@ class TestUnsubscriptions:
         (entry,) = suppressed()
         assert entry.source == "List Unsubscribe"
 
-    def test_mail_without_a_sender_is_the_recipients(self) -> None:
-        keep()
+    def test_the_recipient_stands_for_a_missing_sender(self) -> None:
+        store_context()
         send(mail(""), unsubscribe_address())
         assert [event["mailfrom"] for event in emitted()] == [RCPT]
 
-    def test_who_is_on_the_list_again_may_unsubscribe_again(self) -> None:
-        keep()
+    def test_another_mail_unsubscribes_again_and_the_same_mail_does_not(self) -> None:
+        store_context()
         for number in (1, 1, 2):
             send(mail("", Message_ID=f"<{number}@x>"), unsubscribe_address())
         assert len({event["event_id"] for event in emitted()}) == 2
 
     @pytest.mark.parametrize("message", [HARD, ABUSE])
     def test_a_report_unsubscribes_nobody(self, message: str) -> None:
-        keep()
+        store_context()
         assert send(message, unsubscribe_address()) == NO_EVENT
         assert emitted() == []
 
 
-class TestAgain:
-    def test_a_report_that_comes_again_tells_nothing_more(self, time: Clock) -> None:
-        keep()
+class TestDuplicates:
+    def test_a_report_that_is_received_again_makes_no_event(self, time: Clock) -> None:
+        store_context()
         first = send(HARD)
         time.passes(3600)
         assert send(HARD) == first
@@ -269,7 +269,7 @@ class TestAgain:
     def test_a_report_whose_event_was_not_queued_has_the_time_of_the_first(
         self, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        keep()
+        store_context()
         began = time.now_ms
         with monkeypatch.context() as patch:
             patch.setattr(stream, "emit", unreachable)
@@ -279,34 +279,34 @@ class TestAgain:
         send(HARD)
         assert [event["timestamp"] for event in emitted()] == [began]
 
-    def test_another_way_to_complain_tells_nothing_more(self) -> None:
-        keep()
+    def test_a_second_complaint_of_another_kind_makes_no_event(self) -> None:
+        store_context()
         for kind in ("abuse", "fraud"):
             send(arf(f"Feedback-Type: {kind}"))
         assert len(emitted()) == 1
 
-    def test_a_report_to_an_address_twice_counts_once(self) -> None:
-        keep()
+    def test_a_report_that_names_its_recipient_twice_makes_one_event(self) -> None:
+        store_context()
         send(HARD, bounce_address(), bounce_address())
         assert len(emitted()) == 1
 
 
-class TestUnknown:
+class TestUnknownMessages:
     @pytest.mark.parametrize("address", [bounce_address(), unsubscribe_address()])
-    def test_a_message_of_which_nothing_is_known_is_refused(
+    def test_a_report_about_an_unknown_message_is_refused(
         self, address: str, caplog: pytest.LogCaptureFixture
     ) -> None:
         with caplog.at_level(logging.INFO), pytest.raises(UnknownMessage):
             send(HARD, address)
         assert "refused" in caplog.text
 
-    def test_one_that_is_known_is_told_all_the_same(self) -> None:
-        keep()
+    def test_a_report_about_a_known_and_an_unknown_message_makes_one_event(self) -> None:
+        store_context()
         send(HARD, bounce_address(ids.message_id(TRANSMISSION, 4)), bounce_address())
         assert len(emitted()) == 1
 
-    def test_a_message_that_cannot_be_read_now_is_no_unknown_one(self) -> None:
-        keep()
+    def test_a_failed_lookup_is_not_taken_for_an_unknown_message(self) -> None:
+        store_context()
         aws.dynamodb().delete_table(TableName=settings().table("messages"))
         with pytest.raises(ClientError):
             send(HARD)

@@ -1,4 +1,4 @@
-"""Which addresses are ours, and what they stand for."""
+"""Recognise the addresses of the service, and find the message of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_each_address_stands_for_its_purpose_and_message(fold: type[str]) -> Non
     assert target_of(fold("fbl@bounce.test")) == Target(Purpose.FEEDBACK)
 
 
-def test_an_address_that_was_not_given_out_stands_for_nothing() -> None:
+def test_an_address_that_the_service_did_not_issue_has_no_target() -> None:
     genuine = bounce_address()
     for other in (
         "postmaster@bounce.test",
@@ -40,7 +40,7 @@ def test_an_address_that_was_not_given_out_stands_for_nothing() -> None:
         assert target_of(other) is None
 
 
-def test_an_address_whose_time_is_over_stands_for_nothing(time: Clock) -> None:
+def test_an_expired_address_has_no_target(time: Clock) -> None:
     time.passes(settings().messages_retention + DAY)
     assert target_of(bounce_address()) is None
 
@@ -53,7 +53,7 @@ def test_a_message_is_found_by_a_signed_address_in_any_text(before: list[str]) -
             assert message_named_in([*before, f"a {around} b"]) == MESSAGE
 
 
-def test_a_forged_address_in_a_text_is_passed_over() -> None:
+def test_a_forged_address_in_a_text_is_ignored() -> None:
     forged = bounce_address().replace(MESSAGE, "0" * 24)
     assert message_named_in([forged, "fbl@bounce.test"]) is None
     assert message_named_in([forged, unsubscribe_address()]) == MESSAGE
@@ -63,18 +63,18 @@ def test_a_forged_address_in_a_text_is_passed_over() -> None:
 class TestServedDomains:
     @pytest.mark.spec("2.5-r5")
     @pytest.mark.parametrize("verified", ["cname_status", "mx_status"])
-    def test_a_domain_whose_bounces_come_here_is_served(self, verified: str) -> None:
+    def test_a_verified_bounce_domain_is_served(self, verified: str) -> None:
         status = DomainStatus(ownership_verified=True, **{verified: "valid"})
         store.create(domain(DOMAIN, status=status))
         assert is_served(DOMAIN.upper())
 
     @pytest.mark.spec("2.5-r5")
-    def test_others_are_not(self) -> None:
+    def test_other_domains_are_not_served(self) -> None:
         store.create(domain(DOMAIN, status=DomainStatus(ownership_verified=True)))
         for name in (DOMAIN, f"a.{DOMAIN}", "elsewhere.test", "", "-", "[127.0.0.1]", "\ud800"):
             assert not is_served(name)
 
-    def test_the_names_that_bounce_domains_lead_to_are_served(
+    def test_the_cname_targets_of_bounce_domains_are_served(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SYSTEM_DOMAIN", "Post.test")
@@ -89,8 +89,8 @@ class TestServedDomains:
         assert not is_served("12.mail.post.test")
 
     @pytest.mark.cost
-    def test_a_domain_is_looked_up_once_in_a_while(self) -> None:
-        with aws_requests() as made:
+    def test_the_lookup_of_a_domain_is_cached(self) -> None:
+        with aws_requests() as requests:
             for _ in range(3):
                 assert not is_served("elsewhere.test")
-        assert len(made) == 1
+        assert len(requests) == 1

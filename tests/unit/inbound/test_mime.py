@@ -1,4 +1,4 @@
-"""Messages taken apart, good ones and broken ones."""
+"""Parse MIME messages, sound ones and broken ones."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def test_line_ends_make_no_difference(end: str) -> None:
     assert (part.fields.first("a"), part.body) == ("1", b"one\n")
 
 
-def test_a_message_without_parts_is_one() -> None:
+def test_a_message_without_multipart_is_one_part() -> None:
     (part,) = read("Subject: x\r\n\r\nHi").parts
     assert (part.content_type, part.body) == ("text/plain", b"Hi")
     assert read("").parts[0].body == b""
 
 
-def test_a_folded_field_is_one_line_and_names_have_no_case() -> None:
+def test_a_folded_field_is_joined_and_its_name_has_no_case() -> None:
     fields = Fields(b"Received: a\r\nX-A:  1\r\n\t2\r\nx-a: 3\r\nno field\r\n b: 4\r\n")
     assert fields.first("x-a") == "1 2"
     assert fields.all("x-a") == ["1 2", "3"]
@@ -70,7 +70,7 @@ def test_the_last_delimiter_may_be_missing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["multipart/mixed", 'multipart/mixed; boundary=""', "nonsense"])
-def test_what_cannot_be_cut_is_one_part(kind: str) -> None:
+def test_a_message_without_a_usable_boundary_is_one_part(kind: str) -> None:
     (part,) = read(f"Content-Type: {kind}\r\n\r\n--b\r\n\r\n1").parts
     assert part.body == b"--b\n\n1"
 
@@ -80,7 +80,7 @@ def test_a_multipart_without_its_delimiter_is_text() -> None:
     assert (part.content_type, part.text()) == ("text/plain", "no delimiter")
 
 
-def test_a_message_in_a_part_is_not_entered() -> None:
+def test_an_attached_message_is_not_parsed_into_parts() -> None:
     carried = "Content-Type: message/rfc822\r\n\r\nContent-Type: multipart/mixed; boundary=c\r\n"
     (part,) = read(f"{HEAD}--b\r\n{carried}\r\n--c\r\n\r\nx\r\n--b--").parts
     assert part.content_type == "message/rfc822"
@@ -104,13 +104,13 @@ def test_a_text_is_decoded(encoding: str, body: str) -> None:
     ("charset", "text"),
     [("iso-8859-15", "€"), ("windows-1252", "¤"), ("punycode", "¤"), ("x", "¤")],
 )
-def test_a_text_in_a_charset_that_is_none_is_latin(charset: str, text: str) -> None:
+def test_a_text_in_an_unknown_charset_is_read_as_latin(charset: str, text: str) -> None:
     head = f"Content-Type: text/plain; charset={charset}\r\n\r\n"
     (part,) = mime.read(head.encode() + b"\xa4").parts
     assert part.text() == text
 
 
-def test_what_lies_beyond_the_limits_is_left_out() -> None:
+def test_content_beyond_the_limits_is_left_out() -> None:
     assert len(read("\r\n" + "x" * (READ_BYTES + 10)).parts[0].body) < READ_BYTES
     assert len(read(HEAD + "--b\r\n\r\n" * 100).parts) == MOST_PARTS
     assert len(Fields(b"a: 1\n" * 1000).all("a")) == MOST_FIELDS
@@ -125,7 +125,7 @@ PIECES = st.sampled_from([HEAD.encode(), b"--b", b"--b--", b"\r\n", b"=", b"base
 
 @given(st.lists(PIECES | st.binary(max_size=6), max_size=40).map(b"".join))
 @settings(max_examples=300)
-def test_any_bytes_are_taken_apart(data: bytes) -> None:
+def test_any_bytes_can_be_parsed(data: bytes) -> None:
     mail = mime.read(data)
     assert 1 <= len(mail.parts) <= MOST_PARTS
     for part in mail.parts:

@@ -1,4 +1,4 @@
-"""Reports in the forms of many hosts, and what is made of them."""
+"""Read bounces, automatic replies and complaints in the formats of many hosts."""
 
 from __future__ import annotations
 
@@ -54,110 +54,112 @@ def reported(message: str, recipient: str = RCPT) -> Report:
 
 
 @pytest.mark.parametrize("sample", [*STANDARD, *TEXTS], ids=lambda sample: sample.name)
-def test_a_bounce_tells_code_class_and_reply(sample: Sample) -> None:
-    found = reported(sample.message, sample.rcpt)
-    assert isinstance(found, Bounce)
-    assert (found.code, found.bounce_class) == (sample.code, sample.bounce_class)
-    assert found.reply.startswith(sample.reply)
+def test_a_bounce_has_a_code_a_class_and_a_reply(sample: Sample) -> None:
+    report = reported(sample.message, sample.rcpt)
+    assert isinstance(report, Bounce)
+    assert (report.code, report.bounce_class) == (sample.code, sample.bounce_class)
+    assert report.reply.startswith(sample.reply)
 
 
 @pytest.mark.parametrize("message", DELAYS)
-def test_what_may_still_arrive_is_no_bounce(message: str) -> None:
+def test_a_notice_of_delay_is_no_bounce(message: str) -> None:
     assert isinstance(reported(message), NoEvent)
 
 
 @pytest.mark.parametrize("message", AUTOMATIC)
-def test_automatic_answers_are_told_apart(message: str) -> None:
-    found = reported(message)
-    assert isinstance(found, Bounce)
-    assert found.bounce_class == AUTO_REPLY
+def test_automatic_replies_have_a_class_of_their_own(message: str) -> None:
+    report = reported(message)
+    assert isinstance(report, Bounce)
+    assert report.bounce_class == AUTO_REPLY
     assert AUTO_REPLY not in HARD
-    assert found.reply.startswith("[internal] automatic reply: ")
+    assert report.reply.startswith("[internal] automatic reply: ")
 
 
-def test_who_wants_the_sender_to_confirm_is_told_apart() -> None:
+def test_challenges_have_a_class_of_their_own() -> None:
     challenge = "Hello, please confirm you are human to deliver your message."
     for fields in ({}, {"Auto_Submitted": "auto-replied"}):
-        found = reported(mail(challenge, sender="a@x.test", Subject="Re: x", **fields))
-        assert isinstance(found, Bounce)
-        assert found.bounce_class == CHALLENGE_RESPONSE
+        report = reported(mail(challenge, sender="a@x.test", Subject="Re: x", **fields))
+        assert isinstance(report, Bounce)
+        assert report.bounce_class == CHALLENGE_RESPONSE
 
 
 @pytest.mark.parametrize("message", PEOPLE)
-def test_what_people_write_is_no_report(message: str) -> None:
+def test_mail_that_people_write_is_no_report(message: str) -> None:
     assert isinstance(reported(message), NoEvent)
 
 
-def test_a_complaint_comes_before_what_its_header_says() -> None:
-    found = reported(arf("Feedback-Type: Abuse", "Reporting-MTA: dns; Mail.Inbox.test"))
-    assert isinstance(found, Feedback)
-    assert (found.kind, found.reported_by) == ("abuse", "mail.inbox.test")
+def test_a_complaint_has_its_kind_and_its_reporter() -> None:
+    report = reported(arf("Feedback-Type: Abuse", "Reporting-MTA: dns; Mail.Inbox.test"))
+    assert isinstance(report, Feedback)
+    assert (report.kind, report.reported_by) == ("abuse", "mail.inbox.test")
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("feedback_type", "kind"),
     [("fraud", "fraud"), ("Virus", "virus"), ("opt-out", "opt-out"), ("a b\x00c", "other")],
 )
-def test_the_kind_of_a_complaint_is_kept_where_it_can_be(said: str, kind: str) -> None:
-    found = reported(arf(f"Feedback-Type: {said}"))
-    assert isinstance(found, Feedback)
-    assert found.kind == kind
+def test_the_kind_of_a_complaint_is_its_feedback_type_if_that_is_a_word(
+    feedback_type: str, kind: str
+) -> None:
+    report = reported(arf(f"Feedback-Type: {feedback_type}"))
+    assert isinstance(report, Feedback)
+    assert report.kind == kind
 
 
 @pytest.mark.parametrize("kind", ["not-spam", "auth-failure", "dmarc"])
-def test_feedback_that_nobody_complains_by_is_none(kind: str) -> None:
+def test_feedback_that_is_no_complaint_makes_no_event(kind: str) -> None:
     assert isinstance(reported(arf(f"Feedback-Type: {kind}")), NoEvent)
 
 
-def test_who_reports_is_the_sender_where_the_report_does_not_say_it() -> None:
-    found = reported(arf("Feedback-Type: abuse"))
-    assert isinstance(found, Feedback)
-    assert found.reported_by == "inbox.test"
+def test_the_reporter_is_the_senders_domain_unless_the_report_names_one() -> None:
+    report = reported(arf("Feedback-Type: abuse"))
+    assert isinstance(report, Feedback)
+    assert report.reported_by == "inbox.test"
 
 
-def test_a_complaint_tells_the_header_of_the_message_and_not_its_text() -> None:
+def test_a_complaint_holds_the_header_of_the_message_and_not_its_text() -> None:
     for kind in ("message/rfc822", "text/rfc822-headers"):
-        found = reported(arf("Feedback-Type: abuse", original_type=kind))
-        assert isinstance(found, Feedback)
-        assert "<b.1@bounce.test>" in found.texts
-        assert not any("Hello, our address" in text for text in found.texts)
+        report = reported(arf("Feedback-Type: abuse", original_type=kind))
+        assert isinstance(report, Feedback)
+        assert "<b.1@bounce.test>" in report.texts
+        assert not any("Hello, our address" in text for text in report.texts)
 
 
-def test_a_message_passed_on_whole_is_a_complaint_at_the_address_for_them_only() -> None:
+def test_a_forwarded_message_is_a_complaint_at_the_feedback_address_only() -> None:
     forwarded = mail(
         "--b\nContent-Type: message/rfc822\n\nReturn-Path: <x@y>\n\nHi\n--b--\n",
         sender="staff@hotmail.test",
         Subject="complaint about message from 192.0.2.1",
         Content_Type="multipart/mixed; boundary=b",
     )
-    taken = mime.read(forwarded.encode())
-    assert read_feedback(taken) == Feedback("abuse", "hotmail.test", ("<x@y>",))
-    assert isinstance(read(taken, RCPT), NoEvent)
+    inbound_mail = mime.read(forwarded.encode())
+    assert read_feedback(inbound_mail) == Feedback("abuse", "hotmail.test", ("<x@y>",))
+    assert isinstance(read(inbound_mail, RCPT), NoEvent)
     assert isinstance(read_feedback(mime.read(dsn(group()).encode())), Feedback)
     assert isinstance(read_feedback(mime.read(mail("Hi").encode())), NoEvent)
 
 
-def test_what_is_not_given_a_hard_class_by_its_host_gets_none() -> None:
-    found = reported(dsn(group("failed", "4.1.1")))
-    assert isinstance(found, Bounce)
-    assert (found.code, found.bounce_class) == (450, 70)
+def test_a_temporary_status_has_no_hard_class() -> None:
+    report = reported(dsn(group("failed", "4.1.1")))
+    assert isinstance(report, Bounce)
+    assert (report.code, report.bounce_class) == (450, 70)
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40), st.text(max_size=5))
 @settings(max_examples=300)
-def test_every_message_says_something(pieces: list[str], recipient: str) -> None:
+def test_every_message_can_be_read(pieces: list[str], recipient: str) -> None:
     data = "".join(pieces).encode("utf-8", "surrogatepass")
-    found = read(mime.read(data), recipient)
-    if isinstance(found, Bounce):
-        assert found.bounce_class in BOUNCE_CLASSES
-        assert 400 <= found.code <= 599
-        assert "\n" not in found.reply
+    report = read(mime.read(data), recipient)
+    if isinstance(report, Bounce):
+        assert report.bounce_class in BOUNCE_CLASSES
+        assert 400 <= report.code <= 599
+        assert "\n" not in report.reply
     read_feedback(mime.read(data))
 
 
 @given(st.binary(max_size=300))
 @settings(max_examples=200)
-def test_any_bytes_say_something(data: bytes) -> None:
+def test_any_bytes_can_be_read(data: bytes) -> None:
     read(mime.read(data), RCPT)
 
 
@@ -185,7 +187,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_message_takes_no_longer_than_another(name: str) -> None:
+def test_a_hostile_message_is_read_in_a_second(name: str) -> None:
     data = HOSTILE[name].encode()
     began = time.process_time()
     read(mime.read(data), RCPT)

@@ -15,10 +15,10 @@ from relay.inbound import ReportAcceptor
 from relay.services import Inbound
 from tests.unit.inbound.examples import (
     DOMAIN,
-    MADE,
+    INJECTED_MS,
     bounce_address,
     emitted,
-    keep,
+    store_context,
     unsubscribe_address,
 )
 from tests.unit.inbound.samples import dsn, group
@@ -32,7 +32,7 @@ BOUNCE = dsn(group()).replace("\n", "\r\n")
 @pytest.fixture
 def now() -> Iterator[list[float]]:
     """Return the clock, which a test can set."""
-    seconds = [MADE / 1000 + 60]
+    seconds = [INJECTED_MS / 1000 + 60]
     with clock.use(lambda: seconds[0]):
         yield seconds
 
@@ -59,7 +59,7 @@ def report(host: Wire, recipient: str, message: str = BOUNCE) -> str:
 
 
 def test_a_report_is_queued_when_it_is_answered(host: Wire) -> None:
-    keep()
+    store_context()
     response = report(host, bounce_address())
     (event,) = emitted()
     assert response == f"250 2.0.0 OK {event['event_id']}"
@@ -96,7 +96,7 @@ def test_a_report_about_an_unknown_message_is_refused(host: Wire) -> None:
 
 @pytest.mark.parametrize("missing", ["messages", "config", "events"])
 def test_a_report_is_deferred_while_the_cloud_is_out_of_reach(host: Wire, missing: str) -> None:
-    keep()
+    store_context()
     if missing == "events":
         url = aws.sqs().get_queue_url(QueueName=settings().queue(missing))["QueueUrl"]
         aws.sqs().delete_queue(QueueUrl=url)

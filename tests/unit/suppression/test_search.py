@@ -14,8 +14,8 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.suppression import service
 from chalicelib.suppression.model import SOURCES, TYPES, Entry
-from chalicelib.suppression.query import read_search, search_links
 from chalicelib.suppression.search import Page, everything, find_page
+from chalicelib.suppression.search_request import read_search, search_links
 from tests.fake_cloud import aws_requests
 from tests.unit.suppression.examples import entry
 

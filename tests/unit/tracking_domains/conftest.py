@@ -9,6 +9,6 @@ from tests.unit.zones import Zone, served_zone
 
 @pytest.fixture
 def zone(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Zone]:
-    """A DNS whose records the test sets."""
+    """Yield a DNS whose records the test sets."""
     monkeypatch.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
     yield from served_zone(monkeypatch)

@@ -1,4 +1,4 @@
-"""``/tracking-domains``."""
+"""Call the endpoints of ``/tracking-domains``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chalicelib.tracking_domains.routes import (
     update_tracking_domain,
 )
 from tests.unit.sending_domains.requests import error_of, request, results
-from tests.unit.tracking_domains.examples import stored
+from tests.unit.tracking_domains.examples import store_tracking_domain
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -25,7 +25,7 @@ def create(body: Any, *, account: int = 1, part: int = 0) -> Any:
     return results(create_tracking_domain(request(body, account=account, part=part)))
 
 
-def shown(name: str, part: int | None = None) -> Any:
+def show(name: str, part: int | None = None) -> Any:
     return results(show_tracking_domain(request(part=part), name))
 
 
@@ -33,14 +33,14 @@ def update(name: str, *, part: int = 0, **body: Any) -> Any:
     return results(update_tracking_domain(request(body, part=part), name))
 
 
-def listed(part: int | None = None, **query: str) -> list[str]:
-    found = results(list_tracking_domains(request(part=part, query=query)))
-    return [each["domain"] for each in found]
+def list_names(part: int | None = None, **query: str) -> list[str]:
+    domains = results(list_tracking_domains(request(part=part, query=query)))
+    return [domain["domain"] for domain in domains]
 
 
 def test_a_new_domain_is_unverified_and_plain() -> None:
     assert create({"domain": "Track.Example.test"}) == {"domain": "track.example.test"}
-    assert shown("track.example.test") == {
+    assert show("track.example.test") == {
         "domain": "track.example.test",
         "port": 80,
         "secure": False,
@@ -53,10 +53,10 @@ def test_a_new_domain_is_unverified_and_plain() -> None:
     }
 
 
-def test_a_domain_of_a_subaccount_shows_it_and_one_with_tls_its_port() -> None:
+def test_a_secure_domain_of_a_subaccount_shows_its_port_and_its_subaccount() -> None:
     create({"domain": "bücher.test", "secure": True}, part=7)
-    found = shown("bücher.test", 7)
-    assert (found["domain"], found["port"], found["secure"], found["subaccount_id"]) == (
+    domain = show("bücher.test", 7)
+    assert (domain["domain"], domain["port"], domain["secure"], domain["subaccount_id"]) == (
         "xn--bcher-kva.test",
         443,
         True,
@@ -76,7 +76,7 @@ def test_a_domain_of_a_subaccount_shows_it_and_one_with_tls_its_port() -> None:
         ({"domain": "co.uk"}, 400, "7000"),
     ],
 )
-def test_what_cannot_be_a_tracking_domain_is_refused(
+def test_a_body_that_describes_no_tracking_domain_is_refused(
     body: dict[str, Any], status: int, code: str
 ) -> None:
     error = error_of(lambda: create(body))
@@ -85,7 +85,7 @@ def test_what_cannot_be_a_tracking_domain_is_refused(
         assert (error["param"], error["value"]) == ("domain", "co.uk")
 
 
-def test_a_name_that_anyone_has_is_a_conflict() -> None:
+def test_a_name_that_any_account_has_registered_is_a_conflict() -> None:
     create({"domain": "a.test"})
     for account in (1, 2):
         error = error_of(lambda a=account: create({"domain": "A.test"}, account=a))
@@ -93,54 +93,54 @@ def test_a_name_that_anyone_has_is_a_conflict() -> None:
         assert error["description"] == "The tracking domain already exists"
 
 
-def test_each_part_of_an_account_sees_its_own_and_filters_narrow_the_list() -> None:
-    stored("a.test", default=True)
-    stored("b.test")
-    stored("c.test", subaccount_id=7, default=True)
-    stored("d.test", subaccount_id=8)
-    stored("e.test", account=2)
-    assert listed() == ["a.test", "b.test", "c.test", "d.test"]
-    assert listed(0) == ["a.test", "b.test"]
-    assert listed(7) == ["c.test"]
-    assert listed(default="true") == ["a.test", "c.test"]
-    assert listed(default="false") == ["a.test", "b.test", "c.test", "d.test"]
-    assert listed(subaccounts="7, 8") == ["c.test", "d.test"]
-    assert listed(subaccounts="0") == ["a.test", "b.test"]
-    assert listed(subaccounts="9") == []
-    assert listed(7, subaccounts="8") == []
+def test_the_list_shows_the_domains_in_scope_that_pass_the_filters() -> None:
+    store_tracking_domain("a.test", default=True)
+    store_tracking_domain("b.test")
+    store_tracking_domain("c.test", subaccount_id=7, default=True)
+    store_tracking_domain("d.test", subaccount_id=8)
+    store_tracking_domain("e.test", account=2)
+    assert list_names() == ["a.test", "b.test", "c.test", "d.test"]
+    assert list_names(0) == ["a.test", "b.test"]
+    assert list_names(7) == ["c.test"]
+    assert list_names(default="true") == ["a.test", "c.test"]
+    assert list_names(default="false") == ["a.test", "b.test", "c.test", "d.test"]
+    assert list_names(subaccounts="7, 8") == ["c.test", "d.test"]
+    assert list_names(subaccounts="0") == ["a.test", "b.test"]
+    assert list_names(subaccounts="9") == []
+    assert list_names(7, subaccounts="8") == []
 
 
 @pytest.mark.parametrize("name", ["none.test", "x" * 3000, "é" * 400, ""])
-def test_what_does_not_exist_or_is_not_the_callers_is_not_found(name: str) -> None:
-    stored("a.test", subaccount_id=7)
-    for wanted, part in ((name, 0), ("a.test", 0), ("a.test", 8)):
+def test_a_domain_that_does_not_exist_or_belongs_to_another_owner_is_not_found(name: str) -> None:
+    store_tracking_domain("a.test", subaccount_id=7)
+    for path_name, part in ((name, 0), ("a.test", 0), ("a.test", 8)):
         caller = request({"default": True}, part=part)
-        for view in (show_tracking_domain, update_tracking_domain, delete_tracking_domain):
-            error = error_of(lambda v=view, c=caller, w=wanted: v(c, w))
+        for route in (show_tracking_domain, update_tracking_domain, delete_tracking_domain):
+            error = error_of(lambda r=route, c=caller, n=path_name: r(c, n))
             assert (error["status"], error["code"]) == (404, "1600")
 
 
 def test_only_a_verified_domain_can_be_changed() -> None:
-    stored("new.test", cname_status="unverified")
+    store_tracking_domain("new.test", cname_status="unverified")
     for body in ({"default": True}, {"secure": True}):
         error = error_of(lambda b=body: update("new.test", **b))
         assert (error["status"], error["code"]) == (422, "1300")
         assert error["description"] == "Tracking domain 'new.test' unverified."
-    stored("a.test")
+    store_tracking_domain("a.test")
     assert update("a.test", secure=True, default=True) == {"domain": "a.test"}
-    found = shown("a.test")
-    assert (found["secure"], found["port"], found["default"]) == (True, 443, True)
+    domain = show("a.test")
+    assert (domain["secure"], domain["port"], domain["default"]) == (True, 443, True)
     update("a.test", secure=None, default=False)
-    assert (shown("a.test")["secure"], shown("a.test")["default"]) == (True, False)
+    assert (show("a.test")["secure"], show("a.test")["default"]) == (True, False)
 
 
-def test_each_owner_has_one_default_and_a_new_one_takes_its_place() -> None:
+def test_each_owner_has_one_default_and_a_new_default_replaces_it() -> None:
     for name in ("a.test", "b.test"):
-        stored(name)
+        store_tracking_domain(name)
         update(name, default=True)
-    stored("c.test", subaccount_id=7)
+    store_tracking_domain("c.test", subaccount_id=7)
     update("c.test", part=7, default=True)
-    assert listed(default="true") == ["b.test", "c.test"]
+    assert list_names(default="true") == ["b.test", "c.test"]
     assert defaults.current(store.KIND, 1, None) == "b.test"
     update("a.test", default=False)
     assert defaults.current(store.KIND, 1, None) == "b.test"
@@ -149,11 +149,11 @@ def test_each_owner_has_one_default_and_a_new_one_takes_its_place() -> None:
     assert defaults.current(store.KIND, 1, 7) == "c.test"
 
 
-def test_a_deleted_domain_is_gone_and_is_no_default_any_more() -> None:
-    stored("a.test", default=True)
+def test_a_deleted_domain_is_not_listed_and_is_no_default() -> None:
+    store_tracking_domain("a.test", default=True)
     reply = delete_tracking_domain(request(), "a.test")
     assert (reply.status, reply.body) == (204, b"")
-    assert listed() == []
+    assert list_names() == []
     assert defaults.current(store.KIND, 1, None) is None
     assert error_of(lambda: delete_tracking_domain(request(), "a.test"))["status"] == 404
     create({"domain": "a.test"}, account=2)

@@ -1,4 +1,4 @@
-"""``POST /tracking-domains/{domain}/verify``, against a DNS and web servers of the tests."""
+"""Verify tracking domains against a DNS and web servers of the tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chalicelib.core.settings import settings
 from chalicelib.tracking_domains import store
 from chalicelib.tracking_domains.routes import answer_tracking_check, verify_tracking_domain
 from tests.unit.sending_domains.requests import error_of, request, results
-from tests.unit.tracking_domains.examples import stored
+from tests.unit.tracking_domains.examples import store_tracking_domain
 from tests.unit.zones import Zone
 
 TARGET = "track.postfinch.test"
@@ -22,7 +22,7 @@ TARGET = "track.postfinch.test"
 
 @contextmanager
 def web_server(*, is_ours: bool) -> Iterator[int]:
-    """Answer as this service does, or as some other server."""
+    """Yield the port of a server that answers challenges as this service does, or that does not."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -48,8 +48,8 @@ def web_server(*, is_ours: bool) -> Iterator[int]:
 
 
 @pytest.fixture(autouse=True)
-def published(zone: Zone) -> Zone:
-    stored(cname_status="unverified")
+def cname_in_dns(zone: Zone) -> Zone:
+    store_tracking_domain(cname_status="unverified")
     zone.set("t.test", ("CNAME", TARGET))
     zone.set(TARGET, ("A", "127.0.0.1"))
     return zone
@@ -65,7 +65,7 @@ def use(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
     settings.cache_clear()
 
 
-def test_a_domain_that_leads_here_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_domain_that_leads_to_this_service_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     with web_server(is_ours=True) as port:
         use(monkeypatch, TRACKING_PORT=port)
         assert verify() == {
@@ -73,24 +73,26 @@ def test_a_domain_that_leads_here_is_verified(monkeypatch: pytest.MonkeyPatch) -
             "cname_status": "valid",
             "compliance_status": "valid",
         }
-    found = store.get("t.test")
-    assert found is not None
-    assert found.is_in_service
+    domain = store.get("t.test")
+    assert domain is not None
+    assert domain.is_in_service
 
 
-def test_another_server_behind_the_name_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_domain_that_leads_to_another_server_is_not_verified(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with web_server(is_ours=False) as port:
         use(monkeypatch, TRACKING_PORT=port)
         error = error_of(verify)
     assert (error["status"], error["code"]) == (400, "1404")
     assert error["message"] == "request to remote endpoint failed"
     assert f"Unable to reach http://t.test:{port}: another server" in error["description"]
-    found = store.get("t.test")
-    assert found is not None
-    assert not found.verified
+    domain = store.get("t.test")
+    assert domain is not None
+    assert not domain.verified
 
 
-def test_a_private_address_is_not_fetched_from_unless_that_is_allowed(
+def test_no_page_is_fetched_from_a_private_address_unless_that_is_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with web_server(is_ours=True) as port:
@@ -100,7 +102,7 @@ def test_a_private_address_is_not_fetched_from_unless_that_is_allowed(
     assert "no public address" in error["description"]
 
 
-def test_without_the_right_cname_nothing_is_fetched(zone: Zone) -> None:
+def test_no_page_is_fetched_without_the_right_cname(zone: Zone) -> None:
     zone.set("t.test", ("CNAME", "elsewhere.test"))
     assert verify() == {
         "verified": False,
@@ -112,7 +114,7 @@ def test_without_the_right_cname_nothing_is_fetched(zone: Zone) -> None:
     assert TARGET not in zone.queries
 
 
-def test_a_dns_without_an_answer_leaves_it_pending_and_takes_nothing_away(
+def test_a_dns_failure_leaves_a_new_domain_pending_and_a_verified_one_verified(
     zone: Zone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, TRACKING_FETCH="none")
@@ -125,15 +127,15 @@ def test_a_dns_without_an_answer_leaves_it_pending_and_takes_nothing_away(
 
 
 @pytest.mark.parametrize(
-    ("fetched", "secure_passes"), [("all", False), ("plain", True), ("none", True)]
+    ("mode", "secure_passes"), [("all", False), ("plain", True), ("none", True)]
 )
-def test_which_domains_are_fetched_is_a_setting(
-    zone: Zone, monkeypatch: pytest.MonkeyPatch, fetched: str, secure_passes: bool
+def test_a_setting_says_from_which_domains_a_page_is_fetched(
+    zone: Zone, monkeypatch: pytest.MonkeyPatch, mode: str, secure_passes: bool
 ) -> None:
-    stored("secure.test", secure=True, cname_status="unverified")
+    store_tracking_domain("secure.test", secure=True, cname_status="unverified")
     zone.set("secure.test", ("CNAME", TARGET))
     with web_server(is_ours=True) as port:
-        use(monkeypatch, TRACKING_PORT=port, TRACKING_FETCH=fetched)
+        use(monkeypatch, TRACKING_PORT=port, TRACKING_FETCH=mode)
         assert verify()["verified"] is True
         if secure_passes:
             assert verify("secure.test")["verified"] is True
@@ -141,7 +143,7 @@ def test_which_domains_are_fetched_is_a_setting(
             assert error_of(lambda: verify("secure.test"))["code"] == "1404"
 
 
-def test_the_target_is_a_setting(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_names_the_cname_target(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, TRACKING_TARGET="Go.{system}", SYSTEM_DOMAIN="eu.test", TRACKING_FETCH="none")
     assert verify()["verified"] is False
     zone.set("t.test", ("CNAME", "go.eu.test"))
@@ -153,7 +155,7 @@ def test_only_a_domain_of_the_scope_can_be_verified() -> None:
     assert error_of(lambda: verify("none.test"))["code"] == "1600"
 
 
-def test_the_proof_depends_on_the_challenge_and_is_kept_nowhere() -> None:
+def test_the_answer_depends_on_the_challenge_and_is_not_cached() -> None:
     first, second = (answer_tracking_check(request(), text) for text in ("a", "b"))
     assert first.body != second.body
     assert first.headers["Cache-Control"] == "no-store"

@@ -1,4 +1,4 @@
-"""What the tests of dispatch share: a world, and a target on this machine."""
+"""Fixtures for webhook dispatch: a simulation, and a target on this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.webhook_dispatch.simulation import Simulation
 
 @pytest.fixture
 def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulation]:
-    """A world of its own, where targets on this machine are allowed."""
+    """A simulation in which targets on this machine are allowed."""
     monkeypatch.setenv("ALLOW_PRIVATE_ADDRESSES", "true")
     monkeypatch.setenv("WEBHOOK_TIMEOUT", "5")
     settings.cache_clear()
@@ -23,6 +23,6 @@ def world(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulation]:
 
 @pytest.fixture
 def target() -> Iterator[Target]:
-    """A target that takes everything until told otherwise."""
+    """A target that answers every post with 200 unless the test changes that."""
     with serving() as running:
         yield running

@@ -1,7 +1,7 @@
-"""The way of events to webhooks in one process, with a clock that the test moves.
+"""Simulate webhook dispatch in one process, with a clock that the test moves.
 
-The queues are lists: what the service sends is taken from its requests and shown to the consumers
-when its delay is over, so that eight hours take as long as their attempts.
+The queues are lists. Queue messages are read from the service's requests to SQS and passed to the
+consumers when their delay is over, so eight hours pass as fast as their attempts are made.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _HANDLERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 def make_webhook(target: str, name: str = "w", **fields: Any) -> Webhook:
     """Store a webhook of account 1 that takes deliveries and bounces."""
-    values: dict[str, Any] = {"events": ("delivery", "bounce"), "created_ms": 0} | fields
-    sealed = seal(values.pop("credentials", Credentials()), name)
-    webhook = Webhook(name, 1, "Ours", target, sealed=sealed, **values)
+    attributes: dict[str, Any] = {"events": ("delivery", "bounce"), "created_ms": 0} | fields
+    sealed = seal(attributes.pop("credentials", Credentials()), name)
+    webhook = Webhook(name, 1, "Ours", target, sealed=sealed, **attributes)
     webhook_store.create(webhook)
     return webhook
 
 
 def operations(requests: Iterable[AwsRequest]) -> list[str]:
-    """Return what was requested, without the addresses that a process asks for once."""
+    """Return the operations, without GetQueueUrl, which a process calls once for each queue."""
     return [each.operation for each in requests if each.operation != "GetQueueUrl"]
 
 
 class Simulation:
-    """A world in which time passes when nothing is to be done."""
+    """Queues and a clock; the time passes when no message is due."""
 
     def __init__(self) -> None:
         self.now = NINE
@@ -58,18 +58,18 @@ class Simulation:
 
     @contextmanager
     def running(self) -> Iterator[Simulation]:
-        """Let this world's clock count."""
+        """Use the clock of this simulation."""
         with clock.use(lambda: self.now):
             yield self
 
     def record(self, events: Iterable[Event]) -> None:
-        """Let the service collect events, as recording does."""
+        """Collect events, as recording does."""
         with self.watched():
             collect(list(events))
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Take what is sent to the queues within the block."""
+        """Put the messages that are sent within the block on the queues."""
         with aws_requests() as requests:
             yield
         for operation, parameters in requests:
@@ -83,9 +83,7 @@ class Simulation:
         heapq.heappush(self._messages, (self.now + delay, next(self._order), queue, body))
 
     def run(self, until: float | None = None) -> None:
-        """Let the consumers do what there is to do, one message at a time, until it is that time,
-        or until nothing is left.
-        """
+        """Pass messages to the consumers, one at a time, until a time or until there are none."""
         while self._messages and (until is None or self._messages[0][0] <= until):
             at, _, queue, body = heapq.heappop(self._messages)
             self.now = max(self.now, at)
@@ -94,7 +92,7 @@ class Simulation:
         self.now = max(self.now, until or 0.0)
 
     def run_together(self) -> None:
-        """Let each queue's consumer have all that can be seen now in one call."""
+        """Pass all messages that are due to the consumer of each queue, in one call."""
         for queue in _HANDLERS:
             seen = [each for each in self._messages if each[0] <= self.now and each[2] == queue]
             if seen:

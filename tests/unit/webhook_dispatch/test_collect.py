@@ -22,12 +22,12 @@ NOW = int(NINE * 1000)
 def collected(events: list[Event]) -> dict[str, list[bytes]]:
     """Return the elements that are queued for each webhook."""
     collect(events)
-    elements_of: dict[str, list[bytes]] = {}
+    by_webhook: dict[str, list[bytes]] = {}
     for body in queued("webhook-events"):
         for account, webhook_id, elements in read(queues.read(body)):
             assert account == 1
-            elements_of.setdefault(webhook_id, []).extend(elements)
-    return elements_of
+            by_webhook.setdefault(webhook_id, []).extend(elements)
+    return by_webhook
 
 
 def of_subaccount(number: int, index: int) -> Event:
@@ -59,8 +59,8 @@ def test_a_webhook_gets_the_events_of_its_source(world: Simulation) -> None:
     make_webhook(TARGET, "only-7", source=7)
     primary, seven, eight = event_at(NOW, 0), of_subaccount(7, 1), of_subaccount(8, 2)
     foreign = event_at(NOW, 3, account=2)
-    elements_of = collected([primary, seven, eight, foreign])
-    assert elements_of == {
+    elements = collected([primary, seven, eight, foreign])
+    assert elements == {
         name: [payload.element(event) for event in events]
         for name, events in {
             "all": [primary, seven, eight],
@@ -105,7 +105,7 @@ def test_an_accounts_webhooks_are_read_once_in_a_few_seconds(world: Simulation) 
 
 
 @pytest.mark.cost
-def test_an_account_without_webhooks_costs_nothing_either(world: Simulation) -> None:
+def test_an_account_without_webhooks_costs_one_query_in_a_few_seconds(world: Simulation) -> None:
     with aws_requests() as requests:
         for n in range(5):
             collect([event_at(NOW, n)])
@@ -114,7 +114,7 @@ def test_an_account_without_webhooks_costs_nothing_either(world: Simulation) -> 
 
 
 @pytest.mark.cost
-def test_many_events_share_a_message_and_two_webhooks_share_an_event(world: Simulation) -> None:
+def test_many_events_of_two_webhooks_are_queued_in_few_messages(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     make_webhook(TARGET, "b")
     events = [event_at(NOW + n, n) for n in range(450)]
@@ -135,7 +135,7 @@ def test_ends_of_ab_tests_and_ingested_batches_are_collected(world: Simulation) 
 
 
 @pytest.mark.parametrize("kind", ["delivery", "click", "ab_test_completed"])
-def test_what_is_recorded_is_collected(world: Simulation, kind: str) -> None:
+def test_recorded_events_are_collected(world: Simulation, kind: str) -> None:
     make_webhook(TARGET, "a", events=(kind,))
     event = event_at(NOW, 1, kind)
     if kind == "ab_test_completed":

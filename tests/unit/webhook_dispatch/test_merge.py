@@ -18,14 +18,14 @@ NOW = int(NINE * 1000)
 
 
 def recorded(world: Simulation, *lots: range) -> list[str]:
-    """Return the queue messages of events that were recorded in lots."""
+    """Record each lot of events; return the queue messages."""
     for lot in lots:
         world.record(event_at(NOW + n, n) for n in lot)
     return queued("webhook-events")
 
 
 def merged(bodies: list[str]) -> list[tuple[dict[str, Any], bytes]]:
-    """Return head and payload of the batches that become of messages."""
+    """Merge messages; return head and payload of each batch."""
     assert merge_events(sqs_event(bodies)) == {"batchItemFailures": []}
     messages = [queues.read(body) for body in queued("webhook-batches")]
     return [(message.head, message.payload()) for message in messages]
@@ -38,18 +38,18 @@ def ids_of(body: bytes) -> list[str]:
 def test_events_of_many_messages_become_one_batch_for_each_webhook(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     make_webhook(TARGET, "b")
-    deliveries = merged(recorded(world, *(range(n, n + 1) for n in range(20))))
-    assert {head["webhook_id"] for head, _ in deliveries} == {"a", "b"}
-    for head, body in deliveries:
+    batches = merged(recorded(world, *(range(n, n + 1) for n in range(20))))
+    assert {head["webhook_id"] for head, _ in batches} == {"a", "b"}
+    for head, body in batches:
         assert head["size"] == len(ids_of(body)) == 20
         assert len(head["batch_id"]) == 32
 
 
 def test_a_batch_has_at_most_350_events(world: Simulation) -> None:
     make_webhook(TARGET, "a")
-    deliveries = merged(recorded(world, range(800)))
-    assert sorted(head["size"] for head, _ in deliveries) == [100, 350, 350]
-    assert len({name for _, body in deliveries for name in ids_of(body)}) == 800
+    batches = merged(recorded(world, range(800)))
+    assert sorted(head["size"] for head, _ in batches) == [100, 350, 350]
+    assert len({name for _, body in batches for name in ids_of(body)}) == 800
 
 
 def test_a_batch_of_large_events_stays_within_a_megabyte() -> None:
@@ -62,7 +62,7 @@ def test_a_batch_of_large_events_stays_within_a_megabyte() -> None:
 
 
 @pytest.mark.spec("6-r2")
-def test_the_same_events_make_the_same_batch_again(world: Simulation) -> None:
+def test_the_same_events_always_make_the_same_batch(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     bodies = recorded(world, range(5), range(5, 9))
     first, again = merged(bodies), merged(bodies)
@@ -82,22 +82,22 @@ def test_ids_of_batches_grow_with_time_and_differ_for_each_webhook(world: Simula
     assert max(batch_ids[:2]) < batch_ids[2]
 
 
-def test_what_is_held_at_once_is_bounded(
+def test_events_beyond_the_limit_of_bytes_are_merged_separately(
     world: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(merge, "_MOST_BYTES_MERGED", 1)
     make_webhook(TARGET, "a")
-    deliveries = merged(recorded(world, range(4), range(4, 6)))
-    assert [head["size"] for head, _ in deliveries] == [4, 2]
+    batches = merged(recorded(world, range(4), range(4, 6)))
+    assert [head["size"] for head, _ in batches] == [4, 2]
 
 
-def test_what_comes_twice_at_once_is_in_the_batch_once(world: Simulation) -> None:
+def test_an_event_that_is_queued_twice_is_in_the_batch_once(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     ((head, body),) = merged(recorded(world, range(4), range(2, 6)))
     assert head["size"] == len(set(ids_of(body))) == 6
 
 
-def test_a_bad_message_fails_alone(world: Simulation) -> None:
+def test_a_bad_message_fails_without_the_others(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     bodies = ["nonsense", *recorded(world, range(3))]
     response = merge_events(sqs_event(bodies))
@@ -106,7 +106,7 @@ def test_a_bad_message_fails_alone(world: Simulation) -> None:
 
 
 @pytest.mark.cost
-def test_merging_costs_its_queue_messages_only(world: Simulation) -> None:
+def test_merging_requests_nothing_but_its_queue_messages(world: Simulation) -> None:
     make_webhook(TARGET, "a")
     bodies = recorded(world, *(range(n, n + 10) for n in range(0, 100, 10)))
     with aws_requests() as requests:

@@ -12,16 +12,14 @@ from tests.unit.webhook_dispatch.simulation import NINE, Simulation, make_webhoo
 
 
 def failed_once(world: Simulation, target: Target) -> None:
-    """Let one batch be refused, and its target take what comes from then on."""
+    """Let the target refuse one batch, and accept every later post."""
     target.answer = lambda _: Reply(500)
     world.record([event_at(int(NINE * 1000), 1)])
     world.run(NINE + 5)
     target.answer = lambda _: Reply(200)
 
 
-def test_a_batch_is_posted_again_in_place_of_attempts_to_come(
-    world: Simulation, target: Target
-) -> None:
+def test_a_redelivery_replaces_the_remaining_attempts(world: Simulation, target: Target) -> None:
     webhook = make_webhook(target.url)
     failed_once(world, target)
     (batch,) = batches.newest("w", 10)
@@ -33,7 +31,7 @@ def test_a_batch_is_posted_again_in_place_of_attempts_to_come(
     assert (after.delivered, after.attempts) == (True, 0)
 
 
-def test_a_crash_before_it_is_queued_leaves_the_attempts_to_come(
+def test_a_crash_before_the_redelivery_is_queued_leaves_the_remaining_attempts(
     world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*_: object) -> NoReturn:
@@ -52,5 +50,5 @@ def test_a_crash_before_it_is_queued_leaves_the_attempts_to_come(
     assert after.delivered
 
 
-def test_what_is_not_kept_is_not_posted_again(world: Simulation, target: Target) -> None:
+def test_an_unknown_batch_is_not_posted_again(world: Simulation, target: Target) -> None:
     assert not redelivery.redeliver(make_webhook(target.url), "none")

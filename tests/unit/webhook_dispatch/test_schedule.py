@@ -20,7 +20,7 @@ def waits(seed: str) -> list[float]:
 @pytest.mark.spec("6-r3")
 @pytest.mark.spec("8-t11")
 @pytest.mark.parametrize("seed", ["a", "b", "c"])
-def test_twelve_attempts_fill_eight_hours_with_growing_delays(seed: str) -> None:
+def test_twelve_attempts_span_eight_hours_with_growing_delays(seed: str) -> None:
     delays = waits(seed)
     assert len(delays) == 11
     assert sum(delays) == pytest.approx(EIGHT_HOURS)
@@ -33,7 +33,7 @@ def test_the_delays_of_two_batches_differ_and_those_of_one_do_not() -> None:
     assert waits("a")[:-1] != waits("b")[:-1]
 
 
-def test_locally_a_failed_batch_is_tried_again_after_a_second_and_often(
+def test_local_settings_retry_a_batch_often_and_after_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("WEBHOOK_RETRY_BASE", "WEBHOOK_ATTEMPTS"):
@@ -44,12 +44,12 @@ def test_locally_a_failed_batch_is_tried_again_after_a_second_and_often(
     finally:
         settings.cache_clear()
     assert 0.9 <= delays[0] <= 1.1
-    assert sum(delays[:8]) < 45  # a target that fails half the time takes nearly all by then
+    assert sum(delays[:8]) < 45  # by then, a target that fails half the time accepted nearly all
     assert sum(delays) == pytest.approx(EIGHT_HOURS)
 
 
 @pytest.mark.spec("6-r3")
-def test_nothing_is_tried_after_eight_hours() -> None:
+def test_there_is_no_attempt_after_eight_hours() -> None:
     assert next_wait(3, EIGHT_HOURS, "a") is None
     assert next_wait(3, EIGHT_HOURS - 5, "a") == 5
     assert next_wait(12, 60, "a") is None

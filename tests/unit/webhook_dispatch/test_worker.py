@@ -1,4 +1,4 @@
-"""Batches on their way to targets that take them, refuse them, hang or are gone."""
+"""Post batches to targets that accept them, refuse them, hang or do not listen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EIGHT_HOURS = 8 * 3600
 
 
 def record(world: Simulation, *numbers: int) -> set[str]:
-    """Let events happen; return their ids."""
+    """Record events; return their ids."""
     events = [event_at(NOW + n, n) for n in numbers]
     world.record(events)
     return {event["event_id"] for event in events}
@@ -48,7 +48,7 @@ def state_of(webhook_id: str = "w") -> CircuitBreaker:
 
 
 def failing(times: int, status: int = 500) -> Any:
-    """Return an answer that refuses the first posts."""
+    """Return an answer that refuses the first ``times`` posts."""
     seen: list[Post] = []
 
     def answer(post: Post) -> Reply:
@@ -61,7 +61,7 @@ def failing(times: int, status: int = 500) -> Any:
 @pytest.mark.spec("6-r1")
 @pytest.mark.spec("6-r2")
 @pytest.mark.spec("3-t17")
-def test_a_batch_that_is_taken_is_posted_once(world: Simulation, target: Target) -> None:
+def test_a_batch_that_is_accepted_is_posted_once(world: Simulation, target: Target) -> None:
     make_webhook(target.url)
     happened = record(world, 1, 2, 3)
     world.run()
@@ -80,7 +80,7 @@ def test_a_batch_that_is_taken_is_posted_once(world: Simulation, target: Target)
 @pytest.mark.spec("3-t17")
 @pytest.mark.spec("3-t18")
 @pytest.mark.parametrize("status", [500, 404, 201, 302])
-def test_what_is_not_answered_with_200_comes_again_unchanged(
+def test_a_batch_that_is_not_answered_with_200_is_posted_again_unchanged(
     world: Simulation, target: Target, status: int
 ) -> None:
     make_webhook(target.url)
@@ -89,8 +89,8 @@ def test_what_is_not_answered_with_200_comes_again_unchanged(
     world.run()
     assert len(target.posts) == 4
     assert len({(post.body, post.batch_id) for post in target.posts}) == 1
-    (status_entry,) = statuses()
-    assert (status_entry["attempts"], status_entry["response_code"]) == (3, "200")
+    (batch_status,) = statuses()
+    assert (batch_status["attempts"], batch_status["response_code"]) == (3, "200")
     assert state_of().failure_ms == NOW
     assert state_of().success_ms > NOW
 
@@ -115,11 +115,11 @@ def test_a_batch_is_tried_twelve_times_in_eight_hours_and_discarded(
     assert times[0] == 0
     assert 12 < times[1] < 17
     assert times[-1] == pytest.approx(EIGHT_HOURS, abs=2)
-    (status_entry,) = statuses()
-    assert (status_entry["attempts"], status_entry["response_code"]) == (12, "503")
+    (batch_status,) = statuses()
+    assert (batch_status["attempts"], batch_status["response_code"]) == (12, "503")
 
 
-def test_a_long_wait_hops_over_the_queue(world: Simulation, target: Target) -> None:
+def test_a_long_delay_is_split_into_several_queue_delays(world: Simulation, target: Target) -> None:
     make_webhook(target.url)
     record(world, 1)
     target.answer = failing(1_000)
@@ -130,7 +130,9 @@ def test_a_long_wait_hops_over_the_queue(world: Simulation, target: Target) -> N
 
 
 @pytest.mark.parametrize("after", ["600", "Sat, 31 Jan 2026 09:10:00 GMT"])
-def test_a_target_that_asks_for_time_gets_it(world: Simulation, target: Target, after: str) -> None:
+def test_the_retry_after_of_a_target_is_respected(
+    world: Simulation, target: Target, after: str
+) -> None:
     make_webhook(target.url)
     record(world, 1)
     times: list[float] = []
@@ -150,13 +152,13 @@ def test_no_event_is_lost_to_a_target_that_fails_half_the_time(
     make_webhook(target.url)
     chance = random.Random(7)
     target.answer = lambda _: Reply(chance.choice((200, 200, 500, 503)))
-    accepted_ids: set[str] = set()
+    delivered_ids: set[str] = set()
     real = target.answer
 
     def answer(post: Post) -> Reply:
         reply = real(post)
         if reply.status == 200:
-            accepted_ids.update(event["event_id"] for event in post.events())
+            delivered_ids.update(event["event_id"] for event in post.events())
         return reply
 
     target.answer = answer
@@ -165,13 +167,15 @@ def test_no_event_is_lost_to_a_target_that_fails_half_the_time(
         happened |= record(world, *range(n * 10, n * 10 + 10))
         world.run(until=world.now + 1)
     world.run()
-    assert accepted_ids == happened
-    entries = statuses()
-    assert {each["response_code"] for each in entries} == {"200"}
-    assert sum(each["attempts"] for each in entries) == len(target.posts) - len(entries)
+    assert delivered_ids == happened
+    batch_statuses = statuses()
+    assert {each["response_code"] for each in batch_statuses} == {"200"}
+    assert sum(each["attempts"] for each in batch_statuses) == len(target.posts) - len(
+        batch_statuses
+    )
 
 
-def test_queue_messages_that_come_twice_leave_the_status_right(
+def test_the_status_is_right_when_queue_messages_are_received_twice(
     world: Simulation, target: Target
 ) -> None:
     make_webhook(target.url)
@@ -180,8 +184,8 @@ def test_queue_messages_that_come_twice_leave_the_status_right(
     target.answer = failing(5)
     world.run()
     assert target.event_ids() == happened
-    (status_entry,) = statuses()
-    assert status_entry["response_code"] == "200"
+    (batch_status,) = statuses()
+    assert batch_status["response_code"] == "200"
     assert len(target.posts) <= 8
 
 
@@ -203,8 +207,8 @@ def test_a_crash_before_the_record_repeats_an_attempt_and_loses_nothing(
     monkeypatch.setattr(batches, "record", die_once)
     world.run()
     assert target.event_ids() == happened
-    (status_entry,) = statuses()
-    assert status_entry["response_code"] == "200"
+    (batch_status,) = statuses()
+    assert batch_status["response_code"] == "200"
 
 
 def test_a_crash_before_the_next_attempt_is_queued_loses_nothing(
@@ -224,8 +228,8 @@ def test_a_crash_before_the_next_attempt_is_queued_loses_nothing(
     monkeypatch.setattr(queues, "send_again", die_every_other_time)
     world.run()
     assert target.event_ids() == happened
-    (status_entry,) = statuses()
-    assert status_entry["response_code"] == "200"
+    (batch_status,) = statuses()
+    assert batch_status["response_code"] == "200"
 
 
 @pytest.mark.spec("4.9-t5")
@@ -242,8 +246,8 @@ def test_queued_batches_go_out_after_their_webhook_is_deleted_or_inactive(
     if how == "delete":
         assert webhook_store.delete(Scope(1, None), "w")
     else:
-        webhook_store.change(Scope(1, None), "w", lambda webhook: replace(webhook, active=False))
-    world.now += 6  # beyond what is remembered of the webhook
+        webhook_store.change(Scope(1, None), "w", lambda before: replace(before, active=False))
+    world.now += 6  # longer than the webhook is cached
     assert record(world, 2)
     world.run()
     assert target.event_ids() == happened
@@ -251,7 +255,9 @@ def test_queued_batches_go_out_after_their_webhook_is_deleted_or_inactive(
     assert target.posts[-1].headers["authorization"] == "Basic dTpw"
 
 
-def test_a_batch_whose_webhook_is_long_gone_is_dropped(world: Simulation, target: Target) -> None:
+def test_a_batch_whose_webhook_no_longer_exists_is_dropped(
+    world: Simulation, target: Target
+) -> None:
     make_webhook(target.url)
     record(world, 1)
     webhook_store._config.delete(*webhook_store.key_of(1, "w"))
@@ -259,7 +265,7 @@ def test_a_batch_whose_webhook_is_long_gone_is_dropped(world: Simulation, target
     assert target.posts == []
 
 
-def test_an_address_that_became_private_is_not_spoken_to(
+def test_a_target_whose_address_became_private_is_not_posted_to(
     world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_webhook(target.url)
@@ -268,16 +274,16 @@ def test_an_address_that_became_private_is_not_spoken_to(
     settings.cache_clear()
     world.run(until=NINE + 1)
     assert target.posts == []
-    (status_entry,) = statuses()
-    assert (status_entry["response_code"], status_entry["failure_code"]) == (None, "EACCES")
+    (batch_status,) = statuses()
+    assert (batch_status["response_code"], batch_status["failure_code"]) == (None, "EACCES")
 
 
-def test_a_target_without_a_listener_is_told_in_the_status(world: Simulation) -> None:
+def test_the_status_says_that_a_target_refused_the_connection(world: Simulation) -> None:
     make_webhook("http://127.0.0.1:9/")
     record(world, 1)
     world.run(until=NINE + 1)
-    (status_entry,) = statuses()
-    assert (status_entry["attempts"], status_entry["failure_code"]) == (1, "ECONNREFUSED")
+    (batch_status,) = statuses()
+    assert (batch_status["attempts"], batch_status["failure_code"]) == (1, "ECONNREFUSED")
 
 
 def test_a_batch_without_a_token_is_a_failed_attempt(world: Simulation, target: Target) -> None:
@@ -286,8 +292,8 @@ def test_a_batch_without_a_token_is_a_failed_attempt(world: Simulation, target: 
     record(world, 1)
     target.answer = lambda post: Reply(403)
     world.run(until=NINE + 1)
-    (status_entry,) = statuses()
-    assert (status_entry["response_code"], status_entry["failure_code"]) == (None, "ETOKEN")
+    (batch_status,) = statuses()
+    assert (batch_status["response_code"], batch_status["failure_code"]) == (None, "ETOKEN")
 
 
 def test_each_attempt_is_signed_anew_for_the_same_batch(world: Simulation, target: Target) -> None:
@@ -310,10 +316,10 @@ def test_a_success_costs_three_requests_and_soon_two(world: Simulation, target: 
         record(world, 2)
         world.run_together()
     assert operations(requests) == [
-        "SendMessage",  # collected
-        "SendMessage",  # merged
-        "BatchGetItem",  # known
-        "UpdateItem",  # recorded; the success was noted a moment ago
+        "SendMessage",  # collects the event
+        "SendMessage",  # merges it into a batch
+        "BatchGetItem",  # the webhook and its breaker
+        "UpdateItem",  # the batch; the breaker's last success is recent
     ]
 
 
@@ -322,11 +328,11 @@ def test_large_batches_are_kept_in_the_bucket(world: Simulation, target: Target)
     make_webhook(target.url)
     world.record([event_at(NOW, n, subject=noise.randbytes(400).hex()) for n in range(50)])
     world.run()
-    (status_entry,) = statuses()
-    assert stored_objects("webhooks/") == [f"webhooks/w/{status_entry['batch_id']}"]
+    (batch_status,) = statuses()
+    assert stored_objects("webhooks/") == [f"webhooks/w/{batch_status['batch_id']}"]
 
 
-def test_a_message_that_cannot_be_read_fails_alone(world: Simulation, target: Target) -> None:
+def test_unreadable_messages_fail(world: Simulation, target: Target) -> None:
     make_webhook(target.url)
     record(world, 1)
     bodies = ["nonsense", '{"head":{"x":1}}']
@@ -334,7 +340,7 @@ def test_a_message_that_cannot_be_read_fails_alone(world: Simulation, target: Ta
     assert [each["itemIdentifier"] for each in failed] == ["m-0", "m-1"]
 
 
-def test_what_goes_wrong_with_one_webhook_does_not_repeat_the_others(
+def test_a_failure_of_one_webhook_does_not_repeat_the_posts_of_others(
     world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_webhook(target.url, "good")
@@ -354,7 +360,7 @@ def test_what_goes_wrong_with_one_webhook_does_not_repeat_the_others(
     assert len(target.posts) == 1
 
 
-def test_a_state_that_cannot_be_noted_repeats_no_post(
+def test_a_post_is_not_repeated_when_its_breaker_cannot_be_written(
     world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_webhook(target.url)
@@ -396,11 +402,11 @@ class TestSlowTargets:
         assert len(times) == 5
         assert max(times) == NINE
         assert len(hanging.posts) == 1
-        (status_entry,) = statuses("hanging")
-        assert status_entry["failure_code"] == "ETIMEDOUT"
-        assert status_entry["latency"] >= 150
+        (batch_status,) = statuses("hanging")
+        assert batch_status["failure_code"] == "ETIMEDOUT"
+        assert batch_status["latency"] >= 150
 
-    def test_a_dead_target_is_tried_by_one_batch_at_a_time(
+    def test_a_dead_target_gets_one_batch_at_a_time(
         self, world: Simulation, target: Target
     ) -> None:
         make_webhook(target.url)
@@ -412,25 +418,27 @@ class TestSlowTargets:
         assert len(target.posts) < 12
         assert sum(each["attempts"] for each in statuses()) == len(target.posts)
 
-    def test_all_follow_when_it_answers_again(self, world: Simulation, target: Target) -> None:
+    def test_all_batches_are_posted_when_the_target_answers_again(
+        self, world: Simulation, target: Target
+    ) -> None:
         make_webhook(target.url)
         target.answer = lambda _: Reply(never_sent=True)
         happened: set[str] = set()
         for n in range(8):
             happened |= record(world, n)
         world.run(until=NINE + 100)
-        accepted_ids: set[str] = set()
+        delivered_ids: set[str] = set()
 
         def answer(post: Post) -> Reply:
-            accepted_ids.update(event["event_id"] for event in post.events())
+            delivered_ids.update(event["event_id"] for event in post.events())
             return Reply(200)
 
         target.answer = answer
         world.run(until=NINE + 2000)
-        assert accepted_ids == happened
+        assert delivered_ids == happened
         assert (state_of().timeouts, state_of().open_until_ms) == (0, 0)
 
-    def test_a_quick_refusal_ends_a_pause(self, world: Simulation, target: Target) -> None:
+    def test_a_quick_refusal_closes_the_breaker(self, world: Simulation, target: Target) -> None:
         make_webhook(target.url)
         target.answer = lambda _: Reply(never_sent=True)
         record(world, 1)
@@ -440,7 +448,7 @@ class TestSlowTargets:
         world.run(until=NINE + 60)
         assert (state_of().timeouts, state_of().open_until_ms) == (0, 0)
 
-    def test_what_waits_untried_until_its_time_is_over_is_discarded(
+    def test_a_batch_that_expires_behind_an_open_breaker_is_discarded(
         self, world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("WEBHOOK_RETRY_EXPIRY", "60")
@@ -450,12 +458,12 @@ class TestSlowTargets:
         for n in range(3):
             record(world, n)
         world.run()
-        entries = statuses()
-        assert len(entries) == 3
-        assert {each["failure_code"] for each in entries} == {"ETIMEDOUT"}
+        batch_statuses = statuses()
+        assert len(batch_statuses) == 3
+        assert {each["failure_code"] for each in batch_statuses} == {"ETIMEDOUT"}
         assert 60 <= world.handled[-1][0] - NINE < 300
 
-    def test_a_batch_whose_time_ends_in_a_pause_is_tried_after_it(
+    def test_a_batch_that_was_never_tried_is_posted_when_the_breaker_lets_it(
         self, world: Simulation, target: Target
     ) -> None:
         make_webhook(target.url)
@@ -468,7 +476,7 @@ class TestSlowTargets:
         assert target.event_ids() == happened
         assert world.now < until + 5
 
-    def test_batches_are_put_off_while_enough_calls_post_to_their_webhook(
+    def test_batches_are_delayed_while_their_webhook_is_at_its_concurrency_limit(
         self, world: Simulation, target: Target
     ) -> None:
         make_webhook(target.url)
@@ -481,7 +489,7 @@ class TestSlowTargets:
         world.run(until=NINE + 5)
         assert target.event_ids() == happened
 
-    def test_a_call_begins_nothing_new_after_its_time(
+    def test_a_call_starts_no_post_after_its_time_limit(
         self, world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         make_webhook(target.url)
@@ -494,7 +502,7 @@ class TestSlowTargets:
         world.run(until=NINE + 5)
         assert target.event_ids() == happened
 
-    def test_the_batches_of_one_call_go_out_side_by_side(
+    def test_the_batches_of_one_call_are_posted_concurrently(
         self, world: Simulation, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("WEBHOOK_TIMEOUT", "10")
@@ -502,7 +510,7 @@ class TestSlowTargets:
         together = threading.Barrier(3, timeout=5)
 
         def answer(_: Post) -> Reply:
-            together.wait()  # which fails unless all three are under way
+            together.wait()  # fails unless all three posts are in progress
             return Reply(200)
 
         with serving() as one, serving() as two, serving() as three:
@@ -523,17 +531,17 @@ class TestRedelivery:
         target.answer = lambda _: Reply(500)
         world.run()
         tried = len(target.posts)
-        (status_entry,) = statuses()
+        (batch_status,) = statuses()
         target.answer = failing(1)
         with world.watched():
-            assert redeliver(webhook, status_entry["batch_id"])
+            assert redeliver(webhook, batch_status["batch_id"])
         world.run(until=world.now + 100)
         assert len(target.posts) == tried + 2
         assert len({(post.body, post.batch_id) for post in target.posts}) == 1
         (again,) = statuses()
         assert (again["attempts"], again["response_code"]) == (1, "200")
 
-    def test_a_batch_of_the_bucket_is_posted_again_too(
+    def test_a_batch_in_the_bucket_is_posted_again_too(
         self, world: Simulation, target: Target
     ) -> None:
         webhook = make_webhook(target.url)
@@ -545,27 +553,27 @@ class TestRedelivery:
         world.run(until=world.now + 1)
         assert target.posts[0].body == target.posts[1].body
 
-    def test_it_takes_the_place_of_attempts_to_come(
-        self, world: Simulation, target: Target
-    ) -> None:
+    def test_it_replaces_the_remaining_attempts(self, world: Simulation, target: Target) -> None:
         webhook = make_webhook(target.url)
         record(world, 1)
         target.answer = failing(2)
         world.run(until=NINE + 1)
-        (status_entry,) = statuses()
+        (batch_status,) = statuses()
         with world.watched():
-            assert redeliver(webhook, status_entry["batch_id"])
+            assert redeliver(webhook, batch_status["batch_id"])
         world.run()
         assert len(target.posts) == 3
         (again,) = statuses()
         assert (again["attempts"], again["response_code"]) == (1, "200")
 
-    def test_after_a_day_it_is_gone(self, world: Simulation, target: Target) -> None:
+    def test_a_batch_cannot_be_posted_again_after_a_day(
+        self, world: Simulation, target: Target
+    ) -> None:
         webhook = make_webhook(target.url)
         record(world, 1)
         world.run(until=NINE + 1)
-        (status_entry,) = statuses()
+        (batch_status,) = statuses()
         world.now += 86_400 + 2
         assert clock.now() > NINE + 86_400
-        assert not redeliver(webhook, status_entry["batch_id"])
+        assert not redeliver(webhook, batch_status["batch_id"])
         assert not redeliver(webhook, "nothing")

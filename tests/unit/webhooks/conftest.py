@@ -1,4 +1,4 @@
-"""What the tests of webhooks share: an account's key, and a target on this machine."""
+"""Fixtures for webhooks: an account's key, and a target on this machine."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def client(cloud: None, monkeypatch: pytest.MonkeyPatch) -> Client:
 
 @pytest.fixture
 def target() -> Iterator[Target]:
-    """A target that takes everything until told otherwise."""
+    """A target that answers every post with 200 unless the test changes that."""
     with serving() as running:
         yield running

@@ -18,7 +18,7 @@ from chalicelib.webhooks.custom_headers import fault
         {"X-A": "x" * 2996},
     ],
 )
-def test_headers_within_the_rules_are_taken(headers: Any) -> None:
+def test_headers_within_the_rules_are_accepted(headers: Any) -> None:
     assert fault(headers) == ""
 
 

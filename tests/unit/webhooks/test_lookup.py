@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 @pytest.mark.cost
-def test_webhooks_are_remembered_for_a_few_seconds() -> None:
+def test_webhooks_are_cached_for_a_few_seconds() -> None:
     moment = [NINE]
     with clock.use(lambda: moment[0]), aws_requests() as requests:
         assert lookup.collecting(1) == []
@@ -24,7 +24,7 @@ def test_webhooks_are_remembered_for_a_few_seconds() -> None:
     assert [each.operation for each in requests].count("Query") == 2
 
 
-def test_a_remembered_webhook_begins_when_its_minute_is_over() -> None:
+def test_a_new_webhook_collects_events_after_a_minute_even_from_the_cache() -> None:
     webhook_store.create(webhook("a", created_ms=int(NINE * 1000)))
     with clock.use(lambda: NINE + 59):
         assert lookup.collecting(1) == []

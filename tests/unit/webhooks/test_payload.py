@@ -32,30 +32,30 @@ def delivery(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.spec("6-r1")
-def test_an_event_is_in_its_wrapper_with_its_time_in_seconds() -> None:
+def test_an_event_is_posted_in_its_wrapper_with_its_time_in_seconds() -> None:
     event = delivery(injection_time=clock.iso_ms(NINE))
     (element,) = json.loads(payload.batch([payload.element(event)]))
     assert list(element) == ["svc"]
-    public_event = element["svc"]["message_event"]
-    assert public_event == event | {"timestamp": "1769850000"}
-    assert public_event["injection_time"] == "2026-01-31T09:00:00.123Z"
-    assert public_event["subaccount_id"] == "7"
+    fields = element["svc"]["message_event"]
+    assert fields == event | {"timestamp": "1769850000"}
+    assert fields["injection_time"] == "2026-01-31T09:00:00.123Z"
+    assert fields["subaccount_id"] == "7"
 
 
 @pytest.mark.spec("6-r1")
 @pytest.mark.parametrize("kind", [name for name in TYPES if not name.startswith("ab_test")])
-def test_fields_of_message_events_have_the_documented_kinds(kind: str) -> None:
+def test_fields_of_message_events_have_the_documented_types(kind: str) -> None:
     if kind in ("success", "error"):
         return
     for name, value in payload.public_form(sample(kind)).items():
         assert isinstance(value, NOT_TEXT.get(name, str)), name
 
 
-def test_what_is_of_the_service_only_is_not_posted() -> None:
+def test_internal_fields_are_not_posted() -> None:
     assert "observed" not in payload.public_form(delivery(observed={"unit": 1}))
 
 
-def test_bytes_are_ascii_whatever_text_comes_in() -> None:
+def test_the_payload_is_ascii_for_any_text() -> None:
     event = delivery(subject="Grüße \ud83d 𝄞")
     raw = payload.element(event)
     assert raw.isascii()
@@ -75,7 +75,7 @@ def test_the_ping_is_one_empty_event(monkeypatch: pytest.MonkeyPatch) -> None:
         settings.cache_clear()
 
 
-def test_ingest_events_keep_their_numbers() -> None:
-    public_event = payload.public_form(sample("success"))
-    assert (public_event["number_succeeded"], public_event["retryable"]) == (480, False)
-    assert public_event["expiration_timestamp"] == "1767312000"
+def test_ingest_events_have_numbers_as_numbers() -> None:
+    fields = payload.public_form(sample("success"))
+    assert (fields["number_succeeded"], fields["retryable"]) == (480, False)
+    assert fields["expiration_timestamp"] == "1767312000"

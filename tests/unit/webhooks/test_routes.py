@@ -51,7 +51,7 @@ def fault(response: Response, param: str) -> str:
 @pytest.mark.spec("4.9-t3")
 @pytest.mark.spec("6-r5")
 @pytest.mark.spec("3-t14")
-def test_a_webhook_is_made_once_its_target_took_the_test_post(
+def test_a_webhook_is_created_once_its_target_accepts_the_test_post(
     client: Client, target: Target
 ) -> None:
     response = client.post(PATH, new(target)).results
@@ -88,12 +88,12 @@ def test_a_webhook_is_made_once_its_target_took_the_test_post(
 
 
 @pytest.mark.parametrize("silent", ["/hook", "/token"])
-def test_all_that_a_request_asks_of_others_has_one_time_limit(
+def test_all_posts_of_one_request_share_one_time_limit(
     client: Client, target: Target, monkeypatch: pytest.MonkeyPatch, silent: str
 ) -> None:
     target.answer = server = TokenServer()
     webhook = make(client, target, **oauth2(target))
-    server.tokens += 1  # the target refuses the token, so another one is asked for
+    server.token_number += 1  # the target refuses the token, so another one is fetched
 
     def answer(post: Post) -> Reply:
         return Reply(never_sent=True) if post.path.startswith(silent) else server(post)
@@ -110,7 +110,7 @@ def test_all_that_a_request_asks_of_others_has_one_time_limit(
 
 @pytest.mark.spec("3-t14")
 @pytest.mark.spec("4.9-t1")
-def test_no_webhook_is_made_of_a_target_that_refuses_the_test_post(
+def test_no_webhook_is_created_when_its_target_refuses_the_test_post(
     client: Client, target: Target
 ) -> None:
     target.answer = lambda _: Reply(418, b"a teapot", {"X-Kind": "pot"})
@@ -131,7 +131,7 @@ def test_nothing_but_200_is_a_success(client: Client, target: Target, status: in
     assert len(target.posts) == 1
 
 
-def test_a_target_that_does_not_answer_is_told_why(client: Client) -> None:
+def test_the_error_says_why_a_target_could_not_be_reached(client: Client) -> None:
     response = client.post(PATH, new("http://127.0.0.1:9/"))
     error = response.error
     assert (response.status, error["code"]) == (400, 400)
@@ -199,7 +199,7 @@ def test_name_target_and_events_are_required(client: Client) -> None:
 @pytest.mark.spec("2.10-t8")
 @pytest.mark.spec("2.10-t10")
 @pytest.mark.spec("2.10-t9")
-def test_a_faulty_field_is_refused_by_its_name(
+def test_the_error_names_the_invalid_field(
     client: Client, fields: dict[str, Any], param: str, message: str
 ) -> None:
     assert message in fault(client.post(PATH, new("https://a.test/") | fields), param)
@@ -253,7 +253,7 @@ def test_exceptions_are_replaced_and_emptied_by_an_update(client: Client, target
 
 @pytest.mark.spec("2.10-t7")
 @pytest.mark.parametrize("part", ["0", "subaccount"])
-def test_exceptions_are_for_webhooks_of_all_sources_only(
+def test_only_webhooks_of_all_sources_may_have_exceptions(
     client: Client, target: Target, part: str
 ) -> None:
     number = make_subaccount(1).id if part == "subaccount" else 0
@@ -270,7 +270,9 @@ def test_exceptions_are_for_webhooks_of_all_sources_only(
 
 
 @pytest.mark.spec("5-r6")
-def test_the_header_says_whose_events_a_new_webhook_gets(client: Client, target: Target) -> None:
+def test_the_subaccount_header_sets_the_source_of_a_new_webhook(
+    client: Client, target: Target
+) -> None:
     number = make_subaccount(1).id
     own = make_key(1, number)
     ids = {
@@ -290,7 +292,7 @@ def test_the_header_says_whose_events_a_new_webhook_gets(client: Client, target:
 
 
 @pytest.mark.spec("2.10-t12")
-def test_the_source_is_changed_by_an_update_only(client: Client, target: Target) -> None:
+def test_only_an_update_changes_the_source(client: Client, target: Target) -> None:
     number = make_subaccount(1).id
     webhook = make(client, target, subaccount_id=number)
     assert show(client, webhook)["subaccount_id"] == -1
@@ -311,7 +313,7 @@ def test_a_source_that_does_not_exist_is_refused(
     assert "must be -1, 0 or the id of a subaccount" in fault(response, "subaccount_id")
 
 
-def test_a_subaccounts_key_cannot_ask_for_the_events_of_others(
+def test_a_subaccounts_key_cannot_select_the_events_of_other_subaccounts(
     client: Client, target: Target
 ) -> None:
     number, other = make_subaccount(1).id, make_subaccount(1).id
@@ -325,7 +327,7 @@ def test_a_subaccounts_key_cannot_ask_for_the_events_of_others(
 
 @pytest.mark.spec("4.9-t4")
 @pytest.mark.spec("3-t16")
-def test_a_new_target_is_tried_before_it_counts(client: Client, target: Target) -> None:
+def test_a_new_target_is_tested_before_it_is_stored(client: Client, target: Target) -> None:
     webhook = make(client, target)
     other = target.url.replace("/hook", "/other")
     target.answer = lambda post: Reply(500 if post.path == "/other" else 200)
@@ -341,7 +343,7 @@ def test_a_new_target_is_tried_before_it_counts(client: Client, target: Target) 
 
 @pytest.mark.spec("4.9-t4")
 @pytest.mark.spec("3-t15")
-def test_other_changes_do_not_ask_the_target(client: Client, target: Target) -> None:
+def test_changes_that_keep_the_target_send_no_test_post(client: Client, target: Target) -> None:
     webhook = make(client, target)
     changes = {"name": "New", "events": ["rejection", "open"], "active": False}
     assert client.put(f"{PATH}/{webhook}", {**changes, "target": target.url}).status == 200
@@ -360,7 +362,7 @@ def test_an_update_is_checked_like_a_creation(
     assert show(client, webhook) == before
 
 
-def test_what_was_read_can_be_written_back(client: Client, target: Target) -> None:
+def test_a_webhook_can_be_updated_with_its_own_view(client: Client, target: Target) -> None:
     webhook = make(
         client,
         target,
@@ -375,7 +377,7 @@ def test_what_was_read_can_be_written_back(client: Client, target: Target) -> No
 
 
 @pytest.mark.spec("4.9-t5")
-def test_a_deleted_webhook_is_gone(client: Client, target: Target) -> None:
+def test_a_deleted_webhook_is_not_found(client: Client, target: Target) -> None:
     webhook = make(client, target)
     assert client.delete(f"{PATH}/{webhook}") == Response(204, None)
     assert client.get(PATH).results == []
@@ -391,7 +393,7 @@ def test_a_deleted_webhook_is_gone(client: Client, target: Target) -> None:
 
 
 @pytest.mark.cost
-def test_an_id_that_is_longer_than_any_key_is_not_asked_for(client: Client, target: Target) -> None:
+def test_an_id_that_is_too_long_for_a_key_is_not_looked_up(client: Client, target: Target) -> None:
     webhook, long = make(client, target), "x" * 1100
     with aws_requests() as requests:
         assert client.get(f"{PATH}/{long}").status == 404
@@ -436,14 +438,16 @@ def test_validation_takes_a_batch_in_any_wrapping(
 
 
 @pytest.mark.parametrize("body", ["text", 5, {"message": "text"}, {"message": False}])
-def test_what_is_no_batch_is_not_posted(client: Client, target: Target, body: Any) -> None:
+def test_a_body_that_is_no_batch_is_not_posted(client: Client, target: Target, body: Any) -> None:
     webhook = make(client, target)
     response = client.post(f"{PATH}/{webhook}/validate", body)
     assert "must be an array of events" in fault(response, "message")
     assert len(target.posts) == 1
 
 
-def test_a_failed_validation_is_told_like_a_failed_creation(client: Client, target: Target) -> None:
+def test_a_failed_validation_has_the_error_of_a_failed_creation(
+    client: Client, target: Target
+) -> None:
     webhook = make(client, target)
     target.answer = lambda _: Reply(503)
     response = client.post(f"{PATH}/{webhook}/validate", [])
@@ -454,7 +458,7 @@ def test_a_failed_validation_is_told_like_a_failed_creation(client: Client, targ
 @pytest.mark.spec("2.10-t13")
 @pytest.mark.spec("4.9-t2")
 @pytest.mark.spec("4.9-t3")
-def test_last_success_and_failure_are_told_in_the_zone_that_is_asked_for(
+def test_last_success_and_failure_are_shown_in_the_requested_time_zone(
     client: Client, target: Target
 ) -> None:
     webhook = make(client, target)
@@ -485,8 +489,10 @@ def test_the_status_of_batches_is_shown_for_a_day(client: Client, target: Target
         failed = Batch(webhook, "3" * 32, 2, int(NINE * 1000), 4, 503, "", 87)
         batches.record(failed, b"[]")
         results = client.get(path).results
-        batch_ids = [each["batch_id"] for each in results]
-        assert batch_ids == ["3" * 32, *(f"{n:032x}" for n in (2, 1, 0))]
+        assert [each["batch_id"] for each in results] == [
+            "3" * 32,
+            *(f"{n:032x}" for n in (2, 1, 0)),
+        ]
         assert results[0] == {
             "webhook_id": webhook,
             "batch_id": "3" * 32,
@@ -533,7 +539,7 @@ def test_a_password_is_optional(client: Client, target: Target) -> None:
     assert target.posts[0].headers["authorization"] == "Basic QWxhZGRpbjo="
 
 
-def test_credentials_that_an_update_does_not_name_stay(client: Client, target: Target) -> None:
+def test_an_update_keeps_the_credentials_that_it_leaves_out(client: Client, target: Target) -> None:
     webhook = make(
         client, target, auth_type="basic", auth_credentials={"username": "u", "password": "p"}
     )
@@ -548,7 +554,9 @@ def test_credentials_that_an_update_does_not_name_stay(client: Client, target: T
     assert "is required" in fault(response, "auth_credentials")
 
 
-def test_secrets_are_shown_to_those_who_may_change_them(client: Client, target: Target) -> None:
+def test_secrets_are_shown_only_with_the_grant_to_change_webhooks(
+    client: Client, target: Target
+) -> None:
     webhook = make(
         client,
         target,
@@ -563,17 +571,17 @@ def test_secrets_are_shown_to_those_who_may_change_them(client: Client, target: 
     assert not any(secret in seen for secret in ("p4ssword", "t0ken", "k3y"))
 
 
-def test_secrets_are_kept_sealed(client: Client, target: Target) -> None:
+def test_secrets_are_stored_encrypted(client: Client, target: Target) -> None:
     webhook = make(client, target, auth_token="t0ken", custom_headers={"X-Key": "k3y"})
-    (record,) = webhook_store.of_account(1)
-    assert record.id == webhook
-    assert b"t0ken" not in record.sealed
-    assert b"k3y" not in record.sealed
-    assert "t0ken" not in repr(record)
+    (stored_webhook,) = webhook_store.of_account(1)
+    assert stored_webhook.id == webhook
+    assert b"t0ken" not in stored_webhook.sealed
+    assert b"k3y" not in stored_webhook.sealed
+    assert "t0ken" not in repr(stored_webhook)
 
 
 @pytest.mark.spec("5-r3")
-def test_the_grants_tell_reading_from_changing(client: Client, target: Target) -> None:
+def test_reading_and_changing_need_different_grants(client: Client, target: Target) -> None:
     webhook = make(client, target)
     viewer = make_key(1, grants=["webhooks/view"])
     assert viewer.get(PATH).status == 200
@@ -592,23 +600,23 @@ def test_the_grants_tell_reading_from_changing(client: Client, target: Target) -
 
 
 class TokenServer:
-    """Gives out numbered tokens; the target takes the last one only."""
+    """Issue numbered tokens, of which the target accepts only the last one."""
 
     def __init__(self, **fields: Any) -> None:
         self.fields = fields
-        self.tokens = 0
+        self.token_number = 0
         self.requests: list[Post] = []
 
     def __call__(self, post: Post) -> Reply:
         if post.path == "/token":
             self.requests.append(post)
-            self.tokens += 1
-            token = {"access_token": f"token-{self.tokens}", **self.fields}
+            self.token_number += 1
+            token = {"access_token": f"token-{self.token_number}", **self.fields}
             return Reply(200, str(token).replace("'", '"').encode())
         return Reply(200 if self.takes(post) else 401)
 
     def takes(self, post: Post) -> bool:
-        return post.headers.get("authorization") == f"Bearer token-{self.tokens}"
+        return post.headers.get("authorization") == f"Bearer token-{self.token_number}"
 
 
 def oauth2(target: Target, **details: Any) -> dict[str, Any]:
@@ -620,30 +628,30 @@ def oauth2(target: Target, **details: Any) -> dict[str, Any]:
 @pytest.mark.spec("5-r8")
 @pytest.mark.spec("2.10-t9")
 @pytest.mark.spec("2.10-t10")
-def test_a_token_is_fetched_with_the_given_body_kept_and_used(
+def test_a_token_is_fetched_with_the_webhooks_body_stored_and_used(
     client: Client, target: Target
 ) -> None:
     target.answer = server = TokenServer(expires_in=3600)
     webhook = make(client, target, **oauth2(target), auth_credentials={"access_token": "mine"})
-    (request,) = server.requests
-    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+    (token_request,) = server.requests
+    assert token_request.headers["content-type"] == "application/x-www-form-urlencoded"
     form = b"client_id=us&client_secret=s3cret&grant_type=client_credentials"
-    assert request.body == form
+    assert token_request.body == form
     assert show(client, webhook)["auth_credentials"] == {
         "access_token": "token-1",
         "expires_in": 3600,
     }
-    oauth.clear_cache()  # as another process does not know it
+    oauth.clear_cache()  # as in another process
     for _ in range(2):
         assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
-    assert server.tokens == 1
+    assert server.token_number == 1
     viewer = make_key(1, grants=["webhooks/view"])
     seen = viewer.get(f"{PATH}/{webhook}").results
     assert seen["auth_request_details"] == {"url": target.url.replace("/hook", "/token")}
     assert "token-1" not in str(seen)
 
 
-def test_a_server_that_takes_no_forms_is_asked_with_json(client: Client, target: Target) -> None:
+def test_a_token_server_that_refuses_forms_gets_json(client: Client, target: Target) -> None:
     server = TokenServer()
 
     def answer(post: Post) -> Reply:
@@ -663,42 +671,40 @@ def test_a_refused_token_is_replaced_and_the_post_repeated(
     server = TokenServer(expires_in=3600)
     target.answer = server
     webhook = make(client, target, **oauth2(target))
-    server.tokens = 7  # the target takes none that it took before
+    server.token_number = 7  # the target refuses the stored token
 
     def answer(post: Post) -> Reply:
         return server(post) if post.path == "/token" or server.takes(post) else Reply(status)
 
     target.answer = answer
     assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
-    assert server.tokens == 8
+    assert server.token_number == 8
     assert show(client, webhook)["auth_credentials"]["access_token"] == "token-8"
 
 
-def test_a_token_is_replaced_shortly_before_its_time_is_over(
-    client: Client, target: Target
-) -> None:
+def test_a_token_is_replaced_shortly_before_it_expires(client: Client, target: Target) -> None:
     target.answer = server = TokenServer(expires_in="600")
     webhook = make(client, target, **oauth2(target))
     now = clock.now()
     with clock.use(lambda: now + 560):
         client.post(f"{PATH}/{webhook}/validate", [])
-        assert server.tokens == 1
+        assert server.token_number == 1
     with clock.use(lambda: now + 580):
         client.post(f"{PATH}/{webhook}/validate", [])
-    assert server.tokens == 2
+    assert server.token_number == 2
 
 
-def test_a_token_that_others_have_fetched_is_used(client: Client, target: Target) -> None:
+def test_a_token_that_another_process_fetched_is_used(client: Client, target: Target) -> None:
     target.answer = server = TokenServer()
     webhook = make(client, target, **oauth2(target))
     cache = dict(oauth._cache)
-    (record,) = webhook_store.of_account(1)
-    credentials = open_sealed(record.sealed, record.id)
+    (stored_webhook,) = webhook_store.of_account(1)
+    credentials = open_sealed(stored_webhook.sealed, stored_webhook.id)
     oauth.fetch(webhook, credentials)
     oauth._cache.clear()
     oauth._cache.update(cache)
     assert client.post(f"{PATH}/{webhook}/validate", []).status == 200
-    assert server.tokens == 2
+    assert server.token_number == 2
 
 
 @pytest.mark.spec("5-r8")
@@ -725,16 +731,16 @@ def test_a_failure_to_obtain_a_token_is_a_400(
     assert show(client, webhook)["auth_type"] == "none"
 
 
-def test_new_details_bring_a_new_token(client: Client, target: Target) -> None:
+def test_changed_token_details_fetch_a_new_token(client: Client, target: Target) -> None:
     target.answer = server = TokenServer()
     webhook = make(client, target, **oauth2(target))
     changed = oauth2(target, body={"client_id": "others"})
     assert client.put(f"{PATH}/{webhook}", changed).status == 200
-    assert server.tokens == 2
+    assert server.token_number == 2
     assert server.requests[-1].body == b"client_id=others"
 
 
-def test_the_vendors_names_come_by_a_setting(
+def test_a_setting_turns_on_the_vendors_names(
     client: Client, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VENDOR_ALIAS", "true")
@@ -755,25 +761,25 @@ def test_the_vendors_names_come_by_a_setting(
 
 @pytest.mark.spec("4.9-t8")
 def test_the_documentation_describes_every_type_and_field(client: Client) -> None:
-    results = Client("").get(f"{PATH}/events/documentation").results
-    assert len(results) == 7
-    assert sum(len(wrapper["events"]) for wrapper in results.values()) == 27
-    bounce = results["message_event"]["events"]["bounce"]
+    documentation = Client("").get(f"{PATH}/events/documentation").results
+    assert len(documentation) == 7
+    assert sum(len(wrapper["events"]) for wrapper in documentation.values()) == 27
+    bounce = documentation["message_event"]["events"]["bounce"]
     assert bounce["display_name"] == "Bounce"
     assert bounce["event"]["bounce_class"]["sampleValue"] == "10"
     assert bounce["event"]["timestamp"]["sampleValue"] == "1767225600"
-    for wrapper in results.values():
+    for wrapper in documentation.values():
         for about in [wrapper, *wrapper["events"].values()]:
             assert about["description"]
             assert about["display_name"]
 
 
 @pytest.mark.spec("4.9-t9")
-def test_samples_are_payloads_of_the_types_that_are_asked_for(client: Client) -> None:
+def test_samples_are_payloads_of_the_requested_types(client: Client) -> None:
     everyone = Client("")
     assert len(everyone.get(f"{PATH}/events/samples").results) == 27
-    results = everyone.get(f"{PATH}/events/samples?events=bounce,click,rejection").results
-    assert [(key, event["type"]) for each in results for key, event in each["svc"].items()] == [
+    samples = everyone.get(f"{PATH}/events/samples?events=bounce,click,rejection").results
+    assert [(key, event["type"]) for each in samples for key, event in each["svc"].items()] == [
         ("message_event", "bounce"),
         ("track_event", "click"),
         ("message_event", "policy_rejection"),

@@ -1,4 +1,4 @@
-"""Signed posts, verified as a receiver does: by the library of the Standard Webhooks project."""
+"""Verify signed posts with the library of the Standard Webhooks project, as a receiver does."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_webhook_without_a_secret_does_not_sign(client: Client, target: Target
     assert "webhook-signature" not in posted(client, webhook, target).headers
 
 
-def test_a_receiver_can_verify_what_is_signed(client: Client, target: Target) -> None:
+def test_a_receiver_can_verify_a_signed_post(client: Client, target: Target) -> None:
     webhook = make(client, target)
     secret = draw(client, webhook)
     assert secret.startswith("whsec_")
@@ -65,9 +65,7 @@ def test_for_a_day_both_the_old_and_the_new_secret_sign(client: Client, target: 
     assert third not in (first, second)
 
 
-def test_drawing_secrets_again_and_again_makes_no_header_that_is_too_long(
-    client: Client, target: Target
-) -> None:
+def test_only_the_five_newest_secrets_sign(client: Client, target: Target) -> None:
     webhook = make(client, target)
     secrets = [draw(client, webhook) for _ in range(7)]
     post = posted(client, webhook, target)
@@ -76,7 +74,7 @@ def test_drawing_secrets_again_and_again_makes_no_header_that_is_too_long(
         verify(secret, post)
 
 
-def test_a_dropped_secret_signs_no_more(client: Client, target: Target) -> None:
+def test_a_deleted_secret_does_not_sign(client: Client, target: Target) -> None:
     webhook = make(client, target)
     draw(client, webhook)
     assert client.delete(f"{PATH}/{webhook}/signing-secret").status == 204

@@ -30,7 +30,7 @@ def recorded() -> Batch:
 
 
 @pytest.mark.spec("2.10-t14")
-def test_a_later_attempt_takes_the_place_of_an_earlier_one_and_not_otherwise() -> None:
+def test_a_later_attempt_replaces_an_earlier_one_and_never_the_reverse() -> None:
     second = replace(FAILED, attempts=2, response_code=503)
     assert batches.record(FAILED, BODY)
     assert batches.record(second, None)
@@ -38,7 +38,7 @@ def test_a_later_attempt_takes_the_place_of_an_earlier_one_and_not_otherwise() -
     assert recorded() == second
 
 
-def test_a_delivery_stands_whatever_duplicates_say() -> None:
+def test_a_recorded_delivery_is_not_replaced_by_a_duplicate() -> None:
     assert batches.record(FAILED, BODY)
     assert batches.record(TAKEN, None)
     assert not batches.record(replace(FAILED, attempts=5), None)
@@ -46,13 +46,13 @@ def test_a_delivery_stands_whatever_duplicates_say() -> None:
     assert recorded() == TAKEN
 
 
-def test_a_delivery_counts_although_a_duplicate_has_failed_more_often() -> None:
+def test_a_delivery_replaces_the_failure_of_a_duplicate_with_more_attempts() -> None:
     assert batches.record(replace(FAILED, attempts=4), BODY)
     assert batches.record(TAKEN, None)
     assert recorded() == TAKEN
 
 
-def test_a_new_round_begins_anew_with_the_same_bytes() -> None:
+def test_a_new_round_starts_without_attempts_and_with_the_same_bytes() -> None:
     assert batches.record(TAKEN, BODY)
     again = batches.next_round("w", "b")
     assert again is not None
@@ -66,7 +66,7 @@ def test_a_new_round_begins_anew_with_the_same_bytes() -> None:
     assert recorded() == failed_again
 
 
-def test_many_bytes_go_to_the_bucket_and_few_do_not() -> None:
+def test_only_large_payloads_are_stored_in_the_bucket() -> None:
     noise = random.Random(1).randbytes(6000)
     batches.record(TAKEN, BODY)
     assert stored_objects("webhooks/") == []
@@ -90,7 +90,7 @@ def test_a_batch_is_kept_for_a_day_after_its_last_attempt() -> None:
 
 
 @pytest.mark.spec("6-r4")
-def test_a_batch_that_was_tried_for_hours_is_kept_longer_than_a_later_one() -> None:
+def test_the_day_that_a_batch_is_kept_starts_with_its_last_attempt() -> None:
     batches.record(replace(FAILED, batch_id="a"), BODY)
     batches.record(TAKEN, BODY)
     late = replace(FAILED, batch_id="a", at_ms=FAILED.at_ms + 8 * 3_600_000, attempts=12)
@@ -100,7 +100,7 @@ def test_a_batch_that_was_tried_for_hours_is_kept_longer_than_a_later_one() -> N
 
 
 @pytest.mark.cost
-def test_the_newest_are_read_and_no_more() -> None:
+def test_the_newest_batches_are_read_in_one_request() -> None:
     for n in range(30):
         batches.record(replace(TAKEN, batch_id=f"{n:04d}"), BODY)
     batches.record(replace(TAKEN, webhook_id="other"), BODY)

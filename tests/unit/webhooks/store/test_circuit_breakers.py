@@ -16,7 +16,7 @@ def of(webhook_id: str = "w") -> CircuitBreaker:
     return circuit_breakers.of_all([webhook_id])[webhook_id]
 
 
-def test_a_webhook_without_news_has_an_empty_state() -> None:
+def test_a_webhook_without_posts_has_a_closed_breaker() -> None:
     assert of() == CircuitBreaker()
     assert circuit_breakers.of_all([]) == {}
 
@@ -38,7 +38,7 @@ def test_failures_are_written_once_a_minute_beside_successes() -> None:
     assert of() == CircuitBreaker(success_ms=NOW, failure_ms=NOW + 60_000)
 
 
-def test_a_pause_grows_and_any_answer_ends_it() -> None:
+def test_timeouts_are_counted_and_any_answer_closes_the_breaker() -> None:
     for unanswered in range(1, 4):
         circuit_breakers.open_until("w", of(), NOW, NOW + 5000)
         assert of() == CircuitBreaker(0, NOW, unanswered, NOW + 5000)
@@ -46,7 +46,7 @@ def test_a_pause_grows_and_any_answer_ends_it() -> None:
     assert of() == CircuitBreaker(0, NOW + 1, 0, 0)
 
 
-def test_one_only_takes_it_upon_itself_to_try_a_paused_target() -> None:
+def test_only_one_worker_claims_the_post_of_a_half_open_breaker() -> None:
     circuit_breakers.open_until("w", of(), NOW, NOW + 5000)
     breaker = of()
     assert circuit_breakers.claim_half_open("w", breaker, NOW + 30_000)
@@ -54,7 +54,7 @@ def test_one_only_takes_it_upon_itself_to_try_a_paused_target() -> None:
     assert of().open_until_ms == NOW + 30_000
 
 
-def test_the_state_of_a_deleted_webhook_goes_in_time() -> None:
+def test_the_breaker_of_a_deleted_webhook_expires() -> None:
     circuit_breakers.expire("w", NOW)
     item = Table("webhooks").get(*circuit_breakers.key_of("w"))
     assert item is not None

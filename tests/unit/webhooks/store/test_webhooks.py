@@ -21,7 +21,7 @@ def webhook(name: str, account: int = 1, source: int = -1, created_ms: int = 0) 
     return Webhook(name, account, "Ours", "https://a.test/", ("delivery",), created_ms, source)
 
 
-def test_a_scope_holds_the_webhooks_of_its_part_the_oldest_first() -> None:
+def test_the_webhooks_of_a_scope_are_listed_oldest_first() -> None:
     for each in (
         webhook("b", created_ms=2),
         webhook("a", created_ms=3),
@@ -43,21 +43,21 @@ def test_a_scope_holds_the_webhooks_of_its_part_the_oldest_first() -> None:
     assert webhook_store.find(Scope(2, None), "a") is None
 
 
-def test_a_webhook_comes_back_as_it_was_stored() -> None:
-    original = replace(webhook("a"), exceptions=(3, 4), sealed=b"sealed", active=False)
-    webhook_store.create(original)
-    assert webhook_store.find(ALL_OF_1, "a") == original
+def test_a_webhook_is_read_as_it_was_stored() -> None:
+    new_webhook = replace(webhook("a"), exceptions=(3, 4), sealed=b"sealed", active=False)
+    webhook_store.create(new_webhook)
+    assert webhook_store.find(ALL_OF_1, "a") == new_webhook
 
 
-def test_of_two_changes_at_once_neither_is_lost() -> None:
+def test_two_changes_at_once_are_both_stored() -> None:
     webhook_store.create(webhook("a"))
     meddled: list[bool] = []
 
-    def rename(webhook: Webhook) -> Webhook:
+    def rename(before: Webhook) -> Webhook:
         if not meddled:
             meddled.append(True)
             webhook_store.change(ALL_OF_1, "a", lambda each: replace(each, active=False))
-        return replace(webhook, name="New")
+        return replace(before, name="New")
 
     changed = webhook_store.change(ALL_OF_1, "a", rename)
     assert changed is not None
@@ -65,13 +65,13 @@ def test_of_two_changes_at_once_neither_is_lost() -> None:
     assert webhook_store.find(ALL_OF_1, "a") == changed
 
 
-def test_a_webhook_that_never_rests_is_not_changed() -> None:
+def test_a_change_fails_when_other_writers_come_first_every_time() -> None:
     webhook_store.create(webhook("a"))
     names = iter(range(1000))
 
-    def meddle(webhook: Webhook) -> Webhook:
-        webhook_store._replace(webhook, replace(webhook, name=f"{next(names)}"))
-        return replace(webhook, active=False)
+    def meddle(before: Webhook) -> Webhook:
+        webhook_store._replace(before, replace(before, name=f"{next(names)}"))
+        return replace(before, active=False)
 
     with pytest.raises(Unavailable):
         webhook_store.change(ALL_OF_1, "a", meddle)

@@ -15,7 +15,7 @@ from chalicelib.sending_domains.further_keys.model import FurtherKey
 from infrastructure.local.dns.records import ServiceRecords
 from tests.unit.sending_domains.accounts import create_account
 from tests.unit.sending_domains.examples import domain
-from tests.unit.tracking_domains.examples import stored as stored_tracking_domain
+from tests.unit.tracking_domains.examples import store_tracking_domain
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -65,7 +65,7 @@ def test_a_key_of_a_subdomain_is_published_at_its_signing_domain() -> None:
 
 
 def test_a_tracking_domain_points_to_this_machine() -> None:
-    stored_tracking_domain("track.shop.test")
+    store_tracking_domain("track.shop.test")
     assert lookup("track.shop.test") == [("CNAME", "track.postfinch.test")]
     for own in ("track.postfinch.test", "postfinch.test"):
         records = lookup(own)
@@ -75,7 +75,7 @@ def test_a_tracking_domain_points_to_this_machine() -> None:
 
 def test_names_that_begin_with_broken_get_wrong_records() -> None:
     create("broken-shop.test")
-    stored_tracking_domain("broken-track.test")
+    store_tracking_domain("broken-track.test")
     assert lookup("s1._domainkey.broken-shop.test") == [
         ("TXT", "v=DKIM1; k=rsa; h=sha256; p=wrong")
     ]

@@ -6,7 +6,8 @@ import pytest
 
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError
-from chalicelib.suppression.query import (
+from chalicelib.suppression.search import Page
+from chalicelib.suppression.search_request import (
     read_list_id,
     read_offset,
     read_paging,
@@ -14,7 +15,6 @@ from chalicelib.suppression.query import (
     recipient_links,
     search_links,
 )
-from chalicelib.suppression.search import Page
 from chalicelib.suppression.store.items import position
 
 PATH = "/api/v1/suppression-list"
