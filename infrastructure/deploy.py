@@ -90,7 +90,7 @@ def deploy(
     cloud: str = "",
     api_key: str = "",
 ) -> Deployed:
-    """Deploy ``package`` as ``stage``; ``chosen`` are parameters of the stack.
+    """Deploy ``package`` as ``stage``; ``parameters`` are those of the stack.
 
     ``cloud`` is the address of a cloud that is not AWS. ``api_key`` is stored as a key of the first
     account; without one, the first deployment makes one. Raises :class:`ProvisionFailed`.

@@ -5,12 +5,9 @@ from __future__ import annotations
 import ast
 import subprocess
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-#: Files that still have such names. It may only become shorter.
-TO_RENAME = Path(__file__).with_name("names-to-rename.txt")
 
 #: A name says what a thing is (``transmission``), not what was done to it (``sent``).
 _WORDS = """
@@ -52,38 +49,17 @@ def banned_names(source: str) -> Iterator[tuple[int, str]]:
             yield line, name
 
 
-@cache
-def files_with_banned_names() -> dict[str, list[str]]:
-    """Return file → the places of its banned names."""
+def test_names_are_nouns_of_what_they_hold() -> None:
     listing = subprocess.run(
         ["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    places: dict[str, list[str]] = {}
-    for path in listing.stdout.split():
-        if (ROOT / path).exists():
-            source = (ROOT / path).read_text(encoding="utf-8")
-            names = [f"{path}:{line} {name}" for line, name in banned_names(source)]
-            places |= {path: names} if names else {}
-    return places
-
-
-def test_names_are_nouns_of_what_they_hold() -> None:
-    allowed = set(TO_RENAME.read_text(encoding="utf-8").split())
     places = [
-        each
-        for path, names in files_with_banned_names().items()
-        for each in names
-        if path not in allowed
+        f"{path}:{line} {name}"
+        for path in listing.stdout.split()
+        if (ROOT / path).exists()
+        for line, name in banned_names((ROOT / path).read_text(encoding="utf-8"))
     ]
     assert not places, "name these after what they hold:\n" + "\n".join(places)
-
-
-def test_files_whose_names_are_right_leave_the_list() -> None:
-    listed_files = set(TO_RENAME.read_text(encoding="utf-8").split())
-    assert listed_files <= files_with_banned_names().keys(), (
-        "remove from names-to-rename.txt: "
-        f"{sorted(listed_files - files_with_banned_names().keys())}"
-    )
 
 
 def test_every_way_to_introduce_a_name_is_checked() -> None:
