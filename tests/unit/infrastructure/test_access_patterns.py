@@ -55,6 +55,6 @@ def test_a_pattern_in_another_form_is_an_error(store: Path, bullet: str) -> None
         list(patterns_of(store))
 
 
-def test_the_table_of_access_patterns_is_current() -> None:
+def test_the_generated_parts_of_the_architecture_page_are_current() -> None:
     text = ARCHITECTURE.read_text(encoding="utf-8")
     assert text == architecture(text), "ARCHITECTURE.md is not up to date: run `make docs`"

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from infrastructure import module_index
+from infrastructure.module_index import index_of_modules, purpose_of
+
+
+def test_each_module_is_listed_with_its_first_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "chalicelib" / "things"
+    package.mkdir(parents=True)
+    (tmp_path / "relay").mkdir()
+    (package / "__init__.py").write_text('"""Things that people keep. Spec 2."""\n')
+    (package / "store.py").write_text('"""Keep ``things``\nfor a day.\n\nMore text.\n"""\n')
+    (package / "model.py").write_text("")
+    monkeypatch.setattr(module_index, "ROOT", tmp_path)
+    assert index_of_modules().splitlines() == [
+        "**`chalicelib/things/`**: Things that people keep. Spec 2",
+        "",
+        "- `model.py`: ",
+        "- `store.py`: Keep `things` for a day",
+    ]
+
+
+def test_every_module_says_what_it_does() -> None:
+    root = module_index.ROOT
+    silent = [
+        path.relative_to(root).as_posix()
+        for folder in module_index.FOLDERS
+        for path in (root / folder).rglob("*.py")
+        if path.name != "__init__.py" and not purpose_of(path)
+    ]
+    assert silent == []
