@@ -2,7 +2,7 @@
 
 A feature declares its routes on a :class:`Routes`, each with the grant that it needs; ``app.py``
 registers them on the one :class:`App`. A request is checked in this order: path (404), method
-(405), key (401), grant (403), body (413, 415, syntax). Then the view is called. HEAD is answered
+(405), key (401), grant (403), size (413). Then the view is called. HEAD is answered
 wherever GET is.
 
 ``App`` answers API Gateway REST events itself, because Chalice's handler has its own error bodies

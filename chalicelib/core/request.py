@@ -1,4 +1,4 @@
-"""Read an HTTP request from an API Gateway REST event, and hold the caller who made it.
+"""Read an HTTP request and its JSON body (415) from a REST event, and hold the caller who made it.
 
 A view gets a :class:`Request` and does not depend on the framework; a test makes one by its fields.
 """

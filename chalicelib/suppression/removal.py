@@ -21,7 +21,7 @@ def remove(
     types: Collection[str],
     list_id: str | None = None,
 ) -> None:
-    """Remove a recipient's entries of these types from one list (spec 4.8 rules 4 to 6).
+    """Remove a recipient's entries of these types from one list (spec 4.8 rules 5 and 6).
 
     ``list_id`` narrows to the entry for a mailing list, or if empty to the account-wide ones.
     Raises 404 if there are none, and 403, and removes nothing, if one was added by compliance.

@@ -1,4 +1,4 @@
-"""Read the recipients of a transmission, from the request or from a stored list.
+"""Count and store checked recipients in chunks, whether they come from a request or a list.
 
 All code that counts, stores or cuts recipients into chunks uses :class:`Recipients`, whatever their
 source.

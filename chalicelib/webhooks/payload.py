@@ -1,4 +1,4 @@
-"""Build the body of a batch: a JSON array of events, each in its wrapper (spec 6.1).
+"""Build the body of a POST to a webhook: a batch of events, or the empty test batch (spec 6).
 
 The body is ASCII, because text from outside may hold half a surrogate pair, which UTF-8 cannot
 encode.
