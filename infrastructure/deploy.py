@@ -58,7 +58,7 @@ Bounces would go to {default}, a domain that does not exist. Set yours and deplo
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """What a deployment came to. ``api_key`` is there if this deployment stored it.
+    """The result of a deployment. ``api_key`` is there if this deployment stored it.
 
     ``warnings`` tell what keeps the stage from working and how to set it right.
     """

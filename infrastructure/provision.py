@@ -1,7 +1,7 @@
 """Create or update the stack of ``template.yaml``, wherever ``AWS_ENDPOINT_URL`` points.
 
 ``python -m infrastructure.provision`` takes the stage and the bucket's name from the settings. It
-may be run any number of times: a stack that is up to date is left alone, and one whose creation
+may be run any number of times: a stack that is up to date does not change, and one whose creation
 failed is removed and created again. It returns when the stack is complete; otherwise
 :class:`ProvisionFailed` carries the reason of the first resource that failed.
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a connection sends for; `subaccount_id` None is the primary account."""
+    """The account that a connection sends for; `subaccount_id` None is the primary account."""
 
     account_id: int
     subaccount_id: int | None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RelayConfig:
-    """Where a relay listens, and its limits on a client. Sizes are octets, times are seconds."""
+    """The ports of a relay, and its limits on a client. Sizes are octets, times are seconds."""
 
     hostname: str = "localhost"
     """The name in the banner and in the answer to EHLO."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class OpenConnection(Protocol):
-    """What the registry needs of a connection."""
+    """The methods of a connection that the registry uses."""
 
     @property
     def peer_ip(self) -> str:

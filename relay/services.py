@@ -19,7 +19,7 @@ RunBlocking = Callable[..., Awaitable[Any]]
 
 
 class Service(Protocol):
-    """What a session needs of a service; every method may raise Refusal."""
+    """The interface between a session and a service; every method may raise Refusal."""
 
     @property
     def name(self) -> str:

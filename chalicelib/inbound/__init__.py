@@ -1,7 +1,7 @@
-"""What comes back by mail: late bounces, complaints, automatic replies, unsubscriptions.
+"""Turn mail that comes back into events: bounces, complaints, automatic replies, unsubscriptions.
 
-The relay takes such mail at the bounce domains (`accept`), for the signed addresses that the
-service gave out (`addresses`). A report is read without trust in its form (`report`, on top of
-`dsn`, `bounce_text`, `arf` and `auto_reply`) and becomes an event of its message (`tell`); what is
-met again has the event that it had (`store`).
+The relay accepts such mail at the bounce domains (`accept`), for signed addresses that the service
+created (`addresses`). A report comes from a stranger, so nothing about its form is trusted
+(`report`, with `dsn`, `bounce_text`, `arf` and `auto_reply`). It becomes an event of its message
+(`inbound_events`); a report that arrives again gets the same event (`store`).
 """

@@ -28,7 +28,7 @@ _SIGNED = re.compile(
 
 
 class Purpose(Enum):
-    """What an address is for."""
+    """The purpose of an address."""
 
     REPORT = "report"
     UNSUBSCRIPTION = "unsubscription"
@@ -37,7 +37,7 @@ class Purpose(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an address stands for; a feedback address names no message."""
+    """The purpose and message of an address; a feedback address names no message."""
 
     purpose: Purpose
     message_id: str = ""

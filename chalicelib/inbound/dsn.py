@@ -23,7 +23,7 @@ _TYPE = re.compile(r"[a-z][\w.+-]{0,30}\s*;", re.IGNORECASE | re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class RecipientStatus:
-    """What a notification says about one recipient; missing fields are empty.
+    """The fields of a notification about one recipient; missing fields are empty.
 
     ``action`` is ``failed``, ``delayed``, ``delivered``, ``relayed`` or ``expanded``; ``status``
     the enhanced status code (RFC 3463), ``diagnostic`` the reply of the refusing host.

@@ -1,7 +1,7 @@
 """Block names for the operator: nobody can register them or send from them (spec 2.5).
 
 A block covers a name and all names below it. Registered domains stop sending with the next work
-unit, because every work unit reads its domain anew.
+unit, because every work unit reads its domain again.
 """
 
 from __future__ import annotations

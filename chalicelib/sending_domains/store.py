@@ -6,7 +6,7 @@ writer came first. Claims on names are in ``claims``, further DKIM keys in ``fur
 
 Access patterns of ``config``:
 
-- one domain, whoever owns it → ``domain#<name>`` / ``domain``
+- one domain of any owner → ``domain#<name>`` / ``domain``
 - all domains of an account → ``account#<account>/domains`` [by_owner]
 - the domains of one owner, by name → ``account#<account>/domains`` / ``<owner>#*`` [by_owner]
 - the default bounce domain of an owner → ``default#bounce-domain#<account>`` / ``<subaccount>``
@@ -45,7 +45,7 @@ def key_of(domain: str) -> Key:
 
 
 def get(domain: str) -> SendingDomain | None:
-    """Return the domain, whoever owns it, or ``None``."""
+    """Return the domain of any owner, or ``None``."""
     item = _config.get(*key_of(domain))
     return from_item(item) if item else None
 
@@ -140,7 +140,7 @@ def in_scope(scope: Scope) -> Iterator[SendingDomain]:
 
 
 def within(name: str) -> Iterator[SendingDomain]:
-    """Yield the domains at and below ``name``, whoever owns them."""
+    """Yield the domains at and below ``name``, of any owner."""
     for account_id in claims.accounts_within(name):
         for domain in in_scope(Scope(account_id, None)):
             if is_within(domain.domain, name):

@@ -103,7 +103,7 @@ class Recipient(NamedTuple):
 
 
 class Hold(NamedTuple):
-    """Which messages of one type to one recipient a list holds back.
+    """The messages of one type to one recipient that a list holds back.
 
     ``source`` is that of the account-wide entry, empty if there is none; ``lists`` are the mailing
     lists, in lower case, that have an entry of their own.

@@ -30,7 +30,7 @@ Query = Mapping[str, str]
 
 
 class Paging(NamedTuple):
-    """Where a page begins: after ``skip`` results or, where ``cursor`` is not ``None``, after it.
+    """The start of a page: after ``skip`` results or, if ``cursor`` is not ``None``, after it.
 
     An empty cursor is the first page.
     """

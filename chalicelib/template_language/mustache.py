@@ -11,7 +11,7 @@ import re
 from .words import CURLIES
 
 SERVICE_NAMES = ("svc", "sparkpost")
-"""What marks a tag as ours: the neutral name, and the one that existing templates carry."""
+"""Names that mark a tag as ours: the neutral one, and the one in existing templates."""
 
 _OPEN = re.compile(r"<template\b", re.IGNORECASE | re.ASCII)
 _CLOSE = re.compile(r"</template\b", re.IGNORECASE | re.ASCII)

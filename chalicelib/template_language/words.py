@@ -34,7 +34,7 @@ AUTOMATIC = frozenset({"address", "email", "email_id", "env_from", "return_path"
 """Variables that come from the recipient and the envelope, never from substitution data."""
 
 RESERVED = KEYWORDS | AUTOMATIC
-"""What may not be a top-level key of substitution data or metadata."""
+"""Names that may not be top-level keys of substitution data or metadata."""
 
 STATEMENTS = frozenset({"if", "elseif", "else", "each", "end"})
 """First words that make a tag a statement, which prints nothing."""

@@ -44,7 +44,10 @@ class LinkOptions:
 
 
 class TrackedUrl(NamedTuple):
-    """What all URLs of a tracked link share: their start up to the token, and its link part."""
+    """The shared parts of all URLs of a tracked link.
+
+    Their start up to the token, and its link part.
+    """
 
     start: str
     link: LinkPart

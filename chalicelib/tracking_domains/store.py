@@ -5,7 +5,7 @@ Names are in their canonical spelling (``core.domain_names``). Every write is co
 
 Access patterns of ``config``:
 
-- one domain, whoever owns it → ``tracking-domain#<name>`` / ``domain``
+- one domain of any owner → ``tracking-domain#<name>`` / ``domain``
 - all domains of an account → ``account#<account>/tracking-domains`` [by_owner]
 - the domains of one owner, by name → ``account#<account>/tracking-domains`` / ``<owner>#*``
   [by_owner]
@@ -34,7 +34,7 @@ _FIELDS = tuple(TrackingDomain.__slots__)
 
 
 def get(domain: str) -> TrackingDomain | None:
-    """Return the domain, whoever owns it, or ``None``."""
+    """Return the domain of any owner, or ``None``."""
     name = normalize(domain)
     item = _config.get(_pk(name), "domain") if name else None
     return _from_item(item) if item else None

@@ -42,7 +42,10 @@ class UnreadableAccess(ValueError):
 
 @dataclass(slots=True)
 class Access:
-    """What a part of the code uses: short names of tables and queues, and single permissions."""
+    """The resources that a part of the code uses.
+
+    Short names of tables and queues, and single permissions.
+    """
 
     tables: set[str] = field(default_factory=set)
     sends_to: set[str] = field(default_factory=set)

@@ -22,7 +22,7 @@ API_ID = "APIHandler"
 
 
 class Kind(Enum):
-    """What calls a function."""
+    """The trigger of a function."""
 
     API = "api"
     QUEUE = "queue"

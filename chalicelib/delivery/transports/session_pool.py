@@ -38,7 +38,7 @@ class PoolLimits:
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """What two messages must have in common to share a session."""
+    """The properties that two messages must share to use one session."""
 
     destination: str
     source_address: str | None

@@ -1,1 +1,1 @@
-"""Where tracking keeps what it knows of messages."""
+"""Keep the message context, which completes events that come after delivery."""

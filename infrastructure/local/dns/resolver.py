@@ -26,7 +26,7 @@ Records = Sequence[tuple[str, str]]
 
 
 class RecordSource(Protocol):
-    """Where records come from. Called from several threads."""
+    """A source of records. Called from several threads."""
 
     def lookup(self, name: str) -> Records | None:
         """Every (type, value) at a lower-case name without its final dot; None if no such name.

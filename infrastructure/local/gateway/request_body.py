@@ -12,7 +12,7 @@ _DRAIN_LIMIT = 1024**3
 
 
 class RequestBody(NamedTuple):
-    """What was read. ``unread`` says that the client may still be sending."""
+    """The result of reading a body. ``unread`` says that the client may still be sending."""
 
     content: bytes
     too_large: bool = False

@@ -37,7 +37,10 @@ class Envelope:
 
 
 class Receiver(Protocol):
-    """What decides about mail. Replies are whole SMTP reply lines without their CRLF."""
+    """The recipient of a session's mail, who accepts or refuses it.
+
+    Replies are whole SMTP reply lines without their CRLF.
+    """
 
     def refuse_recipient(self, recipient: str) -> str | None:
         """The reply that refuses the recipient, or None to accept it."""
