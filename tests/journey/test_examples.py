@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 
-import pytest
-
+from tests.journey.programs import needs_curl, needs_node
 from tests.journey.service import KEY, ROOT, Service, eventually
 
 EXAMPLES = ROOT / "examples"
-
-needs_node = pytest.mark.skipif(
-    shutil.which("node") is None, reason="Node.js is not installed (apt-get install nodejs)"
-)
-needs_curl = pytest.mark.skipif(
-    shutil.which("curl") is None, reason="curl is not installed (apt-get install curl)"
-)
 
 
 def run(service: Service, *command: str, **environment: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import socket
 import subprocess
 from collections import Counter
@@ -11,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.journey.programs import needs_swaks
 from tests.journey.service import KEY, Service, eventually
-
-MISSING = "swaks is not installed (apt-get install swaks)"
 
 
 def test_state_survives_a_restart(own_service: Service) -> None:
@@ -106,7 +104,7 @@ def _total(service: Service, kind: str) -> int:
 
 
 @pytest.mark.spec("5-r7")
-@pytest.mark.skipif(shutil.which("swaks") is None, reason=MISSING)
+@needs_swaks
 def test_swaks_sends_through_the_relay(service: Service) -> None:
     process = subprocess.run(
         [

@@ -6,7 +6,6 @@ import email
 import email.policy
 import json
 import re
-import shutil
 import smtplib
 import ssl
 import subprocess
@@ -17,13 +16,11 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.journey.programs import needs_swaks
 from tests.journey.service import KEY, Service, eventually
 
 TRANSACTION = b"From: hello@example.test\r\nTo: %b\r\nSubject: s\r\n\r\nHello\r\n"
 LINK = "https://www.example.test/offer?a=1&b=2"
-needs_swaks = pytest.mark.skipif(
-    shutil.which("swaks") is None, reason="swaks is not installed (apt-get install swaks)"
-)
 
 
 def connect(service: Service, user: str = "SMTP_Injection", key: str = KEY) -> smtplib.SMTP:
