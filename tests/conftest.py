@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Iterator
 
-os.environ.update(
-    {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "STAGE": "test",
-        "SECRET_KEY": base64.b64encode(bytes(range(32))).decode(),
-        "EVENTS_LAG": "-0.001",
-        "EVENTS_SHARDS": "2",
-    }
-)
+from tests.environment import IN_PROCESS_CLOUD
+
+os.environ.update(IN_PROCESS_CLOUD)
 os.environ.pop("AWS_ENDPOINT_URL", None)
 
 import hypothesis
