@@ -29,6 +29,7 @@ from infrastructure.package import (
 
 Json = dict[str, Any]
 
+ROOT = Path(__file__).parents[2]
 # The number of the machine type in the header of an ELF file
 AARCH64 = 183
 
@@ -105,6 +106,17 @@ def test_the_archive_is_small_enough_and_contains_bytecode(package: Package) -> 
     for module in ("app.py", "chalicelib/core/http.py", "pydantic/main.py", "chalice/app.py"):
         assert {module, importlib.util.cache_from_source(module)} <= names
     assert not any(name.startswith(("boto3/", "tests/", "infrastructure/")) for name in names)
+
+
+def test_the_archive_has_the_data_files_of_the_code(package: Package) -> None:
+    data_files = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "chalicelib").rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    }
+    assert "chalicelib/delivery/reply_rules.json" in data_files
+    with zipfile.ZipFile(package.archive) as files:
+        assert data_files <= set(files.namelist())
 
 
 @pytest.mark.slow
