@@ -91,11 +91,11 @@ def test_killed_workers_lose_no_message_and_repeat_at_most_one_each(
 
 
 def _arrivals(service: Service) -> int:
-    return len(service.mailbox(to="kill-", limit="10000"))
+    return len(service.mailbox(to="kill-*", limit="10000"))
 
 
 def _arrived_counts(service: Service) -> Counter[str]:
-    return Counter(message["to"] for message in service.mailbox(to="kill-", limit="10000"))
+    return Counter(message["to"] for message in service.mailbox(to="kill-*", limit="10000"))
 
 
 def _total(service: Service, kind: str) -> int:

@@ -265,7 +265,7 @@ def test_a_transmission_to_a_stored_list_reaches_every_recipient(service: Servic
     )
     assert response.status == 200, response.body
     transmission_id = accepted(post(service, {"list_id": "journey"}))
-    eventually(lambda: len(service.mailbox(to="list-", limit="1000")) == count)
+    eventually(lambda: len(service.mailbox(to="list-*", limit="1000")) == count)
     eventually(lambda: _state(service, transmission_id) == "Success")
     assert code(post(service, {"list_id": "unknown"})) == (422, "1603")
 

@@ -1,6 +1,8 @@
 """Show the local mailbox over HTTP, under ``/local/mailbox``.
 
-- ``GET /local/mailbox?to=&from=&subject=&limit=`` lists the newest messages that match
+- ``GET /local/mailbox?to=&from=&subject=&limit=`` lists the newest messages that match. ``to`` is
+  the recipient's whole address, in which ``*`` stands for any characters. ``from`` and ``subject``
+  are parts of those fields
 - ``GET /local/mailbox/{id}`` returns one message as it was stored
 - ``DELETE /local/mailbox`` deletes all messages and returns how many there were
 

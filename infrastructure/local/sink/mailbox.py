@@ -66,13 +66,13 @@ class Mailbox:
         subject: str | None = None,
         limit: int = 100,
     ) -> Entries:
-        """The newest messages first, at most `limit`, that contain each text given, in any case.
+        """The newest messages first, at most `limit`, that match each filter, in any case.
 
-        `to` is looked for in the envelope recipient, `sender` in the From field and the envelope
-        sender, `subject` in the decoded Subject. `size` counts the bytes that `read` gives.
+        `to` is the whole envelope recipient, in which `*` stands for any characters. `sender` is
+        a part of the From field or of the envelope sender, `subject` one of the decoded Subject.
+        `size` counts the bytes that `read` gives.
         """
-        texts = {"recipients": to or "", "senders": sender or "", "subjects": subject or ""}
-        return [_entry(row) for row in self._index.search(texts, limit)]
+        return [_entry(row) for row in self._index.search(to, sender or "", subject or "", limit)]
 
     def read(self, message_id: str) -> bytes | None:
         """The message as stored, trace fields first; None when there is no such id."""

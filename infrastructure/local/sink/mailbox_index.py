@@ -7,6 +7,7 @@ safe, because the Maildir has all that a power cut may take from the index.
 """
 
 import fcntl
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 SCHEMA_VERSION = 1
-_SEARCHED = ("recipients", "senders", "subjects")
+# What GLOB takes for more than a character, besides `*`.
+_NOT_WILD = re.compile(r"[?\[]")
 
 
 class Row(NamedTuple):
@@ -54,15 +56,17 @@ class MailboxIndex:
         with self._lock:
             self._database.execute(f"INSERT OR REPLACE INTO messages VALUES ({marks})", row)
 
-    def search(self, texts: dict[str, str], limit: int) -> list[Row]:
-        """The newest rows whose columns contain the texts wanted of them, in any case."""
-        columns = [column for column in _SEARCHED if texts.get(column)]
-        where = " AND ".join(f"instr({column}, ?)" for column in columns) or "1"
-        values = [texts[column].casefold() for column in columns]
+    def search(self, recipient: str | None, sender: str, subject: str, limit: int) -> list[Row]:
+        """The newest rows to `recipient` that contain `sender` and `subject`, in any case.
+
+        `*` in `recipient` stands for any characters; `None` matches every recipient.
+        """
+        pattern = None if recipient is None else _NOT_WILD.sub(r"[\g<0>]", recipient.casefold())
         with self._lock:
             rows = self._database.execute(
-                f"SELECT * FROM messages WHERE {where} ORDER BY id DESC LIMIT ?",
-                (*values, max(limit, 0)),
+                "SELECT * FROM messages WHERE (? IS NULL OR recipients GLOB ?)"
+                " AND instr(senders, ?) AND instr(subjects, ?) ORDER BY id DESC LIMIT ?",
+                (pattern, pattern, sender.casefold(), subject.casefold(), max(limit, 0)),
             )
             return [Row(*row) for row in rows]
 
