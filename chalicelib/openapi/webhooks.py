@@ -54,6 +54,11 @@ _FIELDS: Final[dict[str, Schema]] = {
     "custom_headers": mapping(text()) | {"maxProperties": custom_headers.MOST},
     "exception_subaccounts": array(integer(1, 2**31 - 1), most=MOST_EXCEPTIONS),
 }
+_SOURCE: Final = integer(-1, 2**31 - 1) | {
+    "description": "Whose events the webhook gets: -1 stands for everybody, 0 for the primary "
+    "account, and an id for a subaccount. It does not change who owns the webhook. The webhook of "
+    "a subaccount gets only the subaccount's own events"
+}
 _WEBHOOK: Final = record(
     id=text(),
     name=text(),
@@ -89,7 +94,7 @@ OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(_ID_ONLY, body=obj("name", "target", "events", **_FIELDS)),
     f"GET {_PATH}": Operation(results(array(_WEBHOOK)), parameters=(shared_parameter("timezone"),)),
     f"GET {_ONE}": Operation(results(_WEBHOOK), parameters=(shared_parameter("timezone"),)),
-    f"PUT {_ONE}": Operation(_ID_ONLY, body=obj(**_FIELDS, subaccount_id=integer(-1, 2**31 - 1))),
+    f"PUT {_ONE}": Operation(_ID_ONLY, body=obj(**_FIELDS, subaccount_id=_SOURCE)),
     f"DELETE {_ONE}": Operation(NO_CONTENT),
     f"POST {_ONE}/validate": Operation(
         results(

@@ -28,9 +28,11 @@ _TOKEN_MARGIN_MS = 30_000
 class Webhook:
     """A webhook. Times are in milliseconds.
 
-    ``source`` is -1 for the primary account and all subaccounts, 0 for the primary account, or a
-    subaccount id; the webhook belongs to the same part of the account. ``sealed`` holds the secrets
-    (``webhooks.credentials``). A deleted webhook is stored until its queued batches are out.
+    ``source`` says whose events it gets: -1 for the primary account and all subaccounts, 0 for the
+    primary account, or a subaccount id. ``subaccount_id`` is the subaccount that owns it, ``None``
+    for the primary account; only the owner sees, changes and deletes it. ``sealed`` holds the
+    secrets (``webhooks.credentials``). A deleted webhook is stored until its queued batches are
+    out.
     """
 
     id: str
@@ -40,17 +42,13 @@ class Webhook:
     events: tuple[str, ...]
     created_ms: int
     source: int = ALL
+    subaccount_id: int | None = None
     active: bool = True
     exceptions: tuple[int, ...] = ()
     auth_type: str = NONE
     sealed: bytes = b""
     deleted_ms: int | None = None
     revision: int = field(default=0, compare=False)
-
-    @property
-    def subaccount_id(self) -> int | None:
-        """Return the subaccount that the webhook belongs to, ``None`` for the primary account."""
-        return self.source if self.source > PRIMARY else None
 
     @property
     def types(self) -> frozenset[str]:

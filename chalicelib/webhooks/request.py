@@ -27,8 +27,8 @@ _MOST_EVENTS = 100
 _LONGEST_TEXT = 2048
 _LARGEST = 2**31 - 1
 
-#: Tells whether the caller may choose the events of a source
-MayBeSource = Callable[[int], bool]
+#: Tells whether a webhook may get the events of a source
+MayBeSource = Callable[[Webhook, int], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,10 @@ class _Reader:
         value = self._body.get("subaccount_id")
         if value is None or value == webhook.source:
             return webhook
-        if not _is_integer(value) or value < ALL or not may_be(value):
+        if not _is_integer(value) or value < ALL or not may_be(webhook, value):
             text = "subaccount_id must be -1, 0 or the id of a subaccount"
+            if webhook.subaccount_id is not None:
+                text = f"subaccount_id must be {webhook.subaccount_id}, which owns the webhook"
             self.params.refuse("subaccount_id", text, value)
             return webhook
         return replace(webhook, source=value, exceptions=())

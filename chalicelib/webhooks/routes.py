@@ -30,7 +30,7 @@ _MOST_BATCHES = 10_000
 def create_webhook(request: Request) -> Reply:
     """Add a webhook, once its target has answered the test POST."""
     source = _source_of(request)
-    return _link_reply(service.create(request.caller.account_id, source, request.json()))
+    return _link_reply(service.create(request.caller.scope, source, request.json()))
 
 
 @routes.get(_PATH, grant=_VIEW)
@@ -48,9 +48,9 @@ def show_webhook(request: Request, webhook_id: str) -> Reply:
 
 @routes.put(_PATH + "/{webhook_id}", grant=_MODIFY)
 def update_webhook(request: Request, webhook_id: str) -> Reply:
-    """Change the fields in the body; a new target or new token details must pass the test first."""
+    """Change a webhook; a new target, authentication or header must pass the test first."""
     body = request.json()
-    return _link_reply(service.update(request.caller, _find(request, webhook_id), body))
+    return _link_reply(service.update(request.caller.scope, _find(request, webhook_id), body))
 
 
 @routes.delete(_PATH + "/{webhook_id}", grant=_MODIFY)

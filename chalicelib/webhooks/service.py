@@ -1,16 +1,14 @@
-"""Create, change and delete webhooks; a new target is tested before anything is stored."""
+"""Create, change and delete webhooks; how they are posted is tested before anything is stored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from chalicelib.core import clock
 from chalicelib.core.errors import NotFound
-from chalicelib.core.request import Caller
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.webhooks import payload, signatures, target_check
@@ -24,16 +22,20 @@ from chalicelib.webhooks.store import webhooks as webhook_store
 _BREAKER_KEPT_MS = 3 * 86_400_000
 
 
-def create(account_id: int, source: int, body: Any) -> Webhook:
-    """Store a new webhook; raises 400 when the body is not valid or the target fails its test."""
+def create(scope: Scope, source: int, body: Any) -> Webhook:
+    """Store a new webhook of the scope's owner.
+
+    Raises 400 when the body is not valid or the target fails its test.
+    """
     blank = Webhook(
         id=str(uuid4()),
-        account_id=account_id,
+        account_id=scope.account_id,
         name="",
         target="",
         events=(),
         created_ms=clock.now_ms(),
         source=source,
+        subaccount_id=scope.owner,
     )
     draft = read_new(body, blank)
     webhook = replace(draft.webhook, sealed=seal(draft.credentials, blank.id))
@@ -44,21 +46,24 @@ def create(account_id: int, source: int, body: Any) -> Webhook:
     return webhook
 
 
-def update(caller: Caller, before: Webhook, body: Any) -> Webhook:
-    """Change a webhook; raises 400 as :func:`create` does, and then changes nothing."""
+def update(scope: Scope, before: Webhook, body: Any) -> Webhook:
+    """Change a webhook; raises 400 as :func:`create` does, and then changes nothing.
+
+    Its target is tested when the target, or what it may recognise the service by, changes.
+    """
 
     def edit(webhook: Webhook) -> Webhook:
         credentials = open_sealed(webhook.sealed, webhook.id)
-        draft = read_changes(body, Draft(webhook, credentials), partial(_may_be_source, caller))
+        draft = read_changes(body, Draft(webhook, credentials), _may_be_source)
         return _with_credentials(draft.webhook, credentials, draft.credentials)
 
     after = edit(before)
     with target_check.time_limit():
         if _token_details(after) != _token_details(before):
             target_check.check_token(after)
-        if after.target != before.target:
+        if _post_details(after) != _post_details(before):
             target_check.check_target(after, payload.ping())
-    return _change(caller.scope, before, edit)
+    return _change(scope, before, edit)
 
 
 def delete(scope: Scope, webhook: Webhook) -> None:
@@ -84,11 +89,17 @@ def drop_secrets(scope: Scope, webhook: Webhook) -> None:
     _change_credentials(scope, webhook, lambda credentials: replace(credentials, signing=()))
 
 
-def _may_be_source(caller: Caller, source: int) -> bool:
-    """Tell whether the caller may choose the events of this source."""
-    if caller.confined_to is not None:
-        return source == caller.confined_to
-    return source in (ALL, PRIMARY) or subaccounts.get(caller.account_id, source) is not None
+def _may_be_source(webhook: Webhook, source: int) -> bool:
+    """Tell whether the webhook may get the events of this source: a subaccount's only its own."""
+    if webhook.subaccount_id is not None:
+        return source == webhook.subaccount_id
+    return source in (ALL, PRIMARY) or subaccounts.get(webhook.account_id, source) is not None
+
+
+def _post_details(webhook: Webhook) -> tuple[str, str, Credentials]:
+    """Return where a batch is posted, and all that its headers say except the signature."""
+    credentials = open_sealed(webhook.sealed, webhook.id)
+    return webhook.target, webhook.auth_type, replace(credentials, signing=())
 
 
 def _token_details(webhook: Webhook) -> tuple[str, Any, Any]:

@@ -207,6 +207,7 @@ def _webhook(owner: Owner) -> None:
             ("delivery",),
             clock.now_ms(),
             source=owner.subaccount or 0,
+            subaccount_id=owner.subaccount,
             sealed=seal(Credentials(auth_token=owner.mark), name),
         )
     )

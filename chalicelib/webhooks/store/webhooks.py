@@ -7,6 +7,8 @@ Access patterns of ``config``:
 
 Every write is conditional on the webhook's revision (attribute ``version``). A deleted webhook is
 hidden but stored until the batches queued for it are out (``_KEPT``): they go to its target.
+A webhook of an earlier version has no ``subaccount_id``: it belongs to the part of the account that
+is its source.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import asdict, replace
 
 from chalicelib.core import clock, config_cache, dynamo
 from chalicelib.core.dynamo import Item, Key, Table
-from chalicelib.core.scope import Scope
+from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.webhooks.model import Webhook
 
 _config = Table("config")
@@ -72,8 +74,10 @@ def delete(scope: Scope, webhook_id: str) -> bool:
 def from_item(item: Item) -> Webhook:
     """Return the webhook in an item of the table."""
     fields = {name: item[name] for name in _FIELDS if name in item}
-    tuples = {name: tuple(fields[name]) for name in ("events", "exceptions")}
-    return Webhook(**fields | tuples, revision=item.get("version", 0))
+    fields |= {name: tuple(fields[name]) for name in ("events", "exceptions")}
+    if "subaccount_id" not in fields and fields["source"] > PRIMARY:
+        fields["subaccount_id"] = fields["source"]
+    return Webhook(**fields, revision=item.get("version", 0))
 
 
 def _is_in(scope: Scope, webhook: Webhook) -> bool:

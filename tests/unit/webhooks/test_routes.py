@@ -296,12 +296,44 @@ def test_only_an_update_changes_the_source(client: Client, target: Target) -> No
     number = make_subaccount(1).id
     webhook = make(client, target, subaccount_id=number)
     assert show(client, webhook)["subaccount_id"] == -1
-    for source in (0, -1, number):
+    for source in (0, number, -1):
         assert client.put(f"{PATH}/{webhook}", {"subaccount_id": source}).status == 200
         assert show(client, webhook)["subaccount_id"] == source
-    assert client.put(f"{PATH}/{webhook}", {"subaccount_id": -1}).status == 404
-    moving = client.on_behalf_of(number)
-    assert moving.put(f"{PATH}/{webhook}", {"subaccount_id": -1}).status == 200
+
+
+@pytest.mark.spec("2.10-t12")
+@pytest.mark.spec("5-r6")
+def test_a_new_source_does_not_change_who_owns_a_webhook(client: Client, target: Target) -> None:
+    number = make_subaccount(1).id
+    own = make_key(1, number)
+    webhook = make(client, target)
+    assert client.put(f"{PATH}/{webhook}", {"subaccount_id": number}).status == 200
+    assert own.get(PATH).results == []
+    for response in (
+        own.get(f"{PATH}/{webhook}"),
+        own.put(f"{PATH}/{webhook}", {"name": "Mine"}),
+        own.post(f"{PATH}/{webhook}/validate", None),
+        own.get(f"{PATH}/{webhook}/batch-status"),
+        own.post(f"{PATH}/{webhook}/signing-secret", None),
+        own.delete(f"{PATH}/{webhook}"),
+        client.on_behalf_of(number).delete(f"{PATH}/{webhook}"),
+    ):
+        assert response.status == 404
+    assert client.put(f"{PATH}/{webhook}", {"name": "Still ours"}).status == 200
+    assert client.delete(f"{PATH}/{webhook}").status == 204
+
+
+def test_a_subaccounts_webhook_gets_no_other_events_whoever_changes_it(
+    client: Client, target: Target
+) -> None:
+    number = make_subaccount(1).id
+    webhook = make(make_key(1, number), target)
+    for source in (-1, 0, make_subaccount(1).id):
+        changes = {"subaccount_id": source}
+        response = client.on_behalf_of(number).put(f"{PATH}/{webhook}", changes)
+        message = f"subaccount_id must be {number}, which owns the webhook"
+        assert fault(response, "subaccount_id") == message
+    assert show(client, webhook)["subaccount_id"] == number
 
 
 @pytest.mark.parametrize("source", [-2, 99_999, "0", True, 1.0])
@@ -343,13 +375,53 @@ def test_a_new_target_is_tested_before_it_is_stored(client: Client, target: Targ
 
 @pytest.mark.spec("4.9-t4")
 @pytest.mark.spec("3-t15")
-def test_changes_that_keep_the_target_send_no_test_post(client: Client, target: Target) -> None:
+def test_changes_that_keep_what_is_posted_send_no_test_post(client: Client, target: Target) -> None:
     webhook = make(client, target)
     changes = {"name": "New", "events": ["rejection", "open"], "active": False}
+    client.post(f"{PATH}/{webhook}/signing-secret", None)
     assert client.put(f"{PATH}/{webhook}", {**changes, "target": target.url}).status == 200
     assert len(target.posts) == 1
     view = show(client, webhook)
     assert {name: view[name] for name in changes} == changes
+
+
+@pytest.mark.spec("4.9-t4")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"auth_credentials": {"username": "u", "password": "wrong"}},
+        {"auth_credentials": {"username": "wrong", "password": "p"}},
+        {"auth_type": "none"},
+        {"auth_token": "wrong"},
+        {"custom_headers": {"X-Key": "wrong"}},
+    ],
+)
+def test_changed_authentication_is_tested_before_it_is_stored(
+    client: Client, target: Target, changes: dict[str, Any]
+) -> None:
+    right = ("Basic dTpw", "t", "k")
+
+    def answer(post: Post) -> Reply:
+        names = ("authorization", "x-svc-webhook-token", "x-key")
+        return Reply(200 if tuple(map(post.headers.get, names)) == right else 401)
+
+    target.answer = answer
+    webhook = make(
+        client,
+        target,
+        auth_type="basic",
+        auth_credentials={"username": "u", "password": "p"},
+        auth_token="t",
+        custom_headers={"X-Key": "k"},
+    )
+    before = show(client, webhook)
+    response = client.put(f"{PATH}/{webhook}", {**changes, "name": "New"})
+    assert (response.status, response.error["response"]["status"]) == (400, 401)
+    assert response.error["message"] == "POST to webhook target URL failed"
+    assert show(client, webhook) == before
+    target.answer = lambda _: Reply(200)
+    assert client.put(f"{PATH}/{webhook}", {**changes, "name": "New"}).status == 200
+    assert show(client, webhook)["name"] == "New"
 
 
 @pytest.mark.parametrize("body", [{"events": []}, {"events": ["x"]}, {"name": ""}, {"target": "x"}])

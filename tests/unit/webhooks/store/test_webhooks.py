@@ -17,16 +17,26 @@ NINE = 1_769_850_000.0
 ALL_OF_1 = Scope(1, None)
 
 
-def webhook(name: str, account: int = 1, source: int = -1, created_ms: int = 0) -> Webhook:
-    return Webhook(name, account, "Ours", "https://a.test/", ("delivery",), created_ms, source)
+def webhook(
+    name: str, account: int = 1, subaccount: int | None = None, created_ms: int = 0
+) -> Webhook:
+    return Webhook(
+        name,
+        account,
+        "Ours",
+        "https://a.test/",
+        ("delivery",),
+        created_ms,
+        subaccount_id=subaccount,
+    )
 
 
 def test_the_webhooks_of_a_scope_are_listed_oldest_first() -> None:
     for each in (
         webhook("b", created_ms=2),
         webhook("a", created_ms=3),
-        webhook("c", source=0, created_ms=1),
-        webhook("d", source=7, created_ms=4),
+        replace(webhook("c", created_ms=1), source=7),
+        webhook("d", subaccount=7, created_ms=4),
         webhook("e", account=2),
     ):
         webhook_store.create(each)
@@ -47,6 +57,20 @@ def test_a_webhook_is_read_as_it_was_stored() -> None:
     new_webhook = replace(webhook("a"), exceptions=(3, 4), sealed=b"sealed", active=False)
     webhook_store.create(new_webhook)
     assert webhook_store.find(ALL_OF_1, "a") == new_webhook
+
+
+@pytest.mark.parametrize(("source", "owner"), [(-1, None), (0, None), (7, 7)])
+def test_a_webhook_stored_without_an_owner_belongs_to_its_source(
+    source: int, owner: int | None
+) -> None:
+    webhook_store.create(replace(webhook("a"), source=source))
+    Table("config").update(*webhook_store.key_of(1, "a"), "REMOVE #subaccount_id")
+    (earlier,) = webhook_store.of_account(1)
+    assert (earlier.source, earlier.subaccount_id) == (source, owner)
+    changed = webhook_store.change(Scope(1, owner or 0), "a", lambda w: replace(w, name="New"))
+    assert changed is not None
+    assert webhook_store.find(Scope(1, owner or 0), "a") == changed
+    assert webhook_store.find(Scope(1, 8), "a") is None
 
 
 def test_two_changes_at_once_are_both_stored() -> None:
