@@ -8,7 +8,7 @@ from __future__ import annotations
 from chalicelib.accounts.store import accounts
 from chalicelib.core import defaults
 from chalicelib.core.addresses import domain_of
-from chalicelib.core.errors import invalid_dkim_key, invalid_domain, resource_not_found
+from chalicelib.core.errors import ApiError, invalid_dkim_key, invalid_domain, resource_not_found
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -124,5 +124,17 @@ def get_owned(scope: Scope, name: str) -> SendingDomain:
     """Return a domain that belongs to the scope; raises 404 with code 1600."""
     domain = store.find(scope, name)
     if domain is None:
-        raise resource_not_found(f"Domain '{name[:300]}' does not exist")
+        raise _not_found(name)
     return domain
+
+
+def get_readable(scope: Scope, name: str) -> SendingDomain:
+    """Return a domain of the scope, or one shared with it; raises 404 with code 1600."""
+    domain = store.get(name)
+    if domain is None or not domain.readable_in(scope):
+        raise _not_found(name)
+    return domain
+
+
+def _not_found(name: str) -> ApiError:
+    return resource_not_found(f"Domain '{name[:300]}' does not exist")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chalicelib.core.domain_names import is_within
+from chalicelib.core.scope import Scope
 from chalicelib.dkim.model import DkimKey
 
 VALID: Final = "valid"
@@ -83,6 +84,14 @@ class SendingDomain:
     def signing_key(self) -> DkimKey | None:
         """Return the key that signs this domain's mail, if its DNS record was verified."""
         return self.dkim if self.status.dkim_status == VALID else None
+
+    def belongs_to(self, scope: Scope) -> bool:
+        """Tell whether the domain is the scope's own, so that it may be changed there."""
+        return scope.account_id == self.account_id and scope.covers(self.subaccount_id)
+
+    def readable_in(self, scope: Scope) -> bool:
+        """Tell whether a reader in the scope sees the domain: its own, or one shared with it."""
+        return self.belongs_to(scope) or self.usable_by(scope.account_id, scope.owner)
 
     def usable_by(self, account_id: int, subaccount_id: int | None) -> bool:
         """Tell whether this sender may use the domain."""

@@ -7,7 +7,7 @@ from chalicelib.sending_domains import service, verification_page
 from chalicelib.sending_domains.dkim_request import DkimBody
 from chalicelib.sending_domains.further_keys import service as further_keys
 from chalicelib.sending_domains.further_keys.request import NewKey
-from chalicelib.sending_domains.lookup import get_owned
+from chalicelib.sending_domains.lookup import get_readable
 from chalicelib.sending_domains.mailboxes import PAGE_PATH
 from chalicelib.sending_domains.request import (
     DomainUpdate,
@@ -43,15 +43,20 @@ def create_domain(request: Request) -> Reply:
 
 @routes.get("/api/v1/sending-domains", grant=_GRANT)
 def list_domains(request: Request) -> Reply:
-    """List the domains in scope, by name; each query parameter narrows the list."""
-    domains = service.list_matching(request.caller.scope, domain_filters(request.query))
-    return ok([{"domain": domain.domain} | domain_view(domain) for domain in domains])
+    """List the domains, by name; each query parameter narrows the list.
+
+    A subaccount also sees the domains that are shared with it, without their keys.
+    """
+    scope = request.caller.scope
+    domains = service.list_matching(scope, domain_filters(request.query))
+    return ok([{"domain": domain.domain} | domain_view(domain, scope) for domain in domains])
 
 
 @routes.get(_DOMAIN, grant=_GRANT)
 def show_domain(request: Request, domain: str) -> Reply:
-    """Show a domain."""
-    return ok(domain_view(get_owned(request.caller.scope, domain)))
+    """Show a domain; a subaccount sees one that is shared with it without its key."""
+    scope = request.caller.scope
+    return ok(domain_view(get_readable(scope, domain), scope))
 
 
 @routes.put(_DOMAIN, grant=_GRANT)

@@ -70,8 +70,8 @@ def register(scope: Scope, body: NewDomain) -> Registration:
 
 
 def list_matching(scope: Scope, filters: Mapping[str, str | bool]) -> list[SendingDomain]:
-    """Return the domains in the scope that pass every filter, by name."""
-    domains = [domain for domain in store.in_scope(scope) if _passes(domain, filters)]
+    """Return the domains that the scope may read and that pass every filter, by name."""
+    domains = [domain for domain in store.readable_in(scope) if _passes(domain, filters)]
     return sorted(domains, key=lambda domain: domain.domain)
 
 

@@ -27,7 +27,7 @@ from chalicelib.core.domain_names import canonical, is_within, normalize, parent
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import Table, Write
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
-from chalicelib.core.scope import Scope
+from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains.claims import store as claims
 from chalicelib.sending_domains.model import DomainStatus, MailedToken, SendingDomain
@@ -53,9 +53,7 @@ def get(domain: str) -> SendingDomain | None:
 def find(scope: Scope, domain: str) -> SendingDomain | None:
     """Return the domain if it belongs to the scope, or ``None``."""
     sending_domain = get(domain)
-    if sending_domain is None or sending_domain.account_id != scope.account_id:
-        return None
-    return sending_domain if scope.covers(sending_domain.subaccount_id) else None
+    return sending_domain if sending_domain and sending_domain.belongs_to(scope) else None
 
 
 def create(domain: SendingDomain) -> bool:
@@ -137,6 +135,14 @@ def in_scope(scope: Scope) -> Iterator[SendingDomain]:
     """Yield the domains of the scope, those of one owner by name."""
     prefix = owner_prefix(scope, "#")
     return map(from_item, owned_items(_config, scope.account_id, "domains", prefix))
+
+
+def readable_in(scope: Scope) -> Iterator[SendingDomain]:
+    """Yield the domains of the scope, and those that the primary account shares with it."""
+    yield from in_scope(scope)
+    if scope.owner is not None:
+        primary = in_scope(Scope(scope.account_id, PRIMARY))
+        yield from (domain for domain in primary if domain.shared_with_subaccounts)
 
 
 def within(name: str) -> Iterator[SendingDomain]:

@@ -6,18 +6,22 @@ from dataclasses import asdict
 from typing import Any
 
 from chalicelib.core import clock
+from chalicelib.core.scope import Scope
 from chalicelib.dkim.model import DkimKey
 from chalicelib.sending_domains.dns_checks import Outcome
 from chalicelib.sending_domains.further_keys.model import FurtherKey
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 
 
-def domain_view(domain: SendingDomain) -> dict[str, Any]:
-    """Return the domain object without its name, as ``GET /sending-domains/{domain}`` does."""
+def domain_view(domain: SendingDomain, reader: Scope) -> dict[str, Any]:
+    """Return the domain object without its name, as ``GET /sending-domains/{domain}`` does.
+
+    A subaccount sees a domain that is shared with it without the key.
+    """
     view: dict[str, Any] = {"status": status_view(domain.status)}
     if domain.tracking_domain:
         view["tracking_domain"] = domain.tracking_domain
-    if domain.dkim:
+    if domain.dkim and domain.belongs_to(reader):
         view["dkim"] = dkim_key_view(domain.dkim)
     if domain.subaccount_id is None:
         view["shared_with_subaccounts"] = domain.shared_with_subaccounts

@@ -9,7 +9,14 @@ import pytest
 
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.model import DomainStatus
-from chalicelib.sending_domains.routes import delete_domain, list_domains, show_domain
+from chalicelib.sending_domains.routes import (
+    delete_domain,
+    list_domains,
+    list_keys,
+    show_domain,
+    update_domain,
+    verify_domain,
+)
 from tests.unit.sending_domains.examples import VERIFIED, domain
 from tests.unit.sending_domains.requests import error_of, request, results
 
@@ -83,7 +90,7 @@ def test_the_private_half_of_a_key_is_never_shown() -> None:
 
 @pytest.mark.spec("5-r6")
 def test_each_part_of_an_account_sees_its_own_domains() -> None:
-    store.create(domain("c.test", shared_with_subaccounts=True))
+    store.create(domain("c.test"))
     store.create(domain("a.test", subaccount_id=7))
     store.create(domain("b.test", subaccount_id=8))
     store.create(domain("d.test", account=2))
@@ -98,6 +105,38 @@ def test_each_part_of_an_account_sees_its_own_domains() -> None:
         )
         assert (error["status"], error["code"]) == (404, "1600")
         assert error["description"] == "Domain 'a.test' does not exist"
+
+
+@pytest.mark.spec("2.5-t5")
+def test_a_shared_domain_is_shown_to_every_subaccount_without_its_key() -> None:
+    store.create(domain("c.test", shared_with_subaccounts=True))
+    store.create(domain("b.test", shared_with_subaccounts=True, account=2))
+    store.create(domain("d.test"))
+    store.create(domain("e.test", subaccount_id=7))
+    assert list_names(7) == ["c.test", "e.test"]
+    assert list_names(8, dkim_status="valid") == ["c.test"]
+    assert list_names(8, dkim_status="invalid") == []
+    views = results(list_domains(request(part=8)))
+    view = results(show_domain(request(part=8), "c.test"))
+    assert views == [{"domain": "c.test"} | view]
+    assert "dkim" not in view
+    assert (view["shared_with_subaccounts"], view["status"]["dkim_status"]) == (True, "valid")
+    for part in (None, 0):
+        assert "dkim" in results(show_domain(request(part=part), "c.test"))
+    assert error_of(lambda: show_domain(request(part=7), "d.test"))["status"] == 404
+
+
+def test_a_subaccount_cannot_change_a_domain_that_is_shared_with_it() -> None:
+    store.create(domain("c.test", shared_with_subaccounts=True))
+    body = {"shared_with_subaccounts": False}
+    for call in (
+        lambda: update_domain(request(body, part=7), "c.test"),
+        lambda: delete_domain(request(part=7), "c.test"),
+        lambda: verify_domain(request({}, part=7), "c.test"),
+        lambda: list_keys(request(part=7), "c.test"),
+    ):
+        assert error_of(call)["status"] == 404
+    assert store.get("c.test") == domain("c.test", shared_with_subaccounts=True)
 
 
 @pytest.mark.spec("4.4-t6")
