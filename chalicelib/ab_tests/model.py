@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.ab_tests.bayes import Observation
+from chalicelib.core.resource_ids import LONGEST_ID, is_new_id
 
 Json = dict[str, Any]
 
@@ -41,11 +42,9 @@ LONGEST_MS = 30 * 24 * HOUR_MS
 CHECK_EVERY_MS = 5 * 60 * 1000
 """How often a running test is checked for a template that is certain enough to win."""
 
-LONGEST_ID = 64
 LONGEST_NAME = 64
 MOST_VARIANTS = 20
 
-_ID = re.compile(rf"[A-Za-z0-9_.\-]{{1,{LONGEST_ID}}}", re.ASCII)
 _RESERVED_ID = "draft"  # a word in the paths of routes
 
 
@@ -164,7 +163,7 @@ class AbTest:
 
 def is_test_id(text: str) -> bool:
     """Tell whether a test may have this id."""
-    return _ID.fullmatch(text) is not None and text != _RESERVED_ID
+    return is_new_id(text) and text != _RESERVED_ID
 
 
 def id_from_name(name: str) -> str:

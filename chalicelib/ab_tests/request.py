@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
-from chalicelib.ab_tests.model import LONGEST_ID, LONGEST_NAME, AbTest, Share, is_test_id
+from chalicelib.ab_tests.model import LONGEST_NAME, AbTest, Share, is_test_id
 from chalicelib.core.errors import ApiErrors, ServiceError
 from chalicelib.core.fields import Body
+from chalicelib.core.resource_ids import NEW_ID_RULE
 
 # Decimal places of percentages: enough for thirds; numbers too small for the table become 0
 _PLACES = 9
@@ -53,10 +54,7 @@ def read(data: Any) -> AbTestBody:
     except ServiceError as failure:
         raise refusal(*(_text(error) for error in failure.errors)) from None
     if body.id is not None and not is_test_id(body.id):
-        raise refusal(
-            f"id must be 1 to {LONGEST_ID} letters, digits, underscores, dots or hyphens, "
-            "and other than 'draft'"
-        )
+        raise refusal(f"id {NEW_ID_RULE}, and may not be 'draft'")
     if body.name is not None and not 1 <= len(body.name.encode()) <= LONGEST_NAME:
         raise refusal(f"name must have 1 to {LONGEST_NAME} bytes")
     return body

@@ -8,18 +8,14 @@ shares; its own record hides a shared one with the same id. A reader of the whol
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from chalicelib.core.dynamo import Item, Table
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
+from chalicelib.core.resource_ids import is_id
 from chalicelib.core.scope import Scope
-
-LONGEST_ID = 64
-
-_ID = re.compile(rf"[A-Za-z0-9_.\-]{{1,{LONGEST_ID}}}", re.ASCII)
 
 _config = Table("config")
 
@@ -45,11 +41,6 @@ class OwnedRecord(Protocol):
 
 
 Record = TypeVar("Record", bound=OwnedRecord)
-
-
-def is_id(text: str) -> bool:
-    """Tell whether ``text`` is 1 to 64 letters, digits, underscores, dots and hyphens."""
-    return _ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
+from chalicelib.core.resource_ids import is_id
+
 Json = dict[str, Any]
 
-LONGEST_ID = 64
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024
 MOST_RECIPIENTS = 100_000
 PART_RECIPIENTS = 1000
 
-_ID = re.compile(rf"[A-Za-z0-9_.\-]{{1,{LONGEST_ID}}}", re.ASCII)
 _RESERVED_PREFIX = "rcptlist_"
 
 
@@ -41,7 +40,7 @@ class RecipientList:
 
 def is_list_id(text: str) -> bool:
     """Tell whether a list may have this id."""
-    return _ID.fullmatch(text) is not None and not text.startswith(_RESERVED_PREFIX)
+    return is_id(text) and not text.startswith(_RESERVED_PREFIX)
 
 
 def draw_id() -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 from chalicelib.core.errors import bad_format, missing_field
 from chalicelib.core.fields import Body
+from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
 from chalicelib.recipient_lists.limits import SUBSTITUTION_BYTES, check_length, size
 from chalicelib.recipient_lists.model import (
     LONGEST_DESCRIPTION,
-    LONGEST_ID,
     LONGEST_NAME,
     MOST_RECIPIENTS,
     is_list_id,
@@ -33,11 +33,8 @@ class ListBody(Body):
 def read_new(data: Any) -> ListBody:
     """Check the body of POST; raises 422."""
     body = _read(data)
-    if body.id is not None and not is_list_id(body.id):
-        raise bad_format(
-            f"field 'id' must be 1 to {LONGEST_ID} letters, digits, underscores, dots or hyphens, "
-            "and may not begin with 'rcptlist_'"
-        )
+    if body.id is not None and not (is_new_id(body.id) and is_list_id(body.id)):
+        raise bad_format(f"field 'id' {NEW_ID_RULE}, and may not begin with 'rcptlist_'")
     if body.recipients is None:
         raise missing_field("recipients is a required field")
     return body

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.core.errors import ApiError, recipient_list_exists, resource_not_found
-from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, draw_id
+from chalicelib.core.resource_ids import LONGEST_ID
+from chalicelib.recipient_lists.model import RecipientList, draw_id
 from chalicelib.recipient_lists.recipients import Refusals, good_recipients, no_good_recipient
 from chalicelib.recipient_lists.request import ListBody
 from chalicelib.recipient_lists.store import contents, lists

@@ -10,7 +10,7 @@ from typing import Any
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiErrors, bad_format, missing_field
 from chalicelib.core.fields import Body
-from chalicelib.core.owned_records import LONGEST_ID, is_id
+from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
 from chalicelib.core.scope import Scope
 from chalicelib.snippets.model import LONGEST_NAME, PART_BYTES, Snippet
 
@@ -37,10 +37,8 @@ class SnippetBody(Body):
 def new_snippet(scope: Scope, data: Any) -> Snippet:
     """Return the snippet that the body of POST describes; raises 422."""
     body = _read(scope, data)
-    if body.id is not None and not is_id(body.id):
-        raise bad_format(
-            f"id must be 1 to {LONGEST_ID} letters, digits, underscores, dots or hyphens"
-        )
+    if body.id is not None and not is_new_id(body.id):
+        raise bad_format(f"id {NEW_ID_RULE}")
     if body.content is None:
         raise missing_field("content is a required field")
     now_ms, snippet_id = clock.now_ms(), body.id or secrets.token_hex(8)

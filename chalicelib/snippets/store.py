@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, Table, Write
-from chalicelib.core.owned_records import OwnedRecords, is_id
+from chalicelib.core.owned_records import OwnedRecords
+from chalicelib.core.resource_ids import is_id
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.snippets.model import Snippet
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.core.errors import ApiError, bad_format, missing_field
 from chalicelib.core.fields import Body
-from chalicelib.core.owned_records import LONGEST_ID, is_id
+from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
 from chalicelib.core.scope import Scope
 from chalicelib.templates.content import StorableContent, read_content, read_preview_content
 from chalicelib.templates.model import LONGEST_TEXT, Edit, draw_id
@@ -53,10 +53,8 @@ def read_new(data: Any, scope: Scope) -> tuple[str, Edit, Json]:
     body = TemplateBody.parse(data)
     if body.id is None and not body.name:
         raise missing_field("id or name is required")
-    if body.id is not None and not is_id(body.id):
-        raise bad_format(
-            f"field 'id' must be 1 to {LONGEST_ID} letters, digits, underscores, dots or hyphens"
-        )
+    if body.id is not None and not is_new_id(body.id):
+        raise bad_format(f"field 'id' {NEW_ID_RULE}")
     if body.content is None:
         raise missing_field("content is a required field")
     return body.id or draw_id(), _edit(body, scope), read_content(body.content)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from chalicelib.core import clock
 from chalicelib.core.errors import subresource_not_found
-from chalicelib.recipient_lists.model import LONGEST_ID, RecipientList, is_list_id
+from chalicelib.core.resource_ids import LONGEST_ID
+from chalicelib.recipient_lists.model import RecipientList, is_list_id
 from chalicelib.recipient_lists.store import lists
 from chalicelib.templates.model import Template
 from chalicelib.templates.store import leases as template_leases

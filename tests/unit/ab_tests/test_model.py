@@ -126,4 +126,4 @@ def test_a_derived_id_may_always_be_used(name: str) -> None:
 
 def test_an_id_has_letters_digits_and_some_signs() -> None:
     assert all(map(is_test_id, ["a", "A-b_c.9", "x" * 64, "drafts"]))
-    assert not any(map(is_test_id, ["", "draft", "x" * 65, "a b", "a/b", "é", "a#b"]))
+    assert not any(map(is_test_id, ["", "draft", ".", "..", "x" * 65, "a b", "a/b", "é", "a#b"]))

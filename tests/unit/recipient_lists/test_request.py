@@ -34,7 +34,7 @@ def test_an_id_has_letters_digits_and_some_signs(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "x" * 65, "a/b", "..\u002fx", "a b", "é", "a#b", "rcptlist_1", "a\n"]
+    "name", ["", "x" * 65, "a/b", "..\u002fx", "a b", "é", "a#b", "rcptlist_1", "a\n", ".", ".."]
 )
 def test_an_invalid_id_is_refused(name: str) -> None:
     assert codes(GOOD | {"id": name}) == ["1300"]

@@ -84,6 +84,8 @@ def test_one_kind_of_content_is_enough(api: Api, kind: str) -> None:
         {"id": "a b", "content": CONTENT},
         {"id": "x" * 65, "content": CONTENT},
         {"id": "", "content": CONTENT},
+        {"id": ".", "content": CONTENT},
+        {"id": "..", "content": CONTENT},
         {"id": 1, "content": CONTENT},
         {"name": "x" * 1025, "content": CONTENT},
         {"name": 1, "content": CONTENT},

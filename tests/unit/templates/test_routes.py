@@ -3,8 +3,11 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.core import clock
+from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.templates import routes
-from tests.unit.templates.api import ALL_GRANTS, CONTENT, Api
+from chalicelib.templates.model import Edit, new_template
+from chalicelib.templates.store import records
+from tests.unit.templates.api import ACCOUNT, ALL_GRANTS, CONTENT, Api
 
 NOW = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 
@@ -46,6 +49,20 @@ def test_an_id_of_other_characters_or_over_64_bytes_is_refused(api: Api, bad: st
     response = api.post("/templates", {"id": bad, "name": "n", "content": CONTENT})
     assert (response.status, response.codes) == (422, ["1300"])
     assert api.post("/templates", {"id": "a" * 64, "content": CONTENT}).status == 200
+
+
+@pytest.mark.parametrize("dots", [".", ".."])
+def test_an_id_that_url_parsers_remove_from_a_path_is_refused(api: Api, dots: str) -> None:
+    response = api.post("/templates", {"id": dots, "content": CONTENT})
+    assert (response.status, response.codes) == (422, ["1300"])
+    assert api.get("/templates").results == []
+    assert api.post("/templates", {"id": "...", "content": CONTENT}).status == 200
+
+
+def test_a_template_stored_under_such_an_id_is_still_sent(cloud: None) -> None:
+    scope = Scope(ACCOUNT, PRIMARY)
+    assert records.create(new_template(scope, ".", Edit(published=True)), CONTENT)
+    assert records.get_content(scope, ".", draft=False).content == CONTENT
 
 
 def test_an_id_is_taken_only_once(api: Api) -> None:
