@@ -154,12 +154,11 @@ class PrebuiltDrafter:
     def _text(self, part: TextPart, fill: Fill | None, tracking: MessageTracking) -> str:
         """Return the text that a part is to have: its own where nothing changes."""
         text = part.source
-        if part.is_sealed and TAG not in text:
-            return text
-        if fill and self._fills_bodies:
-            text = fill(text, part.kind)
+        fill = fill if self._fills_bodies else None
         if part.is_sealed:
-            return unmark(text)
+            return unmark(fill(text, part.kind)) if fill and TAG in text else text
+        if fill:
+            text = fill(text, part.kind)
         if self._transmission.options.get("inline_css") and part.kind is HTML:
             text = inline_css(text)
         return tracking.body(text, part.kind)

@@ -6,7 +6,6 @@ and final CRLF, so the joined fields are the header section again. Time is linea
 message.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
@@ -28,8 +27,6 @@ __all__ = [
 
 Field = tuple[str, bytes]
 
-_STUFFED_LINE = re.compile(rb"\r\n\.\.(?!\.)")
-_UNSTUFFED_LINE = re.compile(rb"\r\n\.(?!\.)")
 _AMP = "text/x-amp-html"
 _BESIDE_AMP = {"text/plain", "text/html"}
 
@@ -84,7 +81,7 @@ def check(message: bytes) -> list[Part]:
 
     Returns its MIME tree (see `mime_tree.parse_tree`). Raises MessageError naming the fault.
     """
-    _check_dots(message)
+    _check_end_of_data(message)
     parts = parse_tree(message)
     for part in parts:
         if part.content_type == _AMP:
@@ -97,16 +94,13 @@ def _field(raw: bytes) -> Field:
     return field
 
 
-def _check_dots(message: bytes) -> None:
-    """Refuse the end-of-data sequence and a message that was already dot-stuffed.
+def _check_end_of_data(message: bytes) -> None:
+    """Refuse a line of one dot.
 
-    Stuffing doubles every leading dot, so what shows it is a line with two leading dots in a
-    message where no line has one. Three or more are taken for an ellipsis.
+    Two leading dots do not show that a message was dot-stuffed: any message may have such a line.
     """
     if b"\r\n.\r\n" in message or message.endswith(b"\r\n.") or message.startswith(b".\r\n"):
         raise MessageError("the message contains the SMTP end-of-data sequence, a line of one dot")
-    if _STUFFED_LINE.search(message) and not _UNSTUFFED_LINE.search(message):
-        raise MessageError("the message is dot-stuffed")
 
 
 def _check_amp(part: Part, parts: Sequence[Part]) -> None:

@@ -128,7 +128,8 @@ def read_request(data: Any) -> TransmissionRequest:
         check_list_id(request.override.list_id)
     _check_content(request.content)
     _check_sizes(request)
-    if request.options.perform_substitutions is False and not request.content.is_inline:
+    stored_id = request.content.template_id or request.content.ab_test_id
+    if stored_id and request.options.perform_substitutions is False:
         raise invalid_combination(
             "options.perform_substitutions may be false only with inline content"
         )

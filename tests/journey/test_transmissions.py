@@ -82,7 +82,7 @@ def test_a_pre_built_message_gets_substitution_data_and_stays_otherwise_unchange
 
 
 @pytest.mark.spec("2.2-r5")
-@pytest.mark.parametrize("raw", ["no header at all", "From: a@example.test\n\n..dots\n..more\n"])
+@pytest.mark.parametrize("raw", ["no header at all", "From: a@example.test\n\nx\n.\nmore\n"])
 def test_an_invalid_pre_built_message_is_refused(service: Service, raw: str) -> None:
     assert code(post(service, to("x@inbox.test"), {"email_rfc822": raw})) == (422, "3020")
 
@@ -131,6 +131,17 @@ def test_bodies_are_verbatim_without_substitutions(service: Service) -> None:
     arrived = message(service, "verb@inbox.test")
     assert arrived["Subject"] == "1"
     assert arrived.get_content().strip() == "{{x}} {{ not a template"
+
+
+def test_a_pre_built_body_is_verbatim_without_substitutions(service: Service) -> None:
+    raw = "From: hello@example.test\nSubject: {{x}}\n\n{{x}} {{ not a template\n..two dots\n"
+    options = {"perform_substitutions": False}
+    recipients = to("verb-raw@inbox.test")
+    content = {"email_rfc822": raw}
+    accepted(post(service, recipients, content, options=options, substitution_data={"x": "1"}))
+    arrived = message(service, "verb-raw@inbox.test")
+    assert arrived["Subject"] == "1"
+    assert arrived.get_content().splitlines() == ["{{x}} {{ not a template", "..two dots"]
 
 
 def test_a_render_fault_fails_one_recipient_and_not_the_others(service: Service) -> None:

@@ -150,6 +150,17 @@ class TestMessages:
     def test_a_pre_built_message_gets_no_to_header(self) -> None:
         assert message(TO | {"header_to": "p@x.test"}, **of_message())["To"] is None
 
+    def test_a_signed_text_stays_byte_for_byte_without_substitutions(self) -> None:
+        signed = "Dear {{n}} \x91https://x.test/\x92".encode()
+        raw = (
+            b"From: a@mail.example.test\r\n"
+            b"Content-Type: multipart/signed; boundary=b\r\n\r\n"
+            b"--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n" + signed + b"\r\n"
+            b"--b\r\nContent-Type: application/pgp-signature\r\n\r\nx\r\n--b--\r\n"
+        )
+        options = OPTIONS | {"perform_substitutions": False}
+        assert signed in built(**of_message(raw), options=options)
+
     def test_a_malformed_message_is_a_fault(self) -> None:
         with pytest.raises(ValueError, match="header"):
             draft(**of_message(b"no header\r\n\r\nx"))

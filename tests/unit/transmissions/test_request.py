@@ -206,12 +206,17 @@ def test_other_fields_beside_stored_content_are_ignored(name: str) -> None:
     read_request(body(content={name: "t", "attachments": files, **beside}))
 
 
-@pytest.mark.parametrize("form", [{"template_id": "t"}, {"ab_test_id": "t"}, {"email_rfc822": RAW}])
-def test_only_inline_content_may_do_without_substitutions(form: Any) -> None:
+@pytest.mark.parametrize("form", [{"template_id": "t"}, {"ab_test_id": "t"}])
+def test_stored_content_may_not_do_without_substitutions(form: Any) -> None:
     verbatim = {"perform_substitutions": False}
-    read_request(body(options=verbatim))
     read_request(body(content=form, options={"perform_substitutions": True}))
     assert codes(body(content=form, options=verbatim)) == ["1301"]
+
+
+def test_content_in_the_request_may_do_without_substitutions() -> None:
+    verbatim = {"perform_substitutions": False}
+    assert read_request(body(options=verbatim))
+    assert read_request(body(content={"email_rfc822": RAW}, options=verbatim))
 
 
 @pytest.mark.spec("2.2-t8")
