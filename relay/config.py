@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Far beyond any limit; a power of the count itself could be too large for a number.
+_MOST_DOUBLINGS = 30
+
 
 @dataclass(frozen=True, slots=True)
 class RelayConfig:
@@ -34,6 +37,14 @@ class RelayConfig:
     """Messages of one connection."""
     max_errors: int = 20
     """Replies 5xx to one connection."""
+    failed_login_seconds: float = 1.0
+    """The wait before the reply to a failed login; it doubles with each failure."""
+    max_failed_login_seconds: float = 16.0
+    """The longest such wait."""
+    max_failed_logins: int = 5
+    """Failures of an address or subaccount, after which its connections are closed."""
+    min_failed_logins: int = 3
+    """Failures that a connection may have in any case (RFC 4954 9)."""
     max_connections: int = 1_000
     """Of one listener in one process."""
     max_connections_per_address: int = 400
@@ -48,3 +59,8 @@ class RelayConfig:
     """The time between two records of the counters."""
     workers: int = 16
     """Threads for blocking calls of the service."""
+
+    def failed_login_wait(self, count: int) -> float:
+        """Return the seconds before the reply to the last of `count` failed logins."""
+        doublings = min(count - 1, _MOST_DOUBLINGS)
+        return min(self.failed_login_seconds * 2.0**doublings, self.max_failed_login_seconds)

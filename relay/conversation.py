@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from relay import replies
@@ -34,7 +34,7 @@ class Conversation(Connection):
         super().__init__(context, loop)
         self._errors = 0
         self._commands = 0
-        self._awaiting_command = False
+        self._may_end = False
         self._in_service_call = False
         self._finishing = False
         self._given_up = False
@@ -50,7 +50,7 @@ class Conversation(Connection):
     def finish(self) -> None:
         """End after the message under way, at once when there is none."""
         self._finishing = True
-        if self._awaiting_command and self.between_messages():
+        if self._may_end and self.between_messages():
             self.close_with(replies.SHUTTING_DOWN)
 
     def give_up(self) -> None:
@@ -106,11 +106,21 @@ class Conversation(Connection):
         if self._commands % _BURST == 0:
             await self.send_replies()
             await asyncio.sleep(0)
-        self._awaiting_command = True
+        return await self._unless_finished(self.next_line())
+
+    async def pause(self, seconds: float) -> None:
+        """Let the client wait for its reply. This holds no thread, and the relay's end ends it."""
+        self.stop_idle_time()
+        await self.send_replies()
+        await self._unless_finished(self.context.failed_logins.sleep(seconds))
+
+    async def _unless_finished(self, wait: Awaitable[T]) -> T:
+        """Wait for something at which a client between messages can be sent away."""
+        self._may_end = True
         try:
-            return await self.next_line()
+            return await wait
         finally:
-            self._awaiting_command = False
+            self._may_end = False
 
     def _refuse(self, reply: Reply) -> None:
         if reply.code == 421:

@@ -17,11 +17,12 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
 from relay.config import RelayConfig
+from relay.failed_logins import FailedLogins
 from relay.server import RelayServer, bind_port, serve
 from relay.services import Service
 from relay.tls import TlsContexts
@@ -37,11 +38,15 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A service and where it listens; every process serves all listeners."""
+    """A service and where it listens; every process serves all listeners.
+
+    All processes share `failed_logins`, because they are forked after it is made.
+    """
 
     config: RelayConfig
     service: Service
     tls: TlsContexts | None
+    failed_logins: FailedLogins = field(default_factory=FailedLogins)
 
 
 def run(listeners: Sequence[Listener], processes: int) -> None:
@@ -76,7 +81,9 @@ def usable_cores(quota_file: Path = _QUOTA) -> int:
 
 
 def _relays(listeners: Sequence[Listener]) -> list[RelayServer]:
-    return [RelayServer(each.config, each.service, each.tls) for each in listeners]
+    return [
+        RelayServer(each.config, each.service, each.tls, each.failed_logins) for each in listeners
+    ]
 
 
 class _Supervisor:

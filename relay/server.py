@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from relay.config import RelayConfig
 from relay.counters import Counters
+from relay.failed_logins import FailedLogins
 from relay.open_connections import OpenConnections
 from relay.server_context import ServerContext
 from relay.services import Service
@@ -36,8 +37,17 @@ _GOODBYE_SECONDS = 0.5
 class RelayServer:
     """One relay in the running event loop."""
 
-    def __init__(self, config: RelayConfig, service: Service, tls: TlsContexts | None) -> None:
-        """Raise ValueError if logins need TLS and there is no certificate."""
+    def __init__(
+        self,
+        config: RelayConfig,
+        service: Service,
+        tls: TlsContexts | None,
+        failed_logins: FailedLogins | None = None,
+    ) -> None:
+        """Raise ValueError if logins need TLS and there is no certificate.
+
+        `failed_logins` are the counts that this relay shares with others.
+        """
         if tls is None and config.require_tls and service.takes_logins:
             raise ValueError("require_tls needs a certificate")
         self.counters = Counters()
@@ -49,6 +59,7 @@ class RelayServer:
             tls=tls,
             connections=OpenConnections(config.max_connections, config.max_connections_per_address),
             counters=self.counters,
+            failed_logins=failed_logins or FailedLogins(),
             workers=ThreadPoolExecutor(config.workers, thread_name_prefix="relay"),
         )
         self._listeners: list[asyncio.Server] = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relay.config import RelayConfig
 from relay.counters import Counters
+from relay.failed_logins import FailedLogins
 from relay.open_connections import OpenConnections
 from relay.services import Service
 from relay.tls import TlsContexts
@@ -21,4 +22,5 @@ class ServerContext:
     tls: TlsContexts | None
     connections: OpenConnections
     counters: Counters
+    failed_logins: FailedLogins
     workers: ThreadPoolExecutor

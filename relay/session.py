@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import NoReturn
 
 from relay import login, replies
 from relay.backend import Envelope, Identity
@@ -27,6 +28,7 @@ class RelaySession(Conversation):
 
     identity: Identity | None = None
     messages = 0
+    failed_logins = 0
 
     async def serve(self, line: bytes) -> None:
         """Run one command line; raises Refusal."""
@@ -107,16 +109,28 @@ class RelaySession(Conversation):
         if not self.between_messages():
             raise Refusal(replies.MAIL_REPEATED)
         mechanism, _, initial = argument.partition(" ")
+        credentials = None
         try:
             credentials = await self._read_login(mechanism.upper(), initial or None)
             self.identity = await self.context.service.log_in(
                 self.run_blocking, credentials, self.peer_ip
             )
-        except LoginRefused:
-            self.context.counters.logins_refused += 1
-            raise
+        except LoginRefused as refusal:
+            await self._login_failed(refusal, credentials.subaccount if credentials else None)
         self.context.counters.logins += 1
         self.reply(replies.LOGIN_OK)
+
+    async def _login_failed(self, refusal: LoginRefused, subaccount: int | None) -> NoReturn:
+        """Refuse a login after a wait that grows with the failures, and close after too many."""
+        self.context.counters.logins_refused += 1
+        self.failed_logins += 1
+        count = self.context.failed_logins.add(self.peer_ip, subaccount)
+        await self.pause(self.config.failed_login_wait(count))
+        config = self.config
+        if count < config.max_failed_logins or self.failed_logins < config.min_failed_logins:
+            raise refusal
+        self.reply(refusal.reply)
+        raise Refusal(replies.TOO_MANY_FAILED_LOGINS)
 
     def _login_allowed(self) -> bool:
         return self.tls_active or not self.config.require_tls

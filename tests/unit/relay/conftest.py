@@ -11,20 +11,27 @@ from typing import Any
 import pytest
 
 from relay.config import RelayConfig
+from relay.failed_logins import FailedLogins
 from relay.server import RelayServer
 from relay.services import Inbound, Service, Submission
 from relay.tls import CertificateFiles, TlsContexts, self_signed
-from tests.unit.relay.fakes import TIMEOUT, FakeInboundStore, FakeStore, Wire
+from tests.unit.relay.fakes import TIMEOUT, FakeInboundStore, FakeStore, Waits, Wire
 
 
 class RunningRelay:
     """A relay in a thread of its own."""
 
-    def __init__(self, config: RelayConfig, service: Service, tls: TlsContexts | None) -> None:
+    def __init__(
+        self,
+        config: RelayConfig,
+        service: Service,
+        tls: TlsContexts | None,
+        failed_logins: FailedLogins,
+    ) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self.server = RelayServer(config, service, tls)
+        self.server = RelayServer(config, service, tls, failed_logins)
         self._clients: list[Wire] = []
         self.call(self.server.start()).result(TIMEOUT)
 
@@ -70,13 +77,19 @@ def inbound_store() -> FakeInboundStore:
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[..., RunningRelay]]:
+def waits() -> Waits:
+    """Return the waits after failed logins, which end at once unless the test holds them."""
+    return Waits()
+
+
+@pytest.fixture
+def start(waits: Waits) -> Iterator[Callable[..., RunningRelay]]:
     """Start a relay with any settings; every one is stopped after the test."""
     with contextlib.ExitStack() as running:
 
         def start_relay(service: Service, tls: TlsContexts | None = None, **settings: Any) -> Any:
             settings = {"ports": (0,), "hostname": "relay.test", "drain_seconds": 1.0, **settings}
-            relay = RunningRelay(RelayConfig(**settings), service, tls)
+            relay = RunningRelay(RelayConfig(**settings), service, tls, FailedLogins(waits.sleep))
             running.callback(relay.stop)
             return relay
 

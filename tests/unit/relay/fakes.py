@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import select
 import socket
 import ssl
@@ -56,6 +57,32 @@ class FakeInboundStore:
     def accept(self, envelope: Envelope) -> str:
         self.envelopes.append(envelope)
         return f"in-{len(self.envelopes)}"
+
+
+class Waits:
+    """The seconds that clients were to wait; a test that closes the gate decides when to go on."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self._gate: asyncio.Event | None = None
+        self._reached = threading.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        self._reached.set()
+        if self._gate is not None:
+            await self._gate.wait()
+
+    def close_gate(self) -> None:
+        self._gate = asyncio.Event()
+
+    async def open_gate(self) -> None:
+        assert self._gate is not None
+        self._gate.set()
+
+    def until_reached(self) -> None:
+        """Return when a client waits."""
+        assert self._reached.wait(TIMEOUT)
 
 
 class Wire:
