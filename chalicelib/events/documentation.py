@@ -1,13 +1,15 @@
 """Describe the event types: their wrappers, labels, descriptions, fields and samples.
 
 Webhooks (spec 4.9) and the events search (spec 4.10) show these descriptions and samples, and
-webhooks select events and build payloads by these types. Samples have the form that events have
-inside the service (``events.model``), and are shown in the same way as real events.
+webhooks select events and build payloads by these types. An event is shown with the fields of its
+type and no others: inside the service it may hold more, by which it is counted. Samples have the
+form that events have inside the service (``events.model``), and are shown in the same way as real
+events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -61,7 +63,11 @@ _REFUSAL = _set("bounce_class error_code reason raw_reason")
 _REQUEST = _set("delv_method ip_address user_agent user_agent_parsed geo_ip")
 _LINK = _set("target_link_name target_link_url")
 _UNGENERATED = (
-    _ALWAYS | _RECIPIENT | _TRANSMISSION | _TEST | _set("error_code reason raw_reason rcpt_subs")
+    _ALWAYS
+    | _RECIPIENT
+    | _TRANSMISSION
+    | _TEST
+    | _set("friendly_from sending_domain error_code reason raw_reason rcpt_subs")
 )
 _RELAYED = _ALWAYS | _set(
     "relay_id origination webhook_id protocol rcpt_to raw_rcpt_to msg_from recv_method "
@@ -324,6 +330,7 @@ WRAPPERS: Final = (
 )
 
 TYPES: Final = {each.name: each for wrapper in WRAPPERS for each in wrapper.types}
+_FIELD_NAMES: Final = {name: frozenset(each.fields) for name, each in TYPES.items()}
 _WRAPPER_OF: Final = {each.name: wrapper.key for wrapper in WRAPPERS for each in wrapper.types}
 
 #: The wrappers whose events the search of message events finds (spec 4.10)
@@ -338,6 +345,12 @@ def wrapper_of(kind: str) -> str:
     Raises ``KeyError`` for a type that does not exist.
     """
     return _WRAPPER_OF[kind]
+
+
+def documented_fields(event: Mapping[str, Any]) -> Event:
+    """Return the fields of an event that are documented for its type and have a value."""
+    names = _FIELD_NAMES[event["type"]]
+    return {name: value for name, value in event.items() if name in names and value is not None}
 
 
 def described(kind: str) -> Iterator[tuple[str, Field]]:

@@ -15,17 +15,13 @@ _TIMES = ("timestamp", "expiration_timestamp")
 
 
 def event_view(event: Mapping[str, Any]) -> Event:
-    """Return an event as searches show it: the fields of spec 2.11 in their types, and no others.
+    """Return an event as searches show it: the fields that are documented for its type.
 
     With its type's label and description, and times as ISO 8601.
     """
     event_type = TYPES[event["type"]]
-    fields = {
-        name: _value_view(name, value)
-        for name, value in event.items()
-        if name in FIELDS and value is not None
-    }
-    return fields | {
+    fields = documentation.documented_fields(event)
+    return {name: _value_view(name, value) for name, value in fields.items()} | {
         "display_name": event_type.label,
         "event_description": event_type.description,
     }

@@ -10,8 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chalicelib.events.documentation import wrapper_of
-from chalicelib.events.fields import FIELDS
+from chalicelib.events.documentation import documented_fields, wrapper_of
 from chalicelib.webhooks.names import names
 
 Event = dict[str, Any]
@@ -20,8 +19,8 @@ _TIMES = ("timestamp", "expiration_timestamp")
 
 
 def public_form(event: Mapping[str, Any]) -> Event:
-    """Return an event as webhooks show it: documented fields, times in Unix seconds (spec 2.11)."""
-    fields = {name: value for name, value in event.items() if name in FIELDS}
+    """Return an event as webhooks show it: its type's fields, times in Unix seconds (spec 2.11)."""
+    fields = documented_fields(event)
     return fields | {name: _seconds(fields[name]) for name in _TIMES if name in fields}
 
 
