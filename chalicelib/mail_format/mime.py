@@ -14,6 +14,7 @@ from hashlib import sha256
 from unicodedata import combining, normalize
 from urllib.parse import quote
 
+from chalicelib.mail_format.content_ids import content_id, with_content_ids
 from chalicelib.mail_format.transfer_encoding import encode_text, is_base64, wrap_base64
 
 _LONGEST_NAME = 255  # bytes, spec 2.2; with it no header line below can pass 998
@@ -21,7 +22,6 @@ _LONGEST_TYPE = 900
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _TYPE = re.compile(r"[!-~][ -~]*")
 _CONTENT_ID = re.compile(r"[^<>]+")
-_CONTENT_ID_SAFE = "".join(map(chr, range(0x20, 0x7F)))
 _ATTRIBUTE_SAFE = "!#$&+^`{}|~"  # attribute-char of RFC 2231 beyond letters, digits and "._-"
 _SET_BY_ASSEMBLY = (b"content-type", b"content-transfer-encoding")
 
@@ -48,7 +48,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class InlineImage:
-    """A picture that the HTML part shows as `cid:name`: name, MIME type, base64."""
+    """A picture that the HTML part refers to as `cid:name`: name, MIME type, base64."""
 
     name: str
     type: str
@@ -56,14 +56,11 @@ class InlineImage:
 
     @cached_property
     def encoded(self) -> Chunks:
-        """The part with its headers, as chunks; raises MimeError (spec 2.2).
-
-        Characters that a Content-ID cannot contain are percent-encoded, as in its URL (RFC 2392).
-        """
+        """The part with its headers, as chunks; raises MimeError (spec 2.2)."""
         if not _CONTENT_ID.fullmatch(self.name):
             raise MimeError(f"inline image name {self.name!r} cannot be a Content-ID")
-        content_id = quote(self.name, safe=_CONTENT_ID_SAFE, errors="replace")
-        return _file_part(self, "inline", f"Content-ID: <{content_id}>\r\n".encode("ascii"))
+        field = f"Content-ID: <{content_id(self.name)}>\r\n"
+        return _file_part(self, "inline", field.encode("ascii"))
 
 
 def build_message(
@@ -87,6 +84,8 @@ def build_message(
         raise MimeError("a message needs a text or an html part")
     if len({image.name for image in inline_images}) != len(inline_images):
         raise MimeError("inline image names are not unique")
+    if html is not None:
+        html = with_content_ids(html, [image.name for image in inline_images])
     plain_bodies: Chunks = []
     texts = [
         _text_part(subtype, body, plain_bodies)

@@ -65,6 +65,21 @@ def test_attachments_and_inline_images_arrive_unchanged(service: Service) -> Non
     assert image["Content-ID"] == "<logo>"
 
 
+@pytest.mark.spec("2.2-t9")
+def test_the_html_refers_to_an_image_with_a_name_beyond_ascii(service: Service) -> None:
+    content = INLINE | {
+        "html": '<html><head><style>p{color:red}</style></head><p><img src="cid:Größe 日本.png">',
+        "inline_images": [{"name": "Größe 日本.png", "type": "image/png", "data": "iVBORw0KGgo="}],
+    }
+    for address, options in (("cid@inbox.test", {}), ("cid-css@inbox.test", {"inline_css": True})):
+        accepted(post(service, to(address), content, options=options))
+        arrived = message(service, address)
+        html = arrived.get_body(("html",))
+        assert html is not None
+        image = next(part for part in arrived.walk() if part["Content-ID"])
+        assert f'<img src="cid:{image["Content-ID"][1:-1]}"' in html.get_content()
+
+
 @pytest.mark.spec("2.2-r1")
 def test_a_pre_built_message_gets_substitution_data_and_stays_otherwise_unchanged(
     service: Service,

@@ -7,12 +7,12 @@ from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP
 from typing import cast
-from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.mail_format.content_ids import content_id
 from chalicelib.mail_format.headers import encode_header
 from chalicelib.mail_format.mime import Attachment, InlineImage, MimeError, build_message
 from tests.unit.mail_format.examples import BODY, ONE_LINE, examples
@@ -21,7 +21,7 @@ HEADERS = [b"From: a@example.test\r\n", b"Subject: x\r\n"]
 PIXEL = b64encode(b"\x89PNG pixel").decode()
 TYPES = ["application/pdf", 'text/csv; charset=utf-8; header="present"', "image/png", "x/y"]
 NAME = ONE_LINE.filter(lambda name: 0 < len(name.encode()) <= 255)
-CID = NAME.filter(lambda name: not set("<>%") & set(name) and name == name.strip() != "")
+CID = NAME.filter(lambda name: not set("<>") & set(name) and name == name.strip() != "")
 
 
 def parse(message: bytes) -> EmailMessage:
@@ -152,7 +152,7 @@ def test_the_parser_reads_back_an_inline_image(name: str, data: bytes) -> None:
     message = build_message(HEADERS, html="x", inline_images=[image], boundary_seed="1")
     part = list(parse(message).walk())[-1]
     if "=?" not in name:
-        assert unquote(part["content-id"]) == f"<{name}>"
+        assert part["content-id"] == f"<{content_id(name)}>"
     assert part.get_content_disposition() == "inline"
     assert filename_of(part) == name
     assert part.get_payload(decode=True) == data
@@ -161,6 +161,19 @@ def test_the_parser_reads_back_an_inline_image(name: str, data: bytes) -> None:
 def test_a_content_id_is_the_name_of_the_image() -> None:
     message = build_message(HEADERS, html="x", inline_images=[png("logo@1.x")], boundary_seed="1")
     assert b"\r\nContent-ID: <logo@1.x>\r\n" in message
+
+
+@pytest.mark.spec("2.2-t9")
+def test_an_image_beyond_ascii_has_the_content_id_that_the_html_refers_to() -> None:
+    html = '<img src="cid:Größe 日本.png"><img src="cid:logo">'
+    images = [png("Größe 日本.png"), png("logo")]
+    message = parse(build_message(HEADERS, html=html, inline_images=images, boundary_seed="1"))
+    root, *parts = message.iter_parts()
+    identifiers = [part["Content-ID"].removeprefix("<").removesuffix(">") for part in parts]
+    assert identifiers[1] == "logo"
+    expected = "".join(f'<img src="cid:{identifier}">' for identifier in identifiers)
+    assert text_of(cast(EmailMessage, root)) == expected
+    assert [part.get_filename() for part in parts] == ["Größe 日本.png", "logo"]
 
 
 def test_a_file_name_beyond_ascii_is_followed_by_a_plain_fallback() -> None:
