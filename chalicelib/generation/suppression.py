@@ -4,19 +4,20 @@ A suppressed recipient was accepted and is counted as accepted: there is an inje
 once a bounce event whose reason is the customer's policy.
 
 The mailing list of a message is the one in the List-Id header of the finished message, whether the
-sender wrote the header, a template filled it in or ``override`` replaced it.
+sender wrote the header, a template filled it in or ``override`` replaced it. A recipient who
+unsubscribes leaves that list, so it is stored with the message's context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.core.dynamo import Key
 from chalicelib.core.reading import Read
 from chalicelib.events.model import Event, make_event
-from chalicelib.mail_format import rfc822
-from chalicelib.suppression.model import COMPLIANCE, Hold
+from chalicelib.mail_format.header_section import header_fields, split_head
+from chalicelib.suppression.model import COMPLIANCE, Hold, is_list_id
 from chalicelib.suppression.store import lookup_items
 from chalicelib.transmissions.model import Json, Transmission
 
@@ -63,6 +64,14 @@ def holds_back(hold: Hold | None, message: bytes) -> bool:
     return bool(hold.source) or any(map(hold.holds_back, _list_ids(message)))
 
 
+def list_of(message: bytes) -> str:
+    """Return the mailing list that a finished message's recipient may leave, empty if none.
+
+    A text in the List-Id header that is no list id names none: no entry could hold its mail back.
+    """
+    return next(filter(is_list_id, _list_ids(message)), "")
+
+
 def bounce(fields: Mapping[str, Any], injected_ms: int) -> Event:
     """Return the bounce of a suppressed recipient's message."""
     return make_event(
@@ -78,11 +87,16 @@ def bounce(fields: Mapping[str, Any], injected_ms: int) -> Event:
     )
 
 
-def _list_ids(message: bytes) -> Iterator[str]:
-    """Yield the ids in the List-Id headers of a message; a well-formed one has one at most."""
-    for name, raw in rfc822.split(message)[0]:
-        if name == "list-id":
-            yield _list_id(raw.partition(b":")[2].decode("utf-8", "replace"))
+def _list_ids(message: bytes) -> list[str]:
+    """Return the ids in the List-Id headers of a message; a well-formed one has one at most."""
+    end, _ = split_head(message, 0, len(message))
+    if b"list-id" not in message[:end].lower():  # most messages: reading all fields takes longer
+        return []
+    return [
+        _list_id(raw.partition(b":")[2].decode("utf-8", "replace"))
+        for name, raw in header_fields(message, 0, end)
+        if name == "list-id"
+    ]
 
 
 def _list_id(value: str) -> str:

@@ -19,6 +19,8 @@ from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.work_units import Generation, WorkUnit
 from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
+from chalicelib.events.model import Event
+from chalicelib.generation import suppression
 from chalicelib.generation.chunk import Chunk, GeneratedChunk, generate_chunk
 from chalicelib.seeding.sampling import sample_messages
 from chalicelib.tracking.store import message_context
@@ -77,12 +79,18 @@ def _record_generation(chunk: Chunk, generated_chunk: GeneratedChunk) -> Generat
     Nothing was handed on before this, so no event can name a message without a context.
     """
     batch = generated_chunk.delivery_batch
-    fields = [(message.index, message.event) for message in batch.messages]
+    fields = [(message.index, _context_of(message)) for message in batch.messages]
     context = message_context.writes(chunk.transmission.id, chunk.first_index, batch.event, fields)
     is_single = len(chunk.recipients) == 1
     return work_units.record_generation(
         chunk.unit, batch.injected_ms, to_deliver=is_single, along=context
     )
+
+
+def _context_of(message: FinishedMessage) -> Event:
+    """Return the fields of a message that its later events need; ``list_id`` is shown in none."""
+    list_id = suppression.list_of(message.data)
+    return message.event | ({"list_id": list_id} if list_id else {})
 
 
 def _hand_on(chunk: Chunk, generated_chunk: GeneratedChunk, generation: Generation) -> None:

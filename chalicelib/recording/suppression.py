@@ -1,7 +1,8 @@
 """Apply events to suppression lists, and suppression lists to events (spec 2.9).
 
-- Recipients of hard bounces and senders of complaints get no more mail. Adding an entry again
-  changes nothing, so a redelivered event does no harm.
+- Recipients of hard bounces and senders of complaints get no more mail. Who unsubscribes gets no
+  more mail of the message's mailing list, or no more non-transactional mail if it had none. Adding
+  an entry again changes nothing, so a redelivered event does no harm.
 - Opens of recipients who objected to open tracking are not recorded.
 """
 
@@ -25,11 +26,8 @@ from chalicelib.suppression.store import lookup_items
 from chalicelib.tracking.engagement import OPENS
 
 _BOUNCE_RULE = "Bounce Rule"
-_SOURCES = {
-    "spam_complaint": "Spam Complaint",
-    "list_unsubscribe": "List Unsubscribe",
-    "link_unsubscribe": "Unsubscribe Link",
-}
+_UNSUBSCRIPTIONS = {"list_unsubscribe": "List Unsubscribe", "link_unsubscribe": "Unsubscribe Link"}
+_SOURCES = {"spam_complaint": "Spam Complaint", **_UNSUBSCRIPTIONS}
 _BOUNCES = ("bounce", "out_of_band")
 _LONGEST_DESCRIPTION = 250
 
@@ -38,12 +36,12 @@ Owner = tuple[int, int | None]
 
 def suppress(events: Iterable[Event]) -> None:
     """Add the entries that ``events`` cause to the lists of the messages' senders."""
-    lists: dict[Owner, dict[tuple[str, str], Entry]] = defaultdict(dict)
+    lists: dict[Owner, list[Entry]] = defaultdict(list)
     for event in events:
-        for entry in _entries(event):
-            lists[_owner(event)][entry.recipient, entry.type] = entry
+        lists[_owner(event)] += _entries(event)
     for (account_id, subaccount_id), entries in lists.items():
-        service.add_all(account_id, subaccount_id, entries.values())
+        if entries:
+            service.add_all(account_id, subaccount_id, entries)
 
 
 def openers(events: Iterable[Event]) -> set[Recipient]:
@@ -73,8 +71,13 @@ def _entries(event: Event) -> Iterator[Entry]:
     if not source:
         return
     description = event.get("reason", "")[:_LONGEST_DESCRIPTION]
-    for kind in BLOCKING if source == _BOUNCE_RULE else (NON_TRANSACTIONAL,):
-        yield entry_about(event["rcpt_to"], kind, source, description=description)
+    list_id = event.get("list_id") if event["type"] in _UNSUBSCRIPTIONS else None
+    # Who leaves a list by its transactional mail gets none of its mail
+    leaves_all = list_id and event.get("transactional") == "1"
+    for kind in BLOCKING if source == _BOUNCE_RULE or leaves_all else (NON_TRANSACTIONAL,):
+        yield entry_about(
+            event["rcpt_to"], kind, source, description=description, list_id=list_id or None
+        )
 
 
 def _source(event: Event) -> str:

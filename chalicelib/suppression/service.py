@@ -17,11 +17,8 @@ from chalicelib.core.dynamo import Item, WriteConflict, retry_conflicts
 from chalicelib.core.errors import bad_request, not_permitted
 from chalicelib.suppression.model import (
     COMPLIANCE,
-    LONGEST_DESCRIPTION,
     MOST_ENTRIES,
     Entry,
-    entry_about,
-    is_list_id,
 )
 from chalicelib.suppression.store import counts
 from chalicelib.suppression.store.changes import Changes
@@ -30,7 +27,6 @@ from chalicelib.suppression.store.lookup_items import list_at, lists_of, lookup_
 
 #: the mailing lists that one recipient may have entries of one type for
 MOST_LISTS = 1000
-_LONGEST_OWN = LONGEST_DESCRIPTION // 4  # characters, none of which has more than four bytes
 _MOST_NAMED = 100
 
 Items = Mapping[Key, Item]
@@ -41,33 +37,11 @@ Rule = Callable[[Entry | None, Entry], Entry | None]
 Check = Callable[[int, Items, Entries], None]
 
 
-def add(
-    account_id: int,
-    subaccount_id: int | None,
-    recipient: str,
-    type: str,
-    source: str,
-    description: str,
-    list_id: str | None = None,
-) -> None:
-    """Add an entry that follows from mail; one that exists already stays as it is.
-
-    So adding it again changes nothing. The limits do not apply, a long description is cut, and a
-    ``list_id`` that is not valid makes the entry account-wide, because somebody asked not to get
-    mail. ``recipient`` is an address. Raises ``ValueError`` for any other field that is not valid.
-    """
-    entry = entry_about(
-        recipient,
-        type,
-        source,
-        description=description[:_LONGEST_OWN],
-        list_id=list_id if list_id and is_list_id(list_id) else None,
-    )
-    add_all(account_id, subaccount_id, [entry])
-
-
 def add_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
-    """Add many entries of one list, as :func:`add` does: about one request for 50."""
+    """Add entries of one list that follow from mail; those that exist already stay as they are.
+
+    So adding them again changes nothing. The limits do not apply. Takes about one request for 50.
+    """
     _write(account_id, subaccount_id, entries, _keep_present, _no_check)
 
 

@@ -208,6 +208,32 @@ def test_opening_an_unsubscribe_link_shows_a_button_that_unsubscribes(service: S
     event(service, recipient, "list_unsubscribe")
 
 
+def test_a_recipient_who_unsubscribes_from_mail_of_a_list_still_gets_other_mail(
+    service: Service,
+) -> None:
+    recipient = "unsubscribe+of-a-list@inbox.test"
+    list_content = CONTENT | {"headers": {"List-Id": "Garden news <garden.example.test>"}}
+    send(service, recipient, list_content)
+    (entry,) = suppressed(service, recipient)
+    assert (entry["type"], entry["list_id"]) == ("non_transactional", "garden.example.test")
+    unsubscription = event(service, recipient, "list_unsubscribe")
+    assert "list_id" not in unsubscription
+    transmit(service, recipient, list_content)
+    assert event(service, recipient, "bounce")["bounce_class"] == "25"
+    other = CONTENT | {"headers": {"List-Id": "<kitchen.example.test>"}}
+    transmit(service, recipient, other)
+    eventually(lambda: len(service.arrived(recipient, 2)) == 2)
+
+
+def test_the_link_in_mail_of_a_list_unsubscribes_from_that_list(service: Service) -> None:
+    recipient = "leaves-a-list@inbox.test"
+    content = CONTENT | {"headers": {"List-Id": "<garden.example.test>"}}
+    link = TRACKED.findall(html_of(send(service, recipient, content)))[2]
+    assert visit(link, "POST", "").status == 303
+    (entry,) = suppressed(service, recipient)
+    assert (entry["source"], entry["list_id"]) == ("Unsubscribe Link", "garden.example.test")
+
+
 @pytest.mark.spec("2.9-t2")
 def test_opens_of_a_recipient_who_objects_to_open_tracking_are_not_recorded(
     service: Service,

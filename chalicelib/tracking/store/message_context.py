@@ -1,9 +1,10 @@
 """Keep the message context: the event fields of each message, for events that come after delivery.
 
 A click, a complaint or a late bounce names its message and little else, but its event also tells
-the campaign, the subject and the metadata. Generation stores these fields for
-``MESSAGES_RETENTION``, in one compressed item for each work unit of about a hundred messages, in
-the transaction that writes the unit's record.
+the campaign, the subject and the metadata. An unsubscription also needs ``list_id``, the mailing
+list of the message if it has one. Generation stores these fields for ``MESSAGES_RETENTION``, in one
+compressed item for each work unit of about a hundred messages, in the transaction that writes the
+unit's record.
 
 Access patterns of ``messages``:
 

@@ -123,6 +123,22 @@ class TestMessageContexts:
         assert message_context.of_message(ids.message_id(UNIT.transmission_id, 1)) is None
         assert message_context.of_message(ids.message_id(other().id, 0)) is not None
 
+    @pytest.mark.parametrize(
+        ("list_id", "stored_id"), [("News.1", "News.1"), ("a b", None), (None, None)]
+    )
+    def test_the_context_names_the_mailing_list_and_the_events_do_not(
+        self, list_id: str | None, stored_id: str | None
+    ) -> None:
+        headers = {"List-Id": f"News <{list_id}>"} if list_id else {}
+        content = body()["content"] | {"headers": headers}
+        submit(make_transmission(content=content), recipients(2), meter())
+        generate()
+        for event in events():
+            assert "list_id" not in event
+            context = message_context.of_message(event["message_id"])
+            assert context is not None
+            assert context.get("list_id") == stored_id
+
     @pytest.mark.parametrize("count", [1, 3])
     def test_nothing_is_handed_on_when_contexts_cannot_be_stored(
         self, count: int, host: MailHost, monkeypatch: pytest.MonkeyPatch

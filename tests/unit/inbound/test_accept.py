@@ -240,6 +240,13 @@ class TestUnsubscriptions:
         (entry,) = suppressed()
         assert entry.source == "List Unsubscribe"
 
+    def test_mail_unsubscribes_from_the_mailing_list_of_the_message(self) -> None:
+        store_context(list_id="News.1")
+        send(mail("", sender="Ann"), unsubscribe_address())
+        suppress(emitted())
+        (entry,) = suppressed()
+        assert (entry.type, entry.list_id) == ("non_transactional", "News.1")
+
     def test_the_recipient_stands_for_a_missing_sender(self) -> None:
         store_context()
         send(mail(""), unsubscribe_address())

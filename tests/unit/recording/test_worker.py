@@ -19,6 +19,7 @@ from chalicelib.tracking import engagement
 from chalicelib.tracking.store import message_context
 from tests.fake_cloud import aws_requests, queued, sqs_event, stored_objects
 from tests.unit.events.examples import NINE, event_at
+from tests.unit.suppression.examples import entry
 from tests.unit.tracking import examples as tracking
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -135,7 +136,8 @@ def test_an_open_in_the_batch_of_its_delivery_has_the_address_as_well() -> None:
 
 @pytest.mark.spec("2.9-t2")
 def test_suppressed_opens_are_neither_stored_nor_counted() -> None:
-    suppression.add(1, None, "r1@x.test", "open_tracking", "Tracking Consent Revoked", "")
+    objection = entry("r1@x.test", "open_tracking", "Tracking Consent Revoked")
+    suppression.add_all(1, None, [objection])
     record_batch(sqs_event(queue_bodies(opens(3))))
     assert {event["rcpt_to"] for event in stored_events()} == {"r0@x.test", "r2@x.test"}
     begin = stored_events()[0]["timestamp"] // 60_000 * 60_000

@@ -10,7 +10,14 @@ from chalicelib.core import clock
 from chalicelib.core.errors import ApiError, NotFound
 from chalicelib.core.scope import Scope
 from chalicelib.suppression import removal, service
-from chalicelib.suppression.model import BLOCKING, TYPES, Entry, Recipient
+from chalicelib.suppression.model import (
+    BLOCKING,
+    NON_TRANSACTIONAL,
+    TYPES,
+    Entry,
+    Recipient,
+    entry_about,
+)
 from chalicelib.suppression.store import lookup_items
 from chalicelib.suppression.store.items import entries_of, read_recipient
 from tests.fake_cloud import aws_requests
@@ -121,7 +128,8 @@ def test_quotes_that_an_address_does_not_need_are_ignored(account: int) -> None:
 
 def test_an_address_that_is_too_long_in_lower_case_can_be_added(account: int) -> None:
     capitals = "\u023a" * 32 + "@x.test"
-    service.add(account, None, capitals.lower(), "non_transactional", "Bounce Rule", "550")
+    bounced = entry_about(capitals.lower(), NON_TRANSACTIONAL, "Bounce Rule")
+    service.add_all(account, None, [bounced])
     assert blocked(account, capitals) == [capitals]
 
 
@@ -160,7 +168,7 @@ def test_an_open_tracking_entry_suppresses_opens_and_holds_no_message_back(accou
         Recipient(account, 7, ANN),
     )
     assert lookup_items.suppressing_opens([primary, other]) == set()
-    service.add(account, None, ANN, "open_tracking", "Tracking Consent Revoked", "asked to")
+    service.add_all(account, None, [entry(ANN, "open_tracking", "Tracking Consent Revoked")])
     assert lookup_items.suppressing_opens([primary, other]) == {primary}
     assert lookup_items.suppressing_opens([]) == set()
     assert blocked(account, ANN) == blocked(account, ANN, transactional=True) == []
@@ -193,23 +201,12 @@ def test_the_entries_of_a_recipient_are_read_from_all_lists_or_one(account: int)
 @pytest.mark.cost
 def test_adding_again_or_from_another_source_changes_nothing(account: int) -> None:
     for source, text in (("Spam Complaint", "fbl"), ("List Unsubscribe", "x"), ("Compliance", "")):
-        service.add(account, None, ANN, "non_transactional", source, text)
+        service.add_all(account, None, [entry(ANN, source=source, description=text)])
     assert fields_of(account) == [("non_transactional", "", "Spam Complaint", "fbl")]
     assert total(account) == 1
     with aws_requests() as requests:
-        service.add(account, None, ANN, "non_transactional", "Spam Complaint", "again")
+        service.add_all(account, None, [entry(ANN, source="Spam Complaint", description="again")])
     assert [request.operation for request in requests] == ["BatchGetItem"]
-
-
-def test_an_added_entry_cuts_its_description_and_ignores_an_invalid_list_id(account: int) -> None:
-    service.add(
-        account, None, ANN, "non_transactional", "List Unsubscribe", "é" * 50_000, "News <n>"
-    )
-    ((type, list_id, source, description),) = fields_of(account)
-    assert (type, list_id, source) == ("non_transactional", "", "List Unsubscribe")
-    assert 1000 < len(description) < 50_000
-    with pytest.raises(ValueError, match="Source must be"):
-        service.add(account, None, ANN, "non_transactional", "Somebody", "")
 
 
 def place_many(account: int) -> None:
@@ -398,7 +395,7 @@ def test_the_limit_stops_customers_and_operators_but_not_the_service(
     assert total(account) == 3
     service.put_all(account, None, [entry("new@x.test")])
     service.put_all(account, None, [entry("new@x.test", description="an update takes no room")])
-    service.add(account, None, ANN, "non_transactional", "Spam Complaint", "")
+    service.add_all(account, None, [entry(ANN, source="Spam Complaint")])
     assert total(account) == 5
 
 

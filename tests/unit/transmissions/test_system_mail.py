@@ -12,6 +12,7 @@ from chalicelib.suppression.model import BLOCKING
 from chalicelib.transmissions.system_mail import send
 from infrastructure.bootstrap import first_start
 from tests.fake_cloud import queued
+from tests.unit.suppression.examples import entry
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -26,7 +27,7 @@ def test_system_mail_goes_to_mailboxes_that_bounced_before() -> None:
     first_start("a-key")
     to = "abuse@shop.test"
     for kind in BLOCKING:
-        suppression.add(0, None, to, kind, "Bounce Rule", "550 5.1.1 unknown user")
+        suppression.add_all(0, None, [entry(to, kind, "Bounce Rule")])
     send(to=to, subject="Verify", text="text")
     (queue_message,) = queued("generation")
     chunk = generate_chunk(read_chunk(queues.read(queue_message)), clock.now_ms())

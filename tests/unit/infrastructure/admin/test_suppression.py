@@ -14,7 +14,7 @@ from infrastructure.admin import suppression
 from infrastructure.admin.suppression import main, rows
 from tests.fake_cloud import aws_requests
 from tests.unit.infrastructure.clouds import LocalCloud
-from tests.unit.suppression.examples import summary
+from tests.unit.suppression.examples import entry, summary
 from tests.unit.suppression.running import new_account, running_cloud
 
 ANN = "ann@x.test"
@@ -110,8 +110,9 @@ def test_a_file_without_the_columns_is_refused(account: int, tmp_path: Path, hea
 def test_an_exported_list_can_be_imported_elsewhere(
     account: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    service.add(account, None, ANN, "non_transactional", "Spam Complaint", 'é, "x"\ny', "news")
-    service.add(account, None, ANN, "open_tracking", "Tracking Consent Revoked", "")
+    complaint = entry(ANN, source="Spam Complaint", description='é, "x"\ny', list_id="news")
+    objection = entry(ANN, "open_tracking", "Tracking Consent Revoked")
+    service.add_all(account, None, [complaint, objection])
     file = tmp_path / "list.csv"
     assert run(account, "export", str(file)) == 0
     assert run(account, "--subaccount", "7", "import", str(file)) == 0
