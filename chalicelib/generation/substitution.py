@@ -44,6 +44,10 @@ class Substitution:
         self._transmission = transmission
         self._snippets = snippets.source(transmission.account_id, transmission.subaccount_id)
         self._marked_snippets = _marked(self._snippets)
+        self._owner_snippets = self._marked_owner_snippets = None
+        if transmission.shares_template:
+            self._owner_snippets = snippets.source(transmission.account_id, None)
+            self._marked_owner_snippets = _marked(self._owner_snippets)
         self._compiled: dict[tuple[str, Part], CompiledPart] = {}
 
     def fill(self, recipient: Json, env_from: str | None = None) -> Fill:
@@ -67,10 +71,14 @@ class Substitution:
         def render(source: str, part: Part) -> str:
             compiled = self._compiled_part(source, part)
             if part.kind == "header":
-                snippets, dynamic = self._snippets, transmission.substitution_data
+                own, owners = self._snippets, self._owner_snippets
+                dynamic = transmission.substitution_data
             else:
-                snippets, dynamic = self._marked_snippets, self._marked_dynamic
-            return compiled.render(data, snippets=snippets, dynamic=dynamic, budget=budget)
+                own, owners = self._marked_snippets, self._marked_owner_snippets
+                dynamic = self._marked_dynamic
+            return compiled.render(
+                data, snippets=own, owner_snippets=owners, dynamic=dynamic, budget=budget
+            )
 
         return render
 

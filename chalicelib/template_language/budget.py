@@ -1,4 +1,4 @@
-"""Limit what a render may spend: steps, characters and processor time.
+"""Limit what a render may spend: steps, characters, snippets and processor time.
 
 A step is about one token of a tag that runs. Text outside loops is free, because the template
 itself limits it. Loops are charged for every iteration, branches inside loops when they are taken,
@@ -13,6 +13,7 @@ from .errors import Fault
 
 STEPS = 5_000_000
 CHARACTERS = 20_000_000  # the size of the largest message
+SNIPPETS = 5  # calls in all parts of a template
 SECONDS = 2.0
 _STRIDE = 10_000  # steps between two checks of the time: a few milliseconds
 
@@ -20,17 +21,19 @@ _STRIDE = 10_000  # steps between two checks of the time: a few milliseconds
 class Budget:
     """Allowance for one part, or for several parts when it is passed to each.
 
-    ``steps`` and ``characters`` are the remaining amounts, shared by all parts; ``seconds``
-    (processor time of the thread) applies to each part separately. Going below zero raises Fault.
+    ``steps``, ``characters`` and ``snippets`` are the remaining amounts, shared by all parts;
+    ``seconds`` (processor time of the thread) applies to each part separately. Going below zero
+    raises Fault.
     """
 
-    __slots__ = ("_checkpoint", "_deadline", "characters", "seconds", "steps")
+    __slots__ = ("_checkpoint", "_deadline", "characters", "seconds", "snippets", "steps")
 
     def __init__(
         self, *, steps: int = STEPS, characters: int = CHARACTERS, seconds: float = SECONDS
     ) -> None:
         self.steps = steps
         self.characters = characters
+        self.snippets = SNIPPETS
         self.seconds = seconds
 
     def start(self) -> None:
@@ -52,6 +55,12 @@ class Budget:
         self.characters -= characters
         if self.characters < 0:
             raise Fault("the output is too long")
+
+    def call_snippet(self) -> None:
+        """Charge a call of a snippet."""
+        self.snippets -= 1
+        if self.snippets < 0:
+            raise Fault(f"render_snippet may be called at most {SNIPPETS} times in a template")
 
     def check_clock(self) -> None:
         """Raise Fault when the time of the part is over."""

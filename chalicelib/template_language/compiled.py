@@ -42,18 +42,20 @@ class CompiledPart:
         data: Mapping[str, Any],
         *,
         snippets: SnippetSource | None = None,
+        owner_snippets: SnippetSource | None = None,
         dynamic: Mapping[str, Any] | None = None,
         budget: Budget | None = None,
     ) -> str:
         """Return the output for merged ``data`` of JSON types.
 
-        ``snippets`` looks snippets up; its exceptions pass. ``dynamic`` is the transmission's own
-        substitution data, the only source of dynamic content. ``budget`` limits this part, or
+        ``snippets`` looks snippets up; its exceptions pass. ``owner_snippets`` looks up those that
+        ``snippets`` lacks and that the part calls by literal ids. ``dynamic`` is the transmission's
+        own substitution data, the only source of dynamic content. ``budget`` limits this part, or
         several parts that share it. Raises TemplateRenderError.
         """
         budget = budget or Budget()
         budget.start()
-        run = Run(self.part, budget, snippets, dynamic or {}, _compile)
+        run = Run(self.part, budget, snippets, dynamic or {}, _compile, owner_snippets)
         try:
             return self.expand(data, run)
         except Fault as fault:

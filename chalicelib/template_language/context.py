@@ -30,8 +30,8 @@ class Run:
     """The state that a part shares with the snippets and dynamic content rendered inside it.
 
     ``compiler`` compiles a fragment from source text (of a snippet if its last argument is true)
-    and raises TemplateSyntaxError. ``snippet_calls`` counts calls, ``depth`` counts nested
-    fragments.
+    and raises TemplateSyntaxError. ``owner_snippets`` finds those of the account that shares the
+    template. ``depth`` counts nested fragments.
     """
 
     part: Part
@@ -39,7 +39,7 @@ class Run:
     snippets: SnippetSource | None
     dynamic: Mapping[str, Any]
     compiler: Callable[[str, Part, bool], Fragment]
-    snippet_calls: int = 0
+    owner_snippets: SnippetSource | None = None
     depth: int = 0
 
 

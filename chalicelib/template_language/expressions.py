@@ -182,8 +182,10 @@ class ExpressionParser(TokenReader):
         return node
 
     def _snippet(self, line: int) -> nodes.Expr:
-        snippet_id = self._required(self._operation(1))
-        return call("render_snippet", snippet_id, self._scope.loop_data(line), line=line)
+        snippet_id = self._operation(1)
+        is_literal = nodes.Const(string_of(snippet_id) is not None)
+        loop = self._scope.loop_data(line)
+        return call("render_snippet", self._required(snippet_id), is_literal, loop, line=line)
 
     def _dynamic_content(self, line: int) -> nodes.Expr:
         name = self.token.text

@@ -11,38 +11,36 @@ from typing import Any
 
 from jinja2 import pass_context
 
-from .context import RenderContext
+from .context import RenderContext, Run
 from .errors import Fault, TemplateSyntaxError, shown
 from .output import Rendered
 from .values import type_name
 
-SNIPPETS_PER_PART = 5
 NESTED_FRAGMENTS = 5
 _FRAGMENT_STEPS = 100  # finding and setting up a fragment, in steps
 
 
 @pass_context
 def render_snippet(
-    context: RenderContext, snippet_id: Any, loop: Mapping[str, Any] | None = None
+    context: RenderContext,
+    snippet_id: Any,
+    is_literal: bool,
+    loop: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the rendered snippet, using its content for this kind of part.
+    """Return the rendered snippet: its content for this kind of part, or nothing if it has none.
 
-    A missing snippet, a sixth call in one part, and a fault inside the snippet are faults.
+    ``is_literal``: the source writes out the id. A missing snippet, a sixth call in all parts of a
+    template, and a fault inside the snippet are faults.
     """
     if not isinstance(snippet_id, str):
         raise Fault(f"render_snippet takes the id of a snippet, not a {type_name(snippet_id)}")
     run = context.run
-    run.snippet_calls += 1
-    if run.snippet_calls > SNIPPETS_PER_PART:
-        raise Fault(f"render_snippet may be called at most {SNIPPETS_PER_PART} times")
+    run.budget.call_snippet()
     name = f"snippet '{shown(snippet_id)}'"
-    content = run.snippets(snippet_id) if run.snippets else None
+    content = _snippet(run, snippet_id, is_literal=is_literal)
     if content is None:
         raise Fault(f"{name} does not exist")
-    source = content.get(run.part.content_key)
-    if not isinstance(source, str):
-        raise Fault(f"{name} has no {run.part.content_key} content")
-    return _expand(context, source, loop, name, snippet=True)
+    return _expand(context, content.get(run.part.content_key, ""), loop, name, snippet=True)
 
 
 @pass_context
@@ -66,6 +64,18 @@ def loop_variables(context: RenderContext, loops: Mapping[str, Any]) -> dict[str
     """Return the complete ``loop_vars``: those of this source override those around it."""
     outer = context.parent.get("loop_vars")
     return {**outer, **loops} if isinstance(outer, dict) else dict(loops)
+
+
+def _snippet(run: Run, snippet_id: str, *, is_literal: bool) -> Mapping[str, Any] | None:
+    """Return a snippet of the sender, or one of the template's owner that the template names.
+
+    Ids in the sender's data, and calls in the sender's dynamic content, reach only the sender's.
+    """
+    content = run.snippets(snippet_id) if run.snippets else None
+    is_of_template = is_literal and run.depth == 0
+    if content is None and is_of_template and run.owner_snippets:
+        content = run.owner_snippets(snippet_id)
+    return content
 
 
 def _expand(

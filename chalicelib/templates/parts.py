@@ -59,17 +59,20 @@ def renderer(
     data: Mapping[str, Any],
     dynamic: Mapping[str, Any],
     snippets: SnippetSource | None = None,
+    owner_snippets: SnippetSource | None = None,
 ) -> Fill:
     """Return the function that renders the parts of one message within one budget.
 
     ``data`` is merged; ``dynamic`` is the transmission-level data, the only source of dynamic
-    content. It raises ``TemplateError``.
+    content. The sources of snippets are as in ``CompiledPart.render``. It raises ``TemplateError``.
     """
     budget = Budget()
 
     def render(source: str, part: Part) -> str:
         compiled = compile_part(source, part)
-        return compiled.render(data, snippets=snippets, dynamic=dynamic, budget=budget)
+        return compiled.render(
+            data, snippets=snippets, owner_snippets=owner_snippets, dynamic=dynamic, budget=budget
+        )
 
     return render
 

@@ -18,13 +18,19 @@ from chalicelib.templates.parts import fill_parts, renderer
 Json = dict[str, Any]
 
 
-def preview(content: Mapping[str, Any], data: Json, snippets: SnippetSource) -> Json:
+def preview(
+    content: Mapping[str, Any],
+    data: Json,
+    snippets: SnippetSource,
+    owner_snippets: SnippetSource | None = None,
+) -> Json:
     """Return the parts that ``content`` has, rendered; raises 422 with a fault of each bad part.
 
     ``from`` becomes an object with ``email``, and ``name`` where there is one. Data stands for the
-    transmission's: it may hold dynamic content, and values for the automatic variables.
+    transmission's: it may hold dynamic content, and values for the automatic variables. The
+    sources of snippets are as in ``CompiledPart.render``.
     """
-    render = renderer(merge_data(transmission_data=data), data, snippets)
+    render = renderer(merge_data(transmission_data=data), data, snippets, owner_snippets)
     faults: list[TemplateError] = []
 
     def rendered(source: str, part: Part) -> str:

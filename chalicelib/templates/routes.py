@@ -97,7 +97,8 @@ def preview_template(request: Request, template_id: str) -> Reply:
     stored_content = records.read(scope, template_id, draft)
     if stored_content is None:
         raise _unknown(template_id)
-    return ok(_preview(scope, stored_content.content, data))
+    owner = stored_content.template.subaccount_id
+    return ok(_preview(scope, stored_content.content, data, owner))
 
 
 @routes.post("/api/v1/utils/content-previewer", grant="templates/preview")
@@ -105,14 +106,16 @@ def preview_content(request: Request) -> Reply:
     """Render content that is not stored with substitution data."""
     scope = request.caller.scope
     content, data = read_content_preview(request.json())
-    return ok(_preview(scope, content, data))
+    return ok(_preview(scope, content, data, scope.owner))
 
 
-def _preview(scope: Scope, content: Json, data: Json) -> Json:
+def _preview(scope: Scope, content: Json, data: Json, owner: int | None) -> Json:
+    """Return content rendered for a caller; ``owner`` is the subaccount that owns it, if any."""
     # The template language is slow to import, and few requests need it.
     from chalicelib.templates.preview import preview
 
-    return preview(content, data, snippets.source(scope.account_id, scope.owner))
+    own = snippets.source(scope.account_id, scope.owner)
+    return preview(content, data, own, snippets.source(scope.account_id, owner))
 
 
 def _not_owned(scope: Scope, template_id: str) -> ApiError:

@@ -35,6 +35,7 @@ class Transmission:
     or empty when ``raw`` is a pre-built message; ``substitute`` says whether that message is a
     template. ``options`` are the client's until resolved, then those in force; ``defaults`` are the
     account's choices at acceptance. ``start_ms`` is 0 unless the transmission was scheduled.
+    ``shares_template``: a subaccount sends a template that the primary account shares.
     ``refusal`` holds the fields of the one event that every recipient gets instead of a message;
     ``leases`` names the stored template and list on which the transmission has leases.
     """
@@ -59,6 +60,7 @@ class Transmission:
     tracking_domain: str = ""
     template_id: str = ""
     template_version: str = ""
+    shares_template: bool = False
     ab_test: Json = field(default_factory=dict)
     start_ms: int = 0
     refusal: Json = field(default_factory=dict)

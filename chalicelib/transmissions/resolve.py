@@ -131,8 +131,9 @@ def _parsed(content: Json) -> ResolvedContent:
 
 def resolve(transmission: Transmission, content: ResolvedContent) -> Transmission:
     """Return the transmission with its content, and its options as they are in force."""
-    if content.template is not None:
-        leases.record_use(content.template)
+    template = content.template
+    if template is not None:
+        leases.record_use(template)
     return replace(
         transmission,
         content=content.content,
@@ -140,7 +141,9 @@ def resolve(transmission: Transmission, content: ResolvedContent) -> Transmissio
         substitute=bool(content.raw),
         options=options_in_force(transmission.options, content.options, transmission.defaults),
         resolved=True,
-        template_id=content.template.id if content.template else "",
+        template_id=template.id if template else "",
+        shares_template=template is not None
+        and template.subaccount_id != transmission.subaccount_id,
         template_version=content.version,
         ab_test=content.ab_test,
     )

@@ -118,6 +118,27 @@ class TestInline:
         of_sub = inline(text="{{render_snippet('s7')}}")
         assert text(subaccount_id=7, **of_sub) == "own"
 
+    def test_a_shared_template_may_call_snippets_that_are_not_shared(self) -> None:
+        footer = {"id": "footer", "content": {"text": "from the primary account"}}
+        assert snippets.create(new_snippet(Scope(1, 0), footer))
+        fields = inline(text="{{render_snippet('footer')}}", subject="{{render_snippet('footer')}}")
+        assert text(subaccount_id=7, shares_template=True, **fields) == "from the primary account"
+        with pytest.raises(RenderFault, match="snippet 'footer' does not exist"):
+            draft(subaccount_id=7, **fields)
+
+    def test_all_parts_of_a_message_share_five_calls_of_snippets(self) -> None:
+        assert snippets.create(new_snippet(Scope(1, 0), {"id": "s", "content": {"text": "x"}}))
+        call = "{{render_snippet('s')}}"
+        assert text(**inline(text=call * 4, subject=call)) == "xxxx"
+        with pytest.raises(RenderFault, match="at most 5 times in a template"):
+            draft(**inline(text=call * 3, html=call * 3))
+
+    def test_a_snippet_without_text_leaves_nothing_in_a_text_part(self) -> None:
+        assert snippets.create(new_snippet(Scope(1, 0), {"id": "s", "content": {"html": "x"}}))
+        call = "[{{render_snippet('s')}}]"
+        parts = message(**inline(text=call, html=call)).iter_parts()
+        assert [part.get_content().strip() for part in parts] == ["[]", "[x]"]
+
     @pytest.mark.spec("2.1-t25")
     def test_content_can_use_the_return_path(self) -> None:
         fields = inline(text="{{return_path}}") | {"return_path": "all@b.test"}

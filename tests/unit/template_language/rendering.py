@@ -24,12 +24,19 @@ def render(
     part: Part = HTML,
     *,
     snippets: SnippetSource | None = None,
+    owner_snippets: SnippetSource | None = None,
     dynamic: Mapping[str, Any] | None = None,
     budget: Budget | None = None,
 ) -> str:
     """Return the output of a template."""
     compiled = compile_part(template, part)
-    return compiled.render(data or {}, snippets=snippets, dynamic=dynamic, budget=budget)
+    return compiled.render(
+        data or {},
+        snippets=snippets,
+        owner_snippets=owner_snippets,
+        dynamic=dynamic,
+        budget=budget,
+    )
 
 
 def render_fault(template: str, data: Mapping[str, Any] | None = None, **options: Any) -> str:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -9,6 +9,7 @@ from chalicelib.template_language import (
     AMP_HTML,
     HTML,
     TEXT,
+    Budget,
     Part,
     TemplateSyntaxError,
     compile_snippet,
@@ -44,7 +45,7 @@ def test_the_output_of_a_macro_is_not_escaped_again(braces: tuple[str, str]) -> 
 def test_a_snippet_can_be_called_five_times_and_not_six() -> None:
     call = "{{render_snippet('f')}}"
     assert render(call * 5, {"n": 1}, snippets=FOOTER.get) == "<b>1</b>" * 5
-    detail = "render_snippet may be called at most 5 times"
+    detail = "render_snippet may be called at most 5 times in a template"
     assert render_fault(call * 6, {"n": 1}, snippets=FOOTER.get) == detail
     loop = "{{each l}}" + call + "{{end}}"
     assert render(loop, {"l": [1] * 5}, snippets=FOOTER.get) == "<b></b>" * 5
@@ -55,7 +56,8 @@ def test_calls_from_dynamic_content_count_too() -> None:
     dynamic = {"dynamic_html": {"c": "{{render_snippet('f')}}"}}
     template = "{{render_snippet('f')}}" * 3 + "{{render_dynamic_content(dynamic_html.c)}}" * 3
     detail = (
-        "dynamic content 'dynamic_html.c': line 1: render_snippet may be called at most 5 times"
+        "dynamic content 'dynamic_html.c': line 1: "
+        "render_snippet may be called at most 5 times in a template"
     )
     assert render_fault(template, snippets=FOOTER.get, dynamic=dynamic) == detail
 
@@ -64,7 +66,6 @@ def test_calls_from_dynamic_content_count_too() -> None:
     ("template", "detail"),
     [
         ("{{render_snippet('g')}}", "snippet 'g' does not exist"),
-        ("{{render_snippet('t')}}", "snippet 't' has no html content"),
         ("{{render_snippet(id)}}", "substitution value 'id' did not exist or was null"),
         ("{{render_snippet(5)}}", "render_snippet takes the id of a snippet, not a number"),
         ("{{render_snippet('bad')}}", "snippet 'bad': line 2: a lone 'end' was detected"),
@@ -83,6 +84,53 @@ def test_a_snippet_that_cannot_be_rendered_ends_the_render(template: str, detail
         "in": {"html": "{{render_snippet('t')}}"},
     }
     assert render_fault(template, snippets=snippets.get) == detail
+
+
+@pytest.mark.parametrize("part", [HTML, AMP_HTML, TEXT, header("Subject")])
+def test_a_snippet_without_content_for_the_part_renders_nothing(part: Part) -> None:
+    other = "html" if part.content_key == "text" else "text"
+    snippets = {"s": {other: "x"}}
+    assert render("[{{render_snippet('s')}}]", part=part, snippets=snippets.get) == "[]"
+
+
+def test_all_parts_of_a_template_share_the_five_calls() -> None:
+    call, budget = "{{render_snippet('f')}}", Budget()
+    assert render(call * 3, part=HTML, snippets=FOOTER.get, budget=budget) == "<b></b>" * 3
+    assert render(call * 2, part=TEXT, snippets=FOOTER.get, budget=budget) == "-- " * 2
+    assert render_fault(call, part=header("Subject"), snippets=FOOTER.get, budget=budget) == (
+        "render_snippet may be called at most 5 times in a template"
+    )
+
+
+class TestSnippetsOfTheOwner:
+    """A template that the primary account shares may call snippets that it does not share."""
+
+    OWNERS: ClassVar = {"f": {"html": "owner's f"}, "g": {"html": "owner's g"}}
+    G_IS_MISSING = "snippet 'g' does not exist"
+
+    def output(self, template: str, data: Any = None, **options: Any) -> str:
+        options = {"snippets": FOOTER.get, "owner_snippets": self.OWNERS.get} | options
+        return render(template, data, **options)
+
+    def fault(self, template: str, data: Any = None, **options: Any) -> str:
+        options = {"snippets": FOOTER.get, "owner_snippets": self.OWNERS.get} | options
+        return render_fault(template, data, **options)
+
+    def test_they_are_included_where_the_template_writes_out_the_id(self) -> None:
+        assert self.output("{{render_snippet('g')}}") == "owner's g"
+
+    def test_the_sender_s_own_comes_first(self) -> None:
+        assert self.output("{{render_snippet('f')}}") == "<b></b>"
+
+    @pytest.mark.parametrize("snippet_id", ["id", "id or 'g'", "'g' and id"])
+    def test_the_sender_s_data_cannot_name_them(self, snippet_id: str) -> None:
+        template = "{{render_snippet(" + snippet_id + ")}}"
+        assert self.fault(template, {"id": "g"}) == self.G_IS_MISSING
+
+    def test_the_sender_s_dynamic_content_cannot_call_them(self) -> None:
+        dynamic = {"dynamic_html": {"c": "{{render_snippet('g')}}"}}
+        fault = self.fault("{{render_dynamic_content(dynamic_html.c)}}", dynamic=dynamic)
+        assert fault.endswith(self.G_IS_MISSING)
 
 
 def test_without_a_lookup_no_snippet_exists() -> None:

@@ -127,6 +127,15 @@ def test_snippets_are_included_by_kind_of_part(api: Api) -> None:
     }
 
 
+def test_a_shared_template_is_previewed_with_snippets_that_are_not_shared(api: Api) -> None:
+    api.post("/api/labs/snippets", {"id": "footer", "content": {"text": "-- us"}})
+    call = {"text": "{{render_snippet('footer')}}"}
+    api.create("shared", content=CONTENT | call, shared_with_subaccounts=True)
+    assert api.post("/templates/shared/preview", part=7).results["text"] == "-- us"
+    body = {"content": call, "substitution_data": {}}
+    assert api.post(PREVIEWER, body, part=7).codes == ["3001"]
+
+
 def test_all_parts_share_the_budget_of_one_message(api: Api) -> None:
     loop = "{{each a}}{{each a}}{{each a}}{{end}}{{end}}{{end}}"
 

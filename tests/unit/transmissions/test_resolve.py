@@ -201,6 +201,12 @@ class TestResolved:
         assert (done.content, done.raw, done.substitute) == ({}, RAW.encode(), True)
         assert (done.template_id, done.template_version) == ("", "")
 
+    def test_a_shared_template_is_marked_so_that_it_finds_its_owner_s_snippets(self) -> None:
+        make_template("shared", shared=True)
+        for subaccount_id, shares in ((None, False), (7, True)):
+            transmission = replace(asking(template_id="shared"), subaccount_id=subaccount_id)
+            assert resolve(transmission, found_of(transmission)).shares_template is shares
+
     @pytest.mark.spec("2.3-t9")
     def test_the_last_use_of_a_template_is_recorded(self) -> None:
         make_template()
