@@ -6,7 +6,7 @@ The username only says for whom mail is sent; the password is an API key:
     SMTP_Injection:X-SVC-SUBACCOUNT=<id>    one subaccount, with the primary account's key
 
 Other spellings of the header are in SUBACCOUNT_HEADERS. Id 0 is the primary account, as in HTTP
-(spec 5, rule 6).
+(spec 5, rule 6). A subaccount's key may name its own subaccount only.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def subaccount_of(username: str) -> int | None:
     header, _, value = assignment.partition("=")
     if header.upper() not in SUBACCOUNT_HEADERS:
         raise LoginRefused
-    return _id_of(value) or None
+    return _id_of(value)
 
 
 def _id_of(value: str) -> int:

@@ -8,8 +8,8 @@ from chalicelib.accounts.store import accounts
 from chalicelib.accounts.view import account_view, features_view, usage_view
 from chalicelib.core import clock
 from chalicelib.core.errors import Forbidden
-from chalicelib.core.fields import comma_list
 from chalicelib.core.http import Reply, Request, Routes, ok
+from chalicelib.core.query import comma_list
 
 routes = Routes(__name__)
 

@@ -1,7 +1,8 @@
 """Identify the caller by its API key, and the part of the account (spec 5.1, 5.4 to 5.7).
 
 HTTP and SMTP work alike: the key names the account; a header (in SMTP the user name) may name a
-subaccount. A subaccount's key is confined to its subaccount whatever the header says.
+subaccount. A subaccount's key is confined to its subaccount: a header that names another part of
+the account gets 403, since the caller would otherwise act for the wrong one without noticing.
 
 Keys and subaccounts are cached for ``KEY_CACHE_SECONDS`` (``core.config_cache``); if either is not
 in the cache, both are read in one request. Ids of subaccounts are unique among all accounts, so the
@@ -36,10 +37,13 @@ INJECT: Final = "smtp/inject"
 _LONGEST_KEY = 512
 
 
-def authenticate(request: Request) -> Caller:
-    """Return the caller of an HTTP request; raises 401, 403, 429, or 400 for a bad header."""
+def authenticate(request: Request, *, subaccount_header: bool = True) -> Caller:
+    """Return the caller of an HTTP request; raises 401, 403, 429, or 400 for a bad header.
+
+    Without ``subaccount_header`` the header that names a subaccount is ignored.
+    """
     key = read_key(request.headers.get("authorization", ""))
-    number = _subaccount_header(request.headers)
+    number = _subaccount_header(request.headers) if subaccount_header else None
     spans = request.method in ("GET", "HEAD")
     caller = _identify(_hash_of(key), number, request.source_ip, spans=spans)
     if not _is_unmetered(request):
@@ -51,7 +55,7 @@ def sender_for(password: str, subaccount: int | None, peer_ip: str) -> Caller:
     """Return the caller of an SMTP session with this key as password (spec 5.7).
 
     Raises ``Unauthorized`` for an unknown key, and ``Forbidden`` if a known key lacks the grant,
-    may not be used from this address, or the subaccount does not exist.
+    may not be used from this address, or the subaccount does not exist or is not the key's own.
     """
     return _sender(_hash_of(password), subaccount, peer_ip)
 
@@ -78,7 +82,7 @@ def read_key(header: str) -> str:
 
 
 def _sender(key_id: str, subaccount: int | None, peer_ip: str) -> Caller:
-    number = str(subaccount) if subaccount else None
+    number = None if subaccount is None else str(subaccount)
     try:
         caller = _identify(key_id, number, peer_ip, spans=False)
     except ApiError as error:
@@ -121,12 +125,14 @@ def _subaccount_at(number: str | None) -> Key | None:
 
 def _scope(key: ApiKey, number: str | None, *, spans: bool, owner: int | None) -> Scope:
     """Return the scope; ``owner`` is the account of the subaccount ``number``, if it exists."""
+    if number is not None and not is_id(number):
+        raise invalid_params("the subaccount header must hold the number of a subaccount, or 0")
     if key.subaccount_id is not None:
+        if number is not None and int(number) != key.subaccount_id:
+            raise Forbidden(f"the API key can act for subaccount {key.subaccount_id} only")
         return Scope(key.account_id, key.subaccount_id)
     if number is None:
         return Scope(key.account_id, None if spans else PRIMARY)
-    if not is_id(number):
-        raise invalid_params("the subaccount header must hold the number of a subaccount, or 0")
     if int(number) != PRIMARY and owner != key.account_id:
         raise invalid_params(f"subaccount {number} does not exist")
     return Scope(key.account_id, int(number))

@@ -6,15 +6,13 @@ Unknown fields of a body and unknown query parameters are ignored (spec 1.5).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, Self, overload
 
 import pydantic
 
 from chalicelib.core.errors import ApiError, invalid_params
+from chalicelib.core.query import Query
 from chalicelib.core.violations import from_validation
-
-Query = Mapping[str, str]
 
 _INTEGER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
 
@@ -64,11 +62,6 @@ def integer(query: Query, name: str, default: int | None, low: int, high: int) -
     if not _INTEGER.fullmatch(text) or not low <= int(text) <= high:
         raise _unusable(name, f"must be an integer from {low} to {high}")
     return int(text)
-
-
-def comma_list(query: Query, name: str) -> list[str]:
-    """Read a comma-separated list, without blanks; empty when absent."""
-    return [item for text in query.get(name, "").split(",") if (item := text.strip())]
 
 
 def _unusable(name: str, rule: str) -> ApiError:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
 import chalice
@@ -52,20 +52,26 @@ __all__ = [
     "redirect",
 ]
 
-Authenticate = Callable[[Request], Caller]
-
 _log = logging.getLogger(__name__)
 _ALL_PATHS = ("/", "/{proxy+}")
 _METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
 
 
+class Authenticate(Protocol):
+    """Returns the caller of a request, or raises 401 or 403."""
+
+    def __call__(self, request: Request, *, subaccount_header: bool) -> Caller:
+        """Without ``subaccount_header``, the header that names a subaccount is ignored."""
+
+
 class _Endpoint(NamedTuple):
     view: View
     grant: str
+    subaccount_header: bool
 
 
 class App(chalice.Chalice):
-    """The application. ``authenticate`` returns the caller of a request or raises 401 or 403."""
+    """The application."""
 
     def __init__(self, app_name: str, *, authenticate: Authenticate) -> None:
         super().__init__(app_name, configure_logs=False)
@@ -79,7 +85,7 @@ class App(chalice.Chalice):
     def declared_routes(self) -> list[DeclaredRoute]:
         """Return every method of every path with its grant, sorted."""
         return sorted(
-            DeclaredRoute(method, path, endpoint.grant)
+            DeclaredRoute(method, path, endpoint.grant, endpoint.subaccount_header)
             for path, methods in self._endpoints.items()
             for method, endpoint in methods.items()
         )
@@ -122,7 +128,7 @@ class App(chalice.Chalice):
         endpoint = _endpoint(self._endpoints[route], event["requestContext"]["httpMethod"])
         request = Request.from_event(event)
         if endpoint.grant != PUBLIC:
-            request.authenticated = self._admit(request, endpoint.grant)
+            request.authenticated = self._admit(request, endpoint)
         if event["requestContext"].get("bodyTooLarge"):
             raise TooLarge
         return endpoint.view(request, **{name: unquote(text) for name, text in parameters.items()})
@@ -136,9 +142,9 @@ class App(chalice.Chalice):
             raise NotFound
         return match
 
-    def _admit(self, request: Request, grant: str) -> Caller:
-        caller = self._authenticate(request)
-        if grant != AUTHENTICATED and grant not in caller.grants:
+    def _admit(self, request: Request, endpoint: _Endpoint) -> Caller:
+        caller = self._authenticate(request, subaccount_header=endpoint.subaccount_header)
+        if endpoint.grant != AUTHENTICATED and endpoint.grant not in caller.grants:
             raise Forbidden
         logs.note(account_id=caller.account_id, subaccount_id=caller.scope.part or None)
         return caller
@@ -147,6 +153,7 @@ class App(chalice.Chalice):
         options = dict(kwargs["kwargs"])
         path, grant = kwargs["path"], options.pop("grant", "")
         methods = options.pop("methods", ["GET"])
+        subaccount_header = options.pop("subaccount_header", True)
         if not is_grant(grant):
             raise ValueError(f"route {path} must declare its grant, not {grant!r}")
         if kwargs.get("url_prefix"):
@@ -158,7 +165,7 @@ class App(chalice.Chalice):
         for method in methods:
             if method in endpoints:
                 raise ValueError(f"{method} {path} has two views")
-            endpoints[method] = _Endpoint(user_handler, grant)
+            endpoints[method] = _Endpoint(user_handler, grant, subaccount_header)
 
     def _register_all_paths(self) -> None:
         for path in _ALL_PATHS:

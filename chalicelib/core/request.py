@@ -13,6 +13,7 @@ from typing import Any
 
 from chalicelib.core import strict_json
 from chalicelib.core.errors import UnsupportedMediaType, bad_format
+from chalicelib.core.query import Query, QueryParameters
 from chalicelib.core.scope import Scope
 
 _JSON_TYPE = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json\s*(?:;|$)", re.IGNORECASE)
@@ -41,14 +42,13 @@ class Caller:
 class Request:
     """A request.
 
-    ``path`` is percent-encoded, without the query; ``query`` is decoded, and the last of several
-    equal names counts; ``headers`` have lower-case names; ``source_ip`` is the peer of the
-    connection, whatever the headers say.
+    ``path`` is percent-encoded, without the query; ``query`` is decoded; ``headers`` have
+    lower-case names; ``source_ip`` is the peer of the connection, whatever the headers say.
     """
 
     method: str = "GET"
     path: str = "/"
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Query = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     raw_body: bytes = b""
     source_ip: str = "127.0.0.1"
@@ -62,7 +62,7 @@ class Request:
         return cls(
             method=context["httpMethod"],
             path=event.get("path") or context.get("path") or "/",
-            query=_last_values(event),
+            query=QueryParameters(event.get("multiValueQueryStringParameters") or {}),
             headers={name.lower(): text for name, text in (event.get("headers") or {}).items()},
             raw_body=_body(event),
             source_ip=(context.get("identity") or {}).get("sourceIp") or "",
@@ -85,11 +85,6 @@ class Request:
         if self.headers.get("content-encoding", "identity").strip().lower() != "identity":
             raise UnsupportedMediaType("the body must be sent without a Content-Encoding")
         return strict_json.loads(self.raw_body)
-
-
-def _last_values(event: Mapping[str, Any]) -> dict[str, str]:
-    several = event.get("multiValueQueryStringParameters")
-    return {name: texts[-1] for name, texts in several.items()} if several else {}
 
 
 def _body(event: Mapping[str, Any]) -> bytes:

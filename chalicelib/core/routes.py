@@ -22,11 +22,15 @@ _GRANT = re.compile(r"[a-z_-]+/[a-z_-]+")
 
 
 class DeclaredRoute(NamedTuple):
-    """One method of one path, and the grant it needs (or ``PUBLIC``, or ``AUTHENTICATED``)."""
+    """One method of one path, and the grant it needs (or ``PUBLIC``, or ``AUTHENTICATED``).
+
+    ``subaccount_header`` says whether the header that names a subaccount is read.
+    """
 
     method: str
     path: str
     grant: str
+    subaccount_header: bool = True
 
 
 class Routes(chalice.Blueprint):
@@ -37,9 +41,14 @@ class Routes(chalice.Blueprint):
     name, decoded once.
     """
 
-    def get(self, path: str, *, grant: str) -> Callable[[View], View]:
-        """Declare the view of GET ``path``, which also answers HEAD."""
-        return self._declare("GET", path, grant)
+    def get(
+        self, path: str, *, grant: str, subaccount_header: bool = True
+    ) -> Callable[[View], View]:
+        """Declare the view of GET ``path``, which also answers HEAD.
+
+        Without ``subaccount_header`` the header is ignored, whatever it holds (spec 5.6).
+        """
+        return self._declare("GET", path, grant, subaccount_header=subaccount_header)
 
     def post(self, path: str, *, grant: str) -> Callable[[View], View]:
         """Declare the view of POST ``path``."""
@@ -53,8 +62,10 @@ class Routes(chalice.Blueprint):
         """Declare the view of DELETE ``path``."""
         return self._declare("DELETE", path, grant)
 
-    def _declare(self, method: str, path: str, grant: str) -> Callable[[View], View]:
-        return self.route(path, methods=[method], grant=grant)
+    def _declare(
+        self, method: str, path: str, grant: str, *, subaccount_header: bool = True
+    ) -> Callable[[View], View]:
+        return self.route(path, methods=[method], grant=grant, subaccount_header=subaccount_header)
 
 
 def is_grant(text: str) -> bool:

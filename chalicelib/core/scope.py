@@ -2,7 +2,8 @@
 
 Spec 5.6: a key of the primary account may name a subaccount in a header. Without it, GET covers the
 primary account and all subaccounts, and every other method is about the primary account; ``0``
-means the primary account alone. A subaccount's key is confined to its subaccount.
+means the primary account alone. A subaccount's key is confined to its subaccount. Routes may be
+declared to ignore the header.
 """
 
 from __future__ import annotations

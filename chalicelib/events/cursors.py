@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote_plus
 
 from chalicelib.core import signing
 from chalicelib.core.errors import invalid_params, uri_too_large
+from chalicelib.core.query import Query, with_cursor
 from chalicelib.events.positions import Window
 
 FIRST: Final = "initial"
@@ -50,29 +51,25 @@ def decode(text: str, binding: Any) -> Cursor:
     return Cursor(Window(start, end), before, total)
 
 
-def link(path: str, query: Mapping[str, str], cursor: str) -> str:
+def link(path: str, query: Query, cursor: str) -> str:
     """Return the relative URL of the next page: the same query with the cursor."""
-    return f"{path}?{_encoded(_without_cursor(query) | {'cursor': cursor})}"
+    return f"{path}?{_encoded(with_cursor(query, cursor))}"
 
 
-def check_length(path: str, query: Mapping[str, str]) -> None:
+def check_length(path: str, query: Query) -> None:
     """Refuse a URI of more than 4,096 characters (spec 8) with 413.
 
     The gateway passes on the decoded query only, so this measures the shortest encoding of it. The
     cursor does not count, so that the links of a search can always be followed.
     """
-    length = len(f"{path}?{_encoded(_without_cursor(query))}")
+    length = len(f"{path}?{_encoded(pair for pair in query.items() if pair[0] != 'cursor')}")
     if length > LONGEST_URI:
         text = f"the URI has {length} characters, more than the {LONGEST_URI} that are taken"
         raise uri_too_large(text)
 
 
-def _without_cursor(query: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in query.items() if name != "cursor"}
-
-
-def _encoded(query: Mapping[str, str]) -> str:
-    return "&".join(f"{quote_plus(n, _PLAIN)}={quote_plus(v, _PLAIN)}" for n, v in query.items())
+def _encoded(pairs: Iterable[tuple[str, str]]) -> str:
+    return "&".join(f"{quote_plus(n, _PLAIN)}={quote_plus(v, _PLAIN)}" for n, v in pairs)
 
 
 def _digest(binding: Any) -> str:

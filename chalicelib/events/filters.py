@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from chalicelib.core.errors import invalid_params
-from chalicelib.core.fields import Query
+from chalicelib.core.query import Query, delimited_list
 from chalicelib.events import keywords
 from chalicelib.events.documentation import TYPES
 from chalicelib.events.event_blocks import Conditions
@@ -53,10 +53,9 @@ class Filters:
 
 def read(query: Query, confined_to: int | None = None) -> Filters:
     """Read the filters of a query; raises 400."""
-    delimiter = query.get("delimiter") or ","
     values: dict[str, Values] = {}
     for name, each in FILTERS.items():
-        texts = split(query.get(name, ""), delimiter)
+        texts = delimited_list(query, name)
         if texts:
             values[name] = tuple(dict.fromkeys(each.read(name, text) for text in texts))
     if "ab_test_versions" in values and "ab_tests" not in values:
@@ -67,11 +66,6 @@ def read(query: Query, confined_to: int | None = None) -> Filters:
         condition = conditions.get("subaccount_id", own)
         conditions["subaccount_id"] = lambda value: own(value) and condition(value)
     return Filters(values, conditions, confined_to)
-
-
-def split(text: str, delimiter: str) -> list[str]:
-    """Return the values of a list, without surrounding blanks and without empty values."""
-    return [value for each in text.split(delimiter) if (value := each.strip())]
 
 
 def number(name: str, text: str) -> str:

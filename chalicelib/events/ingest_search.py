@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from chalicelib.core.errors import invalid_params
-from chalicelib.core.fields import Query, boolean
+from chalicelib.core.fields import boolean
+from chalicelib.core.query import Query, delimited_list
 from chalicelib.events import filters, pages, request, search
 from chalicelib.events.event_blocks import Conditions
 from chalicelib.events.filters import PRIMARY
@@ -36,15 +37,14 @@ def search_ingests(account_id: int, query: Query, confined_to: int | None = None
 
 def _read(query: Query, confined_to: int | None) -> dict[str, list[str]]:
     """Return the sorted values that each field may have; raises 400."""
-    delimiter = query.get("delimiter") or ","
     values = {
-        field: sorted(text.lower() for text in filters.split(query.get(name, ""), delimiter))
+        field: sorted(text.lower() for text in delimited_list(query, name))
         for name, field in _LISTS.items()
     }
     for kind in values["type"]:
         if kind not in TYPES:
             raise invalid_params(f"events must be of {' and '.join(TYPES)}, not {kind[:100]!r}")
-    owners = filters.split(query.get("subaccounts", ""), delimiter)
+    owners = delimited_list(query, "subaccounts")
     values["subaccount_id"] = sorted(filters.number("subaccounts", each) for each in owners)
     if confined_to is not None:
         own = str(confined_to)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.core.fields import Query
+from chalicelib.core.query import Query
 from chalicelib.events import filters, pages, request, totals
 from chalicelib.events.pages import Page
 from chalicelib.events.query_plan import QueryPlan

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from chalicelib.core import clock
 from chalicelib.core.errors import invalid_params
-from chalicelib.core.fields import Query, integer
+from chalicelib.core.fields import integer
+from chalicelib.core.query import Query
 from chalicelib.core.settings import settings
 from chalicelib.events import cursors
 from chalicelib.events.positions import Window

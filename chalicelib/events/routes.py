@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chalicelib.core.errors import invalid_params
-from chalicelib.core.fields import comma_list
 from chalicelib.core.http import PUBLIC, Reply, Request, Routes, ok
+from chalicelib.core.query import comma_list
 from chalicelib.events import documentation, filters
 from chalicelib.events.ingest_search import search_ingests
 from chalicelib.events.message_search import search_messages
@@ -13,15 +13,17 @@ from chalicelib.events.view import event_type_view, event_view
 
 routes = Routes(__name__)
 
+_GRANT = "message_events/view"
 
-@routes.get("/api/v1/events/message", grant="message_events/view")
+
+@routes.get("/api/v1/events/message", grant=_GRANT, subaccount_header=False)
 def search_message_events(request: Request) -> Reply:
     """Return one page of the account's message events, newest first."""
     caller = request.caller
     return _reply(search_messages(caller.account_id, request.query, caller.confined_to))
 
 
-@routes.get("/api/v1/events/ingest", grant="message_events/view")
+@routes.get("/api/v1/events/ingest", grant=_GRANT, subaccount_header=False)
 def search_ingest_events(request: Request) -> Reply:
     """Return one page of the results of the account's ingested batches, newest first."""
     caller = request.caller

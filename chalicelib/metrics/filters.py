@@ -6,11 +6,12 @@ of them holds. A term compares one dimension with some texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from chalicelib.core.errors import invalid_params
+from chalicelib.core.query import Query, delimited_list
 from chalicelib.metrics.model import BY_FILTER_KEY, POSITION, SUBACCOUNT, Values
 
 EQUAL: Final = "eq"
@@ -88,14 +89,11 @@ def term(filter_key: str, comparator: str, texts: list[str]) -> Term:
     return Term(POSITION[dimension.name], comparator, frozenset(values))
 
 
-def read_simple(query: Mapping[str, str]) -> Filter:
+def read_simple(query: Query) -> Filter:
     """Read the simple filters, which are lists of values; raises 400."""
-    delimiter = query.get("delimiter") or ","
     terms = []
     for filter_key in BY_FILTER_KEY:
-        texts = [
-            part for text in query.get(filter_key, "").split(delimiter) if (part := text.strip())
-        ]
+        texts = delimited_list(query, filter_key)
         if filter_key == SUBACCOUNT.filter_key and not all(text.isdecimal() for text in texts):
             raise invalid_params("subaccounts must be ids, 0 for the primary account")
         if texts:

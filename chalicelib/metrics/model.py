@@ -28,6 +28,11 @@ class Dimension(NamedTuple):
     key: str
 
     @property
+    def metrics(self) -> frozenset[str]:
+        """The metrics of mail that is divided by it: only placements have a subject (spec 4.11)."""
+        return PLACEMENT_METRICS if self is SUBJECT else METRICS
+
+    @property
     def list_path(self) -> str:
         """The last part of the path that lists its values."""
         return self.filter_key.replace("_", "-")
@@ -135,6 +140,7 @@ CATEGORY_COUNTERS: Final = {
     "Admin": "ba",
 }
 
+_PLACEMENT_SUMS: Final = {f"count_{name}": code for name, code in PLACEMENTS.items()}
 _SUMS: Final = {
     "count_targeted": "i pr gf gr",
     "count_injected": "i",
@@ -174,11 +180,13 @@ _SUMS: Final = {
     "total_delivery_time_first": "t1",
     "total_delivery_time_subsequent": "t2",
     "count_spam_complaint": "sc",
-    **{f"count_{name}": code for name, code in PLACEMENTS.items()},
+    **_PLACEMENT_SUMS,
 }
 
 METRICS: Final = frozenset(_SUMS)
 """The metrics of spec 2.13."""
+PLACEMENT_METRICS: Final = frozenset(_PLACEMENT_SUMS)
+"""The metrics of the deliverability add-on, which alone can be filtered by subject."""
 
 RAW_CLICKED: Final = "count_raw_clicked"
 

@@ -70,12 +70,12 @@ def parse(text: str) -> Filter:
     try:
         data = json.loads(text, object_pairs_hook=_object_of)
     except _Repeated as error:
-        raise _invalid([Violation("uniqueKeys", "", str(error))]) from None
+        raise refusal([Violation("uniqueKeys", "", str(error))]) from None
     except (ValueError, RecursionError):
-        raise _invalid([Violation("type", "", "should be a JSON object")]) from None
+        raise refusal([Violation("type", "", "should be a JSON object")]) from None
     faults = violations(data, SCHEMA)
     if faults:
-        raise _invalid(faults)
+        raise refusal(faults)
     return Filter(tuple(_group(each) for each in data["groupings"]))
 
 
@@ -98,8 +98,8 @@ def _group(data: dict[str, Any]) -> Group:
     return Group(tuple(terms), any=operator == _ANY)
 
 
-def _invalid(violations: list[Violation]) -> ApiErrors:
-    """Return the error, with its violations.
+def refusal(violations: list[Violation]) -> ApiErrors:
+    """Return the error of filters with these violations.
 
     The specification does not say where these are, so they are both inside the error and at the
     top level.

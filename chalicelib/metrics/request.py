@@ -9,10 +9,12 @@ from typing import Final
 from chalicelib.core.errors import invalid_params, missing_metrics_parameter
 from chalicelib.core.fields import integer
 from chalicelib.core.http import Request
+from chalicelib.core.query import Query, delimited_list
 from chalicelib.metrics import query_filters
 from chalicelib.metrics.filters import Filter, read_simple
-from chalicelib.metrics.model import METRICS
+from chalicelib.metrics.model import METRICS, PLACEMENT_METRICS, POSITION, SUBJECT
 from chalicelib.metrics.precision import PRECISIONS, Precision
+from chalicelib.metrics.schema_check import Violation
 from chalicelib.metrics.window import Window, read_window
 
 DEFAULT_LIMIT: Final = 1000
@@ -44,6 +46,7 @@ def read(
     window = read_window(query, precisions)
     advanced = query.get("query_filters")
     filter = query_filters.parse(advanced) if advanced else read_simple(query)
+    _check_subjects(filter, metrics, advanced=bool(advanced))
     order_by = query.get("order_by") or metrics[0]
     if order_by not in metrics:
         raise invalid_params("order_by must be one of the metrics asked for")
@@ -52,14 +55,24 @@ def read(
     return ReportRequest(request.caller.account_id, window, confined, metrics, limit, order_by)
 
 
-def read_limit(query: Mapping[str, str]) -> int:
+def read_limit(query: Query) -> int:
     """Read the most rows that a report may have; raises 400."""
     return integer(query, "limit", DEFAULT_LIMIT, 1, MOST_ROWS)
 
 
-def _metrics(query: Mapping[str, str], allowed: Collection[str]) -> tuple[str, ...]:
-    delimiter = query.get("delimiter") or ","
-    names = [name for text in query.get("metrics", "").split(delimiter) if (name := text.strip())]
+def _check_subjects(filter: Filter, metrics: tuple[str, ...], *, advanced: bool) -> None:
+    """Refuse a filter by subject for metrics of mail, which is not counted by subject."""
+    others = [name for name in metrics if name not in PLACEMENT_METRICS]
+    if others and POSITION[SUBJECT.name] in filter.positions:
+        key = SUBJECT.filter_key
+        text = f"supports only {', '.join(sorted(PLACEMENT_METRICS))}, and not {others[0]}"
+        if advanced:
+            raise query_filters.refusal([Violation(key, "", f"{key} {text}")])
+        raise invalid_params(f"{key} {text}", param=key)
+
+
+def _metrics(query: Query, allowed: Collection[str]) -> tuple[str, ...]:
+    names = delimited_list(query, "metrics")
     if not names:
         raise missing_metrics_parameter("metrics is required", param="metrics")
     for name in names:

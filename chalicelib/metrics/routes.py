@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 from chalicelib.core.errors import Forbidden
 from chalicelib.core.http import Reply, Request, Routes, ok
@@ -19,7 +18,7 @@ from chalicelib.metrics.model import (
 )
 from chalicelib.metrics.precision import SERIES
 from chalicelib.metrics.query_filters import SCHEMA
-from chalicelib.metrics.request import ReportRequest, read, read_limit
+from chalicelib.metrics.request import read, read_limit
 from chalicelib.metrics.store import dimension_values
 from chalicelib.metrics.window import read_window
 
@@ -27,97 +26,97 @@ routes = Routes(__name__)
 
 _ROOT = "/api/v1/metrics"
 _REPORTS = f"{_ROOT}/deliverability"
-_GRANT = "metrics/view"
 
 _REJECTION_METRICS = ("count_rejected",)
 _DELAY_METRICS = ("count_delayed", "count_delayed_first")
 
-Report = Callable[[ReportRequest], list[dict[str, Any]]]
+#: Declares a route of metrics. They are selected by ``subaccounts``, and not by the header
+_get = partial(routes.get, grant="metrics/view", subaccount_header=False)
 
 _LISTS = sorted(dimension.list_path for dimension in LISTED)
 
 
-@routes.get(_ROOT, grant=_GRANT)
+@_get(_ROOT)
 def metrics(request: Request) -> Reply:
     """Return links to the lists and reports."""
     children = [_link(f"{_ROOT}/{name}", name) for name in sorted([*_LISTS, "deliverability"])]
     return ok({}, links=[_link(_ROOT, ""), *children])
 
 
-@routes.get(_REPORTS, grant=_GRANT)
+@_get(_REPORTS)
 def deliverability(request: Request) -> Reply:
     """Return the metrics of a window, and links to the reports that divide them."""
     links = [_link(f"{_REPORTS}/{name}", name) for name in sorted(_REPORT_NAMES)]
     return ok([reports.summary(read(request))], links=links)
 
 
-@routes.get(f"{_REPORTS}/time-series", grant=_GRANT)
+@_get(f"{_REPORTS}/time-series")
 def time_series(request: Request) -> Reply:
     """Return the metrics of each bucket of a window."""
     return ok(reports.over_time(read(request, precisions=SERIES)))
 
 
-@routes.get(f"{_REPORTS}/query-filters-schema", grant=_GRANT)
+@_get(f"{_REPORTS}/query-filters-schema")
 def query_filters_schema(request: Request) -> Reply:
     """Return the JSON Schema that ``query_filters`` are checked against."""
     return ok(SCHEMA)
 
 
-@routes.get(f"{_REPORTS}/rejection-reason", grant=_GRANT)
+@_get(f"{_REPORTS}/rejection-reason")
 def rejection_reasons(request: Request) -> Reply:
     """Return the rejections of each reason."""
     return ok(reports.rejections(read(request, fixed=_REJECTION_METRICS)))
 
 
-@routes.get(f"{_REPORTS}/rejection-reason/domain", grant=_GRANT)
+@_get(f"{_REPORTS}/rejection-reason/domain")
 def rejection_reasons_by_domain(request: Request) -> Reply:
     """Return the rejections of each reason and domain."""
     return ok(reports.rejections(read(request, fixed=_REJECTION_METRICS), [DOMAIN]))
 
 
-@routes.get(f"{_REPORTS}/delay-reason", grant=_GRANT)
+@_get(f"{_REPORTS}/delay-reason")
 def delay_reasons(request: Request) -> Reply:
     """Return the delays of each reason."""
     return ok(reports.delays(read(request, fixed=_DELAY_METRICS)))
 
 
-@routes.get(f"{_REPORTS}/delay-reason/domain", grant=_GRANT)
+@_get(f"{_REPORTS}/delay-reason/domain")
 def delay_reasons_by_domain(request: Request) -> Reply:
     """Return the delays of each reason and domain."""
     return ok(reports.delays(read(request, fixed=_DELAY_METRICS), [DOMAIN]))
 
 
-@routes.get(f"{_REPORTS}/bounce-reason", grant=_GRANT)
+@_get(f"{_REPORTS}/bounce-reason")
 def bounce_reasons(request: Request) -> Reply:
     """Return the bounces of each reason."""
     return ok(reports.bounces_by_reason(read(request, BOUNCE_METRICS)))
 
 
-@routes.get(f"{_REPORTS}/bounce-reason/domain", grant=_GRANT)
+@_get(f"{_REPORTS}/bounce-reason/domain")
 def bounce_reasons_by_domain(request: Request) -> Reply:
     """Return the bounces of each reason and domain."""
     return ok(reports.bounces_by_reason(read(request, BOUNCE_METRICS), [DOMAIN]))
 
 
-@routes.get(f"{_REPORTS}/bounce-classification", grant=_GRANT)
+@_get(f"{_REPORTS}/bounce-classification")
 def bounce_classes(request: Request) -> Reply:
     """Return the bounces of each class."""
     return ok(reports.bounces_by_class(read(request, BOUNCE_METRICS)))
 
 
-@routes.get(f"{_REPORTS}/link-name", grant=_GRANT)
+@_get(f"{_REPORTS}/link-name")
 def link_names(request: Request) -> Reply:
     """Return the clicks on each link name."""
     return ok(reports.by_link(read(request, CLICK_METRICS)))
 
 
-@routes.get(f"{_REPORTS}/attempt", grant=_GRANT)
+@_get(f"{_REPORTS}/attempt")
 def attempts(request: Request) -> Reply:
     """Return how many messages each attempt delivered."""
     return ok(reports.by_attempt(read(request, ATTEMPT_METRICS)))
 
 
-@routes.get(f"{_REPORTS}/watched-domain", grant=_GRANT)
+@_get(f"{_REPORTS}/watched-domain")
 def watched_domains(request: Request) -> Reply:
     """Return the metrics of the large mailbox providers' domains."""
     return ok(reports.by_watched_domain(read(request)))
@@ -126,9 +125,9 @@ def watched_domains(request: Request) -> Reply:
 def _declare_report(dimension: Dimension) -> None:
     """Declare the report that divides the metrics by a dimension."""
 
-    @routes.get(f"{_REPORTS}/{dimension.name}", grant=_GRANT)
+    @_get(f"{_REPORTS}/{dimension.name}")
     def by_dimension(request: Request) -> Reply:
-        return ok(reports.by_dimension(read(request), dimension))
+        return ok(reports.by_dimension(read(request, dimension.metrics), dimension))
 
     by_dimension.__doc__ = f"Return the metrics of each {_words(dimension.name)}."
 
@@ -136,7 +135,7 @@ def _declare_report(dimension: Dimension) -> None:
 def _declare_list(dimension: Dimension) -> None:
     """Declare the list of a dimension's values."""
 
-    @routes.get(f"{_ROOT}/{dimension.list_path}", grant=_GRANT)
+    @_get(f"{_ROOT}/{dimension.list_path}")
     def list_values(request: Request) -> Reply:
         if request.caller.confined_to is not None:
             raise Forbidden("lists are of a whole account")

@@ -10,17 +10,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from zoneinfo import ZoneInfo
 
 from chalicelib.core import clock
 from chalicelib.core.errors import invalid_params, missing_metrics_parameter
+from chalicelib.core.query import Query
 from chalicelib.core.settings import settings
+from chalicelib.core.time_zones import time_zone
 from chalicelib.metrics.precision import PRECISIONS, Precision, buckets, ceiling
 
 _TIME = re.compile(r"(?:19|2\d)\d\d-\d\d-\d\dT\d\d:\d\d", re.ASCII)
 _DAY_SECONDS = 86_400
-
-Query = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +121,7 @@ def _now(zone: tzinfo) -> datetime:
 
 
 def _zone(name: str) -> tzinfo:
-    if name == "UTC":
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (ValueError, OSError, LookupError):
-        raise invalid_params(f"timezone {name!r} is not known") from None
+    zone = time_zone(name)
+    if zone is None:
+        raise invalid_params(f"timezone {name[:100]!r} is not known")
+    return zone

@@ -47,7 +47,8 @@ PARAMETERS: Final[dict[str, Json]] = {
         "in": "header",
         "description": (
             "Id of the subaccount to act for. 0: the primary account only. "
-            "A subaccount's key always acts for its own subaccount."
+            "A subaccount's key can act for its own subaccount only: another one is refused "
+            "with 403."
         ),
         "schema": integer(0, 2**31 - 1),
     },
@@ -62,7 +63,11 @@ PARAMETERS: Final[dict[str, Json]] = {
         integer(1, 10_000) | {"default": 1},
         "Number of the page, for requests without `cursor`",
     ),
-    "timezone": query("timezone", text() | {"default": "UTC"}, "Time zone, such as `Europe/Oslo`"),
+    "timezone": query(
+        "timezone",
+        text() | {"default": "UTC"},
+        "Time zone, such as `Europe/Oslo`, or `UTC` in any case",
+    ),
     "delimiter": query("delimiter", text() | {"default": ","}, "Separator of values in lists"),
     "draft": query(
         "draft",

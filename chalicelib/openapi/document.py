@@ -24,9 +24,10 @@ _ABOUT = (
     "Send email, and follow each message until it is delivered, opened or bounced. Bodies are "
     "JSON. Their integers have 32 bits. Paths are case sensitive, and one slash at the end of a"
     " path is ignored. HEAD is answered wherever GET is. Unknown fields and parameters are "
-    "ignored. A transmission is one request to send: one content, and one or more recipients. A"
-    " subaccount is a part of an account with keys, domains and templates of its own. The scope"
-    " of a request is the account, or the one subaccount that the request acts for."
+    "ignored. A parameter that takes a list may be repeated; any other parameter that is "
+    "repeated is refused. A transmission is one request to send: one content, and one or more "
+    "recipients. A subaccount is a part of an account with keys, domains and templates of its own. "
+    "The scope of a request is the account, or the one subaccount that the request acts for."
 )
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # Any route can answer 429, 500 and 503, because the gateway can.
@@ -73,7 +74,7 @@ def _description(app: App, route: DeclaredRoute, tag: str, operation: Operation)
         "security": _security(route.grant),
     }
     parameters = [*_in_path(route.path), *operation.parameters]
-    if route.grant != PUBLIC:
+    if route.grant != PUBLIC and route.subaccount_header:
         parameters.append({"$ref": "#/components/parameters/subaccount"})
     if parameters:
         description["parameters"] = parameters

@@ -13,6 +13,8 @@ from chalicelib.metrics.model import (
     DIMENSIONS,
     LISTED,
     METRICS,
+    PLACEMENT_METRICS,
+    SUBJECT,
 )
 from chalicelib.metrics.precision import PRECISIONS, SERIES
 from chalicelib.metrics.request import DEFAULT_LIMIT, MOST_ROWS
@@ -42,6 +44,10 @@ _SPECIAL: Final = {
     "bounce-reason/domain": BOUNCE_METRICS,
     "link-name": CLICK_METRICS,
 }
+#: Text on the filters that not every metric can have
+_LIMITED: Final = {
+    SUBJECT.filter_key: f". Only with the metrics {', '.join(sorted(PLACEMENT_METRICS))}"
+}
 _LINKS: Final = array(record(href=text(), rel=text(), method=text()))
 _ROWS: Final = array(mapping() | {"description": "The value that the row is for, and its metrics"})
 _TIME: Final = text(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}$")
@@ -62,7 +68,10 @@ PARAMETERS: Final = {
         _metrics(METRICS),
         query("order_by", text(), "Metric to order the rows by"),
         query("query_filters", text(), "Comparisons as JSON, in place of the filters below"),
-        *(comma_list(key, "Only messages with one of these values") for key in BY_FILTER_KEY),
+        *(
+            comma_list(key, "Only messages with one of these values" + _LIMITED.get(key, ""))
+            for key in BY_FILTER_KEY
+        ),
     )
 }
 """The reports' parameters, for the components of the document."""
@@ -81,6 +90,13 @@ _FILTERS: Final = (
 )
 _FIXED: Final = (*_WINDOW, *_PRECISION, *_FILTERS)
 _REPORT: Final = Operation(results(_ROWS), parameters=(*_FIXED, *_METRICS))
+
+
+def _limited_to(names: Iterable[str]) -> Operation:
+    """Describe a report that has only these metrics."""
+    return Operation(results(_ROWS), parameters=(*_FIXED, _metrics(names)))
+
+
 _WITHOUT_METRICS: Final = Operation(results(_ROWS), parameters=_FIXED)
 _SERIES: Final = Operation(
     results(_ROWS),
@@ -107,10 +123,8 @@ OPERATIONS: Final[Operations] = {
     f"GET {_REPORTS}/time-series": _SERIES,
     f"GET {_REPORTS}/query-filters-schema": Operation(results(mapping())),
     **{f"GET {_REPORTS}/{name}": _WITHOUT_METRICS for name in _BY_REASON},
-    **{
-        f"GET {_REPORTS}/{name}": Operation(results(_ROWS), parameters=(*_FIXED, _metrics(names)))
-        for name, names in _SPECIAL.items()
-    },
+    **{f"GET {_REPORTS}/{name}": _limited_to(names) for name, names in _SPECIAL.items()},
     f"GET {_REPORTS}/watched-domain": _REPORT,
-    **{f"GET {_REPORTS}/{each.name}": _REPORT for each in DIMENSIONS},
+    **{f"GET {_REPORTS}/{each.name}": _REPORT for each in DIMENSIONS if each is not SUBJECT},
+    f"GET {_REPORTS}/{SUBJECT.name}": _limited_to(SUBJECT.metrics),
 }

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from chalicelib.core.errors import bad_format, invalid_params
 from chalicelib.core.fields import Body, boolean
+from chalicelib.core.query import Query
 from chalicelib.sending_domains.dkim_request import DkimBody
 from chalicelib.sending_domains.mailboxes import ABUSE, KINDS, NOMINATED, POSTMASTER
 from chalicelib.sending_domains.model import CHECK_STATUSES, COMPLIANCE_STATUSES
@@ -76,7 +75,7 @@ def check_sharing(subaccount_id: int | None, shared: bool) -> None:
         raise bad_format("shared_with_subaccounts is for domains of the primary account only")
 
 
-def domain_filters(query: Mapping[str, str]) -> dict[str, str | bool]:
+def domain_filters(query: Query) -> dict[str, str | bool]:
     """Return the value that each filter in the query requires; raises 400 for any other value."""
     filters: dict[str, str | bool] = {}
     for name, allowed in _STATUS_FILTERS.items():

@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from chalicelib.core import signing
-from chalicelib.core.fields import comma_list
 from chalicelib.core.params import Params
+from chalicelib.core.query import comma_list, with_cursor
 from chalicelib.subaccounts import store
 from chalicelib.subaccounts.entries import (
     ALL,
@@ -183,7 +183,7 @@ def _ids(params: Params, query: Mapping[str, str]) -> tuple[int, ...] | None:
 def _next_link(search: Query, query: Mapping[str, str], last: Subaccount, total: int) -> str:
     last_position = position(last, search.order)
     cursor = signing.to_token([search.order, search.descending, last_position, total], _PURPOSE)
-    return f"{_PATH}?{urlencode(dict(query) | {'cursor': cursor})}"
+    return f"{_PATH}?{urlencode(with_cursor(query, cursor))}"
 
 
 def _read_cursor(params: Params, cursor: str, *sorting: Any) -> tuple[str, int | None]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from chalicelib.core import clock, domain_names, signing
 from chalicelib.core.errors import bad_request
-from chalicelib.core.fields import boolean, comma_list, integer
+from chalicelib.core.fields import boolean, integer
+from chalicelib.core.query import Query, comma_list, with_cursor
 from chalicelib.suppression.model import BLOCKING, check_type, is_list_id
 from chalicelib.suppression.search import Filters, Page, Search
 from chalicelib.suppression.store.by_time import Span, between
@@ -25,8 +25,6 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 _SECOND_MS = 1000
 # A "+" that was not percent-encoded arrives as a blank
 _DECODED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
-
-Query = Mapping[str, str]
 
 
 class Paging(NamedTuple):
@@ -163,4 +161,4 @@ def _links(path: str, query: Query, purpose: str, cursor: Any) -> list[dict[str,
 
 
 def _link(path: str, query: Query, rel: str, cursor: str) -> dict[str, str]:
-    return {"href": f"{path}?{urlencode({**query, 'cursor': cursor})}", "rel": rel}
+    return {"href": f"{path}?{urlencode(with_cursor(query, cursor))}", "rel": rel}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chalicelib.core import domain_names
 from chalicelib.core.errors import bad_format, missing_field, restricted_tracking_domain
-from chalicelib.core.fields import Body, boolean, comma_list
+from chalicelib.core.fields import Body, boolean
+from chalicelib.core.query import Query, comma_list
 from chalicelib.core.scope import PRIMARY
 from chalicelib.tracking_domains.model import TrackingDomain
 
@@ -41,7 +41,7 @@ class Filters:
         )
 
 
-def read_filters(query: Mapping[str, str]) -> Filters:
+def read_filters(query: Query) -> Filters:
     """Read ``default`` and ``subaccounts``; raises 400."""
     return Filters(boolean(query, "default", False), comma_list(query, "subaccounts"))
 

@@ -5,11 +5,11 @@ They come from ``events.documentation``, in the form in which real events are po
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from chalicelib.core.errors import bad_request
-from chalicelib.core.fields import comma_list
+from chalicelib.core.query import Query, comma_list
 from chalicelib.events.documentation import TYPES, WRAPPERS, EventType, described, sample
 from chalicelib.webhooks.model import type_of
 from chalicelib.webhooks.payload import public_form, wrapped
@@ -31,7 +31,7 @@ def documentation() -> Json:
     }
 
 
-def samples(query: Mapping[str, str]) -> list[Json]:
+def samples(query: Query) -> list[Json]:
     """Return a sample of each type in ``events``, of all types by default; raises 400."""
     return [wrapped(sample(name)) for name in dict.fromkeys(_requested_types(query))]
 
@@ -48,7 +48,7 @@ def _type_documentation(event_type: EventType) -> Json:
     }
 
 
-def _requested_types(query: Mapping[str, str]) -> Iterator[str]:
+def _requested_types(query: Query) -> Iterator[str]:
     for name in comma_list(query, "events") or TYPES:
         event_type = type_of(name)
         if event_type is None:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from typing import Any, Final
 
 from chalicelib.core import web_address
 from chalicelib.core.errors import bad_request
 from chalicelib.core.params import Params
+from chalicelib.core.query import Query
 from chalicelib.core.scope import PRIMARY
 from chalicelib.core.settings import settings
+from chalicelib.core.time_zones import time_zone
 from chalicelib.webhooks import custom_headers, payload
 from chalicelib.webhooks.credentials import Credentials
 from chalicelib.webhooks.custom_headers import AUTHORIZATION
@@ -69,6 +72,16 @@ def read_test_batch(body: Any) -> bytes:
     if not isinstance(content, list | dict):
         raise bad_request("message must be an array of events", param="message")
     return payload.message(content if isinstance(content, list) else [content])
+
+
+def read_time_zone(query: Query) -> tzinfo:
+    """Read ``timezone``, UTC by default; raises 400."""
+    name = query.get("timezone") or "UTC"
+    zone = time_zone(name)
+    if zone is None:
+        text = "timezone must be the name of a time zone, such as Europe/Oslo"
+        raise bad_request(text, param="timezone", value=name[:100])
+    return zone
 
 
 class _Reader:

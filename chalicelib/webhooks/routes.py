@@ -12,10 +12,10 @@ from chalicelib.core.scope import PRIMARY
 from chalicelib.webhooks import reference, service, target_check
 from chalicelib.webhooks.credentials import open_sealed
 from chalicelib.webhooks.model import ALL, Webhook
-from chalicelib.webhooks.request import read_test_batch
+from chalicelib.webhooks.request import read_test_batch, read_time_zone
 from chalicelib.webhooks.store import batches, circuit_breakers, tokens
 from chalicelib.webhooks.store import webhooks as webhook_store
-from chalicelib.webhooks.view import batch_view, links, time_zone, webhook_view
+from chalicelib.webhooks.view import batch_view, links, webhook_view
 
 routes = Routes(__name__)
 
@@ -125,7 +125,7 @@ def _find(request: Request, webhook_id: str) -> Webhook:
 
 
 def _views(request: Request, webhooks: list[Webhook]) -> list[dict[str, Any]]:
-    zone = time_zone(request.query)
+    zone = read_time_zone(request.query)
     ids = [webhook.id for webhook in webhooks]
     breakers, access_tokens = circuit_breakers.of_all(ids), tokens.of_all(ids)
     return [

@@ -6,13 +6,10 @@ anywhere; other callers do not. A signing secret is shown once, when it is drawn
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from chalicelib.core import clock
-from chalicelib.core.errors import bad_request
 from chalicelib.core.settings import settings
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 from chalicelib.webhooks.credentials import Credentials
@@ -29,16 +26,6 @@ _LINKS = {
 }
 
 
-def time_zone(query: Mapping[str, str]) -> ZoneInfo:
-    """Return the time zone in a query, UTC by default; raises 400."""
-    name = query.get("timezone") or "UTC"
-    try:
-        return ZoneInfo(name)
-    except (OSError, ValueError, LookupError):
-        text = "timezone must be the name of a time zone, such as Europe/Oslo"
-        raise bad_request(text, param="timezone", value=name[:100]) from None
-
-
 def links(webhook_id: str) -> list[Json]:
     """Return the links of a webhook."""
     base = f"{settings().public_url}/api/v1/webhooks/{webhook_id}"
@@ -53,7 +40,7 @@ def webhook_view(
     credentials: Credentials,
     breaker: CircuitBreaker,
     token: AccessToken | None,
-    zone: ZoneInfo,
+    zone: tzinfo,
     *,
     secrets: bool,
 ) -> Json:
@@ -124,7 +111,7 @@ def _token_view(token: AccessToken | None) -> Json:
     return {"access_token": token.value, "expires_in": token.expires_in} if token else {}
 
 
-def _time(moment_ms: int, zone: ZoneInfo) -> str | None:
+def _time(moment_ms: int, zone: tzinfo) -> str | None:
     if not moment_ms:
         return None
     return f"{datetime.fromtimestamp(moment_ms / 1000, zone):%Y-%m-%d %H:%M:%S}"

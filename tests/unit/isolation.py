@@ -258,9 +258,10 @@ _VALUES = "campaigns templates domains sending-domains ip-pools sending-ips mail
 _VALUES += " mailbox-provider-regions subject-campaigns"
 _REPORTS = {
     "count_targeted": " /domain /campaign /template /sending-ip /ip-pool /sending-domain"
-    " /subaccount /mailbox-provider /mailbox-provider-region /subject-campaign /watched-domain"
+    " /subaccount /mailbox-provider /mailbox-provider-region /watched-domain"
     " /time-series /rejection-reason /rejection-reason/domain /delay-reason /delay-reason/domain"
     " /query-filters-schema",
+    "count_inbox_seed": "/subject-campaign",
     "count_bounce": "/bounce-reason /bounce-reason/domain /bounce-classification",
     "count_clicked": "/link-name",
     "count_delivered": "/attempt",

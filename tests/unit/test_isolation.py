@@ -60,7 +60,7 @@ class Caller:
 
     def reaches(self, owner: Owner, route: DeclaredRoute, case: Case) -> bool:
         """Tell whether the caller may see or change the owner's things by this route."""
-        if not self.exists or self.account != owner.account:
+        if self.account != owner.account or (route.subaccount_header and not self.exists):
             return False
         if case.reach == "account":
             return self.confined_to is None

@@ -50,14 +50,37 @@ def test_without_the_header_reading_spans_the_account_and_writing_does_not() -> 
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("text", ["0", "1", "2", "99", "nonsense", ""])
-def test_a_subaccounts_key_is_confined_to_it_whatever_the_header_says(
-    method: str, text: str
+def test_a_subaccounts_key_may_name_its_own_subaccount(method: str) -> None:
+    number = make_subaccount().id
+    for text in (None, number, f"0{number}"):
+        caller = caller_of(make_key(subaccount=number).key, method, text)
+        assert caller.scope == Scope(1, number)
+        assert caller.confined_to == number
+
+
+@pytest.mark.spec("5-r5")
+@pytest.mark.spec("7-t4")
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("text", ["0", "2", "99"])
+def test_a_subaccounts_key_that_names_another_part_of_the_account_is_forbidden(
+    method: str, text: str, header: str
 ) -> None:
     subaccount, _ = make_subaccount(), make_subaccount()
-    caller = caller_of(make_key(subaccount=subaccount.id).key, method, text)
-    assert caller.scope == Scope(1, subaccount.id)
-    assert caller.confined_to == subaccount.id
+    with pytest.raises(Forbidden, match=f"can act for subaccount {subaccount.id} only"):
+        caller_of(make_key(subaccount=subaccount.id).key, method, text, header)
+
+
+@pytest.mark.spec("5-r6")
+@pytest.mark.parametrize("text", ["0", "1", "2", "99", "nonsense", ""])
+def test_a_route_without_the_header_ignores_it_whatever_it_holds(text: str) -> None:
+    number, _ = make_subaccount().id, make_subaccount()
+    headers = {"authorization": make_key().key, HEADERS[0]: text}
+    caller = authenticate(Request(headers=headers, source_ip=PEER), subaccount_header=False)
+    assert (caller.scope, caller.confined_to) == (Scope(1, None), None)
+    headers["authorization"] = make_key(subaccount=number).key
+    caller = authenticate(Request(headers=headers, source_ip=PEER), subaccount_header=False)
+    assert (caller.scope, caller.confined_to) == (Scope(1, number), number)
 
 
 def test_a_primary_key_is_not_confined_to_a_subaccount() -> None:
@@ -70,11 +93,12 @@ def test_a_primary_key_is_not_confined_to_a_subaccount() -> None:
     "text", ["", "one", "-1", "1.0", "+1", "0x1", "1e3", "２", "1 2", "2147483648", "9" * 5000]
 )
 def test_a_header_that_is_no_number_is_a_bad_request(text: str) -> None:
-    make_subaccount()
-    with pytest.raises(ApiError) as refusal:
-        caller_of(make_key().key, "GET", text)
-    assert (refusal.value.status, refusal.value.code) == (400, "1200")
-    assert "number of a subaccount" in refusal.value.errors[0]["description"]
+    number = make_subaccount().id
+    for key in (make_key().key, make_key(subaccount=number).key):
+        with pytest.raises(ApiError) as refusal:
+            caller_of(key, "GET", text)
+        assert (refusal.value.status, refusal.value.code) == (400, "1200")
+        assert "number of a subaccount" in refusal.value.errors[0]["description"]
 
 
 def test_an_unknown_subaccount_and_one_of_another_account_get_the_same_error() -> None:
@@ -165,8 +189,11 @@ def test_a_primary_key_sends_over_smtp_for_itself_or_for_a_subaccount() -> None:
 def test_a_subaccounts_key_sends_over_smtp_for_its_subaccount_only() -> None:
     own_id, other_id = make_subaccount().id, make_subaccount().id
     key = make_key(subaccount=own_id).key
-    for part in (None, 0, own_id, other_id, 99):
+    for part in (None, own_id):
         assert sender_for(key, part, PEER).scope == Scope(1, own_id)
+    for part in (0, other_id, 99):
+        with pytest.raises(Forbidden, match=f"can act for subaccount {own_id} only"):
+            sender_for(key, part, PEER)
 
 
 def test_over_smtp_a_key_without_the_grant_or_the_subaccount_is_forbidden() -> None:

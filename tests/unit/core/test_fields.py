@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.core.errors import ApiError, ServiceError
-from chalicelib.core.fields import Body, boolean, comma_list, integer
+from chalicelib.core.fields import Body, boolean, integer
 
 
 class Address(Body):
@@ -251,11 +251,3 @@ def test_an_absent_integer_is_its_default() -> None:
 def test_a_wrong_integer_is_refused_with_name_and_range(text: str) -> None:
     errors = _refused(integer, {"per_page": text}, "per_page", 25, 1, 100)
     assert errors == "per_page must be an integer from 1 to 100"
-
-
-@pytest.mark.parametrize(
-    ("query", "items"),
-    [({}, []), ({"x": ""}, []), ({"x": "a"}, ["a"]), ({"x": "a, b,,c "}, ["a", "b", "c"])],
-)
-def test_a_comma_list_is_split(query: dict[str, str], items: list[str]) -> None:
-    assert comma_list(query, "x") == items

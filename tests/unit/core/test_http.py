@@ -95,7 +95,7 @@ def nothing(request: Request) -> Reply:
     return empty(204)
 
 
-def _authenticate(request: Request) -> Caller:
+def _authenticate(request: Request, *, subaccount_header: bool) -> Caller:
     caller = _KEYS.get(request.headers.get("authorization", ""))
     if caller is None:
         raise Unauthorized
@@ -247,7 +247,7 @@ def test_a_fault_is_logged_with_its_id_and_shows_nothing_else(
     ],
 )
 def test_an_overload_of_aws_is_503(error: Exception) -> None:
-    def authenticate(request: Request) -> Caller:
+    def authenticate(request: Request, *, subaccount_header: bool) -> Caller:
         raise error
 
     app = App("test", authenticate=authenticate)
@@ -258,7 +258,7 @@ def test_an_overload_of_aws_is_503(error: Exception) -> None:
 
 
 def test_a_wrong_request_to_aws_is_a_fault() -> None:
-    def authenticate(request: Request) -> Caller:
+    def authenticate(request: Request, *, subaccount_header: bool) -> Caller:
         raise ClientError({"Error": {"Code": "ValidationException"}}, "Query")
 
     app = App("test", authenticate=authenticate)
@@ -304,7 +304,7 @@ def test_no_request_ends_in_an_internal_error(
 def test_requests_in_many_threads_do_not_see_each_other() -> None:
     together = threading.Barrier(16, timeout=10)
 
-    def authenticate(request: Request) -> Caller:
+    def authenticate(request: Request, *, subaccount_header: bool) -> Caller:
         together.wait()  # every thread has its request before any thread's view runs
         return Caller(Scope(1, 0), request.headers["authorization"], frozenset({"templates/view"}))
 
@@ -325,8 +325,8 @@ def test_requests_in_many_threads_do_not_see_each_other() -> None:
 
 def test_declared_routes_are_listed_with_their_grants() -> None:
     declared = APP.declared_routes()
-    assert ("PUT", "/api/v1/templates/{template_id}", "templates/modify") in declared
-    assert ("POST", "/api/v1/echo", "public") in declared
+    assert ("PUT", "/api/v1/templates/{template_id}", "templates/modify", True) in declared
+    assert ("POST", "/api/v1/echo", "public", True) in declared
     assert len(declared) == 11
 
 
@@ -347,7 +347,7 @@ def test_a_prefix_is_refused_because_routes_carry_whole_paths() -> None:
 def test_a_route_of_the_application_itself_is_a_get_by_default() -> None:
     app = App("test", authenticate=_authenticate)
     app.route("/x", grant=PUBLIC)(nothing)
-    assert app.declared_routes() == [("GET", "/x", PUBLIC)]
+    assert app.declared_routes() == [("GET", "/x", PUBLIC, True)]
     assert app(event(app, "GET", "/x"), None)["statusCode"] == 204
 
 

@@ -40,7 +40,7 @@ def test_each_page_has_results_and_a_count_and_all_but_the_last_a_link(client: C
 
 
 @pytest.mark.spec("5-r6")
-def test_searches_ignore_the_subaccount_header(client: Client) -> None:
+def test_searches_ignore_the_subaccount_header_whatever_it_holds(client: Client) -> None:
     owner = make_subaccount()
     record([event_at(NINE), event_at(NINE, 1, subaccount_id=str(owner.id))])
     assert client.on_behalf_of(owner.id).get(MESSAGES).body["total_count"] == 2
@@ -49,6 +49,19 @@ def test_searches_ignore_the_subaccount_header(client: Client) -> None:
     own = make_key(1, owner.id)
     assert own.get(MESSAGES).body["total_count"] == 1
     assert own.get(f"{MESSAGES}?subaccounts=0").body["total_count"] == 0
+    for text in ("0", "99", "nonsense", ""):
+        assert client.on_behalf_of(text).get(MESSAGES).body["total_count"] == 2
+        assert own.on_behalf_of(text).get(MESSAGES).body["total_count"] == 1
+        assert client.on_behalf_of(text).get("/api/v1/events/ingest").status == 200
+
+
+def test_a_repeated_filter_is_one_list_on_every_page(client: Client) -> None:
+    record([event_at(NINE), event_at(NINE, 1, subaccount_id="7"), event_at(NINE, 2)])
+    query = "subaccounts=0&subaccounts=7&per_page=2"
+    first = client.get(f"{MESSAGES}?{query}").body
+    assert (len(first["results"]), first["total_count"]) == (2, 3)
+    assert first["links"]["next"].startswith(f"{MESSAGES}?{query}&cursor=")
+    assert len(client.get(first["links"]["next"]).results) == 1
 
 
 @pytest.mark.spec("7-t1")

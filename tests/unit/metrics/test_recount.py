@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.events.model import Event
-from chalicelib.metrics.model import EVENT_COUNTERS
+from chalicelib.metrics.model import EVENT_COUNTERS, PLACEMENT_METRICS
 from chalicelib.metrics.rollup import roll_up_pending
 from chalicelib.metrics.totals import totals
 from tests.unit.calling import Client
@@ -148,6 +148,12 @@ def within(events: list[RecordedEvent], low: datetime, high: datetime) -> list[R
     return [each for each in events if ms(low) <= each.event["timestamp"] < ms(high)]
 
 
+def served(names: Sequence[str], filters: Mapping[str, str]) -> tuple[str, ...]:
+    """Return those metrics that the API counts by these filters: only placements by subject."""
+    by_subject = "subject_campaigns" in str(filters)
+    return tuple(name for name in names if name in PLACEMENT_METRICS or not by_subject)
+
+
 quick = settings(
     max_examples=15,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -167,11 +173,10 @@ def test_a_summary_equals_the_recount_of_its_events(
     filters: dict[str, str],
 ) -> None:
     parameters, low, high = window
-    (summary,) = get(
-        account.client, PATH, parameters | filters | {"metrics": ",".join(recount.METRICS)}
-    )
+    names = served(recount.METRICS, filters)
+    (summary,) = get(account.client, PATH, parameters | filters | {"metrics": ",".join(names)})
     events = account.matching(low, high, filters)
-    assert summary == {name: recount.metric(name, events) for name in recount.METRICS}
+    assert summary == {name: recount.metric(name, events) for name in names}
 
 
 @quick
@@ -188,10 +193,13 @@ def test_the_rows_of_every_dimension_equal_the_recount(
     division: str,
 ) -> None:
     parameters, low, high = window
-    names = ("count_targeted", "count_unique_clicked", "count_inbox_seed", "total_msg_volume")
+    filter_key, key = DIVISIONS[division]
+    names = served(
+        ("count_targeted", "count_unique_clicked", "count_inbox_seed", "total_msg_volume"),
+        {**filters, filter_key: ""},
+    )
     query = parameters | filters | {"metrics": ",".join(names)}
     rows = get(account.client, f"{PATH}/{division}", query)
-    filter_key, key = DIVISIONS[division]
     events = account.matching(low, high, filters)
     expected = [
         {name: recount.metric(name, own) for name in names}
@@ -202,8 +210,8 @@ def test_the_rows_of_every_dimension_equal_the_recount(
     assert sorted(rows, key=str) == sorted(
         [{name: row[name] for name in (key, *names)} for row in expected], key=str
     )
-    assert [row["count_targeted"] for row in rows] == sorted(
-        (row["count_targeted"] for row in expected), reverse=True
+    assert [row[names[0]] for row in rows] == sorted(
+        (row[names[0]] for row in expected), reverse=True
     )
 
 
@@ -216,7 +224,7 @@ def test_the_buckets_of_a_time_series_equal_the_recount(
     filters: dict[str, str],
 ) -> None:
     parameters, low, high = window
-    names = ("count_injected", "count_rendered", "count_accepted")
+    names = served(("count_injected", "count_rendered", "count_inbox_seed"), filters)
     query = parameters | filters | {"metrics": ",".join(names)}
     rows = get(account.client, f"{PATH}/time-series", query)
     begins = [datetime.fromisoformat(row["ts"]) for row in rows]
@@ -239,7 +247,7 @@ REASON_REPORTS: dict[str, tuple[tuple[str, ...], str]] = {
 @quick
 @given(
     window=windows(),
-    filters=simple_filters(),
+    filters=simple_filters().filter(lambda each: "subject_campaigns" not in each),
     report=st.sampled_from(sorted(REASON_REPORTS)),
     by_domain=st.booleans(),
 )

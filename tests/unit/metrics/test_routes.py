@@ -95,7 +95,7 @@ def test_every_link_can_be_followed(client: Client) -> None:
     links = [*client.get(ROOT).body["links"][1:], *ask(client, PATH, "count_sent").body["links"]]
     assert len(links) > 25
     for link in links:
-        for metrics in ("count_delivered", "count_bounce", "count_clicked"):
+        for metrics in ("count_delivered", "count_bounce", "count_clicked", "count_inbox_seed"):
             response = ask(client, link["href"], metrics)
             if response.status == 200:
                 break
@@ -150,7 +150,6 @@ def test_the_rows_of_domains_are_sorted_and_limited(client: Client) -> None:
         ("subaccount", "subaccount_id", [0, 7]),
         ("mailbox-provider", "mailbox_provider", ["Gmail"]),
         ("mailbox-provider-region", "mailbox_provider_region", ["Global"]),
-        ("subject-campaign", "subject_campaign", ["Subject 0"]),
         ("watched-domain", "watched_domain", ["gmail.com"]),
     ],
 )
@@ -160,6 +159,47 @@ def test_every_dimension_has_a_report(
     rows = results(client, f"/{path}", "count_injected")
     assert [row[key] for row in rows] == values
     assert all(set(row) == {key, "count_injected"} for row in rows)
+
+
+@pytest.mark.spec("4.11-t5")
+def test_subjects_have_the_add_on_metrics_only(client: Client) -> None:
+    (row,) = results(client, "/subject-campaign", "count_inbox_seed")
+    assert row == {"subject_campaign": "Subject 0", "count_inbox_seed": 1}
+    assert results(client, "", "count_inbox_seed", subject_campaigns="Subject 0,x") == [
+        {"count_inbox_seed": 1}
+    ]
+    assert ask(client, f"{PATH}/subject-campaign", "count_injected").status == 400
+
+
+@pytest.mark.spec("4.11-t5")
+@pytest.mark.parametrize(
+    ("path", "metrics"),
+    [
+        ("", "count_inbox_seed,count_injected"),
+        ("/domain", "count_sent"),
+        ("/time-series", "count_sent"),
+        ("/rejection-reason", ""),
+        ("/delay-reason/domain", ""),
+        ("/bounce-reason", "count_bounce"),
+        ("/bounce-classification", "count_bounce"),
+        ("/link-name", "count_clicked"),
+        ("/attempt", "count_delivered"),
+        ("/watched-domain", "count_sent"),
+    ],
+)
+def test_a_filter_by_subject_is_refused_with_metrics_that_are_not_counted_by_subject(
+    client: Client, path: str, metrics: str
+) -> None:
+    simple = ask(client, PATH + path, metrics, subject_campaigns="Subject 0")
+    assert (simple.status, simple.error["param"]) == (400, "subject_campaigns")
+    assert "supports only count_inbox_panel, " in simple.error["description"]
+    for operator in ("AND", "OR"):
+        group = {operator: {"subject_campaigns": {"notEq": ["x"]}, "domains": {"eq": ["x.test"]}}}
+        filters = json.dumps({"groupings": [group]})
+        advanced = ask(client, PATH + path, metrics, query_filters=filters)
+        assert (advanced.status, advanced.error["param"]) == (400, "query_filters")
+        (violation,) = advanced.body["validationErrors"]
+        assert violation["message"].startswith("subject_campaigns supports only count_inbox_panel")
 
 
 @pytest.mark.spec("4.11-t14")
@@ -307,9 +347,13 @@ def test_subaccount_0_is_the_primary_account(client: Client) -> None:
 
 
 @pytest.mark.spec("5-r6")
-def test_the_subaccount_header_is_not_used(client: Client) -> None:
-    response = ask(client.on_behalf_of(0), PATH, "count_injected")
+@pytest.mark.parametrize("text", ["0", "7", "99", "nonsense", ""])
+def test_the_subaccount_header_is_not_used(client: Client, text: str) -> None:
+    response = ask(client.on_behalf_of(text), PATH, "count_injected")
     assert response.results == [{"count_injected": 4}]
+    assert client.on_behalf_of(text).get(ROOT).status == 200
+    lists = [each["href"] for each in client.get(ROOT).body["links"][1:]]
+    assert {ask(client.on_behalf_of(text), each, "count_sent").status for each in lists} == {200}
 
 
 def test_metrics_may_be_separated_by_another_delimiter(client: Client) -> None:

@@ -97,6 +97,12 @@ def test_the_default_precision_is_the_finest_that_allows_the_window(
 
 
 @pytest.mark.spec("4.11-t8")
+@pytest.mark.parametrize("name", ["utc", "Utc"])
+def test_utc_may_be_in_any_case(name: str) -> None:
+    bounds = ("2026-11-19T09:10", "2026-11-19T10:10")
+    assert read(*bounds, timezone=name) == read(*bounds, timezone="UTC") == read(*bounds)
+
+
 def test_times_are_read_in_the_requested_time_zone() -> None:
     window = read("2026-11-19T09:10", "2026-11-19T10:10", timezone="Asia/Kolkata", precision="hour")
     assert bounds_of(window) == ("2026-11-19T09:00:00+05:30", "2026-11-19T11:00:00+05:30")

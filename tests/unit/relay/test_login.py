@@ -15,7 +15,7 @@ from relay.login import decode_response, login_of, login_of_plain, subaccount_of
         ("SMTP_Injection:X-SVC-SUBACCOUNT=42", 42),
         ("SMTP_Injection:X-MSYS-SUBACCOUNT=42", 42),
         ("SMTP_Injection:x-svc-subaccount=2147483647", 2147483647),
-        ("SMTP_Injection:X-SVC-SUBACCOUNT=0", None),
+        ("SMTP_Injection:X-SVC-SUBACCOUNT=0", 0),
     ],
 )
 def test_a_username_says_for_whom_mail_is_sent(username: str, subaccount: int | None) -> None:

@@ -59,7 +59,7 @@ def test_a_key_logs_in_for_its_account_or_a_subaccount() -> None:
     assert log_in(key) == Identity(1, None, model.key_id(key))
     assert log_in(key, number) == Identity(1, number, model.key_id(key))
     own = make_key(subaccount=number).key
-    assert log_in(own) == log_in(own, 77) == Identity(1, number, model.key_id(own))
+    assert log_in(own) == log_in(own, number) == Identity(1, number, model.key_id(own))
 
 
 @pytest.mark.spec("5-r4")
@@ -79,6 +79,16 @@ def test_the_refusal_of_a_known_key_has_a_reason(
         log_in(key, subaccount)
     assert (excinfo.value.reply.code, excinfo.value.reply.enhanced) == (535, "5.7.8")
     assert text in excinfo.value.reply.text
+
+
+@pytest.mark.spec("5-r7")
+@pytest.mark.parametrize("other", [0, 77])
+def test_a_subaccounts_key_cannot_log_in_for_another_part_of_the_account(other: int) -> None:
+    number = make_subaccount().id
+    with pytest.raises(LoginRefused) as excinfo:
+        log_in(make_key(subaccount=number).key, other)
+    text = f"535 5.7.8 the API key can act for subaccount {number} only"
+    assert str(excinfo.value) == text
 
 
 def test_the_refusal_of_an_unknown_key_has_no_reason() -> None:

@@ -87,6 +87,6 @@ class Api:
         response = self.post("/templates", body, part)
         assert response.status == 200, response
 
-    def _authenticate(self, request: Request) -> Caller:
+    def _authenticate(self, request: Request, *, subaccount_header: bool) -> Caller:
         part = request.headers["x-part"]
         return Caller(Scope(ACCOUNT, int(part) if part else None), "key", self.grants)

@@ -31,7 +31,7 @@ PIXELS = {"open": "t/o", "initial_open": "t/i", "amp_open": "t/ao", "amp_initial
 TARGET = "https://a.example/b?c=1&d=2#e"
 
 
-def nobody(request: Any) -> Any:
+def nobody(request: Any, *, subaccount_header: bool) -> Any:
     raise AssertionError("tracking asks for no key")
 
 

@@ -538,6 +538,7 @@ def test_last_success_and_failure_are_shown_in_the_requested_time_zone(
     circuit_breakers.record_failure(webhook, CircuitBreaker(), int((NINE - 3600) * 1000))
     for query, success, failure in (
         ("", "2026-01-31 09:00:00", "2026-01-31 08:00:00"),
+        ("?timezone=utc", "2026-01-31 09:00:00", "2026-01-31 08:00:00"),
         ("?timezone=Europe/Oslo", "2026-01-31 10:00:00", "2026-01-31 09:00:00"),
         ("?timezone=America/New_York", "2026-01-31 04:00:00", "2026-01-31 03:00:00"),
     ):

@@ -65,7 +65,7 @@ def locked(request: Request) -> Reply:
     return ok({})
 
 
-def _authenticate(request: Request) -> Caller:
+def _authenticate(request: Request, *, subaccount_header: bool) -> Caller:
     raise Unauthorized
 
 

@@ -1,0 +1,82 @@
+"""Hold the query parameters of a request, and refuse a repeated one that takes a single value."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from typing import Final
+
+from chalicelib.core.errors import invalid_params
+
+Query = Mapping[str, str]
+"""Query parameters, decoded. A plain mapping is a query in which none is repeated."""
+
+_LONGEST_NAME: Final = 100
+
+
+class QueryParameters(Query):
+    """The query parameters of a request, any of which may be repeated.
+
+    Reading the value of a repeated parameter raises 400, since a client that repeats it expects
+    each value to count. ``items`` yields every value, so lists can be read from it, and parameters
+    that no route reads are ignored (spec 1.5).
+    """
+
+    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
+        self.values_of = values
+
+    def __getitem__(self, name: str) -> str:
+        texts = self.values_of[name]
+        if len(texts) > 1:
+            text = f"{name[:_LONGEST_NAME]} takes one value, and the query has {len(texts)}"
+            raise invalid_params(text, param=name[:_LONGEST_NAME])
+        return texts[0]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values_of
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_of)
+
+    def __len__(self) -> int:
+        return len(self.values_of)
+
+    def items(self) -> ItemsView[str, str]:
+        """Return all pairs of name and value; a repeated name is in several."""
+        return _Pairs(self)
+
+
+class _Pairs(ItemsView[str, str]):
+    _mapping: QueryParameters
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        for name, texts in self._mapping.values_of.items():
+            for text in texts:
+                yield name, text
+
+
+def comma_list(query: Query, name: str) -> list[str]:
+    """Read a comma-separated list, without blanks; empty when absent.
+
+    A repeated parameter is one list: ``a=1&a=2,3`` means ``a=1,2,3``.
+    """
+    return _list(query, name, ",")
+
+
+def delimited_list(query: Query, name: str) -> list[str]:
+    """Read a list whose values are separated by the parameter ``delimiter``, a comma by default."""
+    return _list(query, name, query.get("delimiter") or ",")
+
+
+def with_cursor(query: Query, cursor: str) -> list[tuple[str, str]]:
+    """Return the names and values of a query with another cursor, for the link to a page."""
+    return [*((name, text) for name, text in query.items() if name != "cursor"), ("cursor", cursor)]
+
+
+def _list(query: Query, name: str, delimiter: str) -> list[str]:
+    return [
+        value
+        for each, text in query.items()
+        if each == name
+        for part in text.split(delimiter)
+        if (value := part.strip())
+    ]
