@@ -39,8 +39,14 @@ class ServiceError(Exception):
         super().__init__(status, self.errors)
 
     def __str__(self) -> str:
-        texts = (str(error.get("description") or error.get("message")) for error in self.errors)
-        return f"{self.status} " + "; ".join(texts)
+        return f"{self.status} {self.text}"
+
+    @property
+    def text(self) -> str:
+        """Return what the errors say, without the HTTP status: events tell it, too."""
+        return "; ".join(
+            str(each.get("description") or each.get("message")) for each in self.errors
+        )
 
     def body(self) -> dict[str, Any]:
         """Return the reply body."""

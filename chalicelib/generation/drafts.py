@@ -16,10 +16,11 @@ from chalicelib.generation.compose import compose
 from chalicelib.generation.css import inline_css
 from chalicelib.generation.faults import RenderFault
 from chalicelib.generation.prebuilt import PrebuiltHeader
-from chalicelib.generation.render import render
+from chalicelib.generation.render import from_source, render, render_sender, render_subject
 from chalicelib.generation.substitution import Substitution, fills_bodies
 from chalicelib.generation.tracking_decorator import MessageTracking
 from chalicelib.mail_format.mime import Attachment, InlineImage
+from chalicelib.mail_format.rfc822 import Field
 from chalicelib.template_language import AMP_HTML, HTML, TemplateError
 from chalicelib.templates.parts import Fill
 from chalicelib.templates.prebuilt import TAG, PrebuiltContent, TextPart
@@ -58,6 +59,14 @@ class Drafter(Protocol):
         """
         ...
 
+    def sender_of(self, recipient: Json) -> Mailbox:
+        """Return the From for a recipient of whom there may be no draft."""
+        ...
+
+    def subject_of(self, recipient: Json) -> str:
+        """Return the subject for a recipient of whom there may be no draft."""
+        ...
+
 
 def drafter(transmission: Transmission, injected_ms: int) -> Drafter:
     """Return the drafter for a transmission; ``injected_ms`` becomes the Date of its messages."""
@@ -82,8 +91,7 @@ class InlineDrafter:
     def sender(self) -> str:
         """Return the From as the content has it."""
         override, content = self._transmission.override, self._transmission.content
-        sender = override.get("from") or content["from"]
-        return sender if isinstance(sender, str) else sender["email"]
+        return from_source(override if override.get("from") else content)
 
     def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
         """Render the content for a recipient."""
@@ -111,6 +119,15 @@ class InlineDrafter:
             ),
         )
 
+    def sender_of(self, recipient: Json) -> Mailbox:
+        """Render the From for a recipient."""
+        fill = self._substitution.fill(recipient)
+        return render_sender(self._transmission.content, fill, self._transmission.override)
+
+    def subject_of(self, recipient: Json) -> str:
+        """Render the subject for a recipient."""
+        return render_subject(self._transmission.content, self._substitution.fill(recipient))
+
 
 class PrebuiltDrafter:
     """Drafts a pre-built message: a template (spec 2.2), or one from SMTP that stays as it is."""
@@ -134,12 +151,8 @@ class PrebuiltDrafter:
 
     def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
         """Fill in the header fields for a recipient; building fills in the texts."""
-        fill = self._substitution.fill(recipient, env_from) if self._substitution else None
-        fields = self._content.fields
-        if fill:
-            with _template_errors_as_faults():
-                fields = self._content.filled_fields(fill)
-        header = PrebuiltHeader(with_own_bcc(fields, recipient))
+        fill = self._fill(recipient, env_from)
+        header = PrebuiltHeader(with_own_bcc(self._fields(fill), recipient))
         header = header.overridden(self._transmission.override)
 
         def build(message_id: str, tracking: MessageTracking) -> bytes:
@@ -150,6 +163,25 @@ class PrebuiltDrafter:
             return self._content.assembled(fields, changes)
 
         return Draft(header.sender, header.subject, self._has_markup, self._has_amp, build)
+
+    def sender_of(self, recipient: Json) -> Mailbox:
+        """Fill in the From for a recipient."""
+        header = PrebuiltHeader(self._fields(self._fill(recipient), only="from"))
+        return header.overridden(self._transmission.override).sender
+
+    def subject_of(self, recipient: Json) -> str:
+        """Fill in the subject for a recipient."""
+        return PrebuiltHeader(self._fields(self._fill(recipient), only="subject")).subject
+
+    def _fill(self, recipient: Json, env_from: str | None = None) -> Fill | None:
+        return self._substitution.fill(recipient, env_from) if self._substitution else None
+
+    def _fields(self, fill: Fill | None, only: str | None = None) -> list[Field]:
+        """Return the header fields, filled in if the message is a template."""
+        if fill is None:
+            return self._content.fields
+        with _template_errors_as_faults():
+            return self._content.filled_fields(fill, only)
 
     def _text(self, part: TextPart, fill: Fill | None, tracking: MessageTracking) -> str:
         """Return the text that a part is to have: its own where nothing changes."""

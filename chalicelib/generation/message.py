@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 
 from chalicelib.core import clock, ids
@@ -10,6 +11,7 @@ from chalicelib.core.errors import ApiError
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
 from chalicelib.delivery.delivery_batch import FinishedMessage
+from chalicelib.events.documentation import documented_fields
 from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 from chalicelib.generation.drafts import Draft, Drafter, drafter
 from chalicelib.generation.faults import (
@@ -60,23 +62,22 @@ class Generator:
             raise NotGenerated(self._fault_event(fault, index, recipient, tracked)) from None
 
     def _generate(self, index: int, recipient: Json, tracked: TrackingOptions) -> FinishedMessage:
-        if refusal := self._transmission.refusal:
-            raise Ungenerated(refusal["type"], refusal)
+        if fields := self._transmission.refusal:
+            raise Ungenerated(fields["type"], fields)
         message_id = ids.message_id(self._transmission.id, index)
         try:
             draft, envelope, data = self._build(message_id, recipient, tracked)
         except ApiError as refusal:
-            raise rejection(f"[internal] {refusal}", recipient) from None
+            raise rejection(f"[internal] {refusal.text}", recipient) from None
         except (ValueError, RenderFault) as fault:
             raise failure(str(fault), recipient) from None
         _check_size(data, recipient)
         fields = self._recipient_fields(recipient) | {
             "message_id": message_id,
             "subject": draft.subject,
-            "friendly_from": draft.sender.email,
+            **_sender_fields(draft.sender),
             "msg_from": envelope.sender,
             "msg_size": str(len(data)),
-            "sending_domain": draft.sender.domain,
             "injection_time": clock.iso_ms(self._injected_ms),
             **self._own(_message_fields(tracked, draft)),
         }
@@ -101,8 +102,6 @@ class Generator:
     @cached_property
     def _sender(self) -> Mailbox | None:
         """The From of all messages, if it is known before they are rendered."""
-        if self._transmission.refusal:
-            return None
         try:
             return read_mailbox(self._drafter.sender)
         except (ValueError, RenderFault):
@@ -124,11 +123,27 @@ class Generator:
     ) -> Event:
         """Return the event of a recipient without a message."""
         fields = self._recipient_fields(recipient) | self._own(_tracking_fields(tracked))
+        fields |= self._header_fields(fault.kind, recipient)
         # An address may be twice among the recipients; each has an event of its own
         own_fields = fault.fields | {"rcpt_index": index}
         return make_event(
             fault.kind, self.event | fields, self._injected_ms, nonce=str(index), **own_fields
         )
+
+    def _header_fields(self, kind: str, recipient: Json) -> Event:
+        """Return From and subject as far as they are known without a message.
+
+        They are those of ``kind``'s fields: events of refused mail are searched and counted by the
+        sending domain as well.
+        """
+        fields: Event = {"type": kind}
+        try:
+            fields |= _sender_fields(self._drafter.sender_of(recipient))
+        except (ValueError, RenderFault):
+            fields["sending_domain"] = self.sending_domain
+        with suppress(ValueError, RenderFault):
+            fields["subject"] = self._drafter.subject_of(recipient)
+        return documented_fields(fields)
 
     def _recipient_fields(self, recipient: Json) -> Event:
         provider = mailbox_provider(domain_of(recipient["email"]))
@@ -176,6 +191,11 @@ def _shared_fields(transmission: Transmission) -> Event:
         "amp_enabled": has_amp,
         **{f"ab_test_{name}": str(value) for name, value in transmission.ab_test.items()},
     }
+
+
+def _sender_fields(sender: Mailbox) -> Event:
+    """Return the event fields of a From."""
+    return {"friendly_from": sender.email, "sending_domain": sender.domain}
 
 
 def _tracking_fields(tracked: TrackingOptions) -> Event:

@@ -32,13 +32,36 @@ def render(
     """
     bodies = {name: content[name] for name in _BODIES if content.get(name)}
     headers = {name: content[name] for name in _HEADER_PARTS if content.get(name)}
-    try:
-        values = fill_parts(headers if verbatim_bodies else headers | bodies, fill)
-    except TemplateError as error:
-        raise RenderFault(f"[internal] {error.description}") from None
-    parts = bodies | values
+    parts = bodies | _filled(headers if verbatim_bodies else headers | bodies, fill)
     rendered = Rendered(sender=_sender(parts.pop("from")), subject=parts.pop("subject"), **parts)
     return _overridden(rendered, override) if override else rendered
+
+
+def render_sender(content: Json, fill: Fill, override: Json) -> Mailbox:
+    """Return the From alone, without its name; raises :class:`RenderFault`.
+
+    It is for events about messages that cannot be rendered as a whole.
+    """
+    if override.get("from"):
+        return overriding_sender(override["from"], "")
+    return _sender(_filled({"from": from_source(content)}, fill)["from"])
+
+
+def render_subject(content: Json, fill: Fill) -> str:
+    """Return the subject alone; raises :class:`RenderFault`."""
+    subject: str = _filled({"subject": content.get("subject", "")}, fill)["subject"]
+    return subject
+
+
+def from_source(content: Json) -> str:
+    """Return the address in the content's From, which may be a template.
+
+    Raises :class:`RenderFault` for content without a From: its template is gone.
+    """
+    sender = content.get("from")
+    if not sender:
+        raise RenderFault("[internal] there is no From")
+    return sender if isinstance(sender, str) else sender["email"]
 
 
 def overriding_sender(value: str | Json, name: str) -> Mailbox:
@@ -54,6 +77,13 @@ def overriding_sender(value: str | Json, name: str) -> Mailbox:
 def list_id_header(list_id: str) -> tuple[str, str]:
     """Return the name and value of the List-Id header (RFC 2919)."""
     return "List-Id", f"<{list_id}>"
+
+
+def _filled(parts: Json, fill: Fill) -> Json:
+    try:
+        return fill_parts(parts, fill)
+    except TemplateError as error:
+        raise RenderFault(f"[internal] {error.description}") from None
 
 
 def _overridden(content: Rendered, override: Json) -> Rendered:

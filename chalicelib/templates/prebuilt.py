@@ -60,9 +60,15 @@ class PrebuiltContent:
         texts = [(t, fill(t.source, t.kind)) for t in self.texts if TAG in t.source]
         return self.assembled(fields, texts)
 
-    def filled_fields(self, fill: _Fill) -> list[Field]:
-        """Return the header fields with ``fill`` applied to those that have a tag."""
-        return [_filled_field(field, fill) for field in self.fields]
+    def filled_fields(self, fill: _Fill, only: str | None = None) -> list[Field]:
+        """Return the header fields with ``fill`` applied to those that have a tag.
+
+        ``only``: the name, in lower case, of those to which it is applied.
+        """
+        return [
+            _filled_field(field, fill) if only in (None, field[0]) else field
+            for field in self.fields
+        ]
 
     def assembled(self, fields: Sequence[Field], texts: Sequence[tuple[TextPart, str]]) -> bytes:
         """Return the message with these header fields, and with other texts in some parts."""

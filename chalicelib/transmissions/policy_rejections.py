@@ -31,7 +31,7 @@ def policy_rejections(
 
     ``friendly_from`` is empty where the From holds no single address.
     """
-    reason = f"550 5.7.1 {refusal.errors[0]['description']}"
+    reason = f"550 5.7.1 {refusal.text}"
     options = transmission.options
     fields = Sender(
         account_id=transmission.account_id,

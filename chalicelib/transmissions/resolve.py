@@ -24,6 +24,7 @@ from chalicelib.templates.store import leases
 from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.store import transmissions
+from chalicelib.transmissions.store.transmissions import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +132,13 @@ def _parsed(content: Json) -> ResolvedContent:
 
 def resolve(transmission: Transmission, content: ResolvedContent) -> Transmission:
     """Return the transmission with its content, and its options as they are in force."""
+    if content.template is not None:
+        leases.record_use(content.template)
+    return _resolved(transmission, content)
+
+
+def _resolved(transmission: Transmission, content: ResolvedContent) -> Transmission:
     template = content.template
-    if template is not None:
-        leases.record_use(template)
     return replace(
         transmission,
         content=content.content,
@@ -149,10 +154,32 @@ def resolve(transmission: Transmission, content: ResolvedContent) -> Transmissio
     )
 
 
-def refuse(transmission: Transmission, refusal: Json) -> Transmission:
-    """Return the transmission with the fields of the one event that every recipient gets."""
-    options = options_in_force(transmission.options, {}, transmission.defaults)
-    return replace(transmission, resolved=True, options=options, refusal=refusal)
+def refuse(record: Record, refusal: Json) -> Transmission:
+    """Return a transmission that has not started, with the fields of each recipient's one event.
+
+    It is resolved with its present content, as events also tell From, subject and template. The
+    template is the named one even if it is gone; an A/B test has chosen none.
+    """
+    transmission = record.transmission
+    try:
+        content = find_content(transmission, ab_test_recipient(record), starts=False)
+    except ServiceError as fault:
+        if fault.status >= 500:
+            raise
+        content = ResolvedContent(transmission.content)
+    return replace(
+        _resolved(transmission, content),
+        template_id=transmission.content.get("template_id", ""),
+        template_version=content.version if transmission.content.get("template_id") else "",
+        refusal=refusal,
+    )
+
+
+def ab_test_recipient(record: Record) -> str:
+    """Return the address of the one recipient for whom an A/B test chooses content, if one does."""
+    if not record.transmission.content.get("ab_test_id"):
+        return ""
+    return transmissions.get_recipients(record.transmission.id)[0]["email"]
 
 
 def options_in_force(options: Json, template: Mapping[str, bool], account: Json) -> Json:

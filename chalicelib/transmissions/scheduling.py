@@ -60,7 +60,7 @@ def cancel_campaign(scope: Scope, campaign_id: str) -> None:
         if summary.campaign_id != campaign_id or not scope.covers(summary.subaccount_id):
             continue
         record = transmissions.get(summary.id)
-        if record and transmissions.cancel(refuse(record.transmission, _CANCELLED)):
+        if record and transmissions.cancel(refuse(record, _CANCELLED)):
             queue_start(summary.id)
             _release(record)
 

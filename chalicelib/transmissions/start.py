@@ -14,7 +14,7 @@ from chalicelib.core.errors import Forbidden, ServiceError
 from chalicelib.transmissions.leases import lease_list, release
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Json, Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
-from chalicelib.transmissions.resolve import find_content, refuse, resolve
+from chalicelib.transmissions.resolve import ab_test_recipient, find_content, refuse, resolve
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import Record
@@ -97,24 +97,16 @@ def _resolve(record: Record) -> Transmission:
         return transmission
     try:
         find_sender(transmission.account_id, transmission.subaccount_id, None)
-        return resolve(transmission, find_content(transmission, _ab_test_recipient(record)))
+        return resolve(transmission, find_content(transmission, ab_test_recipient(record)))
     except Forbidden as refusal:
-        text = refusal.errors[0]["description"]
-        event = _refusal("generation_rejection", f"550 5.7.1 [internal] {text}")
-        return refuse(transmission, event | {"bounce_class": "25"})
+        event = _refusal("generation_rejection", f"550 5.7.1 [internal] {refusal.text}")
+        return refuse(record, event | {"bounce_class": "25"})
     except ServiceError as refusal:
         if refusal.status >= 500:
             raise
-        event = _refusal("generation_failure", f"554 5.3.3 [internal] {refusal}")
-        return refuse(transmission, event)
+        event = _refusal("generation_failure", f"554 5.3.3 [internal] {refusal.text}")
+        return refuse(record, event)
 
 
 def _refusal(kind: str, reason: str) -> Json:
     return {"type": kind, "error_code": reason[:3], "reason": reason, "raw_reason": reason}
-
-
-def _ab_test_recipient(record: Record) -> str:
-    """Return the address of a single recipient, for whom an A/B test chooses content."""
-    if record.recipients > 1 or record.list_ref:
-        return ""
-    return transmissions.get_recipients(record.transmission.id)[0]["email"]

@@ -15,9 +15,11 @@ import pytest
 from chalicelib.core import clock, ids
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
+from chalicelib.events.documentation import TYPES
 from chalicelib.generation.message import NotGenerated
 from chalicelib.inbound import mime
 from chalicelib.inbound.addresses import message_named_in
+from chalicelib.metrics.model import POSITION, values_of
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
@@ -353,7 +355,7 @@ class TestFailures:
             event = failure(transmission, TO | {"substitution_data": {"n": name}})
             assert event["type"] == "generation_rejection"
             assert (event["error_code"], event["bounce_class"]) == ("550", "25")
-            assert event["reason"].startswith("550 5.7.1 [internal] 400 U")
+            assert event["reason"].startswith("550 5.7.1 [internal] U")
         assert transmission.generate(1, TO | {"substitution_data": {"n": NAME}})
 
     @pytest.mark.cost
@@ -381,6 +383,76 @@ class TestFailures:
         assert len({event["event_id"] for event in events}) == 2
         assert events[1] == events[2]
 
+    @pytest.mark.parametrize(
+        ("fields", "sender"),
+        [
+            ({"content": INLINE | {"from": "a@unknown.test"}}, "a@unknown.test"),
+            ({"content": INLINE | {"from": "{{n}}@unknown.test"}}, "ann@unknown.test"),
+            (
+                {"content": INLINE | {"from": {"email": "a@{{d}}", "name": "{{end}}"}}},
+                "a@unknown.test",
+            ),
+            ({"override": {"from": "Ann <a@unknown.test>"}}, "a@unknown.test"),
+            ({"options": OPTIONS | {"dkim_key": "s9"}}, "a@mail.example.test"),
+            (
+                {
+                    "content": {},
+                    "substitute": True,
+                    "raw": b"From: A <a@{{d}}>\r\nX-N: {{end}}\r\nSubject: Hi {{n}}\r\n\r\nx",
+                },
+                "a@unknown.test",
+            ),
+        ],
+    )
+    def test_a_rejection_tells_from_and_subject(self, fields: Any, sender: str) -> None:
+        fields = {"content": INLINE} | fields
+        if fields["content"]:
+            fields["content"] = fields["content"] | {"subject": "Hi {{n}}"}
+        data = {"n": "ann", "d": "unknown.test"}
+        event = failure(generator(**fields), TO | {"substitution_data": data})
+        assert event["friendly_from"] == sender
+        assert event["sending_domain"] == sender.partition("@")[2]
+        if event["type"] == "generation_rejection":
+            assert event["subject"] == "Hi ann"
+            assert set(event) <= {*TYPES["generation_rejection"].fields, "rcpt_index"}
+
+    @pytest.mark.parametrize(
+        ("fields", "known_fields"),
+        [
+            ({"text": "{{end}}"}, {"friendly_from": "a@mail.example.test", "sending_domain": NAME}),
+            (
+                {"subject": "{{end}}"},
+                {"friendly_from": "a@mail.example.test", "sending_domain": NAME},
+            ),
+            (
+                {"from": "{{n}}@mail.example.test", "text": "{{end}}"},
+                {"friendly_from": "ann@mail.example.test", "sending_domain": NAME},
+            ),
+            ({"from": "{{none}}@mail.example.test"}, {"sending_domain": NAME}),
+            ({"from": "a@{{none}}"}, {}),
+        ],
+    )
+    def test_a_failure_tells_the_from_as_far_as_it_is_known(
+        self, fields: Any, known_fields: Any
+    ) -> None:
+        event = failure(
+            generator(content=INLINE | fields), TO | {"substitution_data": {"n": "ann"}}
+        )
+        assert event["type"] == "generation_failure"
+        names = ("friendly_from", "sending_domain", "subject")
+        assert {name: event[name] for name in names if name in event} == known_fields
+
+    def test_refused_and_failed_mail_counts_under_its_sending_domain(self) -> None:
+        refusal = {"type": "bounce", "reason": "554 cancelled"}
+        events = [
+            failure(generator(content=INLINE | {"text": "{{end}}"}), TO),
+            failure(generator(options=OPTIONS | {"dkim_key": "s9"}), TO),
+            failure(generator(refusal=refusal), TO),
+        ]
+        kinds = ["generation_failure", "generation_rejection", "bounce"]
+        assert [event["type"] for event in events] == kinds
+        assert {values_of(event)[POSITION["sending-domain"]] for event in events} == {NAME}
+
     @pytest.mark.cost
     def test_each_recipient_of_a_refused_transmission_gets_its_event(self) -> None:
         refusal = {"type": "bounce", "bounce_class": "25", "reason": "554 cancelled"}
@@ -392,5 +464,6 @@ class TestFailures:
         assert requests == []
         assert (event["type"], event["bounce_class"]) == ("bounce", "25")
         assert (event["reason"], event["rcpt_to"]) == ("554 cancelled", "r@example.test")
+        assert "sending_domain" not in event
         with pytest.raises(NotGenerated, match="554 cancelled"):
             transmission.generate(1, TO)

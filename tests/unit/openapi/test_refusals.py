@@ -22,6 +22,8 @@ UNREACHABLE = {
     # `Params` refuses a body that is no object; these read the query with it.
     ("GET /api/v1/subaccounts", 422),
     ("GET /api/v1/subaccounts/{subaccount_id}", 422),
+    # What is cancelled is cancelled even if its content is gone.
+    ("DELETE /api/v1/transmissions", 422),
 }
 
 

@@ -14,7 +14,7 @@ from chalicelib.core import queues
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
-from chalicelib.generation.chunk import Chunk
+from chalicelib.generation.chunk import Chunk, generate_chunk
 from chalicelib.generation.worker import read_chunk
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents, lists
@@ -163,6 +163,7 @@ def test_a_sender_suspended_since_sends_nothing_and_each_recipient_gets_an_event
         assert (refusal["type"], refusal["bounce_class"]) == ("generation_rejection", "25")
         who = f"subaccount {number}" if number else "the account"
         assert refusal["reason"] == f"550 5.7.1 [internal] {who} is suspended and cannot send"
+        assert each.transmission.content == CONTENT
 
 
 def test_the_options_follow_the_account_s_choices_at_acceptance() -> None:
@@ -271,9 +272,7 @@ class TestCancelled:
             keep(scheduled())
         record = transmissions.get(ID)
         assert record is not None
-        assert transmissions.cancel(
-            refuse(record.transmission, {"type": "bounce", "reason": "why"})
-        )
+        assert transmissions.cancel(refuse(record, {"type": "bounce", "reason": "why"}))
         for _ in range(2):
             start(ID)
             queued_chunks = chunks()
@@ -293,6 +292,18 @@ class TestTemplates:
         assert (transmission.template_id, transmission.template_version) == ("welcome", "2")
         assert transmission.options["open_tracking"] is False
 
+    def test_the_events_of_a_refused_transmission_tell_its_template_and_from(self) -> None:
+        make_template()
+        of_template()
+        accounts.change(1, lambda before: replace(before, status="suspended"))
+        start(ID)
+        events = [event for chunk in chunks() for event in generate_chunk(chunk, CREATED).events]
+        assert len(events) == 3
+        for event in events:
+            assert event["type"] == "generation_rejection"
+            assert (event["friendly_from"], event["subject"]) == ("a@mail.example.test", "First")
+            assert (event["template_id"], event["template_version"]) == ("welcome", "1")
+
     @pytest.mark.spec("3-t5")
     def test_a_template_may_be_deleted_when_the_transmission_has_started(self) -> None:
         make_template()
@@ -308,9 +319,11 @@ class TestTemplates:
         start(ID)
         queued_chunks = chunks()
         assert [len(each.recipients) for each in queued_chunks] == [2, 1]
-        refusal = queued_chunks[0].transmission.refusal
+        transmission = queued_chunks[0].transmission
+        refusal = transmission.refusal
         assert (refusal["type"], refusal["error_code"]) == ("generation_failure", "554")
-        assert refusal["reason"] == ("554 5.3.3 [internal] 422 template 'welcome' does not exist")
+        assert refusal["reason"] == ("554 5.3.3 [internal] template 'welcome' does not exist")
+        assert (transmission.template_id, transmission.template_version) == ("welcome", "")
         assert refusal["raw_reason"] == refusal["reason"]
 
     def test_a_start_without_an_answer_about_the_template_is_repeated(
