@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from chalicelib.core.addresses import Mailbox, in_a_labels, read_mailbox
 from chalicelib.mail_format.address_list import ADDRESS_FIELDS, address_list_field
+from chalicelib.mail_format.header_rules import senders_headers
 from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
 from chalicelib.mail_format.mime import Attachment, InlineImage, build_message
 
@@ -41,7 +42,8 @@ def compose(
     ``message_id`` also seeds the MIME boundaries, and ``injected_ms`` is the Date: composing
     the same message again gives the same bytes.
     """
-    own_headers = {name.lower() for name in content.headers}
+    own_headers = senders_headers(content.headers)
+    own_names = {name.lower() for name in own_headers}
     headers = [
         encode_addresses("From", [_address(content.sender)]),
         _to_header(recipient),
@@ -49,12 +51,12 @@ def compose(
     ]
     if content.reply_to:
         headers.append(_reply_to_header(content.reply_to))
-    if "date" not in own_headers:
+    if "date" not in own_names:
         headers.append(b"Date: " + _date(injected_ms // 1000) + b"\r\n")
-    if "message-id" not in own_headers:
+    if "message-id" not in own_names:
         address = f"{message_id}@{content.sender.domain_in_a_labels}"
         headers.append(f"Message-ID: <{address}>\r\n".encode())
-    headers += [_header(name, value) for name, value in content.headers.items()]
+    headers += [_header(name, value) for name, value in own_headers.items()]
     return build_message(
         headers,
         text=content.text,

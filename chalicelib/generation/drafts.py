@@ -25,7 +25,7 @@ from chalicelib.template_language import AMP_HTML, HTML, TemplateError
 from chalicelib.templates.parts import Fill
 from chalicelib.templates.prebuilt import TAG, PrebuiltContent, TextPart
 from chalicelib.tracking.literal_links import unmark
-from chalicelib.transmissions.copies import with_own_bcc
+from chalicelib.transmissions.copies import of_copy
 from chalicelib.transmissions.model import Json, Transmission
 
 
@@ -152,7 +152,7 @@ class PrebuiltDrafter:
     def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
         """Fill in the header fields for a recipient; building fills in the texts."""
         fill = self._fill(recipient, env_from)
-        header = PrebuiltHeader(with_own_bcc(self._fields(fill), recipient))
+        header = PrebuiltHeader(of_copy(self._fields(fill), recipient))
         header = header.overridden(self._transmission.override)
 
         def build(message_id: str, tracking: MessageTracking) -> bytes:

@@ -23,7 +23,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _TYPE = re.compile(r"[!-~][ -~]*")
 _CONTENT_ID = re.compile(r"[^<>]+")
 _ATTRIBUTE_SAFE = "!#$&+^`{}|~"  # attribute-char of RFC 2231 beyond letters, digits and "._-"
-_SET_BY_ASSEMBLY = (b"content-type", b"content-transfer-encoding")
+_SET_BY_ASSEMBLY = (b"mime-version", b"content-type", b"content-transfer-encoding")
 
 Chunks = list[bytes]
 
@@ -102,15 +102,15 @@ def build_message(
     body = _multipart("mixed", boundary, [body, *(file.encoded for file in attachments)])
     if not body[-1].endswith(b"\r\n"):
         body.append(b"\r\n")
-    return b"".join([*headers, *_mime_version(headers), *body])
+    _check_headers(headers)
+    return b"".join([*headers, b"MIME-Version: 1.0\r\n", *body])
 
 
-def _mime_version(headers: Iterable[bytes]) -> Chunks:
+def _check_headers(headers: Iterable[bytes]) -> None:
     names = {header.partition(b":")[0].lower() for header in headers}
     for name in _SET_BY_ASSEMBLY:
         if name in names:
             raise MimeError(f"header {name.decode()} is set by assembly")
-    return [] if b"mime-version" in names else [b"MIME-Version: 1.0\r\n"]
 
 
 def _text_part(subtype: str, text: str, plain_bodies: Chunks) -> Chunks:

@@ -8,6 +8,7 @@ message.
 
 from collections.abc import Iterable, Sequence
 
+from chalicelib.mail_format.header_rules import repeated
 from chalicelib.mail_format.header_section import MessageError, header_fields, split_head
 from chalicelib.mail_format.mime_tree import Part, parse_tree
 from chalicelib.mail_format.transfer_encoding import normalise_newlines
@@ -56,9 +57,9 @@ def has(fields: Iterable[Field], name: str) -> bool:
     return any(field[0] == name for field in fields)
 
 
-def remove(fields: Iterable[Field], name: str) -> list[Field]:
-    """Return the fields without those of that name, in lower case."""
-    return [field for field in fields if field[0] != name]
+def remove(fields: Iterable[Field], *names: str) -> list[Field]:
+    """Return the fields without those of these names, in lower case."""
+    return [field for field in fields if field[0] not in names]
 
 
 def append(fields: Iterable[Field], raw: bytes) -> list[Field]:
@@ -79,9 +80,12 @@ def replace_field(fields: Sequence[Field], raw: bytes) -> list[Field]:
 def check(message: bytes) -> list[Part]:
     """Refuse a normalised message that breaks a rule of spec 2.2 (RFC822 rules 2, 4 and 5).
 
+    A second header field of a name that a message has once is refused as well (RFC 5322 3.6).
     Returns its MIME tree (see `mime_tree.parse_tree`). Raises MessageError naming the fault.
     """
     _check_end_of_data(message)
+    for name in repeated(name for name, _ in split(message)[0]):
+        raise MessageError(f"header {name} may occur only once")
     parts = parse_tree(message)
     for part in parts:
         if part.content_type == _AMP:

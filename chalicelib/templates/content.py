@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -18,6 +19,7 @@ from chalicelib.core.errors import (
     missing_field,
 )
 from chalicelib.core.fields import Body
+from chalicelib.mail_format import header_rules
 from chalicelib.mail_format.rfc822 import MessageError
 
 if TYPE_CHECKING:
@@ -29,10 +31,6 @@ CONTENT_BYTES = 5 * 1024 * 1024
 LONGEST_HEADER_NAME = 255
 MOST_TAGS = 50_000  # in all parts together: a few seconds of compiling, within one request
 
-# Headers that the service writes itself (spec 2.2)
-_OWN_HEADERS = frozenset(
-    {"subject", "from", "to", "reply-to", "content-type", "content-transfer-encoding"}
-)
 _LINE_END = re.compile(r"[\r\n\0]")
 
 
@@ -97,9 +95,16 @@ def check_complete(content: Content) -> None:
         raise missing_field("At least one of 'text' or 'html' needs to exist in 'content'")
 
 
-def check_header_name(name: str) -> None:
-    """Raise 3002 for a header that is malformed or that the service writes itself."""
-    if name.lower() in _OWN_HEADERS:
+def check_header_names(names: Collection[str]) -> None:
+    """Raise 3002 for a header that no sender writes, or for one too many of a kind (RFC 5322)."""
+    for name in names:
+        _check_header_name(name)
+    for name in header_rules.repeated(names):
+        raise invalid_header_name(f"header '{name}' may occur only once in content.headers")
+
+
+def _check_header_name(name: str) -> None:
+    if not header_rules.is_senders(name):
         raise invalid_header_name(f"header '{name}' may not be set in content.headers")
     if len(name) > LONGEST_HEADER_NAME:
         raise invalid_header_name(
@@ -118,8 +123,9 @@ def _to_json(body: StorableContent) -> Json:
 
 
 def _check_parts(content: Json) -> None:
-    for name, value in content.get("headers", {}).items():
-        check_header_name(name)
+    headers = content.get("headers", {})
+    check_header_names(headers)
+    for name, value in headers.items():
         if not value.strip():
             raise invalid_header_name(f"header '{name}' has no content")
     if faults := _syntax_faults(content):

@@ -23,6 +23,7 @@ from chalicelib.core.addresses import Mailbox
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.address_list import read_addresses
 from chalicelib.mail_format.from_field import values_of
+from chalicelib.mail_format.header_rules import NEVER_SENT
 from chalicelib.mail_format.headers import Address, encode_addresses
 from chalicelib.mail_format.rfc822 import Field
 
@@ -66,23 +67,26 @@ def recipients(envelope: Sequence[str], copies: Copies, tags: Sequence[str]) -> 
 
 
 def with_visible_copies(fields: Sequence[Field], cc: Sequence[Mailbox]) -> list[Field]:
-    """Return the fields that all copies share: ``cc`` is added to Cc, and Bcc is removed.
+    """Return the fields with ``cc`` added to Cc, which all copies show.
 
     Raises ``ValueError`` for a name that no header can hold.
     """
-    fields = rfc822.remove(fields, BCC)
     present = set(_addresses(fields, CC))
     new = {mailbox.email.lower(): mailbox for mailbox in cc}
     missing = [_address(new[email]) for email in new if email not in present]
-    return _with_cc(fields, encode_addresses("Cc", missing)) if missing else fields
+    return _with_cc(fields, encode_addresses("Cc", missing)) if missing else list(fields)
 
 
-def with_own_bcc(fields: Sequence[Field], recipient: Mapping[str, Any]) -> list[Field]:
-    """Return the fields of one recipient's copy: only a bcc copy has a Bcc header."""
+def of_copy(fields: Sequence[Field], recipient: Mapping[str, Any]) -> list[Field]:
+    """Return the fields of one recipient's copy: only a bcc copy has a Bcc header, its own.
+
+    Other fields that no message leaves with are removed as well.
+    """
+    fields = rfc822.remove(fields, *NEVER_SENT)
     if recipient.get("rcpt_type") != BCC:
-        return list(fields)
+        return fields
     mailbox = Mailbox(recipient["email"], recipient.get("name", ""))
-    return rfc822.replace_field(fields, encode_addresses("Bcc", [_address(mailbox)]))
+    return rfc822.append(fields, encode_addresses("Bcc", [_address(mailbox)]))
 
 
 def _name_and_email(mailbox: Mailbox) -> Json:

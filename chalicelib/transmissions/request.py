@@ -196,8 +196,7 @@ def _check_content(content: Content) -> None:
     if not content.is_inline:
         return
     parts.check_complete(content)
-    for name in content.headers or {}:
-        parts.check_header_name(name)
+    parts.check_header_names(content.headers or {})
     check_files(content.attachments, content.inline_images)
 
 

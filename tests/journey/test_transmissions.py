@@ -96,6 +96,13 @@ def test_a_pre_built_message_gets_substitution_data_and_stays_otherwise_unchange
     assert arrived.get_content().splitlines() == ["Dear Zoë,", "bye"]
 
 
+def test_the_bcc_of_a_pre_built_message_is_sent_to_nobody(service: Service) -> None:
+    raw = "From: hello@example.test\nBCC: hidden@inbox.test\nSubject: s\n\nHello\n"
+    accepted(post(service, to("shown@inbox.test"), {"email_rfc822": raw}))
+    assert b"hidden@inbox.test" not in service.arrived("shown@inbox.test")[0]
+    assert not service.mailbox(to="hidden@inbox.test")
+
+
 @pytest.mark.spec("2.2-r5")
 @pytest.mark.parametrize("raw", ["no header at all", "From: a@example.test\n\nx\n.\nmore\n"])
 def test_an_invalid_pre_built_message_is_refused(service: Service, raw: str) -> None:

@@ -171,6 +171,11 @@ class TestMessages:
     def test_a_pre_built_message_gets_no_to_header(self) -> None:
         assert message(TO | {"header_to": "p@x.test"}, **of_message())["To"] is None
 
+    @pytest.mark.parametrize("template", [True, False])
+    def test_nobody_sees_the_hidden_recipients_of_a_message(self, template: bool) -> None:
+        raw = b"Return-Path: <r@x.test>\r\nbcc: Secret <s@x.test>\r\n" + RAW
+        assert built(**of_message(raw, template=template)) == built(**of_message(template=template))
+
     def test_a_signed_text_stays_byte_for_byte_without_substitutions(self) -> None:
         signed = "Dear {{n}} \x91https://x.test/\x92".encode()
         raw = (

@@ -215,16 +215,13 @@ def test_a_boundary_never_occurs_in_a_part() -> None:
     assert [text_of(cast(EmailMessage, part)) for part in parsed.iter_parts()] == [text, "<p>b</p>"]
 
 
-def test_a_mime_version_of_the_caller_is_not_doubled() -> None:
-    message = build_message(
-        [*HEADERS, encode_header("Mime-version", "1.0")], text="x", boundary_seed="1"
-    )
-    assert message.lower().count(b"mime-version") == 1
-    assert parse(build_message(HEADERS, text="x", boundary_seed="1"))["mime-version"] == "1.0"
+def test_a_message_has_one_mime_version() -> None:
+    message = parse(build_message(HEADERS, text="x", boundary_seed="1"))
+    assert message.get_all("mime-version") == ["1.0"]
 
 
 @pytest.mark.spec("2.2-t7")
-@pytest.mark.parametrize("name", ["Content-Type", "content-transfer-encoding"])
+@pytest.mark.parametrize("name", ["Content-Type", "content-transfer-encoding", "Mime-version"])
 def test_a_content_header_of_the_caller_is_refused(name: str) -> None:
     with pytest.raises(MimeError):
         build_message([encode_header(name, "x")], text="x", boundary_seed="1")

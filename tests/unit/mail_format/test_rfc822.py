@@ -79,6 +79,14 @@ def test_any_line_with_leading_dots_but_that_of_one_dot_is_accepted(line: bytes)
     rfc822.check(b"From: a@example.test\r\n\r\nbody\r\n" + line + b"\r\n")
 
 
+@pytest.mark.parametrize("name", [b"Date", b"Subject", b"TO", b"Message-Id", b"MIME-Version"])
+def test_a_field_that_a_message_has_once_may_not_be_there_twice(name: bytes) -> None:
+    once = name + b": 1\r\nX-A: 1\r\nX-A: 2\r\n"
+    rfc822.check(once + b"\r\n" + name + b": 2\r\n")
+    with pytest.raises(MessageError, match=f"{name.decode().lower()} may occur only once"):
+        rfc822.check(once + name.swapcase() + b": 2\r\n\r\nbody\r\n")
+
+
 @pytest.mark.spec("2.2-r2")
 @pytest.mark.parametrize(
     "message",

@@ -8,7 +8,7 @@ from chalicelib.core.errors import ServiceError
 from chalicelib.templates.content import (
     CONTENT_BYTES,
     StorableContent,
-    check_header_name,
+    check_header_names,
     read_content,
     read_preview_content,
 )
@@ -106,13 +106,26 @@ def test_the_substitutions_of_all_parts_together_are_limited(
     "name",
     [
         *("Subject", "from", "TO", "reply-to", "Content-Type", "content-transfer-encoding"),
+        *("MIME-Version", "mime-version", "Bcc", "BCC", "Return-Path", "resent-bcc"),
         *("", "X A", "X:A", "X-Ä", "X-A\r\nBcc", "X\0", "X" * 256),
     ],
 )
 def test_a_header_that_may_not_be_set_is_refused(name: str) -> None:
     assert codes(headers={name: "v"}) == ["3002"]
     with pytest.raises(ServiceError):
-        check_header_name(name)
+        check_header_names([name])
+
+
+@pytest.mark.parametrize("name", ["Date", "Message-ID", "CC", "Sender", "In-Reply-To"])
+def test_a_header_that_a_message_has_once_may_not_be_set_twice(name: str) -> None:
+    (error,) = content_errors(headers={name: "v", "X-A": "v", name.lower(): "v"})
+    assert error["code"] == "3002"
+    assert f"'{name.lower()}' may occur only once" in error["description"]
+
+
+def test_other_headers_may_be_set_more_than_once() -> None:
+    headers = {"Comments": "a", "comments": "b", "X-A": "a", "x-a": "b", "Date": "c"}
+    assert read(headers=headers)["headers"] == headers
 
 
 @pytest.mark.parametrize("value", ["", "  "])
@@ -178,6 +191,7 @@ def test_a_pre_built_message_excludes_all_other_keys() -> None:
     [
         ("no header at all", "malformed header line"),
         ("Subject: s\n\nHello\n.\nQUIT\n", "end-of-data"),
+        ("Date: x\nSubject: s\ndate: y\n\nx", "header date may occur only once"),
         ("Content-Type: multipart/mixed\n\nx", "boundary"),
         ("Content-Type: text/x-amp-html\n\nx", "multipart/alternative"),
         ("Content-Transfer-Encoding: base64\n\nabcde", "cannot be decoded"),

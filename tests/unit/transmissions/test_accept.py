@@ -235,7 +235,7 @@ class TestMessages:
             "no header at all\n\nx",
             RAW.replace("Subject", "Content-Type: multipart/mixed\nSubject"),
             RAW + ".\n",
-            RAW + "..stuffed\n",
+            RAW.replace("Subject", "Subject: t\nSubject"),
             RAW.replace("Subject", "Content-Type: text/x-amp-html\nSubject"),
         ],
     )

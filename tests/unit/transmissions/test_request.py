@@ -370,10 +370,17 @@ def test_data_is_limited_by_the_bytes_of_its_json(
 @pytest.mark.spec("2.2-t7")
 @pytest.mark.parametrize(
     "name",
-    ["Subject", "From", "To", "Reply-To", "Content-Type", "Content-Transfer-Encoding", "sUBJECT"],
+    [
+        *("Subject", "From", "To", "Reply-To", "Content-Type", "Content-Transfer-Encoding"),
+        *("sUBJECT", "MIME-Version", "mime-VERSION", "Bcc", "bCC", "Return-Path", "Resent-Bcc"),
+    ],
 )
-def test_headers_that_the_service_writes_are_not_allowed(name: str) -> None:
+def test_headers_that_no_sender_writes_are_not_allowed(name: str) -> None:
     assert codes(content(headers={name: "x"})) == ["3002"]
+
+
+def test_a_second_date_is_not_allowed() -> None:
+    assert codes(content(headers={"Date": "x", "X-A": "y", "DATE": "x"})) == ["3002"]
 
 
 @pytest.mark.parametrize("name", ["", "X A", "X:", "X\r\nBcc", "é", "X\x7f", "\ud800"])
