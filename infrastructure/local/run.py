@@ -34,6 +34,7 @@ Postfinch is ready.
   API key   {key}
   SMTP      localhost:{smtp_port} (STARTTLS; user SMTP_Injection, password: the API key)
   Mailbox   {url}/local/mailbox
+  DNS       {url}/local/dns
   Data      {data_dir} (logs in {data_dir}/logs)
 
 Send a first message, then look into the mailbox:
@@ -90,6 +91,7 @@ class Runtime:
             *("--host", "127.0.0.1", "--port", str(ports.sink)),
             *("--data", str(self._config.data_dir / "mail")),
             *("--inbound", f"127.0.0.1:{ports.inbound}"),
+            *("--dns", f"127.0.0.1:{ports.dns}"),
             ready=lambda: probes.greets_by_smtp(ports.sink),
         )
 
@@ -107,7 +109,10 @@ class Runtime:
 
     def _dns(self) -> Process:
         return self._python(
-            "dns", "infrastructure.local.dns", "--port", str(self._config.ports.dns)
+            "dns",
+            "infrastructure.local.dns",
+            *("--port", str(self._config.ports.dns)),
+            *("--data", str(self._config.data_dir / "dns")),
         )
 
     def _python(

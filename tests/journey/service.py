@@ -240,6 +240,12 @@ class Service:
         assert response.status == 200, response.body
         return response.json["results"]
 
+    def publish(self, name: str, *records: tuple[str, str]) -> None:
+        """Write the records of a name into the local DNS."""
+        body = {"records": [{"type": rtype, "value": value} for rtype, value in records]}
+        response = self.request("PUT", f"/local/dns/{name}", body, key=None)
+        assert response.status == 200, response.body
+
     def mailbox(self, **query: str) -> list[dict[str, Any]]:
         """List the mail that arrived in the sink."""
         response = self.request("GET", "/local/mailbox?" + urllib.parse.urlencode(query), key=None)

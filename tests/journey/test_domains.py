@@ -151,6 +151,61 @@ def test_a_tracking_domain_is_verified_by_its_cname_and_a_page(service: Service)
     assert (domain_status["verified"], domain_status["cname_status"]) == (False, "invalid")
 
 
+def test_a_real_domain_is_verified_by_records_written_to_the_local_dns(
+    own_service: Service,
+) -> None:
+    service = own_service
+    service.start()
+    domain = create(service, "mycompany.com")
+    create(service, "bounces.mycompany.com", generate_dkim=False)
+    tracking = f"{TRACKING}/track.mycompany.com"
+    assert service.request("POST", TRACKING, {"domain": "track.mycompany.com"}).status == 200
+    assert verify(service, "mycompany.com", dkim_verify=True)["dkim_status"] == "invalid"
+    bounces = verify(service, "bounces.mycompany.com", cname_verify=True)
+    assert bounces["cname_status"] == "invalid"
+    assert results(service.request("POST", f"{tracking}/verify", {}))["verified"] is False
+
+    dkim_key = domain["dkim"]
+    dkim_name = f"{dkim_key['selector']}._domainkey.mycompany.com"
+    service.publish(dkim_name, ("TXT", f"v=DKIM1; k=rsa; h=sha256; p={dkim_key['public']}"))
+    service.publish("mycompany.com", ("MX", "10 mail.mycompany.com"), ("TXT", "v=spf1 -all"))
+    service.publish("bounces.mycompany.com", ("CNAME", "postfinch.test"))
+    service.publish("track.mycompany.com", ("CNAME", "track.postfinch.test"))
+    assert verify(service, "mycompany.com", dkim_verify=True)["dkim_status"] == "valid"
+    bounces = verify(service, "bounces.mycompany.com", cname_verify=True)
+    assert bounces["cname_status"] == "valid"
+    assert results(service.request("POST", f"{tracking}/verify", {}))["verified"] is True
+
+    content = {
+        "from": "me@mycompany.com",
+        "subject": "s",
+        "html": "<a href='https://shop.example/'>Shop</a>",
+    }
+    body = {
+        "recipients": [{"address": "click+1@inbox.test"}],
+        "content": content,
+        "return_path": "bounces@bounces.mycompany.com",
+    }
+    assert service.request("PUT", tracking, {"default": True}).status == 200
+    response = service.request("POST", "/api/v1/transmissions", body)
+    assert response.status == 200, response.body
+    (raw,) = service.arrived("click+1@inbox.test")
+    assert is_signed(service, raw)
+    assert "d=mycompany.com" in header(raw, "DKIM-Signature")
+    assert header(raw, "Return-Path").endswith("@bounces.mycompany.com>")
+    assert b"http://track.mycompany.com:" in raw
+    eventually(lambda: "click" in service.event_types("click+1@inbox.test"))
+
+    service.stop()
+    service.start()
+    answers = results(service.request("GET", "/local/dns", key=None))
+    origins = {answer["name"]: answer["origin"] for answer in answers}
+    assert (origins["mycompany.com"], origins["example.test"]) == ("user", "service")
+    assert verify(service, "mycompany.com", dkim_verify=True)["dkim_status"] == "valid"
+    assert service.request("DELETE", f"/local/dns/{dkim_name}", key=None).status == 200
+    assert verify(service, "mycompany.com", dkim_verify=True)["dkim_status"] == "invalid"
+
+
 @pytest.mark.spec("4.4-t5")
 def test_a_deleted_domain_can_no_longer_send(service: Service) -> None:
     create(service, "gone-journey.test")

@@ -13,7 +13,7 @@ from infrastructure.local.dns.server import DnsServer
 
 
 class Zone:
-    """Records under ``.test``.
+    """Records of any name.
 
     A name in ``failing`` gets SERVFAIL; ``queries`` lists the names that were looked up.
     """

@@ -1,13 +1,16 @@
-"""Run the local DNS server: ``python -m infrastructure.local.dns --port N``."""
+"""Run the local DNS server: ``python -m infrastructure.local.dns --port N --data .local/dns``."""
 
 from __future__ import annotations
 
 import argparse
 import signal
 import threading
+from pathlib import Path
 
+from infrastructure.local.dns.answers import LocalAnswers
 from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.server import DnsServer
+from infrastructure.local.dns.zone import LocalZone
 
 
 def main() -> None:
@@ -15,8 +18,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Answer DNS queries about local domains.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--data", type=Path, required=True, help="directory of the user's records")
     options = parser.parse_args()
-    server = DnsServer(options.host, options.port, ServiceRecords())
+    answers = LocalAnswers(LocalZone(options.data), ServiceRecords())
+    server = DnsServer(options.host, options.port, answers)
     server.start()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from chalicelib.accounts.store import accounts
+from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.model import DkimKey
@@ -37,27 +39,52 @@ class ServiceRecords:
         name = name.rstrip(".").lower()
         if not name.endswith(_ZONE):
             return None
-        selector, separator, signing_domain = name.partition(_DKIM)
+        _, separator, signing_domain = name.partition(_DKIM)
         if separator:
-            return _dkim_records(signing_domain, selector)
+            return _dkim_records(signing_domain, name)
         if name in _own_hosts():
-            return [("A", "127.0.0.1"), ("MX", f"10 {name}")]
+            return _host_records(name)
         if domain := store.get(name):
             return _mail_records(domain)
         if tracking_domains.get(name):
-            return [("CNAME", _host_for(name, cname_target()))]
+            return _tracking_records(name)
         return None
+
+    def all(self) -> dict[str, Records]:
+        """Return the records of every name that exists."""
+        records = {name: _host_records(name) for name in _own_hosts()}
+        for account in accounts.all_accounts():
+            scope = Scope(account.customer_id, None)
+            # A domain comes before those below it, as its own key does in a lookup.
+            for domain in sorted(store.in_scope(scope), key=lambda each: len(each.domain)):
+                records.setdefault(domain.domain, _mail_records(domain))
+                for key in _keys_of(domain):
+                    records.setdefault(key.record_name.lower(), _key_records(key))
+            for tracking_domain in tracking_domains.in_scope(scope):
+                name = tracking_domain.domain
+                records.setdefault(name, _tracking_records(name))
+        return {name: records[name] for name in records if name.endswith(_ZONE)}
 
 
 def _own_hosts() -> set[str]:
     return {settings().system_domain.lower(), cname_target()}
 
 
-def _dkim_records(signing_domain: str, selector: str) -> Records | None:
+def _host_records(name: str) -> Records:
+    return [("A", "127.0.0.1"), ("MX", f"10 {name}")]
+
+
+def _dkim_records(signing_domain: str, name: str) -> Records | None:
     for key in _keys_under(signing_domain):
-        if key.record_name.lower() == f"{selector}{_DKIM}{signing_domain}":
-            return [("TXT", _WRONG_KEY if _is_broken(signing_domain) else txt_record(key.public))]
+        if key.record_name.lower() == name:
+            return _key_records(key)
     return None
+
+
+def _key_records(key: DkimKey) -> Records:
+    return [
+        ("TXT", _WRONG_KEY if _is_broken(key.signing_domain.lower()) else txt_record(key.public))
+    ]
 
 
 def _keys_under(signing_domain: str) -> Iterator[DkimKey]:
@@ -66,14 +93,22 @@ def _keys_under(signing_domain: str) -> Iterator[DkimKey]:
     domains = [own] if own else []
     domains += [each for each in store.within(signing_domain) if each.domain != signing_domain]
     for domain in domains:
-        if domain.dkim:
-            yield domain.dkim
-        yield from (further.key for further in further_keys.of_domain(domain.domain))
+        yield from _keys_of(domain)
+
+
+def _keys_of(domain: SendingDomain) -> Iterator[DkimKey]:
+    if domain.dkim:
+        yield domain.dkim
+    yield from (further.key for further in further_keys.of_domain(domain.domain))
 
 
 def _mail_records(domain: SendingDomain) -> Records:
     host = _host_for(domain.domain, mail_domain(domain.account_id))
     return [("CNAME", host), ("MX", f"10 {host}")]
+
+
+def _tracking_records(name: str) -> Records:
+    return [("CNAME", _host_for(name, cname_target()))]
 
 
 def _host_for(name: str, host: str) -> str:

@@ -11,12 +11,12 @@ No key is needed: the endpoint exists only in the local runtime.
 
 from __future__ import annotations
 
-import json
 from collections.abc import MutableMapping
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from infrastructure.local.gateway.application import Send
+from infrastructure.local.gateway.replies import error_body, reply, reply_json
 from infrastructure.local.gateway.request_body import Receive, Scope
 from infrastructure.local.sink.mailbox import Mailbox
 
@@ -39,21 +39,21 @@ class MailboxEndpoint:
         if message_id and method in ("GET", "HEAD"):
             message = self._mailbox.read(message_id)
             if message is None:
-                await _reply_json(send, 404, _error("Resource could not be found"))
+                await reply_json(send, 404, error_body("Resource could not be found"))
             else:
-                await _reply(send, 200, message, "message/rfc822")
+                await reply(send, 200, message, "message/rfc822")
         elif not message_id and method in ("GET", "HEAD"):
             await self._list(parse_qs(scope["query_string"].decode("ascii", "replace")), send)
         elif not message_id and method == "DELETE":
-            await _reply_json(send, 200, {"results": {"deleted": self._mailbox.clear()}})
+            await reply_json(send, 200, {"results": {"deleted": self._mailbox.clear()}})
         else:
-            await _reply_json(send, 405, _error("Method Not Allowed"))
+            await reply_json(send, 405, error_body("Method Not Allowed"))
 
     async def _list(self, query: MutableMapping[str, Any], send: Send) -> None:
         parameters = {name: values[-1] for name, values in query.items()}
         limit = parameters.get("limit", str(DEFAULT_LIMIT))
         if not limit.isascii() or not limit.isdigit():
-            await _reply_json(send, 400, _error("limit must be a whole number"))
+            await reply_json(send, 400, error_body("limit must be a whole number"))
             return
         entries = self._mailbox.list(
             to=parameters.get("to"),
@@ -61,18 +61,4 @@ class MailboxEndpoint:
             subject=parameters.get("subject"),
             limit=min(int(limit), MOST_LISTED),
         )
-        await _reply_json(send, 200, {"results": entries})
-
-
-def _error(message: str) -> dict[str, Any]:
-    return {"errors": [{"message": message}]}
-
-
-async def _reply_json(send: Send, status: int, body: Any) -> None:
-    await _reply(send, status, json.dumps(body).encode(), "application/json")
-
-
-async def _reply(send: Send, status: int, body: bytes, kind: str) -> None:
-    headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+        await reply_json(send, 200, {"results": entries})

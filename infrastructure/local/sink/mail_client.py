@@ -1,7 +1,8 @@
 """Do with a message what a recipient's mail client does: load images, follow a link, unsubscribe.
 
-Requests go to loopback only, and no resolver is asked. A name under `localhost` or `test` means
-this machine (RFC 6761), an address must be a loopback address, and anything else is refused.
+Requests go to loopback only. A name under `localhost` or `test` means this machine (RFC 6761), and
+an address must be a loopback address. Any other name is looked up in the local DNS, which asks no
+other server; it must lead to a loopback address there, as a customer's tracking domain does.
 """
 
 import http.client
@@ -15,6 +16,7 @@ from html.parser import HTMLParser
 from urllib.parse import quote, urlsplit
 
 from infrastructure.local.sink.header_fields import field, header_block
+from infrastructure.local.sink.local_names import AddressLookup, no_addresses
 
 ONE_CLICK = "List-Unsubscribe=One-Click"
 USER_AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.0"
@@ -27,17 +29,6 @@ class NotLoopback(Exception):
     """The URL does not lead to this machine, so it was not fetched."""
 
 
-def image_urls(message: bytes) -> list[str]:
-    """The images of the html part that lead to this machine, such as open pixels."""
-    return [url for url in _html(message).images if leads_here(url)]
-
-
-def first_link(message: bytes) -> str | None:
-    """The first link that leads to this machine, which a tracked one does; html before text."""
-    links = _html(message).links or _TEXT_LINK.findall(_body(message, "plain"))
-    return next((url for url in links if leads_here(url)), None)
-
-
 def one_click_url(message: bytes) -> str | None:
     """The http(s) URL of List-Unsubscribe, if the message declares one-click (RFC 8058)."""
     headers = header_block(message)
@@ -47,61 +38,75 @@ def one_click_url(message: bytes) -> str | None:
     return match[1] if match else None
 
 
-def leads_here(url: str) -> bool:
-    """Whether `fetch` would fetch the URL."""
-    try:
-        _loopback_address(url)
-    except NotLoopback:
-        return False
-    return True
+class MailClient:
+    """Loads what leads to this machine. `addresses_of` looks up names in the local DNS."""
 
+    def __init__(self, addresses_of: AddressLookup = no_addresses) -> None:
+        self._addresses_of = addresses_of
 
-def fetch(url: str, form: str | None = None) -> int:
-    """GET the URL, or POST a form to it; the status. Redirects are not followed.
+    def image_urls(self, message: bytes) -> list[str]:
+        """The images of the html part that lead to this machine, such as open pixels."""
+        return [url for url in _html(message).images if self.leads_here(url)]
 
-    Raises NotLoopback before anything is sent, OSError or HTTPException when the request fails.
-    """
-    address, parts = _loopback_address(url), urlsplit(url)
-    connection: http.client.HTTPConnection
-    if parts.scheme == "https":
-        # A certificate on this machine is self-signed at best, and the address is checked.
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        connection = http.client.HTTPSConnection(
-            address, parts.port, timeout=TIMEOUT_SECONDS, context=context
-        )
-    else:
-        connection = http.client.HTTPConnection(address, parts.port, timeout=TIMEOUT_SECONDS)
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    headers = {"Host": parts.netloc.rpartition("@")[2], "User-Agent": USER_AGENT}
-    if form is not None:
-        headers["Content-Type"] = "application/x-www-form-urlencoded"
-    try:
-        connection.request(
-            "GET" if form is None else "POST", quote(target, string.punctuation), form, headers
-        )
-        return connection.getresponse().status
-    finally:
-        connection.close()
+    def first_link(self, message: bytes) -> str | None:
+        """The first link that leads to this machine, as tracked ones do; html before text."""
+        links = _html(message).links or _TEXT_LINK.findall(_body(message, "plain"))
+        return next((url for url in links if self.leads_here(url)), None)
 
+    def leads_here(self, url: str) -> bool:
+        """Whether `fetch` would fetch the URL."""
+        try:
+            self._loopback_address(url)
+        except NotLoopback:
+            return False
+        return True
 
-def _loopback_address(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError as error:
-        raise NotLoopback(url) from error
-    if parts.scheme not in ("http", "https"):
-        raise NotLoopback(url)
-    if host.rstrip(".").rpartition(".")[2] in ("localhost", "test"):
-        return "127.0.0.1"
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError as error:
-        raise NotLoopback(url) from error
-    if not address.is_loopback:
-        raise NotLoopback(url)
-    return str(address)
+    def fetch(self, url: str, form: str | None = None) -> int:
+        """GET the URL, or POST a form to it; the status. Redirects are not followed.
+
+        Raises NotLoopback before anything is sent, OSError or HTTPException when the request fails.
+        """
+        address, parts = self._loopback_address(url), urlsplit(url)
+        connection: http.client.HTTPConnection
+        if parts.scheme == "https":
+            # A certificate on this machine is self-signed at best, and the address is checked.
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            connection = http.client.HTTPSConnection(
+                address, parts.port, timeout=TIMEOUT_SECONDS, context=context
+            )
+        else:
+            connection = http.client.HTTPConnection(address, parts.port, timeout=TIMEOUT_SECONDS)
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        headers = {"Host": parts.netloc.rpartition("@")[2], "User-Agent": USER_AGENT}
+        if form is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        try:
+            connection.request(
+                "GET" if form is None else "POST", quote(target, string.punctuation), form, headers
+            )
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    def _loopback_address(self, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            host, _ = parts.hostname or "", parts.port
+        except ValueError as error:
+            raise NotLoopback(url) from error
+        if parts.scheme not in ("http", "https"):
+            raise NotLoopback(url)
+        if host.rstrip(".").rpartition(".")[2] in ("localhost", "test"):
+            return "127.0.0.1"
+        try:
+            addresses = [str(ipaddress.ip_address(host))]
+        except ValueError:
+            addresses = self._addresses_of(host)
+        loopback = (each for each in addresses if ipaddress.ip_address(each).is_loopback)
+        if (address := next(loopback, None)) is None:
+            raise NotLoopback(url)
+        return address
 
 
 class _Html(HTMLParser):

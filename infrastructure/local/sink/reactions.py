@@ -14,9 +14,7 @@ from infrastructure.local.sink.behaviours import behaviour_of
 from infrastructure.local.sink.mail_client import (
     ONE_CLICK,
     TIMEOUT_SECONDS,
-    fetch,
-    first_link,
-    image_urls,
+    MailClient,
     one_click_url,
 )
 from infrastructure.local.sink.reports import Accepted, delivery_status_report, feedback_report
@@ -28,18 +26,25 @@ log = logging.getLogger(__name__)
 class Reactions:
     """Runs the reaction that a recipient's local part names."""
 
-    def __init__(self, inbound: tuple[str, int] | None, delay: float, concurrency: int = 8) -> None:
+    def __init__(
+        self,
+        inbound: tuple[str, int] | None,
+        delay: float,
+        mail_client: MailClient,
+        concurrency: int = 8,
+    ) -> None:
         """`inbound` is the host and port reports are mailed to; `delay` is in seconds."""
         self._inbound = inbound
+        self._mail_client = mail_client
         self._delay = delay
         self._slots = asyncio.Semaphore(concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
         self._reactions: dict[str, Callable[[Accepted], None]] = {
             "oob": self._bounce,
             "complain": self._complain,
-            "open": _open,
-            "click": _click,
-            "unsubscribe": _unsubscribe,
+            "open": self._open,
+            "click": self._click,
+            "unsubscribe": self._unsubscribe,
         }
 
     def react(self, accepted: Accepted) -> None:
@@ -84,25 +89,22 @@ class Reactions:
             inbound.ehlo_or_helo_if_needed()
             inbound.sendmail("", [accepted.sender], report, options)
 
+    def _open(self, accepted: Accepted) -> None:
+        for url in self._mail_client.image_urls(accepted.message):
+            self._visit(accepted, url)
 
-def _open(accepted: Accepted) -> None:
-    for url in image_urls(accepted.message):
-        _visit(accepted, url)
+    def _click(self, accepted: Accepted) -> None:
+        if url := self._mail_client.first_link(accepted.message):
+            self._visit(accepted, url)
+        else:
+            log.warning("%s found no link to this machine", accepted.recipient)
 
+    def _unsubscribe(self, accepted: Accepted) -> None:
+        if url := one_click_url(accepted.message):
+            self._visit(accepted, url, form=ONE_CLICK)
+        else:
+            log.warning("%s found no one-click List-Unsubscribe", accepted.recipient)
 
-def _click(accepted: Accepted) -> None:
-    if url := first_link(accepted.message):
-        _visit(accepted, url)
-    else:
-        log.warning("%s found no link to this machine", accepted.recipient)
-
-
-def _unsubscribe(accepted: Accepted) -> None:
-    if url := one_click_url(accepted.message):
-        _visit(accepted, url, form=ONE_CLICK)
-    else:
-        log.warning("%s found no one-click List-Unsubscribe", accepted.recipient)
-
-
-def _visit(accepted: Accepted, url: str, form: str | None = None) -> None:
-    log.info("%s visited %s: %d", accepted.recipient, url, fetch(url, form))
+    def _visit(self, accepted: Accepted, url: str, form: str | None = None) -> None:
+        status = self._mail_client.fetch(url, form)
+        log.info("%s visited %s: %d", accepted.recipient, url, status)

@@ -5,6 +5,7 @@ answers 250. What else happens depends on the recipient's local part (see `behav
 sends mail to the `inbound` address only, and HTTP requests to loopback only.
 
     python -m infrastructure.local.sink --port 2526 --data .local/mail [--inbound 127.0.0.1:2527]
+        [--dns 127.0.0.1:2553]
 """
 
 import argparse
@@ -23,6 +24,8 @@ from infrastructure.local.sink.behaviours import (
     Deferrals,
     behaviour_of,
 )
+from infrastructure.local.sink.local_names import asking, no_addresses
+from infrastructure.local.sink.mail_client import MailClient
 from infrastructure.local.sink.mailbox import Mailbox
 from infrastructure.local.sink.reactions import Reactions
 from infrastructure.local.sink.reports import Accepted
@@ -33,9 +36,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
-    """`inbound`: host and port reports are mailed to. Durations in seconds, sizes in bytes."""
+    """Hosts and ports: `inbound`, to which reports are mailed, and `dns`, the local DNS.
+
+    Durations in seconds, sizes in bytes.
+    """
 
     inbound: tuple[str, int] | None = None
+    dns: tuple[str, int] | None = None
     behaviour_delay: float = 0.5
     slow_seconds: float = 5.0
     idle_seconds: float = 300.0
@@ -49,7 +56,10 @@ class Sink:
         self._mailbox = mailbox
         self._options = options or SinkOptions()
         self._deferrals = Deferrals()
-        self._reactions = Reactions(self._options.inbound, self._options.behaviour_delay)
+        mail_client = MailClient(asking(options.dns) if options and options.dns else no_addresses)
+        self._reactions = Reactions(
+            self._options.inbound, self._options.behaviour_delay, mail_client
+        )
         self._sessions: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server
 
@@ -146,6 +156,9 @@ def main(arguments: list[str] | None = None) -> None:
         "--inbound", type=_address, help="host:port that bounces and complaints are mailed to"
     )
     parser.add_argument(
+        "--dns", type=_address, help="host:port of the local DNS, for the links in messages"
+    )
+    parser.add_argument(
         "--behaviour-delay",
         type=float,
         default=defaults.behaviour_delay,
@@ -159,5 +172,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     settings = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="sink: %(message)s")
-    options = SinkOptions(settings.inbound, settings.behaviour_delay, settings.slow_seconds)
+    options = SinkOptions(
+        settings.inbound, settings.dns, settings.behaviour_delay, settings.slow_seconds
+    )
     asyncio.run(serve(settings.host, settings.port, settings.data, options))

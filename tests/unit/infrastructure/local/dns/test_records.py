@@ -81,3 +81,23 @@ def test_names_that_begin_with_broken_get_wrong_records() -> None:
     ]
     assert lookup("broken-shop.test") == [("CNAME", "wrong.invalid"), ("MX", "10 wrong.invalid")]
     assert lookup("broken-track.test") == [("CNAME", "wrong.invalid")]
+
+
+def test_all_names_have_the_records_that_a_lookup_answers() -> None:
+    create_account(1)
+    create("shop.test")
+    create("mail.shop.test", DkimKey("s1", "shop.test", OTHER, b"s"))
+    create("broken-shop.test")
+    create("shop.example")
+    shop = store.get("shop.test")
+    assert shop is not None
+    further_keys.add(shop, FurtherKey("k1", DkimKey("s2", "shop.test", OTHER, b"s"), 1.0))
+    store_tracking_domain("track.shop.test")
+    records = ServiceRecords().all()
+    assert set(records) == {
+        *("postfinch.test", "track.postfinch.test"),
+        *("shop.test", "s1._domainkey.shop.test", "s2._domainkey.shop.test"),
+        *("mail.shop.test", "broken-shop.test", "s1._domainkey.broken-shop.test"),
+        "track.shop.test",
+    }
+    assert records == {name: lookup(name) for name in records}

@@ -135,9 +135,15 @@ def test_a_trailing_slash_is_ignored() -> None:
     assert results(ask("GET", b"/api/v1/mirror/x/"))["name"] == "x"
 
 
-def test_the_query_is_decoded_once_and_the_last_of_equal_parameters_counts() -> None:
-    result = results(ask("GET", b"/api/v1/mirror/x", query=b"a=1&a=2+3&b=%2525&c=&d&e=%ff"))
+def test_the_query_is_decoded_once() -> None:
+    result = results(ask("GET", b"/api/v1/mirror/x", query=b"a=2+3&b=%2525&c=&d&e=%ff"))
     assert result["query"] == {"a": "2 3", "b": "%25", "c": "", "d": "", "e": "\ufffd"}
+
+
+def test_every_value_of_a_repeated_parameter_is_passed_on() -> None:
+    status, _, body = ask("GET", b"/api/v1/mirror/x", query=b"a=1&a=2")
+    assert status == 400
+    assert "the query has 2" in json.loads(body)["errors"][0]["description"]
 
 
 def test_the_source_address_is_the_peer_whatever_headers_say() -> None:

@@ -3,14 +3,13 @@
 import pytest
 
 from infrastructure.local.sink.mail_client import (
+    MailClient,
     NotLoopback,
-    fetch,
-    first_link,
-    image_urls,
-    leads_here,
     one_click_url,
 )
 from tests.unit.infrastructure.local.running import Web
+
+CLIENT = MailClient()
 
 
 @pytest.mark.parametrize(
@@ -26,7 +25,7 @@ from tests.unit.infrastructure.local.running import Web
     ],
 )
 def test_loopback_addresses_and_local_names_may_be_fetched(url: str) -> None:
-    assert leads_here(url)
+    assert CLIENT.leads_here(url)
 
 
 @pytest.mark.parametrize(
@@ -54,15 +53,44 @@ def test_loopback_addresses_and_local_names_may_be_fetched(url: str) -> None:
     ],
 )
 def test_other_urls_are_not_fetched(url: str) -> None:
-    assert not leads_here(url)
+    assert not CLIENT.leads_here(url)
     with pytest.raises(NotLoopback):
-        fetch(url)
+        CLIENT.fetch(url)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "leads_here"),
+    [
+        (["127.0.0.1"], True),
+        (["192.0.2.1", "127.0.0.1"], True),
+        (["192.0.2.1"], False),
+        ([], False),
+    ],
+)
+def test_a_name_may_be_fetched_that_leads_to_loopback_in_the_local_dns(
+    addresses: list[str], leads_here: bool
+) -> None:
+    names: list[str] = []
+
+    def addresses_of(name: str) -> list[str]:
+        names.append(name)
+        return addresses
+
+    client = MailClient(addresses_of)
+    assert client.leads_here("http://track.mycompany.com:8080/x") == leads_here
+    assert names == ["track.mycompany.com"]
+
+
+def test_a_fetch_from_a_name_goes_to_its_loopback_address(web: Web) -> None:
+    client = MailClient(lambda name: ["192.0.2.1", "127.0.0.1"])
+    assert client.fetch(f"http://track.mycompany.com:{web.port}/x") == 302
+    assert web.next_request().host == f"track.mycompany.com:{web.port}"
 
 
 def test_a_fetch_keeps_path_and_query_and_returns_the_status(web: Web) -> None:
-    assert fetch(f"http://localhost:{web.port}/a%20b/é c?q=%26&r=1#x") == 302
+    assert CLIENT.fetch(f"http://localhost:{web.port}/a%20b/é c?q=%26&r=1#x") == 302
     assert web.next_request().path == "/a%20b/%C3%A9%20c?q=%26&r=1"
-    assert fetch(f"http://user:password@localhost:{web.port}") == 302
+    assert CLIENT.fetch(f"http://user:password@localhost:{web.port}") == 302
     request = web.next_request()
     assert (request.path, request.host) == ("/", f"localhost:{web.port}")
 
@@ -76,14 +104,14 @@ def test_links_and_images_are_found_in_sloppy_html() -> None:
         "<A HREF = ' http://localhost/a?x=1&amp;y=2 '>a</a><img src=http://localhost/i>"
         "<a>none</a><img><a href=''>empty</a><!-- <img src=http://localhost/comment> --><a <img"
     )
-    assert first_link(message) == "http://localhost/a?x=1&y=2"
-    assert image_urls(message) == ["http://localhost/i"]
+    assert CLIENT.first_link(message) == "http://localhost/a?x=1&y=2"
+    assert CLIENT.image_urls(message) == ["http://localhost/i"]
 
 
 def test_a_message_without_html_has_no_images() -> None:
-    assert image_urls(b"Subject: x\r\n\r\nhttp://localhost/\r\n") == []
-    assert image_urls(b"") == []
-    assert first_link(b"") is None
+    assert CLIENT.image_urls(b"Subject: x\r\n\r\nhttp://localhost/\r\n") == []
+    assert CLIENT.image_urls(b"") == []
+    assert CLIENT.first_link(b"") is None
 
 
 @pytest.mark.parametrize(
