@@ -2,8 +2,9 @@
 
 A chunk is some recipients of one transmission. One request for a hundred items reads the items that
 its generation needs: suppressions, the sending domain, tracking and bounce domains. It also reads
-those that delivery needs soon after: the IP pools, and whether campaigns are seeded. Each chunk
-reads them again, so that blocking a domain stops the next chunk.
+those that are not cached of the account and the subaccount, and of what delivery needs soon after:
+the IP pools, and whether campaigns are seeded. So blocking a domain stops the next chunk, and
+suspending an account stops the chunks after ``KEY_CACHE_SECONDS``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.suppression.store.items import table as suppression_table
 from chalicelib.tracking_domains import store as tracking_domains
 from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.sender import keys_of_status
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def look_ahead(chunk: Chunk, lookups: Lookups, domain: str | None) -> None:
     transmission = chunk.transmission
     if transmission.refusal:
         return
-    needed_soon = config_cache.missing_keys(_keys_of_delivery(transmission))
+    needed_soon = config_cache.missing_keys(_cached_keys(transmission))
     read_ahead(
         {
             lookups.config: [*_keys_of_sender(transmission, domain), *needed_soon],
@@ -105,6 +107,10 @@ def _keys_of_sender(transmission: Transmission, domain: str | None) -> list[Key]
     ]
 
 
-def _keys_of_delivery(transmission: Transmission) -> list[Key]:
+def _cached_keys(transmission: Transmission) -> list[Key]:
     account_id = transmission.account_id
-    return [fleets.key_of(account_id), seeding.config_key(account_id)]
+    return [
+        *keys_of_status(account_id, transmission.subaccount_id),
+        fleets.key_of(account_id),
+        seeding.config_key(account_id),
+    ]

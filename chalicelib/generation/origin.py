@@ -18,6 +18,7 @@ from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.sender import check_may_send
 
 
 class Envelope(NamedTuple):
@@ -45,7 +46,10 @@ class Origin:
         self._pool = transmission.account_id, transmission.options["ip_pool"]
 
     def domain(self, sender: Mailbox) -> SendingDomain:
-        """Return the sending domain of a From; raises 7001 if the sender may not use it."""
+        """Return the sending domain of a From; raises 7001 if the sender may not use it.
+
+        Raises 403 if the sender may not send any more, so that a suspension stops the next chunk.
+        """
         name = sender.domain
         if name not in self._domains:
             try:
@@ -58,6 +62,7 @@ class Origin:
         return domain
 
     def _find_domain(self, name: str) -> SendingDomain:
+        check_may_send(self._transmission.account_id, self._transmission.subaccount_id)
         item = self._read([key := domains.key_of(name)]).get(key)
         domain = domains.from_item(item) if item else None
         return check_usable(domain, name, *self._transmission.domain_owner)

@@ -25,10 +25,12 @@ def check_usable(
 ) -> SendingDomain:
     """Return ``domain``, which was stored under ``name``, if this sender may send from it.
 
-    Raises 400 with code 7001 if it is not set up for the sender, or not verified.
+    Raises 400 with code 7001 if it is not set up for the sender, blocked, or not verified.
     """
     if domain is None or not domain.usable_by(account_id, subaccount_id):
         raise invalid_domain(f"Unconfigured Sending Domain <{name}>")
+    if domain.is_blocked:
+        raise invalid_domain(f"Blocked Sending Domain <{name}>")
     if not domain.may_send:
         raise invalid_domain(f"Unverified Sending Domain <{name}>")
     return domain
@@ -80,7 +82,7 @@ def bounce_domain_for(
         return sending.domain
     for name in defaults.of_sender(store.BOUNCE, account_id, subaccount_id, read):
         domain = _read_domain(name, read)
-        if domain and domain.usable_by(account_id, subaccount_id) and domain.takes_bounces:
+        if domain and domain.usable_by(account_id, subaccount_id) and domain.may_take_bounces:
             return domain.domain
     return settings().system_domain
 
@@ -93,8 +95,10 @@ def _read_domain(name: str, read: Read) -> SendingDomain | None:
 def _requested_bounce_domain(
     account_id: int, subaccount_id: int | None, name: str, domain: SendingDomain | None
 ) -> str:
-    if domain and domain.usable_by(account_id, subaccount_id) and domain.takes_bounces:
+    if domain and domain.usable_by(account_id, subaccount_id) and domain.may_take_bounces:
         return domain.domain
+    if domain and domain.is_blocked:
+        raise invalid_domain(f"Blocked Bounce Domain <{name}>")
     if is_enterprise(account_id):
         return name
     raise invalid_domain(f"Unverified Bounce Domain <{name}>")

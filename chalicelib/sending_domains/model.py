@@ -71,9 +71,14 @@ class SendingDomain:
     parents: tuple[str, ...] = field(default=(), compare=False)
 
     @property
+    def is_blocked(self) -> bool:
+        """Tell whether the operator has blocked the name."""
+        return self.status.compliance_status == BLOCKED
+
+    @property
     def may_send(self) -> bool:
         """Tell whether mail may be sent from this domain."""
-        return self.status.ownership_verified and self.status.compliance_status == VALID
+        return self.status.ownership_verified and not self.is_blocked
 
     @property
     def takes_bounces(self) -> bool:
@@ -81,9 +86,14 @@ class SendingDomain:
         return VALID in (self.status.cname_status, self.status.mx_status)
 
     @property
+    def may_take_bounces(self) -> bool:
+        """Tell whether new mail may have the domain in its envelope sender."""
+        return self.takes_bounces and not self.is_blocked
+
+    @property
     def signing_key(self) -> DkimKey | None:
-        """Return the key that signs this domain's mail, if its DNS record was verified."""
-        return self.dkim if self.status.dkim_status == VALID else None
+        """Return the key that signs mail, if its DNS record was verified and nothing blocks it."""
+        return self.dkim if self.status.dkim_status == VALID and not self.is_blocked else None
 
     def belongs_to(self, scope: Scope) -> bool:
         """Tell whether the domain is the scope's own, so that it may be changed there."""

@@ -17,8 +17,8 @@ from chalicelib.core.errors import (
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.dkim.model import DkimKey
+from chalicelib.domain_claims import store as claims
 from chalicelib.sending_domains import store
-from chalicelib.sending_domains.claims import store as claims
 from chalicelib.sending_domains.dkim_request import (
     DkimBody,
     changed_key,

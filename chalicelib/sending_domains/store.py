@@ -29,7 +29,7 @@ from chalicelib.core.dynamo import Table, Write
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.scope import PRIMARY, Scope
 from chalicelib.dkim.model import DkimKey
-from chalicelib.sending_domains.claims import store as claims
+from chalicelib.domain_claims import store as claims
 from chalicelib.sending_domains.model import DomainStatus, MailedToken, SendingDomain
 
 CONCERN = "sending-domains"

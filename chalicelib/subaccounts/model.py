@@ -20,6 +20,7 @@ _MOST_ID = 2**31 - 1
 class Subaccount:
     """One subaccount. Times are seconds; an empty ``ip_pool`` means any pool.
 
+    The account sets ``status``, the operator ``compliance_status``: mail needs both to be active.
     ``revision`` grows with each change (stored as ``version``).
     """
 
@@ -32,6 +33,7 @@ class Subaccount:
     ip_pool: str = ""
     options: dict[str, bool] = field(default_factory=dict)
     revision: int = 1
+    compliance_status: str = ACTIVE
 
     def option(self, name: str) -> bool:
         """Return the subaccount's choice for ``name``, or the default."""
@@ -41,6 +43,14 @@ class Subaccount:
         """Raise 403 unless the subaccount is active; requests that only read do not check this."""
         if self.status != ACTIVE:
             raise Forbidden(f"subaccount {self.id} is {self.status} and cannot send")
+        if self.compliance_status != ACTIVE:
+            text = f"compliance has {self.compliance_status} subaccount {self.id}: it cannot send"
+            raise Forbidden(text)
+
+    @property
+    def effective_compliance_status(self) -> str:
+        """Return the compliance status as the API shows it: it mirrors a status that is worse."""
+        return self.status if self.compliance_status == ACTIVE else self.compliance_status
 
 
 def is_id(text: str) -> bool:

@@ -108,8 +108,12 @@ def change(
 
 
 def from_item(item: Item) -> Subaccount:
-    """Return the subaccount that an item of the table holds."""
-    return Subaccount(**{name: item[attribute] for name, attribute in _ATTRIBUTES.items()})
+    """Return the subaccount that an item of the table holds.
+
+    Items of earlier versions have no ``compliance_status``.
+    """
+    fields = {name: item[key] for name, key in _ATTRIBUTES.items() if key in item}
+    return Subaccount(**fields)
 
 
 def _replace(before: Subaccount, after: Subaccount) -> None:

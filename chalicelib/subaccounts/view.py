@@ -13,7 +13,7 @@ def subaccount_view(subaccount: Subaccount) -> dict[str, Any]:
         "id": subaccount.id,
         "name": subaccount.name,
         "status": subaccount.status,
-        "compliance_status": subaccount.status,
+        "compliance_status": subaccount.effective_compliance_status,
         "ip_pool": subaccount.ip_pool,
         "options": DEFAULT_OPTIONS | subaccount.options,
     }

@@ -37,9 +37,14 @@ class TrackingDomain:
         return self.cname_status == VALID
 
     @property
+    def is_blocked(self) -> bool:
+        """Tell whether the operator has blocked its name."""
+        return self.compliance_status == BLOCKED
+
+    @property
     def is_in_service(self) -> bool:
         """Tell whether messages may have links with it."""
-        return self.verified and self.compliance_status == VALID
+        return self.verified and not self.is_blocked
 
     @property
     def base_url(self) -> str:

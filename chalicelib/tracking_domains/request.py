@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chalicelib.core import domain_names
-from chalicelib.core.errors import bad_format, missing_field, restricted_tracking_domain
+from chalicelib.core.errors import ApiError, bad_format, missing_field, restricted_tracking_domain
 from chalicelib.core.fields import Body, boolean
 from chalicelib.core.query import Query, comma_list
 from chalicelib.core.scope import PRIMARY
@@ -55,6 +55,11 @@ def read_name(text: str | None) -> str:
     except domain_names.BadName as error:
         raise bad_format(f"domain must be valid: '{text[:300]}': {error}") from None
     if domain_names.is_public_suffix(name):
-        reason = "This domain cannot be used as a tracking domain"
-        raise restricted_tracking_domain(reason, param="domain", value=name)
+        raise restricted(name)
     return name
+
+
+def restricted(name: str) -> ApiError:
+    """Return 400 with code 7000."""
+    reason = "This domain cannot be used as a tracking domain"
+    return restricted_tracking_domain(reason, param="domain", value=name)

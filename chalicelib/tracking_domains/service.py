@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chalicelib.core import clock
+from chalicelib.core import clock, domain_names
 from chalicelib.core.errors import ApiError, bad_format, resource_conflict, resource_not_found
 from chalicelib.core.scope import Scope
+from chalicelib.domain_claims import store as claims
 from chalicelib.tracking_domains import store
 from chalicelib.tracking_domains.model import TrackingDomain
 from chalicelib.tracking_domains.request import (
@@ -14,14 +15,18 @@ from chalicelib.tracking_domains.request import (
     NewTrackingDomain,
     TrackingDomainUpdate,
     read_name,
+    restricted,
 )
 from chalicelib.tracking_domains.verification import check_cname
 
 
 def create(scope: Scope, body: NewTrackingDomain) -> TrackingDomain:
     """Store a new domain of the scope's owner; raises 422, 400 (7000) and 409 (1602)."""
+    name = read_name(body.domain)
+    if claims.is_blocked(name, domain_names.parents(name)):
+        raise restricted(name)
     domain = TrackingDomain(
-        read_name(body.domain),
+        name,
         scope.account_id,
         clock.now(),
         scope.owner,
@@ -43,12 +48,14 @@ def get_owned(scope: Scope, name: str) -> TrackingDomain:
 
 
 def update(scope: Scope, name: str, body: TrackingDomainUpdate) -> TrackingDomain:
-    """Change a verified domain; raises 404 (1600), and 422 (1300) if it is not verified."""
+    """Change a verified domain; raises 404 (1600), and 422 (1300) if it cannot be used."""
     changes = body.model_dump(exclude_none=True)
 
     def edit(domain: TrackingDomain) -> TrackingDomain:
         if not domain.verified:
             raise bad_format(f"Tracking domain '{domain.domain}' unverified.")
+        if domain.is_blocked and changes.get("default"):
+            raise bad_format(f"Tracking domain '{domain.domain}' is blocked.")
         return replace(domain, **changes)
 
     return _existing(store.change(scope, name, edit), name)

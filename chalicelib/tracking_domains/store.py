@@ -81,18 +81,6 @@ def change(
     return dynamo.update_record(lambda: find(scope, domain), edit, _replace)
 
 
-def set_compliance(domain: str, status: str) -> bool:
-    """Set the compliance status (``valid`` or ``blocked``); ``False`` if there is no such domain.
-
-    For the operator. Links have a blocked domain no more from the next chunk of messages on.
-    """
-    tracking_domain = get(domain)
-    if tracking_domain is None:
-        return False
-    scope = Scope(tracking_domain.account_id, None)
-    return bool(change(scope, domain, lambda before: replace(before, compliance_status=status)))
-
-
 def delete(scope: Scope, domain: str) -> bool:
     """Delete a domain; return ``False`` if the scope has no such domain."""
 

@@ -155,7 +155,7 @@ def _return_path(transmission: Transmission, sender: Sender, mail_from: str) -> 
     name = domain_of(mail_from)
     is_from_domain = sender.domain is not None and name == sender.domain.domain
     domain = sender.domain if is_from_domain else domains.get(name)
-    if domain is None or not domain.takes_bounces:
+    if domain is None or not domain.may_take_bounces:
         return ""
     owner = transmission.account_id, transmission.subaccount_id
     return mail_from if domain.usable_by(*owner) else ""

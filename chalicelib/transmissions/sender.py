@@ -14,6 +14,7 @@ from chalicelib.accounts.store import accounts, usage
 from chalicelib.accounts.store.usage import Allowance, Meter, SandboxMeter
 from chalicelib.core import config_cache
 from chalicelib.core.addresses import is_address
+from chalicelib.core.config_cache import Key
 from chalicelib.core.errors import bad_format, wrong_sandbox_template
 from chalicelib.core.settings import settings
 from chalicelib.fleet import store as fleets
@@ -97,6 +98,21 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
     fleet = fleets.from_item(account_id, items.get(fleet_key))
     meter = usage.meter(account, counters, items)
     return Sender(account, subaccount, sending_domain, fleet, meter)
+
+
+def keys_of_status(account_id: int, subaccount_id: int | None) -> list[Key]:
+    """Return the keys of the items that :func:`check_may_send` reads from the config cache."""
+    account_key = accounts.key_of(account_id)
+    return [account_key, *([subaccounts.key_of(subaccount_id)] if subaccount_id else [])]
+
+
+def check_may_send(account_id: int, subaccount_id: int | None) -> None:
+    """Raise 403 when the account or the subaccount is suspended or terminated."""
+    items = config_cache.read([], maybe=keys_of_status(account_id, subaccount_id))
+    if item := items.get(accounts.key_of(account_id)):
+        accounts.from_item(item).check_may_send()
+    if subaccount_id and (item := items.get(subaccounts.key_of(subaccount_id))):
+        subaccounts.from_item(item).check_may_send()
 
 
 def check_sandbox(transmission: Transmission) -> None:

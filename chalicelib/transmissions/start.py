@@ -15,7 +15,7 @@ from chalicelib.transmissions.leases import lease_list, release
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Json, Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
 from chalicelib.transmissions.resolve import ab_test_recipient, find_content, refuse, resolve
-from chalicelib.transmissions.sender import find_sender
+from chalicelib.transmissions.sender import check_may_send
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import Record
 from chalicelib.transmissions.submit import queue_chunks
@@ -96,7 +96,7 @@ def _resolve(record: Record) -> Transmission:
     if transmission.resolved:
         return transmission
     try:
-        find_sender(transmission.account_id, transmission.subaccount_id, None)
+        check_may_send(transmission.account_id, transmission.subaccount_id)
         return resolve(transmission, find_content(transmission, ab_test_recipient(record)))
     except Forbidden as refusal:
         event = _refusal("generation_rejection", f"550 5.7.1 [internal] {refusal.text}")

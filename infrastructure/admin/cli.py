@@ -1,4 +1,4 @@
-"""Parse and run the operator's commands: accounts, plans, keys, sending IPs and seeds.
+"""Parse and run the operator's commands: accounts, plans, keys, sending IPs, seeds, compliance.
 
 ``python -m infrastructure.admin --help`` lists them. They work on the deployment that the
 environment names: ``STAGE`` and the usual AWS variables. With ``--local`` they work on the service
@@ -20,7 +20,7 @@ from chalicelib.accounts.model import SERVICE_LEVELS, STATUSES
 from chalicelib.accounts.store.accounts import UnknownAccount
 from chalicelib.core import settings
 from infrastructure.admin import accounts as commands
-from infrastructure.admin import seeds, sending_ips
+from infrastructure.admin import compliance, seeds, sending_ips
 from infrastructure.local.supervisor.environment import InternalPorts, NotRunning
 
 Command = Callable[[argparse.Namespace], None]
@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(
         prog="python -m infrastructure.admin",
-        description="Manage accounts, plans, keys, sending IPs and seed addresses.",
+        description="Manage accounts, plans, keys, sending IPs, seed addresses and compliance.",
     )
     top.add_argument(
         "--local",
@@ -98,6 +98,7 @@ def parser() -> argparse.ArgumentParser:
     revoked.add_argument("key", help="id of the key, as list-keys shows it")
     sending_ips.add_commands(command)
     seeds.add_commands(command)
+    compliance.add_commands(command)
     return top
 
 

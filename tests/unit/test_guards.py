@@ -32,6 +32,8 @@ BANDS = {
             "accounts",
             "api_keys",
             "authentication",
+            "compliance",
+            "domain_claims",
             "events",
             "fleet",
             "ip_pools",

@@ -12,6 +12,7 @@ from typing import Any
 import dkim as judge
 import pytest
 
+from chalicelib.accounts.store import accounts
 from chalicelib.core import clock, ids
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
@@ -23,6 +24,7 @@ from chalicelib.metrics.model import POSITION, values_of
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
+from chalicelib.transmissions.sender import check_may_send
 from tests.fake_cloud import aws_requests
 from tests.unit.fleet.examples import make_pool
 from tests.unit.generation.examples import (
@@ -34,7 +36,7 @@ from tests.unit.generation.examples import (
     make_sender,
     signing,
 )
-from tests.unit.people import make_account
+from tests.unit.people import make_account, make_subaccount
 from tests.unit.sending_domains.examples import domain
 from tests.unit.transmissions.examples import DEFAULTS, OPTIONS, body, make_transmission
 
@@ -358,8 +360,22 @@ class TestFailures:
             assert event["reason"].startswith("550 5.7.1 [internal] U")
         assert transmission.generate(1, TO | {"substitution_data": {"n": NAME}})
 
+    @pytest.mark.parametrize("stopped", ["account", "subaccount", "compliance"])
+    def test_a_sender_that_is_suspended_after_the_start_sends_no_more(self, stopped: str) -> None:
+        def status_of(name: str) -> str:
+            return "suspended" if stopped == name else "active"
+
+        accounts.change(1, lambda account: replace(account, status=status_of("account")))
+        number = make_subaccount(
+            status=status_of("subaccount"), compliance_status=status_of("compliance")
+        ).id
+        event = failure(generator(content=INLINE, subaccount_id=number), TO)
+        assert event["type"] == "generation_rejection"
+        assert "suspended" in event["reason"]
+
     @pytest.mark.cost
     def test_a_domain_is_looked_up_once_whether_it_may_send_or_not(self) -> None:
+        check_may_send(1, None)  # each chunk reads it ahead
         transmission = generator(content=INLINE | {"from": "a@{{n}}"})
         with aws_requests() as requests:
             for index in range(4):

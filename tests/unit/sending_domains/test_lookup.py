@@ -57,11 +57,18 @@ def test_a_domain_of_another_sender_gets_the_same_error_as_an_unknown_one() -> N
 
 @pytest.mark.spec("4.1-r6")
 @pytest.mark.parametrize(
-    "status", [DomainStatus(), DomainStatus(ownership_verified=True, compliance_status="blocked")]
+    ("status", "text"),
+    [
+        (DomainStatus(), "Unverified Sending Domain"),
+        (
+            DomainStatus(ownership_verified=True, compliance_status="blocked"),
+            "Blocked Sending Domain",
+        ),
+    ],
 )
-def test_a_domain_that_is_unverified_or_blocked_is_refused(status: DomainStatus) -> None:
+def test_a_domain_that_is_unverified_or_blocked_is_refused(status: DomainStatus, text: str) -> None:
     store.create(domain(status=status))
-    assert refusal_text(NAME, 1, None).startswith("Unverified Sending Domain")
+    assert refusal_text(NAME, 1, None).startswith(text)
 
 
 def with_keys(**statuses: str) -> SendingDomain:

@@ -11,8 +11,8 @@ from chalicelib.core import clock, defaults, due
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
 from chalicelib.dkim.key_pair import generate_key, read_public
+from chalicelib.domain_claims import store as claims
 from chalicelib.sending_domains import service, store
-from chalicelib.sending_domains.claims import store as claims
 from chalicelib.sending_domains.dkim_request import DkimBody, imported_key
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.sending_domains.routes import create_domain, update_domain

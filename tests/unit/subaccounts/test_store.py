@@ -166,3 +166,14 @@ def test_lists_and_counts_agree_with_the_subaccounts(
             for order in ORDERS:
                 placed = sorted(holds, key=lambda each: position(each, order))
                 assert ids_in(which, order) == [each.id for each in placed]
+
+
+def test_a_subaccount_of_an_earlier_version_is_active_for_compliance(cloud: None) -> None:
+    number = make_subaccount().id
+    item = Table("config").get(*store.key_of(number))
+    assert item is not None
+    del item["compliance_status"]
+    Table("config").put(item)
+    subaccount = store.get(1, number)
+    assert subaccount is not None
+    assert subaccount.compliance_status == "active"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.accounts.store import usage
+from chalicelib.compliance import service as compliance
 from chalicelib.core import clock, queues
 from chalicelib.core.addresses import Mailbox
 from chalicelib.core.errors import ServiceError
@@ -295,6 +296,14 @@ def test_a_from_domain_that_is_not_the_sender_s_makes_an_event_for_each_recipien
     assert (copy["rcpt_to"], copy["rcpt_type"]) == ("c@x.test", "bcc")
     assert copy["event_id"] != first["event_id"]
     assert copy["transmission_id"] == first["transmission_id"]
+
+
+def test_a_blocked_from_domain_is_refused_with_policy_rejections() -> None:
+    compliance.block("example.test")
+    assert refused_message() == (400, "7001")
+    (event,) = (e for each in queued("events") for e in stream.decode(queues.read(each)))
+    assert event["type"] == "policy_rejection"
+    assert event["reason"] == "550 5.7.1 Blocked Sending Domain <mail.example.test>"
 
 
 def test_other_refusals_make_no_policy_rejection() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from chalicelib.core.domain_names import is_within, parents
 from chalicelib.core.dynamo import Table
 from chalicelib.core.errors import ApiError
+from chalicelib.domain_claims import store as claims
 from chalicelib.sending_domains import store
-from chalicelib.sending_domains.claims import store as claims
 from tests.unit.sending_domains.examples import domain
 
 pytestmark = pytest.mark.usefixtures("cloud")

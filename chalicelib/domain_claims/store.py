@@ -11,11 +11,12 @@ and all names below it from being registered.
 Access patterns of ``config``:
 
 - the claim on a name → ``domain#<name>`` / ``claim``
+- the blocked names, in order → ``blocked-domains`` / ``<name>`` [by_owner]
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
@@ -28,6 +29,7 @@ from chalicelib.core.errors import (
 
 _config = Table("config")
 _CLAIM = "claim"
+_BLOCKED = "blocked-domains"
 _COUNT = "below_"
 
 
@@ -103,15 +105,32 @@ def restricted(name: str) -> ApiError:
 
 def block(name: str) -> None:
     """Keep ``name`` and everything below it from being registered."""
-    _config.update(_pk(name), _CLAIM, "SET #blocked = :yes", values={"yes": True})
+    _config.update(
+        _pk(name),
+        _CLAIM,
+        "SET #blocked = :yes, #owner = :owner, #owner_key = :name",
+        values={"yes": True, "owner": _BLOCKED, "name": name},
+    )
 
 
-def unblock(name: str) -> None:
-    """Undo :func:`block`; a name that was not blocked stays as it is."""
+def unblock(name: str) -> bool:
+    """Undo :func:`block`; return ``False`` if the name itself is not blocked."""
     try:
-        _config.update(_pk(name), _CLAIM, "REMOVE #blocked", condition="attribute_exists(#blocked)")
+        _config.update(
+            _pk(name),
+            _CLAIM,
+            "REMOVE #blocked, #owner, #owner_key",
+            condition="attribute_exists(#blocked)",
+        )
     except ConditionFailed:
-        return
+        return False
+    return True
+
+
+def blocked_names() -> Iterator[str]:
+    """Yield the names that are blocked themselves, in order."""
+    items = _config.query_all("#owner = :owner", {"owner": _BLOCKED}, index="by_owner")
+    return (item["owner_key"] for item in items)
 
 
 def is_blocked(name: str, parents: Sequence[str]) -> bool:

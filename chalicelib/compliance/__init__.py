@@ -1,0 +1,1 @@
+"""Compliance: domain names that the operator blocks."""
