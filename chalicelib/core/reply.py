@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from chalicelib.core.settings import settings
+
+Value = TypeVar("Value")
 
 _JSON = "application/json"
 _UNSAFE = re.compile(r"[^\t\x20-\x7e]")
@@ -80,6 +82,25 @@ def raw(
 def redirect(location: str, *, headers: Mapping[str, str] = _NO_HEADERS) -> Reply:
     """Send the client to ``location``, an absolute URL in ASCII."""
     return Reply(302, b"", {"Location": location, **headers})
+
+
+def bytes_in_reply(value: Any) -> int:
+    """Return what a value takes in a reply of Lambda: JSON as a text within JSON, and a comma."""
+    text = _dumps(value)
+    return len(text) + text.count('"') + text.count("\\") + 1
+
+
+def fitting(values: Sequence[Value]) -> Sequence[Value]:
+    """Return as many of the first values as a reply has room for.
+
+    Lambda replaces a reply that is too large by a failure, although the request was carried out.
+    """
+    room = settings().max_reply_bytes
+    for number, value in enumerate(values):
+        room -= bytes_in_reply(value)
+        if room < 0:
+            return values[:number]
+    return values
 
 
 def _dumps(body: Any) -> str:

@@ -6,11 +6,11 @@ fewer events than the request asks for.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from chalicelib.core.reply import bytes_in_reply
 from chalicelib.core.settings import settings
 from chalicelib.events import cursors
 from chalicelib.events.cursors import Cursor
@@ -47,7 +47,7 @@ def page_of(request: PageRequest, matches: Iterator[Match], count: Count = count
     room = settings().max_reply_bytes
     for match in matches:
         view = event_view(match.event())
-        room -= _size(view)
+        room -= bytes_in_reply(view)
         if views and (len(views) == request.per_page or room < 0):
             break
         views.append(view)
@@ -60,9 +60,3 @@ def page_of(request: PageRequest, matches: Iterator[Match], count: Count = count
         total = max(count(chain(positions, [match.position], rest)), len(views) + 1)
     cursor = cursors.encode(Cursor(request.window, positions[-1], total), request.binding)
     return Page(views, total, cursors.link(request.path, request.query, cursor))
-
-
-def _size(view: Event) -> int:
-    """Return the bytes of an event in the reply of Lambda: JSON as a string within JSON."""
-    text = json.dumps(view, separators=(",", ":"))
-    return len(text) + text.count('"') + text.count("\\") + 1

@@ -17,6 +17,7 @@ from chalicelib.openapi.operation import (
     results,
     shared_parameter,
 )
+from chalicelib.openapi.recipients import WITH_ERRORS
 from chalicelib.openapi.schema import (
     Maybe,
     Schema,
@@ -103,7 +104,7 @@ OPERATIONS: Final[Operations] = {
         ),
     ),
     f"PUT {_PATH}": Operation(
-        _DONE,
+        results(record(message=text()), **WITH_ERRORS),
         body=obj(
             "recipients",
             recipients=array(

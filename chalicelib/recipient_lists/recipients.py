@@ -7,7 +7,6 @@ The stored form of a recipient has ``email``, and where the request has them ``n
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -22,7 +21,7 @@ from chalicelib.core.errors import (
     missing_field,
     no_valid_recipient,
 )
-from chalicelib.core.settings import settings
+from chalicelib.core.reply import fitting
 from chalicelib.recipient_lists.limits import too_large_data
 
 Json = dict[str, Any]
@@ -59,16 +58,8 @@ class Refusals:
             self.errors.append(error)
 
     def first(self, most: int) -> list[Json]:
-        """Return at most ``most`` errors, and no more than a reply has room for.
-
-        Lambda replaces a reply that is too large by a failure, although the request was accepted.
-        """
-        room = settings().max_reply_bytes
-        for number, error in enumerate(self.errors[:most]):
-            room -= _size_in_reply(error)
-            if room < 0:
-                return self.errors[:number]
-        return self.errors[:most]
+        """Return at most ``most`` errors, and no more than a reply has room for."""
+        return list(fitting(self.errors[:most]))
 
 
 def sort_recipients(recipients: list[Any]) -> SortedRecipients:
@@ -181,12 +172,6 @@ def _kind(value: Any) -> str:
         return "null"
     names = {str: "string", bool: "boolean", int: "number", float: "number", list: "array"}
     return names.get(type(value), "object")
-
-
-def _size_in_reply(error: Json) -> int:
-    """Return what an error takes in the reply, which is JSON as a text within JSON."""
-    text = json.dumps(error, separators=(",", ":"))
-    return len(text) + text.count('"') + text.count("\\") + 1
 
 
 def _summary(errors: list[Json]) -> str:

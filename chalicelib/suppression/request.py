@@ -6,19 +6,20 @@ The errors carry a message and no code.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from chalicelib.core.errors import bad_request
+from chalicelib.core.reply import fitting
 from chalicelib.suppression.model import BLOCKING, MANUALLY_ADDED, Entry, check_type, new_entry
 
 MOST_IN_BULK: Final = 10_000
 LARGEST_BULK: Final = 50 * 1024 * 1024
-_MOST_NAMED = 100
 _LONGEST_NAME = 254
 
 
 def read_bulk(body: Any) -> list[Entry]:
-    """Read the entries of a bulk load; raises 400, which names the malformed ones (up to 100)."""
+    """Read the entries of a bulk load; raises 400, which names the malformed ones."""
     recipients = body.get("recipients") if isinstance(body, dict) else None
     if not isinstance(recipients, list) or not recipients:
         raise bad_request("recipients must be an array of recipient objects")
@@ -32,11 +33,18 @@ def read_bulk(body: Any) -> list[Entry]:
         except ValueError as fault:
             faults.append((_name(each, index), str(fault)))
     if faults:
-        names = ", ".join(name for name, _ in faults[:_MOST_NAMED])
+        names = joined_names([name for name, _ in faults])
         reasons = "; ".join(dict.fromkeys(reason for _, reason in faults))
         text = f"PUT body contains {len(faults)} invalid or malformed recipient(s): {names}"
         raise bad_request(text, description=reasons)
     return entries
+
+
+def joined_names(names: Sequence[str]) -> str:
+    """Return as many names as a reply has room for, with commas, and the number of the others."""
+    first = fitting(names)
+    more = [f"and {len(names) - len(first)} more"] if len(first) < len(names) else []
+    return ", ".join([*first, *more])
 
 
 def read_entries(recipient: str, body: Any) -> list[Entry]:

@@ -37,13 +37,14 @@ _GRANT = "suppression_lists/manage"
 @routes.put(_PATH, grant=_GRANT)
 @bare_errors(coded_only=True)
 def load(request: Request) -> Reply:
-    """Create or update many entries, all of one list."""
+    """Create or update many entries, all of one list; those of compliance are refused alone."""
     if len(request.raw_body) > LARGEST_BULK:
         raise TooLarge
     scope = request.caller.scope
     entries = read_bulk(request.json())
-    service.put_all(scope.account_id, scope.owner, entries)
-    return ok({"message": "Suppression List successfully updated"})
+    refusal = service.load_all(scope.account_id, scope.owner, entries)
+    results = {"message": "Suppression List successfully updated"}
+    return ok(results, errors=refusal.errors) if refusal else ok(results)
 
 
 @routes.get(_PATH, grant=_GRANT)

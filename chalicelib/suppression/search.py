@@ -13,12 +13,12 @@ cursor leads on; without a cursor such a page is refused.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from chalicelib.core.errors import bad_request
+from chalicelib.core.reply import bytes_in_reply
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.suppression.model import KINDS, SOURCES, TYPES, Entry, Kind, Tally
@@ -138,19 +138,13 @@ def _fitting(rows: Sequence[tuple[str, Entry]], search: Search) -> int:
     """Return how many entries of a page fit a reply; the first one always does."""
     remaining_bytes = settings().max_reply_bytes
     for number, (_, entry) in enumerate(rows):
-        remaining_bytes -= _size(entry)
+        remaining_bytes -= bytes_in_reply(entry_view(entry))
         if remaining_bytes < 0 and number:
             if search.by_cursor:
                 return number
             text = f"The page has more than {settings().max_reply_bytes} bytes"
             raise bad_request(f"{text}; use cursor, or a smaller per_page")
     return len(rows)
-
-
-def _size(entry: Entry) -> int:
-    """Return the bytes of an entry in the reply, which is JSON as a text within JSON."""
-    text = json.dumps(entry_view(entry))
-    return len(text) + text.count('"') + text.count("\\") + 2
 
 
 def _rows(

@@ -10,16 +10,18 @@ item), which takes twice as many. A load that fails half-way can be repeated fro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from chalicelib.core.dynamo import Item, WriteConflict, retry_conflicts
-from chalicelib.core.errors import bad_request, not_permitted
+from chalicelib.core.errors import ApiError, bad_request, not_permitted
 from chalicelib.suppression.model import (
     COMPLIANCE,
     MOST_ENTRIES,
     Entry,
 )
+from chalicelib.suppression.request import joined_names
 from chalicelib.suppression.store import counts
 from chalicelib.suppression.store.changes import Changes
 from chalicelib.suppression.store.items import Key, key_of, read, to_entry, to_item
@@ -27,7 +29,7 @@ from chalicelib.suppression.store.lookup_items import list_at, lists_of, lookup_
 
 #: the mailing lists that one recipient may have entries of one type for
 MOST_LISTS = 1000
-_MOST_NAMED = 100
+_REFUSAL: Final = "Recipient could not be updated - Compliance"
 
 Items = Mapping[Key, Item]
 Entries = Mapping[Key, Entry]
@@ -54,6 +56,26 @@ def put_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]
     _write(account_id, subaccount_id, entries, _update, _check_customer_may)
 
 
+def load_all(
+    account_id: int, subaccount_id: int | None, entries: Collection[Entry]
+) -> ApiError | None:
+    """Create or update entries of one list in bulk, as customers may.
+
+    Entries that compliance added stay as they are. Returns the error that names them, if there are
+    any, and raises it (403) if there are no others. Raises 400, and writes nothing, where a limit
+    would be exceeded.
+    """
+    unwritten = _write(account_id, subaccount_id, entries, _update_own, _check_limits)
+    if not unwritten:
+        return None
+    recipients = list(dict.fromkeys(entry.recipient for entry in unwritten))
+    text = f"PUT body contains {len(recipients)} recipient(s) that compliance added: "
+    error = not_permitted(_REFUSAL, description=text + joined_names(recipients))
+    if len(unwritten) == len({key_of(account_id, entry) for entry in entries}):
+        raise error
+    return error
+
+
 def impose_all(account_id: int, subaccount_id: int | None, entries: Iterable[Entry]) -> None:
     """Write entries of one list over the present ones, as the operator may.
 
@@ -72,6 +94,11 @@ def _update(old: Entry | None, new: Entry) -> Entry:
         return new
     description = old.description if new.description is None else new.description
     return replace(new, source=old.source, created_ms=old.created_ms, description=description)
+
+
+def _update_own(old: Entry | None, new: Entry) -> Entry | None:
+    """Change an entry as :func:`_update` does, unless compliance added it (spec 4.8 rule 1)."""
+    return None if old and old.source == COMPLIANCE else _update(old, new)
 
 
 def _replace(old: Entry | None, new: Entry) -> Entry:
@@ -96,11 +123,9 @@ def _check_limits(account_id: int, items: Items, entries: Entries) -> None:
 
 def _check_customer_may(account_id: int, items: Items, entries: Entries) -> None:
     """Raise 403 for entries of compliance (spec 4.8 rule 1), and 400 over a limit."""
-    present = [entry for key in entries if (entry := to_entry(items.get(key)))]
-    recipients = dict.fromkeys(entry.recipient for entry in present if entry.source == COMPLIANCE)
-    if recipients:
-        names = ", ".join(list(recipients)[:_MOST_NAMED])
-        raise not_permitted("Recipient could not be updated - Compliance", description=names)
+    present = (to_entry(items.get(key)) for key in entries)
+    if any(entry and entry.source == COMPLIANCE for entry in present):
+        raise not_permitted(_REFUSAL)
     _check_limits(account_id, items, entries)
 
 
@@ -110,12 +135,13 @@ def _write(
     entries: Iterable[Entry],
     rule: Rule,
     check: Check,
-) -> None:
+) -> list[Entry]:
     """Write entries of one list by a rule; of several for one key the last counts.
 
-    Raises what ``check`` does before anything is written, and 503 if others keep changing the same
-    entries.
+    Returns the entries that the rule does not write. Raises what ``check`` does before anything is
+    written, and 503 if others keep changing the same entries.
     """
+    unwritten: list[Entry] = []
     own = (replace(entry, subaccount_id=subaccount_id or None) for entry in entries)
     remaining = {key_of(account_id, entry): entry for entry in own}
 
@@ -123,20 +149,23 @@ def _write(
         nonlocal remaining
         items = read({*remaining, *(lookup_key_for(key) for key in remaining)})
         check(account_id, items, remaining)
-        remaining = _apply(Changes(account_id, subaccount_id), items, remaining, rule)
+        changes = Changes(account_id, subaccount_id)
+        unwritten.extend(_apply(changes, items, remaining, rule))
+        remaining = {key: remaining[key] for key in changes.finish()}
         if remaining:
             raise WriteConflict
 
     retry_conflicts(attempt)
+    return unwritten
 
 
-def _apply(
-    changes: Changes, items: dict[Key, Item], entries: Entries, rule: Rule
-) -> dict[Key, Entry]:
-    """Write entries on top of ``items``; return those that others changed in between."""
+def _apply(changes: Changes, items: dict[Key, Item], entries: Entries, rule: Rule) -> list[Entry]:
+    """Write entries on top of ``items``; return those that the rule does not write."""
+    unwritten: list[Entry] = []
     for key, new in entries.items():
         entry = rule(to_entry(items.get(key)), new)
         if entry is None:
+            unwritten.append(new)
             continue
         lookup_key = lookup_key_for(key)
         lookup_item = items.get(lookup_key)
@@ -146,4 +175,4 @@ def _apply(
             changes.set(lookup_key, items, with_list(lookup_item, key))
         item = to_item(changes.account_id, entry, lists_of(items.get(key)))
         changes.set(key, items, item)
-    return {key: entries[key] for key in changes.finish()}
+    return unwritten

@@ -67,7 +67,7 @@ def test_counts_are_exact_when_several_write_at_the_same_time(account: int) -> N
                 )
                 for _ in range(rng.randrange(1, 60))
             ]
-            act = rng.choice([service.put_all, service.add_all, service.impose_all, None])
+            act = rng.choice([service.load_all, service.add_all, service.impose_all, None])
             if act:
                 act(account, owner, some)
                 continue
@@ -114,6 +114,18 @@ def test_a_load_is_repeated_for_entries_that_another_load_changed(
     assert summary(account) == summary_of_entries(account, None)
     assert (summary(account)["bounce_rule"], summary(account)["total"]) == (3, 250)
     assert {each.description for each in everything(account, None)} == {"mine"}
+
+
+def test_a_load_leaves_an_entry_that_compliance_adds_at_the_same_time(
+    account: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [entry(f"user-{n}@x.test") for n in range(3)]
+    banned = [entry("user-1@x.test", source="Compliance")]
+    Interference(monkeypatch, lambda: service.impose_all(account, None, banned), 1)
+    refusal = service.load_all(account, None, many)
+    assert refusal is not None
+    assert refusal.errors[0]["description"].endswith("compliance added: user-1@x.test")
+    assert (summary(account)["manually_added"], summary(account)["compliance"]) == (2, 1)
 
 
 def test_an_update_at_the_same_time_as_a_removal_creates_the_entry_again(

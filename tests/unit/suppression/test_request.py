@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from chalicelib.core.errors import ApiError
+from chalicelib.core.settings import settings
 from chalicelib.suppression.request import MOST_IN_BULK, read_bulk, read_entries, read_removal
 
 
@@ -59,14 +61,28 @@ def test_malformed_entries_are_named_all_at_once() -> None:
     assert "Must supply a suppression type" in error_info.value.errors[0]["description"]
 
 
-def test_of_many_malformed_entries_a_hundred_are_named() -> None:
-    many = [{"recipient": f"bad {n}" + "x" * 1000} for n in range(5000)]
+@pytest.mark.spec("4.8-t1")
+def test_many_malformed_entries_are_all_named() -> None:
+    names = [f"bad {n}" for n in range(5000)]
+    with pytest.raises(ApiError) as error_info:
+        read_bulk(bulk(*({"recipient": name} for name in names)))
+    prefix = "PUT body contains 5000 invalid or malformed recipient(s): "
+    assert refusal(error_info) == prefix + ", ".join(names)
+
+
+def test_malformed_entries_are_named_as_far_as_a_reply_has_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MAX_REPLY_BYTES", "10000")
+    settings.cache_clear()
+    many = [{"recipient": f'"bad" {n}' + "x" * 1000} for n in range(5000)]
     with pytest.raises(ApiError) as error_info:
         read_bulk(bulk(*many))
     text = refusal(error_info)
-    assert "contains 5000 invalid" in text
-    assert text.count(", ") == 99
-    assert len(text) < 30_000
+    prefix, *names, more = text.split(", ")
+    assert prefix.startswith('PUT body contains 5000 invalid or malformed recipient(s): "bad" 0xx')
+    assert more == f"and {5000 - 1 - len(names)} more"
+    assert 9000 < len(json.dumps(json.dumps(text))) < 11_000
 
 
 @pytest.mark.spec("8-t10")

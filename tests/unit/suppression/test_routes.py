@@ -187,6 +187,44 @@ def test_compliance_is_refused_in_the_words_of_the_api(account: int) -> None:
     assert (status, error["message"]) == (403, "Recipient could not be updated - Compliance")
 
 
+@pytest.mark.spec("4.8-r1")
+@pytest.mark.spec("4.8-t1")
+def test_a_bulk_load_refuses_entries_of_compliance_and_stores_the_others(account: int) -> None:
+    banned = entry(ANN, source="Compliance", description="ours")
+    service.impose_all(account, None, [banned, entry("cat@x.test", source="Compliance")])
+    own = {"type": "non_transactional", "description": "mine"}
+    recipients = ["Ann@x.test", "bob@x.test", "cat@x.test"]
+    body = {"recipients": [{"recipient": each, **own} for each in recipients]}
+    reply = routes.load(request(account, body, part=0))
+    assert reply.status == 200
+    message = "Recipient could not be updated - Compliance"
+    text = "PUT body contains 2 recipient(s) that compliance added: ann@x.test, cat@x.test"
+    assert reply.body == {
+        "results": {"message": "Suppression List successfully updated"},
+        "errors": [{"message": message, "description": text}],
+    }
+    descriptions = [
+        (each["source"], each.get("description"))
+        for recipient in recipients
+        for each in routes.show_recipient(request(account), recipient).body["results"]
+    ]
+    assert descriptions == [
+        ("Compliance", "ours"),
+        ("Manually Added", "mine"),
+        ("Compliance", None),
+    ]
+    assert routes.find(request(account)).body["total_count"] == 3
+
+
+@pytest.mark.spec("4.8-r1")
+def test_a_bulk_load_with_nothing_but_entries_of_compliance_is_refused(account: int) -> None:
+    service.impose_all(account, None, [entry(ANN, source="Compliance")])
+    body = {"recipients": [{"recipient": ANN, "type": "non_transactional"}] * 2}
+    status, (error,) = refusal_errors(routes.load, request(account, body, part=0))
+    assert (status, error["message"]) == (403, "Recipient could not be updated - Compliance")
+    assert error["description"].endswith("1 recipient(s) that compliance added: ann@x.test")
+
+
 @pytest.mark.spec("4.8-r6")
 def test_the_scope_decides_which_list_is_read(account: int) -> None:
     for owner in (None, 7):

@@ -150,12 +150,11 @@ def test_links_come_with_a_cursor_and_have_a_next_one_while_there_is_more() -> N
     query = {"cursor": "initial", "domain": "a.test", "per_page": "2"}
     search, _ = read_search(query)
     assert search_links(PATH, {"per_page": "2"}, search, Page([], 3, "position")) == []
-    first = f"{PATH}?cursor=initial&domain=a.test&per_page=2"
+    first = f"{PATH}?domain=a.test&per_page=2&cursor=initial"
     assert search_links(PATH, query, search, Page([], 3)) == [{"href": first, "rel": "first"}]
     _, next_link = search_links(PATH, query, search, Page([], 3, "position"))
     assert next_link["rel"] == "next"
-    assert next_link["href"].startswith(f"{PATH}?cursor=")
-    token = next_link["href"].partition("cursor=")[2].partition("&")[0]
+    token = next_link["href"].removeprefix(first.removesuffix("initial"))
     again, paging = read_search({**query, "cursor": token})
     assert (again.after, again.total, again.span) == ("position", 3, search.span)
     assert paging.skip == 0
