@@ -8,7 +8,7 @@ make.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from chalicelib.accounts.plan import Limits
@@ -57,6 +57,22 @@ class Window:
             one.earlier + two.earlier,
             max(one.last, two.last),
         )
+
+    def without(self, recipients: int, hour: int) -> Window:
+        """Return the counts without recipients that were counted in ``hour``.
+
+        One of several counters may go below zero; their sum does not.
+        """
+        age = self.hour - hour
+        if age <= 0:
+            return replace(self, used=self.used - recipients)
+        past, earlier = self.past, self.earlier
+        if age <= _HOURS_BEFORE:
+            counts = _with_zeros(past, age)
+            past = (*counts[: age - 1], counts[age - 1] - recipients, *counts[age:])
+        if month_of(hour) == month_of(self.hour):
+            earlier -= recipients
+        return replace(self, past=past, earlier=earlier)
 
     @property
     def day(self) -> int:

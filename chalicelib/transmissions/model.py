@@ -98,6 +98,15 @@ class Transmission:
         return packing.pack(head, [self.raw])
 
 
+def visible_state(state: str, chunks: int, generated_chunks: int) -> str:
+    """Return the state to show: that of the record, as far as no chunk says more."""
+    if state == CANCELLED:
+        return CANCELLED
+    if generated_chunks >= chunks:
+        return SUCCESS
+    return GENERATING if generated_chunks or state == GENERATING else SUBMITTED
+
+
 def unpack(data: bytes) -> Transmission:
     """Return the transmission that :meth:`Transmission.pack` returned as bytes."""
     head, (raw,) = packing.unpack(data)

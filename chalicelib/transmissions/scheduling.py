@@ -12,8 +12,9 @@ from chalicelib.core import clock, due
 from chalicelib.core.errors import ApiError, not_cancellable, resource_not_found, schedule_too_close
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
+from chalicelib.delivery.store import work_units
 from chalicelib.transmissions.leases import release
-from chalicelib.transmissions.model import GENERATING, SUBMITTED, Transmission
+from chalicelib.transmissions.model import SUBMITTED, Transmission, visible_state
 from chalicelib.transmissions.resolve import refuse
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import Record
@@ -38,20 +39,14 @@ def start_due() -> None:
 
 
 def cancel(scope: Scope, transmission_id: str) -> None:
-    """Cancel a scheduled transmission; its recipients get no events.
+    """Cancel a scheduled transmission; its recipients get bounce events of class 25.
 
     Raises 404 (1600), 409 (2003) when it starts too soon, 409 (2006) when it has started.
     """
     record = get_in_scope(scope, transmission_id)
-    transmission = record.transmission
-    if record.state != SUBMITTED or not transmission.start_ms:
-        raise _illegal_state(record.state)
-    if transmission.start_ms - clock.now_ms() < settings().cancel_margin * 1000:
-        margin = f"{settings().cancel_margin:.0f} s"
-        raise schedule_too_close(f"a transmission that starts within {margin} is not cancelled")
-    if not transmissions.cancel(transmission):
-        raise _illegal_state(GENERATING)
-    _release(record)
+    _check_cancellable(record)
+    if not _cancel(record):  # it has started, or was cancelled, since it was read
+        raise _illegal_state(get_in_scope(scope, transmission_id))
 
 
 def cancel_campaign(scope: Scope, campaign_id: str) -> None:
@@ -60,9 +55,8 @@ def cancel_campaign(scope: Scope, campaign_id: str) -> None:
         if summary.campaign_id != campaign_id or not scope.covers(summary.subaccount_id):
             continue
         record = transmissions.get(summary.id)
-        if record and transmissions.cancel(refuse(record, _CANCELLED)):
-            queue_start(summary.id)
-            _release(record)
+        if record:
+            _cancel(record)
 
 
 def get_in_scope(scope: Scope, transmission_id: str) -> Record:
@@ -78,11 +72,32 @@ def _is_in(scope: Scope, transmission: Transmission) -> bool:
     return is_of_account and scope.covers(transmission.subaccount_id)
 
 
-def _release(record: Record) -> None:
-    """Take a cancelled transmission out of the schedule and release its leases."""
+def _check_cancellable(record: Record) -> None:
+    start_ms = record.transmission.start_ms
+    if record.state != SUBMITTED or not start_ms:
+        raise _illegal_state(record)
+    if start_ms - clock.now_ms() < settings().cancel_margin * 1000:
+        margin = f"{settings().cancel_margin:.0f} s"
+        raise schedule_too_close(f"a transmission that starts within {margin} is not cancelled")
+
+
+def _cancel(record: Record) -> bool:
+    """Cancel a transmission and queue its events; return ``False`` if it is too late.
+
+    It leaves the schedule last: should this be interrupted, the events are made at the start time.
+    """
+    if not transmissions.cancel(refuse(record, _CANCELLED), record.recipients):
+        return False
+    queue_start(record.transmission.id)
     due.remove(due_of(record.transmission))
     release(record.transmission, record.transmission.leases)
+    return True
 
 
-def _illegal_state(state: str) -> ApiError:
+def _illegal_state(record: Record) -> ApiError:
+    """Return the refusal with the state that ``GET /transmissions/{id}`` shows."""
+    chunks = work_units.generated_chunks(record.transmission.id)
+    state = visible_state(record.state, record.chunks, len(chunks))
+    if state == SUBMITTED:
+        return not_cancellable("a transmission that was not scheduled cannot be cancelled")
     return not_cancellable(f"a transmission in state '{state}' cannot be cancelled")

@@ -64,7 +64,7 @@ def _find_list(record: Record) -> ListRecipients | None:
 
 def _cancel(record: Record) -> None:
     """Cancel a transmission whose list is gone."""
-    transmissions.cancel(record.transmission)
+    transmissions.cancel(record.transmission, record.recipients)
     release(record.transmission, record.transmission.leases)
 
 

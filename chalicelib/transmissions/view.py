@@ -12,7 +12,7 @@ from chalicelib.core import clock
 from chalicelib.core.http import Reply, ok
 from chalicelib.delivery.store import work_units
 from chalicelib.transmissions.accept import Acceptance
-from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, SUCCESS
+from chalicelib.transmissions.model import visible_state
 from chalicelib.transmissions.store.transmissions import Record, Summary
 
 Json = dict[str, Any]
@@ -49,7 +49,7 @@ def transmission_view(record: Record) -> Json:
         "id": transmission.id,
         "campaign_id": transmission.campaign_id,
         "description": transmission.description,
-        "state": _state(record.state, record.chunks, len(chunks)),
+        "state": visible_state(record.state, record.chunks, len(chunks)),
         "content": _content(template_id, draft),
         "rcpt_list_chunk_size": record.chunk_size,
         "rcpt_list_total_chunks": record.chunks,
@@ -72,7 +72,7 @@ def summary_view(summary: Summary) -> Json:
         "id": summary.id,
         "campaign_id": summary.campaign_id,
         "description": summary.description,
-        "state": _state(summary.state, summary.chunks, len(chunks)),
+        "state": visible_state(summary.state, summary.chunks, len(chunks)),
         "content": _content(summary.template_id, summary.draft),
     }
 
@@ -81,15 +81,6 @@ def _content(template_id: str, draft: bool) -> Json:
     if not template_id:
         return {"template_id": "inline"}
     return {"template_id": template_id, "use_draft_template": draft}
-
-
-def _state(state: str, chunks: int, generated_chunks: int) -> str:
-    """Return the state to show, for that of the record and the number of chunks."""
-    if state == CANCELLED:
-        return CANCELLED
-    if generated_chunks >= chunks:
-        return SUCCESS
-    return GENERATING if generated_chunks or state == GENERATING else SUBMITTED
 
 
 def _schedule(start_ms: int) -> Json:

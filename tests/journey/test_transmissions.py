@@ -260,6 +260,8 @@ def test_a_cancelled_transmission_is_not_sent(service: Service) -> None:
     )
     assert service.request("DELETE", f"{TRANSMISSIONS}/{transmission_id}").status == 204
     assert _state(service, transmission_id) == "Canceled"
+    (event,) = eventually(lambda: service.events(recipients="cancel@inbox.test"))
+    assert (event["type"], event["bounce_class"]) == ("bounce", "25")
     assert code(service.request("DELETE", f"{TRANSMISSIONS}/{transmission_id}")) == (409, "2006")
     assert code(service.request("DELETE", f"{TRANSMISSIONS}/12345")) == (404, "1600")
 

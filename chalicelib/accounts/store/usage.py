@@ -4,7 +4,7 @@ Recipients are counted when a transmission is accepted, in the same transaction 
 the count costs no request of its own and neither exists without the other. A transmission over a
 limit is refused as a whole with 420 (spec 7, 8). The write compares the counter, so of two requests
 at once one fails, reads the counter again and finds no room. A request that is stored and fails
-later stays counted.
+later stays counted; one that is cancelled before it starts is given back.
 
 Access patterns of ``config``:
 
@@ -152,6 +152,38 @@ def reserve_sandbox(account_id: int, messages: int, writes: Sequence[Write]) -> 
         raise _sandbox_exceeded(account_id) from None
 
 
+def give_back(account_id: int, recipients: int, counted_at: float, writes: Sequence[Write]) -> None:
+    """Apply ``writes`` and uncount recipients that were counted at a time, both or neither.
+
+    They leave the first counter, whichever counted them. Raises :class:`TransactionFailed` if a
+    condition of ``writes`` does not hold.
+    """
+    key = _counter(account_id, 0)
+
+    def attempt() -> None:
+        seen = _window(_config.get(*key))
+        new = _as_of_now(seen).without(recipients, hour_of(counted_at))
+        try:
+            dynamo.transact([*writes, _replacement(key, seen, new)])
+        except TransactionFailed as failure:
+            if failure.failed != [len(writes)]:
+                raise
+            raise _CounterMoved from None
+
+    dynamo.retry_conflicts(attempt, on=_CounterMoved)
+
+
+def give_back_sandbox(account_id: int, messages: int, writes: Sequence[Write]) -> None:
+    """Apply ``writes`` and uncount sandbox messages, both or neither.
+
+    Raises :class:`TransactionFailed` if a condition of ``writes`` does not hold.
+    """
+    change = dynamo.update(
+        _config, *_sandbox(account_id), "ADD #used :added", values={"added": -messages}
+    )
+    dynamo.transact([*writes, change])
+
+
 def get(account_id: int) -> tuple[Window, int]:
     """Return an account's usage as of now, and how many sandbox messages it has used."""
     items = _read_all(account_id, _sandbox(account_id))
@@ -204,8 +236,9 @@ def _removal(key: Key, seen: Window) -> Write:
 def _unchanged(seen: Window) -> tuple[str, dict[str, Any]]:
     if seen == _EMPTY:
         return "attribute_not_exists(#pk)", {}
-    values = {"seen_hour": seen.hour, "seen_used": seen.used}
-    return "#hour = :seen_hour AND #used = :seen_used", values
+    fields = {"hour": seen.hour, "used": seen.used, "past": seen.past, "earlier": seen.earlier}
+    condition = " AND ".join(f"#{name} = :seen_{name}" for name in fields)
+    return condition, {f"seen_{name}": value for name, value in fields.items()}
 
 
 def _read_all(account_id: int, *also: Key) -> dict[Key, Item]:

@@ -27,7 +27,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from typing import Any
 
+from chalicelib.accounts.store import usage
 from chalicelib.accounts.store.usage import Allowance
 from chalicelib.core import blobs, caches, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
@@ -143,42 +145,49 @@ def start(record: Record) -> bool:
         "list_ref": record.list_ref,
     }
     in_list = record.recipients > 1
-    return _change_state(
-        record.transmission, (SUBMITTED, SUBMITTED), GENERATING, values, in_list=in_list
+    change = _change_of_state(record.transmission, GENERATING, values, in_list=in_list)
+    try:
+        _transmissions.update(**change)
+    except ConditionFailed:
+        return False
+    return True
+
+
+def cancel(transmission: Transmission, recipients: int) -> bool:
+    """Record that a transmission is cancelled and uncount its recipients, both or neither.
+
+    Returns ``False`` if it has started or was cancelled before.
+    """
+    change = dynamo.update(
+        _transmissions, **_change_of_state(transmission, CANCELLED, {}, in_list=True)
     )
+    try:
+        if transmission.is_sandbox:
+            usage.give_back_sandbox(transmission.account_id, recipients, [change])
+        else:
+            counted_at = transmission.created_ms / 1000
+            usage.give_back(transmission.account_id, recipients, counted_at, [change])
+    except TransactionFailed:
+        return False
+    return True
 
 
-def cancel(transmission: Transmission) -> bool:
-    """Record that a transmission is cancelled; return ``False`` if it has started."""
-    return _change_state(transmission, (SUBMITTED, CANCELLED), CANCELLED, {}, in_list=True)
-
-
-def _change_state(
-    transmission: Transmission,
-    old_states: tuple[str, str],
-    state: str,
-    values: Item,
-    *,
-    in_list: bool,
-) -> bool:
-    """Write a transmission with a new state; return ``False`` if it is in no old state."""
+def _change_of_state(
+    transmission: Transmission, state: str, values: Item, *, in_list: bool
+) -> dict[str, Any]:
+    """Return the update that gives a submitted transmission a new state and body."""
     values = values | _body_attributes(transmission.id, transmission.pack())
     if in_list:
         values["owner"] = _owner(transmission.account_id)
     sets = ", ".join(f"#{name} = :{name}" for name in values)
     removal = "" if in_list else " REMOVE #owner"
-    one, other = old_states
-    try:
-        _transmissions.update(
-            _pk(transmission.id),
-            "transmission",
-            f"SET #state = :state, {sets}{removal}",
-            values={"state": state, "one": one, "other": other, **values},
-            condition="#state IN (:one, :other)",
-        )
-    except ConditionFailed:
-        return False
-    return True
+    return {
+        "pk": _pk(transmission.id),
+        "sk": "transmission",
+        "expression": f"SET #state = :state, {sets}{removal}",
+        "values": {"state": state, "submitted": SUBMITTED, **values},
+        "condition": "#state = :submitted",
+    }
 
 
 def get(transmission_id: str) -> Record | None:

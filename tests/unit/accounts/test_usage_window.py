@@ -28,6 +28,21 @@ HISTORY = st.lists(
 ).map(sorted)
 
 
+@given(HISTORY.filter(len), st.integers(0, 100), st.data())
+def test_a_window_without_some_recipients_counts_as_if_they_had_never_been(
+    history: list[tuple[int, int]], later: int, data: st.DataObject
+) -> None:
+    hour = history[-1][0] + later
+    at, recipients = removed = data.draw(st.sampled_from(history))
+    window = window_after(history).at(hour).without(recipients, at)
+    history.remove(removed)
+    start, _ = month_bounds(hour)
+    assert window.used == sum(n for at, n in history if at == hour)
+    assert window.day == sum(n for at, n in history if hour - 24 < at <= hour)
+    assert window.month == sum(n for at, n in history if at * HOUR >= start)
+    assert window.at(hour + 5).day == sum(n for at, n in history if hour - 19 < at <= hour)
+
+
 @given(HISTORY, st.integers(0, 100))
 def test_a_window_counts_as_the_full_history_does(
     history: list[tuple[int, int]], later: int

@@ -24,6 +24,7 @@ UNREACHABLE = {
     ("GET /api/v1/subaccounts/{subaccount_id}", 422),
     # What is cancelled is cancelled even if its content is gone.
     ("DELETE /api/v1/transmissions", 422),
+    ("DELETE /api/v1/transmissions/{transmission_id}", 422),
 }
 
 

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from chalicelib.accounts.store import usage
+from chalicelib.accounts.store.usage import SandboxMeter
 from chalicelib.core import due, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
+from chalicelib.delivery.store import work_units
+from chalicelib.delivery.store.work_units import WorkUnit
+from chalicelib.generation.chunk import generate_chunk
+from chalicelib.generation.worker import read_chunk
 from chalicelib.recipient_lists.store import lists
+from chalicelib.transmissions import scheduling
 from chalicelib.transmissions.leases import lease_list, leases_on
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.recipients import ListRecipients
 from chalicelib.transmissions.scheduling import cancel, cancel_campaign, get_in_scope, start_due
+from chalicelib.transmissions.start import start as start_transmission
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued
@@ -66,6 +75,20 @@ def state(transmission_id: str = FIRST) -> str:
     record = transmissions.get(transmission_id)
     assert record is not None
     return record.state
+
+
+def refusal_text(transmission_id: str = FIRST) -> str:
+    """Return what the refusal of a cancellation says."""
+    with pytest.raises(ServiceError) as refusal:
+        cancel(ACCOUNT, transmission_id)
+    return refusal.value.text
+
+
+def generate_first_chunk(transmission_id: str) -> None:
+    """Record that the first chunk of a transmission was generated."""
+    unit = WorkUnit(transmission_id, "0")
+    work_units.record_generation(unit, CREATED)
+    work_units.acquire(unit, counts=(3, 0))
 
 
 def refused_cancel(transmission_id: str = FIRST, scope: Scope = ACCOUNT) -> tuple[int, str | None]:
@@ -125,10 +148,97 @@ class TestCancelling:
         schedule()
         cancel(ACCOUNT, FIRST)
         assert state() == CANCELLED
+        assert starts() == [FIRST]  # it starts to tell its recipients' events
         time.now += 2 * HOUR
         start_due()
         assert starts() == []
         assert refused_cancel() == (409, "2006")
+
+    @pytest.mark.parametrize("by_campaign", [True, False])
+    def test_each_recipient_gets_a_bounce_event_of_class_25(self, by_campaign: bool) -> None:
+        schedule(1, campaign_id="spring")
+        if by_campaign:
+            cancel_campaign(ACCOUNT, "spring")
+        else:
+            cancel(ACCOUNT, FIRST)
+        assert starts() == [FIRST]
+        start_transmission(FIRST)
+        (work,) = queued("generation")
+        events = generate_chunk(read_chunk(queues.read(work)), CREATED).events
+        assert [event["rcpt_to"] for event in events] == [
+            f"r{number}@example.test" for number in range(3)
+        ]
+        for event in events:
+            assert (event["type"], event["bounce_class"]) == ("bounce", "25")
+            assert event["reason"] == "554 5.7.1 [internal] campaign cancelled"
+            assert event["sending_domain"] == "mail.example.test"
+            assert (event["subject"], event["campaign_id"]) == ("Hi", "spring")
+
+    @pytest.mark.parametrize("by_campaign", [True, False])
+    def test_its_recipients_leave_the_usage(self, time: Clock, by_campaign: bool) -> None:
+        schedule(1, campaign_id="spring")
+        schedule(2)
+        time.now += HOUR / 2
+        assert usage.get(1)[0].day == 6
+        for _ in range(2):
+            if by_campaign:
+                cancel_campaign(ACCOUNT, "spring")
+            else:
+                with suppress(ServiceError):
+                    cancel(ACCOUNT, FIRST)
+            assert usage.get(1)[0].day == 3
+
+    def test_the_messages_of_a_sandbox_send_can_be_used_again(self) -> None:
+        transmission = make_transmission(
+            start_ms=CREATED + 3_600_000, resolved=False, options={"sandbox": True}
+        )
+        submit(transmission, recipients(3), SandboxMeter(1))
+        assert usage.get(1)[1] == 3
+        cancel(ACCOUNT, FIRST)
+        assert usage.get(1)[1] == 0
+
+    def test_a_refusal_names_the_state_that_is_shown(self, time: Clock) -> None:
+        schedule()
+        cancel(ACCOUNT, FIRST)
+        assert refusal_text() == "a transmission in state 'Canceled' cannot be cancelled"
+        transmission = make_transmission(id="191930000000000002")
+        submit(transmission, recipients(3), meter())
+        text = "a transmission that was not scheduled cannot be cancelled"
+        assert refusal_text(transmission.id) == text
+        generate_first_chunk(transmission.id)
+        text = "a transmission in state 'Success' cannot be cancelled"
+        assert refusal_text(transmission.id) == text
+        later = schedule(3)
+        assert start(later.id)
+        text = "a transmission in state 'Generating' cannot be cancelled"
+        assert refusal_text(later.id) == text
+
+    def test_of_two_cancellations_at_once_one_is_refused_with_the_true_state(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        schedule()
+        real = transmissions.cancel
+
+        def after_another(*arguments: Any) -> bool:
+            monkeypatch.undo()
+            cancel(ACCOUNT, FIRST)
+            return real(*arguments)
+
+        monkeypatch.setattr(transmissions, "cancel", after_another)
+        assert refusal_text() == "a transmission in state 'Canceled' cannot be cancelled"
+        assert usage.get(1)[0].day == 0
+
+    def test_an_interrupted_cancellation_makes_its_events_at_the_start_time(
+        self, time: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        schedule()
+        with monkeypatch.context() as broken:
+            broken.setattr(scheduling, "queue_start", lambda _: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                cancel(ACCOUNT, FIRST)
+        time.now += 2 * HOUR
+        start_due()
+        assert starts() == [FIRST]
 
     @pytest.mark.parametrize(("remaining", "cancelled"), [(660.0, True), (659.999, False)])
     def test_a_transmission_can_be_cancelled_until_eleven_minutes_before_its_start(
@@ -157,9 +267,9 @@ class TestCancelling:
         schedule()
         real = transmissions.cancel
 
-        def after_a_start(data: Transmission) -> bool:
+        def after_a_start(*arguments: Any) -> bool:
             assert start()
-            return real(data)
+            return real(*arguments)
 
         monkeypatch.setattr(transmissions, "cancel", after_a_start)
         assert refused_cancel() == (409, "2006")

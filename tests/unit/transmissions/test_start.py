@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.accounts.store import accounts
+from chalicelib.accounts.store import accounts, usage
 from chalicelib.core import queues
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.scope import Scope
@@ -242,7 +242,7 @@ class TestCancelled:
     def test_a_cancelled_transmission_is_not_started(self) -> None:
         transmission = scheduled()
         keep(transmission)
-        assert transmissions.cancel(transmission)
+        assert transmissions.cancel(transmission, 3)
         start(ID)
         start("191930000000000009")  # there is no such transmission
         assert chunks() == []
@@ -256,7 +256,7 @@ class TestCancelled:
         real = transmissions.start
 
         def too_late(record: Any) -> bool:
-            transmissions.cancel(transmission)
+            transmissions.cancel(transmission, 3)
             return real(record)
 
         monkeypatch.setattr(transmissions, "start", too_late)
@@ -272,7 +272,7 @@ class TestCancelled:
             keep(scheduled())
         record = transmissions.get(ID)
         assert record is not None
-        assert transmissions.cancel(refuse(record, {"type": "bounce", "reason": "why"}))
+        assert transmissions.cancel(refuse(record, {"type": "bounce", "reason": "why"}), 3)
         for _ in range(2):
             start(ID)
             queued_chunks = chunks()
@@ -410,10 +410,12 @@ class TestLists:
     def test_a_transmission_whose_list_is_gone_is_cancelled(self) -> None:
         of_list()
         assert lists.delete(1, "friends")
+        assert usage.get(1)[0].day == 3
         for _ in range(2):
             start(ID)
         assert chunks() == []
         assert state() == CANCELLED
+        assert usage.get(1)[0].day == 0
 
     def test_a_start_that_finds_the_service_unavailable_is_repeated(
         self, monkeypatch: pytest.MonkeyPatch

@@ -206,3 +206,60 @@ def test_a_failed_condition_beside_a_sandbox_reservation_is_raised() -> None:
     with pytest.raises(TransactionFailed):
         usage.reserve_sandbox(1, 1, [record()])
     assert usage.get(1)[1] == 1
+
+
+@pytest.mark.parametrize("hours_since", [0, 1, 22])
+@pytest.mark.parametrize("is_limited", [True, False])
+def test_recipients_that_are_given_back_are_not_counted(
+    time: Clock, hours_since: int, is_limited: bool
+) -> None:
+    if is_limited:
+        limit(hourly=10, daily=10)
+    counted_at = time.now
+    meter().reserve(10, [])
+    time.now += hours_since * 3600
+    usage.give_back(1, 4, counted_at, [record()])
+    assert CONFIG.get("r", "record")
+    assert usage.get(1)[0].day == 6
+    meter().reserve(4, [])
+    assert usage.get(1)[0].day == 10
+    if is_limited:
+        assert exceeded(lambda: meter().reserve(1, [])) in ("hourly", "daily")
+
+
+def test_recipients_given_back_at_once_by_two_are_uncounted_twice(
+    time: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(daily=10)
+    counted_at = time.now
+    meter().reserve(10, [])
+    time.now += 3600
+    meter().reserve(0, [])  # what is given back changes an earlier hour, not this one
+    real = dynamo.transact
+
+    def after_another(writes: Any) -> None:
+        monkeypatch.undo()
+        usage.give_back(1, 3, counted_at, [])
+        real(writes)
+
+    monkeypatch.setattr(dynamo, "transact", after_another)
+    usage.give_back(1, 4, counted_at, [])
+    assert usage.get(1)[0].day == 3
+
+
+def test_a_failed_condition_of_another_write_gives_nothing_back(time: Clock) -> None:
+    meter().reserve(5, [record()])
+    usage.reserve_sandbox(1, 2, [])
+    with pytest.raises(TransactionFailed):
+        usage.give_back(1, 3, time.now, [record()])
+    with pytest.raises(TransactionFailed):
+        usage.give_back_sandbox(1, 1, [record()])
+    window, sandbox = usage.get(1)
+    assert (window.day, sandbox) == (5, 2)
+
+
+def test_sandbox_messages_that_are_given_back_can_be_used() -> None:
+    usage.reserve_sandbox(1, 5, [])
+    usage.give_back_sandbox(1, 2, [])
+    usage.reserve_sandbox(1, 2, [])
+    assert usage.get(1)[1] == 5
