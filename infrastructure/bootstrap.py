@@ -9,6 +9,8 @@ missing and leaves alone what exists, so it may run at each start.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import Any
 
 from chalicelib.accounts.model import Account
 from chalicelib.accounts.plan import self_hosted_plan
@@ -18,15 +20,16 @@ from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.grants import PRIMARY_GRANTS
 from chalicelib.api_keys.model import ApiKey
 from chalicelib.core import clock
-from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.core.errors import ServiceError
+from chalicelib.core.scope import PRIMARY, SYSTEM_ACCOUNT, Scope
 from chalicelib.core.settings import settings
 from chalicelib.dkim import key_pair
 from chalicelib.dkim.sealed_key import sealed_key
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus, SendingDomain
 from chalicelib.templates.model import Edit, new_template
+from chalicelib.templates.store import leases
 from chalicelib.templates.store import records as templates
-from chalicelib.transmissions.model import SYSTEM_ACCOUNT
 
 ACCOUNT_ID = 1
 DOMAIN = "example.test"
@@ -50,20 +53,43 @@ def first_start(api_key: str) -> None:
     _ensure_key(api_key, now)
     _ensure_domain(settings().system_domain, SYSTEM_ACCOUNT, now)
     _ensure_domain(DOMAIN, ACCOUNT_ID, now, shared_with_subaccounts=True, takes_bounces=True)
-    _ensure_sample_template()
+    ensure_sample_template()
 
 
-def _ensure_sample_template() -> None:
-    """Store the template that sandbox sends use, unless the account has one of its name."""
-    content = {
+def ensure_sample_template() -> None:
+    """Store the template that sandbox sends use, and that every account finds under its id.
+
+    It has no substitutions: a caller's data would be sent in the name of the service.
+    """
+    template_id = settings().sandbox_template
+    edit = Edit(name="Your first email", published=True, shared=True)
+    sample = new_template(Scope(SYSTEM_ACCOUNT, PRIMARY), template_id, edit)
+    templates.create(sample, _sample_content("Congratulations"))
+    _remove_earlier_sample(Scope(ACCOUNT_ID, PRIMARY), template_id)
+
+
+def _remove_earlier_sample(owner: Scope, template_id: str) -> None:
+    """Remove the sample that account 1 had before it was the service's, unless it was changed.
+
+    One that is in use stays until the next start.
+    """
+    present = templates.get(owner.account_id, owner.owner, template_id)
+    if present is None:
+        return
+    earlier = _sample_content("Congratulations, {{name or 'you'}}")
+    if all(templates.content_of(present, each) == earlier for each in present.versions):
+        with suppress(ServiceError):
+            leases.delete(owner, template_id)
+
+
+def _sample_content(greeting: str) -> dict[str, Any]:
+    text = f"{greeting}: this message was sent by Postfinch."
+    return {
         "from": {"email": f"sandbox@{settings().system_domain}", "name": "Postfinch"},
         "subject": "Your first email",
-        "html": "<p>Congratulations, {{name or 'you'}}: this message was sent by Postfinch.</p>",
-        "text": "Congratulations, {{name or 'you'}}: this message was sent by Postfinch.",
+        "html": f"<p>{text}</p>",
+        "text": text,
     }
-    edit = Edit(name="Your first email", published=True)
-    sample = new_template(Scope(ACCOUNT_ID, PRIMARY), settings().sandbox_template, edit)
-    templates.create(sample, content)
 
 
 def _ensure_key(key: str, now: float) -> None:

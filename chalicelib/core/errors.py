@@ -228,6 +228,7 @@ render_error: Final = Refusal(422, "3001", "substitution render error")
 invalid_header_name: Final = Refusal(422, "3002", "invalid header name")
 mime_build_error: Final = Refusal(422, "3010", "MIME build error")
 message_parsing_error: Final = Refusal(422, "3020", "message parsing error")
+sandbox_template_changed: Final = Refusal(422, "3051", "sandbox template changed")
 
 
 def sending_limit_exceeded(limit: str, description: str) -> ApiError:

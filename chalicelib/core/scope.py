@@ -9,8 +9,12 @@ declared to ignore the header.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 PRIMARY = 0
+
+#: The account of the service itself, which owns its domain and the sample template
+SYSTEM_ACCOUNT: Final = 0
 
 
 @dataclass(frozen=True, slots=True)

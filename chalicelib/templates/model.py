@@ -14,7 +14,7 @@ from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError, bad_format, subresource_not_found
-from chalicelib.core.scope import Scope
+from chalicelib.core.scope import SYSTEM_ACCOUNT, Scope
 
 Json = dict[str, Any]
 
@@ -47,6 +47,11 @@ class Template:
     revision: int = 1
     last_use: float | None = None
 
+    @property
+    def is_sample(self) -> bool:
+        """Tell whether this is the service's sample, which every account can use (spec 8)."""
+        return self.account_id == SYSTEM_ACCOUNT
+
     def version(self, draft: bool | None) -> Version | None:
         """Return the draft, the published version, or (``None``) the one edited last."""
         if draft is None:
@@ -55,9 +60,14 @@ class Template:
         return self.draft if draft else self.published
 
     @property
+    def versions(self) -> list[Version]:
+        """Return the draft, and the published version if there is one."""
+        return [version for version in (self.draft, self.published) if version is not None]
+
+    @property
     def content_refs(self) -> set[str]:
         """Return the references to all content that is in use."""
-        return {v.content_ref for v in (self.draft, self.published) if v is not None}
+        return {version.content_ref for version in self.versions}
 
 
 @dataclass(frozen=True, slots=True)

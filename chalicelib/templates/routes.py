@@ -119,10 +119,12 @@ def _preview(scope: Scope, content: Json, data: Json, owner: int | None) -> Json
 
 
 def _not_owned(scope: Scope, template_id: str) -> ApiError:
-    """Return 403 for a template that the primary account shares, 404 for an unknown one."""
-    if records.find(scope, template_id) is not None:
-        return Forbidden(f"template '{template_id}' belongs to the primary account")
-    return _unknown(template_id)
+    """Return 403 for a template that the primary account or the service shares, else 404."""
+    template = records.find(scope, template_id)
+    if template is None:
+        return _unknown(template_id)
+    owner = "the service" if template.is_sample else "the primary account"
+    return Forbidden(f"template '{template_id}' belongs to {owner}")
 
 
 def _unknown(template_id: str) -> ApiError:

@@ -132,9 +132,14 @@ def _check_allowance(allowance: Allowance, transmission: Transmission, count: in
 def _with_leases(
     transmission: Transmission, content: ResolvedContent, recipients: Recipients
 ) -> Transmission:
-    """Return the transmission with its leases, on the template only if generation takes time."""
+    """Return the transmission with its leases, on the template only if generation takes time.
+
+    The sample template needs no lease: no account can delete it.
+    """
     takes_time = transmission.start_ms or recipients.count > settings().chunk_recipients
     template = content.template if takes_time else None
+    if template and template.is_sample:
+        template = None
     if template:
         lease_template(transmission, template, recipients.count)
     return replace(transmission, leases=leases_on(template, recipients))

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from chalicelib.core import packing
-from chalicelib.core.scope import PRIMARY, Scope
+from chalicelib.core.scope import PRIMARY, SYSTEM_ACCOUNT, Scope
 
 Json = dict[str, Any]
 
-#: The account that owns the service's own domain. It comes with the deployment.
-SYSTEM_ACCOUNT: Final = 0
 #: The longest time from now to the start of a scheduled transmission (spec 8)
 LONGEST_AHEAD_MS: Final = 3 * 86_400_000
 

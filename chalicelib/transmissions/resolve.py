@@ -14,7 +14,7 @@ from chalicelib.ab_tests.model import AbTest
 from chalicelib.ab_tests.store import sample
 from chalicelib.ab_tests.store import versions as ab_tests
 from chalicelib.core import ids
-from chalicelib.core.errors import ServiceError
+from chalicelib.core.errors import ServiceError, sandbox_template_changed
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.from_field import from_text
 from chalicelib.templates.content import bad_message
@@ -58,6 +58,8 @@ def find_content(
     transmission: Transmission, recipient: str, *, starts: bool = True
 ) -> ResolvedContent:
     """Return the content as it is stored now; raises 422 with code 1603 if there is none.
+
+    Raises 422 with code 3051 if a sandbox send would have other content than the sample.
 
     ``recipient`` is the only one of a transmission that names an A/B test. The transmission takes a
     place in the test's sample if it ``starts`` now, and not before.
@@ -115,6 +117,10 @@ def _content_of_template(
     transmission: Transmission, template_id: str, draft: bool
 ) -> ResolvedContent:
     template_content = templates.get_content(transmission.scope, template_id, draft)
+    if transmission.is_sandbox and not template_content.template.is_sample:
+        raise sandbox_template_changed(
+            f"the account has a template '{template_id}' of its own: delete it to send the sample"
+        )
     return replace(
         _parsed(template_content.content),
         options=template_content.version.options,
@@ -132,7 +138,7 @@ def _parsed(content: Json) -> ResolvedContent:
 
 def resolve(transmission: Transmission, content: ResolvedContent) -> Transmission:
     """Return the transmission with its content, and its options as they are in force."""
-    if content.template is not None:
+    if content.template is not None and not content.template.is_sample:
         leases.record_use(content.template)
     return _resolved(transmission, content)
 

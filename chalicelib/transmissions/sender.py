@@ -15,7 +15,7 @@ from chalicelib.accounts.store.usage import Allowance, Meter, SandboxMeter
 from chalicelib.core import config_cache
 from chalicelib.core.addresses import is_address
 from chalicelib.core.config_cache import Key
-from chalicelib.core.errors import bad_format, wrong_sandbox_template
+from chalicelib.core.errors import bad_format, invalid_combination, wrong_sandbox_template
 from chalicelib.core.settings import settings
 from chalicelib.fleet import store as fleets
 from chalicelib.fleet.model import Fleet, usable_pool
@@ -116,10 +116,17 @@ def check_may_send(account_id: int, subaccount_id: int | None) -> None:
 
 
 def check_sandbox(transmission: Transmission) -> None:
-    """Raise 2106 for a sandbox send of anything but the sample template (spec 4.1, rule 10)."""
+    """Refuse a sandbox send of anything but the sample template as it is (spec 4.1, rule 10).
+
+    Raises 2106 for other content, and 1301 for an ``override``, which changes the content.
+    """
+    if not transmission.is_sandbox:
+        return
     template_id = settings().sandbox_template
-    if transmission.is_sandbox and transmission.content.get("template_id") != template_id:
+    if transmission.content.get("template_id") != template_id:
         raise wrong_sandbox_template(f"a sandbox send needs template_id '{template_id}'")
+    if transmission.override:
+        raise invalid_combination("a sandbox send may not have an override")
 
 
 def check_options(transmission: Transmission, sender: Sender) -> Transmission:

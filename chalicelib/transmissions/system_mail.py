@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from chalicelib.core import clock, ids
+from chalicelib.core.scope import SYSTEM_ACCOUNT
 from chalicelib.core.settings import settings
-from chalicelib.transmissions.model import SYSTEM_ACCOUNT, Transmission
+from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.sender import find_sender
 from chalicelib.transmissions.submit import submit

@@ -16,7 +16,7 @@ from pathlib import Path
 from chalicelib.accounts.store import accounts
 from chalicelib.api_keys import store as api_keys
 from chalicelib.api_keys.model import key_id
-from infrastructure.bootstrap import ACCOUNT_ID, first_start
+from infrastructure.bootstrap import ACCOUNT_ID, ensure_sample_template, first_start
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,9 +35,10 @@ def ensure(environment: Mapping[str, str], api_key: str) -> str | None:
 
 
 def main() -> None:
-    """Make the first start if it was not made."""
+    """Make the first start if it was not made, else store what an earlier version did not."""
     api_key = os.environ.get("API_KEY", "")
     if accounts.get(ACCOUNT_ID) is not None and (not api_key or api_keys.get(key_id(api_key))):
+        ensure_sample_template()
         return
     key = api_key or secrets.token_hex(20)
     first_start(key)

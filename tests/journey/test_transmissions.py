@@ -361,6 +361,16 @@ def test_five_sandbox_messages_are_sent_and_no_more(own_service: Service) -> Non
     content, options = {"template_id": "my-first-email"}, {"sandbox": True}
     wrong = post(own_service, to("x@inbox.test"), options=options)
     assert code(wrong) == (422, "2106")
+    override = {"from": {"email": "a@example.test", "name": "Bank"}}
+    other_sender = post(
+        own_service, to("x@inbox.test"), content, options=options, override=override
+    )
+    assert code(other_sender) == (422, "1301")
+    own = {"id": "my-first-email", "content": INLINE, "published": True}
+    assert own_service.request("POST", "/api/v1/templates", own).status == 200
+    own_text = post(own_service, to("x@inbox.test"), content, options=options)
+    assert code(own_text) == (422, "3051")
+    assert own_service.request("DELETE", "/api/v1/templates/my-first-email").status == 200
     recipients = to(*(f"sandbox-{i}@inbox.test" for i in range(5)))
     accepted(post(own_service, recipients, content, options=options))
     assert "sandbox@" in str(message(own_service, "sandbox-4@inbox.test")["From"])

@@ -8,20 +8,24 @@ Access patterns of ``config``:
 - templates of one owner → ``account#<account>/templates`` / ``<owner>/*`` [by_owner]
 - templates that an owner shares → ``account#<account>/templates`` / ``<owner>/s/*`` [by_owner]
 
+The sample template belongs to the service's own account. Every account and subaccount finds it
+under its id, unless it finds a template of its own account there.
+
 ``bodies.py`` keeps the content and ``leases.py`` the leases, in the same partition. An edit is one
 transaction, conditional on the revision of the record that it started from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from chalicelib.core import dynamo
 from chalicelib.core.dynamo import Item, Table, TransactionFailed
 from chalicelib.core.owned_records import OwnedRecords
-from chalicelib.core.scope import Scope
+from chalicelib.core.scope import SYSTEM_ACCOUNT, Scope
+from chalicelib.core.settings import settings
 from chalicelib.templates.model import Template, Version, no_template, no_version
 from chalicelib.templates.store import bodies
 from chalicelib.templates.store.bodies import ContentGone
@@ -38,6 +42,23 @@ class StoredContent:
     template: Template
     version: Version
     content: Json
+
+
+def find(scope: Scope, template_id: str) -> Template | None:
+    """Return the template that the id means to a reader in ``scope``, or ``None``."""
+    template = _records.find(scope, template_id)
+    if template is None and template_id == settings().sandbox_template:
+        return get(SYSTEM_ACCOUNT, None, template_id)
+    return template
+
+
+def in_scope(scope: Scope, shared: bool | None) -> Iterator[Template]:
+    """Yield the templates that a reader in ``scope`` sees; ``shared`` narrows to (un)shared."""
+    yield from _records.in_scope(scope, shared)
+    if shared is not False and scope.account_id != SYSTEM_ACCOUNT:
+        template = find(scope, settings().sandbox_template)
+        if template and template.is_sample:
+            yield template
 
 
 def create(template: Template, content: Json) -> bool:
@@ -190,5 +211,3 @@ def _to_item(template: Template) -> Item:
 _records = OwnedRecords("template", "head", from_item)
 
 get = _records.get
-find = _records.find
-in_scope = _records.in_scope
