@@ -31,8 +31,8 @@ DESCRIPTION_BYTES = 1024
 FILE_NAME_BYTES = 255
 LONGEST_LIST_ID = 255
 
-_FORMS_BESIDE_INLINE = ("template_id", "ab_test_id", "email_rfc822")
 _INLINE_TEXTS = ("subject", "text", "html", "amp_html")
+_TEXTS = (*_INLINE_TEXTS, "email_rfc822")
 _LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
 
@@ -83,9 +83,9 @@ class Content(parts.Content):
     inline_images: Annotated[list[InlineImageField], FailFast()] = Field(default_factory=list)
 
     @property
-    def is_inline(self) -> bool:
-        """Tell whether the content is neither stored nor a finished message."""
-        return not any(getattr(self, name) for name in _FORMS_BESIDE_INLINE)
+    def stored_id(self) -> str | None:
+        """Return the id of the template or A/B test that holds the content, if it is stored."""
+        return self.template_id or self.ab_test_id
 
 
 class StoredList(Body):
@@ -127,9 +127,7 @@ def read_request(data: Any) -> TransmissionRequest:
     if request.override.list_id:
         check_list_id(request.override.list_id)
     _check_content(request.content)
-    _check_sizes(request)
-    stored_id = request.content.template_id or request.content.ab_test_id
-    if stored_id and request.options.perform_substitutions is False:
+    if request.content.stored_id and request.options.perform_substitutions is False:
         raise invalid_combination(
             "options.perform_substitutions may be false only with inline content"
         )
@@ -168,16 +166,12 @@ def check_list_id(list_id: str) -> None:
 def check_files(
     attachments: Sequence[AttachmentField], inline_images: Sequence[InlineImageField]
 ) -> None:
-    """Raise 422 for a file that cannot be attached, or for too much data (spec 2.2)."""
-    files = [*attachments, *inline_images]
-    for file in files:
+    """Raise 422 for a file that cannot be attached (spec 2.2)."""
+    for file in (*attachments, *inline_images):
         check_length("name", file.name, FILE_NAME_BYTES)
     names = [image.name for image in inline_images]
     if len(set(names)) != len(names):
         raise bad_format("the names of inline_images must be unique")
-    if (size := sum(len(file.data) for file in files)) > settings().max_message_bytes:
-        most = settings().max_message_bytes
-        raise bad_format(f"attachments have length '{size}', but max length is '{most}'")
     try:
         for attachment in attachments:
             _ = Attachment(attachment.name, attachment.type, attachment.data).encoded
@@ -193,19 +187,23 @@ def _without_nulls(body: Json) -> Json:
 
 def _check_content(content: Content) -> None:
     _check_forms(content)
-    if not content.is_inline:
+    if content.stored_id:
+        return
+    _check_size(content)
+    if content.email_rfc822:
         return
     parts.check_complete(content)
     parts.check_header_names(content.headers or {})
     check_files(content.attachments, content.inline_images)
 
 
-def _check_sizes(request: TransmissionRequest) -> None:
-    """Refuse texts that the template language could only refuse later, for each recipient."""
-    message = settings().max_message_bytes
-    text = message if request.options.perform_substitutions is False else parts.CONTENT_BYTES
-    for name, most in {**dict.fromkeys(_INLINE_TEXTS, text), "email_rfc822": message}.items():
-        check_length(f"content.{name}", getattr(request.content, name), most)
+def _check_size(content: Content) -> None:
+    """Refuse content that would fill more than a message, before anything else reads it."""
+    texts = [*(getattr(content, name) for name in _TEXTS), *(content.headers or {}).values()]
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts if text)
+    size += sum(len(file.data) for file in (*content.attachments, *content.inline_images))
+    if size > (most := settings().max_message_bytes):
+        raise bad_format(f"field 'content' has length '{size}', but max length is '{most}'")
 
 
 def _check_forms(content: Content) -> None:
@@ -215,6 +213,5 @@ def _check_forms(content: Content) -> None:
     beside = any(value for name, value in content if name != "email_rfc822")
     if content.email_rfc822 and beside:
         raise invalid_combination("content.email_rfc822 excludes all other fields of content")
-    stored_id = content.template_id or content.ab_test_id
-    if stored_id and any(getattr(content, name) for name in _INLINE_TEXTS):
+    if content.stored_id and any(getattr(content, name) for name in _INLINE_TEXTS):
         raise invalid_combination("Both content object and template_id are specified")

@@ -166,6 +166,21 @@ def test_a_pre_built_body_is_verbatim_without_substitutions(service: Service) ->
     assert arrived.get_content().splitlines() == ["{{x}} {{ not a template", "..two dots"]
 
 
+def test_inline_content_may_be_almost_as_large_as_a_message(service: Service) -> None:
+    paragraph = f"<p>{'x' * 60}</p>"
+    lines = f"{paragraph}\n" * 200_000
+    html = f'<p>{{{{name}}}}</p>{lines}<a href="https://large.example/">x</a>'
+    content = INLINE | {"html": html}
+    data = {"name": "Zoë"}
+    accepted(post(service, to("large@inbox.test"), content, substitution_data=data))
+    body = message(service, "large@inbox.test").get_body(("html",))
+    assert body is not None
+    text = body.get_content()
+    assert "<p>Zoë</p>" in text[:500]
+    assert text.count(paragraph) == 200_000
+    assert "https://large.example/" not in text[-2000:]
+
+
 def test_a_render_fault_fails_one_recipient_and_not_the_others(service: Service) -> None:
     content = INLINE | {"text": "{{if n > 1}}many{{end}}"}
     recipients = [

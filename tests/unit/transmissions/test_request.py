@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from chalicelib.core.settings import settings
-from chalicelib.templates.content import CONTENT_BYTES
 from chalicelib.transmissions.request import StoredList, check_list_id, read_request
 from tests.unit.refusals import refusal_errors
 from tests.unit.transmissions.examples import body, content
@@ -164,8 +163,7 @@ RAW = "From: a@b.test\r\n\r\nHello\r\n"
     ],
 )
 def test_content_has_one_of_four_forms(form: Any) -> None:
-    assert not read_request(body(content=form)).content.is_inline
-    assert read_request(body()).content.is_inline
+    assert dict(read_request(body(content=form)).content).items() >= form.items()
 
 
 @pytest.mark.parametrize(
@@ -190,7 +188,7 @@ def test_empty_fields_of_another_form_are_ignored(form: Any) -> None:
     nothing = {"from": None, "subject": None, "html": None, "text": "", "reply_to": None}
     nothing |= {"use_draft_template": False, "attachments": [], "inline_images": [], "headers": {}}
     content = read_request(body(content=nothing | form)).content
-    assert not content.is_inline
+    assert dict(content).items() >= form.items()
 
 
 def test_null_fields_count_as_absent() -> None:
@@ -395,20 +393,35 @@ def test_other_headers_are_accepted() -> None:
     assert request.content.headers == headers
 
 
-@pytest.mark.parametrize("name", ["subject", "text", "html", "amp_html"])
-def test_texts_that_the_template_language_would_refuse_are_refused_at_once(name: str) -> None:
-    longest = "x" * CONTENT_BYTES
-    assert read_request(content(**{name: longest}))
-    (error,) = request_errors(content(**{name: longest + "x"}))
+@pytest.mark.parametrize("name", ["text", "html", "amp_html"])
+@pytest.mark.parametrize("substitutes", [True, False])
+def test_a_text_may_fill_a_message(name: str, substitutes: bool) -> None:
+    options = {"options": {"perform_substitutions": substitutes}}
+    most = settings().max_message_bytes - len("Hi") - len("Hello") * (name != "text")
+    assert read_request(content(**{name: "x" * most}) | options)
+    (error,) = request_errors(content(**{name: "x" * (most + 1)}) | options)
     assert error["code"] == "1300"
-    assert f"'content.{name}' has length '{CONTENT_BYTES + 1}'" in error["description"]
+    length = settings().max_message_bytes + 1
+    assert f"'content' has length '{length}'" in error["description"]
 
 
-def test_content_that_is_sent_as_it_is_may_fill_a_message() -> None:
+def test_content_together_is_no_larger_than_a_message() -> None:
+    quarter = settings().max_message_bytes // 4
+    file = {"name": "f", "type": "image/png", "data": "A" * quarter}
+    parts = {
+        "text": "x" * quarter,
+        "headers": {"X-A": "x" * quarter},
+        "attachments": [file],
+        "inline_images": [file],
+    }
+    for name in parts:
+        assert read_request(content(**{each: parts[each] for each in parts if each != name}))
+    assert codes(content(**parts)) == ["1300"]
+
+
+def test_a_pre_built_message_is_no_larger_than_a_message() -> None:
     most = settings().max_message_bytes
-    plain = {"options": {"perform_substitutions": False}}
-    assert read_request(content(text="x" * most) | plain)
-    assert codes(content(text="x" * (most + 1)) | plain) == ["1300"]
+    assert read_request(body(content={"email_rfc822": "x" * most}))
     assert codes(body(content={"email_rfc822": "x" * (most + 1)})) == ["1300"]
 
 

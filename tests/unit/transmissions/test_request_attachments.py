@@ -5,7 +5,6 @@ import base64
 import pytest
 
 from chalicelib.core.errors import ServiceError
-from chalicelib.core.settings import settings
 from chalicelib.transmissions.request import AttachmentField, InlineImageField, check_files
 
 DATA = base64.b64encode(b"bytes").decode()
@@ -67,15 +66,3 @@ def test_a_name_that_no_header_can_hold_is_refused(name: str) -> None:
 
 def test_an_image_name_that_cannot_be_a_content_id_is_refused() -> None:
     assert code(images=(image("<logo>"),)) == "3010"
-
-
-def test_files_together_are_no_larger_than_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAX_MESSAGE_BYTES", "100")
-    settings.cache_clear()
-    try:
-        half = "A" * 48
-        check_files([file(data=half)], [image(data=half)])
-        assert code(file(data=half), file(data=half), images=(image(data=half),)) == "1300"
-    finally:
-        monkeypatch.undo()
-        settings.cache_clear()
