@@ -70,7 +70,9 @@ _WEBHOOK: Final = record(
     auth_credentials=Maybe(mapping()),
     auth_request_details=Maybe(obj("url", url=text(), body=mapping())),
     auth_token=Maybe(text()),
-    custom_headers=mapping(text()),
+    custom_headers=Maybe(
+        mapping(text()) | {"description": "Only for keys that may change webhooks"}
+    ),
     signed=flag(),
     last_successful=nullable(text()),
     last_failure=nullable(text()),

@@ -1,7 +1,8 @@
 """Show webhooks, batches and test responses as the API does (spec 2.10).
 
 A caller who may change a webhook sees its secrets, because that caller could have them sent
-anywhere; other callers do not. A signing secret is shown once, when it is drawn.
+anywhere; for other callers these fields are left out. A signing secret is shown once, when it is
+drawn.
 """
 
 from __future__ import annotations
@@ -54,7 +55,6 @@ def webhook_view(
         "subaccount_id": webhook.source,
         "auth_type": webhook.auth_type,
         **_authentication(webhook, credentials, token, secrets=secrets),
-        "custom_headers": dict(credentials.headers) if secrets else {},
         "signed": bool(credentials.signing),
         "last_successful": _time(breaker.success_ms, zone),
         "last_failure": _time(breaker.failure_ms, zone),
@@ -62,7 +62,9 @@ def webhook_view(
     }
     if webhook.source == ALL:
         fields["exception_subaccounts"] = list(webhook.exceptions)
-    if credentials.auth_token and secrets:
+    if secrets:
+        fields["custom_headers"] = dict(credentials.headers)
+    if secrets and credentials.auth_token:
         fields["auth_token"] = credentials.auth_token
     return fields
 

@@ -644,6 +644,29 @@ def test_secrets_are_shown_only_with_the_grant_to_change_webhooks(
     assert not any(secret in seen for secret in ("p4ssword", "t0ken", "k3y"))
 
 
+@pytest.mark.parametrize("headers", [{}, {"X-Key": "k3y"}])
+def test_fields_that_a_key_may_not_see_are_left_out(
+    client: Client, target: Target, headers: dict[str, str]
+) -> None:
+    credentials = {"username": "u", "password": "p4ssword"}
+    webhook = make(
+        client,
+        target,
+        auth_type="basic",
+        auth_credentials=credentials,
+        auth_token="t0ken",
+        custom_headers=headers,
+    )
+    viewer = make_key(1, grants=["webhooks/view"])
+    full = show(client, webhook)
+    hidden = {"custom_headers": headers, "auth_token": "t0ken"}
+    assert full.items() >= hidden.items()
+    left_out = {name: value for name, value in full.items() if name not in hidden}
+    expected = left_out | {"auth_credentials": {"username": "u"}}
+    assert viewer.get(f"{PATH}/{webhook}").results == expected
+    assert viewer.get(PATH).results == [expected]
+
+
 def test_secrets_are_stored_encrypted(client: Client, target: Target) -> None:
     webhook = make(client, target, auth_token="t0ken", custom_headers={"X-Key": "k3y"})
     (stored_webhook,) = webhook_store.of_account(1)
