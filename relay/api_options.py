@@ -7,7 +7,7 @@
     options                 object: open_tracking, click_tracking, transactional, skip_suppression
                             and inline_css (boolean), ip_pool and dkim_key (string)
 
-An option that is absent is None: the account's default applies. Other keys are ignored.
+An option that is absent or null is None: the account's default applies. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def refused(reason: str) -> Refused:
 
 
 def _typed(fields: Mapping[str, Any], name: str, kind: type[T], label: str = "") -> T | None:
-    if name not in fields:
+    if fields.get(name) is None:
         return None
     return _checked(fields[name], kind, label or name)
 

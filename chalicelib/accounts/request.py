@@ -1,4 +1,4 @@
-"""Read the body of ``PUT /account`` (spec 4.6); a missing field is not changed."""
+"""Read the body of ``PUT /account`` (spec 4.6); missing fields stay, null removes options."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pydantic
 
 from chalicelib.accounts.model import Account
 from chalicelib.core.fields import Body
+from chalicelib.core.options import Changes, changed
 
 
 class AccountOptions(Body):
@@ -32,6 +33,10 @@ class AccountChange(Body):
 
     def apply(self, account: Account) -> Account:
         """Return ``account`` with the changes."""
-        fields = self.model_dump(exclude_none=True)
-        options = account.options | fields.pop("options", {})
-        return replace(account, options=options, **fields)
+        fields = self.model_dump(exclude_none=True, exclude={"options"})
+        return replace(account, options=changed(account.options, self._option_changes()), **fields)
+
+    def _option_changes(self) -> Changes:
+        if self.is_null("options"):
+            return dict.fromkeys(AccountOptions.model_fields)
+        return self.options.model_dump(exclude_unset=True) if self.options else {}

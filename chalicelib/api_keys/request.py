@@ -61,7 +61,7 @@ def _grants(
 
 
 def _valid_ips(params: Params, name: str) -> list[str] | None:
-    addresses = params.texts(name, most=MOST_ADDRESSES)
+    addresses = params.texts(name, most=MOST_ADDRESSES, blank=True)
     for address in addresses or ():
         if not source_ips.is_network(address):
             params.refuse(name, f"{name} has an invalid address or netmask", address)

@@ -35,6 +35,10 @@ class Body(pydantic.BaseModel):
         except pydantic.ValidationError as error:
             raise from_validation(error, data) from None
 
+    def is_null(self, name: str) -> bool:
+        """Tell whether the body holds null for a field, rather than not having it."""
+        return name in self.model_fields_set and getattr(self, name) is None
+
 
 @overload
 def boolean(query: Query, name: str) -> bool | None: ...

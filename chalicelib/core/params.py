@@ -1,7 +1,8 @@
 """Read fields of a body or a query with errors that name the parameter (spec 7, last lines).
 
 Resources whose errors are ``{"message", "param", "value"}`` read with a :class:`Params`. It
-collects every fault, and :meth:`Params.check` raises them together. A null counts as absent.
+collects every fault, and :meth:`Params.check` raises them together. A null counts as absent; where
+a value may be ``blank``, it means the empty one, which removes what was set.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from chalicelib.core.errors import ApiErrors, bad_format
+from chalicelib.core.options import Changes
 
 _LONGEST_VALUE = 300
 
@@ -30,7 +32,7 @@ class Params:
         """Return a string of at most ``most`` characters; only with ``blank`` may it be blank."""
         value = self._value(name, required)
         if value is None:
-            return None
+            return "" if blank and self.is_null(name) else None
         if not isinstance(value, str):
             self.refuse(name, f"{name} must be a string", value)
         elif len(value) > most:
@@ -57,11 +59,20 @@ class Params:
         self.refuse(name, f"{name} must be a boolean", value)
         return None
 
-    def texts(self, name: str, *, most: int, required: bool = False) -> list[str] | None:
+    def options(self, name: str, names: Collection[str]) -> Changes:
+        """Return those flags of the object at ``name`` that it has; null removes all of them."""
+        if self.is_null(name):
+            return dict.fromkeys(names)
+        inner = self.inner(name)
+        return {each: inner.flag(each) for each in names if each in inner._source}
+
+    def texts(
+        self, name: str, *, most: int, required: bool = False, blank: bool = False
+    ) -> list[str] | None:
         """Return an array of at most ``most`` strings; a required one must not be empty."""
         value = self._value(name, required)
         if value is None:
-            return None
+            return [] if blank and self.is_null(name) else None
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             self.refuse(name, f"{name} must be an array of strings", value)
         elif len(value) > most:
@@ -81,6 +92,10 @@ class Params:
         reader = Params(value or {})
         reader._faults = self._faults
         return reader
+
+    def is_null(self, name: str) -> bool:
+        """Tell whether the source holds null for a field, rather than not having it."""
+        return name in self._source and self._source[name] is None
 
     def refuse(self, param: str, message: str, value: Any) -> None:
         """Add a fault."""

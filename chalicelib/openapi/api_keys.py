@@ -13,6 +13,7 @@ from chalicelib.openapi.schema import (
     array,
     integer,
     moment,
+    nullable,
     obj,
     one_of,
     record,
@@ -24,7 +25,8 @@ _PATH: Final = "/api/v1/api-keys"
 _FIELDS: Final[dict[str, Schema]] = {
     "label": text(least=1, most=MOST_LABEL),
     "grants": array(one_of(grant.key for grant in GRANTS)),
-    "valid_ips": array(text(about="An IP address or a network"), most=MOST_ADDRESSES),
+    "valid_ips": nullable(array(text(about="An IP address or a network"), most=MOST_ADDRESSES))
+    | {"description": "Addresses that may use the key. An empty array or null: every address"},
 }
 _KEY: Final = record(
     id=text(),

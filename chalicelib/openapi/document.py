@@ -25,9 +25,11 @@ _ABOUT = (
     "JSON. Their integers have 32 bits. Paths are case sensitive, and one slash at the end of a"
     " path is ignored. HEAD is answered wherever GET is. Unknown fields and parameters are "
     "ignored. A parameter that takes a list may be repeated; any other parameter that is "
-    "repeated is refused. A transmission is one request to send: one content, and one or more "
-    "recipients. A subaccount is a part of an account with keys, domains and templates of its own. "
-    "The scope of a request is the account, or the one subaccount that the request acts for."
+    "repeated is refused. In an update, null removes options and other values that an empty "
+    "string or array would remove; in other fields null counts as absent. A transmission is one"
+    " request to send: one content, and one or more recipients. A subaccount is a part of an "
+    "account with keys, domains and templates of its own. The scope of a request is the "
+    "account, or the one subaccount that the request acts for."
 )
 _PARAMETER = re.compile(r"\{(\w+)\}")
 # Any route can answer 429, 500 and 503, because the gateway can.

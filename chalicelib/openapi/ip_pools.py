@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from chalicelib.fleet.model import FIRST_STAGE, LAST_STAGE
+from chalicelib.fleet.model import FIRST_STAGE, LAST_STAGE, SHARED
 from chalicelib.ip_pools.request import MOST_NAME
 from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, results
-from chalicelib.openapi.schema import Maybe, Schema, array, flag, integer, obj, record, text
+from chalicelib.openapi.schema import (
+    Maybe,
+    Schema,
+    array,
+    flag,
+    integer,
+    nullable,
+    obj,
+    record,
+    text,
+)
 
 _POOLS: Final = "/api/v1/ip-pools"
 _IPS: Final = "/api/v1/sending-ips"
@@ -15,7 +25,14 @@ _IPS: Final = "/api/v1/sending-ips"
 _NAMES: Final = ("signing_domain", "fbl_signing_domain", "auto_warmup_overflow_pool")
 _FIELDS: Final[dict[str, Schema]] = {
     "name": text(least=1, most=MOST_NAME),
-    **{name: text(about="An empty string removes the value") for name in _NAMES},
+    **{name: nullable(text(about="An empty string or null removes it")) for name in _NAMES[:2]},
+    "auto_warmup_overflow_pool": nullable(
+        text(
+            about=f"Id of the pool that takes what IPs in warm-up may not send: a pool of the "
+            f"account, or `{SHARED}`, which stands for the IPs of the deployment itself (not for "
+            "Enterprise). An empty string or null removes it"
+        )
+    ),
 }
 _IN_POOL: Final[dict[str, Schema | Maybe]] = {
     "external_ip": text(),

@@ -19,6 +19,7 @@ from chalicelib.openapi.schema import (
     array,
     flag,
     integer,
+    nullable,
     obj,
     one_of,
     record,
@@ -35,8 +36,8 @@ _PATH: Final = "/api/v1/subaccounts"
 _OPTIONS: Final[dict[str, Schema]] = {name: flag() for name in DEFAULT_OPTIONS}
 _FIELDS: Final[dict[str, Schema]] = {
     "name": text(least=1, most=MOST_NAME),
-    "ip_pool": text(most=MOST_POOL),
-    "options": obj(**_OPTIONS),
+    "ip_pool": nullable(text(most=MOST_POOL, about="An empty string or null removes it")),
+    "options": nullable(obj(**{name: nullable(each) for name, each in _OPTIONS.items()})),
 }
 _SUBACCOUNT: Final = record(
     id=integer(1),

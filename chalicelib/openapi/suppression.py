@@ -27,6 +27,7 @@ from chalicelib.openapi.schema import (
     integer,
     mapping,
     moment,
+    nullable,
     obj,
     one_of,
     record,
@@ -40,8 +41,8 @@ _PATH: Final = "/api/v1/suppression-list"
 
 _ENTRY: Final[dict[str, Schema]] = {
     "type": one_of(TYPES),
-    "description": text(),
-    "list_id": text(),
+    "description": nullable(text()),
+    "list_id": nullable(text()),
 }
 _ENTRY_VIEW: Final = record(
     recipient=text(),

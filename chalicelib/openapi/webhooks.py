@@ -50,9 +50,9 @@ _FIELDS: Final[dict[str, Schema]] = {
     "auth_type": one_of(AUTH_TYPES),
     "auth_credentials": _CREDENTIALS,
     "auth_request_details": obj("url", url=text(), body=_DETAILS),
-    "auth_token": text(),
-    "custom_headers": mapping(text()) | {"maxProperties": custom_headers.MOST},
-    "exception_subaccounts": array(integer(1, 2**31 - 1), most=MOST_EXCEPTIONS),
+    "auth_token": nullable(text()),
+    "custom_headers": nullable(mapping(text())) | {"maxProperties": custom_headers.MOST},
+    "exception_subaccounts": nullable(array(integer(1, 2**31 - 1), most=MOST_EXCEPTIONS)),
 }
 _SOURCE: Final = integer(-1, 2**31 - 1) | {
     "description": "Whose events the webhook gets: -1 stands for everybody, 0 for the primary "

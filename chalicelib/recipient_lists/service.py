@@ -82,12 +82,14 @@ def _write(account_id: int, list_id: str, recipients: list[Any], refusals: Refus
 def _change(
     account_id: int, list_id: str, body: ListBody, version: Version | None
 ) -> tuple[RecipientList, RecipientList]:
+    fields = body.model_fields_set
+
     def edit(old: RecipientList) -> RecipientList:
         new = replace(
             old,
-            name=old.name if body.name is None else body.name or list_id,
-            description=old.description if body.description is None else body.description,
-            attributes=old.attributes if body.attributes is None else body.attributes,
+            name=(body.name or list_id) if "name" in fields else old.name,
+            description=(body.description or "") if "description" in fields else old.description,
+            attributes=(body.attributes or {}) if "attributes" in fields else old.attributes,
         )
         if version is None:
             return new

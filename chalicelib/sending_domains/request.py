@@ -32,7 +32,10 @@ class NewDomain(Body):
 
 
 class DomainUpdate(Body):
-    """The body of ``PUT /sending-domains/{domain}``; fields left out stay as they are."""
+    """The body of ``PUT /sending-domains/{domain}``; fields left out stay as they are.
+
+    An empty string or null removes the tracking domain.
+    """
 
     tracking_domain: str | None = None
     dkim: DkimBody | None = None

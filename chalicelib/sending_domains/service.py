@@ -82,7 +82,7 @@ def update(scope: Scope, name: str, body: DomainUpdate) -> SendingDomain:
         raise Forbidden("default bounce domains are not available on Enterprise")
     if body.shared_with_subaccounts is not None:
         check_sharing(domain.subaccount_id, body.shared_with_subaccounts)
-    link = body.tracking_domain
+    link = "" if body.is_null("tracking_domain") else body.tracking_domain
     if link is not None:
         link = check_link(domain.account_id, domain.subaccount_id, link)
     key = _published_key(domain, body.dkim) if body.dkim is not None else None

@@ -63,8 +63,8 @@ def read_update(scope: Scope, data: Any) -> SnippetBody:
 def apply_update(snippet: Snippet, body: SnippetBody) -> Snippet:
     """Return the snippet after an update, which changes only the keys of content that it has.
 
-    An empty string removes a key; raises 422 if no key would remain. Returns the same snippet where
-    nothing changes.
+    An empty string or null removes a key; raises 422 if no key would remain. Returns the same
+    snippet where nothing changes.
     """
     shared = body.shared_with_subaccounts
     new = replace(
@@ -114,7 +114,7 @@ def _check_content(content: Mapping[str, str]) -> None:
 
 
 def _merged(old: Mapping[str, str], new: SnippetContent) -> dict[str, str]:
-    content = {**old, **new.model_dump(exclude_none=True)}
+    content = {**old, **new.model_dump(exclude_unset=True)}
     parts = {name: source for name, source in content.items() if source}
     if not parts:
         raise missing_field("At least one of 'html', 'text' or 'amp_html' needs to have content")

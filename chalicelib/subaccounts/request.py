@@ -8,6 +8,7 @@ from typing import Any
 
 from chalicelib.api_keys.grants import SUBACCOUNT_GRANTS
 from chalicelib.api_keys.request import KeyFields, read_key
+from chalicelib.core import options
 from chalicelib.core.params import Params
 from chalicelib.fleet import store as fleets
 from chalicelib.subaccounts.model import DEFAULT_OPTIONS, STATUSES, Subaccount
@@ -35,13 +36,15 @@ class SubaccountChange:
     name: str | None
     status: str | None
     ip_pool: str | None
-    options: dict[str, bool]
+    options: options.Changes
 
     def apply(self, subaccount: Subaccount) -> Subaccount:
         """Return ``subaccount`` with the changes."""
         texts = {"name": self.name, "status": self.status, "ip_pool": self.ip_pool}
         fields: dict[str, Any] = {name: text for name, text in texts.items() if text is not None}
-        return replace(subaccount, options=subaccount.options | self.options, **fields)
+        return replace(
+            subaccount, options=options.changed(subaccount.options, self.options), **fields
+        )
 
 
 def read_new(account_id: int, body: Any) -> NewSubaccount:
@@ -50,9 +53,9 @@ def read_new(account_id: int, body: Any) -> NewSubaccount:
     name = params.text("name", most=MOST_NAME, required=True)
     wants_key = params.flag("setup_api_key") is not False
     key = read_key(params, SUBACCOUNT_GRANTS, prefix="key_", required=True) if wants_key else None
-    pool, options = _check_pool(account_id, params), _options(params)
+    pool, changes = _check_pool(account_id, params), params.options("options", DEFAULT_OPTIONS)
     params.check()
-    return NewSubaccount(name or "", pool or "", options, key)
+    return NewSubaccount(name or "", pool or "", options.changed({}, changes), key)
 
 
 def read_change(account_id: int, body: Any) -> SubaccountChange:
@@ -62,7 +65,7 @@ def read_change(account_id: int, body: Any) -> SubaccountChange:
         params.text("name", most=MOST_NAME),
         params.choice("status", STATUSES),
         _check_pool(account_id, params),
-        _options(params),
+        params.options("options", DEFAULT_OPTIONS),
     )
     params.check()
     return change
@@ -76,9 +79,3 @@ def _check_pool(account_id: int, params: Params) -> str | None:
     elif pool and not fleets.exists(account_id, pool):
         params.refuse("ip_pool", f"ip_pool: pool {pool} does not exist", pool)
     return pool
-
-
-def _options(params: Params) -> dict[str, bool]:
-    inner = params.inner("options")
-    flags = {name: inner.flag(name) for name in DEFAULT_OPTIONS}
-    return {name: flag for name, flag in flags.items() if flag is not None}

@@ -75,6 +75,8 @@ def _entries(recipient: Any, body: Any) -> list[Entry]:
     if not isinstance(recipient, str):
         raise ValueError("recipient must be a string")
     description, list_id = _text(body, "description"), _text(body, "list_id")
+    if description is None and "description" in body:
+        description = ""  # null removes the present one
     return [
         new_entry(
             recipient,

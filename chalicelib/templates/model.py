@@ -14,6 +14,7 @@ from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.errors import ApiError, bad_format, subresource_not_found
+from chalicelib.core.options import Changes, changed
 from chalicelib.core.scope import SYSTEM_ACCOUNT, Scope
 
 Json = dict[str, Any]
@@ -74,13 +75,13 @@ class Template:
 class Edit:
     """The changes that a request asks for; ``None`` leaves a field as it is.
 
-    An option that is ``None`` is unset. ``of_published`` says that the edit is of the published
+    ``of_published`` says that the edit is of the published
     version.
     """
 
     name: str | None = None
     description: str | None = None
-    options: Mapping[str, bool | None] = field(default_factory=dict)
+    options: Changes = field(default_factory=dict)
     content_ref: str | None = None
     shared: bool | None = None
     published: bool | None = None
@@ -101,7 +102,7 @@ def new_template(scope: Scope, template_id: str, edit: Edit) -> Template:
         content_ref=edit.content_ref or "",
         name=template_id if edit.name is None else edit.name,
         description=edit.description or "",
-        options=_merged({}, edit.options),
+        options=changed({}, edit.options),
         updated=clock.now(),
     )
     return Template(
@@ -175,13 +176,8 @@ def _edited_version(version: Version, edit: Edit, number: int) -> Version:
         name=version.name if edit.name is None else edit.name,
         description=version.description if edit.description is None else edit.description,
         content_ref=edit.content_ref or version.content_ref,
-        options=_merged(version.options, edit.options),
+        options=changed(version.options, edit.options),
     )
-
-
-def _merged(old: Mapping[str, bool], new: Mapping[str, bool | None]) -> dict[str, bool]:
-    merged = {**old, **new}
-    return {name: value for name, value in merged.items() if value is not None}
 
 
 def draw_id() -> str:

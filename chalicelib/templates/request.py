@@ -6,6 +6,7 @@ from typing import Any
 
 from chalicelib.core.errors import ApiError, bad_format, missing_field
 from chalicelib.core.fields import Body
+from chalicelib.core.options import Changes
 from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
 from chalicelib.core.scope import Scope
 from chalicelib.templates.content import StorableContent, read_content, read_preview_content
@@ -25,7 +26,10 @@ class Options(Body):
 
 
 class TemplateBody(Body):
-    """The body of POST and PUT; all fields but ``id`` may be updated."""
+    """The body of POST and PUT; all fields but ``id`` may be updated.
+
+    Null removes the description and the options; for other fields it counts as absent.
+    """
 
     id: str | None = None
     name: str | None = None
@@ -87,12 +91,18 @@ def _edit(body: TemplateBody, scope: Scope, of_published: bool = False) -> Edit:
         raise not_shareable()
     return Edit(
         name=body.name,
-        description=body.description,
-        options=body.options.model_dump(exclude_unset=True) if body.options else {},
+        description="" if body.is_null("description") else body.description,
+        options=_option_changes(body),
         shared=body.shared_with_subaccounts,
         published=body.published,
         of_published=of_published,
     )
+
+
+def _option_changes(body: TemplateBody) -> Changes:
+    if body.is_null("options"):
+        return dict.fromkeys(Options.model_fields)
+    return body.options.model_dump(exclude_unset=True) if body.options else {}
 
 
 def _check_length(name: str, text: str | None) -> None:

@@ -85,7 +85,10 @@ def read_time_zone(query: Query) -> tzinfo:
 
 
 class _Reader:
-    """Reads the fields of one body; a null counts as absent."""
+    """Reads the fields of one body.
+
+    Null removes custom headers, exceptions and the token; for other fields it counts as absent.
+    """
 
     def __init__(self, body: Any, *, new: bool) -> None:
         self.params = Params(body)
@@ -150,7 +153,7 @@ class _Reader:
     def _exceptions(self, webhook: Webhook) -> tuple[int, ...] | None:
         value = self._body.get("exception_subaccounts")
         if value is None:
-            return None
+            return () if self.params.is_null("exception_subaccounts") else None
         if fault := _exceptions_fault(value, webhook, new=self._new):
             self.params.refuse("exception_subaccounts", f"exception_subaccounts {fault}", value)
             return None
@@ -159,7 +162,7 @@ class _Reader:
     def _headers(self, auth_type: str, before: Mapping[str, str]) -> Mapping[str, str]:
         headers = self._body.get("custom_headers")
         if headers is None:
-            headers = before
+            headers = {} if self.params.is_null("custom_headers") else before
         elif fault := custom_headers.fault(headers):
             self.params.refuse("custom_headers", fault, headers)
             return before

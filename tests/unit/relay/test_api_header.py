@@ -145,7 +145,6 @@ def test_a_header_written_by_the_standard_library_is_read(escape: bool) -> None:
     ("header_data", "reason"),
     [
         ({"campaign_id": 1}, "campaign_id must be a string"),
-        ({"campaign_id": None}, "campaign_id must be a string"),
         ({"campaign_id": "x" * 65}, "campaign_id is over 64 bytes"),
         ({"campaign_id": "\u00fc" * 33}, "campaign_id is over 64 bytes"),
         ({"campaign_id": "a\r\nX: y"}, "campaign_id must not have CR, LF or NUL"),
@@ -164,7 +163,6 @@ def test_a_header_written_by_the_standard_library_is_read(escape: bool) -> None:
         ({"options": []}, "options must be an object"),
         ({"options": {"open_tracking": 1}}, "options.open_tracking must be a boolean"),
         ({"options": {"click_tracking": "true"}}, "options.click_tracking must be a boolean"),
-        ({"options": {"transactional": None}}, "options.transactional must be a boolean"),
         ({"options": {"skip_suppression": 0}}, "options.skip_suppression must be a boolean"),
         ({"options": {"inline_css": []}}, "options.inline_css must be a boolean"),
         ({"options": {"ip_pool": 1}}, "options.ip_pool must be a string"),
@@ -175,6 +173,14 @@ def test_a_header_written_by_the_standard_library_is_read(escape: bool) -> None:
 )
 def test_a_wrong_field_is_refused_by_name(header_data: Any, reason: str) -> None:
     assert refusal_of(message(json.dumps(header_data))) == f"API header: {reason}"
+
+
+def test_null_counts_as_absent() -> None:
+    names = ("campaign_id", "metadata", "tags", "cc", "bcc", "archive", "options")
+    option_names = ("open_tracking", "transactional", "inline_css", "ip_pool", "dkim_key")
+    for header_data in (dict.fromkeys(names), {"options": dict.fromkeys(option_names)}):
+        options, _ = take_api_header(message(json.dumps(header_data)))
+        assert options == ApiOptions()
 
 
 @pytest.mark.spec("1-r6")

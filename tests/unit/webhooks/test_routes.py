@@ -667,6 +667,30 @@ def test_fields_that_a_key_may_not_see_are_left_out(
     assert viewer.get(PATH).results == [expected]
 
 
+@pytest.mark.spec("2.10-t6")
+@pytest.mark.spec("2.10-t7")
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("custom_headers", {"X-Key": "k3y"}),
+        ("auth_token", "t0ken"),
+        ("exception_subaccounts", [7]),
+    ],
+)
+def test_null_removes_an_optional_field(
+    client: Client, target: Target, field: str, value: object
+) -> None:
+    webhook = make(client, target)
+    before = show(client, webhook)
+    assert client.put(f"{PATH}/{webhook}", {field: value}).status == 200
+    assert show(client, webhook)[field] == value
+    assert client.put(f"{PATH}/{webhook}", {field: None}).status == 200
+    assert show(client, webhook) == before
+    nulls = dict.fromkeys(("name", "target", "events", "active", "auth_type", "subaccount_id"))
+    assert client.put(f"{PATH}/{webhook}", nulls).status == 200
+    assert show(client, webhook) == before
+
+
 def test_secrets_are_stored_encrypted(client: Client, target: Target) -> None:
     webhook = make(client, target, auth_token="t0ken", custom_headers={"X-Key": "k3y"})
     (stored_webhook,) = webhook_store.of_account(1)
