@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from chalicelib.core.errors import NotFound, TooLarge, bare_errors
+from chalicelib.core.errors import TooLarge, bare_errors
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.suppression import service
 from chalicelib.suppression.removal import remove
@@ -14,18 +14,18 @@ from chalicelib.suppression.request import (
     read_entries,
     read_removal,
 )
-from chalicelib.suppression.search import find_page
+from chalicelib.suppression.search import find_page, recipient_page
 from chalicelib.suppression.search_request import (
     read_list_id,
-    read_offset,
     read_paging,
+    read_position,
     read_search,
     read_types,
     recipient_links,
     search_links,
 )
 from chalicelib.suppression.store import counts
-from chalicelib.suppression.store.items import entries_of, parts_in
+from chalicelib.suppression.store.items import parts_in
 from chalicelib.suppression.view import entry_view, summary_view
 
 routes = Routes(__name__)
@@ -82,15 +82,13 @@ def put_entry(request: Request, recipient: str) -> Reply:
 def show_recipient(request: Request, recipient: str) -> Reply:
     """Return the entries of a recipient, the one updated last first; 404 if there are none."""
     types, paging = read_types(request.query), read_paging(request.query)
-    start = read_offset(paging)
-    entries = [e for e in entries_of(request.caller.scope, recipient) if e.type in types]
-    if not entries:
-        raise NotFound("Recipient could not be found")
-    end, path = start + paging.per_page, f"{_PATH}/{quote(recipient, safe='@')}"
+    after = read_position(paging)
+    page = recipient_page(request.caller.scope, recipient, types, paging, after)
+    path = f"{_PATH}/{quote(recipient, safe='@')}"
     return ok(
-        [entry_view(entry) for entry in entries[start:end]],
-        links=recipient_links(path, request.query, end, len(entries)),
-        total_count=len(entries),
+        [entry_view(entry) for entry in page.entries],
+        links=recipient_links(path, request.query, page),
+        total_count=page.total,
     )
 
 

@@ -13,18 +13,19 @@ cursor leads on; without a cursor such a page is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
-from chalicelib.core.errors import bad_request
+from chalicelib.core.errors import NotFound, bad_request
 from chalicelib.core.reply import bytes_in_reply
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.suppression.model import KINDS, SOURCES, TYPES, Entry, Kind, Tally
 from chalicelib.suppression.store import by_time, counts
 from chalicelib.suppression.store.by_time import Partition, Span
-from chalicelib.suppression.store.items import LATEST_MS, Part, part_of, parts_in
+from chalicelib.suppression.store.items import LATEST_MS, Part, part_of, parts_in, rows_of
 from chalicelib.suppression.view import entry_view
 
 #  most entries of some sources for which a search reads along sources rather than along domains
@@ -64,6 +65,17 @@ class Filters:
             return text == self.exact
         lowered = text.lower()
         return all(word in lowered for word in self.words)
+
+
+class Paging(NamedTuple):
+    """The start of a page: after ``skip`` results or, if ``cursor`` is not ``None``, after it.
+
+    An empty cursor is the first page.
+    """
+
+    per_page: int
+    skip: int
+    cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +127,7 @@ def find_page(scope: Scope, search: Search) -> Page:
     plan = _plan(search.filters, tallies)
     end = search.skip + search.per_page + 1
     rows = list(islice(_rows(scope.account_id, plan, search, end), search.skip, end))
-    page_rows = rows[: _fitting(rows[: search.per_page], search)]
+    page_rows = rows[: _fitting(rows[: search.per_page], by_cursor=search.by_cursor)]
     entries = [entry for _, entry in page_rows]
     last = page_rows[-1][0] if len(rows) > len(page_rows) else ""
     if search.total is not None:
@@ -127,6 +139,24 @@ def find_page(scope: Scope, search: Search) -> Page:
     return Page(entries, _count(scope.account_id, plan, search), last)
 
 
+def recipient_page(
+    scope: Scope, recipient: str, types: Collection[str], paging: Paging, after: str
+) -> Page:
+    """Return one page of a recipient's entries of these types, the last updated first.
+
+    The page begins after the position ``after``, so removing an entry between two pages skips no
+    other. Raises 404 if there are no entries at all, and 400 as :func:`find_page` does.
+    """
+    rows = [row for row in rows_of(scope, recipient) if row[1].type in types]
+    if not rows:
+        raise NotFound("Recipient could not be found")
+    rest = [row for row in rows if not after or row[0] < after][paging.skip :]
+    by_cursor = paging.cursor is not None
+    page_rows = rest[: _fitting(rest[: paging.per_page], by_cursor=by_cursor)]
+    last = page_rows[-1][0] if len(rest) > len(page_rows) else ""
+    return Page([entry for _, entry in page_rows], len(rows), last)
+
+
 def everything(account_id: int, subaccount_id: int | None) -> Iterator[Entry]:
     """Yield all entries of one list, the one updated first first, a few pages in memory."""
     tallies = counts.read(account_id, [part_of(subaccount_id)])
@@ -134,13 +164,13 @@ def everything(account_id: int, subaccount_id: int | None) -> Iterator[Entry]:
     return (entry for _, entry in by_time.read(account_id, plan.partitions, span, _FEW))
 
 
-def _fitting(rows: Sequence[tuple[str, Entry]], search: Search) -> int:
+def _fitting(rows: Sequence[tuple[str, Entry]], *, by_cursor: bool) -> int:
     """Return how many entries of a page fit a reply; the first one always does."""
     remaining_bytes = settings().max_reply_bytes
     for number, (_, entry) in enumerate(rows):
         remaining_bytes -= bytes_in_reply(entry_view(entry))
         if remaining_bytes < 0 and number:
-            if search.by_cursor:
+            if by_cursor:
                 return number
             text = f"The page has more than {settings().max_reply_bytes} bytes"
             raise bad_request(f"{text}; use cursor, or a smaller per_page")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from chalicelib.core import clock, domain_names, signing
@@ -12,7 +12,7 @@ from chalicelib.core.errors import bad_request
 from chalicelib.core.fields import boolean, integer
 from chalicelib.core.query import Query, comma_list, with_cursor
 from chalicelib.suppression.model import BLOCKING, check_type, is_list_id
-from chalicelib.suppression.search import Filters, Page, Search
+from chalicelib.suppression.search import Filters, Page, Paging, Search
 from chalicelib.suppression.store.by_time import Span, between
 
 DEFAULT_PER_PAGE = 1000
@@ -20,22 +20,11 @@ MOST_PER_PAGE = 10_000
 MOST_BY_PAGE = 10_000
 _INITIAL = "initial"
 _SEARCH = "suppression search"
-_RECIPIENT = "suppression recipient"
+_RECIPIENT = "suppression recipient position"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _SECOND_MS = 1000
 # A "+" that was not percent-encoded arrives as a blank
 _DECODED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)")
-
-
-class Paging(NamedTuple):
-    """The start of a page: after ``skip`` results or, if ``cursor`` is not ``None``, after it.
-
-    An empty cursor is the first page.
-    """
-
-    per_page: int
-    skip: int
-    cursor: str | None
 
 
 def read_paging(query: Query) -> Paging:
@@ -77,16 +66,17 @@ def search_links(path: str, query: Query, search: Search, page: Page) -> list[di
     return _links(path, query, _SEARCH, cursor if page.last else None)
 
 
-def read_offset(paging: Paging) -> int:
-    """Read how many entries of a recipient are before the page; raises 400."""
-    return _open(paging.cursor, _RECIPIENT) if paging.cursor else paging.skip
+def read_position(paging: Paging) -> str:
+    """Read the position after which a page of a recipient's entries begins; raises 400.
+
+    It is empty for the first page, and for pages that are numbered.
+    """
+    return str(_open(paging.cursor, _RECIPIENT)) if paging.cursor else ""
 
 
-def recipient_links(path: str, query: Query, end: int, total: int) -> list[dict[str, str]]:
-    """Return the links of a page of a recipient's entries; ``end`` of them have been shown."""
-    return (
-        _links(path, query, _RECIPIENT, end if end < total else None) if "cursor" in query else []
-    )
+def recipient_links(path: str, query: Query, page: Page) -> list[dict[str, str]]:
+    """Return the links of a page of a recipient's entries, as :func:`search_links` does."""
+    return _links(path, query, _RECIPIENT, page.last or None) if "cursor" in query else []
 
 
 def read_types(query: Query) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 from chalicelib.core.dynamo import Item, Table
@@ -152,13 +153,16 @@ def read_recipient(scope: Scope, recipient: str) -> dict[Key, Item]:
     return _by_key(table.query_all(condition, values, consistent=True))
 
 
-def entries_of(scope: Scope, recipient: str) -> list[Entry]:
-    """Return the entries of a recipient in a scope, the one updated last first."""
+def rows_of(scope: Scope, recipient: str) -> list[tuple[str, Entry]]:
+    """Return ``(position, entry)`` of a recipient's entries in a scope, the last updated first."""
     items = read_recipient(scope, recipient.lower()).values()
-    newest_first = sorted(
-        (item for item in items if "source" in item), key=lambda item: item["at"], reverse=True
-    )
-    return [entry for item in newest_first if (entry := to_entry(item))]
+    rows = [(item["at"], entry) for item in items if (entry := to_entry(item))]
+    return sorted(rows, key=itemgetter(0), reverse=True)
+
+
+def entries_of(scope: Scope, recipient: str) -> list[Entry]:
+    """Return the entries of a recipient in a scope, the last updated first."""
+    return [entry for _, entry in rows_of(scope, recipient)]
 
 
 def position(time_ms: int) -> str:

@@ -70,6 +70,7 @@ def test_many_malformed_entries_are_all_named() -> None:
     assert refusal(error_info) == prefix + ", ".join(names)
 
 
+@pytest.mark.usefixtures("cloud")
 def test_malformed_entries_are_named_as_far_as_a_reply_has_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from chalicelib.core.scope import Scope
+from chalicelib.core.settings import settings
 from chalicelib.suppression import routes, service
 from chalicelib.suppression.request import LARGEST_BULK
 from chalicelib.suppression.store.items import entries_of
@@ -132,6 +133,36 @@ def test_the_entries_of_a_recipient_come_in_pages(account: int) -> None:
     assert second["results"] == entries[2:]
     assert [each["rel"] for each in second["links"]] == ["first"]
     assert first["total_count"] == second["total_count"] == 3
+
+
+@pytest.mark.spec("4.8-t3")
+def test_pages_of_a_recipient_skip_nothing_when_an_entry_is_removed_between_them(
+    account: int,
+) -> None:
+    lists = [f"list-{number}" for number in range(6)]
+    service.put_all(account, None, [entry(ANN, list_id=each) for each in lists])
+    seen: list[str] = []
+    query = {"cursor": "initial", "per_page": "2"}
+    while query:
+        page = routes.show_recipient(request(account, part=0, **query), ANN).body
+        seen += [each["list_id"] for each in page["results"]]
+        routes.remove_recipient(request(account, part=0, list_id=seen[-2]), ANN)
+        following = [each["href"] for each in page["links"] if each["rel"] == "next"]
+        query = dict(parse_qsl(urlsplit(following[0]).query)) if following else {}
+    assert sorted(seen) == lists
+
+
+def test_a_page_of_a_recipient_ends_where_a_reply_is_full(
+    account: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = [entry(ANN, list_id=f"list-{n}", description="x" * 1000) for n in range(6)]
+    service.put_all(account, None, lists)
+    monkeypatch.setenv("MAX_REPLY_BYTES", "5000")
+    settings.cache_clear()
+    page = routes.show_recipient(request(account, cursor="initial"), ANN).body
+    assert len(page["results"]) == 3
+    assert [each["rel"] for each in page["links"]] == ["first", "next"]
+    assert refusal_errors(routes.show_recipient, request(account), ANN)[0] == 400
 
 
 @pytest.mark.spec("4.8-t5")

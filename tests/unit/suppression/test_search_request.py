@@ -9,8 +9,8 @@ from chalicelib.core.errors import ApiError
 from chalicelib.suppression.search import Page
 from chalicelib.suppression.search_request import (
     read_list_id,
-    read_offset,
     read_paging,
+    read_position,
     read_search,
     recipient_links,
     search_links,
@@ -161,13 +161,13 @@ def test_links_come_with_a_cursor_and_have_a_next_one_while_there_is_more() -> N
 
 
 def test_a_cursor_of_another_account_or_purpose_is_refused() -> None:
-    links = recipient_links(PATH, {"cursor": "initial"}, 2, 3)
+    links = recipient_links(PATH, {"cursor": "initial"}, Page([], 3, "position"))
     token = links[1]["href"].partition("cursor=")[2]
-    assert read_offset(read_paging({"cursor": token})) == 2
+    assert read_position(read_paging({"cursor": token})) == "position"
     for cursor in ("nonsense", token[:-2] + "AA", "", "Initial"):
         if cursor:
             with pytest.raises(ApiError, match="cursor"):
-                read_offset(read_paging({"cursor": cursor}))
+                read_position(read_paging({"cursor": cursor}))
             with pytest.raises(ApiError, match="cursor"):
                 read_search({"cursor": cursor})
     with pytest.raises(ApiError, match="cursor"):
