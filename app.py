@@ -17,25 +17,29 @@ import chalicelib.accounts.routes
 import chalicelib.api_keys.routes
 import chalicelib.data_privacy.routes
 import chalicelib.events.routes
+import chalicelib.fleet.signing
 import chalicelib.ingest.routes
 import chalicelib.ip_pools.routes
 import chalicelib.metrics.routes
 import chalicelib.recipient_lists.routes
 import chalicelib.seeding.routes
+import chalicelib.sending_domains.lookup
 import chalicelib.sending_domains.mailboxes
 import chalicelib.sending_domains.routes
 import chalicelib.snippets.routes
 import chalicelib.subaccounts.routes
+import chalicelib.subaccounts.search
 import chalicelib.suppression.routes
 import chalicelib.templates.routes
 import chalicelib.tracking.routes
 import chalicelib.tracking_domains.routes
+import chalicelib.transmissions.references
 import chalicelib.transmissions.routes
 import chalicelib.transmissions.system_mail
 import chalicelib.webhook_dispatch.routes
 import chalicelib.webhooks.routes
 from chalicelib.authentication.service import authenticate
-from chalicelib.core import invocations, logs
+from chalicelib.core import invocations, logs, references
 from chalicelib.core.http import PUBLIC, App, Reply, Request
 from chalicelib.core.settings import settings
 
@@ -65,6 +69,21 @@ app.register_blueprint(chalicelib.webhook_dispatch.routes.routes)
 app.register_blueprint(chalicelib.webhooks.routes.routes)
 
 chalicelib.sending_domains.mailboxes.set_mailer(chalicelib.transmissions.system_mail.send)
+references.register(
+    references.IP_POOL,
+    chalicelib.subaccounts.search.sending_by_pool,
+    chalicelib.transmissions.references.leaving_by_pool,
+)
+references.register(
+    references.SENDING_DOMAIN,
+    chalicelib.fleet.signing.pools_signed_by,
+    chalicelib.transmissions.references.with_return_path,
+)
+references.register(
+    references.TRACKING_DOMAIN,
+    chalicelib.sending_domains.lookup.linked_to,
+    chalicelib.transmissions.references.with_tracking_domain,
+)
 
 
 @app.route("/api/v1", methods=["GET"], grant=PUBLIC)

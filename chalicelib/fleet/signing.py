@@ -6,6 +6,7 @@ in addition, mail to hosts that send complaint reports to the domain that signed
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from chalicelib.core.scope import Scope
@@ -30,6 +31,13 @@ def fbl_key(account_id: int, pool_id: str, recipient_domain: str) -> DkimKey | N
         return None
     pool = store.get_cached(account_id).pool_or_default(pool_id)
     return _key(account_id, pool.fbl_signing_domain)
+
+
+def pools_signed_by(account_id: int, domain: str) -> Iterator[str]:
+    """Yield the pools that sign with the keys of a domain."""
+    for pool in store.get(account_id).pools:
+        if domain in (pool.signing_domain, pool.fbl_signing_domain):
+            yield f"IP pool {pool.id}"
 
 
 def _key(account_id: int, name: str) -> DkimKey | None:

@@ -54,7 +54,10 @@ def update_pool(request: Request, pool_id: str) -> Reply:
 @routes.delete("/api/v1/ip-pools/{pool_id}", grant="ip_pools/manage")
 @bare_errors()
 def delete_pool(request: Request, pool_id: str) -> Reply:
-    """Delete a pool; its IPs move to the default pool."""
+    """Delete a pool; its IPs move to the default pool.
+
+    A pool by which subaccounts or scheduled transmissions send stays.
+    """
     service.delete_pool(_manager(request), pool_id)
     return empty(204)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chalicelib.accounts.store import accounts
-from chalicelib.core import clock
+from chalicelib.core import clock, references
 from chalicelib.core.errors import bad_request
 from chalicelib.core.scope import Scope
 from chalicelib.fleet import store
@@ -58,8 +58,14 @@ def update_pool(account_id: int, pool_id: str, fields: PoolFields) -> IpPool:
 
 
 def delete_pool(account_id: int, pool_id: str) -> None:
-    """Delete a pool; its IPs move to the default pool. Raises 400 and 404."""
-    store.change(account_id, lambda fleet: changes.without_pool(fleet, pool_id))
+    """Delete a pool; its IPs move to the default pool. Raises 400, 404, and 409 if it is in use."""
+
+    def edit(fleet: Fleet) -> Fleet:
+        after = changes.without_pool(fleet, pool_id)
+        references.check_unused(references.IP_POOL, account_id, pool_id.lower())
+        return after
+
+    store.change(account_id, edit)
 
 
 def update_ip(account_id: int, external_ip: str, change: IpChange) -> None:

@@ -52,7 +52,7 @@ OPERATIONS: Final[Operations] = {
         results(record(id=text(), name=text(), **{name: text() for name in _NAMES[1:]})),
         body=obj(**_FIELDS),
     ),
-    f"DELETE {_POOLS}/{{pool_id}}": Operation(NO_CONTENT),
+    f"DELETE {_POOLS}/{{pool_id}}": Operation(NO_CONTENT, refusals=(409,)),
     f"GET {_IPS}": Operation(results(array(_IP))),
     f"GET {_IPS}/{{external_ip}}": Operation(results(_IP)),
     f"PUT {_IPS}/{{external_ip}}": Operation(

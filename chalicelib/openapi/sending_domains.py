@@ -111,7 +111,7 @@ OPERATIONS: Final[Operations] = {
         results(record(message=text(), domain=text())),
         body=of_model(DomainUpdate),
     ),
-    f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT),
+    f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT, refusals=(409,)),
     f"POST {_PATH}/{{domain}}/verify": Operation(
         results(record(**_STATUS, dns=Maybe(_DNS))), body=of_model(VerifyRequest)
     ),

@@ -60,7 +60,7 @@ OPERATIONS: Final[Operations] = {
     ),
     f"GET {_PATH}/{{domain}}": Operation(results(_DOMAIN)),
     f"PUT {_PATH}/{{domain}}": Operation(_ID_ONLY, body=obj(secure=flag(), default=flag())),
-    f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT),
+    f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT, refusals=(409,)),
     f"POST {_PATH}/{{domain}}/verify": Operation(results(record(**_STATUS))),
     f"GET {CHECK_PATH}/{{challenge}}": Operation(
         content(

@@ -5,6 +5,8 @@ Acceptance and generation call this module. It raises the API errors of a choice
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from chalicelib.accounts.store import accounts
 from chalicelib.core import defaults
 from chalicelib.core.addresses import domain_of
@@ -122,6 +124,13 @@ def mail_domain(account_id: int) -> str:
     if not is_enterprise(account_id):
         return system
     return settings().tenant_domain.format(account=account_id, system=system).lower()
+
+
+def linked_to(account_id: int, tracking_domain: str) -> Iterator[str]:
+    """Yield the sending domains whose links have a tracking domain."""
+    for domain in store.in_scope(Scope(account_id, None)):
+        if domain.tracking_domain == tracking_domain:
+            yield f"sending domain {domain.domain}"
 
 
 def get_owned(scope: Scope, name: str) -> SendingDomain:

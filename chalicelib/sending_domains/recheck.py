@@ -2,7 +2,8 @@
 
 A schedule calls :func:`reverify_due`; how often does not matter. A verified domain is checked once
 a day. When a record is missing, its status becomes invalid; a domain that no other check verifies
-can then no longer send. A domain that has not been verified for two weeks is deleted.
+can then no longer send. A domain that has not been verified for two weeks is deleted, unless
+something names it: then it has another two weeks.
 
 A run may be repeated or cut off without harm: an entry stays due until the domain is written with
 the time of its next check, and entries that match no domain are removed.
@@ -13,15 +14,16 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
-from chalicelib.core import due
+from chalicelib.core import due, references
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import WriteConflict
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.dns_checks import check_dkim
 from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.model import DNS_CHECKS, UNVERIFIED, SendingDomain
-from chalicelib.sending_domains.schedule import is_grace_over
+from chalicelib.sending_domains.schedule import is_grace_over, with_next_check
 from chalicelib.sending_domains.verification import check_dns
 
 _log = logging.getLogger(__name__)
@@ -65,7 +67,9 @@ def _reverify(domain: SendingDomain, now: float) -> str:
     checks = check_dns(domain, [name.removesuffix("_status") for name in statuses])
     _reverify_keys(domain.domain)
     after = checks.apply_to(domain, domain, now)
-    if is_grace_over(after, now):
+    if is_grace_over(after, now) and _is_in_use(after):
+        after = with_next_check(replace(after, unverified_since=now), now)
+    elif is_grace_over(after, now):
         further_keys.clear(domain.domain)
         store.delete(domain)
         return "dropped"
@@ -74,6 +78,10 @@ def _reverify(domain: SendingDomain, now: float) -> str:
     if was_verified == after.status.ownership_verified:
         return "kept" if was_verified else "unverified"
     return "lost" if was_verified else "regained"
+
+
+def _is_in_use(domain: SendingDomain) -> bool:
+    return references.exist(references.SENDING_DOMAIN, domain.account_id, domain.domain)
 
 
 def _reverify_keys(domain: str) -> None:

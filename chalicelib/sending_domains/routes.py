@@ -68,7 +68,10 @@ def update_domain(request: Request, domain: str) -> Reply:
 
 @routes.delete(_DOMAIN, grant=_GRANT)
 def delete_domain(request: Request, domain: str) -> Reply:
-    """Delete a domain and its keys; nothing can be sent from it any more."""
+    """Delete a domain and its keys; nothing can be sent from it any more.
+
+    A domain that signs for an IP pool or is the return path of a scheduled transmission stays.
+    """
     service.delete(request.caller.scope, domain)
     return empty(204)
 

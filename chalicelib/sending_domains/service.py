@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from chalicelib.core import clock, domain_names
+from chalicelib.core import clock, domain_names, references
 from chalicelib.core.dynamo import retry_conflicts
 from chalicelib.core.errors import (
     ApiError,
@@ -97,10 +97,11 @@ def update(scope: Scope, name: str, body: DomainUpdate) -> SendingDomain:
 
 
 def delete(scope: Scope, name: str) -> None:
-    """Delete a domain with its keys; raises 404 with code 1600 (spec 4.4)."""
+    """Delete a domain with its keys; raises 404 with code 1600 (spec 4.4), 409 if it is in use."""
 
     def attempt() -> None:
         domain = get_owned(scope, name)
+        references.check_unused(references.SENDING_DOMAIN, domain.account_id, domain.domain)
         further_keys.clear(domain.domain)
         store.delete(domain)
 

@@ -126,6 +126,12 @@ def everything(account_id: int, query: Mapping[str, str]) -> list[Subaccount]:
     return list(store.in_list(account_id, which, "created_at", descending=True))
 
 
+def sending_by_pool(account_id: int, pool_id: str) -> Iterator[str]:
+    """Yield the subaccounts that may send by this pool only."""
+    subaccounts = store.in_list(account_id, of_pool(pool_id), "id", descending=False)
+    return (f"subaccount {each.id}" for each in subaccounts)
+
+
 def _matching(account_id: int, search: Query) -> Iterator[Subaccount]:
     if search.ids is not None:
         subaccounts: Iterable[Subaccount] = _by_ids(account_id, search, search.ids)

@@ -49,7 +49,7 @@ def update_tracking_domain(request: Request, domain: str) -> Reply:
 
 @routes.delete(_DOMAIN, grant=_MANAGE)
 def delete_tracking_domain(request: Request, domain: str) -> Reply:
-    """Delete one; sending domains that name it fall back to the defaults."""
+    """Delete one that no sending domain and no scheduled transmission names."""
     service.delete(request.caller.scope, domain)
     return empty(204)
 

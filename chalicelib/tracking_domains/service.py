@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chalicelib.core import clock, domain_names
+from chalicelib.core import clock, domain_names, references
 from chalicelib.core.errors import ApiError, bad_format, resource_conflict, resource_not_found
 from chalicelib.core.scope import Scope
 from chalicelib.domain_claims import store as claims
@@ -62,7 +62,9 @@ def update(scope: Scope, name: str, body: TrackingDomainUpdate) -> TrackingDomai
 
 
 def delete(scope: Scope, name: str) -> None:
-    """Delete a domain; raises 404 (1600)."""
+    """Delete a domain; raises 404 (1600), and 409 (1602) if it is in use."""
+    domain = get_owned(scope, name)
+    references.check_unused(references.TRACKING_DOMAIN, domain.account_id, domain.domain)
     if not store.delete(scope, name):
         raise _not_found(name)
 

@@ -27,6 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 from chalicelib.accounts.store import usage
@@ -220,6 +221,14 @@ def in_account(account_id: int) -> Iterator[Summary]:
 def scheduled(account_id: int) -> Iterator[Summary]:
     """Yield the transmissions of an account that have not started, the newest first."""
     yield from _owned_by(_owner(account_id, scheduled=True))
+
+
+def get_scheduled(account_id: int) -> Iterator[Transmission]:
+    """Yield the transmissions of an account that have not started, whole, a hundred a request."""
+    ids = (each.id for each in scheduled(account_id) if each.state == SUBMITTED)
+    while page := list(islice(ids, dynamo.READ_BATCH)):
+        items = _transmissions.get_all((_pk(each), "transmission") for each in page)
+        yield from (_record(item).transmission for item in items if item["state"] == SUBMITTED)
 
 
 def _owned_by(owner: str) -> Iterator[Summary]:

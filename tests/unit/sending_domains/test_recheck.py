@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import defaults, due
+from chalicelib.core import defaults, due, references
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
@@ -155,6 +155,21 @@ def test_a_domain_that_is_never_verified_is_deleted_after_two_weeks_with_its_key
     assert further_keys.of_domain(NAME) == []
     assert store.create(domain(account=2)), "another account can have it"
     assert reverify_due(NOW + 2 * grace) == {}
+
+
+def test_a_domain_that_something_names_is_kept_for_another_two_weeks(
+    zone: Zone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = ["IP pool fast"]
+    finders = {references.SENDING_DOMAIN: (lambda account_id, name: users,)}
+    monkeypatch.setattr(references, "_finders", finders)
+    zone.clear(NAME)
+    grace = settings().domain_grace
+    create(status=DomainStatus(), unverified_since=NOW, at=NOW + grace)
+    assert reverify_due(NOW + grace) == {"unverified": 1}
+    assert load().check_ms == int((NOW + 2 * grace) * 1000)
+    users.clear()
+    assert reverify_due(NOW + 2 * grace) == {"dropped": 1}
 
 
 def test_a_domain_is_deleted_two_weeks_after_it_lost_its_records(zone: Zone) -> None:

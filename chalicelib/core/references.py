@@ -1,0 +1,48 @@
+"""Refuse to delete a record that other records name.
+
+A package does not know which other packages name its records, so ``app.py`` registers for each kind
+of record the functions that find those that do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain, islice
+from typing import Final
+
+from chalicelib.core.errors import resource_conflict
+
+IP_POOL: Final = "IP pool"
+SENDING_DOMAIN: Final = "Sending domain"
+TRACKING_DOMAIN: Final = "Tracking domain"
+
+#: Yields what names a record, such as ``subaccount 7``, from an account and the record's name
+Finder = Callable[[int, str], Iterable[str]]
+
+_MOST_NAMED = 5
+
+_finders: dict[str, tuple[Finder, ...]] = {}
+
+
+def register(kind: str, *finders: Finder) -> None:
+    """Set the functions that find what names a record of this kind."""
+    _finders[kind] = finders
+
+
+def exist(kind: str, account_id: int, name: str) -> bool:
+    """Tell whether any record of the account names this one."""
+    return bool(_first(kind, account_id, name, 1))
+
+
+def check_unused(kind: str, account_id: int, name: str) -> None:
+    """Raise 409 with code 1602 if records name this one; the text lists the first of them."""
+    users = _first(kind, account_id, name, _MOST_NAMED + 1)
+    if users:
+        others = ["others"] if len(users) > _MOST_NAMED else []
+        text = ", ".join(users[:_MOST_NAMED] + others)
+        raise resource_conflict(f"{kind} '{name}' is in use by {text}")
+
+
+def _first(kind: str, account_id: int, name: str, most: int) -> list[str]:
+    users = chain.from_iterable(find(account_id, name) for find in _finders.get(kind, ()))
+    return list(islice(users, most))

@@ -1,0 +1,122 @@
+"""What something names cannot be deleted, and the error says what names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from chalicelib.core import clock, references
+from chalicelib.core.scope import Scope
+from chalicelib.fleet import store as fleets
+from chalicelib.sending_domains import store as domains
+from chalicelib.transmissions import scheduling
+from tests.unit.calling import Client
+from tests.unit.people import make_account, make_domain, make_key, make_subaccount, transmission
+from tests.unit.sending_domains.examples import domain
+from tests.unit.tracking_domains.examples import store_tracking_domain
+
+POOL = "/api/v1/ip-pools/fast"
+DOMAIN = "/api/v1/sending-domains/bounces.test"
+TRACKING = "/api/v1/tracking-domains/t.test"
+
+
+@pytest.fixture
+def client(cloud: None) -> Client:
+    make_account()
+    make_domain("example.test")
+    domains.create(domain("bounces.test"))
+    store_tracking_domain("t.test")
+    client = make_key()
+    assert client.post("/api/v1/ip-pools", {"name": "fast"}).results == {"id": "fast"}
+    return client
+
+
+def schedule(client: Client, **fields: object) -> str:
+    options = {"start_time": clock.iso_offset(clock.now() + 7200)}
+    body = transmission() | fields
+    body["options"] = options | body.get("options", {})
+    return str(client.post("/api/v1/transmissions", body).results["id"])
+
+
+def refusal(client: Client, path: str) -> str:
+    response = client.delete(path)
+    assert response.status == 409, response
+    return str(response.error.get("description") or response.error["message"])
+
+
+@pytest.mark.spec("4.7-t5")
+def test_a_pool_of_subaccounts_cannot_be_deleted_until_they_have_another(client: Client) -> None:
+    number = make_subaccount(ip_pool="FAST").id
+    assert (
+        refusal(client, "/api/v1/ip-pools/Fast")
+        == f"IP pool 'fast' is in use by subaccount {number}"
+    )
+    assert fleets.exists(1, "fast")
+    assert client.put(f"/api/v1/subaccounts/{number}", {"ip_pool": ""}).status == 200
+    assert client.delete(POOL).status == 204
+
+
+def test_the_error_lists_the_first_five_and_says_that_there_are_others(client: Client) -> None:
+    numbers = [make_subaccount(ip_pool="fast").id for _ in range(7)]
+    text = ", ".join(f"subaccount {number}" for number in numbers[:5])
+    assert refusal(client, POOL) == f"IP pool 'fast' is in use by {text}, others"
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        (POOL, {"options": {"ip_pool": "fast"}}),
+        (DOMAIN, {"return_path": "me@Bounces.test"}),
+        (TRACKING, {"tracking_domain": "T.test"}),
+    ],
+)
+def test_what_a_scheduled_transmission_names_is_not_deleted_before_it_is_cancelled(
+    client: Client, path: str, fields: dict[str, object]
+) -> None:
+    schedule(client)
+    number = schedule(client, **fields)
+    assert refusal(client, path).endswith(f" is in use by scheduled transmission {number}")
+    scheduling.cancel(Scope(1, None), number)
+    assert client.delete(path).status == 204
+
+
+@pytest.mark.spec("2.8-t3")
+@pytest.mark.parametrize("field", ["signing_domain", "fbl_signing_domain"])
+def test_a_domain_that_signs_for_a_pool_cannot_be_deleted(client: Client, field: str) -> None:
+    assert client.put(POOL, {field: "bounces.test"}).status == 200
+    assert refusal(client, DOMAIN) == "Sending domain 'bounces.test' is in use by IP pool fast"
+    assert client.put(POOL, {field: ""}).status == 200
+    assert client.delete(DOMAIN).status == 204
+
+
+@pytest.mark.spec("2.5-t2")
+def test_a_tracking_domain_that_a_sending_domain_names_cannot_be_deleted(client: Client) -> None:
+    body = {"tracking_domain": "t.test"}
+    assert client.put("/api/v1/sending-domains/example.test", body).status == 200
+    text = "Tracking domain 't.test' is in use by sending domain example.test"
+    assert refusal(client, TRACKING) == text
+    body = {"tracking_domain": ""}
+    assert client.put("/api/v1/sending-domains/example.test", body).status == 200
+    assert client.delete(TRACKING).status == 204
+
+
+def test_records_of_other_accounts_do_not_count(client: Client) -> None:
+    make_account(2)
+    make_subaccount(account=2, ip_pool="fast")
+    assert client.delete(POOL).status == 204
+
+
+def test_only_the_owner_learns_what_names_a_domain(client: Client) -> None:
+    make_account(2)
+    client.put(POOL, {"signing_domain": "bounces.test"})
+    assert make_key(2).delete(DOMAIN).status == 404
+
+
+def test_every_kind_of_record_has_its_finders() -> None:
+    kinds: Iterable[str] = (
+        references.IP_POOL,
+        references.SENDING_DOMAIN,
+        references.TRACKING_DOMAIN,
+    )
+    assert set(references._finders) == set(kinds)
