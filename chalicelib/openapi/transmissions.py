@@ -14,7 +14,6 @@ from chalicelib.openapi.operation import (
 )
 from chalicelib.openapi.recipients import ACCEPTED_COUNTS, NUM_RCPT_ERRORS, RECIPIENTS, WITH_ERRORS
 from chalicelib.openapi.schema import (
-    Maybe,
     Schema,
     array,
     either,
@@ -74,7 +73,11 @@ _SUMMARY: Final[dict[str, Schema]] = {
     "campaign_id": text(),
     "description": text(),
     "state": one_of([SUBMITTED, GENERATING, SUCCESS, CANCELLED]),
-    "content": record(template_id=text(), use_draft_template=Maybe({"type": "boolean"})),
+    "content": obj(
+        template_id=text(about="`inline` if the content is not stored"),
+        use_draft_template={"type": "boolean"},
+        ab_test_id=text(about="A/B test that chooses the template when the transmission starts"),
+    ),
 }
 _TRANSMISSION: Final = record(
     **_SUMMARY,
@@ -88,7 +91,7 @@ _TRANSMISSION: Final = record(
     return_path=text(),
     substitution_data=mapping(),
     metadata=mapping(),
-    options=mapping(),
+    options=mapping() | {"description": "The options that the request set"},
 )
 _CAMPAIGN_ID: Final = query("campaign_id", text(), "Only transmissions of this campaign")
 

@@ -19,6 +19,7 @@ from chalicelib.transmissions.leases import lease_list, lease_template, leases_o
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
 from chalicelib.transmissions.request import (
+    STORED_CONTENT,
     StoredList,
     TransmissionRequest,
     read_request,
@@ -69,6 +70,9 @@ def accept(caller: Caller, body: Any, transmission_id: str | None = None) -> Acc
 
 
 def _describe(caller: Caller, request: TransmissionRequest, transmission_id: str) -> Transmission:
+    options = request.options.model_dump(exclude_none=True, exclude={"start_time"})
+    content = request.content.model_dump(by_alias=True, exclude_defaults=True)
+    names = {name: content[name] for name in STORED_CONTENT if name in content}
     return Transmission(
         id=transmission_id,
         account_id=caller.account_id,
@@ -76,8 +80,9 @@ def _describe(caller: Caller, request: TransmissionRequest, transmission_id: str
         start_ms=read_start_time(request.options.start_time) or 0,
         created_ms=clock.now_ms(),
         recv_method="rest",
-        options=request.options.model_dump(exclude_none=True, exclude={"start_time"}),
-        content=request.content.model_dump(by_alias=True, exclude_defaults=True),
+        options=options,
+        requested={"options": options, "content": names},
+        content=content,
         override=request.override.model_dump(by_alias=True, exclude_none=True),
         campaign_id=request.campaign_id,
         description=request.description,

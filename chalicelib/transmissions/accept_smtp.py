@@ -92,6 +92,7 @@ def _describe(account_id: int, subaccount_id: int | None, message: SmtpMessage) 
         created_ms=clock.now_ms(),
         recv_method="esmtp",
         options=message.options,
+        requested={"options": message.options},
         resolved=True,
         campaign_id=message.campaign_id,
         metadata=message.metadata,

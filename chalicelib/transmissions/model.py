@@ -33,6 +33,8 @@ class Transmission:
     or empty when ``raw`` is a pre-built message; ``substitute`` says whether that message is a
     template. ``options`` are the client's until resolved, then those in force; ``defaults`` are the
     account's choices at acceptance. ``start_ms`` is 0 unless the transmission was scheduled.
+    ``requested`` keeps what resolving replaces, as the client sent it: ``options``, and the
+    ``content`` that names a template or an A/B test. Older versions did not store it.
     ``shares_template``: a subaccount sends a template that the primary account shares.
     ``refusal`` holds the fields of the one event that every recipient gets instead of a message;
     ``leases`` names the stored template and list on which the transmission has leases.
@@ -44,6 +46,7 @@ class Transmission:
     created_ms: int
     recv_method: str
     options: Json
+    requested: Json = field(default_factory=dict)
     defaults: Json = field(default_factory=dict)
     resolved: bool = False
     content: Json = field(default_factory=dict)
@@ -68,6 +71,18 @@ class Transmission:
     def scope(self) -> Scope:
         """Return the part of the account that sends."""
         return Scope(self.account_id, self.subaccount_id or PRIMARY)
+
+    @property
+    def requested_content(self) -> Json:
+        """Return the names of stored content that the client sent, with any other content."""
+        content: Json = self.requested.get("content", self.content)
+        return content
+
+    @property
+    def requested_options(self) -> Json:
+        """Return the options that the client sent."""
+        options: Json = self.requested.get("options", self.options)
+        return options
 
     @property
     def starts_ms(self) -> int:

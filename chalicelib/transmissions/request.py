@@ -31,6 +31,9 @@ DESCRIPTION_BYTES = 1024
 FILE_NAME_BYTES = 255
 LONGEST_LIST_ID = 255
 
+#: The fields of ``content`` that name what is stored
+STORED_CONTENT = ("template_id", "use_draft_template", "ab_test_id")
+
 _INLINE_TEXTS = ("subject", "text", "html", "amp_html")
 _TEXTS = (*_INLINE_TEXTS, "email_rfc822")
 _LIST_ID = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")

@@ -12,7 +12,7 @@ from chalicelib.core import clock
 from chalicelib.core.http import Reply, ok
 from chalicelib.delivery.store import work_units
 from chalicelib.transmissions.accept import Acceptance
-from chalicelib.transmissions.model import visible_state
+from chalicelib.transmissions.model import Transmission, visible_state
 from chalicelib.transmissions.store.transmissions import Record, Summary
 
 Json = dict[str, Any]
@@ -43,14 +43,12 @@ def transmission_view(record: Record) -> Json:
     chunks = work_units.generated_chunks(transmission.id)
     is_complete = len(chunks) >= record.chunks
     times_ms = [chunk.injected_ms for chunk in chunks]
-    template_id = transmission.template_id or transmission.content.get("template_id", "")
-    draft = bool(transmission.content.get("use_draft_template"))
     return {
         "id": transmission.id,
         "campaign_id": transmission.campaign_id,
         "description": transmission.description,
         "state": visible_state(record.state, record.chunks, len(chunks)),
-        "content": _content(template_id, draft),
+        "content": _content_of(transmission),
         "rcpt_list_chunk_size": record.chunk_size,
         "rcpt_list_total_chunks": record.chunks,
         "num_rcpts": record.recipients,
@@ -61,7 +59,7 @@ def transmission_view(record: Record) -> Json:
         "return_path": transmission.return_path,
         "substitution_data": transmission.substitution_data,
         "metadata": transmission.metadata,
-        "options": transmission.options | _schedule(transmission.start_ms),
+        "options": transmission.requested_options | _schedule(transmission.start_ms),
     }
 
 
@@ -75,6 +73,16 @@ def summary_view(summary: Summary) -> Json:
         "state": visible_state(summary.state, summary.chunks, len(chunks)),
         "content": _content(summary.template_id, summary.draft),
     }
+
+
+def _content_of(transmission: Transmission) -> Json:
+    """Return where the content comes from; an A/B test chooses its template at the start."""
+    content = transmission.requested_content
+    template_id = transmission.template_id or content.get("template_id", "")
+    if "ab_test_id" in content:
+        chosen_template = {"template_id": template_id} if template_id else {}
+        return {"ab_test_id": content["ab_test_id"]} | chosen_template
+    return _content(template_id, bool(content.get("use_draft_template")))
 
 
 def _content(template_id: str, draft: bool) -> Json:

@@ -267,8 +267,9 @@ def _to_item(new: NewRecord) -> Item:
         "subaccount_id": transmission.subaccount_id,
         "campaign_id": transmission.campaign_id,
         "description": transmission.description,
-        "template_id": transmission.template_id or transmission.content.get("template_id", ""),
-        "draft": bool(transmission.content.get("use_draft_template")),
+        "template_id": transmission.template_id
+        or transmission.requested_content.get("template_id", ""),
+        "draft": bool(transmission.requested_content.get("use_draft_template")),
         "state": new.state,
         "recipients": new.recipients,
         "chunks": -(-new.recipients // new.chunk_size),

@@ -23,6 +23,7 @@ from chalicelib.templates.store import leases as template_leases
 from chalicelib.templates.store import records as templates
 from chalicelib.transmissions.accept import accept
 from chalicelib.transmissions.store import transmissions
+from chalicelib.transmissions.view import transmission_view
 from tests.fake_cloud import queued
 from tests.unit.ab_tests.examples import START, by_percent, by_size, stored
 from tests.unit.fleet.examples import make_pool
@@ -301,6 +302,22 @@ class TestAbTests:
         assert transmission.ab_test == {"id": "welcome", "version": 1}
         assert transmission.content["subject"] == transmission.template_id
         assert transmission.template_id in ("t0", "t1")
+        assert transmission.requested == {"options": {}, "content": {"ab_test_id": "welcome"}}
+
+    @pytest.mark.parametrize("is_scheduled", [True, False])
+    def test_the_transmission_is_shown_with_its_test_and_only_the_options_of_the_request(
+        self, is_scheduled: bool
+    ) -> None:
+        start_time = clock.iso_offset(START / 1000 + 3600)
+        options = {"start_time": start_time} if is_scheduled else {}
+        with clock.use(lambda: START / 1000):
+            acceptance = accept(CALLER, body(content={"ab_test_id": "welcome"}, options=options))
+            record = transmissions.get(acceptance.id)
+            assert record is not None
+            view = transmission_view(record)
+        chosen_template = {} if is_scheduled else {"template_id": record.transmission.template_id}
+        assert view["content"] == {"ab_test_id": "welcome"} | chosen_template
+        assert view["options"] == options
 
     @pytest.mark.parametrize(
         "to", [[{"address": "r@example.test"}] * 2, [], {"list_id": "friends"}]

@@ -45,7 +45,7 @@ def test_a_transmission_is_shown_with_all_its_fields() -> None:
         "num_failed_gen": 0,
         "generation_start_time": None,
         "generation_end_time": None,
-        "options": OPTIONS,
+        "options": OPTIONS,  # those in force, as older versions kept no others
         **fields,
         **data,
     }
@@ -55,6 +55,22 @@ def test_a_scheduled_transmission_shows_when_it_starts() -> None:
     views = view.transmission_view(record(start_ms=CREATED + 3_600_000))
     moment = clock.iso_offset(CREATED / 1000 + 3600)
     assert views["options"] == {**OPTIONS, "start_time": moment}
+
+
+def test_only_the_options_of_the_request_are_shown() -> None:
+    for options in ({}, {"open_tracking": True, "ip_pool": "fast"}):
+        requested = {"options": options, "content": {}}
+        assert view.transmission_view(record(requested=requested))["options"] == options
+
+
+def test_the_ab_test_is_shown_and_its_template_as_soon_as_it_is_chosen() -> None:
+    names = {"ab_test_id": "spring"}
+    requested = {"options": {}, "content": names}
+    before = record(requested=requested, resolved=False, content=names)
+    assert view.transmission_view(before)["content"] == names
+    after = record(requested=requested, template_id="welcome")
+    content = {"ab_test_id": "spring", "template_id": "welcome"}
+    assert view.transmission_view(after)["content"] == content
 
 
 @pytest.mark.spec("3-t8")
@@ -99,6 +115,15 @@ def test_a_cancelled_transmission_stays_cancelled_whatever_was_generated(chunks:
             {
                 "resolved": False,
                 "content": {"template_id": "welcome", "use_draft_template": True},
+            },
+            True,
+        ),
+        (
+            {
+                "template_id": "welcome",
+                "requested": {
+                    "content": {"template_id": "welcome", "use_draft_template": True},
+                },
             },
             True,
         ),
