@@ -12,6 +12,8 @@ from hashlib import sha256
 
 _PIECE = 1 << 16
 _RUN = re.compile(rb"  +")
+# A blank before another one or before a line end: removing these leaves one blank of each run
+_SURPLUS_BLANK = re.compile(rb" (?=[ \r])")
 _TAB_TO_BLANK = bytes.maketrans(b"\t", b" ")
 _BLANKS = b" \t\r\n"
 
@@ -58,9 +60,7 @@ def relaxed_body(message: bytes, start: int) -> Iterator[bytes]:
         piece = message[at:stop]
         if b"\t" in piece:
             piece = piece.translate(_TAB_TO_BLANK)
-        if b" " in piece:
-            piece = _RUN.sub(b" ", piece).replace(b" \r\n", b"\r\n")
-        yield piece
+        yield _SURPLUS_BLANK.sub(b"", piece)
         at = stop
     if end > start:
         yield b"\r\n"

@@ -13,6 +13,7 @@ from chalicelib.mail_format.address_list import ADDRESS_FIELDS, address_list_fie
 from chalicelib.mail_format.header_rules import senders_headers
 from chalicelib.mail_format.headers import Address, encode_addresses, encode_header
 from chalicelib.mail_format.mime import Attachment, InlineImage, build_message
+from chalicelib.template_language.chunks import Chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,9 @@ class Rendered:
     sender: Mailbox
     subject: str
     reply_to: str = ""
-    text: str | None = None
-    html: str | None = None
-    amp_html: str | None = None
+    text: Chunks | None = None
+    html: Chunks | None = None
+    amp_html: Chunks | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -59,9 +60,9 @@ def compose(
     headers += [_header(name, value) for name, value in own_headers.items()]
     return build_message(
         headers,
-        text=content.text,
-        html=content.html,
-        amp_html=content.amp_html,
+        text=content.text.texts if content.text else None,
+        html=content.html.texts if content.html else None,
+        amp_html=content.amp_html.texts if content.amp_html else None,
         attachments=attachments,
         inline_images=inline_images,
         boundary_seed=message_id,

@@ -6,22 +6,22 @@ them for all of its recipients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from chalicelib.core.addresses import Mailbox
 from chalicelib.generation.compose import compose
 from chalicelib.generation.css import inline_css
-from chalicelib.generation.faults import RenderFault
+from chalicelib.generation.faults import template_errors_as_faults
 from chalicelib.generation.prebuilt import PrebuiltHeader
 from chalicelib.generation.render import from_source, render, render_sender, render_subject
 from chalicelib.generation.substitution import Substitution, fills_bodies
 from chalicelib.generation.tracking_decorator import MessageTracking
 from chalicelib.mail_format.mime import Attachment, InlineImage
 from chalicelib.mail_format.rfc822 import Field
-from chalicelib.template_language import AMP_HTML, HTML, TemplateError
+from chalicelib.template_language import AMP_HTML, HTML
+from chalicelib.template_language.chunks import literal
 from chalicelib.templates.parts import Fill
 from chalicelib.templates.prebuilt import TAG, PrebuiltContent, TextPart
 from chalicelib.tracking.literal_links import unmark
@@ -95,15 +95,14 @@ class InlineDrafter:
 
     def draft(self, recipient: Json, env_from: str | None = None) -> Draft:
         """Render the content for a recipient."""
-        fill = self._substitution.fill(recipient, env_from)
         content = render(
             self._transmission.content,
-            fill,
+            self._substitution.filling(recipient, env_from),
             self._transmission.override,
             verbatim_bodies=self._verbatim,
         )
         if self._transmission.options.get("inline_css") and content.html:
-            content = replace(content, html=inline_css(content.html))
+            content = replace(content, html=literal(inline_css(str(content.html))))
         return Draft(
             content.sender,
             content.subject,
@@ -121,12 +120,14 @@ class InlineDrafter:
 
     def sender_of(self, recipient: Json) -> Mailbox:
         """Render the From for a recipient."""
-        fill = self._substitution.fill(recipient)
+        fill = self._substitution.filling(recipient).text
         return render_sender(self._transmission.content, fill, self._transmission.override)
 
     def subject_of(self, recipient: Json) -> str:
         """Render the subject for a recipient."""
-        return render_subject(self._transmission.content, self._substitution.fill(recipient))
+        return render_subject(
+            self._transmission.content, self._substitution.filling(recipient).text
+        )
 
 
 class PrebuiltDrafter:
@@ -157,7 +158,7 @@ class PrebuiltDrafter:
 
         def build(message_id: str, tracking: MessageTracking) -> bytes:
             fields = header.completed(message_id, self._injected_ms, tracking.headers)
-            with _template_errors_as_faults():
+            with template_errors_as_faults():
                 texts = [(part, self._text(part, fill, tracking)) for part in self._content.texts]
             changes = [(part, text) for part, text in texts if text != part.source]
             return self._content.assembled(fields, changes)
@@ -174,13 +175,14 @@ class PrebuiltDrafter:
         return PrebuiltHeader(self._fields(self._fill(recipient), only="subject")).subject
 
     def _fill(self, recipient: Json, env_from: str | None = None) -> Fill | None:
-        return self._substitution.fill(recipient, env_from) if self._substitution else None
+        substitution = self._substitution
+        return substitution.filling(recipient, env_from).text if substitution else None
 
     def _fields(self, fill: Fill | None, only: str | None = None) -> list[Field]:
         """Return the header fields, filled in if the message is a template."""
         if fill is None:
             return self._content.fields
-        with _template_errors_as_faults():
+        with template_errors_as_faults():
             return self._content.filled_fields(fill, only)
 
     def _text(self, part: TextPart, fill: Fill | None, tracking: MessageTracking) -> str:
@@ -194,12 +196,3 @@ class PrebuiltDrafter:
         if self._transmission.options.get("inline_css") and part.kind is HTML:
             text = inline_css(text)
         return tracking.body(text, part.kind)
-
-
-@contextmanager
-def _template_errors_as_faults() -> Iterator[None]:
-    """Turn the template language's errors into :class:`RenderFault`."""
-    try:
-        yield
-    except TemplateError as error:
-        raise RenderFault(f"[internal] {error.description}") from None

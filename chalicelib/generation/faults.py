@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from chalicelib.events.model import Event
+from chalicelib.template_language import TemplateError
 from chalicelib.transmissions.model import Json
 
 
@@ -25,6 +29,15 @@ class Ungenerated(Exception):
         super().__init__(fields["reason"])
         self.kind = kind
         self.fields = {name: value for name, value in fields.items() if name != "type"}
+
+
+@contextmanager
+def template_errors_as_faults() -> Iterator[None]:
+    """Turn the template language's errors into :class:`RenderFault`."""
+    try:
+        yield
+    except TemplateError as error:
+        raise RenderFault(f"[internal] {error.description}") from None
 
 
 def failure(text: str, recipient: Json) -> Ungenerated:

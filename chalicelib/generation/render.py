@@ -12,28 +12,37 @@ from typing import Any
 
 from chalicelib.core.addresses import Mailbox, read_mailbox
 from chalicelib.generation.compose import Rendered
-from chalicelib.generation.faults import RenderFault
-from chalicelib.template_language import TemplateError
+from chalicelib.generation.faults import RenderFault, template_errors_as_faults
+from chalicelib.generation.substitution import Filling
+from chalicelib.template_language import AMP_HTML, HTML, TEXT
+from chalicelib.template_language.chunks import literal
 from chalicelib.templates.parts import Fill, fill_parts
 
 Json = dict[str, Any]
 
 _HEADER_PARTS = ("from", "subject", "reply_to", "headers")
-_BODIES = ("text", "html", "amp_html")
+_BODIES = {"text": TEXT, "html": HTML, "amp_html": AMP_HTML}
 
 
 def render(
-    content: Json, fill: Fill, override: Json | None = None, *, verbatim_bodies: bool = False
+    content: Json, filling: Filling, override: Json | None = None, *, verbatim_bodies: bool = False
 ) -> Rendered:
     """Return ``content`` with its parts filled in and ``override`` applied.
 
     Raises :class:`RenderFault`. With ``verbatim_bodies`` only From, subject, Reply-To and headers
     are filled in (spec 2.1, ``perform_substitutions``).
     """
-    bodies = {name: content[name] for name in _BODIES if content.get(name)}
     headers = {name: content[name] for name in _HEADER_PARTS if content.get(name)}
-    parts = bodies | _filled(headers if verbatim_bodies else headers | bodies, fill)
-    rendered = Rendered(sender=_sender(parts.pop("from")), subject=parts.pop("subject"), **parts)
+    bodies = {name: part for name, part in _BODIES.items() if content.get(name)}
+    with template_errors_as_faults():
+        fields = fill_parts(headers, filling.text)
+        texts: Json = {
+            name: literal(content[name]) if verbatim_bodies else filling.chunks(content[name], part)
+            for name, part in bodies.items()
+        }
+    rendered = Rendered(
+        sender=_sender(fields.pop("from")), subject=fields.pop("subject"), **fields, **texts
+    )
     return _overridden(rendered, override) if override else rendered
 
 
@@ -80,10 +89,8 @@ def list_id_header(list_id: str) -> tuple[str, str]:
 
 
 def _filled(parts: Json, fill: Fill) -> Json:
-    try:
+    with template_errors_as_faults():
         return fill_parts(parts, fill)
-    except TemplateError as error:
-        raise RenderFault(f"[internal] {error.description}") from None
 
 
 def _overridden(content: Rendered, override: Json) -> Rendered:

@@ -20,7 +20,7 @@ from chalicelib.template_language import (
     compile_part,
     merge_data,
 )
-from chalicelib.templates.parts import Fill
+from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking.literal_links import mark, mark_all
 from chalicelib.transmissions.model import Json, Transmission
 
@@ -37,6 +37,23 @@ def fills_bodies(transmission: Transmission) -> bool:
     return is_template and transmission.options.get("perform_substitutions") is not False
 
 
+class Filling:
+    """Renders the parts of one message within one budget. All methods raise ``TemplateError``."""
+
+    def __init__(self, substitution: Substitution, data: Json) -> None:
+        self._substitution = substitution
+        self._data = data
+        self._budget = Budget()
+
+    def chunks(self, source: str, part: Part) -> Chunks:
+        """Return a part in chunks."""
+        return self._substitution.chunks(source, part, self._data, self._budget)
+
+    def text(self, source: str, part: Part) -> str:
+        """Return a part as one text."""
+        return str(self.chunks(source, part))
+
+
 class Substitution:
     """Merges the data of a transmission with each recipient's, and renders with it."""
 
@@ -50,11 +67,10 @@ class Substitution:
             self._marked_owner_snippets = _marked(self._owner_snippets)
         self._compiled: dict[tuple[str, Part], CompiledPart] = {}
 
-    def fill(self, recipient: Json, env_from: str | None = None) -> Fill:
-        """Return the function that renders the parts of a recipient's message.
+    def filling(self, recipient: Json, env_from: str | None = None) -> Filling:
+        """Return what renders the parts of a recipient's message.
 
-        ``env_from`` is the envelope sender of the message. All parts share one budget. The function
-        raises ``TemplateError``.
+        ``env_from`` is the envelope sender of the message. All parts share one budget.
         """
         transmission = self._transmission
         data = merge_data(
@@ -66,21 +82,20 @@ class Substitution:
             env_from=env_from,
             return_path=recipient.get("return_path") or transmission.return_path or None,
         )
-        budget = Budget()
+        return Filling(self, data)
 
-        def render(source: str, part: Part) -> str:
-            compiled = self._compiled_part(source, part)
-            if part.kind == "header":
-                own, owners = self._snippets, self._owner_snippets
-                dynamic = transmission.substitution_data
-            else:
-                own, owners = self._marked_snippets, self._marked_owner_snippets
-                dynamic = self._marked_dynamic
-            return compiled.render(
-                data, snippets=own, owner_snippets=owners, dynamic=dynamic, budget=budget
-            )
-
-        return render
+    def chunks(self, source: str, part: Part, data: Json, budget: Budget) -> Chunks:
+        """Return a part rendered with merged data. Raises ``TemplateError``."""
+        compiled = self._compiled_part(source, part)
+        if part.kind == "header":
+            own, owners = self._snippets, self._owner_snippets
+            dynamic = self._transmission.substitution_data
+        else:
+            own, owners = self._marked_snippets, self._marked_owner_snippets
+            dynamic = self._marked_dynamic
+        return compiled.chunks(
+            data, snippets=own, owner_snippets=owners, dynamic=dynamic, budget=budget
+        )
 
     def _compiled_part(self, source: str, part: Part) -> CompiledPart:
         compiled = self._compiled.get((source, part))

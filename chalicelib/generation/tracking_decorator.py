@@ -16,7 +16,7 @@ from chalicelib.core.settings import settings
 from chalicelib.generation.compose import Rendered
 from chalicelib.generation.substitution import fills_bodies
 from chalicelib.sending_domains.model import SendingDomain
-from chalicelib.template_language import AMP_HTML, HTML, TEXT, Part
+from chalicelib.template_language import AMP_HTML, HTML, Part
 from chalicelib.tracking.model import Message
 from chalicelib.tracking.rewrite import LinkRewriter, TrackingOptions, rewriter
 from chalicelib.tracking.tokens import MessageTokens, last_day
@@ -46,16 +46,15 @@ class MessageTracking:
         """Return rendered content as it goes into the message."""
         own = {name.lower() for name, _ in self.headers}
         other = {name: value for name, value in content.headers.items() if name.lower() not in own}
+        links, tokens, tracked = self.links, self.tokens, self.tracked
+        text, html, amp_html = content.text, content.html, content.amp_html
         return replace(
             content,
-            text=self._part(content.text, TEXT),
-            html=self._part(content.html, HTML),
-            amp_html=self._part(content.amp_html, AMP_HTML),
+            text=text and links.text_chunks(text, tokens, tracked),
+            html=html and links.html_chunks(html, tokens, tracked),
+            amp_html=amp_html and links.amp_chunks(amp_html, tokens, tracked),
             headers=other | dict(self.headers),
         )
-
-    def _part(self, text: str | None, part: Part) -> str | None:
-        return None if text is None else self.body(text, part)
 
 
 class TrackingDecorator:

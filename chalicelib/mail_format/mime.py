@@ -15,7 +15,8 @@ from unicodedata import combining, normalize
 from urllib.parse import quote
 
 from chalicelib.mail_format.content_ids import content_id, with_content_ids
-from chalicelib.mail_format.transfer_encoding import encode_text, is_base64, wrap_base64
+from chalicelib.mail_format.text_pieces import encode_pieces
+from chalicelib.mail_format.transfer_encoding import is_base64, wrap_base64
 
 _LONGEST_NAME = 255  # bytes, spec 2.2; with it no header line below can pass 998
 _LONGEST_TYPE = 900
@@ -26,6 +27,8 @@ _ATTRIBUTE_SAFE = "!#$&+^`{}|~"  # attribute-char of RFC 2231 beyond letters, di
 _SET_BY_ASSEMBLY = (b"mime-version", b"content-type", b"content-transfer-encoding")
 
 Chunks = list[bytes]
+Text = str | Sequence[str]
+"""A text body, or the pieces of one."""
 
 
 class MimeError(ValueError):
@@ -66,9 +69,9 @@ class InlineImage:
 def build_message(
     headers: Sequence[bytes],
     *,
-    text: str | None = None,
-    html: str | None = None,
-    amp_html: str | None = None,
+    text: Text | None = None,
+    html: Text | None = None,
+    amp_html: Text | None = None,
     attachments: Sequence[Attachment] = (),
     inline_images: Sequence[InlineImage] = (),
     boundary_seed: str,
@@ -84,8 +87,8 @@ def build_message(
         raise MimeError("a message needs a text or an html part")
     if len({image.name for image in inline_images}) != len(inline_images):
         raise MimeError("inline image names are not unique")
-    if html is not None:
-        html = with_content_ids(html, [image.name for image in inline_images])
+    if html is not None and not all(image.name.isascii() for image in inline_images):
+        html = with_content_ids("".join(html), [image.name for image in inline_images])
     plain_bodies: Chunks = []
     texts = [
         _text_part(subtype, body, plain_bodies)
@@ -113,8 +116,8 @@ def _check_headers(headers: Iterable[bytes]) -> None:
             raise MimeError(f"header {name.decode()} is set by assembly")
 
 
-def _text_part(subtype: str, text: str, plain_bodies: Chunks) -> Chunks:
-    encoding, body = encode_text(text)
+def _text_part(subtype: str, text: Text, plain_bodies: Chunks) -> Chunks:
+    encoding, body = encode_pieces([text] if isinstance(text, str) else text)
     if encoding == "7bit":
         plain_bodies.append(body)
     head = (

@@ -34,7 +34,7 @@ def encode_text(text: str) -> EncodedText:
         if b"\0" not in data and _lines_fit(data):
             return EncodedText("7bit", data)
     # a character of n bytes adds n - 1 to this difference: most texts need no exact count
-    elif 4 * (len(data) - len(text)) > len(data) and 2 * _count_eight_bit(data) > len(data):
+    elif 4 * (len(data) - len(text)) > len(data) and 2 * count_eight_bit(data) > len(data):
         return EncodedText("base64", b"".join(wrap_base64(b2a_base64(data, newline=False))))
     return EncodedText("quoted-printable", quoted_printable(data))
 
@@ -102,7 +102,8 @@ def _lines_fit(data: bytes) -> bool:
     return True
 
 
-def _count_eight_bit(data: bytes) -> int:
+def count_eight_bit(data: bytes) -> int:
+    """Return the number of bytes that are not ASCII."""
     return len(data.translate(None, _ASCII))
 
 

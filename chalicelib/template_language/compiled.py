@@ -11,6 +11,7 @@ from jinja2 import Template
 
 from .budget import Budget
 from .cache import SizedCache
+from .chunks import Chunks, literal
 from .context import RenderContext, Run, SnippetSource
 from .environment import ENVIRONMENT
 from .errors import Fault, TemplateRenderError, TemplateSyntaxError
@@ -33,8 +34,9 @@ class CompiledPart:
     def __init__(self, part: Part, source: str, cuts: Cuts, template: Template | None) -> None:
         self.part = part
         self.is_static = template is None
-        self._source = source if template is None else ""
+        self._static = literal(source) if template is None else None
         self._template = template
+        self._literals = _literals(template) if template else frozenset()
         self._joins = bool(cuts.joins)
 
     def render(
@@ -46,6 +48,28 @@ class CompiledPart:
         dynamic: Mapping[str, Any] | None = None,
         budget: Budget | None = None,
     ) -> str:
+        """Return the output for merged ``data`` of JSON types, as one text.
+
+        The arguments and errors are those of :meth:`chunks`.
+        """
+        chunks = self.chunks(
+            data,
+            snippets=snippets,
+            owner_snippets=owner_snippets,
+            dynamic=dynamic,
+            budget=budget,
+        )
+        return str(chunks)
+
+    def chunks(
+        self,
+        data: Mapping[str, Any],
+        *,
+        snippets: SnippetSource | None = None,
+        owner_snippets: SnippetSource | None = None,
+        dynamic: Mapping[str, Any] | None = None,
+        budget: Budget | None = None,
+    ) -> Chunks:
         """Return the output for merged ``data`` of JSON types.
 
         ``snippets`` looks snippets up; its exceptions pass. ``owner_snippets`` looks up those that
@@ -57,17 +81,21 @@ class CompiledPart:
         budget.start()
         run = Run(self.part, budget, snippets, dynamic or {}, _compile, owner_snippets)
         try:
-            return self.expand(data, run)
+            return self._expanded(data, run)
         except Fault as fault:
             raise TemplateRenderError(self.part, fault.line or 1, fault.detail) from None
 
     def expand(self, data: Mapping[str, Any], run: Run) -> str:
         """Return the output as a piece of ``run``. Raises Fault with its line."""
-        if self._template is None:
-            return self._source
-        chunks = self._template.root_render_func(RenderContext(ENVIRONMENT, data, run))
+        return str(self._expanded(data, run))
+
+    def _expanded(self, data: Mapping[str, Any], run: Run) -> Chunks:
+        if self._static is not None:
+            return self._static
+        assert self._template is not None
+        texts = self._template.root_render_func(RenderContext(ENVIRONMENT, data, run))
         try:
-            return "".join(_joined(chunks) if self._joins else chunks)
+            return Chunks(_joined(texts) if self._joins else list(texts), self._literals)
         except Fault as fault:
             raise Fault(fault.detail, self._line(fault.__traceback__)) from None
 
@@ -136,6 +164,12 @@ def _template(cuts: Cuts, part: Part, snippet: bool) -> Template:
     tree.set_environment(ENVIRONMENT)
     code = ENVIRONMENT.compile(tree)
     return Template.from_code(ENVIRONMENT, code, {})
+
+
+def _literals(template: Template) -> frozenset[str]:
+    """Return the texts that a compiled template writes: the constants of its code."""
+    constants = template.root_render_func.__code__.co_consts
+    return frozenset(each for each in constants if isinstance(each, str))
 
 
 def _joined(chunks: Iterable[str]) -> list[str]:

@@ -64,6 +64,8 @@ def drop_newline(chunks: list[str]) -> None:
 
 
 def _text(value: Any) -> str:
+    if type(value) is int:  # the most frequent of the slow cases
+        return number_text(value)
     if value is None:
         return ""
     if isinstance(value, str):

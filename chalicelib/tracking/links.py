@@ -83,11 +83,15 @@ def link(url: str, options: LinkOptions, *, amp: bool = False) -> Link | None:
     target = _LEFT_OUT_OF_URLS.sub("", url.strip(_AROUND_URLS))
     if not options.tracked or not _WITH_HOST.match(target) or (amp and "{{" in target):
         return None
-    if len(f"{target}{options.sub}".encode("utf-8", "surrogatepass")) > LONGEST_TARGET:
-        return None
-    if _is_tracked(target):
-        return None
-    return Link(target, options.name, options.unsubscribes, amp, options.sub)
+    candidate = Link(target, options.name, options.unsubscribes, amp, options.sub)
+    return None if _is_tracked(target) or not fits(candidate) else candidate
+
+
+def fits(link: Link) -> bool:
+    """Tell whether a link's target is short enough to be tracked."""
+    text = f"{link.target}{link.sub}" if link.sub else link.target
+    length = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return length <= LONGEST_TARGET
 
 
 def tracked(base_url: str, target: Link | None) -> TrackedUrl | None:
@@ -96,9 +100,12 @@ def tracked(base_url: str, target: Link | None) -> TrackedUrl | None:
         return None
     path = f"f/{quote(target.sub, safe='')}" if target.sub else CLICK
     start, part = f"{base_url}/{path}/", LinkPart(target)
-    if len(start) + LONGEST_MESSAGE_PART + len(part.text) > LONGEST_URL:
-        return None
-    return TrackedUrl(start, part)
+    return None if is_too_long(start, part) else TrackedUrl(start, part)
+
+
+def is_too_long(start: str, part: LinkPart) -> bool:
+    """Tell whether the tracked URLs of a link would be cut or refused on their way."""
+    return len(start) + LONGEST_MESSAGE_PART + len(part.text) > LONGEST_URL
 
 
 def location(target: str) -> str:

@@ -176,3 +176,35 @@ def _text_end(markup: str, name: str, start: int, position: int) -> int:
     if match is None:
         raise Unfinished(start)
     return match.start()
+
+
+def accepted_values(unfinished: str) -> re.Pattern[str] | None:
+    """Return the values that may follow an unfinished element without changing how it is read.
+
+    ``unfinished`` is markup from the ``<`` that begins the element on. Whatever comes later is read
+    the same for each value that matches the pattern as a whole. ``None``: there is no such pattern.
+    """
+    name_match = _TAG_NAME.match(unfinished)
+    if name_match is None:
+        return _WORDS if unfinished.startswith(("<!", "<?")) else None
+    position = name_match.end()
+    name = name_match[0][1:].lower()
+    while match := _ANY_ATTRIBUTE.match(unfinished, position):
+        position = match.end()
+        if match[4] == "":
+            return _WITHOUT_DOUBLE_QUOTES
+        if match[6] == "":
+            return _WITHOUT_SINGLE_QUOTES
+        if position == len(unfinished):
+            return _WORD if match[7] or unfinished[-1] == "=" else None
+    if name in _TEXT_END and ">" in unfinished[position:]:
+        return None if _BEGUN_END_TAG.search(unfinished, position) else _WITHOUT_TAGS
+    return None
+
+
+_WORD = re.compile(r"[A-Za-z0-9._%~-]+")
+_WORDS = re.compile(r"[A-Za-z0-9 ]+")
+_WITHOUT_DOUBLE_QUOTES = re.compile(r'[^"]*')
+_WITHOUT_SINGLE_QUOTES = re.compile(r"[^']*")
+_WITHOUT_TAGS = re.compile(r"[^<]*")
+_BEGUN_END_TAG = re.compile(r"</?[a-zA-Z]*\Z")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 from chalicelib.tracking.model import AMP_INITIAL_OPEN, AMP_OPEN, INITIAL_OPEN, OPEN
 from chalicelib.tracking.tokens import MessageTokens
@@ -27,13 +29,13 @@ _PROLOGUE = re.compile(
 )
 
 
-def open_pixel(base_url: str, issuer: MessageTokens, *, amp: bool = False) -> str:
-    """Return the markup of the pixel for the end of a message."""
+def open_pixel(base_url: str, issuer: MessageTokens, *, amp: bool = False) -> Sequence[str]:
+    """Return the markup of the pixel for the end of a message, in pieces."""
     return _pixel(base_url, issuer, AMP_OPEN if amp else OPEN, amp)
 
 
-def initial_pixel(base_url: str, issuer: MessageTokens, *, amp: bool = False) -> str:
-    """Return the markup of the pixel for the beginning of a message."""
+def initial_pixel(base_url: str, issuer: MessageTokens, *, amp: bool = False) -> Sequence[str]:
+    """Return the markup of the pixel for the beginning of a message, in pieces."""
     return _pixel(base_url, issuer, AMP_INITIAL_OPEN if amp else INITIAL_OPEN, amp)
 
 
@@ -43,6 +45,12 @@ def content_start(markup: str) -> int:
     return match.end() if match else 0
 
 
-def _pixel(base_url: str, issuer: MessageTokens, kind: str, amp: bool) -> str:
-    url = html.escape(f"{base_url}/{kind}/{issuer.token(kind)}")
-    return (_AMP_IMAGE if amp else _IMAGE).format(url)
+def _pixel(base_url: str, issuer: MessageTokens, kind: str, amp: bool) -> Sequence[str]:
+    before, after = _around_token(base_url, kind, amp)
+    return before, issuer.token(kind), after
+
+
+@lru_cache(maxsize=64)
+def _around_token(base_url: str, kind: str, amp: bool) -> tuple[str, str]:
+    before, after = (_AMP_IMAGE if amp else _IMAGE).split("{}")
+    return before + html.escape(f"{base_url}/{kind}/"), after

@@ -11,10 +11,13 @@ from chalicelib.tracking import links
 from chalicelib.tracking.links import LONGEST_TARGET, MARK, LinkOptions
 from chalicelib.tracking.tokens import LinkPart, MessageTokens
 
+_URL_REST = r"""[^\s<>"\[\x00-\x1f\x7f\x91]*(?:\[(?!\[data-)[^\s<>"\[\x00-\x1f\x7f\x91]*)*"""
+_URL = rf"[hH][tT][tT][pP][sS]?://{_URL_REST}"
+#: A URL, and a URL from any place after its protocol on; both end before a mark
+URL, URL_REST = re.compile(_URL), re.compile(_URL_REST)
 _LINK = re.compile(
-    r"""
-    ([hH][tT][tT][pP][sS]?://
-      [^\s<>"\[\x00-\x1f\x7f\x91]*(?:\[(?!\[data-)[^\s<>"\[\x00-\x1f\x7f\x91]*)*)  # the URL
+    rf"""
+    ({_URL})  # the URL
     (\[\[data-(?:svc|msys)-clicktrack=(["']?)([^"'\]\s]*)\3\]\])?  # our option after it
     """,
     re.VERBOSE,
@@ -25,7 +28,7 @@ _CLOSES = {")": "(", "]": "[", "}": "{", "）": "（"}
 _CACHE_ENTRIES = 2000
 
 
-class _TrackedUrl:
+class TrackedUrl:
     """A URL to track: the start of its tracked form, its link part, and the text after it."""
 
     __slots__ = ("before", "link", "rest")
@@ -42,7 +45,7 @@ class TextLinks:
     def __init__(self, base_url: str, *, marked: bool) -> None:
         self._base_url = base_url
         self._marked = marked
-        self._cache: dict[str, _TrackedUrl] = {}
+        self._cache: dict[str, TrackedUrl] = {}
 
     def rewritten(self, text: str, issuer: MessageTokens | None) -> str:
         """Return the text without our options; its links are tracked if ``issuer`` is there."""
@@ -54,7 +57,7 @@ class TextLinks:
             is_link = before == MARK if self._marked else not before.isalnum()
             if issuer is None or not is_link or (option and value.strip() == "0"):
                 return url
-            tracked = self._tracked(url)
+            tracked = self._cached(url)
             return (
                 url
                 if tracked is None
@@ -65,21 +68,22 @@ class TextLinks:
             text = _LINK.sub(replacement, text)
         return text.replace(MARK, "") if self._marked else text
 
-    def _tracked(self, url: str) -> _TrackedUrl | None:
+    def _cached(self, url: str) -> TrackedUrl | None:
         tracked = self._cache.get(url)
         if tracked is not None:
             return tracked
         if len(self._cache) >= _CACHE_ENTRIES:
             self._cache.clear()
-        tracked = self._prepared(url)
+        tracked = self.tracked(url)
         if tracked is not None:
             self._cache[url] = tracked
         return tracked
 
-    def _prepared(self, url: str) -> _TrackedUrl | None:
+    def tracked(self, url: str) -> TrackedUrl | None:
+        """Return the tracked form of a URL, or ``None`` for a URL not to track."""
         end = _end_of_url(url) if len(url) <= 2 * LONGEST_TARGET else len(url)
         tracked = links.tracked(self._base_url, links.link(url[:end], LinkOptions()))
-        return _TrackedUrl(tracked.start, tracked.link, url[end:]) if tracked else None
+        return TrackedUrl(tracked.start, tracked.link, url[end:]) if tracked else None
 
 
 def _end_of_url(text: str) -> int:

@@ -6,12 +6,16 @@ Everything else stays byte for byte.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking import pixels
+from chalicelib.tracking.markup_chunks import MarkupChunks, OwnLink, TrackedLink, Unclear
 from chalicelib.tracking.plain_text import TextLinks
 from chalicelib.tracking.segments import Bound, Segments
+from chalicelib.tracking.text_chunks import TextChunks
 from chalicelib.tracking.tokens import MessageTokens
 
 
@@ -43,18 +47,59 @@ class LinkRewriter:
         self._html = Segments(base_url, amp=False, marked=marked)
         self._amp = Segments(base_url, amp=True, marked=marked)
         self._text = TextLinks(base_url, marked=marked)
+        self._html_chunks = MarkupChunks(base_url, amp=False)
+        self._amp_chunks = MarkupChunks(base_url, amp=True)
+        self._text_chunks = TextChunks(self._text)
+        self._marked = marked
 
     def html(self, html: str, issuer: MessageTokens, tracked: TrackingOptions) -> str:
         """Return an HTML part with tracked links and pixels."""
-        return self._rewritten(self._html, html, issuer, tracked, amp=False)
+        return "".join(self._rewritten(self._html, html, issuer, tracked, amp=False))
 
     def amp(self, amp_html: str, issuer: MessageTokens, tracked: TrackingOptions) -> str:
         """Return an AMP part with tracked links and pixels."""
-        return self._rewritten(self._amp, amp_html, issuer, tracked, amp=True)
+        return "".join(self._rewritten(self._amp, amp_html, issuer, tracked, amp=True))
 
     def text(self, text: str, issuer: MessageTokens, tracked: TrackingOptions) -> str:
         """Return a text part with tracked links."""
         return self._text.rewritten(text, issuer if tracked.clicks else None)
+
+    def html_chunks(self, html: Chunks, issuer: MessageTokens, tracked: TrackingOptions) -> Chunks:
+        """Return what :meth:`html` returns for a rendered part, faster."""
+        texts = self._chunks(self._html_chunks, html, issuer, tracked, amp=False)
+        return Chunks(texts or self._rewritten(self._html, str(html), issuer, tracked, amp=False))
+
+    def amp_chunks(self, amp: Chunks, issuer: MessageTokens, tracked: TrackingOptions) -> Chunks:
+        """Return what :meth:`amp` returns for a rendered part, faster."""
+        texts = self._chunks(self._amp_chunks, amp, issuer, tracked, amp=True)
+        return Chunks(texts or self._rewritten(self._amp, str(amp), issuer, tracked, amp=True))
+
+    def text_chunks(self, text: Chunks, issuer: MessageTokens, tracked: TrackingOptions) -> Chunks:
+        """Return what :meth:`text` returns for a rendered part, faster."""
+        if self._marked and tracked.clicks:
+            try:
+                return Chunks(self._text_chunks.rewritten(text, issuer))
+            except Unclear:
+                pass
+        return Chunks((self.text(str(text), issuer, tracked),))
+
+    def _chunks(
+        self,
+        markup: MarkupChunks,
+        chunks: Chunks,
+        issuer: MessageTokens,
+        tracked: TrackingOptions,
+        *,
+        amp: bool,
+    ) -> Sequence[str] | None:
+        """Return the texts of the new part, or ``None`` if the chunks must be joined first."""
+        if not self._marked or not tracked.clicks:
+            return None
+        try:
+            assembled = _assembled_chunks(markup, chunks, issuer)
+        except Unclear:
+            return None
+        return self._with_pixels(*assembled, issuer, tracked, amp=amp)
 
     def _rewritten(
         self,
@@ -64,19 +109,78 @@ class LinkRewriter:
         tracked: TrackingOptions,
         *,
         amp: bool,
-    ) -> str:
-        texts, begin, end = _assembled(segments, markup, issuer if tracked.clicks else None)
+    ) -> Sequence[str]:
+        assembled = _assembled(segments, markup, issuer if tracked.clicks else None)
+        return self._with_pixels(*assembled, issuer, tracked, amp=amp)
+
+    def _with_pixels(
+        self,
+        texts: list[str],
+        begin: int | None,
+        end: int,
+        issuer: MessageTokens,
+        tracked: TrackingOptions,
+        *,
+        amp: bool,
+    ) -> Sequence[str]:
+        if tracked.initial_opens and begin is None:
+            count = len(texts)
+            begin = _content_start(texts, end)
+            end += len(texts) - count
+        places: list[tuple[int, Sequence[str]]] = []
         if tracked.opens:
-            texts[end] = pixels.open_pixel(self._base_url, issuer, amp=amp)
-        if not tracked.initial_opens:
-            return "".join(texts)
-        pixel = pixels.initial_pixel(self._base_url, issuer, amp=amp)
-        if begin is not None:
-            texts[begin] = pixel
-            return "".join(texts)
-        before, behind = "".join(texts[:end]), "".join(texts[end:])
-        start = pixels.content_start(before)
-        return before[:start] + pixel + before[start:] + behind
+            places.append((end, pixels.open_pixel(self._base_url, issuer, amp=amp)))
+        if tracked.initial_opens and begin is not None:
+            places.append((begin, pixels.initial_pixel(self._base_url, issuer, amp=amp)))
+        for place, pixel in sorted(places, key=_place, reverse=True):
+            texts[place:place] = pixel
+        return texts
+
+
+def _content_start(texts: list[str], end: int) -> int:
+    """Return the place before the content of markup without a body tag, which may divide a text."""
+    start = pixels.content_start("".join(texts[:end]))
+    place = 0
+    while start > 0 and start >= len(texts[place]):
+        start -= len(texts[place])
+        place += 1
+    if start:
+        text = texts[place]
+        texts[place : place + 1] = (text[:start], text[start:])
+        place += 1
+    return place
+
+
+def _place(pixel: tuple[int, Sequence[str]]) -> int:
+    return pixel[0]
+
+
+def _assembled_chunks(
+    markup: MarkupChunks, chunks: Chunks, issuer: MessageTokens
+) -> tuple[list[str], int | None, int]:
+    """Return what :func:`_assembled` returns, for the chunks of a rendered part."""
+    texts: list[str] = []
+    begin = end = None
+    message, tag = issuer.text, issuer.tag
+    for pieces, values in markup.pieces(chunks):
+        for piece in pieces:
+            if isinstance(piece, str):
+                texts.append(piece)
+            elif isinstance(piece, TrackedLink):
+                texts.append(f"{message}{piece.middle}{tag(piece.link)}")
+            elif isinstance(piece, int):
+                texts.append(values[piece])
+            elif isinstance(piece, OwnLink):
+                link = piece.part(values)
+                texts.append(f"{message}.{link.text}.{tag(link)}")
+            else:
+                if piece is Bound.BODY_END:
+                    end = len(texts)
+                elif begin is None:
+                    begin = len(texts)
+                texts.append("")
+    texts.append("")
+    return texts, begin, len(texts) - 1 if end is None else end
 
 
 def _assembled(

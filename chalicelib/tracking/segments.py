@@ -113,7 +113,7 @@ class Segments:
             elif tag.name == "/body":
                 yield Bound.BODY_END
             else:
-                yield self._piece(*_without_options(text[tag.start : tag.end]))
+                yield self._piece(*without_options(text[tag.start : tag.end]))
                 position = tag.end
         if end is not None:
             yield self._unmarked(text[position:end])
@@ -140,7 +140,7 @@ class Segments:
         return TrackedTag(before + url.start, url.link, after, untracked)
 
 
-def _without_options(tag: str) -> tuple[str, str, str, dict[str, str]]:
+def without_options(tag: str) -> tuple[str, str, str, dict[str, str]]:
     """Return a tag cut around the value of its ``href``, without the options, and the options.
 
     If an attribute is repeated, the first one counts. Without an ``href`` the first text is the

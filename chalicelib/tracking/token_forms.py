@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
 
 from chalicelib.core import ids
 from chalicelib.tracking.model import Link, Message, sub_of
 
 _VERSION = 1
 _ID_BYTES = 12
-_UNSUBSCRIBES, _AMP, _DEFLATED = 1, 2, 4
+_UNSUBSCRIBES, _AMP, _DEFLATED, _DIVIDED = 1, 2, 4, 8
+_CACHED_STARTS = 4096
 
 # Part of the format: a change would break the links of mail that was sent (RFC 1951)
 _COMMON_IN_LINKS = (
@@ -54,26 +56,44 @@ def unpack_message(data: bytes) -> Message:
 
 
 def pack_link(link: Link) -> bytes:
-    """Encode a link, without its ``sub``."""
-    name = link.name.encode("utf-8", "surrogatepass")
-    body = bytes([len(name)]) + name + link.target.encode("utf-8", "surrogatepass")
-    flags = _UNSUBSCRIBES * link.unsubscribes | _AMP * link.amp
+    """Encode a link, without its ``sub``.
+
+    The target is compressed without its last value or path segment: the links of many readers
+    differ only there, so the compressed start is cached.
+    """
+    target = link.target
+    cut = max(target.rfind("="), target.rfind("/")) + 1
+    flags, start = _packed_start(target[:cut], link.name, link.unsubscribes, link.amp)
+    end = target[cut:].encode("utf-8", "surrogatepass")
+    return b"%c%b%b%b" % (flags, _varint(len(start)), start, end)
+
+
+@lru_cache(maxsize=_CACHED_STARTS)
+def _packed_start(start: str, name: str, unsubscribes: bool, amp: bool) -> tuple[int, bytes]:
+    """Return the flags of a link, and its name and the start of its target."""
+    name_bytes = name.encode("utf-8", "surrogatepass")
+    body = bytes([len(name_bytes)]) + name_bytes + start.encode("utf-8", "surrogatepass")
+    flags = _DIVIDED | _UNSUBSCRIBES * unsubscribes | _AMP * amp
     packer = zlib.compressobj(6, zlib.DEFLATED, -13, 5, zdict=_COMMON_IN_LINKS)
     packed = packer.compress(body) + packer.flush()
-    if len(packed) < len(body):
-        return bytes([flags | _DEFLATED]) + packed
-    return bytes([flags]) + body
+    return (flags | _DEFLATED, packed) if len(packed) < len(body) else (flags, body)
 
 
 def unpack_link(data: bytes, kind: str) -> Link:
-    """Return the link that :func:`pack_link` encoded, for a URL of this kind."""
-    flags, body = data[0], data[1:]
+    """Return the link that :func:`pack_link` encoded, for a URL of this kind.
+
+    Links of mail that was sent by earlier versions have a target in one piece.
+    """
+    flags, body, end = data[0], data[1:], b""
+    if flags & _DIVIDED:
+        length, position = _read_varint(body, 0)
+        body, end = body[position : position + length], body[position + length :]
     if flags & _DEFLATED:
         body = zlib.decompressobj(-13, zdict=_COMMON_IN_LINKS).decompress(body)
-    end = 1 + body[0]
+    name_end = 1 + body[0]
     return Link(
-        target=body[end:].decode("utf-8", "surrogatepass"),
-        name=body[1:end].decode("utf-8", "surrogatepass"),
+        target=(body[name_end:] + end).decode("utf-8", "surrogatepass"),
+        name=body[1:name_end].decode("utf-8", "surrogatepass"),
         unsubscribes=bool(flags & _UNSUBSCRIBES),
         amp=bool(flags & _AMP),
         sub=sub_of(kind),

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import hmac
 from binascii import b2a_base64
+from functools import lru_cache
 from hashlib import blake2b
 
 from chalicelib.core import clock, signing
@@ -44,8 +45,9 @@ class LinkPart:
     __slots__ = ("signed", "text")
 
     def __init__(self, link: Link) -> None:
-        self.text = _encode(pack_link(link))
-        self.signed = _signed(link.kind, self.text)
+        encoded = _encoded(pack_link(link))
+        self.text = encoded.decode()
+        self.signed = _kind_before(link.kind) + encoded
 
 
 class MessageTokens:
@@ -104,16 +106,30 @@ def _key(message_text: str) -> bytes:
 
 
 def _signed(kind: str, link_text: str) -> bytes:
+    return _kind_before(kind) + link_text.encode("utf-8", "surrogatepass")
+
+
+@lru_cache(maxsize=64)
+def _kind_before(kind: str) -> bytes:
     # The length makes this unambiguous, because a kind may contain anything
-    return f"{len(kind)}:{kind}{link_text}".encode("utf-8", "surrogatepass")
+    return f"{len(kind)}:{kind}".encode("utf-8", "surrogatepass")
 
 
 def _tag(key: bytes, signed: bytes) -> str:
-    return _encode(blake2b(signed, digest_size=_TAG_BYTES, key=key).digest())
+    # The digest needs no padding
+    return (
+        b2a_base64(blake2b(signed, digest_size=_TAG_BYTES, key=key).digest(), newline=False)
+        .translate(_TO_URL)
+        .decode()
+    )
 
 
 def _encode(data: bytes) -> str:
-    return b2a_base64(data, newline=False).translate(_TO_URL, b"=").decode()
+    return _encoded(data).decode()
+
+
+def _encoded(data: bytes) -> bytes:
+    return b2a_base64(data, newline=False).translate(_TO_URL, b"=")
 
 
 def _decode(text: str) -> bytes:

@@ -39,6 +39,8 @@ from tests.unit.transmissions.examples import CREATED, make_transmission
 
 NAME = "mail.example.test"
 BAR = 10.0
+#: Messages a second over RSA-2048 signatures a second of the same core
+_SHARES = {"newsletter": 0.55, "notice": 0.70, "newsletter, own links": 0.45}
 _TIMED = 400
 
 
@@ -49,7 +51,7 @@ def main() -> None:
     _measure("newsletter", newsletter(OURS), newsletter(JINJA), pair)
     _measure("notice", notice_of(OURS), notice_of(JINJA), pair)
     personal = newsletter(OURS, own_links=True), newsletter(JINJA, own_links=True)
-    _measure("newsletter, different links for each recipient", *personal, pair)
+    _measure("newsletter, own links", *personal, pair)
 
 
 def _measure(name: str, ours: Templates, theirs: Templates, pair: KeyPair) -> None:
@@ -82,7 +84,11 @@ def _measure(name: str, ours: Templates, theirs: Templates, pair: KeyPair) -> No
         f"naive {speeds['naive']:,.0f}/s: x{ratio:.1f} [{verdict}: {BAR:.0f}]"
     )
     share = speeds["generator"] / speeds["raw RSA"]
-    print(f"  {share:.0%} of the rate of raw RSA-2048 signatures ({speeds['raw RSA']:,.0f}/s)")
+    verdict = "holds" if share >= _SHARES[name] else "FAILS"
+    print(
+        f"  {share:.2f} of the rate of raw RSA-2048 signatures ({speeds['raw RSA']:,.0f}/s) "
+        f"[{verdict}: {_SHARES[name]:.2f}]"
+    )
     print("  " + ", ".join(f"{step} {part:.0%}" for step, part in _shares(generator).items()))
 
 

@@ -12,17 +12,20 @@ import pytest
 from chalicelib.core.addresses import Mailbox
 from chalicelib.generation.compose import Rendered, compose
 from chalicelib.mail_format.mime import Attachment, InlineImage
+from chalicelib.template_language.chunks import literal
 from tests.unit.generation.examples import INJECTED
 
 SENDER = Mailbox("a@mail.example.test", "Ann")
+BODIES = ("text", "html", "amp_html")
 ID = "02a9e2b5c1d3e4f500000007"
 TO = {"email": "r@example.test"}
 
 
 def built(to: dict[str, str] = TO, **fields: Any) -> bytes:
     files = {name: fields.pop(name, ()) for name in ("attachments", "inline_images")}
-    details: dict[str, Any] = {"sender": SENDER, "subject": "Hi", "text": "Hello"}
-    return compose(Rendered(**(details | fields)), to, ID, INJECTED, **files)
+    details: dict[str, Any] = {"sender": SENDER, "subject": "Hi", "text": "Hello"} | fields
+    bodies = {name: literal(details[name]) for name in BODIES if details.get(name)}
+    return compose(Rendered(**(details | bodies)), to, ID, INJECTED, **files)
 
 
 def message(to: dict[str, str] = TO, **fields: Any) -> EmailMessage:

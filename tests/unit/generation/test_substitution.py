@@ -42,14 +42,16 @@ def test_each_part_is_compiled_once_a_chunk(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(substitution, "compile_part", leases_on)
     chunk = Substitution(make_transmission())
     for number in range(3):
-        fill = chunk.fill({"email": "a@b.test", "substitution_data": {"n": number}})
+        recipient = {"email": "a@b.test", "substitution_data": {"n": number}}
+        fill = chunk.filling(recipient).text
         assert fill("{{n}}", HTML) == fill("{{n}}", TEXT) == fill("{{n}}", SUBJECT) == str(number)
     assert compiled == ["{{n}}"] * 3
 
 
 def test_links_are_marked_in_bodies_and_never_in_headers() -> None:
     data = {"dynamic_plain": {"x": "http://b"}, "dynamic_html": {"x": "http://c"}}
-    fill = Substitution(make_transmission(substitution_data=data)).fill({"email": "a@b.test"})
+    substitution = Substitution(make_transmission(substitution_data=data))
+    fill = substitution.filling({"email": "a@b.test"}).text
     text = "http://a {{render_dynamic_content(dynamic_plain.x)}}"
     assert fill(text, TEXT) == f"{MARK}http://a {MARK}http://b"
     assert fill(text, SUBJECT) == "http://a http://b"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.core import clock, ids
 from chalicelib.tracking import tokens
 from chalicelib.tracking.model import AMP_OPEN, CLICK, LIST_UNSUBSCRIBE, OPEN, Link, Message
+from chalicelib.tracking.token_forms import unpack_link
 from chalicelib.tracking.tokens import BadToken, Expired, LinkPart, MessageTokens
 from tests.unit.tracking.examples import NINE, TRANSMISSION, message
 
@@ -135,3 +136,9 @@ def test_the_url_of_an_ordinary_link_is_short() -> None:
 def test_the_url_of_a_thousand_bytes_stays_under_two_thousand() -> None:
     link = Link("https://example.com/" + "".join(f"{i * 7919:x}" for i in range(200))[:980])
     assert len(MessageTokens(message()).token_of(LinkPart(link))) < 1600
+
+
+@pytest.mark.parametrize("target", ["https://a.example/b?c=d", "https://a.example/" + "long/" * 40])
+def test_links_of_earlier_mail_have_a_target_in_one_piece(target: str) -> None:
+    body = b"\x03Ann" + target.encode()
+    assert unpack_link(b"\x01" + body, "t/c") == Link(target, "Ann", unsubscribes=True)

@@ -1,0 +1,169 @@
+"""Encode a text body that comes in pieces, most of which are the same in many messages.
+
+In quoted-printable, the encoding of a piece depends only on the column it starts in, and after its
+first line end not even on that. So the encoded forms of pieces are cached. The result is the same,
+byte for byte, as ``encode_text`` for the joined text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chalicelib.mail_format.transfer_encoding import (
+    EncodedText,
+    count_eight_bit,
+    encode_text,
+    normalise_newlines,
+    quoted_printable,
+)
+
+_LINE = 75  # characters, and "=" where the line goes on
+_CACHE_ENTRIES = 8000
+_CACHE_CHARACTERS = 4_000_000
+
+# A blank or a dot is encoded if a line end follows it, which may be in the next piece
+_DEPENDS_ON_NEXT = " \t."
+_LINE_ENDS = "\r\n"
+
+
+class _Form(NamedTuple):
+    """A piece as it is encoded from some column on, and the column after it."""
+
+    texts: tuple[str, ...]
+    column: int
+    eight_bit: int
+    starts_line: bool
+
+
+class _Unclear(Exception):
+    """The pieces have to be joined and encoded as a whole."""
+
+
+class _Forms:
+    """The encoded forms of a piece, by the column that it starts in.
+
+    ``ends`` has the forms of the piece at the end of a body.
+    """
+
+    __slots__ = ("_head", "_starts_line", "_tail", "ends", "forms", "text")
+
+    def __init__(self, text: str) -> None:
+        if text.endswith("\r"):
+            raise _Unclear
+        cut = text.find("\n") + 1 or len(text)
+        self.text = text
+        self.forms: dict[int, _Form] = {}
+        self.ends: dict[int, _Form] = {}
+        self._head = text[:cut]
+        self._tail = _encoded(text[cut:], 0) if cut < len(text) else None
+        self._starts_line = text[0] in _LINE_ENDS
+
+    def add(self, column: int) -> _Form:
+        """Return the form from a column on, and remember it."""
+        text, end_column, eight_bit = _encoded(self._head, column)
+        texts: tuple[str, ...] = (text,)
+        if self._tail:
+            end_column = self._tail[1]
+            texts = text, self._tail[0]
+            eight_bit += self._tail[2]
+        form = self.forms[column] = _Form(texts, end_column, eight_bit, self._starts_line)
+        return form
+
+    def add_end(self, column: int) -> _Form:
+        """Return the form at the end of a body, and remember it."""
+        text, end_column, eight_bit = _encoded(self.text, column, is_end=True)
+        form = self.ends[column] = _Form((text,), end_column, eight_bit, self._starts_line)
+        return form
+
+
+class _Cache:
+    """The pieces that this process encoded; it forgets all of them when it is full.
+
+    Threads may share it: at worst a piece is encoded twice.
+    """
+
+    def __init__(self) -> None:
+        self.pieces: dict[str, _Forms] = {}
+        self._size = 0
+
+    def form(self, text: str, column: int, *, is_end: bool) -> _Form:
+        """Return an encoded form of a piece, and remember it."""
+        self._size += len(text)
+        if len(self.pieces) >= _CACHE_ENTRIES or self._size > _CACHE_CHARACTERS:
+            self.pieces.clear()
+            self._size = len(text)
+        forms = self.pieces.get(text)
+        if forms is None:
+            forms = self.pieces[text] = _Forms(text)
+        return forms.add_end(column) if is_end else forms.add(column)
+
+
+_cache = _Cache()
+
+
+def encode_pieces(pieces: Sequence[str]) -> EncodedText:
+    """Return ``encode_text`` of the joined pieces."""
+    text = "".join(pieces)
+    if len(pieces) > 1 and not text.isascii():
+        try:
+            return EncodedText("quoted-printable", _quoted_printable(pieces, len(text)))
+        except _Unclear:
+            pass
+    return encode_text(text)
+
+
+def _quoted_printable(pieces: Sequence[str], length: int) -> bytes:
+    """Encode pieces with ``length`` characters. Raises :class:`_Unclear`."""
+    pieces = list(filter(None, pieces))
+    last = pieces.pop()
+    output: list[str] = []
+    known = _cache.pieces
+    column = eight_bit = 0
+    depends_on_next = False
+    for text in pieces:
+        forms = known.get(text)
+        form = forms.forms.get(column) if forms else None
+        if form is None:
+            if "=" not in text and text.isascii() and text.isprintable():
+                # Each character stands for itself
+                cut = _LINE - column
+                column += len(text)
+                if column > _LINE:
+                    ends = range(cut, len(text), _LINE)
+                    lines = [text[:cut], *[text[at : at + _LINE] for at in ends]]
+                    text = "=\r\n".join(lines)
+                    column = len(lines[-1])
+                output.append(text)
+                depends_on_next = text[-1] in _DEPENDS_ON_NEXT
+                continue
+            form = _cache.form(text, column, is_end=False)
+        if depends_on_next and form.starts_line:
+            raise _Unclear
+        output += form.texts
+        column = form.column
+        eight_bit += form.eight_bit
+        depends_on_next = text[-1] in _DEPENDS_ON_NEXT
+    forms = known.get(last)
+    form = forms.ends.get(column) if forms else None
+    form = form or _cache.form(last, column, is_end=True)
+    if depends_on_next and form.starts_line:
+        raise _Unclear
+    eight_bit += form.eight_bit
+    if not 0 < 2 * eight_bit <= length:  # the encoding may be 7bit or base64
+        raise _Unclear
+    output += form.texts
+    return "".join(output).encode("ascii")
+
+
+def _encoded(text: str, column: int, *, is_end: bool = False) -> tuple[str, int, int]:
+    """Encode a text that starts in a column; another text follows it unless it is the end.
+
+    Returns the encoded text, the column after it, and the number of its bytes beyond ASCII.
+    """
+    data = normalise_newlines(text.encode("utf-8", "replace"))
+    follower = b"" if is_end else b"x"
+    encoded = quoted_printable(b"x" * column + data + follower).decode("ascii")
+    encoded = encoded.removesuffix("x") if follower else encoded
+    end_column = len(encoded) - encoded.rfind("\n") - 1
+    return encoded[column:], end_column, count_eight_bit(data)
