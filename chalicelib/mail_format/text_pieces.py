@@ -118,11 +118,11 @@ def _quoted_printable(pieces: Sequence[str], length: int) -> bytes:
     pieces = list(filter(None, pieces))
     last = pieces.pop()
     output: list[str] = []
-    known = _cache.pieces
+    cached_pieces = _cache.pieces
     column = eight_bit = 0
     depends_on_next = False
     for text in pieces:
-        forms = known.get(text)
+        forms = cached_pieces.get(text)
         form = forms.forms.get(column) if forms else None
         if form is None:
             if "=" not in text and text.isascii() and text.isprintable():
@@ -144,7 +144,7 @@ def _quoted_printable(pieces: Sequence[str], length: int) -> bytes:
         column = form.column
         eight_bit += form.eight_bit
         depends_on_next = text[-1] in _DEPENDS_ON_NEXT
-    forms = known.get(last)
+    forms = cached_pieces.get(last)
     form = forms.ends.get(column) if forms else None
     form = form or _cache.form(last, column, is_end=True)
     if depends_on_next and form.starts_line:

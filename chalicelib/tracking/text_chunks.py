@@ -23,16 +23,16 @@ _CHARACTERS = 1_000_000
 
 
 class _Divided(NamedTuple):
-    """A literal text: the rest of a URL that was begun before, its pieces, and a URL it begins.
+    """A literal text: the rest of a URL that was open_url before, its pieces, and a URL it begins.
 
     ``ends_url`` is false if the URL goes on in the next chunk; then the text is nothing but the
-    rest of it. ``begun`` is empty if no URL is open at its end.
+    rest of it. ``open_url`` is empty if no URL is open at its end.
     """
 
     rest: str
     ends_url: bool
     pieces: Sequence[str | TrackedLink]
-    begun: str
+    open_url: str
 
 
 class TextChunks:
@@ -62,7 +62,7 @@ class TextChunks:
                     texts.append(piece)
                 else:
                     texts.append(f"{issuer.text}{piece.middle}{issuer.tag(piece.link)}")
-            url = divided.begun
+            url = divided.open_url
         if url:
             texts += self._own_link(url, issuer)
         return texts
@@ -95,16 +95,16 @@ class TextChunks:
                 return _Divided(text, False, (), "")
         first, *others = text[len(rest) :].split(MARK)
         pieces: list[str | TrackedLink] = [first]
-        begun = ""
+        open_url = ""
         for number, other in enumerate(others, start=1):
             match = URL.match(other)
             if match is None:
                 raise Unclear
             if number == len(others) and match.end() == len(other):
-                begun = other
+                open_url = other
             else:
                 pieces += [*self._link(other[: match.end()]), other[match.end() :]]
-        return _Divided(rest, True, list(merged(pieces)), begun)
+        return _Divided(rest, True, list(merged(pieces)), open_url)
 
     def _link(self, url: str) -> Iterator[str | TrackedLink]:
         tracked = self._links.tracked(url)

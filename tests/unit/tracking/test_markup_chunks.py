@@ -147,12 +147,12 @@ DATA = {
 def test_a_rendered_template_is_rewritten_like_its_text(part: Part, change: dict[str, Any]) -> None:
     chunks = rendered(TEMPLATE, part, DATA | change)
     rewriter, tokens = LinkRewriter(BASE, marked=True), issuer()
-    whole, in_chunks = {
+    at_once, in_chunks = {
         HTML: (rewriter.html, rewriter.html_chunks),
         AMP_HTML: (rewriter.amp, rewriter.amp_chunks),
         TEXT: (rewriter.text, rewriter.text_chunks),
     }[part]
-    assert str(in_chunks(chunks, tokens, ALL)) == whole(str(chunks), tokens, ALL)
+    assert str(in_chunks(chunks, tokens, ALL)) == at_once(str(chunks), tokens, ALL)
 
 
 def test_an_ordinary_template_is_never_read_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
