@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.ab_tests import bayes, view
+from chalicelib.ab_tests import bayes, leases, view
 from chalicelib.ab_tests.model import BAYESIAN, COMPLETED, SCHEDULED, AbTest, Counts
 from chalicelib.ab_tests.store import counts, versions
 from chalicelib.core import due
@@ -49,8 +49,11 @@ def decide_due(now_ms: int, emit: Emit) -> int:
     return done
 
 
-def end_version(test: AbTest, state: str, winner: str | None, now_ms: int) -> tuple[AbTest, Due]:
-    """Return a version as it is when it ends now, and the due entry of its event."""
+def end_version(test: AbTest, state: str, winner: str | None, now_ms: int) -> AbTest:
+    """End a version now, make its event due, and release its templates, in one transaction.
+
+    Raises ``TransactionFailed`` if the version has changed.
+    """
     (test_counts,) = counts.of_tests([test])
     new = replace(
         test,
@@ -62,7 +65,9 @@ def end_version(test: AbTest, state: str, winner: str | None, now_ms: int) -> tu
         counts=test_counts,
     )
     key = f"{test.account_id}#{test.id}#{test.version}#{state}"
-    return new, Due(versions.CONCERN, now_ms, key, {"event": view.event_view(new)})
+    event = Due(versions.CONCERN, now_ms, key, {"event": view.event_view(new)})
+    versions.update(test, new, [due.addition(event), *leases.changes(test, new)])
+    return new
 
 
 def winner(test: AbTest, counts: Mapping[str, Counts]) -> str | None:
@@ -107,9 +112,9 @@ def _decide(test: AbTest, now_ms: int) -> None:
     best = winner(test, test_counts) if test.test_mode == BAYESIAN else None
     if now_ms >= test.completes_ms:
         default = test.default_template.template_id if test.test_mode == BAYESIAN else None
-        _complete(test, best or default, now_ms)
+        end_version(test, COMPLETED, best or default, now_ms)
     elif best and _has_enough(test, test_counts):
-        _complete(test, best, now_ms)
+        end_version(test, COMPLETED, best, now_ms)
     else:
         versions.update(test, replace(test, due_ms=test.next_check_ms(now_ms)))
 
@@ -117,8 +122,3 @@ def _decide(test: AbTest, now_ms: int) -> None:
 def _has_enough(test: AbTest, counts: Mapping[str, Counts]) -> bool:
     ids = (share.template_id for share in test.shares)
     return all(counts.get(each, Counts()).accepted >= FEWEST_ACCEPTED for each in ids)
-
-
-def _complete(test: AbTest, winner_id: str | None, now_ms: int) -> None:
-    new, entry = end_version(test, COMPLETED, winner_id, now_ms)
-    versions.update(test, new, [due.addition(entry)])

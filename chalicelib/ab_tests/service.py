@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from chalicelib.ab_tests import decisions
+from chalicelib.ab_tests import decisions, leases
 from chalicelib.ab_tests.model import (
     CANCELLED,
     COMPLETED,
@@ -35,7 +35,8 @@ from chalicelib.ab_tests.model import (
 from chalicelib.ab_tests.request import AbTestBody, apply_changes
 from chalicelib.ab_tests.rules import check_default_template, check_runnable, check_templates
 from chalicelib.ab_tests.store import sample, versions
-from chalicelib.core import clock, due, dynamo
+from chalicelib.core import clock, dynamo
+from chalicelib.core.dynamo import Write
 from chalicelib.core.errors import NotFound, conflict
 from chalicelib.core.scope import Scope
 
@@ -59,10 +60,14 @@ def create(scope: Scope, body: AbTestBody, name: str, default: Share, *, draft: 
         updated_ms=now_ms,
     )
     new = apply_changes(plain, body)
-    new = _checked_draft(new) if draft else _scheduled(new, now_ms)
-    if not versions.create(new, [] if draft else sample.begin(new)):
-        raise conflict(f"A/B test '{new.id}' already exists")
-    return new
+
+    def attempt() -> AbTest:
+        test = _checked_draft(new) if draft else _scheduled(new, now_ms)
+        if not versions.create(test, _beginning(None, test)):
+            raise conflict(f"A/B test '{test.id}' already exists")
+        return test
+
+    return dynamo.retry_conflicts(attempt)
 
 
 def find(scope: Scope, test_id: str, version: int | None = None) -> AbTest:
@@ -97,10 +102,10 @@ def update(scope: Scope, test_id: str, body: AbTestBody, version: int | None) ->
             raise conflict(f"a {status} A/B test cannot be updated")
         if status in _ENDED:
             new = _scheduled(apply_changes(_next_version(old, now_ms), body), now_ms)
-            versions.supersede(old, new, sample.begin(new))
+            versions.supersede(old, new, _beginning(old, new))
             return new
         new = _scheduled(apply_changes(old, body), now_ms)
-        versions.update(old, new, sample.begin(new, again=True))
+        versions.update(old, new, _beginning(old, new))
         return new
 
     return _change_latest(scope, test_id, attempt)
@@ -130,7 +135,7 @@ def schedule(scope: Scope, test_id: str, body: AbTestBody) -> AbTest:
         if old.state != DRAFT:
             raise conflict(f"a {old.status(now_ms)} A/B test is no draft")
         new = _scheduled(apply_changes(old, body), now_ms)
-        versions.update(old, new, sample.begin(new))
+        versions.update(old, new, _beginning(old, new))
         return new
 
     return _change_latest(scope, test_id, attempt)
@@ -142,9 +147,7 @@ def cancel(scope: Scope, test_id: str) -> AbTest:
     def attempt(old: AbTest, now_ms: int) -> AbTest:
         if old.state != SCHEDULED:
             raise conflict(f"a {old.status(now_ms)} A/B test cannot be cancelled")
-        new, entry = decisions.end_version(old, CANCELLED, None, now_ms)
-        versions.update(old, new, [due.addition(entry)])
-        return new
+        return decisions.end_version(old, CANCELLED, None, now_ms)
 
     return _change_latest(scope, test_id, attempt)
 
@@ -195,6 +198,14 @@ def _scheduled(test: AbTest, now_ms: int) -> AbTest:
     check_templates(test)
     new = replace(test, state=SCHEDULED, updated_ms=now_ms)
     return replace(new, due_ms=new.next_check_ms(now_ms))
+
+
+def _beginning(old: AbTest | None, new: AbTest) -> list[Write]:
+    """Return the further actions of the transaction that replaces ``old`` by ``new``."""
+    if new.state == DRAFT:
+        return []
+    again = old is not None and old.version == new.version and old.state == SCHEDULED
+    return [*sample.begin(new, again=again), *leases.changes(old, new)]
 
 
 def _checked_draft(test: AbTest) -> AbTest:

@@ -26,7 +26,7 @@ from typing import Any
 from chalicelib.ab_tests.model import AbTest, Counts, Share
 from chalicelib.core import due, dynamo
 from chalicelib.core.due import Due
-from chalicelib.core.dynamo import Item, Key, Table, Write
+from chalicelib.core.dynamo import Item, Key, Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.scope import Scope
 
@@ -64,10 +64,19 @@ def in_scope(scope: Scope) -> Iterator[AbTest]:
 
 
 def create(new: AbTest, also: Sequence[Write] = ()) -> bool:
-    """Store the first version of a test; return ``False`` if its account has a test of this id."""
+    """Store the first version of a test; return ``False`` if its account has a test of this id.
+
+    Raises ``TransactionFailed`` if a condition of ``also`` does not hold.
+    """
     if latest(new.account_id, new.id) is not None:
         return False
-    return dynamo.try_transact([_creation(new), *also, *_due_check(new)])
+    try:
+        dynamo.transact([_creation(new), *also, *_due_check(new)])
+    except TransactionFailed as failure:
+        if 0 not in failure.failed:
+            raise
+        return False
+    return True
 
 
 def update(old: AbTest, new: AbTest, also: Sequence[Write] = ()) -> None:

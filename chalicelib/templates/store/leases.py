@@ -1,9 +1,11 @@
-"""Keep templates from being deleted while transmissions have leases on them (spec 3).
+"""Keep templates from being deleted while transmissions or A/B tests have leases on them (spec 3).
 
 Access patterns of ``config``:
 
 - the lease of one transmission → ``template#<account>#<template id>`` /
   ``use#<owner>#<transmission id>``
+- the lease of an A/B test → ``template#<account>#<template id>`` /
+  ``use#<owner>#ab_test/<test id>``
 - the leases of a template → ``template#<account>#<template id>`` / ``use#<owner>#*``
 
 A lease is written before the template's record is read, and a deletion announces itself in the
@@ -11,6 +13,10 @@ record before it looks for leases. So the later one of the two sees the other: e
 is refused, or the transmission waits for the deletion and finds no template. A lease is released
 when its transmission is generated; otherwise it ends at its ``until``, so that a crash does not
 block deletions for ever. For the same reason an announcement counts for a few seconds only.
+
+A scheduled A/B test acquires its lease in the transaction that schedules it, which fails while a
+deletion is announced, and releases it in the one that ends it. So a crash leaves no lease behind,
+and the lease has no end of its own.
 
 ``core.leases`` writes to the record with each lease, which is simpler; but a template may be leased
 by hundreds of transmissions a second, whose writes would wait for each other.
@@ -22,7 +28,7 @@ import secrets
 import time
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import ConditionFailed, Item, Table
+from chalicelib.core.dynamo import ConditionFailed, Item, Table, Write
 from chalicelib.core.errors import resource_conflict
 from chalicelib.core.owner_keys import owner_digits
 from chalicelib.core.scope import Scope
@@ -32,8 +38,10 @@ from chalicelib.templates.store import bodies, records
 LAST_USE_SECONDS = 60.0
 """Seconds after which the time of a template's last use is written again."""
 
+_NO_END = 1e11  # seconds: a lease that is released, but does not end
 _ANNOUNCED_SECONDS = 5.0
 _POLL_SECONDS = 0.02
+_OF_TEST = "ab_test/"
 
 _config = Table("config")
 
@@ -63,6 +71,32 @@ def release(
     _config.delete(pk, _lease_key(subaccount_id, transmission_id))
 
 
+def acquisition(template: Template, test_id: str) -> list[Write]:
+    """Return the actions that acquire the lease of an A/B test on a template.
+
+    They fail if the template was deleted, or if its deletion is announced.
+    """
+    lease = {"pk": records.partition(template.account_id, template.id), "until": _NO_END}
+    withdrawal = dynamo.update(
+        _config,
+        *records.head(template),
+        "REMOVE #deletion, #deletion_until",
+        values={"now": clock.now()},
+        condition="attribute_exists(#pk) "
+        "AND (attribute_not_exists(#deletion) OR #deletion_until <= :now)",
+    )
+    return [
+        withdrawal,
+        dynamo.put(_config, lease | {"sk": _test_lease_key(template.subaccount_id, test_id)}),
+    ]
+
+
+def releasing(account_id: int, subaccount_id: int | None, template_id: str, test_id: str) -> Write:
+    """Return the action that releases the lease of an A/B test, if there is one."""
+    pk = records.partition(account_id, template_id)
+    return dynamo.delete(_config, pk, _test_lease_key(subaccount_id, test_id))
+
+
 def record_use(template: Template) -> None:
     """Write the time of the template's last use, unless it was written a short time ago.
 
@@ -86,7 +120,7 @@ def record_use(template: Template) -> None:
 def delete(owner: Scope, template_id: str) -> bool:
     """Delete a template with both versions; return ``False`` if the owner has none.
 
-    Raises 409 with code 1602 while a transmission has a lease on it.
+    Raises 409 with code 1602 while a transmission or an A/B test has a lease on it.
     """
 
     def attempt() -> bool:
@@ -95,9 +129,9 @@ def delete(owner: Scope, template_id: str) -> bool:
             return False
         token = secrets.token_hex(8)
         _announce(template, token)
-        if _is_leased(template):
+        if lease := _current_lease(template):
             _withdraw(template, token)
-            raise resource_conflict("Template is in use by msg generation")
+            raise resource_conflict(f"Template is in use by {_user(lease)}")
         _remove(template, token)
         bodies.discard(template.content_refs)
         return True
@@ -141,7 +175,7 @@ def _withdraw(template: Template, token: str) -> None:
         return
 
 
-def _is_leased(template: Template) -> bool:
+def _current_lease(template: Template) -> Item | None:
     leases = _config.query_all(
         "#pk = :pk AND begins_with(#sk, :leases)",
         {
@@ -152,7 +186,12 @@ def _is_leased(template: Template) -> bool:
         limit=25,
     )
     now = clock.now()
-    return any(lease["until"] > now for lease in leases)
+    return next((lease for lease in leases if lease["until"] > now), None)
+
+
+def _user(lease: Item) -> str:
+    _, is_test, test_id = lease["sk"].partition(_OF_TEST)
+    return f"A/B test '{test_id}'" if is_test else "msg generation"
 
 
 def _remove(template: Template, token: str) -> None:
@@ -175,6 +214,10 @@ def _lease(template: Template, transmission_id: str, until: float) -> Item:
         "until": until,
         "expires": int(until) + 1,
     }
+
+
+def _test_lease_key(subaccount_id: int | None, test_id: str) -> str:
+    return _lease_key(subaccount_id, _OF_TEST + test_id)
 
 
 def _lease_key(subaccount_id: int | None, transmission_id: str) -> str:

@@ -195,7 +195,7 @@ def test_an_edit_during_a_deletion_is_deleted_with_its_content(
 ) -> None:
     api = Api()
     edit = {"content": CONTENT | {"subject": "late"}}
-    when(monkeypatch, "_is_leased", lambda: api.put("/templates/welcome", edit))
+    when(monkeypatch, "_current_lease", lambda: api.put("/templates/welcome", edit))
     assert leases.delete(PRIMARY, "welcome")
     rest = Table("config").query_all("#pk = :pk", {"pk": records.partition(1, "welcome")})
     assert list(rest) == []
@@ -205,7 +205,7 @@ def test_of_two_deletions_at_once_one_finds_nothing(
     template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcomes: list[bool] = []
-    when(monkeypatch, "_is_leased", lambda: outcomes.append(leases.delete(PRIMARY, "welcome")))
+    when(monkeypatch, "_current_lease", lambda: outcomes.append(leases.delete(PRIMARY, "welcome")))
     outcomes.append(leases.delete(PRIMARY, "welcome"))
     assert outcomes == [True, False]
 
