@@ -160,11 +160,6 @@ def rows_of(scope: Scope, recipient: str) -> list[tuple[str, Entry]]:
     return sorted(rows, key=itemgetter(0), reverse=True)
 
 
-def entries_of(scope: Scope, recipient: str) -> list[Entry]:
-    """Return the entries of a recipient in a scope, the last updated first."""
-    return [entry for _, entry in rows_of(scope, recipient)]
-
-
 def position(time_ms: int) -> str:
     """Return the first position of a time, which may be any number that a caller names."""
     return f"{min(max(time_ms, 0), LATEST_MS):0{_DIGITS}d}"

@@ -17,10 +17,9 @@ from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.model import Subaccount
 from chalicelib.suppression import service as suppression
 from chalicelib.suppression.model import TYPES
-from chalicelib.suppression.store.items import entries_of
 from tests.unit.events.examples import NINE, event_at
 from tests.unit.people import make_account
-from tests.unit.suppression.examples import entry, request
+from tests.unit.suppression.examples import entries_of, entry, request
 
 ANN, BOB = "ann@x.test", "bob@x.test"
 SAVED = {"results": {"message": "Request saved."}}

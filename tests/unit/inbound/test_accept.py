@@ -24,7 +24,6 @@ from chalicelib.inbound.accept import (
 from chalicelib.recording.suppression import suppress
 from chalicelib.sending_domains import store as domains
 from chalicelib.suppression.model import Entry
-from chalicelib.suppression.store.items import entries_of
 from tests.fake_cloud import aws_requests
 from tests.unit.inbound.examples import (
     COMMON_FIELDS,
@@ -52,6 +51,7 @@ from tests.unit.inbound.samples import (
 )
 from tests.unit.moving_clock import Clock
 from tests.unit.sending_domains.examples import domain
+from tests.unit.suppression.examples import entries_of
 
 pytestmark = pytest.mark.usefixtures("cloud", "time")
 

@@ -6,11 +6,10 @@ from chalicelib.core.scope import Scope
 from chalicelib.events.model import Event, make_event
 from chalicelib.recording.suppression import suppress, without_suppressed_opens
 from chalicelib.suppression import service as suppression
-from chalicelib.suppression.store.items import entries_of
 from chalicelib.tracking.engagement import OPENS
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
-from tests.unit.suppression.examples import entry
+from tests.unit.suppression.examples import entries_of, entry
 
 pytestmark = pytest.mark.usefixtures("cloud")
 

@@ -9,7 +9,7 @@ from chalicelib.core.request import Caller, Request
 from chalicelib.core.scope import Scope
 from chalicelib.suppression.model import MANUALLY_ADDED, NON_TRANSACTIONAL, Entry, new_entry
 from chalicelib.suppression.store import counts
-from chalicelib.suppression.store.items import parts_in
+from chalicelib.suppression.store.items import parts_in, rows_of
 from chalicelib.suppression.view import summary_view
 
 GRANT = frozenset({"suppression_lists/manage"})
@@ -41,3 +41,8 @@ def request(
 def summary(account: int, part: int | None = None) -> dict[str, int]:
     """Return the summary of an account's list, or of all its lists."""
     return summary_view(counts.read(account, parts_in(Scope(account, part))).values())
+
+
+def entries_of(scope: Scope, recipient: str) -> list[Entry]:
+    """Return the entries of a recipient in a scope, the last updated first."""
+    return [each for _, each in rows_of(scope, recipient)]

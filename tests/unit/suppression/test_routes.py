@@ -9,9 +9,8 @@ from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.suppression import routes, service
 from chalicelib.suppression.request import LARGEST_BULK
-from chalicelib.suppression.store.items import entries_of
 from tests.unit.refusals import refusal_errors
-from tests.unit.suppression.examples import entry, request
+from tests.unit.suppression.examples import entries_of, entry, request
 
 ANN = "ann@x.test"
 

@@ -19,9 +19,9 @@ from chalicelib.suppression.model import (
     entry_about,
 )
 from chalicelib.suppression.store import lookup_items
-from chalicelib.suppression.store.items import entries_of, read_recipient
+from chalicelib.suppression.store.items import read_recipient
 from tests.fake_cloud import aws_requests
-from tests.unit.suppression.examples import entry, summary
+from tests.unit.suppression.examples import entries_of, entry, summary
 
 ANN = "ann@x.test"
 BOTH = list(BLOCKING)
