@@ -17,9 +17,9 @@ import chalicelib.accounts.routes
 import chalicelib.api_keys.routes
 import chalicelib.data_privacy.routes
 import chalicelib.events.routes
-import chalicelib.fleet.signing
 import chalicelib.ingest.routes
 import chalicelib.ip_pools.routes
+import chalicelib.ip_pools.signing
 import chalicelib.metrics.routes
 import chalicelib.recipient_lists.routes
 import chalicelib.seeding.routes
@@ -76,7 +76,7 @@ references.register(
 )
 references.register(
     references.SENDING_DOMAIN,
-    chalicelib.fleet.signing.pools_signed_by,
+    chalicelib.ip_pools.signing.pools_signed_by,
     chalicelib.transmissions.references.with_return_path,
 )
 references.register(

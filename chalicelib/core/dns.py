@@ -31,7 +31,7 @@ class LookupFailed(Exception):
 
 def texts(name: str) -> list[str]:
     """Return the TXT records of ``name``, each with its strings joined."""
-    records = _query(name, "TXT")
+    records = lookup(name, "TXT")
     return [b"".join(record.strings).decode("utf-8", "replace") for record in records]
 
 
@@ -39,7 +39,7 @@ def aliases(name: str) -> Iterator[str]:
     """Yield the names that ``name`` leads to by CNAME records; each is looked up when needed."""
     seen: set[str] = set()
     while len(seen) < _LONGEST_CHAIN:
-        targets = [_plain(record.target) for record in _query(name, "CNAME")]
+        targets = [_plain(record.target) for record in lookup(name, "CNAME")]
         if not targets or targets[0] in seen:
             return
         name = targets[0]
@@ -49,7 +49,7 @@ def aliases(name: str) -> Iterator[str]:
 
 def mail_hosts(name: str) -> list[str]:
     """Return the hosts of the MX records of ``name``, the preferred ones first."""
-    records = sorted(_query(name, "MX"), key=lambda record: record.preference)
+    records = sorted(lookup(name, "MX"), key=lambda record: record.preference)
     return [_plain(record.exchange) for record in records]
 
 
@@ -63,7 +63,7 @@ def addresses(host: str, *, within: float = math.inf) -> list[str]:
     failure: LookupFailed | None = None
     for kind in ("A", "AAAA"):
         try:
-            records = _query(host, kind, until - time.monotonic())
+            records = lookup(host, kind, until - time.monotonic())
             addresses += [record.address for record in records]
         except LookupFailed as error:
             failure = error
@@ -72,7 +72,13 @@ def addresses(host: str, *, within: float = math.inf) -> list[str]:
     return addresses
 
 
-def _query(name: str, kind: str, within: float = math.inf) -> list[Any]:
+def name_servers(name: str) -> list[str]:
+    """Return the hosts of the NS records of ``name``: those that it is delegated to."""
+    return [_plain(record.target) for record in lookup(name, "NS")]
+
+
+def lookup(name: str, kind: str, within: float = math.inf) -> list[Any]:
+    """Return the records of one type, as dnspython has them, or fail after ``within`` seconds."""
     import dns.exception
     import dns.resolver
 

@@ -12,7 +12,7 @@ from chalicelib.core.settings import settings
 from chalicelib.dkim.model import DkimKey
 from chalicelib.dkim.sealed_key import private_half
 from chalicelib.dkim.signing import Signer, load_signer
-from chalicelib.fleet.signing import fbl_key, pool_key
+from chalicelib.ip_pools.signing import fbl_key, pool_key
 from chalicelib.sending_domains import return_path
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key

@@ -49,7 +49,7 @@ _CHECKED: Final = (
 )
 _STATUS: Final[dict[str, Schema | Maybe]] = {
     "ownership_verified": flag(),
-    "spf_status": text(),
+    "spf_status": one_of(CHECK_STATUSES),
     **{name: one_of(CHECK_STATUSES) for name in _CHECKED},
     "verification_mailbox_status": one_of(CHECK_STATUSES),
     "verification_mailbox": Maybe(text()),

@@ -1,16 +1,20 @@
-"""Check the DKIM, CNAME and MX records of a domain (spec 2.5, DNS rules)."""
+"""Check the DKIM, CNAME, MX, SPF and NS records of a domain (spec 2.5, DNS rules)."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.core import dns
+from chalicelib.core.domain_names import is_within
 from chalicelib.dkim import dns_record
 from chalicelib.dkim.model import DkimKey
+from chalicelib.sending_domains import spf
 from chalicelib.sending_domains.model import INVALID, PENDING, UNVERIFIED, VALID
 
 _MAX_TEXT: Final = 2000
+_SPF: Final = re.compile(r"v=spf1( |$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,28 @@ def check_mx(domain: str, target: str) -> Outcome:
     if hosts:
         return Outcome(_joined(hosts), f"the MX records of {domain} do not lead to {target} alone")
     return Outcome("", f"{domain} has no MX record; it should lead to {target}")
+
+
+def check_spf(domain: str, addresses: list[str]) -> Outcome:
+    """Check that the SPF record of the domain lets these addresses send."""
+    try:
+        record = next((text for text in dns.texts(domain) if _SPF.match(text)), "")
+    except dns.LookupFailed as error:
+        return _unanswered(error)
+    result, reason = spf.evaluate(domain, addresses)
+    if result == spf.PASS:
+        return Outcome(record)
+    text = f"the SPF result of {domain} is '{result}': {reason}"[:_MAX_TEXT]
+    return Outcome(record, text, answered=result != spf.TEMPORARY)
+
+
+def is_delegated(domain: str, target: str) -> bool:
+    """Tell whether all name servers of the domain are the service's: at ``target`` or below it.
+
+    Raises ``dns.LookupFailed``.
+    """
+    servers = dns.name_servers(domain)
+    return bool(servers) and all(is_within(server, target) for server in servers)
 
 
 def _unanswered(error: dns.LookupFailed) -> Outcome:

@@ -7,28 +7,41 @@ link, the second sends the token from that link. A wrong token changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from chalicelib.core import clock
+from chalicelib.core import clock, dns
 from chalicelib.core.addresses import is_address
 from chalicelib.core.errors import Forbidden, bad_format, missing_field
 from chalicelib.core.scope import Scope
 from chalicelib.sending_domains import mailboxes, store
-from chalicelib.sending_domains.dns_checks import Outcome, check_cname, check_dkim, check_mx
+from chalicelib.sending_domains.dns_checks import (
+    Outcome,
+    check_cname,
+    check_dkim,
+    check_mx,
+    check_spf,
+    is_delegated,
+)
 from chalicelib.sending_domains.lookup import get_owned, is_enterprise, mail_domain
 from chalicelib.sending_domains.mailboxes import KINDS, NOMINATED
 from chalicelib.sending_domains.model import SendingDomain, with_status
 from chalicelib.sending_domains.request import VerifyRequest
 from chalicelib.sending_domains.schedule import with_next_check
+from chalicelib.sending_domains.spf import sender_addresses
 
 _RESERVED_LOCAL_PARTS = ("postmaster", "abuse")
 
 
 @dataclass(frozen=True, slots=True)
 class DnsChecks:
-    """The outcomes of checks against the DNS, by name: ``dkim``, ``cname``, ``mx``."""
+    """The outcomes of checks against the DNS, by name: ``dkim``, ``cname``, ``mx``, ``spf``.
+
+    ``delegated`` tells whether the domain is delegated to the service; ``None`` if that was not
+    looked up.
+    """
 
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    delegated: bool | None = None
 
     @property
     def answered(self) -> bool:
@@ -43,7 +56,10 @@ class DnsChecks:
             # The outcome does not hold for a key that has replaced the checked key since then
             if name != "dkim" or domain.dkim == checked.dkim
         }
-        return with_next_check(with_status(domain, **statuses), now, answered=self.answered)
+        after = with_status(domain, **statuses)
+        if self.delegated is not None:
+            after = replace(after, delegated=self.delegated)
+        return with_next_check(after, now, answered=self.answered)
 
 
 def verify(scope: Scope, name: str, body: VerifyRequest) -> tuple[SendingDomain, DnsChecks]:
@@ -65,7 +81,9 @@ def verify(scope: Scope, name: str, body: VerifyRequest) -> tuple[SendingDomain,
 
 
 def check_dns(domain: SendingDomain, names: list[str]) -> DnsChecks:
-    """Make the checks with these names."""
+    """Make the checks with these names; with any of them, look at SPF and delegation as well."""
+    if not names:
+        return DnsChecks()
     checks: dict[str, Callable[[], Outcome]] = {
         "dkim": lambda: (
             check_dkim(domain.dkim)
@@ -75,7 +93,29 @@ def check_dns(domain: SendingDomain, names: list[str]) -> DnsChecks:
         "cname": lambda: check_cname(domain.domain, mail_domain(domain.account_id)),
         "mx": lambda: check_mx(domain.domain, mail_domain(domain.account_id)),
     }
-    return DnsChecks({name: checks[name]() for name in names})
+    outcomes = {name: checks[name]() for name in names}
+    if spf_outcome := _check_spf(domain):
+        outcomes["spf"] = spf_outcome
+    return DnsChecks(outcomes, _look_up_delegation(domain))
+
+
+def _check_spf(domain: SendingDomain) -> Outcome | None:
+    """Check the SPF record, if it is known where the account's mail leaves from."""
+    try:
+        addresses = sender_addresses(domain.account_id)
+    except dns.LookupFailed as error:
+        return Outcome(error=str(error), answered=False)
+    return check_spf(domain.domain, addresses) if addresses else None
+
+
+def _look_up_delegation(domain: SendingDomain) -> bool | None:
+    """Tell whether an enterprise domain is delegated to the service; ``None`` without an answer."""
+    if not is_enterprise(domain.account_id):
+        return False
+    try:
+        return is_delegated(domain.domain, mail_domain(domain.account_id))
+    except dns.LookupFailed:
+        return None
 
 
 def _check_availability(domain: SendingDomain, body: VerifyRequest) -> None:

@@ -57,6 +57,7 @@ def test_a_domain_can_send_after_dns_verification_and_signs_with_its_own_key(
     domain_status = verify(service, "signed.journey-shop.test", dkim_verify=True, cname_verify=True)
     assert domain_status["ownership_verified"] is True
     assert (domain_status["dkim_status"], domain_status["cname_status"]) == ("valid", "valid")
+    assert domain_status["spf_status"] == "valid"
     assert domain_status["dns"]["dkim_record"].endswith(domain["dkim"]["public"])
     assert domain_status["dns"]["cname_record"] == "postfinch.test"
     assert send(service, "me@signed.journey-shop.test", "domain-1@inbox.test").status == 200

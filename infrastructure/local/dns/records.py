@@ -2,7 +2,7 @@
 
 - a sending domain: its DKIM TXT records, its CNAME to the service's mail domain, and its MX
 - a tracking domain: its CNAME to the service
-- the service's own names: this machine
+- the service's own names: this machine, and an SPF record
 
 A domain that begins with ``broken-`` gets wrong records, so that failing verification can be tried.
 """
@@ -71,7 +71,8 @@ def _own_hosts() -> set[str]:
 
 
 def _host_records(name: str) -> Records:
-    return [("A", "127.0.0.1"), ("MX", f"10 {name}")]
+    # All mail ends on this machine, so it may come from any sending IP
+    return [("A", "127.0.0.1"), ("MX", f"10 {name}"), ("TXT", "v=spf1 +all")]
 
 
 def _dkim_records(signing_domain: str, name: str) -> Records | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.fleet import signing
+from chalicelib.ip_pools import signing
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from tests.fake_cloud import aws_requests
