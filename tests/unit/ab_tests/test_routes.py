@@ -39,7 +39,7 @@ class Client:
         self.app.register_blueprint(routes.routes)
 
     @staticmethod
-    def _caller(request: Request) -> Caller:
+    def _caller(request: Request, *, subaccount_header: bool) -> Caller:
         part = request.headers.get("part")
         spans = request.method == "GET" and part is None
         grants = frozenset(request.headers.get("grants", routes.GRANT).split())
