@@ -13,14 +13,13 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from chalicelib.core import aws, blobs, caches, clock
+from chalicelib.core import aws, blobs, caches, clock, compression
 from chalicelib.core.settings import settings
 
 Json = dict[str, Any]
@@ -58,7 +57,7 @@ class Received:
     def payload(self) -> bytes:
         """Return the payload; raises :class:`blobs.BlobMissing` if its object has expired."""
         compressed = blobs.get(self._blob) if self._blob else base64.b64decode(self._inline)
-        return zlib.decompress(compressed)
+        return compression.decompress(compressed)
 
     def delayed(self, delay: float) -> _Entry:
         """Return the same message, to be seen again after ``delay`` seconds."""
@@ -83,7 +82,7 @@ def _whole_seconds(delay: float) -> int:
 def _pack(queue: str, work: Work) -> _Entry:
     inline, blob = "", ""
     if work.payload:
-        compressed = zlib.compress(work.payload, 1)
+        compressed = compression.compress(work.payload)
         if len(compressed) > settings().queue_inline_bytes:
             blob = f"queue/{queue}/{uuid4().hex}"
             blobs.put(blob, compressed)

@@ -27,7 +27,8 @@ def copy_installed(requirements: Path, target: Path) -> None:
 
 def _closure(requirements: Path) -> list[Distribution]:
     lines = (line.split("#")[0].strip() for line in requirements.read_text().splitlines())
-    pending = [Requirement(line) for line in lines if line]
+    requirements_here = (Requirement(line) for line in lines if line)
+    pending = [each for each in requirements_here if each.marker is None or each.marker.evaluate()]
     packages: dict[str, Distribution] = {}
     seen: set[str] = set()
     while pending:

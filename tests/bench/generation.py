@@ -30,6 +30,7 @@ from chalicelib.generation.message import Generator
 from chalicelib.generation.origin import Origin
 from chalicelib.generation.tracking_decorator import MessageTracking
 from chalicelib.sending_domains import store as domains
+from chalicelib.transmissions.sender import keys_of_status
 from tests.bench.naive_generation import NaiveGenerator
 from tests.bench.sample_templates import JINJA, LINKS, OURS, Templates, newsletter, recipient
 from tests.bench.sample_templates import notice as notice_of
@@ -97,7 +98,7 @@ def _generator(templates: Templates, pair: KeyPair) -> Generator:
     signing = sealed_key(pair, "s1", NAME)
     item = domains._to_item(domain(dkim=signing, is_default_bounce_domain=True))
     tables: dict[Key, Item] = {domains.key_of(NAME): item}
-    config_cache.learn([fleets.key_of(1)], {})
+    config_cache.learn([fleets.key_of(1), *keys_of_status(1, None)], {})
 
     def read(keys: Iterable[Key]) -> Mapping[Key, Item]:
         return {key: tables[key] for key in keys if key in tables}

@@ -3,14 +3,13 @@ from __future__ import annotations
 import base64
 import json
 import random
-import zlib
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.core import aws, blobs, clock, queues
+from chalicelib.core import aws, blobs, clock, compression, queues
 from chalicelib.core.queues import MalformedMessage, Received, Work
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests, queued, sqs_event, stored_objects
@@ -39,7 +38,7 @@ def consume_together(bodies: list[str], handle: Any) -> list[str]:
 
 
 def body_of(head: Any, payload: bytes = b"") -> str:
-    text = base64.b64encode(zlib.compress(payload)).decode()
+    text = base64.b64encode(compression.compress(payload)).decode()
     return json.dumps({"head": head, "payload": text})
 
 
