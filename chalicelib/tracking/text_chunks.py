@@ -23,7 +23,7 @@ _CHARACTERS = 1_000_000
 
 
 class _Divided(NamedTuple):
-    """A literal text: the rest of a URL that an earlier text began, its pieces, and a URL it begins.
+    """A literal text: the rest of a URL from an earlier text, its pieces, and a URL it begins.
 
     ``ends_url`` is false if the URL goes on in the next chunk; then the text is nothing but the
     rest of it. ``open_url`` is empty if no URL is open at its end.
