@@ -110,13 +110,17 @@ class InlineDrafter:
             has_amp=content.amp_html is not None,
             build=lambda message_id, tracking: compose(
                 tracking.content(content),
-                recipient,
+                self._addressee(recipient),
                 message_id,
                 self._injected_ms,
                 attachments=self._attachments,
                 inline_images=self._images,
             ),
         )
+
+    def _addressee(self, recipient: Json) -> Json:
+        """Return whom To shows; a sandbox send shows no name, which would be a caller's text."""
+        return {"email": recipient["email"]} if self._transmission.is_sandbox else recipient
 
     def sender_of(self, recipient: Json) -> Mailbox:
         """Render the From for a recipient."""

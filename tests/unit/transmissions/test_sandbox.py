@@ -51,6 +51,13 @@ def refused(data: Any, sender: Caller) -> tuple[int, str | None]:
     return code
 
 
+def generated_message() -> bytes:
+    (queue_message,) = queued("generation")
+    chunk = generate_chunk(read_chunk(queues.read(queue_message)), clock.now_ms())
+    (message,) = chunk.delivery_batch.messages
+    return message.data
+
+
 def store_own(part: int = PRIMARY, **edit: Any) -> None:
     scope = Scope(1, part)
     new = new_template(scope, SAMPLE["template_id"], Edit(published=True, **edit))
@@ -62,11 +69,18 @@ def store_own(part: int = PRIMARY, **edit: Any) -> None:
 @pytest.mark.parametrize("sender", [caller(), caller(2), caller(part=SUBACCOUNT)])
 def test_every_account_and_subaccount_can_send_the_sample(sender: Caller) -> None:
     accept(sender, sandbox(substitution_data={"name": "x"}))
-    (queue_message,) = queued("generation")
-    chunk = generate_chunk(read_chunk(queues.read(queue_message)), clock.now_ms())
-    (message,) = chunk.delivery_batch.messages
-    assert b"Congratulations: this message was sent by Postfinch." in message.data
+    assert b"Congratulations: this message was sent by Postfinch." in generated_message()
     assert usage.get(sender.account_id)[1] == 1
+
+
+@pytest.mark.spec("4.1-r10")
+@pytest.mark.parametrize("field", ["name", "header_to"])
+def test_the_to_header_of_a_sandbox_send_has_no_text_of_the_caller(field: str) -> None:
+    address = {"email": "ann@inbox.test", field: "Your prize: prizes.test"}
+    accept(caller(), sandbox(recipients=[{"address": address}]))
+    message = generated_message()
+    assert b"\r\nTo: ann@inbox.test\r\n" in message
+    assert b"prize" not in message
 
 
 @pytest.mark.spec("4.1-r10")
