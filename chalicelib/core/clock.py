@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 
 _source: Callable[[], float] = time.time
 
@@ -37,8 +38,13 @@ def use(source: Callable[[], float]) -> Iterator[None]:
 
 def iso_ms(moment_ms: int) -> str:
     """Format milliseconds as ``2026-01-31T09:05:00.123Z`` (spec 2.11, events search)."""
-    moment = datetime.fromtimestamp(moment_ms / 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment_ms % 1000:03d}Z"
+    seconds, milliseconds = divmod(moment_ms, 1000)
+    return f"{_iso_seconds(seconds)}.{milliseconds:03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _iso_seconds(moment: int) -> str:
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def iso_offset(moment: float) -> str:

@@ -125,7 +125,7 @@ def _processor_seconds(service: Service) -> dict[str, float]:
             command, times = process.cmdline(), process.cpu_times()
         except psutil.NoSuchProcess:
             continue
-        name = command[command.index("-m") + 1] if "-m" in command else command[0]
+        name = command[command.index("-m") + 1] if "-m" in command else "other"
         name = name.rpartition(".")[2]
         seconds[name] = seconds.get(name, 0.0) + times.user + times.system
     return seconds
