@@ -17,6 +17,8 @@ from chalicelib.core import caches
 from chalicelib.core.sealing import master_key
 
 _TAG_BYTES = 10
+_DIGITS = "abcdefghijklmnopqrstuvwxyz234567"
+_TWO_DIGITS = [first + second for first in _DIGITS for second in _DIGITS]
 
 
 class BadSignature(ValueError):
@@ -34,6 +36,17 @@ caches.register(_key.cache_clear)
 def tag(data: bytes, purpose: str) -> bytes:
     """Return the 10-byte authentication tag of ``data`` for ``purpose``."""
     return hmac.digest(_key(purpose), data, hashlib.sha256)[:_TAG_BYTES]
+
+
+def tag_text(data: bytes, purpose: str) -> str:
+    """Return :func:`tag` as 16 letters and digits in lower case (RFC 4648 6)."""
+    number = int.from_bytes(tag(data, purpose), "big")
+    return "".join([_TWO_DIGITS[number >> shift & 1023] for shift in range(70, -1, -10)])
+
+
+def tag_of_text(text: str) -> bytes:
+    """Return the tag that :func:`tag_text` wrote, in any case. Raises ``ValueError``."""
+    return base64.b32decode(text.upper())
 
 
 def is_valid(data: bytes, signature: bytes, purpose: str) -> bool:

@@ -13,7 +13,6 @@ complaints (RFC 6590), but not a local part without a domain.
 
 from __future__ import annotations
 
-import base64
 import re
 
 from chalicelib.core import clock, signing
@@ -34,8 +33,7 @@ def local_part(message_id: str, injected_ms: int) -> str:
     """
     last = (injected_ms // 1000 + settings().messages_retention) // _DAY_SECONDS
     signed = f"{message_id}.{last:04x}"
-    tag = base64.b32encode(signing.tag(signed.encode(), _PURPOSE)).decode().lower()
-    return f"b.{signed}.{tag}"
+    return f"b.{signed}.{signing.tag_text(signed.encode(), _PURPOSE)}"
 
 
 def message_of(local_part: str) -> str | None:
@@ -47,6 +45,6 @@ def message_of(local_part: str) -> str | None:
     if match is None:
         return None
     signed, message_id, last, tag = match.groups()
-    if not signing.is_valid(signed.lower().encode(), base64.b32decode(tag.upper()), _PURPOSE):
+    if not signing.is_valid(signed.lower().encode(), signing.tag_of_text(tag), _PURPOSE):
         return None
     return message_id.lower() if clock.now() // _DAY_SECONDS <= int(last, 16) else None

@@ -129,8 +129,13 @@ def _segment(sub: str) -> str:
     return "" if sub in (".", "..") else sub.encode("utf-8", "replace").decode()
 
 
+def may_be_tracked(target: str) -> bool:
+    """Tell whether a target may lead to an endpoint of ours, which the rest of it tells."""
+    return "/t/" in target or "/f/" in target
+
+
 def _is_tracked(target: str) -> bool:
-    if "/t/" not in target and "/f/" not in target:
+    if not may_be_tracked(target):
         return False
     match = _OUR_PATH.match(target)
     return match is not None and tokens.is_genuine(unquote(match[1]), match[2])

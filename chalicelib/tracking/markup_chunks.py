@@ -15,7 +15,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from chalicelib.template_language.chunks import Chunks
@@ -25,6 +25,7 @@ from chalicelib.tracking.links import MARK, LinkOptions
 from chalicelib.tracking.markup import BLANKS, Tag, Unfinished
 from chalicelib.tracking.model import Link
 from chalicelib.tracking.segments import Bound, without_options
+from chalicelib.tracking.token_forms import end_of_target, pack_start
 from chalicelib.tracking.tokens import LinkPart
 
 #: Stands for a value while an element is analysed: a code point that is no character
@@ -34,6 +35,7 @@ _TRANSITIONS = 4000
 _CHARACTERS = 1_000_000
 _MOST_VALUES = 20  # in one element
 _LONGEST_ELEMENT = 20_000  # characters
+_SHORT_TARGET = 500  # characters: no limit of a tracked URL is near
 
 # A reference that a value may complete, a host that is a value, and blanks that may end the URL
 _DEPENDS_ON_VALUES = re.compile(rf"&[#A-Za-z0-9]*{VALUE}|://{VALUE}|[\x00-\x20]")
@@ -54,34 +56,45 @@ class TrackedLink:
         self.middle = f".{link.text}."
 
 
-@dataclass(frozen=True, slots=True)
 class OwnLink:
-    """A link to track whose target contains values; ``target`` are the texts between them."""
+    """A link to track whose target contains values.
 
-    start: str
-    target: Sequence[str]
-    first_value: int
-    options: LinkOptions
-    amp: bool
+    ``start`` is the start of its tracked URL. ``link`` has ``VALUE`` in its target for each value;
+    the first of them is value number ``first_value`` of the element.
+    """
+
+    __slots__ = ("_end", "_first", "_kind", "_link", "_packed_start", "_start", "_texts")
+
+    def __init__(self, start: str, link: Link, first_value: int) -> None:
+        self._start = start
+        self._link = link
+        self._kind = link.kind
+        self._first = first_value
+        self._texts = link.target.split(VALUE)
+        # Where all values are in the end of the target, its start is packed once
+        cut = end_of_target(link.target)
+        is_short = len(link.target) <= _SHORT_TARGET and not links.may_be_tracked(link.target)
+        has_start = is_short and cut <= link.target.index(VALUE)
+        self._packed_start = pack_start(link, cut) if has_start else b""
+        self._end = link.target[cut:].split(VALUE)
 
     def part(self, values: Sequence[str]) -> LinkPart:
         """Return the link part of the link with these values. Raises :class:`Unclear`."""
-        texts = self.target
-        first = self.first_value
+        texts = self._end if self._packed_start else self._texts
         pieces = [texts[0]]
-        for number in range(1, len(texts)):
-            value = values[first + number - 1]
+        for number, text in enumerate(texts[1:], start=self._first):
+            value = values[number]
             if not (value.isalnum() and value.isascii()) and not _URL_SAFE.fullmatch(value):
                 raise Unclear
-            pieces += (value, texts[number])
-        target = "".join(pieces)
-        if "/t/" in target or "/f/" in target:
+            pieces += (value, text)
+        text = "".join(pieces)
+        if self._packed_start and len(text) <= _SHORT_TARGET:
+            return LinkPart.of_packed(self._kind, self._packed_start + text.encode())
+        if self._packed_start or links.may_be_tracked(text):
             raise Unclear
-        link = Link(
-            target, self.options.name, self.options.unsubscribes, self.amp, self.options.sub
-        )
+        link = replace(self._link, target=text)
         part = LinkPart(link)
-        if not links.fits(link) or links.is_too_long(self.start, part):
+        if not links.fits(link) or links.is_too_long(self._start, part):
             raise Unclear
         return part
 
@@ -233,9 +246,7 @@ class MarkupChunks:
             if tracked is None or link is None or link.target.count(VALUE) != url.count(VALUE):
                 raise Unclear
             yield tracked.start
-            yield OwnLink(
-                tracked.start, link.target.split(VALUE), counter.count, options, self._amp
-            )
+            yield OwnLink(tracked.start, link, counter.count)
             counter.count += url.count(VALUE)
         elif tracked is None:
             yield href.replace(MARK, "")

@@ -58,25 +58,32 @@ def unpack_message(data: bytes) -> Message:
 def pack_link(link: Link) -> bytes:
     """Encode a link, without its ``sub``.
 
-    The target is compressed without its last value or path segment: the links of many readers
-    differ only there, so the compressed start is cached.
+    The target is compressed without its end, because the links of many readers differ only there.
     """
-    target = link.target
-    cut = max(target.rfind("="), target.rfind("/")) + 1
-    flags, start = _packed_start(target[:cut], link.name, link.unsubscribes, link.amp)
-    end = target[cut:].encode("utf-8", "surrogatepass")
-    return b"%c%b%b%b" % (flags, _varint(len(start)), start, end)
+    cut = end_of_target(link.target)
+    return pack_start(link, cut) + link.target[cut:].encode("utf-8", "surrogatepass")
+
+
+def end_of_target(target: str) -> int:
+    """Return where the end of a target begins: its last value or path segment."""
+    return max(target.rfind("="), target.rfind("/")) + 1
+
+
+def pack_start(link: Link, cut: int) -> bytes:
+    """Encode a link up to the end of its target, which follows as it is."""
+    return _packed_start(link.target[:cut], link.name, link.unsubscribes, link.amp)
 
 
 @lru_cache(maxsize=_CACHED_STARTS)
-def _packed_start(start: str, name: str, unsubscribes: bool, amp: bool) -> tuple[int, bytes]:
-    """Return the flags of a link, and its name and the start of its target."""
+def _packed_start(start: str, name: str, unsubscribes: bool, amp: bool) -> bytes:
     name_bytes = name.encode("utf-8", "surrogatepass")
     body = bytes([len(name_bytes)]) + name_bytes + start.encode("utf-8", "surrogatepass")
     flags = _DIVIDED | _UNSUBSCRIBES * unsubscribes | _AMP * amp
     packer = zlib.compressobj(6, zlib.DEFLATED, -13, 5, zdict=_COMMON_IN_LINKS)
     packed = packer.compress(body) + packer.flush()
-    return (flags | _DEFLATED, packed) if len(packed) < len(body) else (flags, body)
+    if len(packed) < len(body):
+        flags, body = flags | _DEFLATED, packed
+    return bytes([flags]) + _varint(len(body)) + body
 
 
 def unpack_link(data: bytes, kind: str) -> Link:

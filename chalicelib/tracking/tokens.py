@@ -45,9 +45,19 @@ class LinkPart:
     __slots__ = ("signed", "text")
 
     def __init__(self, link: Link) -> None:
-        encoded = _encoded(pack_link(link))
+        self._encode(link.kind, pack_link(link))
+
+    @classmethod
+    def of_packed(cls, kind: str, packed: bytes) -> LinkPart:
+        """Return the part of a link of this kind that ``token_forms.pack_link`` packed."""
+        part = cls.__new__(cls)
+        part._encode(kind, packed)
+        return part
+
+    def _encode(self, kind: str, packed: bytes) -> None:
+        encoded = _encoded(packed)
         self.text = encoded.decode()
-        self.signed = _kind_before(link.kind) + encoded
+        self.signed = _kind_before(kind) + encoded
 
 
 class MessageTokens:

@@ -10,8 +10,6 @@ the case of local parts; the tag is the base32 form of a 10-byte HMAC.
 
 from __future__ import annotations
 
-import base64
-
 from chalicelib.core import signing
 from chalicelib.core.settings import settings
 from chalicelib.tracking.model import LIST_UNSUBSCRIBE
@@ -39,8 +37,7 @@ def unsubscribe_headers(
 
 def address(message_id: str, bounce_domain: str) -> str:
     """Return the address that unsubscribes the recipient of a message by mail."""
-    tag = base64.b32encode(signing.tag(message_id.encode(), _PURPOSE)).decode().lower()
-    return f"u.{message_id}.{tag}@{bounce_domain}"
+    return f"u.{message_id}.{signing.tag_text(message_id.encode(), _PURPOSE)}@{bounce_domain}"
 
 
 def message_of(local_part: str) -> str | None:
@@ -48,7 +45,7 @@ def message_of(local_part: str) -> str | None:
     marker, _, rest = local_part.lower().partition(".")
     message_id, _, tag = rest.partition(".")
     try:
-        signature, text = base64.b32decode(tag.upper()), message_id.encode()
+        signature, text = signing.tag_of_text(tag), message_id.encode()
     except ValueError:
         return None
     genuine = marker == "u" and signing.is_valid(text, signature, _PURPOSE)

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.core.caches import clear_caches
-from chalicelib.core.signing import BadSignature, from_token, is_valid, tag, to_token
+from chalicelib.core.signing import (
+    BadSignature,
+    from_token,
+    is_valid,
+    tag,
+    tag_of_text,
+    tag_text,
+    to_token,
+)
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
@@ -78,3 +86,10 @@ def test_a_tag_belongs_to_its_data_and_purpose() -> None:
     assert not is_valid(b"data", mark, "q")
     assert not is_valid(b"data", mark[:9], "p")
     assert not is_valid(b"data", b"", "p")
+
+
+@given(st.binary(max_size=40))
+def test_a_tag_as_text_is_its_base32_form(data: bytes) -> None:
+    text = tag_text(data, "cursor")
+    assert text == base64.b32encode(tag(data, "cursor")).decode().lower()
+    assert tag_of_text(text) == tag(data, "cursor")
