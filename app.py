@@ -184,9 +184,12 @@ def advance_warmup(event: Any) -> None:
 def reverify_domains(event: Any) -> None:
     """Check whether verified domains still have their DNS records."""
     from chalicelib.core import clock
+    from chalicelib.ip_pools.signing import pools_signed_by
     from chalicelib.sending_domains.recheck import reverify_due
 
-    reverify_due(clock.now())
+    # Scheduled transmissions wait three days at most, so none was accepted with a domain whose two
+    # weeks are over.
+    reverify_due(clock.now(), [pools_signed_by])
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="decide_ab_tests")

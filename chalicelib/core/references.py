@@ -29,20 +29,12 @@ def register(kind: str, *finders: Finder) -> None:
     _finders[kind] = finders
 
 
-def exist(kind: str, account_id: int, name: str) -> bool:
-    """Tell whether any record of the account names this one."""
-    return bool(_first(kind, account_id, name, 1))
-
-
 def check_unused(kind: str, account_id: int, name: str) -> None:
     """Raise 409 with code 1602 if records name this one; the text lists the first of them."""
-    users = _first(kind, account_id, name, _MOST_NAMED + 1)
+    finders = _finders.get(kind, ())
+    all_users = chain.from_iterable(find(account_id, name) for find in finders)
+    users = list(islice(all_users, _MOST_NAMED + 1))
     if users:
         others = ["others"] if len(users) > _MOST_NAMED else []
         text = ", ".join(users[:_MOST_NAMED] + others)
         raise resource_conflict(f"{kind} '{name}' is in use by {text}")
-
-
-def _first(kind: str, account_id: int, name: str, most: int) -> list[str]:
-    users = chain.from_iterable(find(account_id, name) for find in _finders.get(kind, ()))
-    return list(islice(users, most))

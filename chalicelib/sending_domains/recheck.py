@@ -2,8 +2,8 @@
 
 A schedule calls :func:`reverify_due`; how often does not matter. A verified domain is checked once
 a day. When a record is missing, its status becomes invalid; a domain that no other check verifies
-can then no longer send. A domain that has not been verified for two weeks is deleted, unless
-something names it: then it has another two weeks.
+can then no longer send. A domain that has not been verified for two weeks is deleted, unless an IP
+pool signs with it: then it has another two weeks.
 
 A run may be repeated or cut off without harm: an entry stays due until the domain is written with
 the time of its next check, and entries that match no domain are removed.
@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from chalicelib.core import due, references
+from chalicelib.core import due
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import WriteConflict
+from chalicelib.core.references import Finder
 from chalicelib.sending_domains import store
 from chalicelib.sending_domains.dns_checks import check_dkim
 from chalicelib.sending_domains.further_keys import store as further_keys
@@ -32,8 +34,10 @@ _THREADS = 8  # most of the time is spent waiting for the DNS
 _MAX_DOMAINS = 400  # in one call
 
 
-def reverify_due(now: float) -> dict[str, int]:
+def reverify_due(now: float, finders: Sequence[Finder] = ()) -> dict[str, int]:
     """Check the domains that are due at ``now`` (seconds), the longest due first.
+
+    A domain for which one of ``finders`` finds a user is not deleted.
 
     Returns the number of domains by result: ``kept`` (verified as before), ``lost`` (not verified
     any more), ``regained`` (verified again), ``unverified`` (as before), ``dropped`` (deleted),
@@ -44,16 +48,16 @@ def reverify_due(now: float) -> dict[str, int]:
     if not entries:
         return {}
     with ThreadPoolExecutor(_THREADS) as pool:
-        return dict(Counter(pool.map(lambda entry: _check_entry(entry, now), entries)))
+        return dict(Counter(pool.map(lambda entry: _check_entry(entry, now, finders), entries)))
 
 
-def _check_entry(entry: Due, now: float) -> str:
+def _check_entry(entry: Due, now: float, finders: Sequence[Finder]) -> str:
     try:
         domain = store.get(entry.key)
         if domain is None or domain.check_ms != entry.at_ms:
             due.remove(entry)
             return "stale"
-        return _reverify(domain, now)
+        return _reverify(domain, now, finders)
     except WriteConflict:
         return "failed"  # another writer came first; the entry is still due
     except Exception:
@@ -62,12 +66,12 @@ def _check_entry(entry: Due, now: float) -> str:
         return "failed"
 
 
-def _reverify(domain: SendingDomain, now: float) -> str:
+def _reverify(domain: SendingDomain, now: float, finders: Sequence[Finder]) -> str:
     statuses = [name for name in DNS_CHECKS if getattr(domain.status, name) != UNVERIFIED]
     checks = check_dns(domain, [name.removesuffix("_status") for name in statuses])
     _reverify_keys(domain.domain)
     after = checks.apply_to(domain, domain, now)
-    if is_grace_over(after, now) and _is_in_use(after):
+    if is_grace_over(after, now) and _is_in_use(after, finders):
         after = with_next_check(replace(after, unverified_since=now), now)
     elif is_grace_over(after, now):
         further_keys.clear(domain.domain)
@@ -80,8 +84,8 @@ def _reverify(domain: SendingDomain, now: float) -> str:
     return "lost" if was_verified else "regained"
 
 
-def _is_in_use(domain: SendingDomain) -> bool:
-    return references.exist(references.SENDING_DOMAIN, domain.account_id, domain.domain)
+def _is_in_use(domain: SendingDomain, finders: Sequence[Finder]) -> bool:
+    return any(any(True for _ in find(domain.account_id, domain.domain)) for find in finders)
 
 
 def _reverify_keys(domain: str) -> None:

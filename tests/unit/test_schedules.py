@@ -40,7 +40,6 @@ from chalicelib.sending_domains import recheck
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.suppression import service as suppression
-from chalicelib.suppression.store import items
 from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.scheduling import start_due
 from chalicelib.transmissions.submit import submit
@@ -56,7 +55,7 @@ from tests.unit.people import make_account
 from tests.unit.seeding.examples import HOUR, SEEDS, SPRING, START
 from tests.unit.seeding.simulation import World
 from tests.unit.sending_domains.examples import domain
-from tests.unit.suppression.examples import entry
+from tests.unit.suppression.examples import entries_of, entry
 from tests.unit.transmissions.examples import make_transmission, meter, recipients
 from tests.unit.zones import Zone, served_zone
 
@@ -142,11 +141,11 @@ def _sent_to(number: int) -> str:
     return str(10**17 + number)
 
 
-def entries_of(number: int, _: Queued) -> list[Any]:
+def data_of(number: int, _: Queued) -> list[Any]:
     """Return a person's suppression entries and the tags stored with the message to that person."""
     context = message_context.of_message(ids.message_id(_sent_to(number), 0))
     assert context
-    return [*items.entries_of(Scope(1, None), _person(number)), *context["rcpt_tags"]]
+    return [*entries_of(Scope(1, None), _person(number)), *context["rcpt_tags"]]
 
 
 def register_domains(number: int, at_ms: int) -> None:
@@ -218,7 +217,7 @@ WORK = {
     "start_transmissions": Work("transmissions", schedule_transmission, is_started, True),
     "advance_warmup": Work("ip-warmup", warm_up, stage_of, 2),
     "decide_ab_tests": Work("ab_tests", run_ab_test, decision_of, (COMPLETED, 1)),
-    "erase_recipients": Work("privacy", ask_to_be_forgotten, entries_of, []),
+    "erase_recipients": Work("privacy", ask_to_be_forgotten, data_of, []),
     "reverify_domains": Work(
         "sending-domains", register_domains, what_became_of_domains, (True, True, True)
     ),

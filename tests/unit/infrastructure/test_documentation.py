@@ -16,13 +16,15 @@ ROOT = Path(__file__).parents[3]
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "settings.md")
 MERGED = merge_template(functions())
 
-# Words in capitals that are not settings, such as names of AWS, make, log levels and HTTP
+# Words in capitals that are not settings: names of AWS, make, log levels, HTTP, and arguments of
+# commands
 FOREIGN = {
     "ALARM",
     "API_KEY",
     "ARCHITECTURE",
     "DATA_DIR",
     "INFO",
+    "NAME",
     "NUL",
     "OUT",
     "POST",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import defaults, due, references
+from chalicelib.core import defaults, due
 from chalicelib.core.errors import ApiError
 from chalicelib.core.settings import settings
 from chalicelib.dkim.dns_record import txt_record
@@ -159,19 +159,16 @@ def test_a_domain_that_is_never_verified_is_deleted_after_two_weeks_with_its_key
     assert reverify_due(NOW + 2 * grace) == {}
 
 
-def test_a_domain_that_something_names_is_kept_for_another_two_weeks(
-    zone: Zone, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    users = ["IP pool fast"]
-    finders = {references.SENDING_DOMAIN: (lambda account_id, name: users,)}
-    monkeypatch.setattr(references, "_finders", finders)
+def test_a_domain_in_use_is_kept_for_another_two_weeks(zone: Zone) -> None:
+    users = {(1, NAME): ["IP pool fast"]}
+    finders = [lambda *domain: users.get(domain, [])]
     zone.clear(NAME)
     grace = settings().domain_grace
     create(status=DomainStatus(), unverified_since=NOW, at=NOW + grace)
-    assert reverify_due(NOW + grace) == {"unverified": 1}
+    assert reverify_due(NOW + grace, finders) == {"unverified": 1}
     assert load().check_ms == int((NOW + 2 * grace) * 1000)
     users.clear()
-    assert reverify_due(NOW + 2 * grace) == {"dropped": 1}
+    assert reverify_due(NOW + 2 * grace, finders) == {"dropped": 1}
 
 
 def test_a_domain_is_deleted_two_weeks_after_it_lost_its_records(zone: Zone) -> None:
@@ -232,10 +229,10 @@ def test_a_domain_that_fails_does_not_delay_the_others(
     create()
     real = recheck._reverify
 
-    def failing(sending_domain: SendingDomain, now: float) -> str:
+    def failing(sending_domain: SendingDomain, *arguments: Any) -> str:
         if sending_domain.domain == "a.test":
             raise RuntimeError("out of order")
-        return real(sending_domain, now)
+        return real(sending_domain, *arguments)
 
     monkeypatch.setattr(recheck, "_reverify", failing)
     assert [reverify_due(NOW) for _ in range(3)] == [{"failed": 1}, {"kept": 1}, {}]
