@@ -77,7 +77,7 @@ references.register(
 references.register(
     references.SENDING_DOMAIN,
     chalicelib.ip_pools.signing.pools_signed_by,
-    chalicelib.transmissions.references.with_return_path,
+    chalicelib.transmissions.references.with_sending_domain,
 )
 references.register(
     references.TRACKING_DOMAIN,

@@ -10,13 +10,12 @@ from typing import Any
 
 from chalicelib.accounts.store.usage import Allowance
 from chalicelib.core import clock, ids
-from chalicelib.core.addresses import is_domain, read_mailbox
-from chalicelib.core.errors import ApiError, ServiceError, bad_format, invalid_domain
+from chalicelib.core.errors import ApiError, ServiceError, bad_format
 from chalicelib.core.request import Caller
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.recipients import Refusals, sort_recipients
 from chalicelib.transmissions.leases import lease_list, lease_template, leases_on, release
-from chalicelib.transmissions.model import Json, Transmission
+from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
 from chalicelib.transmissions.request import (
     STORED_CONTENT,
@@ -26,7 +25,13 @@ from chalicelib.transmissions.request import (
     read_start_time,
 )
 from chalicelib.transmissions.resolve import ResolvedContent, find_content, resolve, withdraw
-from chalicelib.transmissions.sender import Sender, check_options, check_sandbox, find_sender
+from chalicelib.transmissions.sender import (
+    Sender,
+    check_options,
+    check_sandbox,
+    find_sender,
+    from_domain,
+)
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import submit
 
@@ -117,7 +122,7 @@ def _find_sender(transmission: Transmission, content: ResolvedContent) -> Sender
     """Return the sender, who must be allowed to use the From domain of the content."""
     # Read first, as this refuses a malformed message even where its From does not count
     content_sender = content.sender
-    domain = _sending_domain(transmission.override.get("from") or content_sender)
+    domain = from_domain(transmission.override.get("from") or content_sender)
     return find_sender(
         transmission.account_id,
         transmission.subaccount_id,
@@ -159,19 +164,3 @@ def _with_defaults(
     """
     transmission = replace(transmission, defaults=sender.defaults("rest_tracking_default"))
     return transmission if transmission.start_ms else resolve(transmission, content)
-
-
-def _sending_domain(sender: str | Json) -> str | None:
-    """Return the From domain, or ``None`` if a template makes it: generation checks that one."""
-    email = sender if isinstance(sender, str) else sender["email"]
-    if "{{" not in email:
-        mailbox = read_mailbox(email)  # None for several: one of them may be of another's domain
-        if mailbox is None:
-            raise invalid_domain("No sending domain specified")
-        return mailbox.domain
-    name = email.rpartition("@")[2].strip().rstrip(">").strip().lower()
-    if "{{" in name or "}}" in name:
-        return None
-    if "@" not in email or not is_domain(name):
-        raise invalid_domain("No sending domain specified")
-    return name

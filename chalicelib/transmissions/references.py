@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator
 
 from chalicelib.core.addresses import domain_of
 from chalicelib.core.domain_names import normalize
+from chalicelib.core.errors import ServiceError
 from chalicelib.transmissions.model import Transmission
+from chalicelib.transmissions.resolve import own_sender
+from chalicelib.transmissions.sender import from_domain
 from chalicelib.transmissions.store import transmissions
 
 
@@ -15,14 +18,31 @@ def leaving_by_pool(account_id: int, pool_id: str) -> Iterator[str]:
     return _scheduled(account_id, lambda each: each.options.get("ip_pool") == pool_id)
 
 
-def with_return_path(account_id: int, domain: str) -> Iterator[str]:
-    """Yield the scheduled transmissions whose return path is at a domain."""
-    return _scheduled(account_id, lambda each: _names_domain(domain_of(each.return_path), domain))
+def with_sending_domain(account_id: int, domain: str) -> Iterator[str]:
+    """Yield the scheduled transmissions with a domain in their From or return path.
+
+    The From of a stored template does not count: the template may change before the start.
+    """
+    return _scheduled(account_id, lambda each: _sends_from(each, domain))
 
 
 def with_tracking_domain(account_id: int, domain: str) -> Iterator[str]:
     """Yield the scheduled transmissions that name a tracking domain."""
     return _scheduled(account_id, lambda each: _names_domain(each.tracking_domain, domain))
+
+
+def _sends_from(transmission: Transmission, domain: str) -> bool:
+    names = (domain_of(transmission.return_path), _own_sending_domain(transmission))
+    return any(_names_domain(name, domain) for name in names)
+
+
+def _own_sending_domain(transmission: Transmission) -> str:
+    """Return the domain of the From that the request has; empty if a template makes it."""
+    try:
+        sender = own_sender(transmission)
+        return (from_domain(sender) if sender else None) or ""
+    except ServiceError:
+        return ""  # an earlier version accepted it; generation refuses it
 
 
 def _names_domain(text: str, domain: str) -> bool:

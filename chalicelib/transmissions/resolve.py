@@ -74,6 +74,14 @@ def find_content(
     return _parsed(transmission.content)
 
 
+def own_sender(transmission: Transmission) -> str | Json | None:
+    """Return the From that the request has; ``None`` if only its stored content has one."""
+    if sender := transmission.override.get("from"):
+        return sender
+    names_stored = any(transmission.content.get(name) for name in ("ab_test_id", "template_id"))
+    return None if names_stored else _parsed(transmission.content).sender
+
+
 def withdraw(transmission: Transmission, content: ResolvedContent) -> None:
     """Give back the place in an A/B test's sample, because the transmission is refused."""
     if content.ab_test:

@@ -13,9 +13,14 @@ from chalicelib.accounts.model import Account
 from chalicelib.accounts.store import accounts, usage
 from chalicelib.accounts.store.usage import Allowance, Meter, SandboxMeter
 from chalicelib.core import config_cache
-from chalicelib.core.addresses import is_address
+from chalicelib.core.addresses import is_address, is_domain, read_mailbox
 from chalicelib.core.config_cache import Key
-from chalicelib.core.errors import bad_format, invalid_combination, wrong_sandbox_template
+from chalicelib.core.errors import (
+    bad_format,
+    invalid_combination,
+    invalid_domain,
+    wrong_sandbox_template,
+)
 from chalicelib.core.settings import settings
 from chalicelib.fleet import store as fleets
 from chalicelib.fleet.model import Fleet, usable_pool
@@ -147,3 +152,22 @@ def check_options(transmission: Transmission, sender: Sender) -> Transmission:
     if transmission.tracking_domain:
         tracking_domains.choose(*owner, requested=transmission.tracking_domain)
     return replace(transmission, options=transmission.options | {"ip_pool": pool})
+
+
+def from_domain(sender: str | dict[str, Any]) -> str | None:
+    """Return the domain of a From, or ``None`` if a template makes it: generation checks that one.
+
+    Raises 400 with code 7001 for a From without one.
+    """
+    email = sender if isinstance(sender, str) else sender["email"]
+    if "{{" not in email:
+        mailbox = read_mailbox(email)  # None for several: one of them may be of another's domain
+        if mailbox is None:
+            raise invalid_domain("No sending domain specified")
+        return mailbox.domain
+    name = email.rpartition("@")[2].strip().rstrip(">").strip().lower()
+    if "{{" in name or "}}" in name:
+        return None
+    if "@" not in email or not is_domain(name):
+        raise invalid_domain("No sending domain specified")
+    return name

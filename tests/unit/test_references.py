@@ -68,6 +68,9 @@ def test_the_error_lists_the_first_five_and_says_that_there_are_others(client: C
     [
         (POOL, {"options": {"ip_pool": "fast"}}),
         (DOMAIN, {"return_path": "me@Bounces.test"}),
+        (DOMAIN, {"content": {"from": "Me <me@Bounces.test>", "subject": "s", "text": "t"}}),
+        (DOMAIN, {"override": {"from": {"email": "me@bounces.test"}}}),
+        (DOMAIN, {"content": {"email_rfc822": "From: me@bounces.test\r\nSubject: s\r\n\r\nt"}}),
         (TRACKING, {"tracking_domain": "T.test"}),
     ],
 )
