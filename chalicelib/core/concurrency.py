@@ -15,7 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -67,7 +67,8 @@ class PerKeyExecutor:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="per-key")
         self._limit = PerKeyLimit(limit)
         self._lock = threading.Lock()
-        self._queues: dict[str, deque[Callable[[], Any]]] = {}
+        self._queues: dict[str, deque[Callable[[], None]]] = {}
+        self._without_thread = 0  # calls that the pool has not started yet
 
     def submit(self, key: str, call: Callable[[], T]) -> Future[T]:
         """Run ``call`` as soon as ``key`` has a free place; calls of one key start in order."""
@@ -80,22 +81,40 @@ class PerKeyExecutor:
                 future.set_exception(error)
             else:
                 future.set_result(result)
-            finally:
-                self._run_next(key)
 
         with self._lock:
             if self._limit.acquire(key):
-                self._pool.submit(run)
+                self._start(key, run)
             else:
                 self._queues.setdefault(key, deque()).append(run)
         return future
 
-    def _run_next(self, key: str) -> None:
-        """Pass a place on to the next call of its key, or give it back."""
+    def _start(self, key: str, run: Callable[[], None]) -> None:
+        self._without_thread += 1
+        self._pool.submit(self._work, key, run)
+
+    def _work(self, key: str, run: Callable[[], None]) -> None:
+        """Run a call of a key, and then those that wait for its place."""
+        with self._lock:
+            self._without_thread -= 1
+        following: Callable[[], None] | None = run
+        while following:
+            following()
+            following = self._next(key)
+
+    def _next(self, key: str) -> Callable[[], None] | None:
+        """Return the next call of a key, or give its place back.
+
+        The call goes on in the same thread, unless other calls wait for one: then it waits behind
+        them.
+        """
         with self._lock:
             queue = self._queues.get(key)
-            if queue:
-                self._pool.submit(queue.popleft())
-                return
-            self._queues.pop(key, None)
-            self._limit.release(key)
+            if not queue:
+                self._queues.pop(key, None)
+                self._limit.release(key)
+                return None
+            if not self._without_thread:
+                return queue.popleft()
+            self._start(key, queue.popleft())
+            return None

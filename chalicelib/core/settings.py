@@ -250,6 +250,12 @@ class Settings:
     delivery_domain_connections: int = _setting(
         8, "The same for the mail to one domain, so that a slow host cannot hold up the rest"
     )
+    delivery_commit_width: int = _setting(
+        1,
+        "Messages that one delivery worker may have between their final dot and their record. If it"
+        " dies, so many may be sent twice; at a host that answers slowly, so many times as many"
+        " leave in a second",
+    )
     delivery_journal: str = _setting(
         "",
         "Directory for the record of each sent message; all delivery workers must share it."

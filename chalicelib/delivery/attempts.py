@@ -18,7 +18,7 @@ from chalicelib.delivery.store.journal import Entry, Journal
 from chalicelib.delivery.transports import OutboundMessage
 from chalicelib.fleet.routing import Route
 
-_commit_lock = CommitLock(0.25)
+_COMMIT_SECONDS = 0.25
 
 
 def attempt_all(
@@ -62,7 +62,7 @@ def _attempt(message: FinishedMessage, route: Route, journal: Journal) -> Entry:
         entries.append(entry)
 
     def commit(finish: Callable[[], Outcome]) -> Outcome:
-        with _commit_lock.hold(domain_of(message.recipient)):
+        with _commit_lock().hold(domain_of(message.recipient)):
             outcome = finish()
             record(outcome)
         return outcome
@@ -74,6 +74,11 @@ def _attempt(message: FinishedMessage, route: Route, journal: Journal) -> Entry:
     if not entries:  # it failed before the commit window
         record(outcome)
     return entries[0]
+
+
+@cache
+def _commit_lock() -> CommitLock:
+    return CommitLock(_COMMIT_SECONDS, settings().delivery_commit_width)
 
 
 @cache

@@ -1,9 +1,9 @@
 """Let one message at a time be committed: from its final dot to its journal entry.
 
 A crash in between cannot be told from a crash before the dot, so a message in this window may be
-sent twice. The lock makes that at most one message. A host that does not answer in time loses the
-lock, and mail to the same destination goes without it for as long as its answers are late:
-otherwise one slow host would hold up the mail to all others.
+sent twice. The lock makes that at most one message, or as many as ``DELIVERY_COMMIT_WIDTH`` says.
+A host that does not answer in time loses the lock, and mail to the same destination goes without it
+for as long as its answers are late: otherwise one slow host would hold up the mail to all others.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ class _Hold:
 
 
 class CommitLock:
-    """A lock that a holder has for at most ``seconds``."""
+    """A lock that ``width`` holders may have at a time, each for at most ``seconds``."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, width: int = 1) -> None:
         self._seconds = seconds
+        self._width = width
         self._changed = threading.Condition()
-        self._hold: _Hold | None = None
+        self._holds: list[_Hold] = []  # in the order in which they are overdue
         self._slow: set[str] = set()
 
     @contextmanager
@@ -48,31 +49,30 @@ class CommitLock:
         with self._changed:
             while destination not in self._slow:
                 now = monotonic()
-                if self._hold is None:
-                    self._hold = _Hold(destination, now + self._seconds)
-                    return self._hold
-                if self._hold.until > now:
-                    self._changed.wait(self._hold.until - now)
+                if len(self._holds) < self._width:
+                    hold = _Hold(destination, now + self._seconds)
+                    self._holds.append(hold)
+                    return hold
+                first = self._holds[0]
+                if first.until > now:
+                    self._changed.wait(first.until - now)
                 else:
-                    self._break(self._hold)
+                    self._holds.remove(first)
+                    self._add_slow(first.destination)
             return None
 
     def _release(self, destination: str, hold: _Hold | None, *, in_time: bool) -> None:
         with self._changed:
+            if hold in self._holds:
+                self._holds.remove(hold)
             if in_time:
                 self._slow.discard(destination)
+                self._changed.notify()  # one can have the place: waking all would cost more
             else:
                 self._add_slow(destination)
-            if hold is not None and self._hold is hold:
-                self._hold = None
-            # Wake all: those that wait to send to a slow destination need not wait any more
-            self._changed.notify_all()
-
-    def _break(self, overdue: _Hold) -> None:
-        self._hold = None
-        self._add_slow(overdue.destination)
-        self._changed.notify_all()
 
     def _add_slow(self, destination: str) -> None:
         if len(self._slow) < _MOST_SLOW_DESTINATIONS:
             self._slow.add(destination)
+        # Those that wait to send to it need not wait any more
+        self._changed.notify_all()

@@ -133,3 +133,24 @@ def test_every_call_runs_once_and_no_place_stays_in_use(
     assert sorted(numbers) == list(range(len(keys)))
     assert not executor._limit._in_use
     assert not executor._queues
+
+
+def test_keys_take_turns_where_threads_are_few() -> None:
+    executor, order, may_begin = PerKeyExecutor(1, 1), list[str](), threading.Event()
+    first = executor.submit("a.test", lambda: may_begin.wait(SECONDS))
+    keys = ["a.test", "a.test", "b.test", "b.test"]
+    futures = [executor.submit(key, lambda key=key: order.append(key)) for key in keys]
+    may_begin.set()
+    assert not wait([first, *futures], SECONDS).not_done
+    assert order == ["b.test", "a.test", "b.test", "a.test"]
+
+
+def test_calls_of_one_key_go_on_in_the_same_thread() -> None:
+    executor, threads, may_begin = PerKeyExecutor(4, 1), set[int](), threading.Event()
+    first = executor.submit("a.test", lambda: may_begin.wait(SECONDS))
+    futures = [
+        executor.submit("a.test", lambda: threads.add(threading.get_ident())) for _ in range(50)
+    ]
+    may_begin.set()
+    assert not wait([first, *futures], SECONDS).not_done
+    assert len(threads) == 1

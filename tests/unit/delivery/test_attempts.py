@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,6 @@ from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
 from chalicelib.delivery.attempts import attempt_all
-from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.outcome import Outcome, Retry, to_dict
 from chalicelib.delivery.store.journal import Entry
 from chalicelib.delivery.transports import Commit, OutboundMessage
@@ -45,8 +44,12 @@ class MemoryJournal:
 
 
 @pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> MailHost:
-    return MailHost().install(monkeypatch)
+def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[MailHost]:
+    attempts._commit_lock.cache_clear()
+    settings.cache_clear()
+    yield MailHost().install(monkeypatch)
+    attempts._commit_lock.cache_clear()
+    settings.cache_clear()
 
 
 def attempt(
@@ -101,7 +104,7 @@ def test_each_message_is_recorded_before_a_host_accepts_another(host: MailHost) 
 def test_a_host_that_is_slow_to_answer_does_not_hold_up_the_others(
     host: MailHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempts, "_commit_lock", CommitLock(0.01))
+    monkeypatch.setattr(attempts, "_COMMIT_SECONDS", 0.01)
     others = threading.Semaphore(0)
 
     def wait_for_others(outbound: OutboundMessage) -> None:
@@ -188,3 +191,14 @@ def test_a_fault_is_raised_after_all_other_attempts_have_ended(where: str, host:
     with pytest.raises(OSError, match="broken"):
         attempt(10, journal)
     assert sorted(journal.entries) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+
+
+def test_the_width_of_the_commit_lock_is_a_setting(
+    host: MailHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempts, "_COMMIT_SECONDS", 60.0)
+    monkeypatch.setenv("DELIVERY_COMMIT_WIDTH", "3")
+    settings.cache_clear()
+    together = threading.Barrier(3)
+    host.after = lambda outbound: together.wait(10)
+    assert sorted(attempt(3)) == [0, 1, 2]

@@ -65,9 +65,9 @@ def test_others_wait_until_the_lock_is_released(destination: str) -> None:
 def test_a_host_that_does_not_answer_in_time_loses_the_lock() -> None:
     lock = CommitLock(0.02)
     with lock.hold("slow.test"), lock.hold("fast.test"):
-        second = lock._hold  # granted while the first message still waits for its answer
+        second = lock._holds[0]  # granted while the first message still waits for its answer
     assert second is not None
-    assert lock._hold is None
+    assert lock._holds == []
 
 
 def test_a_holder_that_lost_the_lock_does_not_release_that_of_the_next() -> None:
@@ -83,11 +83,11 @@ def test_a_holder_that_lost_the_lock_does_not_release_that_of_the_next() -> None
         thread.start()
         assert entered.wait(SECONDS)
         lock._seconds = SECONDS
-        hold = lock._hold
-    assert lock._hold is hold
+        hold = lock._holds[0]
+    assert lock._holds == [hold]
     may_leave.set()
     thread.join(SECONDS)
-    assert lock._hold is None
+    assert lock._holds == []
 
 
 def test_a_slow_destination_neither_waits_for_others_nor_holds_them_up(time: Clock) -> None:
@@ -124,3 +124,12 @@ def test_the_number_of_remembered_slow_destinations_is_bounded(
     for n in range(5):
         answer_late(lock, f"{n}.test", time)
     assert len(lock._slow) == 3
+
+
+def test_a_wider_lock_has_so_many_holders_and_no_more() -> None:
+    lock = CommitLock(SECONDS, width=2)
+    with lock.hold("a.test"):
+        assert commits_at_once(lock, "b.test")
+        with lock.hold("b.test"):
+            assert not commits_at_once(lock, "c.test")
+        assert commits_at_once(lock, "c.test")
