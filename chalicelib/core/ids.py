@@ -12,13 +12,23 @@ import secrets
 
 from chalicelib.core import clock
 
-_EPOCH_MS = 1_577_836_800_000  # 2020-01-01: keeps ids at 18 digits until 2051
+_EPOCH_MS = 1_577_836_800_000  # 2020-01-01
+#: Ids from here on are of transmissions whose data is spread over partitions. Before there were
+#: such, ids began at 0: what is stored under those is in one partition. Keeps ids at 18 digits
+#: until 2042.
+_SPREAD_FROM = 3 * 10**17
 _MESSAGE_ID = re.compile(r"[0-9a-f]{24}")
 
 
 def transmission_id() -> str:
     """Draw a transmission id: 18 digits, growing with time."""
-    return str((clock.now_ms() - _EPOCH_MS) * 1_000_000 + secrets.randbelow(1_000_000))
+    passed_ms = clock.now_ms() - _EPOCH_MS
+    return str(_SPREAD_FROM + passed_ms * 1_000_000 + secrets.randbelow(1_000_000))
+
+
+def is_spread(transmission: str) -> bool:
+    """Tell whether the data of a transmission is spread over partitions (``message_keys``)."""
+    return transmission.isdecimal() and int(transmission) >= _SPREAD_FROM
 
 
 def message_id(transmission: str, index: int) -> str:

@@ -23,14 +23,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from chalicelib.core import ids
+from chalicelib.core import ids, message_keys
 from chalicelib.core.dynamo import Key
 from chalicelib.metrics.model import RAW_CLICK
 
 Event = Mapping[str, Any]
 
 #: Recipients of a transmission that share a record
-BLOCK: Final = 100
+BLOCK: Final = message_keys.BLOCK
 MOST_EVENTS: Final = 5_000
 #: Marks of a message. No more links are noted beyond that: scanners follow all there are.
 MOST_MARKS: Final = 200

@@ -2,8 +2,8 @@
 
 Access patterns of ``messages``:
 
-- the record of a hundred recipients of a transmission → ``transmission#<transmission id>`` /
-  ``ledger#<block, 8 digits>`` (100 records a request)
+- the record of a hundred recipients of a transmission → ``transmission#<transmission id>#<block>``
+  / ``ledger#<block, 8 digits>`` (100 records a request; ``core.message_keys``)
 - the record of a message from outside → ``messages#<account>#<digest of the message id>`` /
   ``ledger``
 
@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterable
 from typing import Any
 
-from chalicelib.core import clock, dynamo
+from chalicelib.core import clock, dynamo, message_keys
 from chalicelib.core.dynamo import Item, Key, Table, Write
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
@@ -40,7 +40,8 @@ def key_of(event: Event) -> Key:
     """Return the key of the record that an event belongs to."""
     index = recipient_index(event)
     if index is not None:
-        return f"transmission#{event['transmission_id']}", f"ledger#{index // BLOCK:08d}"
+        block = index // BLOCK
+        return message_keys.block_partition(event["transmission_id"], block), f"ledger#{block:08d}"
     return f"messages#{event['customer_id']}#{digest(subject(event)).hex()}", "ledger"
 
 

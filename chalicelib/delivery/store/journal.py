@@ -12,8 +12,9 @@ in between is sent twice. There are two kinds of journal, equally safe:
 
 Access patterns of ``messages``:
 
-- the journal entry of a message → ``transmission#<id>`` / ``sent#<unit name>#<index>``
-- the journal entries of a work unit → ``transmission#<id>`` / ``sent#<unit name>#*``
+- the journal entry of a message → ``transmission#<id>#<chunk>`` / ``sent#<unit name>#<index>``
+- the journal entries of a work unit → ``transmission#<id>#<chunk>`` / ``sent#<unit name>#*``
+  (``core.message_keys``)
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Protocol
 
-from chalicelib.core import clock
+from chalicelib.core import clock, message_keys
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store.work_units import WorkUnit
@@ -145,7 +146,7 @@ class TableJournal:
     """One item a message."""
 
     def __init__(self, unit: WorkUnit) -> None:
-        self._pk = f"transmission#{unit.transmission_id}"
+        self._pk = message_keys.block_partition(unit.transmission_id, unit.chunk)
         self._prefix = f"sent#{unit.name}#"
 
     def entries(self, *, first: bool) -> dict[int, Entry]:

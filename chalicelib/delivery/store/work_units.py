@@ -51,9 +51,18 @@ class WorkUnit:
         return WorkUnit(self.transmission_id, self.name + CONTINUED)
 
     @property
+    def chunk(self) -> int:
+        """Return the number of the chunk that the unit's messages come from."""
+        return int(self._first_name)
+
+    @property
     def origin(self) -> str:
         """Return the name that this unit shares with those in which its messages go on."""
-        return f"{self.transmission_id}-{self.name.rstrip(DEFERRED + CONTINUED)}"
+        return f"{self.transmission_id}-{self._first_name}"
+
+    @property
+    def _first_name(self) -> str:
+        return self.name.rstrip(DEFERRED + CONTINUED)
 
     def __str__(self) -> str:
         return f"{self.transmission_id}-{self.name}"

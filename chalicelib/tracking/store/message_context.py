@@ -8,10 +8,10 @@ unit's record.
 
 Access patterns of ``messages``:
 
-- the contexts of a work unit's messages → ``transmission#<id>`` / ``facts#<first index>`` (many
-  units in one request; the index has eight digits)
-- the context of one message by its id → ``transmission#<id>`` / ``facts#0 .. facts#<index>`` (the
-  last one; also to erase a recipient's data)
+- the contexts of a work unit's messages → ``transmission#<id>#<block>`` / ``facts#<first index>``
+  (many units in one request; the index has eight digits; ``core.message_keys``)
+- the context of one message by its id → ``transmission#<id>#<block>`` / ``facts#0 ..
+  facts#<index>`` (the last one, or that of a block before; also to erase a recipient's data)
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
-from chalicelib.core import blobs, clock, dynamo, ids
+from chalicelib.core import blobs, clock, dynamo, ids, message_keys
 from chalicelib.core.dynamo import Item, Key, Table, Write
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
@@ -111,14 +112,25 @@ def forget(account_id: int, address: str, message_ids: Iterable[str]) -> None:
 def _item_of(transmission_id: str, index: int) -> Item | None:
     """Return the item of the work unit that a message would belong to."""
     last = _key(transmission_id, index)
-    page = _messages.query(
-        "#pk = :pk AND #sk BETWEEN :first AND :last",
-        {"pk": last["pk"], "first": _key(transmission_id, 0)["sk"], "last": last["sk"]},
-        newest_first=True,
-        limit=1,
-        consistent=True,
-    )
-    return page.items[0] if page.items else None
+    # A unit may have begun in a block before
+    starts = range(index, -message_keys.BLOCK, -message_keys.BLOCK)
+    partitions = dict.fromkeys(_key(transmission_id, max(0, start))["pk"] for start in starts)
+    for partition in islice(partitions, _most_blocks()):
+        page = _messages.query(
+            "#pk = :pk AND #sk BETWEEN :first AND :last",
+            {"pk": partition, "first": _key(transmission_id, 0)["sk"], "last": last["sk"]},
+            newest_first=True,
+            limit=1,
+            consistent=True,
+        )
+        if page.items:
+            return page.items[0]
+    return None
+
+
+def _most_blocks() -> int:
+    """Return over how many blocks a unit's messages may extend."""
+    return -(-settings().chunk_recipients // message_keys.BLOCK) + 1
 
 
 def _erase(transmission_id: str, index: int, customer_id: str, address: str) -> None:
@@ -215,7 +227,8 @@ def _fields(table: dict[str, Any], row: int, transmission_id: str, index: int) -
 
 
 def _key(transmission_id: str, first_index: int) -> dict[str, str]:
-    return {"pk": f"transmission#{transmission_id}", "sk": f"facts#{first_index:08d}"}
+    partition = message_keys.block_partition(transmission_id, first_index // message_keys.BLOCK)
+    return {"pk": partition, "sk": f"facts#{first_index:08d}"}
 
 
 def _item_key(unit: tuple[str, int]) -> Key:
@@ -228,4 +241,4 @@ def _unit(ref: MessageRef) -> tuple[str, int]:
 
 
 def _unit_of(item: Item) -> tuple[str, int]:
-    return item["pk"].removeprefix("transmission#"), int(item["sk"].removeprefix("facts#"))
+    return message_keys.transmission_of(item["pk"]), int(item["sk"].removeprefix("facts#"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import clock
+from chalicelib.core import clock, ids
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store.journal import (
@@ -213,6 +213,14 @@ class TestTableJournal:
         item = Table("messages").get(f"transmission#{UNIT.transmission_id}", "sent#0#00000001")
         assert item is not None
         assert item["expires"] == 1_000_000 + 259_200 + 86_400
+
+    def test_the_entries_of_each_chunk_are_in_a_partition_of_their_own(self, cloud: None) -> None:
+        transmission = ids.transmission_id()
+        for name in ("0", "7", "7d", "7dc"):
+            TableJournal(WorkUnit(transmission, name)).record(1, ENTRY)
+        partitions = [f"transmission#{transmission}", f"transmission#{transmission}#7"]
+        items = [list(Table("messages").query_all("#pk = :pk", {"pk": pk})) for pk in partitions]
+        assert [len(each) for each in items] == [1, 3]
 
 
 def test_the_settings_choose_the_journal(

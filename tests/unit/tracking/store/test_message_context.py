@@ -125,3 +125,18 @@ def test_a_unit_with_much_metadata_goes_into_the_bucket(monkeypatch: pytest.Monk
     assert name.startswith(f"transmissions/{TRANSMISSION}/facts/0-")
     assert message_context.of_message(message_id(42)) == {**SHARED, **own(42)}
     assert set(message_context.of_messages([(message_id(42), 0)])) == {message_id(42)}
+
+
+@pytest.mark.parametrize("size", [1, 30, 70, 100])
+def test_a_message_is_in_the_context_of_its_unit_wherever_the_unit_begins(size: int) -> None:
+    transmission = ids.transmission_id()
+    units = range(0, 300, size)
+    for first in units:
+        messages = [(index, own(index)) for index in range(first, min(first + size, 300))]
+        dynamo.transact(message_context.writes(transmission, first, SHARED, messages))
+    for index in (0, 99, 100, 104, 150, 199, 200, 299):
+        context = message_context.of_message(ids.message_id(transmission, index))
+        assert context is not None
+        assert context["rcpt_meta"] == {"n": index}
+    own_items = Table("messages").query_all("#pk = :pk", {"pk": f"transmission#{transmission}"})
+    assert len(list(own_items)) == len([first for first in units if first < 100])
