@@ -175,9 +175,10 @@ def _changed(
         domain = with_status(replace(domain, dkim=key), dkim_status=VALID)
         domain = with_next_check(domain, clock.now())
     if body.is_default_bounce_domain is not None:
-        if body.is_default_bounce_domain and not domain.takes_bounces:
+        if body.is_default_bounce_domain and not domain.may_take_bounces:
             raise bad_format(
-                "is_default_bounce_domain needs a cname_status or an mx_status that is valid"
+                "is_default_bounce_domain needs a cname_status or an mx_status that is valid, and "
+                "a domain that is not blocked"
             )
         domain = replace(domain, is_default_bounce_domain=body.is_default_bounce_domain)
     return domain

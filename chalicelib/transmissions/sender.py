@@ -143,8 +143,8 @@ def check_options(transmission: Transmission, sender: Sender) -> Transmission:
     owner = transmission.account_id, transmission.subaccount_id
     pool = sender.ip_pool(transmission.options.get("ip_pool"))
     selector = transmission.options.get("dkim_key")
-    if selector and sender.domain:
-        signing_key(sender.domain, selector)
+    if selector and (domain := _signing_domain(transmission, sender)):
+        signing_key(domain, selector)
     if transmission.return_path:
         if not is_address(transmission.return_path):
             raise bad_format("field 'return_path' is not a valid email address")
@@ -152,6 +152,11 @@ def check_options(transmission: Transmission, sender: Sender) -> Transmission:
     if transmission.tracking_domain:
         tracking_domains.choose(*owner, requested=transmission.tracking_domain)
     return replace(transmission, options=transmission.options | {"ip_pool": pool})
+
+
+def _signing_domain(transmission: Transmission, sender: Sender) -> SendingDomain | None:
+    """Return the domain of the sender, or for a sandbox send the service's own."""
+    return domains.get(settings().system_domain) if transmission.is_sandbox else sender.domain
 
 
 def from_domain(sender: str | dict[str, Any]) -> str | None:

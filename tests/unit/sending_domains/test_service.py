@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -349,6 +350,13 @@ def test_a_default_bounce_domain_needs_a_valid_cname_or_mx() -> None:
     for name in ("b.test", "c.test"):
         put(name, is_default_bounce_domain=True)
         assert load(name).is_default_bounce_domain
+
+
+def test_a_blocked_domain_cannot_become_the_default_bounce_domain() -> None:
+    store.create(domain("a.test", status=replace(VERIFIED, compliance_status="blocked")))
+    error = update_refusal("a.test", is_default_bounce_domain=True)
+    assert (error["status"], error["code"]) == (422, "1300")
+    assert not load("a.test").is_default_bounce_domain
 
 
 @pytest.mark.spec("2.5-t7")

@@ -108,6 +108,12 @@ def test_an_override_is_refused(override: dict[str, Any]) -> None:
     assert refused(sandbox(override=override), caller()) == (422, "1301")
 
 
+@pytest.mark.spec("4.1-r7")
+def test_a_dkim_key_that_the_service_does_not_have_is_refused() -> None:
+    options = {"sandbox": True, "dkim_key": "mine"}
+    assert refused(sandbox(options=options), caller()) == (400, "1100")
+
+
 def test_a_template_stored_before_a_scheduled_sandbox_send_starts_is_not_sent() -> None:
     now = clock.now()
     options = {"sandbox": True, "start_time": clock.iso_offset(now + 3600)}
