@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import boto3
 import yaml
 
+from chalicelib.core import aws
 from chalicelib.core.settings import settings
 from infrastructure.deployment.stack import ProvisionFailed, Stack
 
@@ -35,11 +35,11 @@ def provision(stage: str, parameters: Mapping[str, str] | None = None) -> None:
     Parameters are those of the template other than ``Stage``. Raises :class:`ProvisionFailed`.
     """
     values = {"Stage": stage, **(parameters or {})}
-    stack = Stack(boto3.client("cloudformation"), f"postfinch-{stage}")
+    stack = Stack(aws.make_client("cloudformation"), f"postfinch-{stage}")
     if stack.outputs():
         raise ProvisionFailed(f"postfinch-{stage} has functions: update it with `make deploy`")
     stack.apply({"TemplateBody": TEMPLATE.read_text()}, values)
-    complete_tables(stage, boto3.client("dynamodb"))
+    complete_tables(stage, aws.make_client("dynamodb"))
 
 
 def complete_tables(stage: str, client: Any) -> None:

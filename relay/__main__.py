@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from chalicelib.core import logs
+from chalicelib.core import aws, logs
 from chalicelib.core.settings import MIB, Settings, settings
 from relay import processes
 from relay.config import RelayConfig
@@ -30,6 +30,8 @@ def main() -> None:
     current = settings()
     _log_json_lines(current.log_level)
     _allow_many_files()
+    # Before processes are forked, which then share the clients' models
+    aws.make_clients()
     processes.run(listeners(current), current.relay_processes or processes.usable_cores())
 
 

@@ -17,6 +17,7 @@ import os
 from pathlib import Path
 
 from app import app
+from chalicelib.core import aws
 from chalicelib.core.settings import settings
 from infrastructure.local.dns.records import ServiceRecords
 from infrastructure.local.dns.zone import LocalZone
@@ -29,6 +30,7 @@ from infrastructure.local.sink.mailbox import Mailbox
 
 def main() -> None:
     """Serve until SIGTERM."""
+    aws.make_clients()
     data_dir = Path(os.environ["DATA_DIR"])
     gateway = Gateway(
         app,

@@ -12,6 +12,7 @@ import importlib
 import logging
 import os
 
+from chalicelib.core import aws
 from chalicelib.core.settings import settings
 from infrastructure.local.worker.process import work
 
@@ -28,6 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     logging.getLogger("botocore").setLevel(logging.WARNING)
     app = importlib.import_module("app")
+    aws.make_clients()
     work(app.QUEUE_HANDLERS, app.SCHEDULES if options.schedules else None)
     # Threads that wait for messages would keep the process; the queue notices that they are gone.
     os._exit(0)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Mapping
 
-import boto3
-from botocore.config import Config
-
+from chalicelib.core import aws
 from infrastructure.local.worker.consumer import LONG_POLL, THREADS, Consumer, Handler
 from infrastructure.local.worker.schedule import Schedule
 
@@ -19,12 +17,12 @@ def work(handlers: Mapping[str, Handler], schedules: Mapping[str, Handler] | Non
     # Blocked before threads exist, so that only the wait below takes the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     consumers = sum(THREADS.get(queue, 1) for queue in handlers)
-    config = Config(
+    receiver = aws.make_client(
+        "sqs",
         retries={"total_max_attempts": 1},
         read_timeout=LONG_POLL + 10,
         max_pool_connections=consumers,
     )
-    receiver = boto3.client("sqs", config=config)
     threads: list[Consumer | Schedule] = [
         *(
             Consumer(queue, handler, receiver)
