@@ -135,5 +135,10 @@ def _ensure_domain(
     )
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Create what is missing, with the key from the environment."""
     first_start(os.environ["API_KEY"])
+
+
+if __name__ == "__main__":
+    main()

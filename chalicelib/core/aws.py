@@ -19,8 +19,6 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import chalicelib
-
 if TYPE_CHECKING:
     from botocore.session import Session
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
-USER_AGENT = f"Postfinch/{chalicelib.__version__}"
+USER_AGENT = "Postfinch"
 
 #: Error codes of AWS for more requests than it takes at the time
 _TOO_MANY = frozenset(

@@ -15,7 +15,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from infrastructure.local.supervisor import probes
+from chalicelib.core import aws
+from infrastructure.local.supervisor import forks, probes
 from infrastructure.local.supervisor.child import PATIENCE, Process, die_with_parent
 from infrastructure.local.supervisor.environment import ConfigError, LocalConfig, prepare
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
@@ -23,6 +24,16 @@ from infrastructure.local.supervisor.processes import StartFailed, StopRequested
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = ("worker-1", "worker-2")
 _WORKER = "infrastructure.local.worker"
+# What the supervisor imports for all processes that it starts later: while the cloud starts, and
+# while the tables are created.
+_PROVISIONING = ("infrastructure.provision",)
+_SERVING = (
+    "infrastructure.bootstrap",
+    "infrastructure.local.gateway",
+    _WORKER,
+    "relay",
+    "infrastructure.local.dns",
+)
 # The cloud waits until its predecessor has written its state, and then reads all of it.
 _CLOUD_PATIENCE = 60.0
 
@@ -61,14 +72,23 @@ class Runtime:
 
     def start(self, supervisor: Supervisor) -> None:
         """Start everything; return when mail can be sent."""
-        supervisor.start(self._cloud(), self._sink())
-        supervisor.run(self._python("provision", "infrastructure.provision"))
+        supervisor.start(self._cloud(), self._sink(), meanwhile=self._prepare_provisioning)
+        provision = self._python("provision", "infrastructure.provision")
+        supervisor.run(provision, meanwhile=self._prepare_serving)
         supervisor.run(self._python("bootstrap", "infrastructure.bootstrap"))
         supervisor.start(
             *(self._python(name, _WORKER, "--name", name) for name in WORKERS[1:]),
             self._python(WORKERS[0], _WORKER, "--name", WORKERS[0], "--schedules"),
         )
         supervisor.start(self._api(), self._relay(), self._dns())
+
+    def _prepare_provisioning(self) -> None:
+        forks.preload(_PROVISIONING, self._environment)
+
+    def _prepare_serving(self) -> None:
+        forks.preload(_SERVING, self._environment)
+        if forks.FORKS:
+            aws.make_clients()
 
     def _cloud(self) -> Process:
         port = self._config.ports.cloud
@@ -127,7 +147,7 @@ class Runtime:
     ) -> Process:
         return Process(
             name=name,
-            argv=(sys.executable, "-m", module, *arguments),
+            arguments=("-m", module, *arguments),
             environment=self._environment,
             ready=ready,
             patience=patience,

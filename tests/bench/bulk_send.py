@@ -51,10 +51,9 @@ class Peaks:
 
     def _note(self, process: psutil.Process) -> None:
         try:
-            command, memory = process.cmdline(), process.memory_info().rss / 1e6
+            name, memory = process.name(), process.memory_info().rss / 1e6
         except psutil.NoSuchProcess:
             return
-        name = " ".join(part for part in command[2:5] if not part.startswith("/"))
         self.megabytes[name] = max(memory, self.megabytes.get(name, 0.0))
 
 

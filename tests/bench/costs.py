@@ -136,8 +136,7 @@ def _quiet(service: Service) -> bool:
 
 def _seconds(service: Service) -> float:
     """Return the processor time of the API and the workers."""
-    names = ("infrastructure.local.gateway", "infrastructure.local.worker")
-    processes = [each for each in service.family() if set(names) & set(each.cmdline())]
+    processes = [*service.workers(), *service.running("api")]
     return sum(sum(each.cpu_times()[:2]) for each in processes)
 
 

@@ -57,12 +57,12 @@ def eventually(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
         time.sleep(0.05)
 
 
-def _runs(process: psutil.Process, module: str) -> bool:
-    """Return whether a process runs a module; a process that has ended does not."""
+def name_of(process: psutil.Process) -> str:
+    """Return the name that the supervisor gave a process; a process that has ended has none."""
     try:
-        return module in process.cmdline()
+        return process.name()
     except psutil.NoSuchProcess:
-        return False
+        return ""
 
 
 def _at_least(count: int, items: list[Any]) -> list[Any]:
@@ -184,11 +184,11 @@ class Service:
 
     def workers(self) -> list[psutil.Process]:
         """Return the worker processes."""
-        return self.running("infrastructure.local.worker")
+        return self.running("worker-1", "worker-2")
 
-    def running(self, module: str) -> list[psutil.Process]:
-        """Return the processes that run a module."""
-        return [each for each in self.family() if _runs(each, module)]
+    def running(self, *names: str) -> list[psutil.Process]:
+        """Return the processes that the supervisor calls by one of ``names``."""
+        return [each for each in self.family() if name_of(each) in names]
 
     def request(
         self,

@@ -20,6 +20,7 @@ import fcntl
 import os
 import shutil
 import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -49,7 +50,9 @@ def ministack_environment(data: Path) -> dict[str, str]:
         "IOT_MTLS_ENABLED": "0",
         "LOG_LEVEL": "WARNING",
         "PERSIST_STATE": "0",
-        "STATE_DIR": str(data / "state" / "own"),
+        # Not among the snapshots, which are removed when they are old: MiniStack keeps a key here
+        # that it otherwise makes anew at each start
+        "STATE_DIR": str(data / "own"),
         "S3_PERSIST": "1",
         "S3_DATA_DIR": str(data / "objects"),
         "DOCKER_HOST": "unix:///nonexistent",
@@ -157,6 +160,8 @@ def main(arguments: list[str] | None = None) -> None:
     shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
     Path(os.environ["TMPDIR"]).mkdir()
     os.environ.pop("MINISTACK_HOST", None)
+    # MiniStack then does without Docker; nothing here needs it, and the import takes long.
+    sys.modules["docker"] = None  # type: ignore[assignment]
     asyncio.run(serve(options.port, options.data, lock))
     # Do not wait for threads of MiniStack: all that they did is in the last snapshot.
     os._exit(0)

@@ -17,6 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from infrastructure.local.supervisor import forks
+from infrastructure.local.supervisor.forks import ForkedModule
+
 LOG_LIMIT = 10 * 1024 * 1024
 PATIENCE = 15.0
 _PR_SET_PDEATHSIG = 1
@@ -25,7 +28,9 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A program to run.
+    """A program to run: ``arguments`` are what follows ``python`` on the command line.
+
+    A module (``-m``) runs in a fork where the system allows it (see `forks`).
 
     ``ready`` is called again and again until it returns true: the process serves. ``patience`` is
     how many seconds that may take. The kernel sends ``orphan_signal`` when the supervisor is gone.
@@ -33,7 +38,7 @@ class Process:
     """
 
     name: str
-    argv: Sequence[str]
+    arguments: Sequence[str]
     environment: Mapping[str, str]
     ready: Callable[[], bool] | None = None
     patience: float = PATIENCE
@@ -59,6 +64,12 @@ class Child:
         self._directory = directory
         self._running = self._spawn()
 
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        assert self._running.pid is not None
+        return self._running.pid
+
     def restart(self) -> None:
         """Start the process again after it has ended."""
         self._running = self._spawn()
@@ -75,26 +86,37 @@ class Child:
     def kill(self) -> None:
         """Kill whatever is left of the process and of those it started."""
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._running.pid, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
+        # Which is not the leader of its group yet if it was started a moment ago
+        self._running.kill()
         self._running.wait()
 
     def last_lines(self, count: int) -> str:
         """Return the last ``count`` lines that it wrote."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-count:])
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
+    def _spawn(self) -> subprocess.Popen[bytes] | ForkedModule:
         if self.log.exists() and self.log.stat().st_size > LOG_LIMIT:
             self.log.replace(self.log.with_suffix(".log.1"))
         number, supervisor = self.process.orphan_signal, os.getpid()
+
+        def become_child() -> None:
+            die_with_parent(number, supervisor)
+
+        option, *module = self.process.arguments
         with self.log.open("ab") as log:
+            if forks.FORKS and option == "-m":
+                process, environment = self.process, self.process.environment
+                os.chdir(self._directory)
+                return ForkedModule(process.name, module, environment, log.fileno(), become_child)
             # The supervisor has one thread, so running Python between fork and exec is safe.
             return subprocess.Popen(
-                self.process.argv,
+                (sys.executable, *self.process.arguments),
                 cwd=self._directory,
                 env=dict(self.process.environment),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=lambda: die_with_parent(number, supervisor),
+                preexec_fn=become_child,
             )

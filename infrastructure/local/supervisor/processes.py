@@ -18,7 +18,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -81,6 +81,10 @@ class _Watched:
         return HEALTHY_AFTER
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class Supervisor:
     """A context manager: leaving it stops whatever was started in it.
 
@@ -115,10 +119,14 @@ class Supervisor:
     ) -> None:
         self.stop()
 
-    def run(self, process: Process) -> None:
-        """Run ``process`` to its end; raises :class:`StartFailed` unless it ends with status 0."""
+    def run(self, process: Process, meanwhile: Callable[[], None] = _nothing) -> None:
+        """Run ``process`` to its end; raises :class:`StartFailed` unless it ends with status 0.
+
+        ``meanwhile`` is work of this process that need not wait for it.
+        """
         watched = self._spawn([process])[0]
         deadline = time.monotonic() + process.patience
+        meanwhile()
         while (status := watched.child.status()) is None:
             self._go_on_starting()
             if time.monotonic() > deadline:
@@ -127,10 +135,14 @@ class Supervisor:
         if status != 0:
             raise StartFailed(_last_words(watched.child, f"ended with status {status}"))
 
-    def start(self, *processes: Process) -> None:
-        """Start ``processes`` together; return when all are ready or raise :class:`StartFailed`."""
+    def start(self, *processes: Process, meanwhile: Callable[[], None] = _nothing) -> None:
+        """Start ``processes`` together; return when all are ready or raise :class:`StartFailed`.
+
+        ``meanwhile`` is work of this process that need not wait for them.
+        """
         not_ready = self._spawn(processes)
         started = time.monotonic()
+        meanwhile()
         while not_ready := [
             watched for watched in not_ready if not _is_ready(watched.child, started)
         ]:

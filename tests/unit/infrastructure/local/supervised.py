@@ -22,7 +22,7 @@ from infrastructure.local.supervisor.processes import StartFailed, StopRequested
 where, config = Path(sys.argv[1]), json.loads(sys.argv[2])
 def process(name, program, ready, foundation=False):
     probe = (where / ready).exists if ready else None
-    argv = (sys.executable, "-S", "-c", program)
+    argv = ("-S", "-c", program)
     environment, patience = dict(os.environ), config["patience"]
     return Process(name, argv, environment, probe, patience, foundation=foundation)
 with Supervisor(where / "logs", where, grace=config["grace"]) as supervisor:

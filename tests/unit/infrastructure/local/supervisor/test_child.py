@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from infrastructure.local.supervisor.child import LOG_LIMIT, Child, Process
 
 
 def child(tmp_path: Path, program: str) -> Child:
-    argv = (sys.executable, "-S", "-c", program)
-    return Child(Process("talker", argv, dict(os.environ)), tmp_path, tmp_path)
+    arguments = ("-S", "-c", program)
+    return Child(Process("talker", arguments, dict(os.environ)), tmp_path, tmp_path)
 
 
 def finished(child: Child) -> int | None:
