@@ -49,7 +49,11 @@ class Mailbox:
 
 def is_address(text: str) -> bool:
     """Tell whether ``text`` is one bare address."""
-    if len(text) > LONGEST or not (match := _ADDRESS.fullmatch(text)) or _has_surrogate(text):
+    if len(text) > LONGEST or not (match := _ADDRESS.fullmatch(text)):
+        return False
+    if text.isascii():
+        return match.end(1) <= LONGEST_LOCAL
+    if _has_surrogate(text):
         return False
     return len(match[1].encode()) <= LONGEST_LOCAL and len(text.encode()) <= LONGEST
 

@@ -6,7 +6,6 @@ queue message does no harm: the same events are stored again, and delivery knows
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 
@@ -22,6 +21,7 @@ from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.generation import suppression
 from chalicelib.generation.chunk import Chunk, GeneratedChunk, generate_chunk
+from chalicelib.recipient_lists.stored_form import split
 from chalicelib.seeding.sampling import sample_messages
 from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.model import unpack
@@ -60,7 +60,7 @@ def read_chunk(message: Received) -> Chunk:
         WorkUnit(transmission_id, str(head["chunk"])),
         unpack(inside[0]) if inside else transmissions.get_submitted(transmission_id),
         head["first_index"],
-        json.loads(recipients.decode("utf-8", "surrogatepass")),
+        split(recipients),
     )
 
 

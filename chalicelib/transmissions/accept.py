@@ -14,6 +14,7 @@ from chalicelib.core.errors import ApiError, ServiceError, bad_format
 from chalicelib.core.request import Caller
 from chalicelib.core.settings import settings
 from chalicelib.recipient_lists.recipients import Refusals, sort_recipients
+from chalicelib.recipient_lists.stored_form import decode
 from chalicelib.transmissions.leases import lease_list, lease_template, leases_on, release
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
@@ -104,7 +105,7 @@ def _ab_test_recipient(request: TransmissionRequest) -> str:
         return ""
     if isinstance(request.recipients, StoredList) or len(request.recipients) != 1:
         raise bad_format("an A/B test is sent to a single recipient")
-    return sort_recipients(request.recipients).accepted[0]["email"]
+    return decode(sort_recipients(request.recipients).accepted[0])["email"]
 
 
 def _find_recipients(

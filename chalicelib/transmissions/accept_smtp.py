@@ -17,6 +17,7 @@ from chalicelib.mail_format.from_field import from_mailbox
 from chalicelib.mail_format.rfc822 import Field
 from chalicelib.recipient_lists.limits import too_large_data
 from chalicelib.recipient_lists.recipients import MOST_TAGS
+from chalicelib.recipient_lists.stored_form import encode
 from chalicelib.sending_domains import store as domains
 from chalicelib.transmissions import copies
 from chalicelib.transmissions.copies import Copies
@@ -66,7 +67,7 @@ def accept_message(account_id: int, subaccount_id: int | None, message: SmtpMess
     transmission = _resolve(transmission, sender, message.mail_from)
     received = _received_field(transmission.id, message.peer_ip)
     transmission = replace(transmission, raw=received + rfc822.join(fields, body))
-    submit(transmission, RequestRecipients(recipients), sender.meter)
+    submit(transmission, RequestRecipients([*map(encode, recipients)]), sender.meter)
     return transmission.id
 
 

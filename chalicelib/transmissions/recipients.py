@@ -13,12 +13,13 @@ from typing import Protocol
 
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import lists
+from chalicelib.recipient_lists.stored_form import encode
 from chalicelib.transmissions.model import Json
 from chalicelib.transmissions.store import transmissions
 
 
 class Recipients(Protocol):
-    """The recipients of one transmission, in their stored form.
+    """The recipients of one transmission, each encoded in its stored form.
 
     They can be read several times, and each time in the same order.
     """
@@ -33,7 +34,7 @@ class Recipients(Protocol):
         """The ``id`` and ``version`` of the stored list, or nothing."""
         ...
 
-    def __iter__(self) -> Iterator[Json]: ...
+    def __iter__(self) -> Iterator[bytes]: ...
 
     def keep(self, transmission_id: str) -> None:
         """Store the recipients for a transmission that starts later."""
@@ -44,7 +45,7 @@ class Recipients(Protocol):
 class RequestRecipients:
     """Recipients that came with the request."""
 
-    recipients: Sequence[Json]
+    recipients: Sequence[bytes]
 
     @property
     def count(self) -> int:
@@ -56,7 +57,7 @@ class RequestRecipients:
         """Return nothing: no stored list is involved."""
         return {}
 
-    def __iter__(self) -> Iterator[Json]:
+    def __iter__(self) -> Iterator[bytes]:
         return iter(self.recipients)
 
     def keep(self, transmission_id: str) -> None:
@@ -80,10 +81,11 @@ class ListRecipients:
         """Return the list's id and the version that these recipients are."""
         return {"id": self.list.id, "version": self.list.version}
 
-    def __iter__(self) -> Iterator[Json]:
+    def __iter__(self) -> Iterator[bytes]:
         # The options of recipients in a list do not count (spec 2.1)
         for recipient in chain.from_iterable(lists.parts(self.list)):
-            yield {name: value for name, value in recipient.items() if name != "options"}
+            recipient.pop("options", None)
+            yield encode(recipient)
 
     def keep(self, transmission_id: str) -> None:
         """Do nothing: the list is stored."""

@@ -11,6 +11,7 @@ import logging
 from dataclasses import replace
 
 from chalicelib.core.errors import Forbidden, ServiceError
+from chalicelib.recipient_lists.stored_form import encode
 from chalicelib.transmissions.leases import lease_list, release
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Json, Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
@@ -73,7 +74,8 @@ def _is_changed(recipients: ListRecipients | None, record: Record) -> bool:
 
 
 def _stored_recipients(record: Record) -> Recipients:
-    return RequestRecipients(transmissions.get_recipients(record.transmission.id))
+    recipients = transmissions.get_recipients(record.transmission.id)
+    return RequestRecipients([*map(encode, recipients)])
 
 
 def _final(record: Record, recipients: ListRecipients | None) -> Record:

@@ -13,8 +13,7 @@ knows chunks by their number.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from chalicelib.accounts.store.usage import Allowance
@@ -23,7 +22,8 @@ from chalicelib.core.due import Due
 from chalicelib.core.errors import Unavailable
 from chalicelib.core.queues import Work
 from chalicelib.core.settings import settings
-from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Json, Transmission
+from chalicelib.recipient_lists.stored_form import join
+from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Transmission
 from chalicelib.transmissions.recipients import Recipients
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NewRecord
@@ -92,7 +92,7 @@ def _submit_now(transmission: Transmission, recipients: Recipients, allowance: A
     record = NewRecord(transmission, data, state, recipients.count, size)
     size = transmissions.put(record, allowance)
     if state == SUBMITTED and recipients.count <= size:
-        queues.send(QUEUE, [_chunk(transmission, 0, size, list(recipients), [data])])
+        queues.send(QUEUE, [_chunk(transmission, 0, size, recipients, [data])])
         return
     queue_chunks(transmission, recipients, size)
     _check_in_time(transmission)
@@ -124,7 +124,7 @@ def _chunk(
     transmission: Transmission,
     number: int,
     size: int,
-    recipients: Sequence[Json],
+    recipients: Iterable[bytes],
     inside: list[bytes],
 ) -> Work:
     head = {
@@ -134,5 +134,4 @@ def _chunk(
         "first_index": number * size,
         "created_ms": transmission.created_ms,
     }
-    text = json.dumps(recipients, separators=(",", ":"), ensure_ascii=False)
-    return Work(head, packing.pack(None, [text.encode("utf-8", "surrogatepass"), *inside]))
+    return Work(head, packing.pack(None, [join(recipients), *inside]))

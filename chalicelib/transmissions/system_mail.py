@@ -12,6 +12,7 @@ from typing import Final
 from chalicelib.core import clock, ids
 from chalicelib.core.scope import SYSTEM_ACCOUNT
 from chalicelib.core.settings import settings
+from chalicelib.recipient_lists.stored_form import encode
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.sender import find_sender
@@ -44,4 +45,4 @@ def send(*, to: str, subject: str, text: str) -> None:
         resolved=True,
         content={"from": f"{LOCAL_PART}@{domain}", "subject": subject, "text": text},
     )
-    submit(transmission, RequestRecipients([{"email": to}]), sender.meter)
+    submit(transmission, RequestRecipients([encode({"email": to})]), sender.meter)

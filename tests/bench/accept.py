@@ -1,20 +1,22 @@
 """Measure accepting a transmission with 10,000 recipients, and one with a single recipient.
 
-The large request (about 5 MB) is compared, in the same run, with parsing its JSON and validating it
-with pydantic alone. AWS requests are counted, and their time is subtracted. Memory is the peak of
-what Python allocates in addition to the body.
+The large request (about 5 MB) is compared with parsing its JSON and validating it with pydantic
+alone: with Python's parser, to which the bar refers, and with pydantic's, which the service uses.
+The three take turns, and the least processor time of each counts. AWS requests are counted, and
+their time is subtracted. Memory is the peak of what Python allocates in addition to the body.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import time
 import tracemalloc
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pydantic
+import pydantic_core
 
 from chalicelib.api_keys import model as keys
 from chalicelib.core import config_cache
@@ -22,7 +24,7 @@ from infrastructure.bootstrap import first_start
 from tests.bench.local_cloud import counted, local_cloud
 
 RECIPIENTS = 10_000
-ROUNDS = 5
+ROUNDS = 15
 KEY = keys.draw_key()
 
 
@@ -57,15 +59,21 @@ def main() -> None:
 
         body = _body()
         print(f"body: {len(body) / 1e6:.1f} MB, {RECIPIENTS} recipients")
-        baseline = statistics.median(_seconds(lambda: _validate(body)) for _ in range(ROUNDS))
         _post(app.app, body)
-        rounds = [_accept(app.app, body) for _ in range(ROUNDS)]
-        accept_seconds = statistics.median(seconds for seconds, _ in rounds)
-        requests = max(len(operations) for _, operations in rounds)
-        print(f"JSON and pydantic alone: {baseline * 1000:.0f} ms")
-        text = f"accept, without AWS: {accept_seconds * 1000:.0f} ms"
-        _line(text, accept_seconds / baseline, 3.0, "times that")
-        _line(f"AWS requests: {dict(Counter(rounds[0][1]))}", requests, 30, "")
+        baselines, fast_baselines, accepts, requests = [], [], [], []
+        for _ in range(ROUNDS):
+            baselines.append(_seconds(lambda: _validate(body, json.loads)))
+            fast_baselines.append(_seconds(lambda: _validate(body, pydantic_core.from_json)))
+            seconds, operations = _accept(app.app, body)
+            accepts.append(seconds)
+            requests.append(operations)
+        baseline, fast_baseline, accept = map(min, (baselines, fast_baselines, accepts))
+        print(f"JSON and pydantic alone: {baseline * 1000:.0f} ms", end="; ")
+        print(f"with pydantic's parser: {fast_baseline * 1000:.0f} ms")
+        text = f"accept, without AWS: {accept * 1000:.0f} ms"
+        _line(text, accept / baseline, 1.5, "times JSON and pydantic alone")
+        print(f"  {accept / fast_baseline:.2f} times that with pydantic's parser")
+        _line(f"AWS requests: {dict(Counter(requests[0]))}", max(map(len, requests)), 30, "")
         _line("peak memory", _peak(app.app, body) / len(body), 6.0, "times the body")
         _one_recipient(app.app)
 
@@ -82,20 +90,20 @@ def _line(text: str, figure: float, most: float, unit: str) -> None:
     print(f"{text}: {figure:.2f} {unit} [{verdict}: at most {most:g}]")
 
 
-def _validate(body: bytes) -> None:
-    Request.model_validate(json.loads(body))
+def _validate(body: bytes, parse: Callable[[bytes], Any]) -> None:
+    Request.model_validate(parse(body))
 
 
 def _accept(application: Any, body: bytes) -> tuple[float, list[str]]:
     with counted() as requests:
         seconds = _seconds(lambda: _post(application, body))
-    return seconds - requests.seconds, requests.operations
+    return seconds - requests.processor_seconds, requests.operations
 
 
 def _seconds(call: Any) -> float:
-    began = time.perf_counter()
+    began = time.process_time()
     call()
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def _peak(application: Any, body: bytes) -> int:

@@ -19,10 +19,14 @@ from tests.unit.infrastructure.clouds import LocalCloud
 
 @dataclass
 class Requests:
-    """The operations of the AWS requests that this process made, and the seconds they took."""
+    """The operations of the AWS requests that this process made, and the seconds they took.
+
+    ``processor_seconds`` are those in which this process did not wait.
+    """
 
     operations: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    processor_seconds: float = 0.0
 
 
 @contextmanager
@@ -59,10 +63,11 @@ def counted() -> Iterator[Requests]:
     original: Any = BaseClient._make_api_call
 
     def call(client: Any, operation: str, arguments: Any) -> Any:
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.process_time()
         try:
             return original(client, operation, arguments)
         finally:
+            requests.processor_seconds += time.process_time() - busy
             requests.operations.append(operation)
             requests.seconds += time.perf_counter() - began
 

@@ -32,6 +32,7 @@ from chalicelib.events.positions import Window
 from chalicelib.generation_queue import generate_batch
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents, lists
+from chalicelib.recipient_lists.stored_form import encode
 from chalicelib.recording.worker import record_batch
 from chalicelib.transmissions import view
 from chalicelib.transmissions.routes import create_transmission
@@ -186,7 +187,7 @@ class World:
         to: Any = [{"address": each} for each in emails]
         options = {}
         if kind == "list":
-            version = contents.write(1, name, [{"email": each} for each in emails])
+            version = contents.write(1, name, [encode({"email": each}) for each in emails])
             lists.create(RecipientList(1, name, name, version.name, 3, version.parts))
             to = {"list_id": name}
         if kind == "scheduled":

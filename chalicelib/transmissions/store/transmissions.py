@@ -21,9 +21,8 @@ its chunks are queued, so that nothing is sent of a partly accepted one.
 
 from __future__ import annotations
 
-import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -37,6 +36,7 @@ from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFail
 from chalicelib.core.errors import ApiError
 from chalicelib.core.owner_keys import account_partition
 from chalicelib.core.settings import settings
+from chalicelib.recipient_lists.stored_form import join, split
 from chalicelib.transmissions.model import (
     ACCEPTING,
     CANCELLED,
@@ -241,17 +241,14 @@ def _owned_by(owner: str) -> Iterator[Summary]:
             yield Summary(id=item["owner_key"], **fields)
 
 
-def put_recipients(transmission_id: str, recipients: Sequence[Json]) -> None:
-    """Store the recipients of a transmission that starts later."""
-    text = json.dumps(recipients, separators=(",", ":"), ensure_ascii=False)
-    data = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
-    blobs.put(_recipients_key(transmission_id), data)
+def put_recipients(transmission_id: str, recipients: Iterable[bytes]) -> None:
+    """Store the encoded recipients of a transmission that starts later."""
+    blobs.put(_recipients_key(transmission_id), zlib.compress(join(recipients), 1))
 
 
 def get_recipients(transmission_id: str) -> list[Json]:
     """Return the recipients that :func:`put_recipients` stored."""
-    text = zlib.decompress(blobs.get(_recipients_key(transmission_id)))
-    return json.loads(text.decode("utf-8", "surrogatepass"))
+    return split(zlib.decompress(blobs.get(_recipients_key(transmission_id))))
 
 
 def _to_item(new: NewRecord) -> Item:

@@ -3,12 +3,14 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import random
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.core import strict_json
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.strict_json import MAX_DEPTH, loads
 
@@ -29,6 +31,96 @@ def _refusal(raw: bytes) -> tuple[int, str]:
     with pytest.raises(ServiceError) as error_info:
         loads(raw)
     return error_info.value.status, error_info.value.errors[0]["code"]
+
+
+_pieces = st.sampled_from('[]{},: "1') | st.sampled_from(
+    [
+        '"a"',
+        '"a":',
+        r'"\"\\"',
+        r'"\\":',
+        r'"\n\\\""',
+        '"é"',
+        "1e9",
+        "1e10",
+        "-0",
+        "0.1",
+        "99999999999",
+        "2147483647.5",
+        "NaN",
+        "null",
+        "\t",
+        "\x01",
+        "'",
+        "\\",
+        r'"\ud83d\ude00"',
+        r'"\ud83d"',
+    ]
+)
+_scalar_texts = st.sampled_from(
+    ["1", "0.5", "99999999999", "1e10", "-0.0", "true", "null", '"a"', r'"\""', r'"\\"', '"[{"']
+)
+_keys = st.sampled_from(['"a"', '"b"', r'"\u0061"', r'"\\"', r'"\""', '""'])
+#: JSON with equal keys, escapes and numbers beyond the range
+_texts = st.recursive(
+    _scalar_texts,
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda each: f"[{' , '.join(each)}]")
+        | st.lists(st.tuples(_keys, inner).map(" : ".join), max_size=3).map(
+            lambda each: f"{{{','.join(each)}}}"
+        )
+    ),
+)
+
+
+def _outcome(raw: bytes) -> Any:
+    """Return the value with the kinds of its numbers and the order of its keys, or the refusal."""
+    try:
+        return repr(loads(raw))
+    except ServiceError as refusal:
+        return refusal.status, refusal.errors
+
+
+def _strict_outcome(raw: bytes) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strict_json, "from_json", lambda *_, **__: int("no number"))
+        return _outcome(raw)
+
+
+@settings(max_examples=1000)
+@given(
+    st.lists(_pieces, max_size=12).map("".join).map(str.encode)
+    | _texts.map(str.encode)
+    | _values.map(lambda value: json.dumps(value).encode())
+    | st.binary(max_size=20)
+)
+def test_both_parsers_agree_on_values_and_on_refusals(raw: bytes) -> None:
+    assert _outcome(raw) == _strict_outcome(raw)
+
+
+@pytest.mark.parametrize("inner", ["", "0", '"x"', "{}", "[]"])
+@pytest.mark.parametrize("levels", [1, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1, 190, 300, 990])
+def test_both_parsers_agree_on_the_depth(levels: int, inner: str) -> None:
+    arrays = "[" * levels + inner + "]" * levels
+    objects = '{"b":1,"a":' * levels + (inner or "1") + "}" * levels
+    for text in (arrays, objects, f"[{arrays},{objects}]"):
+        assert _outcome(text.encode()) == _strict_outcome(text.encode())
+
+
+@pytest.mark.parametrize("digits", [9, 11, 17, 19, 25])
+def test_both_parsers_agree_on_fractions(digits: int) -> None:
+    numbers = random.Random(digits)
+    for _ in range(300):
+        text = f"{numbers.randrange(10**9)}.{numbers.randrange(10**digits):0{digits}}"
+        text += numbers.choice(["", "", f"e-{numbers.randrange(330)}"])
+        assert _outcome(text.encode()) == _strict_outcome(text.encode())
+
+
+def test_the_strict_parser_reads_only_what_may_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strict_json, "_parse_strictly", lambda _: 1 / 0)
+    value = {"a": [{"b": 'x"\\[{é', "c": [1, 2.5, None, True]}] * 1000, "d": {"e": "\\"}}
+    assert loads(json.dumps(value).encode()) == value
+    assert loads(json.dumps(value, ensure_ascii=False).encode()) == value
 
 
 @settings(max_examples=100)

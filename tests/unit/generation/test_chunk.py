@@ -8,12 +8,17 @@ from chalicelib.core import queues
 from chalicelib.generation.chunk import Chunk
 from chalicelib.generation.worker import read_chunk
 from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Transmission
-from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NewRecord, NotSubmitted
 from chalicelib.transmissions.submit import queue_chunks, submit
 from tests.fake_cloud import aws_requests, queued
-from tests.unit.transmissions.examples import CREATED, make_transmission, meter, recipients
+from tests.unit.transmissions.examples import (
+    CREATED,
+    make_transmission,
+    meter,
+    recipients,
+    request_recipients,
+)
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -28,10 +33,10 @@ def keep(transmission: Transmission, state: str = SUBMITTED) -> None:
     )
 
 
-@pytest.mark.parametrize("email", ["é@x.test", "\ud800@x.test", "r@x.test\u2028"])
+@pytest.mark.parametrize("email", ["é@x.test", "r@x.test\u2028"])
 def test_recipients_are_read_from_the_queue_unchanged(email: str) -> None:
     data: list[dict[str, Any]] = [{"email": email, "metadata": {"k": [1, None]}}]
-    submit(make_transmission(), RequestRecipients(data), meter())
+    submit(make_transmission(), request_recipients(data), meter())
     (result,) = read()
     assert result.recipients == data
     assert result.transmission == make_transmission()

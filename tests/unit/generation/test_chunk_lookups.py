@@ -20,7 +20,7 @@ from tests.fake_cloud import aws_requests
 from tests.unit.generation.examples import INJECTED, NAME, make_sender
 from tests.unit.suppression.examples import entry
 from tests.unit.tracking_domains.examples import store_tracking_domain
-from tests.unit.transmissions.examples import body, make_transmission, recipients
+from tests.unit.transmissions.examples import body, make_transmission, recipients, records
 
 RAW = b"From: Ann <a@mail.example.test>\r\n\r\nx"
 
@@ -32,7 +32,7 @@ def _sender(cloud: None) -> None:
 
 def chunk(count: int = 3, **fields: Any) -> Chunk:
     transmission = make_transmission(**fields)
-    return Chunk(WorkUnit(transmission.id, "0"), transmission, 0, list(recipients(count)))
+    return Chunk(WorkUnit(transmission.id, "0"), transmission, 0, records(recipients(count)))
 
 
 def operations(result: Chunk) -> list[str]:

@@ -21,7 +21,6 @@ from chalicelib.suppression import service as suppression
 from chalicelib.tracking import tokens
 from chalicelib.tracking.store import message_context
 from chalicelib.transmissions.model import Transmission
-from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import queue_chunks, submit
 from tests.fake_cloud import aws_requests, queued, sqs_event
@@ -35,6 +34,8 @@ from tests.unit.transmissions.examples import (
     make_transmission,
     meter,
     recipients,
+    records,
+    request_recipients,
 )
 
 UNIT = WorkUnit(make_transmission().id, "0")
@@ -177,9 +178,9 @@ class TestMessageContexts:
 class TestRepeating:
     def test_a_repeated_chunk_makes_the_same_messages_and_events(self, time: Clock) -> None:
         content = body()["content"] | {"text": "{{if n > 1}}x{{end}}"}
-        to = list(recipients(3))
+        to = records(recipients(3))
         to[0]["substitution_data"] = to[2]["substitution_data"] = {"n": 2}
-        submit(make_transmission(content=content), RequestRecipients(to), meter())
+        submit(make_transmission(content=content), request_recipients(to), meter())
         bodies = queued("generation")
         first = (generate(bodies), batches(), events())
         time.now += 1000

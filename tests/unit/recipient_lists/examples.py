@@ -10,6 +10,7 @@ from chalicelib.core.scope import Scope
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.routes import GRANT
 from chalicelib.recipient_lists.store import contents, lists
+from chalicelib.recipient_lists.stored_form import encode
 
 
 def recipients(count: int) -> Iterator[dict[str, Any]]:
@@ -24,7 +25,7 @@ def given(count: int) -> list[dict[str, Any]]:
 
 def saved(list_id: str = "friends", count: int = 3, account_id: int = 1) -> RecipientList:
     """Store a list and return it."""
-    version = contents.write(account_id, list_id, recipients(count))
+    version = contents.write(account_id, list_id, map(encode, recipients(count)))
     lists.create(
         RecipientList(
             account_id, list_id, list_id.title(), version.name, version.count, version.parts

@@ -35,7 +35,6 @@ from chalicelib.tracking import tokens
 from chalicelib.tracking.engagement import observe
 from chalicelib.tracking.model import OPEN
 from chalicelib.transmissions.model import Transmission
-from chalicelib.transmissions.recipients import RequestRecipients
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import sqs_event
 from tests.unit.delivery.examples import DEFERRED, REFUSED
@@ -43,7 +42,7 @@ from tests.unit.generation.examples import make_sender
 from tests.unit.seeding.examples import DOMAIN, HOUR, SEEDS, SPRING, START, seeded
 from tests.unit.seeding.simulation import World
 from tests.unit.suppression.examples import entry
-from tests.unit.transmissions.examples import make_transmission, meter
+from tests.unit.transmissions.examples import make_transmission, meter, request_recipients
 
 ANN = {
     "email": "ann@inbox.test",
@@ -71,7 +70,7 @@ def send(*recipients: dict[str, Any], **fields: Any) -> Transmission:
     """Send a campaign to ``ANN``, or to the given recipients."""
     details = {"content": CONTENT, "campaign_id": "spring", "created_ms": START} | fields
     transmission = make_transmission(**details)
-    submit(transmission, RequestRecipients(recipients or [ANN]), meter())
+    submit(transmission, request_recipients(recipients or [ANN]), meter())
     return transmission
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from chalicelib.accounts.plan import Limits
 from chalicelib.accounts.store.usage import Meter
 from chalicelib.accounts.usage_window import Window
+from chalicelib.recipient_lists.stored_form import decode, encode
 from chalicelib.transmissions.model import Transmission
-from chalicelib.transmissions.recipients import RequestRecipients
+from chalicelib.transmissions.recipients import Recipients, RequestRecipients
 
 CREATED = 1_769_850_000_000
 OPTIONS = {
@@ -60,7 +62,17 @@ def make_transmission(**fields: Any) -> Transmission:
 
 def recipients(count: int) -> RequestRecipients:
     """Return the recipients of a request."""
-    return RequestRecipients([{"email": f"r{number}@example.test"} for number in range(count)])
+    return request_recipients({"email": f"r{number}@example.test"} for number in range(count))
+
+
+def request_recipients(records: Iterable[dict[str, Any]]) -> RequestRecipients:
+    """Return these records as the recipients of a request."""
+    return RequestRecipients([encode(record) for record in records])
+
+
+def records(recipients: Recipients) -> list[dict[str, Any]]:
+    """Return recipients as they were before they were encoded."""
+    return [decode(each) for each in recipients]
 
 
 def meter() -> Meter:

@@ -18,6 +18,7 @@ from chalicelib.generation.chunk import Chunk, generate_chunk
 from chalicelib.generation.worker import read_chunk
 from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.recipient_lists.store import contents, lists
+from chalicelib.recipient_lists.stored_form import encode
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.templates.model import Edit, apply_edit, new_template
 from chalicelib.templates.store import leases as template_leases
@@ -117,7 +118,7 @@ def of_list(count: int = 3, **fields: Any) -> None:
 def change_list(count: int, first: int = 100) -> None:
     """Replace the recipients of the list."""
     others = [{"email": f"r{first + number}@example.test"} for number in range(count)]
-    version = contents.write(1, "friends", others)
+    version = contents.write(1, "friends", map(encode, others))
 
     def edit(old: RecipientList) -> RecipientList:
         return replace(old, version=version.name, count=version.count, parts=version.parts)
@@ -356,7 +357,7 @@ class TestLists:
     def test_options_of_recipients_in_a_list_do_not_count(self) -> None:
         recipient = {"email": "r@example.test", "options": {"open_tracking": False}, "tags": ["t"]}
         of_list()
-        version = contents.write(1, "friends", [recipient])
+        version = contents.write(1, "friends", [encode(recipient)])
 
         def edit(old: RecipientList) -> RecipientList:
             return replace(old, version=version.name, count=1, parts=1)

@@ -24,7 +24,13 @@ from chalicelib.transmissions.store.transmissions import NotSubmitted
 from chalicelib.transmissions.submit import submit
 from tests.fake_cloud import aws_requests, queued, stored_objects
 from tests.unit.moving_clock import Clock, moving_clock
-from tests.unit.transmissions.examples import CREATED, make_transmission, meter, recipients
+from tests.unit.transmissions.examples import (
+    CREATED,
+    make_transmission,
+    meter,
+    recipients,
+    records,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +79,7 @@ def test_a_single_chunk_carries_its_transmission() -> None:
     assert requests == []
     assert chunk.transmission == make_transmission(metadata={"k": "é"})
     assert (str(chunk.unit), chunk.first_index) == (f"{make_transmission().id}-0", 0)
-    assert chunk.recipients == list(recipients(3))
+    assert chunk.recipients == records(recipients(3))
 
 
 @pytest.mark.usefixtures("chunks_of_two")
@@ -85,7 +91,7 @@ def test_several_chunks_hold_every_recipient_once_with_its_index() -> None:
         ("1", 2, 2),
         ("2", 4, 1),
     ]
-    assert [recipient for each in queued_chunks for recipient in each.recipients] == list(
+    assert [recipient for each in queued_chunks for recipient in each.recipients] == records(
         recipients(5)
     )
     assert {id(each.transmission) for each in queued_chunks} == {
@@ -223,7 +229,7 @@ class TestRepeating:
             with pytest.raises(ZeroDivisionError):
                 submit(make_transmission(), recipients(count), meter())
         submit(make_transmission(), recipients(count), meter())
-        assert self.delivered() == [each["email"] for each in recipients(count)]
+        assert self.delivered() == [each["email"] for each in records(recipients(count))]
         assert transmissions.get_submitted(make_transmission().id) == make_transmission()
 
     @pytest.mark.usefixtures("chunks_of_two")
@@ -246,7 +252,7 @@ class TestRepeating:
             monkeypatch.setenv("CHUNK_RECIPIENTS", size)
             settings.cache_clear()
             submit(make_transmission(), recipients(5), meter())
-        assert self.delivered() == [each["email"] for each in recipients(5)]
+        assert self.delivered() == [each["email"] for each in records(recipients(5))]
 
     def test_a_repeat_is_not_refused_for_the_recipients_that_it_counted_before(self) -> None:
         limited = Meter(meter().key, Limits(daily=3), Window())
@@ -269,7 +275,7 @@ class TestLater:
         assert [entry.key for entry in due.find("transmissions", CREATED + 1000)] == [
             transmission.id
         ]
-        assert transmissions.get_recipients(transmission.id) == list(recipients(3))
+        assert transmissions.get_recipients(transmission.id) == records(recipients(3))
         record = transmissions.get(transmission.id)
         assert record is not None
         assert (record.recipients, record.chunks, record.list_ref) == (3, 1, {})

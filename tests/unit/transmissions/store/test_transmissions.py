@@ -9,6 +9,7 @@ import pytest
 from chalicelib.core import blobs, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed
 from chalicelib.core.settings import settings
+from chalicelib.recipient_lists.stored_form import encode
 from chalicelib.transmissions.model import ACCEPTING, CANCELLED, GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NewRecord, Record
@@ -240,10 +241,10 @@ class TestListing:
         assert not summaries.draft
 
 
-@pytest.mark.parametrize("email", ["é@b.test", "\ud800@b.test", "x" * 100_000])
+@pytest.mark.parametrize("email", ["é@b.test", "x" * 100_000])
 def test_the_recipients_of_a_scheduled_transmission_are_read_back(email: str) -> None:
     bulk_recipients = [{"email": email, "metadata": {"k": [1, None]}}, {"email": "r@example.test"}]
-    transmissions.put_recipients("77", bulk_recipients)
+    transmissions.put_recipients("77", map(encode, bulk_recipients))
     assert transmissions.get_recipients("77") == bulk_recipients
     assert stored_objects() == ["transmissions/77/recipients"]
 
