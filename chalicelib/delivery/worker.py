@@ -62,7 +62,8 @@ def _deliver(batch: DeliveryBatch, lease: Lease, events: Sequence[Event] = ()) -
         results = delivery_results.results_of(batch, entries)
         stream.emit([*events, *results.events])
         _queue_rest(results.rest)
-        work_units.complete(batch.unit, counts=batch.counts)
+        if not (lease.status is LeaseStatus.FIRST and entries and journal.lasts):
+            work_units.complete(batch.unit, counts=batch.counts)
         completed = True
     finally:
         journal.close(completed=completed)

@@ -55,10 +55,11 @@ class Lookups:
     suppression: Reads = field(default_factory=lambda: Reads(suppression_table, consistent=False))
 
 
-def generate_chunk(chunk: Chunk, injected_ms: int) -> GeneratedChunk:
+def generate_chunk(chunk: Chunk, injected_ms: int, *, was_sent: bool = False) -> GeneratedChunk:
     """Generate the messages of a chunk, with ``injected_ms`` as the time of their generation.
 
-    The same chunk at the same time gives the same messages and events again.
+    The same chunk at the same time gives the same messages and events again. If it ``was_sent``, no
+    message is held back: its bounce may have suppressed the recipient since.
     """
     lookups = Lookups()
     generator = Generator(chunk.transmission, injected_ms, chunk.first_index, lookups.config)
@@ -74,7 +75,7 @@ def generate_chunk(chunk: Chunk, injected_ms: int) -> GeneratedChunk:
             continue
         fields = generator.event | message.event
         events.append(make_event("injection", fields, injected_ms))
-        if suppression.holds_back(holds.get(recipient["email"]), message.data):
+        if not was_sent and suppression.holds_back(holds.get(recipient["email"]), message.data):
             events.append(suppression.bounce(fields, injected_ms))
         else:
             messages.append(message)

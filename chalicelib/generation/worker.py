@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chalicelib.core import clock, packing, queues
 from chalicelib.core.queues import Received
@@ -15,7 +16,13 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import FinishedMessage
 from chalicelib.delivery.store import work_units
-from chalicelib.delivery.store.work_units import Generation, WorkUnit
+from chalicelib.delivery.store.work_units import (
+    SINGLE,
+    BegunEarlier,
+    Generation,
+    LeaseStatus,
+    WorkUnit,
+)
 from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
 from chalicelib.events.model import Event
@@ -41,13 +48,21 @@ def generate(message: Received) -> None:
     except NotSubmitted:
         _hold_or_drop(message)
         return
+    try:
+        _generate(chunk)
+    except BegunEarlier:
+        _generate(replace(chunk, unit=chunk.unit.as_chunk))
+
+
+def _generate(chunk: Chunk) -> None:
     generated_chunk = generate_chunk(chunk, clock.now_ms())
     generation = _record_generation(chunk, generated_chunk)
     if generation is None:
         return  # it has been delivered
-    if generation.injected_ms != generated_chunk.delivery_batch.injected_ms:
+    was_sent = generation.lease is not None and generation.lease.status is LeaseStatus.TAKEN_OVER
+    if was_sent or generation.injected_ms != generated_chunk.delivery_batch.injected_ms:
         # An earlier worker began this unit and died: its time is that of the messages
-        generated_chunk = generate_chunk(chunk, generation.injected_ms)
+        generated_chunk = generate_chunk(chunk, generation.injected_ms, was_sent=was_sent)
     _hand_on(chunk, generated_chunk, generation)
 
 
@@ -56,11 +71,14 @@ def read_chunk(message: Received) -> Chunk:
     head = message.head
     _, (recipients, *inside) = packing.unpack(message.payload())
     transmission_id = head["transmission"]
+    chunk_recipients = split(recipients)
+    # The transmission comes with its only chunk
+    is_single = bool(inside) and len(chunk_recipients) == 1
     return Chunk(
-        WorkUnit(transmission_id, str(head["chunk"])),
+        WorkUnit(transmission_id, SINGLE if is_single else str(head["chunk"])),
         unpack(inside[0]) if inside else transmissions.get_submitted(transmission_id),
         head["first_index"],
-        split(recipients),
+        chunk_recipients,
     )
 
 
@@ -80,10 +98,10 @@ def _record_generation(chunk: Chunk, generated_chunk: GeneratedChunk) -> Generat
     """
     batch = generated_chunk.delivery_batch
     fields = [(message.index, _context_of(message)) for message in batch.messages]
-    context = message_context.writes(chunk.transmission.id, chunk.first_index, batch.event, fields)
-    is_single = len(chunk.recipients) == 1
+    context = message_context.item_of(chunk.transmission.id, chunk.first_index, batch.event, fields)
+    is_alone = len(chunk.recipients) == 1
     return work_units.record_generation(
-        chunk.unit, batch.injected_ms, to_deliver=is_single, along=context
+        chunk.unit, batch.injected_ms, to_deliver=is_alone, context=context
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -138,11 +138,11 @@ class World:
         self.host = host
         self.time = time
 
-    def run(self, name: str, kind: str) -> str:
-        """Send to three recipients until all work is done; return the transmission id."""
+    def run(self, name: str, kind: str, to: Sequence[int] = (0, 1, 2)) -> str:
+        """Send to some of three recipients until all work is done; return the transmission id."""
         _, second, third = self.recipients(name)
         self.host.answers = {second: [DEFERRED], third: [REFUSED] * 9}
-        transmission_id = self._accept(name, kind)
+        transmission_id = self._accept(name, kind, to)
         if kind == "scheduled":
             self.time.now += 700
         pending: list[tuple[str, str]] = []
@@ -169,8 +169,8 @@ class World:
     def recipients(self, name: str) -> list[str]:
         return [f"r{number}-{name}@example.test" for number in range(3)]
 
-    def _accept(self, name: str, kind: str) -> str:
-        data = self._body(name, kind)
+    def _accept(self, name: str, kind: str, to: Sequence[int]) -> str:
+        data = self._body(name, kind, to)
         headers = {"content-type": "application/json", "idempotency-key": name}
         caller = Caller(Scope(1, 0), "key", frozenset())
         request = Request(raw_body=json.dumps(data).encode(), headers=headers, authenticated=caller)
@@ -182,9 +182,9 @@ class World:
             self.time.now += CLAIM_SECONDS
         raise AssertionError("the request was never answered")
 
-    def _body(self, name: str, kind: str) -> dict[str, Any]:
+    def _body(self, name: str, kind: str, numbers: Sequence[int]) -> dict[str, Any]:
         emails = self.recipients(name)
-        to: Any = [{"address": each} for each in emails]
+        to: Any = [{"address": emails[number]} for number in numbers]
         options = {}
         if kind == "list":
             version = contents.write(1, name, [encode({"email": each}) for each in emails])
@@ -283,3 +283,48 @@ def test_each_recipient_gets_one_message_despite_redeliveries_and_crashes(
     if steps == MOST_STEPS:
         assert 30 < killed_at < MOST_STEPS
         assert windows == 4
+
+
+@pytest.mark.parametrize("journal", ["file", "table"])
+@pytest.mark.parametrize(
+    ("number", "kinds", "attempts"),
+    [
+        (0, ["injection", "delivery"], 1),
+        (1, ["injection", "delay", "delivery"], 2),
+        (2, ["injection", "bounce"], 1),
+    ],
+)
+def test_the_only_recipient_gets_one_message_despite_redeliveries_and_crashes(
+    world: World,
+    journal: str,
+    number: int,
+    kinds: list[str],
+    attempts: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if journal == "file":
+        monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
+        settings.cache_clear()
+    process, host = world.process, world.host
+    killed_at = windows = 0
+    while killed_at == 0 or process.steps >= killed_at < MOST_STEPS:
+        killed_at += 1
+        process.kill_at, process.steps, process.in_window = killed_at, 0, False
+        name, begin = f"alone-{killed_at}", world.time.now
+        transmission_id = world.run(name, "now", [number])
+        recipient = world.recipients(name)[number]
+        recorded = recorded_kinds(transmission_id, begin, world.time.now)
+        windows += process.in_window
+        if process.in_window:
+            assert len(host.messages) - recorded[("delay", recipient)] == 2
+        else:
+            assert len(host.messages) == attempts, killed_at
+            assert recorded == Counter((kind, recipient) for kind in kinds), killed_at
+        record = transmissions.get(transmission_id)
+        assert record is not None
+        assert view.transmission_view(record)["state"] == "Success"
+        host.messages.clear()
+        host.recipients.clear()
+    assert 10 < killed_at < MOST_STEPS
+    assert windows == attempts

@@ -2,13 +2,14 @@
 
 A worker can die between any two lines, and nobody can ask the remote host what it has accepted. So
 a worker records one message durably before it sends the next: after a crash at most the one message
-in between is sent twice. There are two kinds of journal, equally safe:
+in between is sent twice. There are three kinds of journal, equally safe:
 
 - a file, where the workers of a machine share a disk (``DELIVERY_JOURNAL``): a line that was
   written survives the death of every process. The file of a completed unit stays for
   ``KEEP_SECONDS``: a local cloud that is killed forgets its last writes, and its queue then shows
   the unit once more;
-- an item in the ``messages`` table, where they do not (Lambda): one request a message.
+- an item in the ``messages`` table, where they do not (Lambda): one request a message;
+- there, the unit's own record, if it is that of a transmission's only message.
 
 Access patterns of ``messages``:
 
@@ -30,6 +31,7 @@ from typing import Any, Protocol
 from chalicelib.core import clock, message_keys
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
+from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.work_units import WorkUnit
 
 Entry = dict[str, Any]
@@ -63,11 +65,18 @@ class Journal(Protocol):
         """Release the journal; if the unit is ``completed``, its entries may go away."""
         ...
 
+    @property
+    def lasts(self) -> bool:
+        """Whether the entries last as long as the unit's record, which need not be completed."""
+        ...
+
 
 def open_journal(unit: WorkUnit) -> Journal:
     """Return the journal of ``unit``, of the kind that the settings ask for."""
     directory = settings().delivery_journal
-    return FileJournal(Path(directory), unit) if directory else TableJournal(unit)
+    if directory:
+        return FileJournal(Path(directory), unit)
+    return RecordJournal(unit) if unit.is_single else TableJournal(unit)
 
 
 def remove_stale(now: float) -> int:
@@ -98,6 +107,8 @@ def _changed_at(path: Path) -> float:
 
 class FileJournal:
     """One file a unit, one JSON line a message, each appended by a single write."""
+
+    lasts = False
 
     def __init__(self, directory: Path, unit: WorkUnit) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -145,6 +156,8 @@ def _read_line(line: bytes) -> tuple[int, Entry] | None:
 class TableJournal:
     """One item a message."""
 
+    lasts = False
+
     def __init__(self, unit: WorkUnit) -> None:
         self._pk = message_keys.block_partition(unit.transmission_id, unit.chunk)
         self._prefix = f"sent#{unit.name}#"
@@ -173,3 +186,24 @@ class TableJournal:
 
     def close(self, *, completed: bool) -> None:
         """Do nothing: the items expire."""
+
+
+class RecordJournal:
+    """The outcome of a transmission's only message, in the record of its unit."""
+
+    lasts = True
+
+    def __init__(self, unit: WorkUnit) -> None:
+        self._unit = unit
+
+    def entries(self, *, first: bool) -> dict[int, Entry]:
+        """Read the unit's record. A unit without an earlier lease has no outcome."""
+        outcome = None if first else work_units.outcome_of(self._unit)
+        return {0: json.loads(outcome)} if outcome else {}
+
+    def record(self, index: int, entry: Entry) -> None:
+        """Add the outcome to the unit's record; the only message has the index 0."""
+        work_units.record_outcome(self._unit, json.dumps(entry, separators=(",", ":")))
+
+    def close(self, *, completed: bool) -> None:
+        """Do nothing: the outcome stays with the record."""

@@ -8,24 +8,32 @@ for messages that were deferred, and ``c`` for messages that the worker had no t
 A worker acquires a lease for ``DELIVERY_LEASE`` seconds. Another worker may take an expired lease
 over; a completed unit is dropped when its queue message comes again.
 
+The only message of a transmission that is sent at once is a unit named ``single``. Its record is in
+one item with the context of the message and the outcome of its attempt: that takes one write before
+the attempt and one after it. A unit with an outcome needs no mark that it is completed: whoever
+gets its queue message again emits the events of the outcome again.
+
 Access patterns of ``messages``:
 
+- the record of a transmission's only message → ``transmission#<id>`` / ``facts#00000000``
 - the record of a work unit → ``transmission#<id>`` / ``unit#<name>``
 - the records of a transmission's work units → ``transmission#<id>`` / ``unit#*``
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from chalicelib.core import clock, dynamo
-from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
+from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed
 from chalicelib.core.settings import settings
+from chalicelib.tracking.store import message_context
 
 _messages = Table("messages")
 
+#: The name of the unit of a transmission's only message
+SINGLE = "single"
 DEFERRED = "d"
 CONTINUED = "c"
 
@@ -41,6 +49,16 @@ class WorkUnit:
     name: str
 
     @property
+    def is_single(self) -> bool:
+        """Tell whether the unit is the first of a transmission's only message."""
+        return self.name == SINGLE
+
+    @property
+    def as_chunk(self) -> WorkUnit:
+        """Return the unit that an earlier version made of the only message."""
+        return WorkUnit(self.transmission_id, "0")
+
+    @property
     def deferred(self) -> WorkUnit:
         """Return the unit of the messages that this unit deferred."""
         return WorkUnit(self.transmission_id, self.name + DEFERRED)
@@ -53,7 +71,7 @@ class WorkUnit:
     @property
     def chunk(self) -> int:
         """Return the number of the chunk that the unit's messages come from."""
-        return int(self._first_name)
+        return 0 if self._first_name == SINGLE else int(self._first_name)
 
     @property
     def origin(self) -> str:
@@ -94,6 +112,10 @@ class Lease:
     expires_at: float = 0.0
 
 
+class BegunEarlier(Exception):
+    """A version without single units has begun to send the only message, as its first chunk."""
+
+
 class LeaseLost(Exception):
     """Another worker has taken the unit over: this worker must do nothing more with it."""
 
@@ -111,37 +133,45 @@ class Generation:
 
 
 def record_generation(
-    unit: WorkUnit, injected_ms: int, *, to_deliver: bool = False, along: Sequence[Write] = ()
+    unit: WorkUnit, injected_ms: int, *, to_deliver: bool = False, context: Item | None = None
 ) -> Generation | None:
     """Record that ``unit`` is generated; return ``None`` if it has already been delivered.
 
     Repeated generation gets the time of the first. The first may acquire the lease for delivery in
-    the same request. It makes the writes ``along`` in the same transaction.
+    the same request, and stores the ``context`` of the unit's messages in it. If the outcome of a
+    single message is recorded, the lease is taken over, to emit the events of the outcome again.
+    Raises :class:`BegunEarlier`.
     """
-    item: Item = _key(unit) | {"injected_at": injected_ms, "expires": _expiry()}
+    record: Item = _key(unit) | {"injected_at": injected_ms, "expires": _expiry()}
     expires_at = clock.now() + settings().delivery_lease
     if to_deliver:
-        item["lease"] = expires_at
-    existing = _create(item, along)
+        record["lease"] = expires_at
+    if unit.is_single and context:
+        existing = _create({**context, **record, "messages": 1, "failed": 0}, None)
+    else:
+        existing = _create(record, context)
     if existing is None:
         return Generation(injected_ms, Lease(LeaseStatus.FIRST, expires_at) if to_deliver else None)
     if existing.get("done"):
         return None
-    return Generation(existing.get("injected_at", injected_ms))
+    if unit.is_single and "injected_at" not in existing:
+        raise BegunEarlier
+    lease = Lease(LeaseStatus.TAKEN_OVER, existing["lease"]) if "outcome" in existing else None
+    return Generation(existing.get("injected_at", injected_ms), lease)
 
 
-def _create(item: Item, along: Sequence[Write]) -> Item | None:
-    """Write ``item`` and ``along``, or return the record that exists already."""
+def _create(record: Item, context: Item | None) -> Item | None:
+    """Write a record and the context of its messages, or return the record that exists already."""
     try:
-        if along:
-            record = dynamo.put(_messages, item, condition="attribute_not_exists(#pk)")
-            dynamo.transact([record, *along])
+        if context:
+            create = dynamo.put(_messages, record, condition="attribute_not_exists(#pk)")
+            dynamo.transact([create, dynamo.put(_messages, context)])
         else:
-            _messages.create(item)
+            _messages.create(record)
     except ConditionFailed as failure:
         return failure.item or {}
     except TransactionFailed:
-        return _messages.get(item["pk"], item["sk"]) or {}
+        return _messages.get(record["pk"], record["sk"]) or {}
     return None
 
 
@@ -225,20 +255,42 @@ def complete(unit: WorkUnit, *, counts: Counts) -> None:
     )
 
 
+def record_outcome(unit: WorkUnit, outcome: str) -> None:
+    """Record the outcome of a single message's attempt in its unit's record."""
+    key = _key(unit)
+    _messages.update(key["pk"], key["sk"], "SET #outcome = :outcome", values={"outcome": outcome})
+
+
+def outcome_of(unit: WorkUnit) -> str | None:
+    """Return the outcome of a single message's attempt, if it is recorded."""
+    item = _messages.get(*_key(unit).values())
+    return item.get("outcome") if item else None
+
+
 def generated_chunks(transmission_id: str) -> list[ChunkRecord]:
     """Return the chunks of a transmission that were generated."""
     items = _messages.query_all(
         "#pk = :pk AND begins_with(#sk, :units)",
         {"pk": f"transmission#{transmission_id}", "units": "unit#"},
     )
-    return [
-        ChunkRecord(item["injected_at"], item["messages"], item["failed"])
-        for item in items
-        if "injected_at" in item and "messages" in item
-    ]
+    chunks = list(map(_chunk_record, filter(_is_generated, items)))
+    if not chunks:
+        single = _messages.get(*_key(WorkUnit(transmission_id, SINGLE)).values())
+        chunks = [_chunk_record(single)] if single and _is_generated(single) else []
+    return chunks
+
+
+def _is_generated(item: Item) -> bool:
+    return "injected_at" in item and "messages" in item
+
+
+def _chunk_record(item: Item) -> ChunkRecord:
+    return ChunkRecord(item["injected_at"], item["messages"], item["failed"])
 
 
 def _key(unit: WorkUnit) -> dict[str, str]:
+    if unit.is_single:
+        return message_context.key_of(unit.transmission_id, 0)
     return {"pk": f"transmission#{unit.transmission_id}", "sk": f"unit#{unit.name}"}
 
 

@@ -4,7 +4,8 @@ A click, a complaint or a late bounce names its message and little else, but its
 the campaign, the subject and the metadata. An unsubscription also needs ``list_id``, the mailing
 list of the message if it has one. Generation stores these fields for ``MESSAGES_RETENTION``, in one
 compressed item for each work unit of about a hundred messages, in the transaction that writes the
-unit's record.
+unit's record. The unit of a transmission's only message has its record in the same item
+(``delivery.store.work_units``).
 
 Access patterns of ``messages``:
 
@@ -25,7 +26,7 @@ from itertools import islice
 from typing import Any
 
 from chalicelib.core import blobs, clock, dynamo, ids, message_keys
-from chalicelib.core.dynamo import Item, Key, Table, Write
+from chalicelib.core.dynamo import Item, Key, Table
 from chalicelib.core.reading import Read
 from chalicelib.core.settings import settings
 from chalicelib.events.model import Event
@@ -39,28 +40,26 @@ _ERASED: Mapping[str, Any] = {"rcpt_meta": {}, "rcpt_tags": [], "subject": ""}
 _DERIVED = ("message_id", "transmission_id", "rcpt_hash")
 
 
-def writes(
+def item_of(
     transmission_id: str,
     first_index: int,
     shared: Mapping[str, Any],
     messages: Sequence[tuple[int, Mapping[str, Any]]],
-) -> list[Write]:
-    """Return the writes that store the context of a work unit's messages.
+) -> Item | None:
+    """Return the item that holds the context of a work unit's messages.
 
-    They belong into the transaction that begins the unit. ``shared`` holds the event fields that
-    all messages share; ``messages`` holds each recipient's index with its own fields. A context
-    that is too large for an item is put into the bucket at once. A unit without messages needs no
-    write.
+    It belongs into the request that begins the unit. ``shared`` holds the event fields that all
+    messages share; ``messages`` holds each recipient's index with its own fields. A context that is
+    too large for an item is put into the bucket at once. A unit without messages needs no item.
     """
     if not messages:
-        return []
+        return None
     data = _encode([(index, {**shared, **own}) for index, own in messages])
-    item: Item = {
-        **_key(transmission_id, first_index),
+    return {
+        **key_of(transmission_id, first_index),
         "expires": int(clock.now()) + settings().messages_retention,
         **_data_attribute(transmission_id, first_index, data),
     }
-    return [dynamo.put(_messages, item)]
 
 
 def keys_of(refs: Iterable[MessageRef]) -> list[Key]:
@@ -111,14 +110,14 @@ def forget(account_id: int, address: str, message_ids: Iterable[str]) -> None:
 
 def _item_of(transmission_id: str, index: int) -> Item | None:
     """Return the item of the work unit that a message would belong to."""
-    last = _key(transmission_id, index)
+    last = key_of(transmission_id, index)
     # A unit may have begun in a block before
     starts = range(index, -message_keys.BLOCK, -message_keys.BLOCK)
-    partitions = dict.fromkeys(_key(transmission_id, max(0, start))["pk"] for start in starts)
+    partitions = dict.fromkeys(key_of(transmission_id, max(0, start))["pk"] for start in starts)
     for partition in islice(partitions, _most_blocks()):
         page = _messages.query(
             "#pk = :pk AND #sk BETWEEN :first AND :last",
-            {"pk": partition, "first": _key(transmission_id, 0)["sk"], "last": last["sk"]},
+            {"pk": partition, "first": key_of(transmission_id, 0)["sk"], "last": last["sk"]},
             newest_first=True,
             limit=1,
             consistent=True,
@@ -136,7 +135,7 @@ def _most_blocks() -> int:
 def _erase(transmission_id: str, index: int, customer_id: str, address: str) -> None:
     """Erase the recipient's data in a message's context; raises ``ConditionFailed``."""
     item = _item_of(transmission_id, index)
-    if item is None:
+    if item is None or not _has_context(item):
         return
     _, first_index = _unit_of(item)
     messages = _messages_of(item)
@@ -146,9 +145,18 @@ def _erase(transmission_id: str, index: int, customer_id: str, address: str) -> 
         return
     fields.update(_ERASED)
     attribute = "blob" if "blob" in item else "data"
-    others = {name: value for name, value in item.items() if name != attribute}
-    new = others | _data_attribute(transmission_id, first_index, _encode(messages))
-    _messages.put(new, **dynamo.if_unchanged(attribute, item[attribute]))
+    ((name, value),) = _data_attribute(transmission_id, first_index, _encode(messages)).items()
+    removal = "" if name == attribute else f" REMOVE #{attribute}"
+    unchanged = dynamo.if_unchanged(attribute, item[attribute])
+    values = unchanged["values"] | {"new": value}
+    # The record of a unit may be in the same item, and change meanwhile
+    _messages.update(
+        item["pk"],
+        item["sk"],
+        f"SET #{name} = :new{removal}",
+        values=values,
+        condition=unchanged["condition"],
+    )
     if attribute == "blob":
         blobs.delete(item["blob"])
 
@@ -189,6 +197,8 @@ def _is_constant(column: list[Any]) -> bool:
 
 def _contexts(item: Item, transmission_id: str, indexes: Iterable[int]) -> dict[str, Event]:
     """Return the fields of these messages of a work unit, by message id."""
+    if not _has_context(item):
+        return {}
     table = _decode(item)
     rows = {index: row for row, index in enumerate(table["indexes"])}
     return {
@@ -197,6 +207,11 @@ def _contexts(item: Item, transmission_id: str, indexes: Iterable[int]) -> dict[
         if index in rows
         for fields in [_fields(table, rows[index], transmission_id, index)]
     }
+
+
+def _has_context(item: Item) -> bool:
+    """Tell whether an item holds a context: it may be the record of a unit without messages."""
+    return "data" in item or "blob" in item
 
 
 def _decode(item: Item) -> dict[str, Any]:
@@ -226,13 +241,14 @@ def _fields(table: dict[str, Any], row: int, transmission_id: str, index: int) -
     }
 
 
-def _key(transmission_id: str, first_index: int) -> dict[str, str]:
+def key_of(transmission_id: str, first_index: int) -> dict[str, str]:
+    """Return the key of the item of the work unit that begins with this index."""
     partition = message_keys.block_partition(transmission_id, first_index // message_keys.BLOCK)
     return {"pk": partition, "sk": f"facts#{first_index:08d}"}
 
 
 def _item_key(unit: tuple[str, int]) -> Key:
-    key = _key(*unit)
+    key = key_of(*unit)
     return key["pk"], key["sk"]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chalicelib.core import dynamo, ids
+from chalicelib.core import ids
+from chalicelib.core.dynamo import Table
 from chalicelib.events import service as events
 from chalicelib.events.model import Event, Sender, make_event, recipient_fields
 from chalicelib.tracking.store import message_context
@@ -21,6 +22,6 @@ def send(
             "subject": f"Dear {email}",
         }
         messages.append((index, own))
-    dynamo.transact(message_context.writes(transmission, 0, shared, messages))
+    Table("messages").put(message_context.item_of(transmission, 0, shared, messages) or {})
     events.put_all([make_event("injection", shared | own, at_ms) for _, own in messages])
     return [own["message_id"] for _, own in messages]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.core import clock, dynamo, ids, queues
+from chalicelib.core import clock, ids, queues
+from chalicelib.core.dynamo import Table
 from chalicelib.events import stream
 from chalicelib.events.model import Event, Sender, recipient_fields
 from chalicelib.sending_domains import return_path
@@ -38,7 +39,7 @@ def own_fields(index: int = 3, **more: Any) -> Event:
 def store_context(index: int = 3, **more: Any) -> None:
     """Store the context of a message, as generation does."""
     about = [(index, own_fields(index, **more))]
-    dynamo.transact(message_context.writes(TRANSMISSION, index, COMMON_FIELDS, about))
+    Table("messages").put(message_context.item_of(TRANSMISSION, index, COMMON_FIELDS, about) or {})
 
 
 def bounce_address(message_id: str = MESSAGE, domain: str = DOMAIN) -> str:

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from chalicelib.core import dynamo, ids
+from chalicelib.core import ids
+from chalicelib.core.dynamo import Table
 from chalicelib.core.request import Request
 from chalicelib.events import service, stream
 from chalicelib.events.model import Event, recipient_fields
@@ -85,9 +86,10 @@ def opens(count: int) -> list[Event]:
     """Return opens as the endpoint of a pixel emits them, of messages with a context."""
     own = {index: recipient_fields(f"r{index}@x.test", metadata={}, tags=[]) for index in range(9)}
     transmission_fields = {"campaign_id": "spring"}
-    dynamo.transact(
-        message_context.writes(tracking.TRANSMISSION, 0, transmission_fields, list(own.items()))
+    context = message_context.item_of(
+        tracking.TRANSMISSION, 0, transmission_fields, list(own.items())
     )
+    Table("messages").put(context or {})
     messages = [tracking.message(index, f"r{index}@x.test") for index in range(count)]
     return [engagement.observe("open", Request(), message) for message in messages]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import aws, dynamo
+from chalicelib.core import aws
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store import work_units
@@ -84,20 +84,17 @@ class TestRecordingAGeneration:
         assert work_units.record_generation(UNIT, 2000) is None
 
     @pytest.mark.cost
-    def test_other_writes_are_made_in_the_same_transaction(self, time: Clock) -> None:
-        table = Table("messages")
+    def test_the_context_of_the_messages_is_stored_in_the_same_transaction(
+        self, time: Clock
+    ) -> None:
         first, second = ({"pk": "along", "sk": "1", "n": n} for n in (1, 2))
         with aws_requests() as requests:
-            assert work_units.record_generation(
-                UNIT, 1000, along=[dynamo.put(table, first)]
-            ) == Generation(1000)
+            assert work_units.record_generation(UNIT, 1000, context=first) == Generation(1000)
         assert [each.operation for each in requests] == ["TransactWriteItems"]
-        assert work_units.record_generation(
-            UNIT, 2000, along=[dynamo.put(table, second)]
-        ) == Generation(1000)
-        assert table.get("along", "1") == first
+        assert work_units.record_generation(UNIT, 2000, context=second) == Generation(1000)
+        assert Table("messages").get("along", "1") == first
         complete()
-        assert work_units.record_generation(UNIT, 3000, along=[dynamo.put(table, second)]) is None
+        assert work_units.record_generation(UNIT, 3000, context=second) is None
 
     @pytest.mark.cost
     def test_generation_may_acquire_the_lease_in_the_same_request(self, time: Clock) -> None:
