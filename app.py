@@ -120,7 +120,12 @@ def delivery(event: Any) -> Event:
     return deliver_batch(event.to_dict())
 
 
-@app.on_sqs_message(queue=settings().queue("events"), batch_size=10, name="events")
+@app.on_sqs_message(
+    queue=settings().queue("events"),
+    batch_size=100,
+    maximum_batching_window_in_seconds=int(settings().events_window),
+    name="events",
+)
 def events(event: Any) -> Event:
     """Record events."""
     from chalicelib.recording.worker import record_batch

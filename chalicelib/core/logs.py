@@ -80,22 +80,27 @@ def measured(
 ) -> None:
     """Log ``counts`` as metrics with these dimensions and the stage; ``fields`` are added.
 
-    The name of a count in milliseconds ends in ``Time``. A ``routine`` line, one for each request
-    or batch, is not written to text logs, which people read.
+    The name of a count in milliseconds ends in ``Time``; other counts that are zero are left out. A
+    ``routine`` line, one for each request or batch, is short, because it costs as much as a write
+    unit, and is not written to text logs, which people read.
     """
     if not logger.isEnabledFor(logging.INFO):
         return
     if routine and settings().log_format != "json":
         return
     where = {"Stage": settings().stage, **dimensions}
+    counts = {name: count for name, count in counts.items() if count or _is_time(name)}
     metrics = [
-        {"Name": name, "Unit": "Milliseconds" if name.endswith("Time") else "Count"}
-        for name in counts
+        {"Name": name} | ({"Unit": "Milliseconds"} if _is_time(name) else {}) for name in counts
     ]
     directive = {"Namespace": NAMESPACE, "Dimensions": [list(where)], "Metrics": metrics}
     described = {"Timestamp": clock.now_ms(), "CloudWatchMetrics": [directive]}
     logger.info(
-        message, extra={"fields": {**_present(fields), **where, **counts, "_aws": described}}
+        message,
+        extra={
+            "fields": {**_present(fields), **where, **counts, "_aws": described},
+            "routine": routine,
+        },
     )
 
 
@@ -108,10 +113,13 @@ class JsonLines(logging.Formatter):
             "level": record.levelname,
             "message": _without_addresses(record.getMessage()),
             "timestamp": self._time(record),
-            "service": SERVICE,
-            "location": f"{record.name}:{record.lineno}",
         }
-        line |= _bound.get()
+        if getattr(record, "routine", False):
+            # Its log group is named after the function
+            line |= {name: each for name, each in _bound.get().items() if name != "function_name"}
+        else:
+            line |= {"service": SERVICE, "location": f"{record.name}:{record.lineno}"}
+            line |= _bound.get()
         line |= getattr(record, "fields", _NOTHING)
         if record.exc_info:
             line["exception"] = _without_addresses(self.formatException(record.exc_info))
@@ -128,8 +136,12 @@ def of_invocation(context: Any) -> dict[str, Any]:
     return {
         "function_name": getattr(context, "function_name", None),
         "function_request_id": getattr(context, "aws_request_id", None),
-        "cold_start": was_cold,
+        "cold_start": was_cold or None,
     }
+
+
+def _is_time(name: str) -> bool:
+    return name.endswith("Time")
 
 
 def _present(ids: Mapping[str, Any]) -> dict[str, Any]:

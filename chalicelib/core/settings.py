@@ -299,6 +299,12 @@ class Settings:
         " second from a bulk send. Each page of a search by time reads all of them",
         local=1,
     )
+    events_window: float = _setting(
+        5.0,
+        "How long events wait for others that are recorded together with them, which costs "
+        "less. Whole seconds",
+        local=0.0,
+    )
     events_lag: float = _setting(
         60.0, "An events search without `to` ends this long ago", local=0.0
     )

@@ -20,6 +20,10 @@ from chalicelib.fleet.routing import Route
 
 _COMMIT_SECONDS = 0.25
 
+#: What was generated is told without the outcomes if these take longer than this: events further
+#: apart would share no block (``events.event_blocks``)
+SLOW_SECONDS = 5.0
+
 
 def attempt_all(
     messages: Sequence[FinishedMessage],
@@ -27,12 +31,13 @@ def attempt_all(
     journal: Journal,
     *,
     until: float,
+    when_slow: Callable[[], None] = lambda: None,
 ) -> dict[int, Entry]:
     """Attempt messages until the time ``until``; return the entries of those that were attempted.
 
     Each message leaves by the route at its place in ``routes``. It is recorded in ``journal``
     before a remote host can accept another message of this process, as far as hosts answer in time
-    (:mod:`commit_lock`).
+    (:mod:`commit_lock`). ``when_slow`` is called if the attempts last longer than ``SLOW_SECONDS``.
     """
 
     def attempt(message: FinishedMessage, route: Route) -> tuple[int, Entry] | None:
@@ -45,7 +50,11 @@ def attempt_all(
         for message, route in zip(messages, routes, strict=True)
     ]
     # All attempts end before one of them may raise: the journal must stay open for them
-    wait(attempts)
+    if wait(attempts, SLOW_SECONDS).not_done:
+        try:
+            when_slow()
+        finally:
+            wait(attempts)
     return dict(entry for each in attempts if (entry := each.result()))
 
 

@@ -27,6 +27,19 @@ class DeliveryResults:
     rest: list[tuple[DeliveryBatch, float]]
 
 
+def injections_of(batch: DeliveryBatch) -> list[Event]:
+    """Return the events that tell of the messages' generation, if this unit is their first.
+
+    They are stored and counted together with those of the first attempt, which costs less.
+    """
+    if not batch.unit.is_first:
+        return []
+    return [
+        make_event("injection", batch.event_base(message), batch.injected_ms)
+        for message in batch.messages
+    ]
+
+
 def results_of(batch: DeliveryBatch, entries: dict[int, Entry]) -> DeliveryResults:
     """Return the results of the attempts; messages without an entry are queued again at once."""
     events: list[Event] = []

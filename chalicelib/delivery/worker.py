@@ -10,7 +10,7 @@ This is the consumer of the ``delivery`` queue. It may get a batch twice, and it
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chalicelib.core import clock, queues
@@ -24,7 +24,6 @@ from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.journal import Entry, Journal, open_journal
 from chalicelib.delivery.store.work_units import Lease, LeaseStatus
 from chalicelib.events import stream
-from chalicelib.events.model import Event
 
 _log = logging.getLogger(__name__)
 
@@ -44,23 +43,23 @@ def deliver(message: Received) -> None:
         _deliver(delivery_batch.from_received(message), lease)
 
 
-def deliver_at_once(batch: DeliveryBatch, lease: Lease, events: Sequence[Event]) -> None:
+def deliver_at_once(batch: DeliveryBatch, lease: Lease) -> None:
     """Deliver a batch that this worker has just generated, under the lease that it got with it.
 
-    A single message is not worth the way through the queue. ``events`` are those of its
-    generation; they are emitted together with its own.
+    A single message is not worth the way through the queue.
     """
-    _deliver(batch, lease, events)
+    _deliver(batch, lease)
 
 
-def _deliver(batch: DeliveryBatch, lease: Lease, events: Sequence[Event] = ()) -> None:
+def _deliver(batch: DeliveryBatch, lease: Lease) -> None:
     journal = open_journal(batch.unit)
     completed = False
     try:
-        entries = _attempt(batch, lease, journal)
+        injections = delivery_results.injections_of(batch)
+        entries = _attempt(batch, lease, journal, lambda: stream.emit(injections))
         work_units.renew(batch.unit, lease)
         results = delivery_results.results_of(batch, entries)
-        stream.emit([*events, *results.events])
+        stream.emit([*injections, *results.events])
         _queue_rest(results.rest)
         if not (lease.status is LeaseStatus.FIRST and entries and journal.lasts):
             work_units.complete(batch.unit, counts=batch.counts)
@@ -69,7 +68,9 @@ def _deliver(batch: DeliveryBatch, lease: Lease, events: Sequence[Event] = ()) -
         journal.close(completed=completed)
 
 
-def _attempt(batch: DeliveryBatch, lease: Lease, journal: Journal) -> dict[int, Entry]:
+def _attempt(
+    batch: DeliveryBatch, lease: Lease, journal: Journal, when_slow: Callable[[], None]
+) -> dict[int, Entry]:
     """Attempt the messages without a journal entry; return the entries of all attempted messages.
 
     A worker that takes over an expired lease sends nothing itself; it only accounts for what the
@@ -85,7 +86,7 @@ def _attempt(batch: DeliveryBatch, lease: Lease, journal: Journal) -> dict[int, 
     # Attempts that are under way at this time have the rest of the lease to come to their end
     until = clock.now() + settings().delivery_lease / 4
     routes = routes_of(batch, len(pending))
-    return entries | attempt_all(pending, routes, journal, until=until)
+    return entries | attempt_all(pending, routes, journal, until=until, when_slow=when_slow)
 
 
 def _queue_rest(rest: Sequence[tuple[DeliveryBatch, float]]) -> None:

@@ -41,7 +41,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedChunk:
-    """The messages of a chunk that are to be delivered, and the events of its recipients."""
+    """The messages of a chunk that are to be delivered, and the events of all other recipients.
+
+    Delivery emits the injections of its messages, with those of their first attempt.
+    """
 
     delivery_batch: DeliveryBatch
     events: list[Event]
@@ -73,9 +76,9 @@ def generate_chunk(chunk: Chunk, injected_ms: int, *, was_sent: bool = False) ->
         except NotGenerated as fault:
             events.append(fault.event)
             continue
-        fields = generator.event | message.event
-        events.append(make_event("injection", fields, injected_ms))
         if not was_sent and suppression.holds_back(holds.get(recipient["email"]), message.data):
+            fields = generator.event | message.event
+            events.append(make_event("injection", fields, injected_ms))
             events.append(suppression.bounce(fields, injected_ms))
         else:
             messages.append(message)

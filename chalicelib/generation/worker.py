@@ -113,13 +113,12 @@ def _context_of(message: FinishedMessage) -> Event:
 
 def _hand_on(chunk: Chunk, generated_chunk: GeneratedChunk, generation: Generation) -> None:
     """Hand the messages to delivery and the events to recording."""
-    batch, events = generated_chunk.delivery_batch, generated_chunk.events
+    batch = generated_chunk.delivery_batch
     _sample_messages(chunk, batch.messages)
+    stream.emit(generated_chunk.events)
     if batch.messages and generation.lease:
-        deliver_at_once(batch, generation.lease, events)
-        return
-    stream.emit(events)
-    if batch.messages:
+        deliver_at_once(batch, generation.lease)
+    elif batch.messages:
         queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(batch)])
     else:
         work_units.complete(chunk.unit, counts=batch.counts)

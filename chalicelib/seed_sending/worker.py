@@ -54,7 +54,7 @@ def send_seed(seed: Json) -> None:
     if batch is None:
         work_units.complete(unit, counts=(0, 1))
     elif generation.lease:
-        deliver_at_once(batch, generation.lease, [])
+        deliver_at_once(batch, generation.lease)
     else:
         queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(batch)])
 

@@ -1,10 +1,10 @@
 """Compute dollars for a million messages from counted requests and measured processor time.
 
 A bulk request of 2,000 recipients and 200 requests of one recipient each go through a service that
-keeps its journal in the messages table, as Lambda functions do. The local cloud counts requests and
-write units; processor time is that of the API and the workers. The time for which Lambda bills
-while it waits for mail hosts is computed from ``HOST_SECONDS``. Prices are list prices of
-us-east-1, without free tiers. The printed table is the one in docs/costs.md.
+keeps its journal in the messages table and lets events wait for others, as Lambda functions do. The
+local cloud counts requests and write units; processor time is that of the API and the workers. The
+time for which Lambda bills while it waits for mail hosts is computed from ``HOST_SECONDS``. Prices
+are list prices of us-east-1, without free tiers. The printed table is the one in docs/costs.md.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from chalicelib.core.settings import Settings
 from infrastructure.deployment.functions import functions
 from tests.journey.service import CloudCounts, Service, eventually
 
@@ -36,8 +37,10 @@ LOGGED_GB = 0.50
 # Seconds that a mail host takes for a message, and the number of connections used at a time
 HOST_SECONDS = 0.5
 CONNECTIONS = 16
-# Log bytes for each call of a function: one line, and Lambda's own lines
-CALL_BYTES = 1_200
+# CloudWatch adds these bytes to each line
+LINE_BYTES = 26
+# The bars: dollars for a million messages, write units and log bytes of a single message
+MOST_BULK, MOST_SINGLE, MOST_UNITS, MOST_LOGGED = 2.0, 14.0, 10.0, 1_000
 
 _READS = ("DynamoDB.Get", "DynamoDB.BatchGet", "DynamoDB.Query", "DynamoDB.TransactGet")
 _MEMORY = {each.name: each.size.memory / 1024 for each in functions()}
@@ -51,6 +54,7 @@ class Load:
     requests: int
     counts: CloudCounts
     processor: float
+    logged: int
 
     def rows(self) -> list[tuple[str, str, float]]:
         """Return each billed unit: its name, units a message, and dollars a million messages."""
@@ -67,7 +71,7 @@ class Load:
             self._row("API Gateway requests", self.requests, API_REQUEST),
             self._row("Lambda calls", calls, CALL),
             self._row("Lambda GB-seconds", seconds, GB_SECOND),
-            self._row("CloudWatch logs, GB", calls * CALL_BYTES / 1e9, LOGGED_GB),
+            self._row("CloudWatch logs, GB", self.logged / 1e9, LOGGED_GB),
         ]
 
     def _row(self, name: str, amount: float, price: float) -> tuple[str, str, float]:
@@ -87,7 +91,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         service = Service(Path(directory))
         try:
-            service.start(COUNT_REQUESTS="1", DELIVERY_JOURNAL="")
+            service.start(
+                COUNT_REQUESTS="1",
+                DELIVERY_JOURNAL="",
+                EVENTS_WINDOW=str(Settings().events_window),
+                LOG_FORMAT="json",
+            )
             service.send("warm-up@inbox.test")
             eventually(lambda: len(service.event_types("warm-up@inbox.test")) == 2)
             bulk = _measure(service, BULK, 1, lambda: _send_bulk(service))
@@ -98,16 +107,22 @@ def main() -> None:
 
 
 def _measure(service: Service, messages: int, requests: int, send: Callable[[], None]) -> Load:
-    delivered, counts, processor = (
+    delivered, counts, processor, logged = (
         service.mailbox_count(),
         service.cloud_counts(),
         _seconds(service),
+        _logged(service),
     )
     send()
     eventually(lambda: service.mailbox_count() >= delivered + messages, 300)
     eventually(lambda: _quiet(service), 60)
-    processor_seconds = _seconds(service) - processor
-    return Load(messages, requests, service.cloud_counts().minus(counts), processor_seconds)
+    return Load(
+        messages,
+        requests,
+        service.cloud_counts().minus(counts),
+        _seconds(service) - processor,
+        _logged(service) - logged,
+    )
 
 
 def _send_bulk(service: Service) -> None:
@@ -128,10 +143,20 @@ def _send_singles(service: Service) -> None:
 
 
 def _quiet(service: Service) -> bool:
-    """Return whether nothing was written for half a second."""
+    """Return whether nothing was written for longer than events wait for others."""
     before = service.cloud_counts().writes
-    time.sleep(0.5)
+    time.sleep(Settings().events_window + 2)
     return service.cloud_counts().writes == before
+
+
+def _logged(service: Service) -> int:
+    """Return the bytes that the API and the workers logged of their calls."""
+    lines = [
+        line
+        for path in (service.data_dir / "logs").iterdir()
+        for line in path.read_bytes().splitlines()
+    ]
+    return sum(len(line) + LINE_BYTES for line in lines if b'"_aws"' in line)
 
 
 def _seconds(service: Service) -> float:
@@ -146,7 +171,16 @@ def _print(bulk: Load, single: Load) -> None:
     for (name, each, dollars), (_, other, more) in zip(bulk.rows(), single.rows(), strict=True):
         print(f"| {name} | {each} | {dollars:.2f} | {other} | {more:.2f} |")
     sums = [sum(row[2] for row in load.rows()) for load in (bulk, single)]
-    print(f"| **together** | | **{sums[0]:.2f}** | | **{sums[1]:.2f}** |")
+    print(f"| **total** | | **{sums[0]:.2f}** | | **{sums[1]:.2f}** |")
+    units, logged = single.counts.write_units / SINGLE, single.logged / SINGLE
+    print(f"bulk: $ a million: {sums[0]:.2f} {_verdict(sums[0], MOST_BULK)}")
+    print(f"single send: $ a million: {sums[1]:.2f} {_verdict(sums[1], MOST_SINGLE)}")
+    print(f"single send: write units: {units:.1f} {_verdict(units, MOST_UNITS)}")
+    print(f"single send: log bytes: {logged:.0f} {_verdict(logged, MOST_LOGGED)}")
+
+
+def _verdict(figure: float, most: float) -> str:
+    return f"[{'holds' if figure <= most else 'FAILS'}: at most {most:g}]"
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ BATCHES = {
     "ingest": 1,
     "generation": 1,
     "delivery": 1,
-    "events": 10,
+    "events": 100,
     "webhook_events": 100,
     "webhook_batches": 10,
 }

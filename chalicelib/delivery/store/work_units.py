@@ -74,6 +74,11 @@ class WorkUnit:
         return 0 if self._first_name == SINGLE else int(self._first_name)
 
     @property
+    def is_first(self) -> bool:
+        """Tell whether the unit was generated, and does not continue another one."""
+        return self.name == self._first_name
+
+    @property
     def origin(self) -> str:
         """Return the name that this unit shares with those in which its messages go on."""
         return f"{self.transmission_id}-{self._first_name}"

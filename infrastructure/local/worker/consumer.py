@@ -168,7 +168,8 @@ class Consumer:
 
 def batching_window(queue: str) -> float:
     """Return the seconds that a queue's consumer waits for more messages, as ``app.py`` says."""
-    return settings().webhook_window if queue == "webhook-events" else 0.0
+    windows = {"webhook-events": settings().webhook_window, "events": settings().events_window}
+    return windows.get(queue, 0.0)
 
 
 def _tens(messages: Sequence[Json]) -> Iterator[Sequence[Json]]:

@@ -107,16 +107,18 @@ def test_an_address_that_an_exception_quotes_is_left_out(stream: io.StringIO, ad
 
 
 def test_counts_are_metrics_in_the_embedded_format(stream: io.StringIO) -> None:
-    logs.measured(log, "answered", {"Requests": 1, "RequestTime": 2.5}, dimensions={"Queue": "q"})
+    counts = {"Requests": 1, "Faults": 0, "RequestTime": 2.5}
+    logs.measured(log, "answered", counts, dimensions={"Queue": "q"})
     (line,) = lines(stream)
     assert (line["Requests"], line["RequestTime"], line["Queue"]) == (1, 2.5, "q")
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     assert directive["Namespace"] == "Postfinch"
     assert directive["Dimensions"] == [["Stage", "Queue"]]
-    assert {each["Name"]: each["Unit"] for each in directive["Metrics"]} == {
-        "Requests": "Count",
-        "RequestTime": "Milliseconds",
-    }
+    assert directive["Metrics"] == [
+        {"Name": "Requests"},
+        {"Name": "RequestTime", "Unit": "Milliseconds"},
+    ]
+    assert "Faults" not in line
     assert line["Stage"] == settings().stage
     assert line["_aws"]["Timestamp"] > 1_700_000_000_000
 
@@ -144,7 +146,21 @@ def test_the_first_call_of_a_process_is_a_cold_start() -> None:
         "function_request_id": "id",
         "cold_start": True,
     }
-    assert logs.of_invocation(None)["cold_start"] is False
+    assert logs.of_invocation(None)["cold_start"] is None
+
+
+@pytest.mark.cost
+def test_a_routine_line_costs_less_than_half_a_kilobyte(stream: io.StringIO) -> None:
+    context = SimpleNamespace(
+        function_name="postfinch-prod-Generation-0123456789ab",
+        aws_request_id="8f507cfc-d6b2-5d11-8c66-20a3e0a0a0a0",
+    )
+    counts = {"Messages": 1, "FailedMessages": 0, "BatchTime": 12.5}
+    ids = {"queue": "postfinch-prod-generation", "transmission_id": "191930000000000001"}
+    with logs.bound(**ids, **logs.of_invocation(context)):
+        dimensions = {"Queue": ids["queue"]}
+        logs.measured(log, "handled a batch", counts, dimensions=dimensions, routine=True)
+    assert len(stream.getvalue()) < 500 or settings().log_format != "json"
 
 
 def test_the_root_logger_is_left_alone_for_text() -> None:

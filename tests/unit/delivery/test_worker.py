@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -86,8 +87,16 @@ def queued_events() -> list[Event]:
 
 
 def events() -> list[tuple[str, str]]:
-    """Take the events off their queue; return their types and recipients."""
+    """Take the events off their queue; return types and recipients of those of attempts."""
+    return [each for each in all_events() if each[0] != "injection"]
+
+
+def all_events() -> list[tuple[str, str]]:
     return sorted((event["type"], event["rcpt_to"]) for event in queued_events())
+
+
+def injected(*numbers: int) -> list[tuple[str, str]]:
+    return [("injection", f"r{number}@example.test") for number in numbers]
 
 
 def delivered(*numbers: int) -> list[tuple[str, str]]:
@@ -144,7 +153,7 @@ class TestDelivering:
         history: list[Event] = []
         while not history or history[-1]["type"] == "delay":
             deliver(message)
-            history += queued_events()
+            history += [each for each in queued_events() if each["type"] != "injection"]
             for each in queued("delivery"):
                 message = queues.read(each)
                 waits.append(message.head["not_before"] - time.now)
@@ -208,6 +217,36 @@ class TestDelivering:
         assert [each["itemIdentifier"] for each in failed] == ["m-0", "m-1"]
         assert events() == delivered(0, 1)
 
+    def test_the_injections_of_a_unit_come_with_its_attempts_and_not_again(
+        self, host: MailHost, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
+        host.answers = {"R1@example.test": [DEFERRED]}
+        deliver(received())
+        assert [each for each in all_events() if each[0] == "injection"] == injected(0, 1, 2)
+        (rest,) = queued("delivery")
+        deliver(replace(queues.read(rest), head=queues.read(rest).head | {"not_before": 0}))
+        assert all_events() == delivered(1)
+
+    def test_the_injections_come_first_when_attempts_are_slow(
+        self, host: MailHost, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(attempts, "SLOW_SECONDS", 0.0)
+        seen: list[list[tuple[str, str]]] = []
+        ready = threading.Event()
+        emit = stream.emit
+
+        def emit_and_go_on(some: list[Event]) -> None:
+            emit(some)
+            seen.append([(event["type"], event["rcpt_to"]) for event in some])
+            ready.set()
+
+        monkeypatch.setattr(stream, "emit", emit_and_go_on)
+        host.after = lambda _: ready.wait(10) and None
+        deliver(received())
+        assert seen[0] == injected(0, 1, 2)
+        assert len(seen[1]) == 6
+
     @pytest.mark.cost
     def test_a_batch_that_was_just_generated_is_delivered_with_its_events(
         self, host: MailHost
@@ -215,11 +254,10 @@ class TestDelivering:
         generation = work_units.record_generation(UNIT, INJECTED, to_deliver=True)
         assert generation is not None
         assert generation.lease is not None
-        injection = {"type": "injection", "rcpt_to": "r0@example.test"}
         with aws_requests() as requests:
-            deliver_at_once(batch_from(1), generation.lease, [injection])
+            deliver_at_once(batch_from(1), generation.lease)
         assert [each.operation for each in requests].count("SendMessage") == 1
-        assert events() == [*delivered(0), ("injection", "r0@example.test")]
+        assert all_events() == [*delivered(0), *injected(0)]
         assert host.recipients == ["R0@example.test"]
 
     def test_a_batch_costs_four_requests_and_one_for_each_entry(self) -> None:

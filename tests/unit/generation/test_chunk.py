@@ -40,7 +40,7 @@ def test_recipients_are_read_from_the_queue_unchanged(email: str) -> None:
     (result,) = read()
     assert result.recipients == data
     assert result.transmission == make_transmission()
-    assert (str(result.unit), result.first_index) == (f"{make_transmission().id}-0", 0)
+    assert (str(result.unit), result.first_index) == (f"{make_transmission().id}-single", 0)
 
 
 @pytest.mark.cost

@@ -158,6 +158,7 @@ def test_the_events_of_seed_messages_are_not_recorded(world: World) -> None:
     of_seeds = [event for event in world.events if is_seed(event)]
     kinds = Counter((event["type"], event["rcpt_to"]) for event in of_seeds)
     assert kinds == {
+        **{("injection", seed): 1 for seed in SEEDS},
         ("delivery", SEEDS[0]): 1,
         ("delay", SEEDS[1]): 1,
         ("delivery", SEEDS[1]): 1,
@@ -356,6 +357,6 @@ def test_a_seed_that_is_deferred_for_three_days_is_given_up(world: World) -> Non
     world.run(60)
     world.run(80 * 3600, ticking=False)
     kinds = [event["type"] for event in world.events if is_seed(event)]
-    assert kinds == ["delay"] * (len(kinds) - 1) + ["bounce"]
+    assert kinds == ["injection", *["delay"] * (len(kinds) - 2), "bounce"]
     assert len(kinds) > 8
     assert world.queues.messages == []

@@ -97,7 +97,9 @@ def test_every_function_has_its_own_role_and_log_group() -> None:
         properties = RESOURCES[function.logical_id]["Properties"]
         role, logs = f"{function.logical_id}Role", f"{function.logical_id}LogGroup"
         assert properties["Role"] == {"Fn::GetAtt": [role, "Arn"]}
-        assert properties["LoggingConfig"] == {"LogGroup": {"Ref": logs}}
+        logging = properties["LoggingConfig"]
+        assert logging["LogGroup"] == {"Ref": logs}
+        assert (logging["LogFormat"], logging["SystemLogLevel"]) == ("JSON", "WARN")
         assert RESOURCES[logs]["Properties"]["RetentionInDays"] == {"Ref": "LogRetention"}
 
 

@@ -155,6 +155,7 @@ def test_a_batching_window_collects_messages_into_one_call(
     cloud: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WEBHOOK_WINDOW", "0.05")
+    monkeypatch.setenv("EVENTS_WINDOW", "0")
     settings.cache_clear()
     calls: list[int] = []
 
