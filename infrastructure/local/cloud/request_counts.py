@@ -4,6 +4,9 @@
 "read_units": 1.0, "latest": ["DynamoDB.PutItem", ...]}``. ``latest`` lists the last 500 requests,
 oldest first. The capacity is what DynamoDB reports itself: each request to it is made to ask for
 that report.
+
+``GET /_postfinch/expire?now=<seconds>`` removes what is no longer kept at that time, and answers
+``{"removed": 12}``.
 """
 
 from __future__ import annotations
@@ -11,11 +14,15 @@ from __future__ import annotations
 import json
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from infrastructure.local.cloud import retention
 
 if TYPE_CHECKING:
     from infrastructure.local.cloud.long_polls import AsgiApplication, Receive, Scope, Send
 
 PATH = "/_postfinch/counts"
+EXPIRE_PATH = "/_postfinch/expire"
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
 _READS = ("GetItem", "BatchGetItem", "Query", "Scan")
 
@@ -35,6 +42,9 @@ class RequestCounts:
             await self._application(scope, receive, send)
         elif scope["path"] == PATH:
             await self._send_counts(send)
+        elif scope["path"] == EXPIRE_PATH:
+            now = float(parse_qs(scope["query_string"].decode())["now"][0])
+            await _send_json(send, {"removed": retention.sweep(now)})
         else:
             await self._count(scope, receive, send)
 
@@ -45,8 +55,7 @@ class RequestCounts:
             "read_units": self._units["read"],
             "latest": list(self._latest),
         }
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": json.dumps(counts).encode()})
+        await _send_json(send, counts)
 
     async def _count(self, scope: Scope, receive: Receive, send: Send) -> None:
         name = operation(scope)
@@ -64,6 +73,11 @@ class RequestCounts:
 
         await self._application(scope, await _with_capacity_report(receive), note_and_send)
         self._units["write" if action in _WRITES else "read"] += _capacity(bytes(answer))
+
+
+async def _send_json(send: Send, value: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": json.dumps(value).encode()})
 
 
 def operation(scope: Any) -> str:

@@ -5,9 +5,9 @@ After SIGKILL at most the last second or so is lost (see `snapshots`). Objects o
 files from the moment they are stored. A second cloud on the same directory waits until the first
 has ended.
 
-MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. Four modules patch
+MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. Six modules patch
 MiniStack through its private interfaces, so its version is pinned: `snapshots`, `function_code`,
-`long_polls` and `ordered_indexes`. Each says what it repairs, and
+`item_file`, `retention`, `long_polls` and `ordered_indexes`. Each says what it repairs, and
 `tests/unit/infrastructure/local/cloud/test_upstream.py` fails once that is repaired upstream.
 """
 
@@ -17,6 +17,7 @@ import argparse
 import asyncio
 import contextlib
 import fcntl
+import gc
 import os
 import shutil
 import signal
@@ -89,6 +90,8 @@ async def serve(port: int, data: Path, lock: int) -> None:
     import uvicorn
     from ministack.app import app
 
+    from infrastructure.local.cloud import retention
+    from infrastructure.local.cloud.item_file import ItemFile, ItemsInFile
     from infrastructure.local.cloud.long_polls import LongPolls, forget_hung_up
     from infrastructure.local.cloud.ordered_indexes import OrderedIndexes
     from infrastructure.local.cloud.request_counts import RequestCounts
@@ -99,8 +102,11 @@ async def serve(port: int, data: Path, lock: int) -> None:
         def capture_signals(self) -> Iterator[None]:
             yield
 
-    snapshots = Snapshots(data / "state", kept_open=lock)
+    items = ItemFile(Path(os.environ["TMPDIR"]))
+    snapshots = Snapshots(data / "state", lock, items)
     snapshots.load()
+    ItemsInFile(items).install()
+    retention.install()
     LongPolls().install()
     OrderedIndexes().install()
     application = noting_changes(forget_hung_up(app), snapshots)
@@ -122,11 +128,11 @@ async def serve(port: int, data: Path, lock: int) -> None:
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _stop, server)
-    keeper = asyncio.create_task(snapshots.keep())
+    keepers = asyncio.gather(snapshots.keep(), retention.keep(snapshots.changed))
     await server.serve()
-    keeper.cancel()
+    keepers.cancel()
     with contextlib.suppress(asyncio.CancelledError):
-        await keeper
+        await keepers
     snapshots.take()
 
 
@@ -160,6 +166,9 @@ def main(arguments: list[str] | None = None) -> None:
     shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
     Path(os.environ["TMPDIR"]).mkdir()
     os.environ.pop("MINISTACK_HOST", None)
+    # Python's own limits: a fork of the supervisor has those of the application, and up to thirty
+    # megabytes of the cycles that requests leave behind would pile up.
+    gc.set_threshold(700, 10, 10)
     # MiniStack then does without Docker; nothing here needs it, and the import takes long.
     sys.modules["docker"] = None  # type: ignore[assignment]
     asyncio.run(serve(options.port, options.data, lock))

@@ -36,6 +36,7 @@ from ministack import app as ministack_app
 from ministack.core import persistence
 
 from infrastructure.local.cloud import function_code
+from infrastructure.local.cloud.item_file import ItemFile, Partition
 
 log = logging.getLogger(__name__)
 
@@ -52,15 +53,17 @@ _encoder = json.JSONEncoder(default=persistence._json_default)
 
 
 class Snapshots:
-    """The snapshots under ``root``. ``kept_open`` is a descriptor the writing child must keep.
+    """The snapshots under ``root``. ``lock`` is the descriptor of the lock on the data.
 
-    The child closes every other descriptor: sockets that it inherited would stay half open. The one
-    it keeps is the lock on the data, so that nobody else opens it before the child has finished.
+    The child that writes closes every descriptor but two: sockets that it inherited would stay half
+    open. It keeps the lock, so that nobody else opens the data before it has finished, and reads
+    the ``items``.
     """
 
-    def __init__(self, root: Path, kept_open: int) -> None:
+    def __init__(self, root: Path, lock: int, items: ItemFile) -> None:
         self._root = root
-        self._kept_open = kept_open
+        self._items = items
+        self._kept_open = sorted((lock, items.descriptor))
         self._changed = asyncio.Event()
         root.mkdir(parents=True, exist_ok=True)
 
@@ -105,7 +108,8 @@ class Snapshots:
             if child == 0:
                 self._become_writer(name)
         try:
-            status, usage = await _ended(child)
+            with self._items.held():
+                status, usage = await _ended(child)
         except asyncio.CancelledError:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
@@ -123,8 +127,10 @@ class Snapshots:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            os.closerange(3, self._kept_open)
-            os.closerange(self._kept_open + 1, 1 << 20)
+            lower, higher = self._kept_open
+            os.closerange(3, lower)
+            os.closerange(lower + 1, higher)
+            os.closerange(higher + 1, 1 << 20)
             gc.disable()
             self._write(name)
         except BaseException:
@@ -174,6 +180,9 @@ def deploying() -> bool:
 
 def encoded(value: Any, depth: int) -> Iterator[str]:
     """Yield ``value`` as JSON, in pieces for the upper ``depth`` levels of its objects."""
+    if isinstance(value, Partition):
+        yield value.json()
+        return
     if depth and not isinstance(value, Mapping | list | str | int | float | None):
         value = persistence._json_default(value)
     if not depth or not isinstance(value, dict) or not all(isinstance(key, str) for key in value):

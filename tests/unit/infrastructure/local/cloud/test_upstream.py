@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from ministack.services import dynamodb, lambda_svc, sqs
+from ministack.services.cloudformation import provisioners
 
 from infrastructure.local.cloud.server import ministack_environment
 from infrastructure.local.supervisor.probes import answers_http
@@ -161,3 +162,15 @@ def test_ordered_indexes_ministack_evaluates_every_item_of_a_partition_for_one_p
     dynamodb._delete_table({"TableName": QUEUE})
     assert json.loads(page[2])["Count"] == 10
     assert evaluations >= 500
+
+
+def test_item_file_ministack_keeps_whole_transactions_and_items_as_objects() -> None:
+    dynamodb._txn_token_store("token", {"signature": {"TransactItems": []}})
+    assert dynamodb._txn_idempotency.pop("token")["signature"] == {"TransactItems": []}
+    table: dict[str, Any] = {"items": {}, "TableName": QUEUE}
+    dynamodb._set_item(table, "p", "s", {"pk": {"S": "p"}})
+    assert type(table["items"]["p"]) is dict
+
+
+def test_retention_ministack_ignores_the_lifecycle_rules_of_a_stack() -> None:
+    assert "LifecycleConfiguration" not in Path(provisioners.__file__).read_text()
