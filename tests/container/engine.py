@@ -83,11 +83,17 @@ class Engine:
         archive.unlink()
 
     def _download_packages(self) -> None:
+        wheels = str(self.directory / "wheels")
         local = (ROOT / "requirements-local.txt").read_text().splitlines()
         yaml = [line for line in local if line.startswith("PyYAML==")]
+        functions = (ROOT / "requirements.txt").read_text().splitlines()
+        # PyPI has only the source of pyspf, and a build in a container could not fetch setuptools.
+        spf = [line for line in functions if line.startswith("pyspf==")]
+        pip = (sys.executable, "-m", "pip")
+        self._run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", wheels, *spf)
         self._run(
-            *(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:"),
-            *("--python-version", PYTHON, "--dest", str(self.directory / "wheels")),
+            *(*pip, "download", "--quiet", "--only-binary=:all:", "--find-links", wheels),
+            *("--python-version", PYTHON, "--dest", wheels),
             *("--requirement", str(ROOT / "relay" / "requirements.txt")),
             *("--requirement", str(ROOT / "requirements.txt"), *yaml),
         )
