@@ -118,15 +118,13 @@ def _deliveries(service: Service) -> int:
 
 
 def _processor_seconds(service: Service) -> dict[str, float]:
-    """Return the processor seconds of the service's processes by the module that they run."""
+    """Return the processor seconds of the service's processes, by name."""
     seconds: dict[str, float] = {}
     for process in service.family():
         try:
-            command, times = process.cmdline(), process.cpu_times()
+            name, times = process.name(), process.cpu_times()
         except psutil.NoSuchProcess:
             continue
-        name = command[command.index("-m") + 1] if "-m" in command else "other"
-        name = name.rpartition(".")[2]
         seconds[name] = seconds.get(name, 0.0) + times.user + times.system
     return seconds
 
