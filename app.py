@@ -237,7 +237,7 @@ def roll_up_metrics(event: Any) -> None:
 def clean_up(event: Any) -> None:
     """Remove leftovers of crashes that no table or bucket lets expire."""
     from chalicelib.core import clock
-    from chalicelib.delivery.store.journal import remove_stale
+    from chalicelib.delivery.store.journal_files import remove_stale
 
     remove_stale(clock.now())
 

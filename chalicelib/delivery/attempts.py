@@ -14,7 +14,8 @@ from chalicelib.delivery.commit_lock import CommitLock
 from chalicelib.delivery.delivery_batch import FinishedMessage
 from chalicelib.delivery.outcome import Outcome, to_dict
 from chalicelib.delivery.route import transport
-from chalicelib.delivery.store.journal import Entry, Journal
+from chalicelib.delivery.store.journal import Journal
+from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.delivery.transports import OutboundMessage
 from chalicelib.fleet.routing import Route
 

@@ -13,7 +13,7 @@ from chalicelib.core.retry import Backoff, RetryPolicy
 from chalicelib.core.settings import settings
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, from_dict, internal
-from chalicelib.delivery.store.journal import Entry
+from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.events.model import Event, make_event
 
 _EVENT_TYPES = {Delivered: "delivery", Retry: "delay", Failed: "bounce"}

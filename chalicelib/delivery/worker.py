@@ -21,7 +21,8 @@ from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.route import routes_of
 from chalicelib.delivery.store import work_units
-from chalicelib.delivery.store.journal import Entry, Journal, open_journal
+from chalicelib.delivery.store.journal import Journal, open_journal
+from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.delivery.store.work_units import Lease, LeaseStatus
 from chalicelib.events import stream
 

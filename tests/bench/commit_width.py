@@ -16,7 +16,7 @@ import pytest
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
 from chalicelib.delivery.attempts import attempt_all
-from chalicelib.delivery.store.journal import Entry
+from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.fleet.routing import Route
 from infrastructure.deployment.functions import functions
 from tests.bench.costs import GB_SECOND

@@ -25,7 +25,7 @@ from chalicelib.core.request import Caller
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
-from chalicelib.delivery.store.journal import FileJournal
+from chalicelib.delivery.store.journal_files import FileJournal
 from chalicelib.delivery.worker import deliver_batch
 from chalicelib.events import service as events
 from chalicelib.events.positions import Window

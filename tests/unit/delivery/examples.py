@@ -5,7 +5,7 @@ from __future__ import annotations
 from chalicelib.core import ids
 from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, to_dict
-from chalicelib.delivery.store.journal import Entry
+from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.delivery.store.work_units import WorkUnit
 
 TRANSMISSION = "191930000000000001"

@@ -15,7 +15,7 @@ from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
 from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.outcome import Outcome, Retry, to_dict
-from chalicelib.delivery.store.journal import Entry
+from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.delivery.transports import Commit, OutboundMessage
 from chalicelib.fleet.routing import Route
 from tests.unit.delivery.examples import DEFERRED, REFUSED, UNREACHED, message

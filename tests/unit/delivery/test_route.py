@@ -16,7 +16,7 @@ from chalicelib.delivery.attempts import attempt_all
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.outcome import Failed
 from chalicelib.delivery.route import routes_of, transport
-from chalicelib.delivery.store.journal import FileJournal
+from chalicelib.delivery.store.journal_files import FileJournal
 from chalicelib.delivery.transports import OutboundMessage, commit_at_once
 from chalicelib.delivery.transports.mx import MxTransport
 from chalicelib.delivery.transports.ses import SesTransport

@@ -18,7 +18,8 @@ from chalicelib.delivery import attempts, delivery_batch, delivery_results, work
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.outcome import to_dict
 from chalicelib.delivery.store import work_units
-from chalicelib.delivery.store.journal import FileJournal, TableJournal
+from chalicelib.delivery.store.journal import TableJournal
+from chalicelib.delivery.store.journal_files import FileJournal
 from chalicelib.delivery.store.work_units import (
     ChunkRecord,
     Lease,

@@ -64,7 +64,6 @@ POLICIES[RELAY] = relay_statements(RESOURCES)
 
 # Tables of a policy that the function does not use, because only other code of its modules does
 NOT_USED = {
-    "clean_up": {"messages"},
     "decide_ab_tests": {"messages"},
     "start_transmissions": {"messages", "transmissions"},
     "webhook_events": {"config"},

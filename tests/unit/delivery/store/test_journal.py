@@ -11,15 +11,8 @@ import pytest
 from chalicelib.core import clock, ids
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
-from chalicelib.delivery.store.journal import (
-    KEEP_SECONDS,
-    Entry,
-    FileJournal,
-    Journal,
-    TableJournal,
-    open_journal,
-    remove_stale,
-)
+from chalicelib.delivery.store.journal import Journal, TableJournal, open_journal
+from chalicelib.delivery.store.journal_files import KEEP_SECONDS, Entry, FileJournal, remove_stale
 from chalicelib.delivery.store.work_units import WorkUnit
 from tests.fake_cloud import aws_requests
 
