@@ -67,6 +67,12 @@ class QueryPlan:
         return [name for name in day_index.campaigns(self.account_id) if passes(name)]
 
     def _partitions(self) -> list[str] | None:
+        keys = self._unsharded()
+        if keys is None or not any(map(partitions.is_spread, keys)):
+            return keys
+        return list(partitions.in_shards(keys, day_index.shards(self.days)))
+
+    def _unsharded(self) -> list[str] | None:
         account, values_of = self.account_id, self.filters.values_of
         if ids := values_of("messages"):
             keys = (key for each in ids for key in partitions.of_message(account, each))

@@ -27,9 +27,9 @@ def put_all(events: Sequence[Event]) -> None:
     entries = list(day_index.campaign_entries(visible))
     entries += [day_index.hidden_campaign_entry(event) for event in unique if _is_hidden(event)]
     items: list[Item] = []
-    for item, entry in blocks.place(visible):
+    for item, needed in blocks.place(visible):
         items.append(item)
-        entries += [entry] if entry else []
+        entries += needed
     new = day_index.unwritten(entries)
     blocks.table.write_all([*items, *(entry.item() for entry in new)])
     day_index.remember(new)

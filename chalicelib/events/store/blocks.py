@@ -10,11 +10,14 @@ Access patterns of ``events``:
   ``<ms>#<digest>``
 - the events of a recipient → ``<account>#recipient#<address>`` / ``<ms>#<digest>``
 - the events of a transmission, and of a message in it →
-  ``<account>#transmission#<transmission id>`` / ``<ms>#<digest>``
+  ``<account>#transmission/<shard>#<transmission id>`` / ``<ms>#<digest>``
 - the events of a message whose id does not contain its transmission →
   ``<account>#message#<message id>`` / ``<ms>#<digest>``
-- the events of a campaign → ``<account>#campaign#<campaign>`` / ``<ms>#<digest>``
+- the events of a campaign → ``<account>#campaign/<shard>#<campaign>`` / ``<ms>#<digest>``
 - the results of ingested batches → ``<account>#ingest`` / ``<ms>#<digest>``
+
+Shard 0 is written without its number, as before there were shards. The day index tells which shards
+a day has.
 
 Storing the same events again writes the same items. An event that was stored again in other blocks
 is read once (``search``). An item holds ``count``, the number of events, and ``data``, the block as
@@ -60,10 +63,10 @@ class StoredBlock(NamedTuple):
 
 
 class PlacedBlock(NamedTuple):
-    """A block to store: its item, and the day index entry that it needs, if any."""
+    """A block to store: its item, and the day index entries that it needs."""
 
     item: Item
-    entry: day_index.Entry | None
+    entries: Sequence[day_index.Entry]
 
 
 def place(events: Iterable[Event]) -> Iterator[PlacedBlock]:
@@ -152,12 +155,13 @@ def _shard_of(block_key: str) -> int:
 
 def _placed(partition: str, events: Sequence[Event], block: EncodedBlock) -> PlacedBlock:
     sk = _block_key(block.newest_ms, events)
-    entry = None
-    if partitions.is_day(partition):
+    entries = list[day_index.Entry]()
+    if partitions.is_spread(partition):
         shard = _shard_of(sk)
-        partition = f"{partition}{shard}"
-        entry = day_index.shard_entry(events[0], shard)
-    return PlacedBlock(_item(partition, sk, block), entry)
+        partition = partitions.in_shard(partition, shard)
+        # A block may begin before midnight and end after it
+        entries = [day_index.shard_entry(event, shard) for event in (events[0], events[-1])]
+    return PlacedBlock(_item(partition, sk, block), entries)
 
 
 def _item(pk: str, sk: str, block: EncodedBlock) -> Item:

@@ -134,6 +134,11 @@ def days(account_id: int, first_ms: int, last_ms: int) -> list[Day]:
     return list(by_name.values())
 
 
+def shards(days: Iterable[Day]) -> list[int]:
+    """Return the shards in which some days may have events; 0 is one of them."""
+    return sorted({0, *(int(shard) for day in days for shard in day.shards)})
+
+
 def campaigns(account_id: int) -> list[str]:
     """Return the campaigns of which an account may have events."""
     items = table.query_all("#pk = :pk", {"pk": _campaigns(account_id)})

@@ -29,6 +29,7 @@ def find(window: Window = EVER, account: int = 1, **options: Any) -> list[Event]
 
 
 def events_in(*keys: str) -> list[Event]:
+    keys = tuple(partitions.in_shards(keys, range(settings().events_shards)))
     return [match.event() for match in search.in_partitions(keys, EVER)]
 
 
@@ -130,11 +131,21 @@ def test_storing_an_event_again_later_changes_nothing() -> None:
     assert raw_items() == before
 
 
+@pytest.mark.parametrize("kind", ["day", "transmission", "campaign"])
+def test_the_events_of_a_bulk_send_are_spread_over_shards(kind: str) -> None:
+    for n in range(20):
+        service.put_all([event_at(NINE + n, n, campaign_id="spring")])
+    keys = {item["pk"] for item in raw_items() if item["pk"].startswith(f"1#{kind}")} - {
+        f"1#{kind}s"
+    }
+    assert len(keys) == settings().events_shards
+
+
 @pytest.mark.spec("8-t12")
 def test_events_expire_after_ten_days_and_index_entries_not_before_them() -> None:
     with clock.use(lambda: NINE / 1000 + 3600):
         service.put_all([event_at(NINE + HOUR - 1, campaign_id="spring")])
-    expires = {item["pk"].split("#")[1]: item["expires"] for item in raw_items()}
+    expires = {item["pk"].split("#")[1].split("/")[0]: item["expires"] for item in raw_items()}
     blocks_expire = {expires.pop(kind) for kind in ("day", "recipient", "transmission", "campaign")}
     assert blocks_expire == {(NINE + HOUR - 1) // 1000 + 864_000}
     assert set(expires) == {"days", "campaigns"}
