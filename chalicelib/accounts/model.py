@@ -71,12 +71,6 @@ class Account:
         plan = self.at(now).subscription
         return plan.limits if plan else Limits()
 
-    @property
-    def is_limited(self) -> bool:
-        """Tell whether the account's plan or its pending plan has limits."""
-        plans = (self.subscription, self.pending_subscription)
-        return any(plan.limits.any for plan in plans if plan)
-
     def at(self, now: float) -> Account:
         """Return the account as it is at a time: a pending plan starts by itself."""
         pending = self.pending_subscription

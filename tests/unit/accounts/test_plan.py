@@ -55,15 +55,6 @@ def test_a_cancellation_is_shown_while_it_is_pending() -> None:
     }
 
 
-def test_an_account_is_limited_if_its_plan_or_its_pending_plan_has_limits() -> None:
-    free = Plan("free", "Free", NOW)
-    assert ACCOUNT.is_limited
-    assert not replace(ACCOUNT, subscription=free).is_limited
-    assert not replace(ACCOUNT, subscription=None).is_limited
-    assert replace(ACCOUNT, subscription=free, pending_subscription=LARGE).is_limited
-    assert not replace(ACCOUNT, subscription=None).limits(NOW).any
-
-
 @pytest.mark.spec("3-t22")
 @pytest.mark.parametrize("status", ["suspended", "terminated"])
 def test_an_account_that_is_not_active_may_not_send(status: str) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from chalicelib.accounts.plan import Limits
-from chalicelib.accounts.store.usage import Meter
-from chalicelib.accounts.usage_window import Window
+from chalicelib.accounts.store.usage import Counter, Meter, Share
 from chalicelib.recipient_lists.stored_form import decode, encode
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.recipients import Recipients, RequestRecipients
@@ -76,5 +75,5 @@ def records(recipients: Recipients) -> list[dict[str, Any]]:
 
 
 def meter() -> Meter:
-    """Return a counter of an account without limits that has not counted yet."""
-    return Meter(("usage#1#0", "usage"), Limits(), Window())
+    """Return the meter of an account without limits that has not counted yet."""
+    return Meter(1, 0, Limits(), Share(), Counter())

@@ -323,7 +323,9 @@ def test_a_subaccount_sends_from_its_own_domain() -> None:
 
 @pytest.mark.cost
 def test_a_limit_refuses_the_whole_message() -> None:
-    limit(daily=2)
+    limit(daily=3)
+    send(MESSAGE, "a@x.test")
+    assert len(queued("generation")) == 1
     with aws_requests() as requests, pytest.raises(ServiceError) as refusal:
         send(MESSAGE, "a@x.test", "b@x.test", "c@x.test")
     assert refusal.value.status == 420

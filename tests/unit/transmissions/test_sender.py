@@ -68,12 +68,11 @@ def test_one_recipient_costs_four_requests_when_nothing_is_cached(owner: Client)
 @pytest.mark.cost
 def test_limits_cost_no_further_request(owner: Client) -> None:
     limit(hourly=100, daily=100, monthly=100)
-    queues.send("generation", [queues.Work({})])
-    for _ in range(3):
+    for _ in range(4):
         config_cache.clear_cache()
         with aws_requests() as requests:
             assert owner.post(PATH, transmission()).status == 200
-        assert len(requests) == 4
+    assert len(requests) == 4
 
 
 @pytest.mark.spec("2.7-t11")

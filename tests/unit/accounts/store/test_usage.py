@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from chalicelib.accounts.plan import Plan
 from chalicelib.accounts.store import accounts, usage
 from chalicelib.accounts.store.usage import Meter
+from chalicelib.accounts.usage_window import Window
 from chalicelib.core import config_cache, dynamo
 from chalicelib.core.dynamo import Table, TransactionFailed
 from chalicelib.core.errors import ApiError
@@ -29,11 +31,27 @@ def time(cloud: None) -> Iterator[Clock]:
         yield moving
 
 
-def meter() -> Meter:
-    """Read the counter of account 1, as acceptance does."""
-    counters = usage.counters_to_read(1)
-    items = config_cache.read([accounts.key_of(1)], uncached=counters)
-    return usage.meter(accounts.from_item(items[accounts.key_of(1)]), counters, items)
+def meter(process: int = 0) -> Meter:
+    """Read the share of account 1 that a process uses, as acceptance does."""
+    keys = [(f"usage#1#share#{process}", "usage"), *usage.keys_to_read(1)[1:]]
+    items = config_cache.read([accounts.key_of(1)], uncached=keys)
+    return usage.meter(accounts.from_item(items[accounts.key_of(1)]), keys, items)
+
+
+def reserve(recipients: int, process: int) -> bool:
+    """Send to some recipients from a process; return whether the limits allow it."""
+    try:
+        meter(process).reserve(recipients, [])
+    except ApiError:
+        return False
+    return True
+
+
+def advance() -> int:
+    """Return how many recipients shares hold that are counted in advance."""
+    counter = CONFIG.get("usage#1#0", "usage") or {"shares": []}
+    shares = [CONFIG.get(f"usage#1#share#{each}", "usage") for each in counter["shares"]]
+    return sum(share["left"] for share in shares if share)
 
 
 def record(name: str = "r") -> dynamo.Write:
@@ -50,12 +68,13 @@ def exceeded(call: Any) -> str:
 
 @pytest.mark.cost
 def test_recipients_are_counted_in_the_transaction_that_writes_the_records() -> None:
+    meter().reserve(2, [])
     read = meter()
     with aws_requests() as requests:
         read.reserve(3, [record()])
     assert [request.operation for request in requests] == ["TransactWriteItems"]
     assert CONFIG.get("r", "record")
-    assert usage.get(1)[0].day == 3
+    assert usage.get(1)[0].day == 5
 
 
 @pytest.mark.cost
@@ -140,21 +159,106 @@ def test_an_account_may_send_again_as_the_windows_of_its_limits_move_on(time: Cl
     assert exceeded(lambda: meter().check(1)) == "monthly"
 
 
-def test_without_limits_counts_spread_over_counters_and_add_up() -> None:
-    for _ in range(60):
-        meter().reserve(2, [])
-    items = [CONFIG.get(f"usage#1#{number}", "usage") for number in range(usage.COUNTERS)]
-    assert len([item for item in items if item]) > usage.COUNTERS / 2
-    assert usage.get(1)[0].day == 120
+@pytest.mark.cost
+@pytest.mark.parametrize("limits", [{}, {"daily": 10**7}])
+def test_the_requests_of_many_processes_do_not_meet_in_one_item(limits: dict[str, int]) -> None:
+    limit(**limits)
+    for process in range(20):
+        meter(process).reserve(1, [])
+    for process in range(20):
+        read = meter(process)
+        with aws_requests() as requests:
+            read.reserve(2, [])
+        (transaction,) = requests
+        (action,) = transaction.parameters["TransactItems"]
+        assert action["Update"]["Key"]["pk"] == {"S": f"usage#1#share#{process}"}
+    assert usage.get(1)[0].day == 60
+
+
+@pytest.mark.spec("8-t2")
+@pytest.mark.parametrize("seed", range(8))
+def test_a_limit_is_exact_however_many_processes_count_and_hours_pass(
+    time: Clock, seed: int
+) -> None:
+    rng = random.Random(seed)
+    limit(hourly=3_000, daily=5_000)
+    accepted = dict.fromkeys(range(-1, 30), 0)
+    for hour in range(4):
+        for _ in range(60):
+            recipients, process = rng.choice([1, 3, 40, 400]), rng.randrange(6)
+            room = min(3_000 - accepted[hour], 5_000 - sum(accepted.values()))
+            assert reserve(recipients, process) == (recipients <= room)
+            accepted[hour] += recipients if recipients <= room else 0
+            assert usage.get(1)[0].used == accepted[hour]
+        time.now += 3600
+    assert usage.get(1)[0].day == sum(accepted.values()) == 5_000
+
+
+def test_what_a_share_holds_is_counted_and_taken_back_when_another_process_needs_it() -> None:
+    limit(hourly=100_000)
+    for process in range(40):
+        meter(process).reserve(1, [])
+    assert advance() > 4_000
+    used = usage.get(1)[0].used
+    assert used == 40
+    assert not reserve(100_000 - used + 1, 3)
+    assert reserve(100_000 - used, 3)
+    assert (usage.get(1)[0].used, advance()) == (100_000, 0)
+    assert not reserve(1, 7)
 
 
 @pytest.mark.cost
-def test_counters_are_read_in_one_request_however_many() -> None:
-    for _ in range(5):
-        meter().reserve(1, [])
+def test_a_request_over_a_used_up_limit_is_refused_after_one_read() -> None:
+    limit(hourly=2_000)
+    for process in range(5):
+        meter(process).reserve(400, [])
+    assert not reserve(1, 0)
+    read = meter(3)
+    with aws_requests() as requests, pytest.raises(ApiError):
+        read.reserve(1, [])
+    assert [request.operation for request in requests] == ["GetItem"]
+
+
+def test_a_share_is_not_used_under_other_limits_than_it_was_taken_under() -> None:
+    for process in range(3):
+        meter(process).reserve(1, [])
+    assert advance() == 3 * usage.MOST_ADVANCE
+    limit(daily=10)
+    assert [reserve(1, process % 3) for process in range(8)] == [True] * 7 + [False]
+
+
+def test_a_share_that_was_taken_back_meanwhile_is_not_used() -> None:
+    limit(hourly=100_000)
+    meter(0).reserve(1, [])
+    read = meter(0)
+    assert reserve(99_999, 1)
+    assert exceeded(lambda: read.reserve(1, [])) == "hourly"
+
+
+def test_counters_from_before_there_were_shares_are_added_up(time: Clock) -> None:
+    for number in (0, 3, 15):
+        counts = Window(int(time.now // 3600), 5, (7,), 7, time.now)
+        CONFIG.put({"pk": f"usage#1#{number}", "sk": "usage", **asdict(counts)})
+    assert usage.get(1)[0].day == 36
+    limit(daily=40)
+    meter(9).reserve(2, [])
+    assert usage.get(1)[0].day == 38
+    assert CONFIG.get("usage#1#3", "usage") is None
+    assert not reserve(3, 9)
+    assert reserve(2, 5)
+
+
+@pytest.mark.cost
+def test_the_usage_takes_three_requests_however_many_processes_there_are() -> None:
+    for process in range(30):
+        meter(process).reserve(1, [])
     with aws_requests() as requests:
         usage.get(1)
-    assert [request.operation for request in requests] == ["BatchGetItem"]
+    assert [request.operation for request in requests] == [
+        "BatchGetItem",
+        "BatchGetItem",
+        "GetItem",
+    ]
 
 
 def test_an_account_that_gets_limits_is_limited_by_what_it_has_already_sent(time: Clock) -> None:
@@ -164,15 +268,13 @@ def test_an_account_that_gets_limits_is_limited_by_what_it_has_already_sent(time
     meter().reserve(1, [])
     before = usage.get(1)[0]
     limit(daily=32)
-    usage.gather(1)
     assert usage.get(1)[0] == before
     meter().reserve(1, [])
     assert exceeded(lambda: meter().check(1)) == "daily"
-    usage.gather(1)
     assert usage.get(1)[0].day == 32
 
 
-def test_an_account_whose_next_plan_has_limits_counts_in_one_counter(time: Clock) -> None:
+def test_an_account_is_limited_as_soon_as_its_next_plan_has_limits(time: Clock) -> None:
     plan = Plan("next", "Next", time.now + 3600, daily=20)
     accounts.change(1, lambda account: replace(account, pending_subscription=plan))
     for _ in range(20):
