@@ -80,14 +80,14 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
     Raises 403 when the account or the subaccount is suspended or terminated (spec 2.6, 2.7), and
     7001 for a domain that is not set up for it or not verified.
     """
-    account_key, counted = accounts.key_of(account_id), usage.keys_to_read(account_id)
+    account_key, usage_keys = accounts.key_of(account_id), usage.keys_to_read(account_id)
     subaccount_key = subaccounts.key_of(subaccount_id) if subaccount_id else None
     fleet_key = fleets.key_of(account_id)
     domain_key = domains.key_of(domain) if domain else None
     items = config_cache.read(
         [account_key, *([subaccount_key] if subaccount_key else [])],
         maybe=[fleet_key],
-        uncached=[*counted, *([domain_key] if domain_key else [])],
+        uncached=[*usage_keys, *([domain_key] if domain_key else [])],
     )
     account = accounts.from_item(items[account_key])
     account.check_may_send()
@@ -101,7 +101,7 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
         record = domains.from_item(item) if item else None
         sending_domain = check_usable(record, domain, account_id, subaccount_id)
     fleet = fleets.from_item(account_id, items.get(fleet_key))
-    meter = usage.meter(account, counted, items)
+    meter = usage.meter(account, usage_keys, items)
     return Sender(account, subaccount, sending_domain, fleet, meter)
 
 

@@ -97,7 +97,7 @@ class Share:
     """Recipients that are counted and not used yet, in one clock hour and under some limits."""
 
     hour: int = 0
-    left: int = 0
+    recipients: int = 0
     terms: str = ""
 
 
@@ -170,7 +170,7 @@ class Meter:
 
     def _holds(self, share: Share, recipients: int) -> bool:
         current = share.hour == hour_of(clock.now()) and share.terms == self._terms
-        return current and share.left >= recipients
+        return current and share.recipients >= recipients
 
     def _take(self, recipients: int) -> Write:
         """Return the action that takes recipients out of the share."""
@@ -178,7 +178,7 @@ class Meter:
         return dynamo.update(
             _config,
             *self._key,
-            "SET #last = :last ADD #left :taken",
+            "SET #last = :last ADD #recipients :taken",
             values={
                 "last": now,
                 "taken": -recipients,
@@ -186,7 +186,7 @@ class Meter:
                 "hour": hour_of(now),
                 "terms": self._terms,
             },
-            condition="#hour = :hour AND #terms = :terms AND #left >= :number",
+            condition="#hour = :hour AND #terms = :terms AND #recipients >= :number",
         )
 
     def _has_room(self, counter: Counter, recipients: int) -> bool:
@@ -203,15 +203,15 @@ class Meter:
         if most is not None:
             room = most - window.used - recipients
             advance = max(0, min(MOST_ADVANCE, room // ADVANCE_PART))
-        before = share.left
+        before = share.recipients
         if share.hour != window.hour or share.terms != self._terms:
-            window, before = window.without(share.left, share.hour), 0
+            window, before = window.without(share.recipients, share.hour), 0
         new = Share(window.hour, before + advance, self._terms)
         window = replace(window, used=window.used + recipients + advance, last=clock.now())
-        shares = set(counter.shares or ()) | ({self.number} if new.left else set())
+        shares = set(counter.shares or ()) | ({self.number} if new.recipients else set())
         change = Counter(window, tuple(sorted(shares)))
         writes = [_replacement(self.account_id, counter, change)]
-        if new.left or share.left:
+        if new.recipients or share.recipients:
             writes.append(_share_write(self.account_id, self.number, share, new))
         return writes
 
@@ -334,7 +334,7 @@ def get(account_id: int) -> tuple[Window, int]:
         total = _sum([counter.window, *map(_window, items.values())])
         for share, last in shares.values():
             total = replace(total, last=max(total.last, last))
-            total = total.at(max(total.hour, share.hour)).without(share.left, share.hour)
+            total = total.at(max(total.hour, share.hour)).without(share.recipients, share.hour)
         return _as_of_now(total), used
 
     return dynamo.retry_conflicts(attempt, on=_CounterMoved)
@@ -367,27 +367,29 @@ def _take_back(account_id: int, counter: Counter, terms: str) -> bool:
     if not counter.shares:
         return False
     shares = _read_shares(account_id, counter)
-    held = {number: share for number, (share, _) in shares.items() if share.left}
+    filled = {number: share for number, (share, _) in shares.items() if share.recipients}
     window = _as_of_now(counter.window)
     window = replace(window, last=max(window.last, *(last for _, last in shares.values())))
-    fullest = sorted(held, key=lambda number: held[number].left, reverse=True)[:_TAKEN_TOGETHER]
+    fullest = sorted(filled, key=lambda number: filled[number].recipients, reverse=True)[
+        :_TAKEN_TOGETHER
+    ]
     writes = []
     for number in fullest:
-        share = held[number]
+        share = filled[number]
         in_use = share.hour == window.hour and share.terms == terms
-        taken = (share.left + 1) // 2 if in_use else share.left
-        window = window.without(taken, share.hour)
+        part = (share.recipients + 1) // 2 if in_use else share.recipients
+        window = window.without(part, share.hour)
         writes.append(
             dynamo.update(
                 _config,
                 *_share_key(account_id, number),
-                "ADD #left :change",
-                values={"change": -taken, "taken": taken, "hour": share.hour},
-                condition="#hour = :hour AND #left >= :taken",
+                "ADD #recipients :change",
+                values={"change": -part, "part": part, "hour": share.hour},
+                condition="#hour = :hour AND #recipients >= :part",
             )
         )
     try:
-        change = _replacement(account_id, counter, Counter(window, tuple(sorted(held))))
+        change = _replacement(account_id, counter, Counter(window, tuple(sorted(filled))))
         dynamo.transact([change, *writes])
     except TransactionFailed:
         raise _CounterMoved from None
@@ -475,7 +477,7 @@ def _counter_of(item: Item | None) -> Counter:
 
 
 def _share(item: Item | None) -> Share:
-    return Share(item["hour"], item["left"], item["terms"]) if item else Share()
+    return Share(item["hour"], item["recipients"], item["terms"]) if item else Share()
 
 
 def _window(item: Item | None) -> Window:

@@ -51,7 +51,7 @@ def advance() -> int:
     """Return how many recipients shares hold that are counted in advance."""
     counter = CONFIG.get("usage#1#0", "usage") or {"shares": []}
     shares = [CONFIG.get(f"usage#1#share#{each}", "usage") for each in counter["shares"]]
-    return sum(share["left"] for share in shares if share)
+    return sum(share["recipients"] for share in shares if share)
 
 
 def record(name: str = "r") -> dynamo.Write:
