@@ -308,12 +308,12 @@ def _minutes(load: Load, *, warm: bool) -> float:
         TablePlay(heat, max(FIRST_WRITES, warm * 1.5 * RATE * sum(heat.values())))
         for heat in heats.values()
     ]
-    waiting = [name for name in load.names if name not in ("api_handler", _ROLLUP)]
+    queued = [name for name in load.names if name not in ("api_handler", _ROLLUP)]
     remaining, second = float(MESSAGES), 0
     while remaining > 0:
         rate = float(RATE)
         calls = min(MOST_CALLS, ADDED_CALLS * (1 + second // 60))
-        for name in waiting:
+        for name in queued:
             rate = min(rate, RATE * calls / max(load.in_flight(name), 1e-9))
         for table in tables:
             rate = min(rate, table.most(second, rate))
