@@ -295,8 +295,9 @@ class Settings:
     events_retention: int = _setting(864_000, "How long events are kept (10 days)")
     events_shards: int = _setting(
         2,
-        "Partitions for the events of one account and day. Each takes about 20,000 events a"
-        " second from a bulk send. Each page of a search by time reads all of them",
+        "Partitions for the events of one account and day, of a transmission and a campaign. Each"
+        " takes about 20,000 events a second from a bulk send. Each page of a search reads all of"
+        " them, unless it is for recipients",
         local=1,
     )
     events_window: float = _setting(
