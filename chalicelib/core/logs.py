@@ -80,19 +80,18 @@ def measured(
 ) -> None:
     """Log ``counts`` as metrics with these dimensions and the stage; ``fields`` are added.
 
-    The name of a count in milliseconds ends in ``Time``; other counts that are zero are left out. A
-    ``routine`` line, one for each request or batch, is short, because it costs as much as a write
-    unit, and is not written to text logs, which people read.
+    The name of a count in milliseconds ends in ``Time``. A ``routine`` line, one for each request
+    or batch, is short, because it costs as much as a write unit: it leaves out counts that are
+    zero, and their unit. It is not written to text logs, which people read.
     """
     if not logger.isEnabledFor(logging.INFO):
         return
     if routine and settings().log_format != "json":
         return
     where = {"Stage": settings().stage, **dimensions}
-    counts = {name: count for name, count in counts.items() if count or _is_time(name)}
-    metrics = [
-        {"Name": name} | ({"Unit": "Milliseconds"} if _is_time(name) else {}) for name in counts
-    ]
+    if routine:
+        counts = {name: count for name, count in counts.items() if count or _is_time(name)}
+    metrics = [{"Name": name, **_unit(name, routine)} for name in counts]
     directive = {"Namespace": NAMESPACE, "Dimensions": [list(where)], "Metrics": metrics}
     described = {"Timestamp": clock.now_ms(), "CloudWatchMetrics": [directive]}
     logger.info(
@@ -102,6 +101,12 @@ def measured(
             "routine": routine,
         },
     )
+
+
+def _unit(name: str, routine: bool) -> Mapping[str, str]:
+    if _is_time(name):
+        return {"Unit": "Milliseconds"}
+    return {} if routine else {"Unit": "Count"}
 
 
 class JsonLines(logging.Formatter):

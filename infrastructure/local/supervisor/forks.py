@@ -31,8 +31,11 @@ def preload(modules: Iterable[str], environment: Mapping[str, str]) -> None:
     if not FORKS:
         return
     _adopt(environment)
+    recursion_limit = sys.getrecursionlimit()
     for module in modules:
         _import(module)
+    # A library of the local cloud raises it, and parsers of strangers' mail rely on it
+    sys.setrecursionlimit(recursion_limit)
     # What is here now stays; collections in forks need not look at it, and write to its pages
     gc.freeze()
 

@@ -115,12 +115,24 @@ def test_counts_are_metrics_in_the_embedded_format(stream: io.StringIO) -> None:
     assert directive["Namespace"] == "Postfinch"
     assert directive["Dimensions"] == [["Stage", "Queue"]]
     assert directive["Metrics"] == [
+        {"Name": "Requests", "Unit": "Count"},
+        {"Name": "Faults", "Unit": "Count"},
+        {"Name": "RequestTime", "Unit": "Milliseconds"},
+    ]
+    assert line["Faults"] == 0
+    assert line["Stage"] == settings().stage
+    assert line["_aws"]["Timestamp"] > 1_700_000_000_000
+
+
+def test_a_routine_line_leaves_out_counts_of_zero_and_units(stream: io.StringIO) -> None:
+    counts = {"Requests": 1, "Faults": 0, "RequestTime": 2.5}
+    logs.measured(log, "answered", counts, dimensions={"Queue": "q"}, routine=True)
+    (line,) = lines(stream)
+    assert "Faults" not in line
+    assert line["_aws"]["CloudWatchMetrics"][0]["Metrics"] == [
         {"Name": "Requests"},
         {"Name": "RequestTime", "Unit": "Milliseconds"},
     ]
-    assert "Faults" not in line
-    assert line["Stage"] == settings().stage
-    assert line["_aws"]["Timestamp"] > 1_700_000_000_000
 
 
 def test_counts_are_not_logged_below_the_level_info(stream: io.StringIO) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from email import message_from_bytes
 from email.policy import default
 from time import monotonic
@@ -23,6 +25,16 @@ def test_names_and_addresses_are_read_from_all_lists() -> None:
     ]
 
 
+@pytest.fixture
+def usual_recursion_limit() -> Iterator[None]:
+    """Set Python's own limit, which a library of other tests raises for the whole process."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("usual_recursion_limit")
 @pytest.mark.parametrize("deep", ["(", ":", "a:", "(" * 9 + ")"])
 def test_a_list_nested_without_end_is_one_mailbox_without_an_address(deep: str) -> None:
     assert read_addresses([deep * 5_000 + "a@b.test"]) == [Address(None, "")]

@@ -33,7 +33,9 @@ print(child.status(), (where / "talker.log").read_text())
 
 def run(where: Path, main: str, then: str = "wait") -> tuple[str, str]:
     """Run a module with this ``main``; return its exit status and what it wrote."""
-    (where / "shared.py").write_text("import os\nimporter = os.getpid()\n")
+    (where / "shared.py").write_text(
+        "import os, sys\nimporter = os.getpid()\nsys.setrecursionlimit(50_000)\n"
+    )
     body = "".join(f"    {line}\n" for line in main.splitlines())
     (where / "talker.py").write_text(f"import os, signal, sys\ndef main():\n{body}")
     process = subprocess.run(
@@ -89,6 +91,11 @@ def test_a_package_runs_its_main_module(tmp_path: Path) -> None:
 def test_what_was_preloaded_is_not_imported_again(tmp_path: Path) -> None:
     main = "import shared; print(shared.importer == os.getppid() != os.getpid())"
     assert run(tmp_path, main)[1] == "True"
+
+
+def test_a_library_that_raises_the_recursion_limit_does_so_for_no_fork(tmp_path: Path) -> None:
+    _, log = run(tmp_path, "print(sys.getrecursionlimit())")
+    assert int(log) == 1000
 
 
 def test_a_fork_has_its_own_session_and_name(tmp_path: Path) -> None:
