@@ -24,8 +24,9 @@ from functools import cached_property
 
 from aiosmtpd.controller import Controller
 
-from chalicelib.accounts.store import usage
+from chalicelib.accounts.store import accounts, usage
 from chalicelib.api_keys import model as keys
+from chalicelib.core import clock
 from chalicelib.core.settings import settings
 from chalicelib.metrics.store.pending import MOST_TOGETHER
 from infrastructure.bootstrap import first_start
@@ -58,7 +59,7 @@ REQUEST_SECONDS, CORE_MEMORY = 0.006, 1_769
 BUSY_HOUR = 0.1
 
 _SIZES = {each.name: each.size.memory for each in functions()}
-_VARIABLE = re.compile(r"[0-9a-f]{12,}|\d+")
+_VARIABLE = re.compile(r"/\d+|[0-9a-f]{12,}|\d+")
 _ROLLUP = "roll_up_metrics"
 
 
@@ -142,6 +143,9 @@ class Load:
         halves, totals = (self._units(work, kind) for work in (self.half, self.work))
         counts = [Counter(map(_pattern, units)) for units in (halves, totals)]
         single = {_pattern(place): units for place, units in halves.items()}
+        together: Counter[tuple[str, str]] = Counter()
+        for place, units in totals.items():
+            together[_pattern(place)] += units
         heat: dict[Place, float] = defaultdict(float)
         for place, units in totals.items():
             pattern = _pattern(place)
@@ -151,7 +155,8 @@ class Load:
                 # What comes once, whatever the number of messages, is in both runs
                 heat[place] = max(0.0, units - single[pattern]) / (self.messages / 2)
             else:
-                heat[place] = units / self.messages
+                # Shards are drawn at random: so few messages do not fill them evenly, many do
+                heat[place] = together[pattern] / counts[1][pattern] / self.messages
         return heat
 
     def _units(self, works: dict[str, Work], kind: str) -> dict[Place, float]:
@@ -231,6 +236,7 @@ def record() -> Iterator[Load]:
             run.post(key, "/api/v1/webhooks", _webhook(target.url))
         runs = [_bulk(key, count) for count in (BULK, 2 * BULK)]
         yield Load("one transmission", 2 * BULK, *runs)
+        _fill_shares()
         runs = [_single(key, count) for count in (SINGLE, 2 * SINGLE)]
         yield Load("single sends of one account with limits", 2 * SINGLE, *runs)
     sink.stop()
@@ -253,6 +259,16 @@ def _single(key: str, count: int) -> dict[str, Work]:
             recipient = {"address": f"s{i}@domain-{i % 50}.test"}
             run.post(key, "/api/v1/transmissions", _transmission([recipient]))
         return _finish(run)
+
+
+def _fill_shares() -> None:
+    """Fill all shares of the account: a process does that once an hour, and each 1,000 recipients.
+
+    The runs would fill them for a few hundred recipients.
+    """
+    limits = accounts.get_cached(1).limits(clock.now())
+    for number in range(usage.SHARES):
+        usage.Meter(1, number, limits, usage.Share()).reserve(0, [])
 
 
 def _finish(run: Run) -> dict[str, Work]:
@@ -339,7 +355,7 @@ def _print_volumes(load: Load) -> None:
 
 
 def _pattern(place: Place) -> tuple[str, str]:
-    return place.table, _VARIABLE.sub("*", place.key)
+    return place.table, _VARIABLE.sub(lambda part: "" if part[0][0] == "/" else "*", place.key)
 
 
 def _hash(key: str) -> float:
