@@ -48,7 +48,6 @@ class Work:
     requests: Counter[str] = field(default_factory=Counter)
     writes: Counter[Place] = field(default_factory=Counter)
     reads: Counter[Place] = field(default_factory=Counter)
-    transactions: Counter[tuple[Place, str]] = field(default_factory=Counter)
 
 
 class Recorder:
@@ -101,8 +100,6 @@ class Recorder:
         units = math.ceil(max(size, before, 1) / _WRITE_KB) * factor
         work, place = self.work[self.current], Place(_short(table), pk)
         work.writes[place] += units
-        if factor > 1:
-            work.transactions[place, sk] += 1
         values = {**item, **_named_values(arguments)}
         for index, key in self._indexes.get(_short(table), ()):
             if key in values:
