@@ -15,11 +15,12 @@ from tests.unit.infrastructure.clouds import DEADLINE, ROOT, eventually
 # Reads its instructions from argv: a list of groups of processes, each [name, program, ready file],
 # and true if it is a foundation.
 SUPERVISOR = """
-import json, os, sys
+import json, os, signal, sys
 from pathlib import Path
 from infrastructure.local.supervisor.child import Process
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
 where, config = Path(sys.argv[1]), json.loads(sys.argv[2])
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup, under which tests may run, ignores it
 def process(name, program, ready, foundation=False):
     probe = (where / ready).exists if ready else None
     argv = ("-S", "-c", program)
