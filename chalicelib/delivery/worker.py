@@ -41,23 +41,25 @@ def deliver(message: Received) -> None:
     if lease.status is LeaseStatus.BUSY:
         queues.send_again(delivery_batch.QUEUE, message, settings().delivery_lease / 4)
     elif lease.status is not LeaseStatus.COMPLETED:
-        _deliver(delivery_batch.from_received(message), lease)
+        deliver_at_once(delivery_batch.from_received(message), lease)
 
 
 def deliver_at_once(batch: DeliveryBatch, lease: Lease) -> None:
-    """Deliver a batch that this worker has just generated, under the lease that it got with it.
+    """Deliver a batch under the lease on its unit.
 
-    A single message is not worth the way through the queue.
+    A worker that generated a single message calls this itself: such a message is not worth the way
+    through the queue.
     """
-    _deliver(batch, lease)
-
-
-def _deliver(batch: DeliveryBatch, lease: Lease) -> None:
     journal = open_journal(batch.unit)
     completed = False
     try:
         injections = delivery_results.injections_of(batch)
-        entries = _attempt(batch, lease, journal, lambda: stream.emit(injections))
+
+        def emit_injections() -> None:
+            stream.emit(injections)
+            injections.clear()
+
+        entries = _attempt(batch, lease, journal, when_slow=emit_injections)
         work_units.renew(batch.unit, lease)
         results = delivery_results.results_of(batch, entries)
         stream.emit([*injections, *results.events])
