@@ -1,4 +1,4 @@
-"""Parse and run the operator's commands: accounts, plans, keys, sending IPs, seeds, compliance.
+"""Parse and run the operator's commands: accounts, keys, sending IPs, compliance, dead letters.
 
 ``python -m infrastructure.admin --help`` lists them. They work on the deployment that the
 environment names: ``STAGE`` and the usual AWS variables. With ``--local`` they work on the service
@@ -20,7 +20,8 @@ from chalicelib.accounts.model import SERVICE_LEVELS, STATUSES
 from chalicelib.accounts.store.accounts import UnknownAccount
 from chalicelib.core import settings
 from infrastructure.admin import accounts as commands
-from infrastructure.admin import compliance, seeds, sending_ips
+from infrastructure.admin import compliance, dead_letters, seeds, sending_ips
+from infrastructure.local.supervisor.cloud_access import aws_environment, read_secret
 from infrastructure.local.supervisor.environment import InternalPorts, NotRunning
 
 Command = Callable[[argparse.Namespace], None]
@@ -30,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     top = argparse.ArgumentParser(
         prog="python -m infrastructure.admin",
-        description="Manage accounts, plans, keys, sending IPs, seed addresses and compliance.",
+        description="Manage accounts, keys, sending IPs, seeds, compliance and dead letters.",
     )
     top.add_argument(
         "--local",
@@ -99,6 +100,7 @@ def parser() -> argparse.ArgumentParser:
     sending_ips.add_commands(command)
     seeds.add_commands(command)
     compliance.add_commands(command)
+    dead_letters.add_commands(command)
     return top
 
 
@@ -117,14 +119,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def use_local(data_dir: Path) -> None:
     """Let this process work on the local service under ``data_dir``; raises ``NotRunning``."""
-    port = InternalPorts.of_running(data_dir).cloud
+    url = InternalPorts.of_running(data_dir).cloud_url
     os.environ.update(settings.local_values())
-    os.environ.update(
-        AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}",
-        AWS_ACCESS_KEY_ID="test",
-        AWS_SECRET_ACCESS_KEY="test",
-        AWS_DEFAULT_REGION="us-east-1",
-    )
+    os.environ.update(aws_environment(url, read_secret(data_dir)))
     settings.settings.cache_clear()
 
 

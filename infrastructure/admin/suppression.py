@@ -35,6 +35,7 @@ from chalicelib.suppression.model import (
     Entry,
     new_entry,
 )
+from infrastructure.local.supervisor.cloud_access import aws_environment, read_secret
 from infrastructure.local.supervisor.environment import InternalPorts
 
 COLUMNS = ("recipient", "type", "description", "list_id", "source")
@@ -215,14 +216,8 @@ def _opened(name: str, mode: str, standard: IO[str]) -> Iterator[IO[str]]:
 
 
 def _use_local(data_dir: Path) -> None:
-    port = InternalPorts.read(data_dir).cloud
-    os.environ |= {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "STAGE": "local",
-    }
+    url = InternalPorts.read(data_dir).cloud_url
+    os.environ |= {**aws_environment(url, read_secret(data_dir)), "STAGE": "local"}
 
 
 if __name__ == "__main__":

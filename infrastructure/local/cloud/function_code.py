@@ -1,13 +1,12 @@
-"""Keep the code of deployed functions inside the snapshot whose functions run it.
+"""Keep the code of deployed functions beside the log that names it.
 
 Repairs (MiniStack 1.5.33):
 
 - MiniStack keeps archives beside its state, each once under the digest of its content, and removes
-  those that the state it writes does not name. An older snapshot would lose its code.
+  those that the state it writes does not name. The log may not have that state yet.
 - A function whose archive is lost is restored without code.
 
-Here every snapshot has an archive directory of its own, so that it is complete whatever becomes of
-the others. An archive that it shares with the snapshot before is the same file under a second name.
+Here an archive stays until the next start at which no function has it.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
-import os
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +22,31 @@ from ministack.services import lambda_svc
 
 log = logging.getLogger(__name__)
 
-_DIRECTORY = "lambda-blobs"
+
+def keep_in(directory: Path) -> None:
+    """Have MiniStack write code to ``directory`` and read it from there, and remove none."""
+    directory.mkdir(exist_ok=True)
+    lambda_svc.CODE_BLOB_DIR = str(directory)
+    lambda_svc._prune_orphan_code_blobs = _keep_archives
 
 
-def read_from(snapshot: Path) -> None:
-    """Have MiniStack read the code of functions from ``snapshot``."""
-    lambda_svc.CODE_BLOB_DIR = str(snapshot / _DIRECTORY)
+def _keep_archives(digests: set[str]) -> None:
+    pass
 
 
-def keep_in(snapshot: Path, before: Path) -> None:
-    """Have MiniStack write code to ``snapshot``, and only what the snapshot ``before`` lacks."""
-    directory = snapshot / _DIRECTORY
-    directory.mkdir()
-    for archive in (before / _DIRECTORY).glob("*.zip"):
-        # Where a file cannot have two names it is written again.
-        with suppress(OSError):
-            os.link(archive, directory / archive.name)
-    read_from(snapshot)
+def remove_unused(directory: Path) -> None:
+    """Remove the archives that no function has."""
+    digests = {hashlib.sha256(code).hexdigest() for code in _archives()}
+    for archive in directory.iterdir():
+        if archive.stem not in digests:
+            archive.unlink()
+
+
+def _archives() -> Iterator[bytes]:
+    for function in lambda_svc._functions._data.values():
+        for version in (function, *function.get("versions", {}).values()):
+            if isinstance(code := version.get("code_zip"), bytes):
+                yield code
 
 
 def restore_lost_code() -> None:

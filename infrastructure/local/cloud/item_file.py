@@ -1,19 +1,14 @@
 """Keep the items of the local cloud's tables in a file, and in memory only where each one is.
 
-Repairs (MiniStack 1.5.33):
-
-- MiniStack keeps each item as a tree of objects, which take five times the memory of its JSON.
-- MiniStack keeps the whole of each transaction for ten minutes, to recognize one that is repeated.
-  Here it keeps a digest.
-
 The file only takes the place of memory: it has no name, is new at each start and is never
-synchronised. What survives is in the snapshots, which copy items from it. A child that writes a
-snapshot shares the file, so the place of a removed item is not used again before the child ends.
+synchronised. What survives is in the log and its base (see `state_files`), which get the items when
+they are stored and removed. A child that writes a base shares the file, so the place of a removed
+item is not used again before the child ends. Items that have not changed since the start are read
+from the base that it began with.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tempfile
@@ -23,44 +18,85 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ministack.services import dynamodb
+from infrastructure.local.cloud.base_file import StoredItem
+from infrastructure.local.cloud.changes import NEVER
+from infrastructure.local.cloud.redo_log import allocate, write_fully
 
 Json = dict[str, Any]
 
 # A place is one number: seconds at which the item expires, offset in the file, length
 _LENGTH_BITS = 24
 _OFFSET_BITS = 40
-_NEVER = 0
+# Of the offset of an item that is in the base
+_IN_BASE = 1 << _OFFSET_BITS - 1
 _SLOT = 64
+_PADDING = bytes(_SLOT)
+_STEP = 4 << 20
+# Items that are read at the start are written in pieces of this size
+_BUFFER = 1 << 20
 
 
 class ItemFile:
-    """A file in ``directory`` whose slots are used again."""
+    """A file in ``directory`` whose slots are used again.
+
+    ``base_descriptor`` is that of the base, once there is one.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.descriptor, path = tempfile.mkstemp(dir=directory)
         os.unlink(path)
+        self.base_descriptor = -1
         self._end = 0
+        self._room_end = 0
+        self._buffer = bytearray()
+        self._flushed = 0
         self._free: defaultdict[int, list[int]] = defaultdict(list)
         self._freed_meanwhile: list[int] | None = None
 
-    def write(self, text: bytes, expires: int = _NEVER) -> int:
+    def make_room(self, size: int) -> None:
+        """Make sure that ``size`` bytes more can be stored; raises OSError."""
+        if self._end + size > self._room_end:
+            room_end = self._end + size + _STEP
+            allocate(self.descriptor, self._room_end, room_end)
+            self._room_end = room_end
+
+    def add(self, text: bytes, expires: int) -> int:
+        """Store ``text`` at the end, in memory until :meth:`flush`; return its place."""
+        offset, length = self._end, len(text)
+        self._buffer += text
+        self._buffer += _PADDING[: -length % _SLOT]
+        self._end = end = offset + length + -length % _SLOT
+        if end - self._flushed > _BUFFER:
+            self.flush()
+        return _place(offset, length, expires)
+
+    def flush(self) -> None:
+        """Write what was added."""
+        write_fully(self.descriptor, bytes(self._buffer), self._end - len(self._buffer))
+        self._buffer.clear()
+        self._flushed = self._end
+
+    def write(self, text: bytes, expires: int = NEVER) -> int:
         """Store ``text``; return its place."""
         size = _slot_size(len(text))
         if self._free[size]:
             offset = self._free[size].pop()
         else:
             offset, self._end = self._end, self._end + size
-        os.pwrite(self.descriptor, text, offset)
-        return (expires << _OFFSET_BITS | offset) << _LENGTH_BITS | len(text)
+        write_fully(self.descriptor, text, offset)
+        return _place(offset, len(text), expires)
 
     def read(self, place: int) -> bytes:
         """Return what is stored at a place."""
-        length = place & (1 << _LENGTH_BITS) - 1
-        return os.pread(self.descriptor, length, _offset(place))
+        offset, length = _offset(place), place & (1 << _LENGTH_BITS) - 1
+        if offset & _IN_BASE:
+            return os.pread(self.base_descriptor, length, offset ^ _IN_BASE)
+        return os.pread(self.descriptor, length, offset)
 
     def free(self, place: int) -> None:
-        """Let the place be used again."""
+        """Let the place be used again, unless it is in the base."""
+        if _offset(place) & _IN_BASE:
+            return
         if self._freed_meanwhile is not None:
             self._freed_meanwhile.append(place)
             return
@@ -82,6 +118,10 @@ def _slot_size(length: int) -> int:
     return -(-length // _SLOT) * _SLOT
 
 
+def _place(offset: int, length: int, expires: int) -> int:
+    return (expires << _OFFSET_BITS | offset) << _LENGTH_BITS | length
+
+
 def _offset(place: int) -> int:
     return place >> _LENGTH_BITS & (1 << _OFFSET_BITS) - 1
 
@@ -99,22 +139,33 @@ class Partition(dict[Any, Any]):
         super().__init__()
         self._file = file
 
-    def put(self, key: Any, item: Json, expires: int = _NEVER) -> None:
-        """Store an item that expires at a time, in seconds since the epoch."""
-        self._free(key)
+    def put(self, key: Any, item: Json, expires: int = NEVER) -> bytes:
+        """Store an item that expires at a time, in seconds since the epoch; return its JSON."""
         text = json.dumps(item, separators=(",", ":")).encode()
-        super().__setitem__(key, self._file.write(text, expires))
+        place = self._file.write(text, expires)
+        self._free(key)
+        super().__setitem__(key, place)
+        return text
 
-    def json(self) -> str:
-        """Return the partition as JSON, without reading its items."""
-        members = (
-            f"{json.dumps(key)}:{self._file.read(place).decode()}" for key, place in super().items()
-        )
-        return f"{{{','.join(members)}}}"
+    def add(self, key: Any, text: bytes, expires: int) -> None:
+        """Store an item as JSON, in memory until the file is flushed."""
+        if key in self:
+            self._free(key)
+        super().__setitem__(key, self._file.add(text, expires))
+
+    def add_of_base(self, item: StoredItem) -> None:
+        """Add an item that is in the base."""
+        place = _place(item.offset | _IN_BASE, len(item.text), item.expires)
+        super().__setitem__(item.sk, place)
+
+    def stored(self) -> Iterator[tuple[Any, bytes, int]]:
+        """Yield the key, the JSON and the expiry of each item."""
+        for key, place in super().items():
+            yield key, self._file.read(place), _expiry(place)
 
     def expired(self, now: float) -> list[Any]:
         """Return the keys of the items that have expired."""
-        return [key for key, place in super().items() if _NEVER < _expiry(place) <= now]
+        return [key for key, place in super().items() if NEVER < _expiry(place) <= now]
 
     def __setitem__(self, key: Any, item: Json) -> None:
         self.put(key, item)
@@ -165,93 +216,3 @@ class Partition(dict[Any, Any]):
     def _free(self, key: Any) -> None:
         if key in self:
             self._file.free(super().__getitem__(key))
-
-
-class Digest:
-    """Stands in for a JSON value, and equals it."""
-
-    __slots__ = ("_digest",)
-
-    def __init__(self, value: Any) -> None:
-        self._digest = _digest(value)
-
-    def __eq__(self, other: object) -> bool:
-        return self._digest == _digest(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _digest(value: Any) -> bytes:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
-
-
-class ItemsInFile:
-    """Replaces the partitions that MiniStack keeps, those that it has restored as well."""
-
-    def __init__(self, file: ItemFile) -> None:
-        self.file = file
-        self._update_ttl = dynamodb._update_ttl
-        self._store_token = dynamodb._txn_token_store
-
-    def install(self) -> None:
-        """Let MiniStack use this from now on."""
-        for name, table in tables():
-            self._move(table, expiry_attribute(*name))
-        dynamodb._set_item = self._put
-        dynamodb._update_ttl = self._change_expiry
-        dynamodb._txn_token_store = self._keep_digest
-
-    def _put(self, table: Json, pk: Any, sk: Any, item: Json) -> Any:
-        """Store an item as MiniStack does, and with it when it expires."""
-        partition = table["items"].get(pk)
-        if partition is None:
-            partition = table["items"][pk] = Partition(self.file)
-        old_item = partition.get(sk)
-        if old_item is None:
-            table["ItemCount"] = table.get("ItemCount", 0) + 1
-            table["TableSizeBytes"] = table["ItemCount"] * 200
-        else:
-            dynamodb._index_item(table, pk, sk, old_item, add=False)
-        scope = dynamodb.get_account_id(), dynamodb.get_region()
-        expires = _expiry_of(item, expiry_attribute(*scope, table["TableName"]))
-        if isinstance(partition, Partition):
-            partition.put(sk, item, expires)
-        else:  # of a backup that was restored since the start
-            partition[sk] = item
-        dynamodb._index_item(table, pk, sk, item, add=True)
-        return old_item
-
-    def _change_expiry(self, data: Json) -> Any:
-        answer = self._update_ttl(data)
-        for name, table in tables():
-            if name[2] == data.get("TableName"):
-                self._move(table, expiry_attribute(*name))
-        return answer
-
-    def _keep_digest(self, token: str, entry: Json) -> None:
-        self._store_token(token, {**entry, "signature": Digest(entry["signature"])})
-
-    def _move(self, table: Json, attribute: str) -> None:
-        for pk, items in list(table["items"].items()):
-            partition = table["items"][pk] = Partition(self.file)
-            for sk, item in items.items():
-                partition.put(sk, item, _expiry_of(item, attribute))
-
-
-def tables() -> Iterator[tuple[tuple[str, str, str], Json]]:
-    """Yield all tables: account, region and name, and what MiniStack keeps of the table."""
-    yield from list(dynamodb._tables._data.items())
-
-
-def expiry_attribute(account: str, region: str, table: str) -> str:
-    """Return the attribute by which a table's items expire, or nothing."""
-    setting = dynamodb._ttl_settings.get_scoped(account, region, table) or {}
-    enabled = setting.get("TimeToLiveStatus") == "ENABLED"
-    return setting.get("AttributeName", "") if enabled else ""
-
-
-def _expiry_of(item: Json, attribute: str) -> int:
-    try:
-        return max(_NEVER, int(float(item[attribute]["N"])))
-    except (KeyError, ValueError, OverflowError):
-        return _NEVER

@@ -92,7 +92,7 @@ class LongPolls:
 def _until_visible(queue: Json) -> float:
     """Return the seconds until a message of ``queue`` becomes visible, at most LONGEST_SLEEP."""
     earliest = min((message["visible_at"] for message in queue["messages"]), default=float("inf"))
-    return min(LONGEST_SLEEP, max(0.005, earliest - time.time()))
+    return min(LONGEST_SLEEP, max(0.005, earliest - sqs.time.time()))
 
 
 def forget_hung_up(application: AsgiApplication) -> AsgiApplication:

@@ -20,6 +20,8 @@ from ministack.services import dynamodb
 Json = dict[str, Any]
 BaseKey = tuple[Any, Any]
 Place = tuple[tuple[Any, ...], BaseKey]
+# Of an index: its name, its hash keys, its range keys, and what gives the order of an item
+_Layout = tuple[str, list[str], list[str], Callable[[Json], tuple[Any, ...]]]
 
 # More than MiniStack reads for one page, which ends at 1 MB, keys included
 _MOST_IN_A_PAGE = 20_000
@@ -213,27 +215,38 @@ def _all_members(table: Json) -> dict[str, dict[Any, Partition]]:
     if members is None:
         members = {name: {} for name, _, _ in _schemas(table)}
         table[dynamodb._INDEX_MEMBERS] = members
+        layouts = _layouts(table)
         for base_pk, bucket in table["items"].items() if len(members) > 1 else ():
             for base_sk, item in bucket.items():
-                _index_item(table, base_pk, base_sk, item, True)
+                _update(members, layouts, (base_pk, base_sk), item, add=True)
     return members
+
+
+def _layouts(table: Json) -> list[_Layout]:
+    return [(*schema, _order_of(table, schema[2])) for schema in _schemas(table)]
 
 
 def _index_item(table: Json, base_pk: Any, base_sk: Any, item: Json, add: bool) -> None:
     members = table.get(dynamodb._INDEX_MEMBERS)
     if members is None:
         return
-    for name, hashes, ranges in _schemas(table):
-        if name not in members:
-            table.pop(dynamodb._INDEX_MEMBERS, None)
-            return
+    layouts = _layouts(table)
+    if any(name not in members for name, *_ in layouts):
+        table.pop(dynamodb._INDEX_MEMBERS, None)
+        return
+    _update(members, layouts, (base_pk, base_sk), item, add=add)
+
+
+def _update(
+    members: dict[str, Any], layouts: list[_Layout], key: BaseKey, item: Json, *, add: bool
+) -> None:
+    for name, hashes, ranges, order_of in layouts:
         value = dynamodb._index_partition(item, hashes, ranges)
         if value is None or (not name and value not in members[name]):
             continue
         if add:
-            partition = members[name].setdefault(value, Partition())
-            partition.add((base_pk, base_sk), _order_of(table, ranges)(item))
+            members[name].setdefault(value, Partition()).add(key, order_of(item))
         elif value in members[name]:
-            members[name][value].discard((base_pk, base_sk))
+            members[name][value].discard(key)
             if not members[name][value]:
                 del members[name][value]

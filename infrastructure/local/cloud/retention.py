@@ -13,14 +13,15 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from ministack.core.responses import AccountRegionScopedDict
 from ministack.services import dynamodb, s3, sqs
 
-from infrastructure.local.cloud.item_file import Partition, tables
+from infrastructure.local.cloud.items import Items
+from infrastructure.local.cloud.table_items import tables
 
 INTERVAL = 60.0
 _DAY = 86_400
@@ -45,12 +46,11 @@ def install() -> None:
     dynamodb._ttl_settings = settings
 
 
-async def keep(changed: Callable[[], None]) -> None:
-    """Sweep every minute, and call ``changed`` when something was removed. Runs until cancelled."""
+async def keep() -> None:
+    """Sweep every minute. Runs until cancelled."""
     while True:
         await asyncio.sleep(INTERVAL)
-        if sweep(time.time()):
-            changed()
+        sweep(time.time())
 
 
 def sweep(now: float) -> int:
@@ -69,11 +69,10 @@ def _forget_transactions(now: float) -> None:
 
 def _expire_items(now: float) -> int:
     keys = [
-        (table, pk, sk)
+        (table, *key)
         for _, table in tables()
-        for pk, partition in table["items"].items()
-        if isinstance(partition, Partition)
-        for sk in partition.expired(now)
+        if isinstance(table["items"], Items)
+        for key in table["items"].expired(now)
     ]
     for key in keys:
         dynamodb._remove_item(*key)

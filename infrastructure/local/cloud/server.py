@@ -1,13 +1,15 @@
 """Serve the local cloud: MiniStack on one loopback port, its state kept under one directory.
 
-``python -m infrastructure.local.cloud --port N --data DIR``. The state survives SIGTERM and SIGINT.
-After SIGKILL at most the last second or so is lost (see `snapshots`). Objects of the bucket are
-files from the moment they are stored. A second cloud on the same directory waits until the first
-has ended.
+``python -m infrastructure.local.cloud --port N --data DIR``. Only requests that are signed with
+``AWS_SECRET_ACCESS_KEY`` are served (see `gatekeeper`). What was answered is stored: it survives
+every end of the process, SIGKILL included, and an end of the machine except for the last second or
+so (see `redo_log`). A second cloud on the same directory waits until the first has ended. A state
+that is damaged is left as it is, and the exit status is 3.
 
-MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. Six modules patch
-MiniStack through its private interfaces, so its version is pinned: `snapshots`, `function_code`,
-`item_file`, `retention`, `long_polls` and `ordered_indexes`. Each says what it repairs, and
+MiniStack serves itself with hypercorn; uvicorn halves the cost of a request. These modules patch
+MiniStack through its private interfaces, so its version is pinned: `durability`, `documents`,
+`table_items`, `queue_changes`, `restoration`, `function_code`, `retention`, `steady_time`,
+`long_polls` and `ordered_indexes`. Each says what it repairs, and
 `tests/unit/infrastructure/local/cloud/test_upstream.py` fails once that is repaired upstream.
 """
 
@@ -23,13 +25,12 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from infrastructure.local.cloud.long_polls import AsgiApplication, Receive, Scope, Send
-    from infrastructure.local.cloud.snapshots import Snapshots
+from infrastructure.local.cloud.redo_log import DamagedState
+from infrastructure.local.notices import REFUSED
 
 # Less than the supervisor waits for this process, so that the message below reaches the user.
 LOCK_PATIENCE = 45.0
@@ -37,9 +38,6 @@ LOCK_PATIENCE = 45.0
 # MiniStack keeps this port in the addresses of queues that it stores, and answers with the port
 # that the caller used instead. A constant therefore outlives a change of the real port.
 _NOMINAL_PORT = "4566"
-
-_READS = ("Get", "List", "Describe", "Query", "Scan", "BatchGet", "TransactGet", "Receive")
-_TRIVIAL_WRITES = ("ChangeMessageVisibility",)
 
 
 def ministack_environment(data: Path) -> dict[str, str]:
@@ -51,8 +49,7 @@ def ministack_environment(data: Path) -> dict[str, str]:
         "IOT_MTLS_ENABLED": "0",
         "LOG_LEVEL": "WARNING",
         "PERSIST_STATE": "0",
-        # Not among the snapshots, which are removed when they are old: MiniStack keeps a key here
-        # that it otherwise makes anew at each start
+        # MiniStack keeps a key here that it otherwise makes anew at each start
         "STATE_DIR": str(data / "own"),
         "S3_PERSIST": "1",
         "S3_DATA_DIR": str(data / "objects"),
@@ -62,61 +59,40 @@ def ministack_environment(data: Path) -> dict[str, str]:
     }
 
 
-def changes_state(scope: Mapping[str, Any]) -> bool:
-    """Tell whether an HTTP request may have changed what a snapshot holds."""
-    if scope["type"] != "http":
-        return False
-    target = dict(scope["headers"]).get(b"x-amz-target", b"").decode("latin-1")
-    if not target:
-        return scope["method"] not in ("GET", "HEAD", "OPTIONS")
-    return not target.rpartition(".")[2].startswith(_READS + _TRIVIAL_WRITES)
-
-
-def noting_changes(application: AsgiApplication, snapshots: Snapshots) -> AsgiApplication:
-    """Tell ``snapshots`` of each request to ``application`` that may have changed the state."""
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await application(scope, receive, send)
-        finally:
-            if changes_state(scope):
-                snapshots.changed()
-
-    return serve
-
-
 async def serve(port: int, data: Path, lock: int) -> None:
-    """Serve on ``port`` until SIGTERM or SIGINT; then write the last snapshot."""
+    """Serve on ``port`` until SIGTERM or SIGINT; raises DamagedState before that."""
     import uvicorn
     from ministack.app import app
 
-    from infrastructure.local.cloud import retention
-    from infrastructure.local.cloud.item_file import ItemFile, ItemsInFile
+    from infrastructure.local.cloud import retention, steady_time
+    from infrastructure.local.cloud.durability import Durable
+    from infrastructure.local.cloud.gatekeeper import Gatekeeper
     from infrastructure.local.cloud.long_polls import LongPolls, forget_hung_up
     from infrastructure.local.cloud.ordered_indexes import OrderedIndexes
     from infrastructure.local.cloud.request_counts import RequestCounts
-    from infrastructure.local.cloud.snapshots import Snapshots
+    from infrastructure.local.cloud.state import open_state
 
     class Server(uvicorn.Server):
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
             yield
 
-    items = ItemFile(Path(os.environ["TMPDIR"]))
-    snapshots = Snapshots(data / "state", lock, items)
-    snapshots.load()
-    ItemsInFile(items).install()
+    state = open_state(data / "state", Path(os.environ["TMPDIR"]), lock)
     retention.install()
+    steady_time.install()
     LongPolls().install()
     OrderedIndexes().install()
-    application = noting_changes(forget_hung_up(app), snapshots)
+    durable = Durable(forget_hung_up(app), state.journal, state.documents)
+    durable.install()
+    application = RequestCounts(durable) if os.environ.get("COUNT_REQUESTS") else durable
     server = Server(
         uvicorn.Config(
-            RequestCounts(application) if os.environ.get("COUNT_REQUESTS") else application,
+            Gatekeeper(application, os.environ.get("AWS_SECRET_ACCESS_KEY", "")),
             host="127.0.0.1",
             port=port,
             loop="asyncio",
             http="httptools",
+            ws="none",
             lifespan="on",
             log_level="warning",
             access_log=False,
@@ -128,12 +104,14 @@ async def serve(port: int, data: Path, lock: int) -> None:
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _stop, server)
-    keepers = asyncio.gather(snapshots.keep(), retention.keep(snapshots.changed))
+    keepers = asyncio.gather(
+        state.journal.keep_synchronized(), state.compaction.keep(), retention.keep()
+    )
     await server.serve()
     keepers.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await keepers
-    snapshots.take()
+    state.journal.close()
 
 
 def _stop(server: Any) -> None:
@@ -151,7 +129,8 @@ def lock_data(data: Path) -> int:
             return descriptor
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise SystemExit(f"{data} is in use by another local cloud") from None
+                print(f"{data} is in use by another local cloud", file=sys.stderr, flush=True)
+                raise SystemExit(REFUSED) from None
             time.sleep(0.05)
 
 
@@ -171,6 +150,11 @@ def main(arguments: list[str] | None = None) -> None:
     gc.set_threshold(700, 10, 10)
     # MiniStack then does without Docker; nothing here needs it, and the import takes long.
     sys.modules["docker"] = None  # type: ignore[assignment]
-    asyncio.run(serve(options.port, options.data, lock))
-    # Do not wait for threads of MiniStack: all that they did is in the last snapshot.
-    os._exit(0)
+    status = 0
+    try:
+        asyncio.run(serve(options.port, options.data, lock))
+    except DamagedState as damage:
+        print(damage, file=sys.stderr, flush=True)
+        status = REFUSED
+    # Do not wait for threads of MiniStack: all that they did is in the log.
+    os._exit(status)

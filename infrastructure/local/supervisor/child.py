@@ -22,6 +22,7 @@ from infrastructure.local.supervisor.forks import ForkedModule
 
 LOG_LIMIT = 10 * 1024 * 1024
 PATIENCE = 15.0
+GRACE = 10.0
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
@@ -33,8 +34,8 @@ class Process:
     A module (``-m``) runs in a fork where the system allows it (see `forks`).
 
     ``ready`` is called again and again until it returns true: the process serves. ``patience`` is
-    how many seconds that may take. The kernel sends ``orphan_signal`` when the supervisor is gone.
-    When a ``foundation`` ends, all that was started after it is killed.
+    for how many seconds a process that starts may do nothing (:mod:`progress`), ``grace`` how many
+    one may take to end. The kernel sends ``orphan_signal`` when the supervisor is gone.
     """
 
     name: str
@@ -42,8 +43,8 @@ class Process:
     environment: Mapping[str, str]
     ready: Callable[[], bool] | None = None
     patience: float = PATIENCE
+    grace: float = GRACE
     orphan_signal: signal.Signals = signal.SIGKILL
-    foundation: bool = False
 
 
 def die_with_parent(number: signal.Signals, parent: int) -> None:

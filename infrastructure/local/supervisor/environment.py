@@ -27,11 +27,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from chalicelib.core import settings
+from infrastructure.local import notices
+from infrastructure.local.supervisor import leftovers
+from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
+from infrastructure.local.supervisor.private_files import replace_private
 
 # Outside the range from which the kernel gives ports to outgoing connections.
 _INTERNAL_RANGE = (20_000, 32_000)
 _LOOPBACK = "127.0.0.1"
 _PORTS_FILE = "ports.json"
+_PIDS_FILE = "processes.json"
+_SECRET_BYTES = 32
 
 
 class ConfigError(ValueError):
@@ -53,6 +59,11 @@ class InternalPorts:
     sink: int
     dns: int
     inbound: int
+
+    @property
+    def cloud_url(self) -> str:
+        """Return the address of the local cloud."""
+        return f"http://{_LOOPBACK}:{self.cloud}"
 
     @classmethod
     def read(cls, data_dir: Path) -> InternalPorts:
@@ -80,6 +91,7 @@ class LocalConfig:
     data_dir: Path
     ports: InternalPorts
     secret_key: str
+    cloud_secret: str
     lock: int
     environ: Mapping[str, str]
 
@@ -87,6 +99,16 @@ class LocalConfig:
     def public_url(self) -> str:
         """Return the base of every URL, as the caller set it or else on this machine."""
         return self.environ.get("PUBLIC_URL", f"http://localhost:{self.api_port}")
+
+    @property
+    def pids(self) -> Path:
+        """Return the file with the ids of the running processes."""
+        return self.data_dir / _PIDS_FILE
+
+    @property
+    def logs(self) -> Path:
+        """Return the directory of the processes' output."""
+        return self.data_dir / "logs"
 
     def child_environment(self) -> dict[str, str]:
         """Return the environment of every process of the runtime."""
@@ -96,12 +118,13 @@ class LocalConfig:
         return {
             **self._local_settings(),
             **inherited,
-            **self._aws(),
+            **aws_environment(self.ports.cloud_url, self.cloud_secret),
             "API_PORT": str(self.api_port),
             "SMTP_PORT": str(self.smtp_port),
             "API_KEY": self.api_key,
             "DATA_DIR": str(self.data_dir),
             "PYTHONUNBUFFERED": "1",
+            notices.VARIABLE: str(self.logs / notices.PIPE),
             **dict.fromkeys(("NO_PROXY", "no_proxy"), self._no_proxy()),
         }
 
@@ -123,17 +146,6 @@ class LocalConfig:
             values.pop("SMARTHOST_TLS", None)
         return values
 
-    def _aws(self) -> dict[str, str]:
-        return {
-            "AWS_ENDPOINT_URL": f"http://{_LOOPBACK}:{self.ports.cloud}",
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_CONFIG_FILE": os.devnull,
-            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        }
-
     def _no_proxy(self) -> str:
         theirs = self.environ.get("NO_PROXY") or self.environ.get("no_proxy")
         return ",".join(filter(None, (theirs, _LOOPBACK, "localhost")))
@@ -152,36 +164,48 @@ def prepare(environ: Mapping[str, str]) -> LocalConfig:
     data_dir = _data_dir(environ.get("DATA_DIR") or ".local")
     api_key = _checked_api_key(environ)
     lock = _take(data_dir)
+    leftovers.end(data_dir / _PIDS_FILE)
     try:
         for name, port in (("API_PORT", api_port), ("SMTP_PORT", smtp_port)):
             _require_free(name, port)
+        return LocalConfig(
+            api_port=api_port,
+            smtp_port=smtp_port,
+            api_key=api_key or _stored_api_key(data_dir / "api_key"),
+            data_dir=data_dir,
+            ports=choose_ports(data_dir, exclude=(api_port, smtp_port)),
+            secret_key=_stored_secret_key(data_dir / "secret.key"),
+            cloud_secret=draw_secret(data_dir),
+            lock=lock,
+            environ=dict(environ),
+        )
     except ConfigError:
         os.close(lock)
         raise
-    return LocalConfig(
-        api_port=api_port,
-        smtp_port=smtp_port,
-        api_key=api_key or _kept(data_dir / "api_key", lambda: secrets.token_hex(20)),
-        data_dir=data_dir,
-        ports=choose_ports(data_dir, exclude=(api_port, smtp_port)),
-        secret_key=_kept(data_dir / "secret.key", _new_secret_key),
-        lock=lock,
-        environ=dict(environ),
-    )
 
 
 def choose_ports(data_dir: Path, exclude: tuple[int, ...]) -> InternalPorts:
     """Keep the ports of the last run that are still free, choose the others, and store all."""
     path = data_dir / _PORTS_FILE
-    earlier_ports: dict[str, int] = json.loads(path.read_text()) if path.exists() else {}
+    earlier_ports = _earlier_ports(path)
     ports_by_name: dict[str, int] = {}
     for name in InternalPorts.__slots__:
         used = {*exclude, *ports_by_name.values()}
         port = earlier_ports.get(name)
         ports_by_name[name] = port if port and _is_usable(port, used) else _free_port(used)
     ports = InternalPorts(**ports_by_name)
-    path.write_text(json.dumps(asdict(ports)))
+    replace_private(path, json.dumps(asdict(ports)))
     return ports
+
+
+def _earlier_ports(path: Path) -> dict[str, int]:
+    try:
+        ports = json.loads(path.read_text()) if path.exists() else {}
+        return {name: int(port) for name, port in ports.items()}
+    except (ValueError, TypeError, AttributeError):
+        raise ConfigError(
+            f"{path} is damaged: remove it, and the next start chooses ports anew"
+        ) from None
 
 
 def is_free(port: int, *kinds: socket.SocketKind) -> bool:
@@ -270,18 +294,29 @@ def _checked_api_key(environ: Mapping[str, str]) -> str:
     return key
 
 
-def _new_secret_key() -> str:
-    return base64.b64encode(secrets.token_bytes(32)).decode()
+def _stored_api_key(path: Path) -> str:
+    key = _kept(path, lambda: secrets.token_hex(20))
+    if not key:
+        raise ConfigError(f"{path} is empty: remove it, and the next start makes another key")
+    return key
+
+
+def _stored_secret_key(path: Path) -> str:
+    key = _kept(path, lambda: base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode())
+    try:
+        is_complete = len(base64.b64decode(key, validate=True)) == _SECRET_BYTES
+    except ValueError:
+        is_complete = False
+    if not is_complete:
+        raise ConfigError(
+            f"{path} is damaged: restore it from a copy, because what is stored is encrypted with "
+            f"it, or move {path.parent} away to start without what is stored there"
+        )
+    return key
 
 
 def _kept(path: Path, make: Callable[[], str]) -> str:
     """Return the text of ``path``, made and stored for the owner's eyes only when missing."""
     if not path.exists():
-        new = path.with_suffix(".new")
-        new.touch(mode=0o600)
-        with new.open("w") as file:
-            file.write(make())
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    return path.read_text().strip()
+        replace_private(path, make())
+    return path.read_text(errors="replace").strip()

@@ -1,4 +1,7 @@
-"""Check whether a server on loopback serves yet; every check ends within a second."""
+"""Check whether a server on loopback serves yet.
+
+A server that is not there refuses at once; one that is busy gets time to answer.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import http.client
 import socket
 from collections.abc import Collection, Mapping
 
-TIMEOUT = 1.0
+TIMEOUT = 5.0
 
 
 def answers_http(

@@ -1,11 +1,10 @@
 """Start processes in order, keep them running, and stop them in the opposite order.
 
 A process that ends is started again after 0.2 seconds, then after twice as long each time up to
-five, and after 0.2 again once it has run for ten. When a *foundation* ends, all that was started
-later is killed and started again with it, because the foundation has forgotten its latest work and
-the others would go on from there. SIGTERM, SIGINT and SIGHUP ask the supervisor to stop. Each group
-of processes that was started together then gets SIGTERM and, ``grace`` seconds later, SIGKILL; the
-last group goes first.
+five, and after 0.2 again once it has run for ten. SIGTERM, SIGINT and SIGHUP ask the supervisor to
+stop. Each group of processes that was started together then gets SIGTERM and, ``grace`` seconds
+later, SIGKILL; the last group goes first. A second signal ends the grace. Lines for the user (see
+`notices`) are shown meanwhile.
 
 The supervisor must run in the main thread, and children must not be started elsewhere: the kernel
 takes the end of the starting thread for the end of the parent.
@@ -23,13 +22,21 @@ from itertools import chain
 from pathlib import Path
 from types import FrameType, TracebackType
 
+from infrastructure.local import notices
+from infrastructure.local.notices import Notices
+from infrastructure.local.supervisor import leftovers
 from infrastructure.local.supervisor.child import Child, Process
+from infrastructure.local.supervisor.progress import Progress
 
-GRACE = 2.8
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 5.0
 HEALTHY_AFTER = 10.0
 POLL = 0.02
+# Between two looks at a process that takes long to start or to end
+LONGEST_POLL = 0.2
+# A process that works may take this long to start
+LONGEST_START = 900.0
+TELL_AFTER = 3.0
 SHOWN_LINES = 20
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -51,11 +58,13 @@ class _Watched:
         self._started = time.monotonic()
         self._pause = FIRST_PAUSE
         self._due: float | None = None
+        self._progress = Progress(child.pid)
 
-    @property
-    def has_fallen(self) -> bool:
-        """Tell whether the child has ended and nothing was done about it."""
-        return self._due is None and self.child.status() is not None
+    def require_patience(self, what: str) -> None:
+        """Raise :class:`StartFailed` if the child hangs, or has worked for too long."""
+        is_over = time.monotonic() - self._started > LONGEST_START
+        if is_over or self._progress.idle_seconds() > self.child.process.patience:
+            raise StartFailed(_last_words(self.child, what))
 
     def revive(self) -> float:
         """Restart the child if it ended and its pause is over; return seconds until then."""
@@ -88,21 +97,23 @@ def _nothing() -> None:
 class Supervisor:
     """A context manager: leaving it stops whatever was started in it.
 
-    Logs go to ``logs``; processes run in ``directory``.
+    Logs go to ``logs``; processes run in ``directory``. The ids of the running processes are kept
+    in ``pids``, for a start after this process was killed (:mod:`leftovers`).
     """
 
-    def __init__(self, logs: Path, directory: Path, grace: float = GRACE) -> None:
+    def __init__(self, logs: Path, directory: Path, pids: Path) -> None:
         self._logs = logs
         self._directory = directory
-        self._grace = grace
+        self._pids = pids
         self._groups: list[list[_Watched]] = []
-        self._stop_requested = False
+        self._stop_requests = 0
         logs.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self) -> Supervisor:
         self._wakeup, self._signalled = os.pipe()
         for end in (self._wakeup, self._signalled):
             os.set_blocking(end, False)
+        self._notices = Notices(self._logs / notices.PIPE)
         signal.set_wakeup_fd(self._signalled, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         for number in _STOPPING:
@@ -125,15 +136,13 @@ class Supervisor:
         ``meanwhile`` is work of this process that need not wait for it.
         """
         watched = self._spawn([process])[0]
-        deadline = time.monotonic() + process.patience
         meanwhile()
         while (status := watched.child.status()) is None:
-            self._go_on_starting()
-            if time.monotonic() > deadline:
-                raise StartFailed(_last_words(watched.child, "did not finish in time"))
+            self._go_on_starting(POLL)
+            watched.require_patience("did not finish in time")
         self._groups.pop()
         if status != 0:
-            raise StartFailed(_last_words(watched.child, f"ended with status {status}"))
+            raise StartFailed(_end(watched.child, status))
 
     def start(self, *processes: Process, meanwhile: Callable[[], None] = _nothing) -> None:
         """Start ``processes`` together; return when all are ready or raise :class:`StartFailed`.
@@ -141,17 +150,16 @@ class Supervisor:
         ``meanwhile`` is work of this process that need not wait for them.
         """
         not_ready = self._spawn(processes)
-        started = time.monotonic()
         meanwhile()
-        while not_ready := [
-            watched for watched in not_ready if not _is_ready(watched.child, started)
-        ]:
-            self._go_on_starting()
+        poll = POLL
+        while not_ready := [watched for watched in not_ready if not _is_ready(watched)]:
+            self._go_on_starting(poll)
+            poll = min(LONGEST_POLL, poll * 1.1)
 
     def watch(self) -> None:
         """Restart what ends, until a signal asks to stop."""
-        while not self._stop_requested:
-            self._pause(_revive(self._groups))
+        while not self._stop_requests:
+            self._pause(self._revive(self._groups))
 
     def stop(self) -> None:
         """Stop every process, the last started group first; return when all are gone."""
@@ -159,55 +167,81 @@ class Supervisor:
             group = [watched.child for watched in self._groups.pop()]
             for child in group:
                 child.terminate()
-            deadline = time.monotonic() + self._grace
-            while any(child.status() is None for child in group):
-                if time.monotonic() > deadline:
-                    break
-                self._pause(POLL)
+            self._wait_for_ends(group)
             for child in group:
                 child.kill()
+        self._pids.unlink(missing_ok=True)
+
+    def _wait_for_ends(self, group: Sequence[Child]) -> None:
+        """Wait until all have ended, for as long as each may take."""
+        started, requests, poll = time.monotonic(), self._stop_requests, POLL
+        is_told = False
+        while living := [child for child in group if child.status() is None]:
+            waited = time.monotonic() - started
+            if waited > max(child.process.grace for child in living):
+                return
+            if self._stop_requests > max(requests, 1):
+                return
+            if waited > TELL_AFTER and not is_told:
+                names = ", ".join(child.process.name for child in living)
+                print(f"Waiting for {names} to finish; Ctrl-C again ends it now.", flush=True)
+                is_told = True
+            self._pause(poll)
+            poll = min(LONGEST_POLL, poll * 1.1)
 
     def _spawn(self, processes: Iterable[Process]) -> list[_Watched]:
         group: list[_Watched] = []
         self._groups.append(group)
         for process in processes:
             group.append(_Watched(Child(process, self._logs, self._directory)))
+        self._remember()
         return list(group)
 
-    def _go_on_starting(self) -> None:
-        if self._stop_requested:
+    def _remember(self) -> None:
+        leftovers.remember(self._pids, [each.child.pid for each in chain(*self._groups)])
+
+    def _go_on_starting(self, poll: float) -> None:
+        if self._stop_requests:
             raise StopRequested
-        _revive(self._groups[:-1])
-        self._pause(POLL)
+        self._revive(self._groups[:-1])
+        self._pause(poll)
+
+    def _revive(self, groups: Sequence[Sequence[_Watched]]) -> float:
+        """Restart what ended and whose pause is over; return seconds until there is more to do."""
+        pids = [each.child.pid for each in chain(*groups)]
+        pause = min((each.revive() for group in groups for each in group), default=HEALTHY_AFTER)
+        if pids != [each.child.pid for each in chain(*groups)]:
+            self._remember()
+        return pause
 
     def _pause(self, seconds: float) -> None:
         """Sleep, but not past a signal: the end of a child and the wish to stop are signals."""
-        readable, _, _ = select.select([self._wakeup], [], [], seconds)
-        if readable:
+        pipes = [self._wakeup, self._notices.descriptor]
+        readable, _, _ = select.select(pipes, [], [], seconds)
+        if self._wakeup in readable:
             os.read(self._wakeup, 4096)
+        self._notices.show()
 
     def _request_stop(self, number: int, frame: FrameType | None) -> None:
-        self._stop_requested = True
+        self._stop_requests += 1
 
 
-def _revive(groups: Sequence[Sequence[_Watched]]) -> float:
-    """Restart what ended and whose pause is over; return seconds until there is more to do."""
-    for place, group in enumerate(groups):
-        if any(each.child.process.foundation and each.has_fallen for each in group):
-            for later in chain.from_iterable(groups[place + 1 :]):
-                later.child.kill()
-    return min((each.revive() for group in groups for each in group), default=HEALTHY_AFTER)
-
-
-def _is_ready(child: Child, started: float) -> bool:
+def _is_ready(watched: _Watched) -> bool:
+    child = watched.child
     status = child.status()
     if status is not None:
-        raise StartFailed(_last_words(child, f"ended with status {status}"))
+        raise StartFailed(_end(child, status))
     if child.process.ready is None or child.process.ready():
         return True
-    if time.monotonic() > started + child.process.patience:
-        raise StartFailed(_last_words(child, "was not ready in time"))
+    watched.require_patience("was not ready in time")
     return False
+
+
+def _end(child: Child, status: int) -> str:
+    """Return why a process ended that should not have ended."""
+    if status == notices.REFUSED:
+        return child.last_lines(1)
+    return _last_words(child, f"ended with status {status}")
 
 
 def _last_words(child: Child, what: str) -> str:

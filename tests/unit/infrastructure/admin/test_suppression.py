@@ -12,6 +12,7 @@ import pytest
 from chalicelib.suppression import search, service
 from infrastructure.admin import suppression
 from infrastructure.admin.suppression import main, rows
+from infrastructure.local.supervisor.cloud_access import aws_environment, draw_secret
 from tests.fake_cloud import aws_requests
 from tests.unit.infrastructure.clouds import LocalCloud
 from tests.unit.suppression.examples import entry, summary
@@ -191,8 +192,10 @@ def test_the_local_runtime_is_found_by_its_directory(
     monkeypatch.setenv("STAGE", "test")
     ports = {"cloud": 4711, "sink": 1, "dns": 2, "inbound": 3}
     (tmp_path / "ports.json").write_text(json.dumps(ports))
-    for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+    secret = draw_secret(tmp_path)
+    for name in aws_environment("", ""):
         monkeypatch.setenv(name, "before")
     suppression._use_local(tmp_path)
     assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4711"
+    assert os.environ["AWS_SECRET_ACCESS_KEY"] == secret
     assert os.environ["STAGE"] == "local"

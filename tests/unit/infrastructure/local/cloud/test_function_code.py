@@ -67,7 +67,7 @@ def invoke(cloud: LocalCloud, name: str = NAME) -> object:
 
 
 def archives(cloud: LocalCloud) -> list[Path]:
-    return sorted((cloud.data / "state" / "current" / "lambda-blobs").iterdir())
+    return sorted((cloud.data / "state" / "archives").iterdir())
 
 
 def restart(cloud: LocalCloud, number: signal.Signals) -> None:
@@ -81,39 +81,32 @@ def test_a_function_answers_after_every_restart(
 ) -> None:
     create(local_cloud, NAME, "it works")
     for _ in range(2):
-        # The second snapshot links the archive of the first, and stores the new one beside it.
-        local_cloud.wait_until_on_disk()
         restart(local_cloud, number)
         assert invoke(local_cloud) == "it works"
     create(local_cloud, "another", "this too")
-    local_cloud.wait_until_on_disk()
     restart(local_cloud, number)
     assert (invoke(local_cloud), invoke(local_cloud, "another")) == ("it works", "this too")
 
 
-def test_an_archive_is_kept_once_and_for_as_long_as_a_function_runs_it(
+def test_an_archive_is_stored_once_and_until_a_start_without_a_function_that_runs_it(
     local_cloud: LocalCloud,
 ) -> None:
     create(local_cloud, NAME, "old")
     create(local_cloud, "another", "old")
-    local_cloud.wait_until_on_disk()
     (before,) = archives(local_cloud)
-    identity = before.stat().st_ino
-    local_cloud.wait_until_on_disk()
-    assert [each.stat().st_ino for each in archives(local_cloud)] == [identity]
     for name in (NAME, "another"):
         local_cloud.client("lambda").update_function_code(FunctionName=name, ZipFile=archive("new"))
-    local_cloud.wait_until_on_disk()
+    assert before in archives(local_cloud)
+    restart(local_cloud, signal.SIGKILL)
     (after,) = archives(local_cloud)
     assert after.name != before.name
-    restart(local_cloud, signal.SIGKILL)
     assert invoke(local_cloud) == "new"
 
 
 def test_lost_code_is_fetched_again_from_where_it_was_deployed(local_cloud: LocalCloud) -> None:
     deploy(local_cloud, "it works")
     local_cloud.stop()
-    shutil.rmtree(local_cloud.data / "state" / "current" / "lambda-blobs")
+    shutil.rmtree(local_cloud.data / "state" / "archives")
     for _ in range(2):
         local_cloud.start()
         assert invoke(local_cloud) == "it works"
@@ -124,6 +117,6 @@ def test_changed_code_is_not_used_in_place_of_the_lost_code(local_cloud: LocalCl
     deploy(local_cloud, "it works")
     local_cloud.client("s3").put_object(Bucket=BUCKET, Key="first.zip", Body=archive("changed"))
     local_cloud.stop()
-    shutil.rmtree(local_cloud.data / "state" / "current" / "lambda-blobs")
+    shutil.rmtree(local_cloud.data / "state" / "archives")
     local_cloud.start()
     assert invoke(local_cloud) != "changed"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infrastructure.local.cloud.item_file import Digest, ItemFile, Partition
+from infrastructure.local.cloud.item_file import ItemFile, Partition
+from infrastructure.local.cloud.table_items import Digest
 from tests.unit.infrastructure.clouds import LocalCloud
 
 ITEMS = st.dictionaries(st.text(max_size=5), st.fixed_dictionaries({"S": st.text(max_size=90)}))
@@ -36,7 +37,20 @@ def test_a_partition_reads_as_a_dict_after_any_changes(
     assert partition.items() == list(model.items())
     assert partition.values() == list(model.values())
     assert copy.deepcopy(partition) == dict(partition) == model
-    assert json.loads(partition.json()) == json.loads(json.dumps(partition)) == model
+    texts = {key: json.loads(text) for key, text, _ in partition.stored()}
+    assert texts == json.loads(json.dumps(partition)) == model
+
+
+def test_items_that_are_added_in_one_piece_read_like_others(file: ItemFile) -> None:
+    partition = Partition(file)
+    texts = {f"{number}": b'{"n":{"S":"%s"}}' % (b"x" * number) for number in range(0, 200, 7)}
+    for key, text in texts.items():
+        partition.add(key, text, expires=int(key))
+    file.flush()
+    partition["other"] = {"n": {"N": "1"}}
+    assert {key: text for key, text, _ in partition.stored() if key != "other"} == texts
+    assert partition["7"] == {"n": {"S": "x" * 7}}
+    assert partition.expired(7) == ["7"]
 
 
 def test_an_item_is_a_copy_that_may_be_changed(file: ItemFile) -> None:

@@ -216,9 +216,9 @@ def test_a_page_costs_the_same_however_large_its_partition_is(of: str) -> None:
             request = of_table(("s", "t"), Limit=10, ScanIndexForward=False)
         best = 1.0
         for _ in range(5):
-            began = time.perf_counter()
+            began = time.thread_time()
             assert call(dynamodb._query, request)["Count"] == 10
-            best = min(best, time.perf_counter() - began)
+            best = min(best, time.thread_time() - began)
         return best
 
     for number in range(100):
@@ -226,4 +226,4 @@ def test_a_page_costs_the_same_however_large_its_partition_is(of: str) -> None:
     small = seconds()
     for number in range(100, 6000):
         put("p1", f"s{number:06d}", "a", f"t{number:06d}")
-    assert seconds() < small * 4
+    assert seconds() < small * 8, "reading all of it would take sixty times as long"

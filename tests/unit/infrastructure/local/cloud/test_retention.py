@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,7 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalClou
 
 
 def expire(cloud: LocalCloud, now: float) -> int:
-    with urllib.request.urlopen(f"{cloud.url}/_postfinch/expire?now={now}") as response:
-        return int(json.loads(response.read())["removed"])
+    return int(cloud.get(f"/_postfinch/expire?now={now}")["removed"])
 
 
 def make_table(client: Any) -> None:

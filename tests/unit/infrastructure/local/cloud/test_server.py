@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import itertools
 import signal
 import threading
-import time
 from typing import Any
 
 import pytest
-from botocore.exceptions import BotoCoreError, ClientError
 
-from infrastructure.local.cloud.server import changes_state
 from infrastructure.local.supervisor.probes import answers_http
 from tests.unit.infrastructure.clouds import LocalCloud, eventually
 
@@ -69,59 +65,6 @@ def test_an_orderly_stop_loses_nothing(local_cloud: LocalCloud, number: signal.S
     assert numbers(local_cloud, "left") == numbers(local_cloud, "right") == list(range(20))
 
 
-def test_a_kill_during_writes_loses_only_the_last_seconds_and_keeps_transactions_whole(
-    local_cloud: LocalCloud,
-) -> None:
-    make_table(local_cloud)
-    write_times: list[float] = []
-
-    def write_until_it_dies() -> None:
-        client = local_cloud.client("dynamodb")
-        try:
-            for i in itertools.count():
-                put_pair(client, i)
-                write_times.append(time.monotonic())
-        except (BotoCoreError, ClientError):
-            return
-
-    writer = threading.Thread(target=write_until_it_dies)
-    writer.start()
-    eventually(lambda: write_times and time.monotonic() - write_times[0] > 2.5)
-    kill_time = time.monotonic()
-    local_cloud.stop(signal.SIGKILL)
-    writer.join()
-    local_cloud.start()
-    left_numbers, right_numbers = numbers(local_cloud, "left"), numbers(local_cloud, "right")
-    assert left_numbers == right_numbers == list(range(len(left_numbers)))
-    lost = [at for at in write_times[len(left_numbers) :] if at < kill_time - 2.0]
-    assert lost == []
-
-
-def test_a_single_write_is_on_disk_within_a_second(local_cloud: LocalCloud) -> None:
-    make_table(local_cloud)
-    eventually(local_cloud.snapshot, 0.9)
-    local_cloud.stop(signal.SIGKILL)
-    local_cloud.start()
-    assert local_cloud.client("dynamodb").list_tables()["TableNames"] == [TABLE]
-
-
-def test_reads_and_polls_cause_no_snapshot() -> None:
-    quiet = ("GetItem", "Query", "BatchGetItem", "ReceiveMessage", "ChangeMessageVisibilityBatch")
-    loud = ("PutItem", "BatchWriteItem", "TransactWriteItems", "SendMessage", "DeleteMessageBatch")
-    assert not any(changes_state(request(action)) for action in quiet)
-    assert all(changes_state(request(action)) for action in loud)
-    assert [changes_state({**request(""), "method": m}) for m in ("GET", "HEAD", "PUT")] == [
-        False,
-        False,
-        True,
-    ]
-
-
-def request(action: str) -> dict[str, Any]:
-    headers = [(b"x-amz-target", f"Service.{action}".encode())] if action else []
-    return {"type": "http", "method": "POST", "headers": headers}
-
-
 def test_a_message_in_flight_at_a_kill_is_received_again_on_another_port(
     local_cloud: LocalCloud,
 ) -> None:
@@ -131,7 +74,6 @@ def test_a_message_in_flight_at_a_kill_is_received_again_on_another_port(
     messages = client.receive_message(QueueUrl=url, VisibilityTimeout=2)["Messages"]
     assert len(messages) == 1
     client.send_message(QueueUrl=url, MessageBody="waiting")
-    local_cloud.wait_until_on_disk()
     local_cloud.stop(signal.SIGKILL)
     local_cloud.start()
     client = local_cloud.client("sqs")
@@ -153,7 +95,6 @@ def test_a_message_in_flight_at_a_kill_is_received_again_on_another_port(
 def test_an_object_is_on_disk_when_its_put_request_returns(local_cloud: LocalCloud) -> None:
     client = local_cloud.client("s3")
     client.create_bucket(Bucket="bodies")
-    local_cloud.wait_until_on_disk()
     client.put_object(Bucket="bodies", Key="queue/x", Body=b"\x00body")
     local_cloud.stop(signal.SIGKILL)
     local_cloud.start()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ministack.services import dynamodb, lambda_svc, sqs
+from ministack.services import dynamodb, lambda_svc, s3, sqs
 from ministack.services.cloudformation import provisioners
 
 from infrastructure.local.cloud.server import ministack_environment
@@ -34,7 +34,7 @@ def queue_url() -> str:
     return sqs._HANDLERS["GetQueueUrl"]({"QueueName": QUEUE}, "")["QueueUrl"]
 
 
-def test_snapshots_ministack_writes_its_state_only_when_it_ends(tmp_path: Path) -> None:
+def test_durability_ministack_writes_its_state_only_when_it_ends(tmp_path: Path) -> None:
     cloud = LocalCloud(tmp_path)
     cloud.port = free_port()
     environment = ministack_environment(tmp_path) | {
@@ -57,7 +57,7 @@ def test_snapshots_ministack_writes_its_state_only_when_it_ends(tmp_path: Path) 
         cloud.close()
 
 
-def test_function_code_ministack_removes_archives_of_another_snapshot(
+def test_function_code_ministack_removes_archives_that_the_log_may_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lambda_svc, "CODE_BLOB_DIR", str(tmp_path))
@@ -73,6 +73,15 @@ def test_function_code_ministack_restores_a_function_without_its_lost_code(
     function = {"code_zip": {lambda_svc._BLOB_REF_KEY: "lost"}, "code_s3_bucket": "b"}
     lambda_svc._internalize_code_zip(function, {})
     assert function["code_zip"] is None
+
+
+def test_steady_time_ministack_hides_messages_longer_when_the_clock_is_set_back(
+    queue_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    sqs._HANDLERS["SendMessage"]({"MessageBody": "late", "DelaySeconds": 1}, queue_url)
+    monkeypatch.setattr(time, "time", lambda: now - 3600 + 2)
+    assert not asyncio.run(sqs._HANDLERS["ReceiveMessage"]({}, queue_url)).get("Messages")
 
 
 def test_long_polls_ministack_polls_a_queue_repeatedly(
@@ -164,7 +173,7 @@ def test_ordered_indexes_ministack_evaluates_every_item_of_a_partition_for_one_p
     assert evaluations >= 500
 
 
-def test_item_file_ministack_keeps_whole_transactions_and_items_as_objects() -> None:
+def test_table_items_ministack_keeps_whole_transactions_and_items_as_objects() -> None:
     dynamodb._txn_token_store("token", {"signature": {"TransactItems": []}})
     assert dynamodb._txn_idempotency.pop("token")["signature"] == {"TransactItems": []}
     table: dict[str, Any] = {"items": {}, "TableName": QUEUE}
@@ -174,3 +183,14 @@ def test_item_file_ministack_keeps_whole_transactions_and_items_as_objects() -> 
 
 def test_retention_ministack_ignores_the_lifecycle_rules_of_a_stack() -> None:
     assert "LifecycleConfiguration" not in Path(provisioners.__file__).read_text()
+
+
+def test_durability_ministack_answers_for_an_object_that_it_could_not_write(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(s3, "_atomic_write", fail)
+    monkeypatch.setattr(s3, "S3_PERSIST", True)
+    s3._persist_object("bucket", "key", {"body": b"body"})

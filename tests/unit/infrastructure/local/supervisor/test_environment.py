@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.core import settings
+from infrastructure.local.supervisor.cloud_access import read_secret
 from infrastructure.local.supervisor.environment import (
     ConfigError,
     InternalPorts,
@@ -102,6 +103,31 @@ def test_secrets_and_ports_are_created_once_and_readable_only_by_their_owner(
     os.close(next_run.lock)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("ports.json", ""),
+        ("ports.json", '{"cloud": 20'),
+        ("ports.json", '{"cloud": null}'),
+        ("ports.json", "[1]"),
+        ("secret.key", ""),
+        ("secret.key", "c2hvcnQ="),
+        ("secret.key", "\0\0\0\0"),
+        ("api_key", "\n"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_one_line_that_names_it_and_stays(
+    environ: dict[str, str], name: str, content: str
+) -> None:
+    path = Path(environ["DATA_DIR"]) / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=f"^{path} is .*: (remove|restore) it[^\n]*$"):
+            prepare(environ)
+    assert path.read_text() == content
+
+
 def test_only_an_internal_port_that_is_taken_is_replaced(
     environ: dict[str, str], config: LocalConfig
 ) -> None:
@@ -165,5 +191,6 @@ def test_credentials_of_the_callers_cloud_account_are_not_passed_on(
     environment = config.child_environment()
     assert environment["AWS_ENDPOINT_URL"] == f"http://127.0.0.1:{config.ports.cloud}"
     assert environment["AWS_ACCESS_KEY_ID"] == "test"
+    assert environment["AWS_SECRET_ACCESS_KEY"] == read_secret(config.data_dir)
     assert not environment.keys() & {"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_SQS"}
     assert environment["NO_PROXY"] == "intra.example,127.0.0.1,localhost"

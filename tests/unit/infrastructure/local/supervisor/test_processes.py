@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from infrastructure.local.supervisor import processes
 from infrastructure.local.supervisor.processes import _Watched
-from tests.unit.infrastructure.clouds import DEADLINE, eventually
+from tests.unit.infrastructure.clouds import DEADLINE, ROOT, eventually
 from tests.unit.infrastructure.local.supervised import STAYS, Supervised, is_alive
 
 Start = Callable[..., Supervised]
@@ -20,6 +21,12 @@ Start = Callable[..., Supervised]
 STUBBORN = (
     "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); os.fork(); "
     "open('stubborn', 'a').write(f'{os.getpid()}\\n'); time.sleep(600)"
+)
+
+TELLS = (
+    f"import os, sys, time; sys.path.insert(0, {str(ROOT)!r}); "
+    "os.environ['NOTICES'] = 'logs/notices'; "
+    "from infrastructure.local.notices import tell; tell('something to know'); time.sleep(600)"
 )
 
 
@@ -80,8 +87,8 @@ def test_a_process_that_ignores_sigterm_is_killed_with_its_children_after_the_gr
     pids = supervised.pids("stubborn", 2)
     started = time.monotonic()
     supervised.stop()
-    assert 0.3 <= time.monotonic() - started < 5
-    eventually(lambda: not any(is_alive(pid) for pid in pids), 2)
+    assert 0.3 <= time.monotonic() - started < 300, "without a signal it sleeps for 600 s"
+    eventually(lambda: not any(is_alive(pid) for pid in pids))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel tells orphans on Linux only")
@@ -100,21 +107,34 @@ def test_a_process_that_ends_is_started_again(start: Start) -> None:
     assert supervised.stop() == 0
 
 
-def test_processes_started_after_a_foundation_restart_with_it(start: Start) -> None:
-    foundation = [*stays("cloud"), True]
-    supervised = start([foundation, stays("sink")], [stays("worker")], [stays("api")])
+def test_processes_go_on_when_one_that_was_started_before_them_ends(start: Start) -> None:
+    supervised = start([stays("cloud"), stays("sink")], [stays("api")])
     supervised.wait_until_ready()
-    (cloud,), (worker,), (api,) = (supervised.pids(each) for each in ("cloud", "worker", "api"))
-    os.kill(worker, signal.SIGKILL)
-    supervised.pids("worker", 2)
-    assert is_alive(api), "only the end of a foundation ends other processes"
+    (cloud,), (api,) = supervised.pids("cloud"), supervised.pids("api")
     os.kill(cloud, signal.SIGKILL)
-    assert len(supervised.pids("api", 2)) == 2
-    assert len(supervised.pids("worker", 3)) == 3
-    assert not is_alive(api)
     assert len(supervised.pids("cloud", 2)) == 2
+    assert is_alive(api)
     assert len(supervised.pids("sink")) == 1
     assert supervised.stop() == 0
+
+
+def test_what_a_process_tells_is_shown_in_the_terminal(start: Start) -> None:
+    supervised = start([["tells", TELLS, None]])
+    supervised.wait_until_ready()
+    assert supervised.process.stderr is not None
+    assert supervised.process.stderr.readline() == "something to know\n"
+    assert supervised.stop() == 0
+
+
+def test_a_process_that_refuses_to_start_says_why_in_one_line(start: Start) -> None:
+    refuses = "import sys; print('before'); print('not like this'); sys.exit(3)"
+    supervised = start([stays("a")], [["refuses", refuses, "never"]])
+    assert supervised.process.wait(DEADLINE) == 1
+    assert supervised.process.stderr is not None
+    error_output = supervised.process.stderr.read()
+    assert error_output.rstrip().endswith("not like this")
+    assert "before" not in error_output
+    assert "ended with status" not in error_output
 
 
 def test_a_failed_start_shows_the_last_lines_and_stops_the_rest(start: Start) -> None:
@@ -136,14 +156,48 @@ def test_a_process_that_is_not_ready_in_time_is_a_failed_start(start: Start) -> 
     assert "slow was not ready in time" in supervised.process.stderr.read()
 
 
+def test_a_process_that_works_may_take_longer_than_the_patience(start: Start) -> None:
+    works = (
+        "import time\n"
+        "end = time.process_time() + 1.5\n"
+        "while time.process_time() < end: sum(range(10_000))\n"
+        "open('works', 'w'); time.sleep(600)"
+    )
+    supervised = start([["works", works, "works"]], patience=0.5)
+    supervised.wait_until_ready()
+    assert supervised.stop() == 0
+
+
+def test_a_second_signal_ends_the_wait(start: Start) -> None:
+    supervised = start([["stubborn", STUBBORN, "stubborn"]], grace=300)
+    supervised.wait_until_ready()
+    supervised.process.send_signal(signal.SIGINT)
+    assert supervised.process.stdout is not None
+    assert "Waiting for stubborn" in supervised.process.stdout.readline()
+    assert supervised.stop(signal.SIGINT) == 0
+
+
+def test_the_running_processes_are_remembered_until_they_have_ended(start: Start) -> None:
+    supervised = start([stays("a")])
+    supervised.wait_until_ready()
+    (first,) = supervised.pids("a")
+    path = supervised.where / "pids"
+    assert set(json.loads(path.read_text())) == {str(first)}
+    os.kill(first, signal.SIGKILL)
+    second = supervised.pids("a", 2)[1]
+    eventually(lambda: set(json.loads(path.read_text())) == {str(second)})
+    supervised.stop()
+    assert not path.exists()
+
+
 def test_a_command_that_fails_is_a_failed_start_and_one_that_succeeds_is_not_restarted(
     start: Start,
 ) -> None:
     once = ["once", "open('once', 'a').write('1\\n')", None]
-    supervised = start(runs=[once, ["fails", "raise SystemExit(3)", None]])
+    supervised = start(runs=[once, ["fails", "raise SystemExit(4)", None]])
     assert supervised.process.wait(DEADLINE) == 1
     assert supervised.process.stderr is not None
-    assert "fails ended with status 3" in supervised.process.stderr.read()
+    assert "fails ended with status 4" in supervised.process.stderr.read()
     assert (supervised.where / "once").read_text() == "1\n"
 
 
@@ -152,8 +206,9 @@ class FakeChild:
 
     def __init__(self, clock: list[float]) -> None:
         self.clock = clock
+        self.pid = os.getpid()
         self.starts: list[float] = []
-        self.process = type("Named", (), {"name": "fake", "foundation": False})
+        self.process = type("Named", (), {"name": "fake"})
         self.log = Path("fake.log")
 
     def status(self) -> int:

@@ -1,0 +1,50 @@
+"""Tell the user of `make run` something while the service runs.
+
+A process of the runtime writes to its own log file. What the user has to know is written to the
+terminal too: the process writes the line to a pipe with a name, and the supervisor shows it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+#: The environment variable with the path of the pipe, and the name of the pipe among the logs
+VARIABLE = "NOTICES"
+PIPE = "notices"
+#: The exit status of a process that cannot start; its last line says why
+REFUSED = 3
+_LONGEST = 4096
+
+
+def tell(line: str) -> None:
+    """Show ``line`` in the terminal of the supervisor, if there is one, and in the log."""
+    print(line, file=sys.stderr, flush=True)
+    path = os.environ.get(VARIABLE)
+    # Without a supervisor that reads it the pipe cannot be opened, and the line is in the log
+    with suppress(OSError):
+        if path is not None:
+            pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                os.write(pipe, f"{line}\n".encode())
+            finally:
+                os.close(pipe)
+
+
+class Notices:
+    """The end at which the supervisor reads what processes tell. Its pipe is at ``path``."""
+
+    def __init__(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+        os.mkfifo(path, mode=0o600)
+        # Open for writing as well, so that it has no end when a writer closes it
+        self.descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def show(self) -> None:
+        """Write to the terminal what was told since the last call."""
+        with suppress(BlockingIOError):
+            while text := os.read(self.descriptor, _LONGEST):
+                sys.stderr.write(text.decode(errors="replace"))
+                sys.stderr.flush()

@@ -1,0 +1,417 @@
+"""List the parsers that meet strangers' bytes, each with real inputs and with what must hold.
+
+A check raises anything but the errors that the parser declares when something is wrong; where a
+value can be written again, it also compares what comes back.
+"""
+
+from __future__ import annotations
+
+# Checks run outside pytest as well.
+# ruff: noqa: PT017
+import contextlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+import dns.exception
+import dns.message
+import dns.query
+import dns.rrset
+
+from chalicelib.core import dns as service_dns
+from chalicelib.core import ids, signing, strict_json, web_address
+from chalicelib.core.addresses import in_a_labels, read_mailbox
+from chalicelib.core.errors import ApiError, ApiErrors
+from chalicelib.dkim import dns_record
+from chalicelib.events import cursors
+from chalicelib.events.cursors import Cursor
+from chalicelib.events.positions import Window
+from chalicelib.inbound import addresses, auto_reply, mime, report
+from chalicelib.mail_format import encoded_words, mime_tree, rfc822
+from chalicelib.mail_format.address_list import read_addresses
+from chalicelib.mail_format.header_section import MessageError
+from chalicelib.metrics import query_filters
+from chalicelib.template_language import HTML, Budget, TemplateError
+from chalicelib.template_language.compiled import compile_uncached
+from chalicelib.tracking import links, markup, tokens
+from chalicelib.tracking.model import CLICK, Link, Message
+from chalicelib.tracking.tokens import BadToken, LinkPart, MessageTokens
+from infrastructure.local.dns import record_syntax
+from relay import api_header, command_arguments, login
+from relay.errors import Refusal
+from relay.input_buffer import InputBuffer
+from relay.message_data import MessageData
+from tests.unit.inbound.samples import AUTOMATIC, COPY, DELAYS, PEOPLE, STANDARD, TEXTS
+
+Check = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A parser: ``check`` is called with inputs made of ``seeds`` and ``words``."""
+
+    name: str
+    check: Check
+    seeds: tuple[bytes, ...]
+    words: tuple[bytes, ...] = field(default=())
+
+
+def _text(data: bytes) -> str:
+    # Halves of surrogate pairs do not reach these parsers: JSON with them is refused
+    return data.decode("utf-8", "replace")
+
+
+def smtp_lines(data: bytes) -> None:
+    """Commands are the same however the network divides them."""
+    step = 1 + len(data) % 7
+    lines = [_lines(data[i : i + step] for i in range(0, len(data), step)), _lines([data])]
+    assert lines[0] == lines[1]
+
+
+def _lines(chunks: object) -> list[object]:
+    buffer, lines = InputBuffer(), []
+    for chunk in chunks:  # type: ignore[attr-defined]
+        buffer.feed(chunk)
+    while len(buffer):
+        try:
+            line = buffer.line(512)
+        except Refusal as refusal:
+            lines.append(refusal.reply)
+            if refusal.reply.code == 421:
+                break
+            continue
+        if line is None:
+            break
+        lines.append(line)
+    return lines
+
+
+def smtp_commands(data: bytes) -> None:
+    """Arguments of MAIL, RCPT and AUTH are read or refused with a reply."""
+    argument = data.decode("utf-8", "surrogateescape")
+    for parse in (
+        command_arguments.parse_mail,
+        lambda text: command_arguments.parse_recipient(text, smtp_utf8=True),
+        lambda text: command_arguments.parse_recipient(text, smtp_utf8=False),
+        lambda text: login.login_of_plain(login.decode_response(text)),
+        lambda text: login.login_of(text.encode("utf-8", "surrogateescape"), b"key"),
+    ):
+        try:
+            parse(argument)
+        except Refusal:
+            continue
+
+
+def smtp_data(data: bytes) -> None:
+    """A message and what follows it are the same however the network divides them."""
+    step = 1 + len(data) % 5
+    assert _data(data, step) == _data(data, len(data) + 1)
+
+
+def _data(data: bytes, step: int) -> object:
+    message = MessageData(10_000, 1000)
+    for start in range(0, len(data), step):
+        rest = message.feed(data[start : start + step])
+        if rest is not None:
+            try:
+                content: object = message.message()
+            except Refusal:
+                # Of several reasons, which one is told depends on the order of octets that came
+                content = "refused"
+            return content, rest + data[start + step :]
+    return None
+
+
+def smtp_api_header(data: bytes) -> None:
+    """The API header is taken out of a message, or the message is refused."""
+    try:
+        _, message = api_header.take_api_header(data)
+    except Refusal:
+        return
+    assert len(message) <= len(data)
+
+
+def mail(data: bytes) -> None:
+    """Mail that comes back is read whatever it holds."""
+    message = mime.read(data)
+    report.is_report(message)
+    report.read(message, "ann@inbox.test")
+    report.read_feedback(message)
+    auto_reply.is_auto_reply(message.fields)
+    auto_reply.has_auto_reply_subject(message.fields)
+    addresses.message_named_in(message.fields.values())
+
+
+def prebuilt(data: bytes) -> None:
+    """A pre-built message is a tree of parts within it, or refused; line ends settle at once."""
+    message = rfc822.normalise(data)
+    assert rfc822.normalise(message) == message
+    try:
+        rfc822.check(message)
+        fields, body = rfc822.split(message)
+    except MessageError:
+        return
+    if b"\r\n\r\n" in message and fields:
+        assert rfc822.join(fields, body) == message
+    for part in mime_tree.parse_tree(message):
+        assert 0 <= part.start <= part.body_start <= part.end <= len(message)
+
+
+def header_values(data: bytes) -> None:
+    """Encoded words, address lists and mailboxes are read whatever they hold."""
+    text = _text(data)
+    encoded_words.readable(text)
+    with contextlib.suppress(ValueError):
+        encoded_words.decode_words(text)
+    for address in read_addresses([" ".join(text.split())]):
+        assert "\n" not in address.email
+    if mailbox := read_mailbox(text):
+        in_a_labels(mailbox.email)
+
+
+def template(data: bytes) -> None:
+    """A template renders within its budget, or has an error at one of its lines."""
+    source = data.decode("utf-8", "replace")
+    budget = Budget(steps=20_000, characters=100_000, seconds=2)
+    values = {"a": "x", "l": [1, 2], "o": {"b": None}}
+    try:
+        compiled = compile_uncached(source, HTML)
+        compiled.render(values, snippets=lambda name: None, dynamic={}, budget=budget)
+    except TemplateError as error:
+        assert 1 <= error.line <= source.count("\n") + 1
+
+
+def web_addresses(data: bytes) -> None:
+    """An address that is read has a host and a target that need no more escapes."""
+    text = _text(data)
+    try:
+        address = web_address.read(text)
+    except web_address.BadUrl:
+        return
+    try:
+        again = web_address.read(f"{address.scheme}://{address.authority}{address.target}")
+    except web_address.BadUrl as error:
+        assert "more than" in str(error)  # its escapes have made it longer
+        return
+    assert (again.scheme, again.host, again.port) == (address.scheme, address.host, address.port)
+    assert not {" ", "\r", "\n"} & set(address.host + address.target)
+
+
+def link_markup(data: bytes) -> None:
+    """Tags are found in order; a redirect's target has no line end."""
+    text = data.decode("utf-8", "replace")
+    end = 0
+    with contextlib.suppress(markup.Unfinished):
+        for tag in markup.tags(text):
+            assert end <= tag.start < tag.end <= len(text)
+            end = tag.end
+            list(markup.attributes(text[tag.start : tag.end]))
+    location = links.location(text)
+    assert location.isascii()
+    assert not {"\r", "\n", "\0"} & set(location)
+
+
+def tracking_tokens(data: bytes) -> None:
+    """Only the tokens that this service made are genuine."""
+    for kind in (CLICK, "t/o", "f/ios"):
+        try:
+            _, link = tokens.read(kind, _text(data))
+        except BadToken:
+            continue
+        assert data == _TOKEN
+        assert kind == CLICK
+        assert link == _LINK
+
+
+def signed_tokens(data: bytes) -> None:
+    """Only what this service signed is read."""
+    try:
+        value = signing.from_token(_text(data), "fuzz")
+    except signing.BadSignature:
+        return
+    assert signing.to_token(value, "fuzz").encode() == data
+
+
+def event_cursors(data: bytes) -> None:
+    """A cursor is one of this service, or refused with 400."""
+    try:
+        cursors.decode(_text(data), "binding")
+    except ApiError as error:
+        assert error.status == 400
+        return
+    assert data == _CURSOR
+
+
+def json_bodies(data: bytes) -> None:
+    """JSON is read as the standard library reads it, or refused."""
+    try:
+        value = strict_json.loads(data)
+    except ApiError as error:
+        assert error.status in (400, 422)
+        return
+    assert strict_json.loads(json.dumps(value).encode()) == value
+
+
+def metrics_filters(data: bytes) -> None:
+    """Filters of metrics are read, or refused with 400."""
+    try:
+        query_filters.parse(_text(data))
+    except (ApiError, ApiErrors) as error:
+        assert error.status == 400
+
+
+def dns_answers(data: bytes) -> None:
+    """Any answer of a name server gives records or ``LookupFailed``."""
+
+    def answer(query: dns.message.Message, *arguments: object, **options: object) -> object:
+        wire = query.id.to_bytes(2, "big") + data[2:]
+        response = dns.message.from_wire(wire)
+        if not query.is_response(response):
+            raise dns.query.BadResponse
+        return response
+
+    with patch("dns.query.udp", answer), patch("dns.query.tcp", answer):
+        for look_up in (service_dns.texts, service_dns.mail_hosts, service_dns.addresses):
+            try:
+                list(look_up("a.test"))
+            except service_dns.LookupFailed:
+                continue
+
+
+def dns_texts(data: bytes) -> None:
+    """A DKIM record that strangers publish is judged with a reason."""
+    try:
+        dns_record.matching_record([_text(data)], _PUBLIC)
+    except dns_record.BadRecord as error:
+        assert str(error)
+
+
+def dns_records(data: bytes) -> None:
+    """Records for the local DNS are read, or refused."""
+    try:
+        record_syntax.read_name(_text(data))
+        record_syntax.read_records({"records": [{"type": "MX", "value": _text(data)}]})
+    except record_syntax.BadRecord:
+        return
+
+
+def _wire(kind: str, *values: str) -> bytes:
+    query = dns.message.make_query("a.test", kind)
+    response = dns.message.make_response(query)
+    response.answer = [dns.rrset.from_text("a.test.", 60, "IN", kind, *values)]
+    return response.to_wire()
+
+
+_LINK = Link("https://a.example/b?c=1", "Name")
+_PUBLIC = "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCB"
+_TOKEN = (
+    MessageTokens(
+        Message(1, None, ids.message_id("191930000000000001", 3), 0, "ann@inbox.test", 60_000)
+    )
+    .token_of(LinkPart(_LINK))
+    .encode()
+)
+_CURSOR = cursors.encode(Cursor(Window(1, 2), "before", 3), "binding").encode()
+
+_COMPLAINT = (
+    "From: <fbl@isp.test>\r\nTo: <fbl@bounce.test>\r\nMIME-Version: 1.0\r\n"
+    "Content-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n"
+    "--b\r\nContent-Type: text/plain\r\n\r\nA complaint.\r\n"
+    "--b\r\nContent-Type: message/feedback-report\r\n\r\n"
+    "Feedback-Type: abuse\r\nUser-Agent: fbl/1\r\nVersion: 1\r\n"
+    "Original-Rcpt-To: <ann@inbox.test>\r\n"
+    f"--b\r\nContent-Type: message/rfc822\r\n\r\n{COPY}\r\n--b--\r\n"
+).encode()
+_MAIL = (
+    *(each.message.encode() for each in (*STANDARD, *TEXTS)),
+    *(text.encode() for text in (*DELAYS, *AUTOMATIC, *PEOPLE) if isinstance(text, str) and text),
+    _COMPLAINT,
+    COPY.encode(),
+)
+_MULTIPART = (
+    b"From: a@b.test\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\nMIME-Version: 1.0\r\n"
+    b"Content-Type: multipart/alternative; boundary=\"b\"; charset*0*=utf-8''a%20b\r\n\r\n"
+    b"--b\r\nContent-Type: text/plain\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n"
+    b"a=3D=\r\nb\r\n--b\r\nContent-Type: multipart/related; boundary=c\r\n\r\n--c\r\n"
+    b"Content-Type: text/html\r\nContent-Transfer-Encoding: base64\r\n\r\nPGI+eDwvYj4=\r\n"
+    b"--c--\r\n--b--\r\n"
+)
+_MIME_WORDS = (b"--b", b"--b--", b"Content-Type: ", b"multipart/mixed; boundary=b", b"boundary*0=")
+_HEADERS = (
+    b'Ann <ann@a.test>, "B, C" <b@c.test>, Group: x@y.test, <z@y.test>;',
+    b"=?utf-8?B?R3LDvMOfZQ==?= =?iso-8859-1?q?=E4?= <a@xn--bcher-kva.example>",
+    "J\u00fcrgen <j\u00fcrgen@b\u00fccher.example>".encode(),
+    b'(a (nested) comment) <@a,@b:c@d.test> "quoted\\"pair"@[192.0.2.1]',
+)
+_TEMPLATES = (
+    b"Hi {{name or 'you'}}, {{if a > 1 and b.c[1] == 'x' then}}{{each l}}{{loop_var}}{{end}}"
+    b"{{elseif empty(o)}}y{{else}}{{{raw}}}{{end}}",
+    b'<a href="{{url}}?q={{q}}">{{render_snippet("a")}}</a>{{opening_double_curly()}}',
+    b'<template type="amp-mustache">{{#a}}{{b}}{{/a}}</template>{{render_dynamic_content(d.x)}}',
+)
+_TEMPLATE_WORDS = (b"{{", b"}}", b"{{{", b"{{each l}}", b"{{end}}", b"{{if a}}", b"{{else}}")
+_URLS = (
+    b"https://user@a.example:8080/p%20a/?q=1&r=%26#f",
+    b"http://[2001:db8::1%25eth0]:80/;x?y",
+    "https://b\u00fccher.example/gr\u00f6\u00dfe?\u00df".encode(),
+    b"http://127.1/\\evil.example@x",
+)
+_MARKUP = (
+    b'<html><body><!-- c --><a href="https://a.test/?x=1&amp;y" data-x=1>t</a><img src=x></body>',
+    b"<style><a href=x></style><script>'<a'</script><textarea></a></textarea><area HREF='u'/>",
+)
+_JSON = (
+    b'{"recipients": [{"address": {"email": "a@b.test"}, "metadata": {"n": [1, -2.5e3, null]}}]}',
+    b'[{"a": "\\ud83d\\ude00\\u0000", "b": 2147483647, "c": true}, "", 0.1]',
+)
+_FILTERS = (
+    b'{"groupings": [{"AND": {"campaigns": {"eq": ["a"], "notLike": ["abc"]}}}, {"OR": '
+    b'{"domains": {"like": ["a.test"]}}}]}',
+)
+
+TARGETS = (
+    Target("smtp-lines", smtp_lines, (b"EHLO a.test\r\nMAIL FROM:<a@b.test>\r\nQUIT\r\n",)),
+    Target(
+        "smtp-commands",
+        smtp_commands,
+        (
+            b"FROM:<a@b.test> SIZE=100 BODY=8BITMIME SMTPUTF8",
+            b'TO:<"a b"@[192.0.2.1]> NOTIFY=NEVER',
+            b"TO:<@a,@b:c@d.test>",
+            b"AFNNVFBfSW5qZWN0aW9uAGtleQ==",
+            b"SMTP_Injection:X-SVC-SUBACCOUNT=7",
+        ),
+        (b"FROM:", b"TO:", b"SIZE=", b"AUTH=<>", b"X-MSYS-SUBACCOUNT="),
+    ),
+    Target("smtp-data", smtp_data, (b"A: b\r\n\r\n..c\r\n.\r\nQUIT\r\n", *_MAIL[:3])),
+    Target(
+        "smtp-api-header",
+        smtp_api_header,
+        (b'X-SVC-API: {"campaign_id": "a",\r\n "options": {"open_tracking": true}}\r\n\r\nb',),
+        (b"X-SVC-API: {", b"X-MSYS-API:"),
+    ),
+    Target("mail", mail, _MAIL, (*_MIME_WORDS, b"Final-Recipient: rfc822;", b"Status: 5.1.1")),
+    Target("prebuilt", prebuilt, (_MULTIPART, _COMPLAINT, COPY.encode()), _MIME_WORDS),
+    Target("header-values", header_values, _HEADERS, (b"=?utf-8?q?", b"<@", b"<>", b"group:")),
+    Target("template", template, _TEMPLATES, _TEMPLATE_WORDS),
+    Target("web-addresses", web_addresses, _URLS, (b"http://", b"//", b"@", b"[", b"%2e")),
+    Target("link-markup", link_markup, (*_MARKUP, *_URLS), (b"<a ", b"href=", b"<!--", b"</")),
+    Target("tracking-tokens", tracking_tokens, (_TOKEN,), (b"..", b"=")),
+    Target("signed-tokens", signed_tokens, (signing.to_token([1, "a"], "fuzz").encode(),)),
+    Target("event-cursors", event_cursors, (_CURSOR, b"initial")),
+    Target("json-bodies", json_bodies, _JSON, (b'{"a":', b"NaN", b"\\ud800", b"[" * 500)),
+    Target("metrics-filters", metrics_filters, _FILTERS, (b'"OR":', b'"eq":', b"[" * 500)),
+    Target(
+        "dns-answers",
+        dns_answers,
+        (
+            _wire("TXT", '"v=spf1 -all"', '"a" "b"'),
+            _wire("MX", "10 b.test."),
+            _wire("A", "192.0.2.1"),
+        ),
+        (b"\xc0\x0c", b"\xc0\x00", b"\x3f" * 64),
+    ),
+    Target("dns-texts", dns_texts, (b"v=DKIM1; k=rsa; h=sha256; p=MIGfMA0GCSqGSIb3DQEB",)),
+    Target("dns-records", dns_records, (b"10 mail.a.test", b"a.test.", b"_x._domainkey.a.test")),
+)
