@@ -11,17 +11,19 @@ from __future__ import annotations
 import asyncio
 import base64
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qs
 
 import uvicorn
 
 from chalicelib.core.http import App
-from infrastructure.local.gateway.request_body import Receive, RequestBody, Scope, read_body
+from infrastructure.local.gateway.replies import error_body, reply_json
+from infrastructure.local.gateway.request_body import Receive, RequestBody, Scope, Send, read_body
+from infrastructure.local.this_machine import reason_to_refuse
 
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 AsgiCallable = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _BODILESS = (204, 304)
@@ -30,8 +32,10 @@ _BODILESS = (204, 304)
 class Gateway:
     """Serve ``app``; ``extra`` maps a path prefix, such as ``/local``, to an ASGI callable.
 
-    A prefix covers the path itself and everything below it. ``max_body_bytes`` bounds the bodies
-    that reach ``app``, and ``threads`` the requests that run at once.
+    A prefix covers the path itself and everything below it. These paths are for this machine only:
+    for programs on it, and for web pages of the same origin. ``max_body_bytes`` bounds the bodies
+    that reach ``app``, and ``threads`` the requests that run at once. ``GET /`` leads to ``home``,
+    a relative URL, if there is one.
     """
 
     def __init__(
@@ -41,8 +45,10 @@ class Gateway:
         max_body_bytes: int,
         extra: Mapping[str, AsgiCallable] | None = None,
         threads: int = 16,
+        home: str = "",
     ) -> None:
         self._app = app
+        self._home = home
         self._max_body_bytes = max_body_bytes
         self._extra = [(prefix + "/", handler) for prefix, handler in (extra or {}).items()]
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="gateway")
@@ -55,11 +61,18 @@ class Gateway:
             await self._lifespan(receive, send)
 
     def _local_endpoint(self, scope: Scope) -> AsgiCallable:
+        if self._home and scope["raw_path"] == b"/" and scope["method"] in ("GET", "HEAD"):
+            return self._lead_home
         path = scope["raw_path"].decode("ascii") + "/"
         for prefix, handler in self._extra:
             if path.startswith(prefix):
-                return handler
+                return _for_this_machine(handler)
         return self._serve
+
+    async def _lead_home(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {"location": self._home}
+        response = {"statusCode": 302, "headers": headers, "body": "", "isBase64Encoded": False}
+        await _write(response, scope["method"], send, close=False)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(scope, receive, self._max_body_bytes)
@@ -115,6 +128,22 @@ class Gateway:
                 self._pool.shutdown(wait=False, cancel_futures=True)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+def _for_this_machine(handler: AsgiCallable) -> AsgiCallable:
+    """Refuse what other machines and web pages of other origins send to a local endpoint."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        peer = (scope.get("client") or ("127.0.0.1",))[0]
+        reason = reason_to_refuse(scope["headers"], own_pages=True)
+        if not ip_address(peer).is_loopback:
+            reason = "the request comes from another machine"
+        if reason:
+            await reply_json(send, 403, error_body(f"/local is for this machine only: {reason}"))
+        else:
+            await handler(scope, receive, send)
+
+    return serve
 
 
 def server(asgi: AsgiCallable, *, host: str, port: int) -> uvicorn.Server:

@@ -12,90 +12,73 @@ domains). No key is needed: the endpoint exists only in the local runtime.
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, NamedTuple
-from urllib.parse import unquote
+from typing import Any
 
-from chalicelib.core import strict_json
-from chalicelib.core.errors import ApiError
 from infrastructure.local.dns.answers import Answer, LocalAnswers, Source
 from infrastructure.local.dns.record_syntax import BadRecord, read_name, read_records
 from infrastructure.local.dns.zone import LocalZone
-from infrastructure.local.gateway.application import Send
-from infrastructure.local.gateway.replies import error_body, reply_json
-from infrastructure.local.gateway.request_body import Receive, Scope, read_body
+from infrastructure.local.gateway.local_api import (
+    LocalError,
+    LocalReply,
+    LocalRequest,
+    LocalRoute,
+    results,
+)
 
 PREFIX = "/local/dns"
 # The records of one name fit into one answer by TCP.
 MAX_BODY_BYTES = 32 * 1024
 
 
-class _Response(NamedTuple):
-    status: int
-    body: Any
-
-
 class DnsEndpoint:
-    """``/local/dns`` as an ASGI callable over the user's zone and the service's records."""
+    """The operations of ``/local/dns`` over the user's zone and the service's records."""
 
     def __init__(self, zone: LocalZone, service: Source) -> None:
         self._zone = zone
         self._answers = LocalAnswers(zone, service)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        body = await read_body(scope, receive, MAX_BODY_BYTES)
-        if body is None:
-            return
-        path = unquote(scope["raw_path"].decode("ascii")).rstrip("/")
-        name = path.removeprefix(PREFIX).lstrip("/")
-        if body.too_large:
-            response = _refusal(413, f"the body has more than {MAX_BODY_BYTES} bytes")
-        else:
-            # The service's records are read from its tables, which blocks.
-            response = await asyncio.to_thread(self._respond, scope["method"], name, body.content)
-        await reply_json(send, *response)
+    def routes(self) -> list[LocalRoute]:
+        """Return the routes."""
+        return [
+            LocalRoute("GET", PREFIX, self.list_records),
+            LocalRoute("GET", f"{PREFIX}/{{name}}", self.show_records),
+            LocalRoute("PUT", f"{PREFIX}/{{name}}", self.put_records, MAX_BODY_BYTES),
+            LocalRoute("DELETE", f"{PREFIX}/{{name}}", self.delete_records),
+        ]
 
-    def _respond(self, method: str, name: str, content: bytes) -> _Response:
-        if method in ("GET", "HEAD"):
-            return self._get(name) if name else self._list()
-        if not name or method not in ("PUT", "DELETE"):
-            return _refusal(405, "Method Not Allowed")
-        return self._put(name, content) if method == "PUT" else self._delete(name)
+    def list_records(self, request: LocalRequest) -> LocalReply:
+        """List what the local DNS answers, by name."""
+        return results([_view(answer) for answer in self._answers.all()])
 
-    def _list(self) -> _Response:
-        return _Response(200, {"results": [_view(answer) for answer in self._answers.all()]})
-
-    def _get(self, name: str) -> _Response:
-        try:
-            answer = self._answers.get(read_name(name))
-        except BadRecord as error:
-            return _refusal(400, str(error))
+    def show_records(self, request: LocalRequest) -> LocalReply:
+        """Show what the local DNS answers about one name."""
+        answer = self._answers.get(_name(request))
         if answer is None:
-            return _refusal(404, f"{name} does not exist in the local DNS")
-        return _Response(200, {"results": _view(answer)})
+            raise LocalError(404, f"{request.parameters['name']} does not exist in the local DNS")
+        return results(_view(answer))
 
-    def _put(self, name: str, content: bytes) -> _Response:
+    def put_records(self, request: LocalRequest) -> LocalReply:
+        """Replace what the local DNS answers about one name."""
         try:
-            answer = Answer(read_name(name), read_records(strict_json.loads(content)), True)
+            answer = Answer(_name(request), read_records(request.json()), True)
         except BadRecord as error:
-            return _refusal(400, str(error))
-        except ApiError as error:
-            return _Response(error.status, {"errors": error.errors})
+            raise LocalError(400, str(error)) from None
         self._zone.put(answer.name, answer.records)
-        return _Response(200, {"results": _view(answer)})
+        return results(_view(answer))
 
-    def _delete(self, name: str) -> _Response:
-        try:
-            if not self._zone.delete(read_name(name)):
-                return _refusal(404, f"no records were put at {name}")
-        except BadRecord as error:
-            return _refusal(400, str(error))
-        return _Response(200, {"results": {"name": read_name(name)}})
+    def delete_records(self, request: LocalRequest) -> LocalReply:
+        """Delete the records that were put at one name."""
+        name = _name(request)
+        if not self._zone.delete(name):
+            raise LocalError(404, f"no records were put at {request.parameters['name']}")
+        return results({"name": name})
 
 
-def _refusal(status: int, message: str) -> _Response:
-    return _Response(status, error_body(message))
+def _name(request: LocalRequest) -> str:
+    try:
+        return read_name(request.parameters["name"])
+    except BadRecord as error:
+        raise LocalError(400, str(error)) from None
 
 
 def _view(answer: Answer) -> dict[str, Any]:

@@ -1,64 +1,217 @@
 """Show the local mailbox over HTTP, under ``/local/mailbox``.
 
-- ``GET /local/mailbox?to=&from=&subject=&limit=`` lists the newest messages that match. ``to`` is
-  the recipient's whole address, in which ``*`` stands for any characters. ``from`` and ``subject``
-  are parts of those fields
-- ``GET /local/mailbox/{id}`` returns one message as it was stored
-- ``DELETE /local/mailbox`` deletes all messages and returns how many there were
-
 No key is needed: the endpoint exists only in the local runtime.
 """
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+import json
 from typing import Any
-from urllib.parse import parse_qs, unquote
+from urllib.parse import urlencode
 
-from infrastructure.local.gateway.application import Send
-from infrastructure.local.gateway.replies import error_body, reply, reply_json
-from infrastructure.local.gateway.request_body import Receive, Scope
-from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.gateway import hostile_content
+from infrastructure.local.gateway.local_api import (
+    LocalError,
+    LocalReply,
+    LocalRequest,
+    LocalRoute,
+    NoSuchThing,
+    results,
+    whole_number,
+)
+from infrastructure.local.messages.details import Detailer
+from infrastructure.local.messages.parts import AMP, HTML, TEXT, StoredMessage
+from infrastructure.local.sink.mailbox import Mailbox, entry_of
+from infrastructure.local.sink.mailbox_query import (
+    BadQuery,
+    conditions_of,
+    of_subaccount,
+    simple_conditions,
+)
+from infrastructure.local.sink.mailbox_rows import Condition, Details, Row
 
 PREFIX = "/local/mailbox"
 DEFAULT_LIMIT = 100
 MOST_LISTED = 10_000
+MOST_DETAILED = 500
+# How long one request works out details that a search needs
+SEARCH_SECONDS = 1.0
 
 
 class MailboxEndpoint:
-    """``/local/mailbox`` as an ASGI callable over the sink's mailbox."""
+    """The operations of ``/local/mailbox`` over the sink's mailbox."""
 
-    def __init__(self, mailbox: Mailbox) -> None:
+    def __init__(self, mailbox: Mailbox, detailer: Detailer) -> None:
         self._mailbox = mailbox
+        self._detailer = detailer
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        path = unquote(scope["raw_path"].decode("ascii")).rstrip("/")
-        message_id = path.removeprefix(PREFIX).lstrip("/")
-        method = scope["method"]
-        if message_id and method in ("GET", "HEAD"):
-            message = self._mailbox.read(message_id)
-            if message is None:
-                await reply_json(send, 404, error_body("Resource could not be found"))
-            else:
-                await reply(send, 200, message, "message/rfc822")
-        elif not message_id and method in ("GET", "HEAD"):
-            await self._list(parse_qs(scope["query_string"].decode("ascii", "replace")), send)
-        elif not message_id and method == "DELETE":
-            await reply_json(send, 200, {"results": {"deleted": self._mailbox.clear()}})
-        else:
-            await reply_json(send, 405, error_body("Method Not Allowed"))
+    def routes(self) -> list[LocalRoute]:
+        """Return the routes."""
+        message = f"{PREFIX}/{{id}}"
+        return [
+            LocalRoute("GET", PREFIX, self.list_messages),
+            LocalRoute("PUT", PREFIX, self.flag_all),
+            LocalRoute("DELETE", PREFIX, self.delete_all),
+            LocalRoute("GET", message, self.show_source),
+            LocalRoute("PUT", message, self.flag),
+            LocalRoute("DELETE", message, self.delete),
+            LocalRoute("GET", f"{message}/content", self.show_content),
+            LocalRoute("GET", f"{message}/html", self.show_html),
+            LocalRoute("GET", f"{message}/amp", self.show_amp),
+            LocalRoute("GET", f"{message}/parts/{{part}}", self.show_part),
+        ]
 
-    async def _list(self, query: MutableMapping[str, Any], send: Send) -> None:
-        parameters = {name: values[-1] for name, values in query.items()}
-        limit = parameters.get("limit", str(DEFAULT_LIMIT))
-        if not limit.isascii() or not limit.isdigit():
-            await reply_json(send, 400, error_body("limit must be a whole number"))
-            return
-        entries = self._mailbox.list(
-            to=parameters.get("to"),
-            sender=parameters.get("from"),
-            subject=parameters.get("subject"),
-            limit=min(int(limit), MOST_LISTED),
+    def list_messages(self, request: LocalRequest) -> LocalReply:
+        """List the newest messages that match."""
+        query = request.query
+        has_details = query.get("details") == "true"
+        most = MOST_DETAILED if has_details else MOST_LISTED
+        limit = whole_number(query, "limit", DEFAULT_LIMIT, most)
+        conditions = _conditions(query)
+        before, since = query.get("cursor"), None
+        if any(each.needs_details for each in conditions):
+            since = self._detailer.complete(before, SEARCH_SECONDS)
+        rows = self._mailbox.index.search(conditions, limit, before, since)
+        end = rows[-1].id if limit and len(rows) == limit else since
+        return results(
+            self.entries(rows) if has_details else [entry_of(row) for row in rows],
+            counts=self.counts(),
+            links={"next": f"{PREFIX}?{urlencode({**query, 'cursor': end})}"} if end else {},
         )
-        await reply_json(send, 200, {"results": entries})
+
+    def flag_all(self, request: LocalRequest) -> LocalReply:
+        """Flag all messages as read, or as unread."""
+        unread = _unread(request)
+        self._mailbox.set_unread(self._mailbox.index.ids(not unread), unread)
+        return results(self.counts())
+
+    def delete_all(self, request: LocalRequest) -> LocalReply:
+        """Delete all messages."""
+        return results({"deleted": self._mailbox.clear()})
+
+    def show_source(self, request: LocalRequest) -> LocalReply:
+        """Return one message as it was stored."""
+        message_id = request.parameters["id"]
+        source = self._mailbox.read(message_id)
+        if source is None:
+            raise NoSuchThing
+        return hostile_content.download(source, f"{message_id}.eml", "message/rfc822")
+
+    def flag(self, request: LocalRequest) -> LocalReply:
+        """Flag a message as read, or as unread."""
+        row, unread = self._row(request), _unread(request)
+        self._mailbox.set_unread([row.id], unread)
+        return results({"id": row.id, "unread": unread})
+
+    def delete(self, request: LocalRequest) -> LocalReply:
+        """Delete a message."""
+        if not self._mailbox.delete(request.parameters["id"]):
+            raise NoSuchThing
+        return results({"deleted": 1})
+
+    def show_content(self, request: LocalRequest) -> LocalReply:
+        """Show a message with its parts."""
+        row, message = self._row(request), self.message(request)
+        parts = [
+            {
+                "part": part.number,
+                "role": part.role,
+                "content_type": part.content_type,
+                "charset": part.charset,
+                "size": len(message.data(part)),
+                "filename": part.filename,
+                "content_id": part.content_id,
+            }
+            for part in message.parts
+        ]
+        return results(
+            {
+                **self.entries([row])[0],
+                "envelope_from": message.sender,
+                "headers": [{"name": name, "value": value} for name, value in message.headers],
+                "text": message.body(TEXT),
+                "html": message.body(HTML),
+                "amp": message.body(AMP),
+                "parts": parts,
+                "problem": message.problem,
+            }
+        )
+
+    def show_html(self, request: LocalRequest) -> LocalReply:
+        """Return the HTML part as a page for a frame."""
+        return self._page(request, HTML)
+
+    def show_amp(self, request: LocalRequest) -> LocalReply:
+        """Return the AMP part as a page for a frame; its scripts do not run."""
+        return self._page(request, AMP)
+
+    def show_part(self, request: LocalRequest) -> LocalReply:
+        """Return the decoded bytes of a part."""
+        message, number = self.message(request), request.parameters["part"]
+        part = message.part(int(number)) if number.isascii() and number.isdigit() else None
+        if part is None:
+            raise NoSuchThing
+        return hostile_content.part(message, part)
+
+    def message(self, request: LocalRequest) -> StoredMessage:
+        """Return the message of the path; raises NoSuchThing."""
+        source = self._mailbox.read(request.parameters["id"])
+        if source is None:
+            raise NoSuchThing
+        return StoredMessage(source)
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of messages and of unread ones."""
+        messages, unread = self._mailbox.index.counts()
+        return {"messages": messages, "unread": unread}
+
+    def entries(self, rows: list[Row]) -> list[dict[str, Any]]:
+        """Return what a list shows of messages, with their details."""
+        details = self._detailer.details([row.id for row in rows])
+        return [{**entry_of(row), **_view(details.get(row.id))} for row in rows]
+
+    def _row(self, request: LocalRequest) -> Row:
+        row = self._mailbox.index.row(request.parameters["id"])
+        if row is None:
+            raise NoSuchThing
+        return row
+
+    def _page(self, request: LocalRequest, role: str) -> LocalReply:
+        message = self.message(request)
+        html = message.body(role)
+        if html is None:
+            raise NoSuchThing
+        remote_images = request.query.get("images") == "remote"
+        return hostile_content.page(message, html, remote_images=remote_images)
+
+
+def _conditions(query: Any) -> list[Condition]:
+    conditions = simple_conditions(query.get("to"), query.get("from"), query.get("subject"))
+    try:
+        if subaccount := query.get("subaccount"):
+            conditions.append(of_subaccount(subaccount))
+        return conditions + conditions_of(query.get("q", ""))
+    except BadQuery as error:
+        raise LocalError(400, str(error)) from None
+
+
+def _unread(request: LocalRequest) -> bool:
+    unread = request.json().get("unread")
+    if not isinstance(unread, bool):
+        raise LocalError(400, "unread must be true or false")
+    return unread
+
+
+def _view(details: Details | None) -> dict[str, Any]:
+    if details is None:  # deleted meanwhile
+        return {}
+    return {
+        "from_name": details.from_name,
+        "snippet": details.snippet,
+        "attachments": details.attachments,
+        "message_id": details.message_id or None,
+        "transmission_id": details.transmission_id or None,
+        "subaccount_id": details.subaccount_id if details.message_id else None,
+        "campaign_id": details.campaign_id or None,
+        "tags": json.loads(details.tags),
+    }

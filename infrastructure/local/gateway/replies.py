@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from infrastructure.local.gateway.application import Send
+from infrastructure.local.gateway.request_body import Send
 
 
 def error_body(message: str) -> dict[str, Any]:
@@ -18,8 +19,11 @@ async def reply_json(send: Send, status: int, body: Any) -> None:
     await reply(send, status, json.dumps(body).encode(), "application/json")
 
 
-async def reply(send: Send, status: int, body: bytes, kind: str) -> None:
+async def reply(
+    send: Send, status: int, body: bytes, kind: str, headers: Mapping[str, str] | None = None
+) -> None:
     """Send a response of any media type."""
-    headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    all_headers = {"content-type": kind, "content-length": str(len(body)), **(headers or {})}
+    encoded = [(name.encode(), value.encode("latin-1")) for name, value in all_headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": body})

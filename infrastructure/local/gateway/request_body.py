@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _DRAIN_LIMIT = 1024**3
 

@@ -10,19 +10,16 @@ import ipaddress
 import re
 import ssl
 import string
-from email import message_from_bytes, policy
-from email.message import EmailMessage
-from html.parser import HTMLParser
 from urllib.parse import quote, urlsplit
 
+from infrastructure.local.messages.html import Html, text_links
+from infrastructure.local.messages.parts import HTML, TEXT, StoredMessage
 from infrastructure.local.sink.header_fields import field, header_block
 from infrastructure.local.sink.local_names import AddressLookup, no_addresses
 
 ONE_CLICK = "List-Unsubscribe=One-Click"
 USER_AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.0"
 TIMEOUT_SECONDS = 5.0
-
-_TEXT_LINK = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
 
 
 class NotLoopback(Exception):
@@ -46,11 +43,14 @@ class MailClient:
 
     def image_urls(self, message: bytes) -> list[str]:
         """The images of the html part that lead to this machine, such as open pixels."""
-        return [url for url in _html(message).images if self.leads_here(url)]
+        images = Html(StoredMessage(message).body(HTML) or "").images
+        return [image.url for image in images if self.leads_here(image.url)]
 
     def first_link(self, message: bytes) -> str | None:
         """The first link that leads to this machine, as tracked ones do; html before text."""
-        links = _html(message).links or _TEXT_LINK.findall(_body(message, "plain"))
+        content = StoredMessage(message)
+        links = [link.url for link in Html(content.body(HTML) or "").links]
+        links = links or text_links(content.body(TEXT) or "")
         return next((url for url in links if self.leads_here(url)), None)
 
     def leads_here(self, url: str) -> bool:
@@ -107,35 +107,3 @@ class MailClient:
         if (address := next(loopback, None)) is None:
             raise NotLoopback(url)
         return address
-
-
-class _Html(HTMLParser):
-    """Collects image sources and link targets in document order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.images: list[str] = []
-        self.links: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an `img` or an `a`."""
-        values = dict(attrs)
-        if tag == "img" and (source := values.get("src")):
-            self.images.append(source.strip())
-        elif tag == "a" and (target := values.get("href")):
-            self.links.append(target.strip())
-
-
-def _html(message: bytes) -> _Html:
-    html = _Html()
-    html.feed(_body(message, "html"))
-    html.close()
-    return html
-
-
-def _body(message: bytes, subtype: str) -> str:
-    parsed = message_from_bytes(message, policy=policy.default)
-    assert isinstance(parsed, EmailMessage)
-    part = parsed.get_body((subtype,))
-    # Not `if part`: a part without headers is false.
-    return "" if part is None else str(part.get_content())

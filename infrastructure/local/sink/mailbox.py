@@ -13,21 +13,33 @@ import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import parseaddr
+from functools import lru_cache
 from pathlib import Path
 from typing import TypedDict
 
 from chalicelib.mail_format.encoded_words import readable
 from infrastructure.local.sink.header_fields import field, header_block
-from infrastructure.local.sink.mailbox_index import MailboxIndex, Row
+from infrastructure.local.sink.mailbox_index import MailboxIndex
+from infrastructure.local.sink.mailbox_query import simple_conditions
+from infrastructure.local.sink.mailbox_rows import Row
 
 Entry = TypedDict(
     "Entry",
-    {"id": str, "from": str, "to": str, "subject": str, "received_at": str, "size": int},
+    {
+        "id": str,
+        "from": str,
+        "to": str,
+        "subject": str,
+        "received_at": str,
+        "size": int,
+        "unread": bool,
+    },
 )
 Entries = list[Entry]
 
 # Seconds, microseconds and process of arrival: safe in a URL, unique, and in order of arrival.
 _ID = re.compile(r"(\d{10})\.M(\d{6})P\d{1,10}\.postfinch", re.ASCII)
+_SEEN = ":2,S"
 
 
 class Mailbox:
@@ -36,6 +48,8 @@ class Mailbox:
     def __init__(self, root: Path) -> None:
         """Open the mailbox at `root`, making it or mending its index where needed."""
         self._root = root
+        # As texts, because pathlib takes as long to compose a path as the system to make a file
+        self._tmp, self._new = f"{root / 'tmp'}/", f"{root / 'new'}/"
         self._lock = threading.Lock()
         self._newest = 0
         for folder in ("tmp", "new", "cur"):
@@ -50,14 +64,17 @@ class Mailbox:
         """
         message_id = self._next_id()
         trace = _trace(sender, recipient)
-        fresh = self._root / "tmp" / message_id
-        with fresh.open("xb") as file:
-            file.write(trace)
-            file.write(message)
-        fresh.rename(self._root / "new" / message_id)
+        fresh = self._tmp + message_id
+        _write_file(fresh, trace + message)
+        os.rename(fresh, self._new + message_id)
         size = len(trace) + len(message)
-        self._index.insert(_row(message_id, sender, recipient, message, size))
+        self._index.insert(_row(message_id, sender, recipient, message, size, True))
         return message_id
+
+    @property
+    def index(self) -> MailboxIndex:
+        """The index, which is changed through the mailbox only, except for details."""
+        return self._index
 
     def list(
         self,
@@ -72,7 +89,8 @@ class Mailbox:
         a part of the From field or of the envelope sender, `subject` one of the decoded Subject.
         `size` counts the bytes that `read` gives.
         """
-        return [_entry(row) for row in self._index.search(to, sender or "", subject or "", limit)]
+        conditions = simple_conditions(to, sender, subject)
+        return [entry_of(row) for row in self._index.search(conditions, limit)]
 
     def read(self, message_id: str) -> bytes | None:
         """The message as stored, trace fields first; None when there is no such id."""
@@ -81,6 +99,19 @@ class Mailbox:
             return path.read_bytes() if path else None
         except FileNotFoundError:
             return None
+
+    def set_unread(self, message_ids: Iterable[str], unread: bool) -> None:
+        """Flag messages, in the names of their files as mail readers do, and in the index."""
+        flagged = [each for each in message_ids if self._flag(each, unread)]
+        self._index.set_unread(flagged, unread)
+
+    def delete(self, message_id: str) -> bool:
+        """Delete a message; tell whether there was one."""
+        path = self._path(message_id)
+        if path is None or not self._index.take(message_id):
+            return False
+        path.unlink(missing_ok=True)
+        return True
 
     def clear(self) -> int:
         """Delete every message; the number deleted."""
@@ -107,14 +138,33 @@ class Mailbox:
         if new.exists():
             return new
         # A mail reader moves what it has seen to `cur` and appends its flags to the name.
+        seen = self._root / "cur" / f"{message_id}{_SEEN}"
+        if seen.exists():
+            return seen
         return next((self._root / "cur").glob(f"{message_id}*"), None)
 
-    def _stored_ids(self) -> Iterable[str]:
-        for folder in ("new", "cur"):
-            for name in os.listdir(self._root / folder):
-                message_id = name.partition(":")[0]
-                if _ID.fullmatch(message_id):
-                    yield message_id
+    def _flag(self, message_id: str, unread: bool) -> bool:
+        """Rename a message's file so that its name has the flag S, or not; False if it is gone."""
+        path = self._path(message_id)
+        if path is None:
+            return False
+        others = set(path.name.partition(":2,")[2]) - {"S"}
+        flags = "".join(sorted(others if unread else others | {"S"}))
+        folder, name = ("cur", f"{message_id}:2,{flags}") if flags else ("new", message_id)
+        try:
+            path.rename(self._root / folder / name)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _stored_ids(self) -> dict[str, bool]:
+        names = (name for folder in ("new", "cur") for name in os.listdir(self._root / folder))
+        parts = (name.partition(":") for name in names)
+        return {
+            message_id: "S" not in flags.removeprefix("2,")
+            for message_id, _, flags in parts
+            if _ID.fullmatch(message_id)
+        }
 
     def _summarise(self, message_id: str) -> Row | None:
         message = self.read(message_id)
@@ -122,7 +172,21 @@ class Mailbox:
             return None
         headers = header_block(message)
         sender = field(headers, "Return-Path").strip("<>")
-        return _row(message_id, sender, field(headers, "Delivered-To"), message, len(message))
+        path = self._path(message_id)
+        unread = path is None or "S" not in path.name.partition(":2,")[2]
+        recipient = field(headers, "Delivered-To")
+        return _row(message_id, sender, recipient, message, len(message), unread)
+
+
+def _write_file(path: str, content: bytes) -> None:
+    """Write a new file with four system calls less than a file object of Python takes."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        written_size = 0
+        while written_size < len(content):
+            written_size += os.write(descriptor, content[written_size:])
+    finally:
+        os.close(descriptor)
 
 
 def _trace(sender: str, recipient: str) -> bytes:
@@ -131,22 +195,33 @@ def _trace(sender: str, recipient: str) -> bytes:
     return f"Return-Path: <{sender}>\r\nDelivered-To: {recipient}\r\n".encode()
 
 
-def _row(message_id: str, sender: str, recipient: str, message: bytes, size: int) -> Row:
+def _row(
+    message_id: str, sender: str, recipient: str, message: bytes, size: int, unread: bool
+) -> Row:
     headers = header_block(message)
-    author, subject = field(headers, "From"), readable(field(headers, "Subject"))
+    author, name = _author(field(headers, "From"))
+    subject = readable(field(headers, "Subject"))
     return Row(
         id=message_id,
         recipient=recipient,
-        author=parseaddr(author)[1] or sender,
+        author=author or sender,
         subject=subject,
         size=size,
+        unread=unread,
         recipients=recipient.casefold(),
-        senders=f"{readable(author)}\n{sender}".casefold(),
+        senders=f"{author}\n{name}\n{sender}".casefold(),
         subjects=subject.casefold(),
     )
 
 
-def _entry(row: Row) -> Entry:
+@lru_cache(maxsize=256)
+def _author(header: str) -> tuple[str, str]:
+    """Return the address of a From field, and the field as people read it."""
+    return parseaddr(header)[1], readable(header)
+
+
+def entry_of(row: Row) -> Entry:
+    """Return what lists show of a message."""
     return {
         "id": row.id,
         "from": row.author,
@@ -154,6 +229,7 @@ def _entry(row: Row) -> Entry:
         "subject": row.subject,
         "received_at": _received_at(row.id),
         "size": row.size,
+        "unread": bool(row.unread),
     }
 
 

@@ -2,35 +2,35 @@
 
 The Maildir is the truth and the index a copy. Opening the index adds the messages that it lacks,
 drops the rows whose file is gone, and starts a new index where the old one is missing, damaged or
-of another version. WAL lets the API read (and clear) while the sink writes. `synchronous=OFF` is
+of another version. WAL lets the API read (and change) while the sink writes. `synchronous=OFF` is
 safe, because the Maildir has all that a power cut may take from the index.
+
+The sink writes a row from a few header fields. The details of a message take parsing and a look
+into the service's tables: the API adds them, when somebody wants to see or search them.
 """
 
 import fcntl
-import re
+import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
-SCHEMA_VERSION = 1
-# What GLOB takes for more than a character, besides `*`.
-_NOT_WILD = re.compile(r"[?\[]")
+from infrastructure.local.sink.mailbox_rows import (
+    COLUMNS,
+    CREATE,
+    INSERT,
+    INSERT_DETAILS,
+    SCHEMA_VERSION,
+    Condition,
+    Details,
+    Row,
+    matches_line,
+)
 
-
-class Row(NamedTuple):
-    """One message. `recipients`, `senders` and `subjects` are its casefolded search texts."""
-
-    id: str
-    recipient: str
-    author: str
-    subject: str
-    size: int
-    recipients: str
-    senders: str
-    subjects: str
+# Ids begin with digits
+_AFTER_ALL = ":"
 
 
 class MailboxIndex:
@@ -39,10 +39,14 @@ class MailboxIndex:
     def __init__(
         self,
         path: Path,
-        stored_ids: Callable[[], Iterable[str]],
+        stored_ids: Callable[[], Mapping[str, bool]],
         summarise: Callable[[str], Row | None],
     ) -> None:
-        """`stored_ids` lists the Maildir; `summarise` reads one message again for its row."""
+        """Open the index at `path`.
+
+        `stored_ids` lists the Maildir and tells whether each message is unread; `summarise` reads
+        one message again for its row.
+        """
         self._path = path
         self._stored_ids = stored_ids
         self._summarise = summarise
@@ -52,33 +56,133 @@ class MailboxIndex:
 
     def insert(self, row: Row) -> None:
         """Add a row. Repeating one is harmless: another process may have just found its file."""
-        marks = ",".join("?" * len(row))
         with self._lock:
-            self._database.execute(f"INSERT OR REPLACE INTO messages VALUES ({marks})", row)
+            self._database.execute(INSERT, row)
 
-    def search(self, recipient: str | None, sender: str, subject: str, limit: int) -> list[Row]:
-        """The newest rows to `recipient` that contain `sender` and `subject`, in any case.
+    def search(
+        self,
+        conditions: Sequence[Condition],
+        limit: int,
+        before: str | None = None,
+        since: str | None = None,
+    ) -> list[Row]:
+        """The newest rows that meet all conditions; `before` and `since` bound their ids."""
+        terms = [*conditions]
+        if before is not None:
+            terms.append(Condition("id < ?", (before,)))
+        if since is not None:
+            terms.append(Condition("id >= ?", (since,)))
+        details = " JOIN details USING (id)" if any(each.needs_details for each in terms) else ""
+        where = " AND ".join(f"({each.sql})" for each in terms) or "1"
+        values = [value for each in terms for value in each.values]
+        return self._rows(
+            f"SELECT {COLUMNS} FROM messages{details} WHERE {where} ORDER BY id DESC LIMIT ?",
+            [*values, max(limit, 0)],
+        )
 
-        `*` in `recipient` stands for any characters; `None` matches every recipient.
-        """
-        pattern = None if recipient is None else _NOT_WILD.sub(r"[\g<0>]", recipient.casefold())
+    def rows_after(self, message_id: str, limit: int) -> list[Row]:
+        """The oldest rows with a greater id."""
+        return self._rows(
+            f"SELECT {COLUMNS} FROM messages WHERE id > ? ORDER BY id LIMIT ?", [message_id, limit]
+        )
+
+    def row(self, message_id: str) -> Row | None:
+        """The row of one message."""
+        rows = self._rows(f"SELECT {COLUMNS} FROM messages WHERE id = ?", [message_id])
+        return rows[0] if rows else None
+
+    def newest(self) -> str:
+        """The greatest id, empty if there is no message."""
+        with self._lock:
+            return self._database.execute("SELECT max(id) FROM messages").fetchone()[0] or ""
+
+    def counts(self) -> tuple[int, int]:
+        """The number of all messages, and of the unread ones."""
+        with self._lock:
+            query = "SELECT unread, count(*) FROM messages GROUP BY unread"
+            numbers = dict(self._database.execute(query).fetchall())
+        return sum(numbers.values()), numbers.get(1, 0)
+
+    def version(self) -> tuple[int, int]:
+        """A value that changes with every write; reading it costs microseconds."""
+        with self._lock:
+            # The first number is changed by other connections only, the second by this one
+            others: int = self._database.execute("PRAGMA data_version").fetchone()[0]
+            return others, self._database.total_changes
+
+    def details(self, message_ids: Sequence[str]) -> dict[str, Details]:
+        """The details of those of these messages that have them, by id."""
         with self._lock:
             rows = self._database.execute(
-                "SELECT * FROM messages WHERE (? IS NULL OR recipients GLOB ?)"
-                " AND instr(senders, ?) AND instr(subjects, ?) ORDER BY id DESC LIMIT ?",
-                (pattern, pattern, sender.casefold(), subject.casefold(), max(limit, 0)),
+                "SELECT * FROM details WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps(message_ids),),
             )
-            return [Row(*row) for row in rows]
+            return {row[0]: Details(*row) for row in rows}
+
+    def undetailed(self, before: str | None, limit: int) -> list[str]:
+        """The newest messages without details."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT id FROM messages WHERE NOT detailed AND id < ? ORDER BY id DESC LIMIT ?",
+                (before or _AFTER_ALL, limit),
+            )
+            return [row[0] for row in rows]
+
+    def add_details(self, details: Sequence[Details]) -> None:
+        """Store the details of messages; those of messages that are deleted meanwhile are not."""
+        with self._lock, self._transaction(self._database):
+            for each in details:
+                update = "UPDATE messages SET detailed = 1 WHERE id = ?"
+                if self._database.execute(update, (each.id,)).rowcount:
+                    self._database.execute(INSERT_DETAILS, each)
+
+    def set_unread(self, message_ids: Sequence[str], unread: bool) -> None:
+        """Flag messages as unread or as read."""
+        with self._lock, self._transaction(self._database):
+            self._database.executemany(
+                "UPDATE messages SET unread = ? WHERE id = ?",
+                ((unread, message_id) for message_id in message_ids),
+            )
+
+    def ids(self, unread: bool | None = None) -> list[str]:
+        """The ids of all messages, or of those that are unread, or of those that are not."""
+        where = "" if unread is None else f" WHERE unread = {unread:d}"
+        with self._lock:
+            return [row[0] for row in self._database.execute(f"SELECT id FROM messages{where}")]
+
+    def take(self, message_id: str) -> bool:
+        """Delete one row; tell whether there was one."""
+        with self._lock, self._transaction(self._database):
+            self._database.execute("DELETE FROM details WHERE id = ?", (message_id,))
+            delete = "DELETE FROM messages WHERE id = ?"
+            return self._database.execute(delete, (message_id,)).rowcount == 1
 
     def take_all(self) -> list[str]:
         """Empty the index and give the ids it held."""
-        with self._lock:
-            return [row[0] for row in self._database.execute("DELETE FROM messages RETURNING id")]
+        with self._lock, self._transaction(self._database):
+            self._database.execute("DELETE FROM details")
+            rows = self._database.execute("DELETE FROM messages RETURNING id")
+            return [row[0] for row in rows.fetchall()]
 
     def close(self) -> None:
         """Close the database; the index cannot be used afterwards."""
         with self._lock:
             self._database.close()
+
+    def _rows(self, query: str, values: Sequence[str | int]) -> list[Row]:
+        with self._lock:
+            return [Row(*row) for row in self._database.execute(query, values)]
+
+    @staticmethod
+    @contextmanager
+    def _transaction(database: sqlite3.Connection) -> Iterator[None]:
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            database.execute("ROLLBACK")
+            raise
+        database.execute("COMMIT")
 
     @contextmanager
     def _only_opener(self) -> Iterator[None]:
@@ -115,26 +219,27 @@ class MailboxIndex:
         if database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("the mailbox index is damaged")
         if database.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
-            columns = ",".join(f"{name} NOT NULL" for name in Row._fields[1:])
-            database.executescript(
-                "BEGIN IMMEDIATE; DROP TABLE IF EXISTS messages;"
-                f"CREATE TABLE messages (id TEXT PRIMARY KEY, {columns}) WITHOUT ROWID;"
-                f"PRAGMA user_version={SCHEMA_VERSION}; COMMIT;"
-            )
+            database.executescript(CREATE)
+        # A statement of SQLite cannot tell lines apart
+        database.create_function("matches_line", 2, matches_line, deterministic=True)
 
     def _reconcile(self, database: sqlite3.Connection) -> None:
-        database.execute("BEGIN IMMEDIATE")
-        # Rows first, files second: a file always exists before its row, so no live row is dropped.
-        indexed = {row[0] for row in database.execute("SELECT id FROM messages")}
-        message_ids = set(self._stored_ids())
-        lost = ((message_id,) for message_id in indexed - message_ids)
-        database.executemany("DELETE FROM messages WHERE id = ?", lost)
-        rows = (self._summarise(message_id) for message_id in sorted(message_ids - indexed))
-        marks = ",".join("?" * len(Row._fields))
-        database.executemany(
-            f"INSERT INTO messages VALUES ({marks})", (row for row in rows if row is not None)
-        )
-        database.execute("COMMIT")
+        with self._transaction(database):
+            # Rows first, files second: a file always exists before its row, so no live row is lost.
+            indexed = dict(database.execute("SELECT id, unread FROM messages").fetchall())
+            messages = self._stored_ids()
+            lost = [(message_id,) for message_id in indexed.keys() - messages.keys()]
+            database.executemany("DELETE FROM messages WHERE id = ?", lost)
+            database.executemany("DELETE FROM details WHERE id = ?", lost)
+            flagged = (
+                (messages[message_id], message_id)
+                for message_id, unread in indexed.items()
+                if messages.get(message_id, unread) != unread
+            )
+            database.executemany("UPDATE messages SET unread = ? WHERE id = ?", flagged)
+            fresh = sorted(messages.keys() - indexed.keys())
+            rows = (self._summarise(message_id) for message_id in fresh)
+            database.executemany(INSERT, (row for row in rows if row is not None))
 
     def _discard(self) -> None:
         for suffix in ("", "-wal", "-shm"):

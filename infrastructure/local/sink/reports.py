@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
 
-from infrastructure.local.sink.header_fields import header_block
+from infrastructure.local.sink.header_fields import field, header_block
 
 BOUNCE_STATUS = "5.1.1"
 BOUNCE_REPLY = "550 5.1.1 Recipient address rejected: user unknown"
@@ -87,6 +87,26 @@ def feedback_report(accepted: Accepted, now: datetime) -> bytes:
         ],
         now=now,
     )
+
+
+def automatic_reply(accepted: Accepted, now: datetime) -> bytes:
+    """The answer of somebody on vacation (RFC 3834)."""
+    headers = [
+        f"From: {accepted.recipient}",
+        f"To: <{accepted.sender}>",
+        "Subject: Automatic reply: out of office",
+        f"Date: {format_datetime(now)}",
+        f"Message-ID: <{uuid.uuid4().hex}@{accepted.domain}>",
+        f"In-Reply-To: {field(header_block(accepted.message), 'Message-ID')}",
+        "Auto-Submitted: auto-replied",
+        "MIME-Version: 1.0",
+        "Content-Type: text/plain; charset=utf-8",
+        "Content-Transfer-Encoding: 7bit",
+        "",
+        "I am out of office and will read your message when I am back.",
+        "",
+    ]
+    return "\r\n".join(headers).encode()
 
 
 def _report(

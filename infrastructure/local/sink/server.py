@@ -13,10 +13,13 @@ import asyncio
 import logging
 import signal
 import sqlite3
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+import uvloop
 
 from infrastructure.local.sink.behaviours import (
     DEFERRAL,
@@ -24,10 +27,12 @@ from infrastructure.local.sink.behaviours import (
     Deferrals,
     behaviour_of,
 )
+from infrastructure.local.sink.failure_rules import FILE, FailureRule, FailureRules
 from infrastructure.local.sink.local_names import asking, no_addresses
 from infrastructure.local.sink.mail_client import MailClient
 from infrastructure.local.sink.mailbox import Mailbox
 from infrastructure.local.sink.reactions import Reactions
+from infrastructure.local.sink.recipient import Recipient
 from infrastructure.local.sink.reports import Accepted
 from infrastructure.local.sink.smtp_session import CHUNK, Envelope, SmtpSession
 
@@ -52,14 +57,19 @@ class SinkOptions:
 class Sink:
     """An SMTP server storing to a mailbox. Start and stop it on one event loop."""
 
-    def __init__(self, mailbox: Mailbox, options: SinkOptions | None = None) -> None:
+    def __init__(
+        self,
+        mailbox: Mailbox,
+        options: SinkOptions | None = None,
+        failure_rules: FailureRules | None = None,
+    ) -> None:
         self._mailbox = mailbox
+        self._failure_rules = failure_rules
         self._options = options or SinkOptions()
         self._deferrals = Deferrals()
         mail_client = MailClient(asking(options.dns) if options and options.dns else no_addresses)
-        self._reactions = Reactions(
-            self._options.inbound, self._options.behaviour_delay, mail_client
-        )
+        recipient = Recipient(self._options.inbound, mail_client)
+        self._reactions = Reactions(recipient, self._options.behaviour_delay)
         self._sessions: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server
 
@@ -81,6 +91,10 @@ class Sink:
     def refuse_recipient(self, recipient: str) -> str | None:
         """The reply that refuses a `bounce-…` recipient; None for any other."""
         return REFUSALS.get(behaviour_of(recipient))
+
+    def failure(self, step: str, addresses: Sequence[str]) -> FailureRule | None:
+        """The rule that makes this step of SMTP fail; None where none applies."""
+        return self._failure_rules.apply(step, addresses) if self._failure_rules else None
 
     async def receive(self, envelope: Envelope) -> str:
         """Defer, wait, store and react, as the recipients' names say; return the reply to DATA."""
@@ -133,10 +147,12 @@ async def serve(host: str, port: int, data: Path, options: SinkOptions | None = 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     mailbox = Mailbox(data)
-    sink = Sink(mailbox, options)
+    failure_rules = FailureRules(data / FILE)
+    sink = Sink(mailbox, options, failure_rules)
     print(f"sink listening on {host}:{await sink.start(host, port)}", flush=True)
     await stopped.wait()
     await sink.stop()
+    failure_rules.close()
     mailbox.close()
 
 
@@ -175,4 +191,4 @@ def main(arguments: list[str] | None = None) -> None:
     options = SinkOptions(
         settings.inbound, settings.dns, settings.behaviour_delay, settings.slow_seconds
     )
-    asyncio.run(serve(settings.host, settings.port, settings.data, options))
+    uvloop.run(serve(settings.host, settings.port, settings.data, options))

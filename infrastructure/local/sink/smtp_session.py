@@ -8,10 +8,11 @@ bounded.
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from infrastructure.local.sink.failure_rules import CONNECT, DATA, DOT, MAIL, RCPT, FailureRule
 from relay.errors import Refusal
 from relay.input_buffer import InputBuffer
 from relay.message_data import MessageData
@@ -45,6 +46,9 @@ class Receiver(Protocol):
     def refuse_recipient(self, recipient: str) -> str | None:
         """The reply that refuses the recipient, or None to accept it."""
 
+    def failure(self, step: str, addresses: Sequence[str]) -> FailureRule | None:
+        """The rule that makes this step fail for one of the addresses, or None."""
+
     async def receive(self, envelope: Envelope) -> str:
         """Take the message and give the reply to its DATA."""
 
@@ -65,6 +69,7 @@ class SmtpSession:
         self._reader = reader
         self._writer = writer
         self._input = InputBuffer()
+        self._replies: list[str] = []
         self._receiver = receiver
         self._max_size = max_size
         self._idle_seconds = idle_seconds
@@ -95,9 +100,13 @@ class SmtpSession:
         except ConnectionError:
             pass  # the client left
         finally:
+            self._send_replies()
             self._writer.close()
 
     async def _converse(self) -> None:
+        if failure := await self._failure(CONNECT, ""):
+            self._reply(failure)
+            return
         self._reply(f"220 {HOSTNAME} ESMTP")
         while self._open:
             try:
@@ -141,6 +150,8 @@ class SmtpSession:
             return "501 5.5.4 SIZE needs a number"
         if int(size) > self._max_size:
             return "552 5.3.4 Message too big"
+        if failure := await self._failure(MAIL, sender):
+            return failure
         self._envelope = Envelope(sender)
         return "250 2.1.0 Ok"
 
@@ -152,6 +163,8 @@ class SmtpSession:
             return "501 5.1.3 Syntax: RCPT TO:<address>"
         if len(self._envelope.recipients) >= MAX_RECIPIENTS:
             return "452 4.5.3 Too many recipients"
+        if failure := await self._failure(RCPT, path[0]):
+            return failure
         if refusal := self._receiver.refuse_recipient(path[0]):
             return refusal
         self._envelope.recipients.append(path[0])
@@ -162,6 +175,8 @@ class SmtpSession:
             return "503 5.5.1 MAIL first"
         if not self._envelope.recipients:
             return "554 5.5.1 No valid recipients"
+        if failure := await self._failure(DATA, *self._envelope.recipients):
+            return failure
         self._reply("354 End with <CRLF>.<CRLF>")
         data = await self._read_message()
         envelope, self._envelope = self._envelope, None
@@ -171,7 +186,22 @@ class SmtpSession:
             if refusal.reply == BARE_LINE_END:
                 return "550 5.5.2 Bare CR or LF in message"
             raise
+        if failure := await self._failure(DOT, *envelope.recipients):
+            return failure
         return await self._receiver.receive(envelope)
+
+    async def _failure(self, step: str, *addresses: str) -> str | None:
+        """The reply with which a rule makes this step fail, None where it goes on."""
+        rule = self._receiver.failure(step, addresses)
+        if rule is None:
+            return None
+        if rule.delay:
+            self._send_replies()
+            await asyncio.sleep(rule.delay)
+        if rule.code is None:
+            raise ConnectionAbortedError
+        self._open = self._open and rule.code != 421
+        return rule.reply or None
 
     async def _rset(self, argument: str) -> str:
         self._envelope = None
@@ -202,6 +232,7 @@ class SmtpSession:
 
     async def _read(self) -> bytes:
         """At least one octet; raises ConnectionError when the client has left."""
+        self._send_replies()
         await self._writer.drain()
         async with asyncio.timeout(self._idle_seconds):
             octets = await self._reader.read(CHUNK)
@@ -210,7 +241,13 @@ class SmtpSession:
         return octets
 
     def _reply(self, reply: str) -> None:
-        self._writer.write(reply.encode() + b"\r\n")
+        self._replies.append(reply)
+
+    def _send_replies(self) -> None:
+        """Send the replies to all commands that came together in one write (RFC 2920 3.2)."""
+        if self._replies:
+            self._writer.write("\r\n".join([*self._replies, ""]).encode())
+            self._replies.clear()
 
 
 def _path_after(keyword: str, argument: str) -> tuple[str, dict[str, str]] | None:

@@ -12,8 +12,7 @@ from typing import Any
 
 from tests.unit.infrastructure.clouds import DEADLINE, ROOT, eventually
 
-# Reads its instructions from argv: a list of groups of processes, each [name, program, ready file],
-# and true if it is a foundation.
+# Reads its instructions from argv: a list of groups of processes, each [name, program, ready file].
 SUPERVISOR = """
 import json, os, signal, sys
 from pathlib import Path
@@ -21,12 +20,12 @@ from infrastructure.local.supervisor.child import Process
 from infrastructure.local.supervisor.processes import StartFailed, StopRequested, Supervisor
 where, config = Path(sys.argv[1]), json.loads(sys.argv[2])
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup, under which tests may run, ignores it
-def process(name, program, ready, foundation=False):
+def process(name, program, ready):
     probe = (where / ready).exists if ready else None
     argv = ("-S", "-c", program)
-    environment, patience = dict(os.environ), config["patience"]
-    return Process(name, argv, environment, probe, patience, foundation=foundation)
-with Supervisor(where / "logs", where, grace=config["grace"]) as supervisor:
+    environment, patience, grace = dict(os.environ), config["patience"], config["grace"]
+    return Process(name, argv, environment, probe, patience, grace)
+with Supervisor(where / "logs", where, where / "pids") as supervisor:
     try:
         for group in config["groups"]:
             supervisor.start(*(process(*each) for each in group))

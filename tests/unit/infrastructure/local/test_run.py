@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.core import settings
 from infrastructure.local.cloud.server import LOCK_PATIENCE
 from infrastructure.local.run import Runtime, announcement
 from infrastructure.local.supervisor.child import PATIENCE
@@ -34,6 +35,7 @@ def test_the_announcement_names_url_key_port_and_data_directory(config: LocalCon
         f"localhost:{config.smtp_port}",
         str(config.data_dir),
         f"http://localhost:{config.api_port}/local/mailbox",
+        f"http://localhost:{config.api_port}/console/#key=the-key",
     ):
         assert part in text
 
@@ -53,6 +55,12 @@ def test_the_cloud_may_wait_for_the_lock_and_then_for_its_state(
     config: LocalConfig,
 ) -> None:
     assert Runtime(config)._cloud().patience >= LOCK_PATIENCE + PATIENCE
+
+
+def test_a_worker_that_stops_may_wait_for_a_mail_hosts_reply(config: LocalConfig) -> None:
+    current = settings.load(config.child_environment())
+    grace = Runtime(config)._worker("worker").grace
+    assert grace > current.smtp_command_timeout + current.smtp_final_timeout
 
 
 def test_an_impossible_setting_is_reported_in_one_line_with_status_two(tmp_path: Path) -> None:

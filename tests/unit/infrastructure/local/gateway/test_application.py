@@ -90,6 +90,7 @@ def ask(
     query: bytes = b"",
     headers: list[tuple[bytes, bytes]] | None = None,
     chunks: tuple[bytes, ...] = (b"",),
+    peer: str = "192.0.2.8",
 ) -> tuple[int, dict[bytes, bytes], bytes]:
     """Call the gateway with one request; return status, headers and body."""
     responses: list[Any] = []
@@ -110,7 +111,7 @@ def ask(
         "raw_path": raw_path,
         "query_string": query,
         "headers": headers or [],
-        "client": ("192.0.2.8", 1234),
+        "client": (peer, 1234),
     }
     asyncio.run(GATEWAY(scope, receive, send))
     start, body = responses
@@ -241,9 +242,58 @@ def test_an_unknown_path_gets_a_json_error() -> None:
     assert json.loads(body) == {"errors": [{"message": "Resource could not be found"}]}
 
 
+def ask_local(
+    path: bytes,
+    *more: tuple[bytes, bytes],
+    host: bytes = b"localhost:8080",
+    peer: str = "127.0.0.1",
+) -> tuple[int, dict[bytes, bytes], bytes]:
+    return ask("GET", path, headers=[(b"host", host), *more], peer=peer)
+
+
 @pytest.mark.parametrize("path", [b"/local", b"/local/", b"/local/mailbox/1"])
 def test_paths_under_the_local_prefix_go_to_the_local_endpoints(path: bytes) -> None:
-    assert ask("GET", path)[::2] == (299, path)
+    assert ask_local(path)[::2] == (299, path)
+
+
+@pytest.mark.parametrize("peer", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("host", [b"127.0.0.1:8080", b"[::1]:8080", b"LOCALHOST", b"a.localhost:1"])
+def test_local_endpoints_serve_this_machine_under_its_names(host: bytes, peer: str) -> None:
+    assert ask_local(b"/local/mailbox", host=host, peer=peer)[0] == 299
+
+
+@pytest.mark.parametrize(
+    "host",
+    [b"evil.example", b"evil.example:8080", b"localhost.evil.example", b"10.0.0.8:8080", b""],
+)
+def test_local_endpoints_refuse_other_host_names_as_of_dns_rebinding(host: bytes) -> None:
+    status, headers, body = ask_local(b"/local/mailbox", host=host)
+    assert status == 403
+    assert "this machine only" in json.loads(body)["errors"][0]["message"]
+    assert not any(name.startswith(b"access-control-") for name in headers)
+
+
+def test_local_endpoints_refuse_another_machine() -> None:
+    assert ask_local(b"/local/mailbox", peer="192.0.2.8")[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        ((b"origin", b"http://localhost:8080"), 299),
+        ((b"origin", b"http://localhost:3000"), 403),
+        ((b"origin", b"https://evil.example"), 403),
+        ((b"origin", b"null"), 403),
+        ((b"sec-fetch-site", b"same-origin"), 299),
+        ((b"sec-fetch-site", b"none"), 299),
+        ((b"sec-fetch-site", b"same-site"), 403),
+        ((b"sec-fetch-site", b"cross-site"), 403),
+    ],
+)
+def test_local_endpoints_serve_web_pages_of_their_own_origin_only(
+    header: tuple[bytes, bytes], status: int
+) -> None:
+    assert ask_local(b"/local/dns", header)[0] == status
 
 
 def test_the_local_prefix_matches_whole_segments_only() -> None:
@@ -317,7 +367,7 @@ def _post(connection: http.client.HTTPConnection, body: Any, **options: Any) -> 
 
 
 def test_a_connection_survives_large_bodies_chunks_and_errors(port: int) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     connection.connect()
     first = connection.sock
     assert _post(connection, b"x" * LIMIT) == (200, {"results": LIMIT})
@@ -342,7 +392,7 @@ def test_pipelined_requests_are_answered_in_order(port: int) -> None:
 
 
 def test_a_forwarded_header_does_not_change_the_address_on_a_real_connection(port: int) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     connection.request("GET", "/api/v1/mirror/x", headers={"X-Forwarded-For": "203.0.113.1"})
     assert json.loads(connection.getresponse().read())["results"]["source_ip"] == "127.0.0.1"
     connection.close()
@@ -350,7 +400,7 @@ def test_a_forwarded_header_does_not_change_the_address_on_a_real_connection(por
 
 def test_no_connection_gets_the_response_of_another(port: int) -> None:
     def client(number: int) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         for turn in range(20):
             connection.request("GET", f"/api/v1/mirror/{number}-{turn}")
             name = json.loads(connection.getresponse().read())["results"]["name"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from infrastructure.local.dns.zone import LocalZone
 from infrastructure.local.gateway.dns_endpoint import MAX_BODY_BYTES, DnsEndpoint
 from tests.unit.infrastructure.local.dns.fakes import FakeService
+from tests.unit.infrastructure.local.gateway.local_client import LocalClient
 
 MX = {"type": "MX", "value": "10 mail.a.com"}
 
@@ -27,23 +26,12 @@ class Client:
     """Calls the endpoint with ASGI messages."""
 
     def __init__(self, zone: LocalZone) -> None:
-        self._endpoint = DnsEndpoint(zone, FakeService())
+        self._client = LocalClient(DnsEndpoint(zone, FakeService()).routes())
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         """Return status and JSON body; a body of bytes is sent as it is."""
-        content = body if isinstance(body, bytes) else json.dumps(body).encode() if body else b""
-        responses: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": content, "more_body": False}
-
-        async def send(message: Any) -> None:
-            responses.append(message)
-
-        scope = {"type": "http", "method": method, "raw_path": path.encode(), "headers": []}
-        asyncio.run(self._endpoint(scope, receive, send))
-        start, end = responses
-        return start["status"], json.loads(end["body"])
+        reply = self._client.ask(method, path, body)
+        return reply.status, reply.json
 
 
 @pytest.fixture

@@ -45,6 +45,7 @@ def test_a_message_is_listed_as_soon_as_it_is_added(box: Mailbox) -> None:
         "to": "bob@b.test",
         "subject": "Hello",
         "size": len(raw),
+        "unread": True,
     }
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", received_at)
     assert before <= datetime.fromisoformat(received_at) <= datetime.now(UTC)
@@ -312,3 +313,44 @@ def test_two_processes_may_open_a_new_mailbox_at_once(tmp_path: Path) -> None:
     openers = [subprocess.Popen(command, cwd=ROOT) for _ in range(3)]
     assert [opener.wait(30) for opener in openers] == [0, 0, 0]
     assert len(Mailbox(tmp_path / "box").list()) == 3
+
+
+def test_a_flag_is_in_the_name_of_the_file_as_mail_readers_have_it(
+    box: Mailbox, tmp_path: Path
+) -> None:
+    read_id, unread_id = [box.add("", "b@b.test", message()) for _ in range(2)]
+    box.set_unread([read_id], False)
+    assert (tmp_path / "cur" / f"{read_id}:2,S").exists()
+    assert box.index.counts() == (2, 1)
+    assert {each["id"]: each["unread"] for each in box.list()} == {read_id: False, unread_id: True}
+    box.set_unread([read_id], True)
+    assert (tmp_path / "new" / read_id).exists()
+    assert box.index.counts() == (2, 2)
+
+
+def test_flags_of_mail_readers_are_preserved(box: Mailbox, tmp_path: Path) -> None:
+    message_id = box.add("", "b@b.test", message())
+    (tmp_path / "new" / message_id).rename(tmp_path / "cur" / f"{message_id}:2,FS")
+    box.set_unread([message_id], True)
+    assert (tmp_path / "cur" / f"{message_id}:2,F").exists()
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+def test_opening_takes_the_flags_from_the_names(
+    box: Mailbox, tmp_path: Path, is_indexed: bool
+) -> None:
+    message_id = box.add("", "b@b.test", message())
+    box.close()
+    (tmp_path / "new" / message_id).rename(tmp_path / "cur" / f"{message_id}:2,S")
+    if not is_indexed:
+        (tmp_path / "index.sqlite3").unlink()
+    assert [each["unread"] for each in Mailbox(tmp_path).list()] == [False]
+
+
+def test_one_message_is_deleted(box: Mailbox, tmp_path: Path) -> None:
+    lost, other = [box.add("", "b@b.test", message()) for _ in range(2)]
+    assert box.delete(lost)
+    assert not box.delete(lost)
+    assert not box.delete("../index.sqlite3")
+    assert ids(box) == [other]
+    assert [each.name for each in (tmp_path / "new").iterdir()] == [other]

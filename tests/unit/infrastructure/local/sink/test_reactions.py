@@ -14,7 +14,7 @@ RETURN_PATH = "verp+123@bounces.a.test"
 
 
 def send(sink: RunningSink, recipient: str, content: bytes, sender: str = RETURN_PATH) -> None:
-    with smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20) as client:
+    with smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=120) as client:
         client.sendmail(sender, [recipient], content, ["BODY=8BITMIME"])
 
 

@@ -26,7 +26,7 @@ def message(message_id: str = "<1@a.test>") -> bytes:
 
 def deliver(sink: RunningSink, *recipients: str, content: bytes = message()) -> tuple[int, str]:
     """Deliver a message; return the reply to a refused RCPT, or else to DATA."""
-    with smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20) as client:
+    with smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=120) as client:
         client.ehlo()
         client.mail("bounces@a.test")
         replies = [client.rcpt(recipient) for recipient in recipients]
@@ -107,7 +107,7 @@ def test_deferrals_keep_a_limited_number_of_messages() -> None:
 
 
 def test_a_slow_recipient_is_accepted_late_and_delays_no_other(sink: RunningSink) -> None:
-    slow = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20)
+    slow = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=120)
     slow.ehlo()
     slow.mail("")
     slow.rcpt("slow+1@any.test")
@@ -148,7 +148,7 @@ def test_connections_send_without_nagles_delay(sink: RunningSink) -> None:
 
 def test_stopping_sends_421_to_open_sessions_and_frees_the_port(tmp_path: Path) -> None:
     with running_sink(tmp_path) as sink:
-        client = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=20)
+        client = smtplib.SMTP("127.0.0.1", sink.port, "client.test", timeout=120)
         sink.stop()
         assert client.getreply()[0] == 421
         client.close()
@@ -166,10 +166,10 @@ def test_the_process_stores_mail_and_stops_cleanly(tmp_path: Path, number: signa
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("sink listening on 127.0.0.1:")
-        client = smtplib.SMTP("127.0.0.1", int(line.rpartition(":")[2]), "client.test", timeout=20)
+        client = smtplib.SMTP("127.0.0.1", int(line.rpartition(":")[2]), "client.test", timeout=120)
         client.sendmail("a@a.test", ["b@b.test", "oob@b.test"], message())
         process.send_signal(number)
-        _, errors = process.communicate(timeout=10)
+        _, errors = process.communicate(timeout=120)
         assert (process.returncode, errors) == (0, "")
         assert client.getreply()[0] == 421
         client.close()

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from infrastructure.local.sink import smtp_session
 from infrastructure.local.sink.mailbox import Mailbox
 from infrastructure.local.sink.server import Sink, SinkOptions
 from infrastructure.local.sink.smtp_session import CHUNK, SmtpSession
 from tests.unit.infrastructure.local.running import RunningSink, running_sink
+from tests.unit.linear_time import assert_linear
 
 MAX_SIZE = 2 * CHUNK
 ENVELOPE = b"MAIL FROM:<a@a.test>\r\nRCPT TO:<b@b.test>\r\n"
@@ -24,7 +26,7 @@ class Client:
     """A client that sends exactly the bytes of the test."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=120)
         self.input: BinaryIO = self.socket.makefile("rb")
         assert self.reply().startswith("220 ")
 
@@ -177,10 +179,14 @@ class Wire:
     """A writer that stores the replies of a session that has all its input at the start."""
 
     def __init__(self) -> None:
-        self.codes: list[bytes] = []
+        self.writes: list[list[bytes]] = []
 
-    def write(self, reply: bytes) -> None:
-        self.codes.append(reply[:3])
+    @property
+    def codes(self) -> list[bytes]:
+        return [code for codes in self.writes for code in codes]
+
+    def write(self, replies: bytes) -> None:
+        self.writes.append([reply[:3] for reply in replies.splitlines()])
 
     async def drain(self) -> None:
         pass
@@ -189,7 +195,7 @@ class Wire:
         pass
 
 
-async def whole_session(data: bytes, tmp_path: Path) -> list[bytes]:
+async def whole_session(data: bytes, tmp_path: Path) -> Wire:
     reader, wire = asyncio.StreamReader(limit=CHUNK), Wire()
     reader.feed_data(data)
     reader.feed_eof()
@@ -202,14 +208,20 @@ async def whole_session(data: bytes, tmp_path: Path) -> list[bytes]:
         idle_seconds=1,
     )
     await session.run()
-    return wire.codes
+    return wire
 
 
 def test_a_dot_at_a_chunk_boundary_does_not_end_a_too_large_message(tmp_path: Path) -> None:
     content = b"x" * (CHUNK + 1) + b".\r\nRSET\r\n.\r\n"
     data = b"HELO c.test\r\n" + ENVELOPE + b"DATA\r\n" + content + b"QUIT\r\n"
-    codes = asyncio.run(whole_session(data, tmp_path))
-    assert codes == [b"220", b"250", b"250", b"250", b"354", b"552", b"221"]
+    wire = asyncio.run(whole_session(data, tmp_path))
+    assert wire.codes == [b"220", b"250", b"250", b"250", b"354", b"552", b"221"]
+
+
+def test_commands_that_come_together_are_answered_in_one_write(tmp_path: Path) -> None:
+    data = b"HELO c.test\r\n" + ENVELOPE + b"DATA\r\nHello\r\n.\r\n"
+    wire = asyncio.run(whole_session(data, tmp_path))
+    assert wire.writes == [[b"220"], [b"250", b"250", b"250", b"354", b"250"]]
 
 
 def test_a_message_declared_too_big_is_refused_at_once(client: Client) -> None:
@@ -269,6 +281,20 @@ def test_a_line_without_end_closes_the_connection(client: Client) -> None:
     assert client.reply().startswith("500 5.5.2")
 
 
+@pytest.mark.parametrize("path", [b"/", b"/" + b"x" * 9000])
+def test_an_http_request_ends_the_connection_before_its_body_is_read(
+    server: RunningSink, path: bytes
+) -> None:
+    server.mailbox.clear()
+    client = Client(server.port)
+    page = b"EHLO page.test\r\n" + ENVELOPE + b"DATA\r\nhello\r\n.\r\n"
+    client.send(b"POST %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path + page)
+    assert client.reply().startswith("421 4.7.0 This is an SMTP server")
+    assert client.reply() == ""
+    client.socket.close()
+    assert server.mailbox.list() == []
+
+
 def test_a_client_that_disconnects_during_data_stores_nothing(
     client: Client, server: RunningSink
 ) -> None:
@@ -285,3 +311,17 @@ def test_an_idle_client_gets_421_and_is_disconnected(tmp_path: Path) -> None:
         assert client.reply().startswith("421 4.4.2")
         assert client.reply() == ""
         client.socket.close()
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        'TO:<"' + '\\"' * 60_000,
+        "TO:<" + '""' * 60_000,
+        "TO:" + " " * 120_000,
+        "TO:<a>" + " a" * 60_000 + "  ",
+        "TO:<a>" + " " * 120_000 + "\0",
+    ],
+)
+def test_hostile_paths_take_linear_time(argument: str) -> None:
+    assert_linear(lambda argument: smtp_session._path_after("TO:", argument), argument)

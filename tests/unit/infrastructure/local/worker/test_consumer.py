@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import aws, queues
+from chalicelib.core import aws, queues, shutdown
 from chalicelib.core.queues import Work
 from chalicelib.core.settings import settings
-from infrastructure.local.worker.consumer import VISIBILITY, Consumer, retry_pause
+from infrastructure.local.worker import consumer as consumer_module
+from infrastructure.local.worker.consumer import BATCH_SIZES, VISIBILITY, Consumer, retry_pause
 from tests.fake_cloud import queued
 from tests.unit.infrastructure.clouds import DEADLINE, ROOT, LocalCloud, eventually
 
@@ -169,3 +170,36 @@ def test_a_batching_window_collects_messages_into_one_call(
     assert calls == [25, 10]
     assert queued("webhook-events") == []
     assert len(queued("events")) == 15
+
+
+@pytest.mark.parametrize("queue", ["generation", "delivery"])
+def test_a_worker_that_dies_has_received_no_work_that_it_has_not_begun(
+    cloud: None, queue: str
+) -> None:
+    queues.send(queue, [Work({"n": n}) for n in range(6)])
+    assert BATCH_SIZES[queue] == 1
+
+    def die(event: Any, _: Any) -> Any:
+        assert len(event["Records"]) == 1
+        raise SystemExit
+
+    with pytest.raises(SystemExit):
+        Consumer(queue, die, aws.sqs())._consume_once()
+    assert len(queued(queue)) == 5
+
+
+def test_a_worker_that_stops_hands_back_what_it_has_received_and_not_begun(
+    cloud: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer_module, "HAND_BACK_DELAY", 0)
+    queues.send("delivery", [Work({"n": 1})])
+    consumer = Consumer("delivery", lambda *_: pytest.fail("it was begun"), aws.sqs())
+    shutdown.request()
+    try:
+        for _ in range(9):  # however many threads stop and meet it
+            consumer._consume_once()
+        consumer.finish()
+    finally:
+        shutdown.withdraw()
+    (message,) = consumer._received(10, 0)
+    assert message["Attributes"]["ApproximateReceiveCount"] == "1"

@@ -1,0 +1,103 @@
+// The client of the API. Every address is relative to the console's own, because a deployed stage is
+// part of the path.
+import { key, subaccount, signOut } from "./session.js";
+
+export const base = new URL("../", location.href.split(/[?#]/)[0]).href;
+
+const HINTS = {
+  0: "Check that the service is running and that this machine is online.",
+  401: "The key is not valid any more. Sign in with another one.",
+  403: "This key lacks the grant for it. A key with the grant can be made under Settings.",
+  404: "It does not exist, or belongs to another account or subaccount.",
+  429: "Too many requests at once. Try again in a moment.",
+  500: "The service failed. Its log has the details under the request's id.",
+  503: "The service is busy. Try again in a moment.",
+};
+
+/** What the API answered to a request that failed. `errors` are those of its body. */
+export class ApiError extends Error {
+  constructor(status, errors, requestId) {
+    const first = errors[0] ?? {};
+    super([first.message, first.description].filter(Boolean).join(": ") || `Status ${status}`);
+    this.status = status;
+    this.errors = errors;
+    this.requestId = requestId;
+  }
+
+  get hint() {
+    return HINTS[this.status] ?? (this.status >= 500 ? HINTS[500] : "");
+  }
+}
+
+/** The absolute address of an API path, with a query from which empty values are left out. */
+export function address(path, query) {
+  const url = new URL(path.replace(/^\//, ""), base);
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (Array.isArray(value) ? value.length : value !== undefined && value !== null && value !== "") {
+      url.searchParams.set(name, Array.isArray(value) ? value.join(",") : value);
+    }
+  }
+  return url.href;
+}
+
+/** Make a request. Returns the parsed body; raises ApiError. Paths below `local/` carry no key. */
+export async function request(method, path, { query, body, headers, signal, as } = {}) {
+  const all = { ...headers };
+  if (!isLocal(path)) {
+    all.Authorization ??= key.value;
+    if (subaccount.value !== "" && !("X-SVC-SUBACCOUNT" in all)) all["X-SVC-SUBACCOUNT"] = subaccount.value;
+  }
+  if (body !== undefined) all["Content-Type"] = "application/json";
+  for (const name of Object.keys(all)) if (all[name] === null) delete all[name];
+  let response;
+  try {
+    response = await fetch(address(path, query), {
+      method, headers: all, signal, body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "omit", cache: "no-store",
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError(0, [{ message: "The service cannot be reached" }]);
+  }
+  if (response.ok && as) return response[as]();
+  const text = await response.text();
+  const parsed = parse(text);
+  if (response.ok) return parsed ?? {};
+  if (response.status === 401 && all.Authorization === key.value) signOut();
+  throw new ApiError(response.status, parsed?.errors ?? [], response.headers.get("X-Request-ID"));
+}
+
+export const get = (path, query, options) => request("GET", path, { query, ...options });
+export const post = (path, body, options) => request("POST", path, { body, ...options });
+export const put = (path, body, options) => request("PUT", path, { body, ...options });
+export const remove = (path, query, options) => request("DELETE", path, { query, ...options });
+
+/** The request as a line for a shell. The key is a variable, so that the line can be shared. */
+export function curl(method, path, { query, body, headers } = {}) {
+  const parts = [`curl -s${method === "GET" ? "" : ` -X ${method}`} ${quoted(address(path, query))}`];
+  if (!isLocal(path)) {
+    parts.push('-H "Authorization: $API_KEY"');
+    if (subaccount.value !== "") parts.push(`-H 'X-SVC-SUBACCOUNT: ${subaccount.value}'`);
+  }
+  for (const [name, value] of Object.entries(headers ?? {})) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
+  if (body !== undefined) {
+    parts.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body, null, 2))}`);
+  }
+  return parts.join(" \\\n  ");
+}
+
+function isLocal(path) {
+  return /^\/?local(\/|$)/.test(path);
+}
+
+function quoted(text) {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function parse(text) {
+  try {
+    return text ? JSON.parse(text) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,54 @@
+// Load data for a component: one state for what is loading, what came, and what went wrong.
+import { useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
+import { subaccount } from "./session.js";
+
+/**
+ * Call `load(signal)` when the component appears and whenever `dependencies` or the subaccount
+ * change. Returns `{data, error, loading, reload, set}`. While it loads again, `data` is the former.
+ */
+export function useResource(load, dependencies = []) {
+  const [state, setState] = useState({ data: undefined, error: null, loading: true });
+  const latest = useRef(load);
+  const running = useRef(null);
+  latest.current = load;
+  const reload = useCallback(async () => {
+    running.current?.abort();
+    const abort = new AbortController();
+    running.current = abort;
+    setState((former) => ({ ...former, loading: true }));
+    try {
+      const data = await latest.current(abort.signal);
+      if (!abort.signal.aborted) setState({ data, error: null, loading: false });
+    } catch (error) {
+      if (abort.signal.aborted) return;
+      setState((former) => ({ data: former.data, error, loading: false }));
+    }
+  }, []);
+  const set = useCallback((change) => setState((former) => ({ ...former, data: change(former.data) })), []);
+  useEffect(() => {
+    reload();
+    return () => running.current?.abort();
+  }, [...dependencies, subaccount.value]);
+  return { ...state, reload, set };
+}
+
+/** Call `work` every `seconds` while the tab is visible. */
+export function useInterval(work, seconds) {
+  const latest = useRef(work);
+  latest.current = work;
+  useEffect(() => {
+    if (!seconds) return undefined;
+    const timer = setInterval(() => { if (!document.hidden) latest.current(); }, seconds * 1000);
+    return () => clearInterval(timer);
+  }, [seconds]);
+}
+
+/** Return `value` once it has not changed for `milliseconds`. */
+export function useSettled(value, milliseconds = 250) {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}

@@ -1,0 +1,57 @@
+// What the console knows about templates: their parts, the data they are tried with, edits that are
+// not saved yet.
+import { key, subaccount } from "./session.js";
+
+export const TEMPLATES = "api/v1/templates";
+export const templatePath = (id) => `${TEMPLATES}/${encodeURIComponent(id)}`;
+
+/** The parts of content that have an editor: key, name, language. The validator calls them by `key`. */
+export const PARTS = [["html", "HTML", "html"], ["text", "Text", "text"], ["amp_html", "AMP", "html"]];
+/** The only part of content that is a whole message. */
+export const SOURCE = ["email_rfc822", "Source", "text"];
+
+export const partsOf = (content) => (content.email_rfc822 === undefined ? PARTS : [SOURCE]);
+
+/** The sender as two texts. It is one text in the API, or an object. */
+export const sender = ({ from }) => (typeof from === "object" && from !== null ? { name: from.name ?? "", email: from.email ?? "" } : { name: "", email: from ?? "" });
+export const withSender = (content, { name, email }) => ({ ...content, from: name ? { name, email } : email });
+
+/** What of a version can be edited; `content` without parts that are empty. */
+export function editable({ name, description, options, content }) {
+  const filled = Object.entries(content).filter(([, value]) => value !== "");
+  return { name, description, options: { ...options }, content: Object.fromEntries(filled) };
+}
+
+export const isSame = (one, other) => JSON.stringify(sorted(editable(one))) === JSON.stringify(sorted(editable(other)));
+
+function sorted(value) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.keys(value).sort().filter((name) => value[name] !== null).map((name) => [name, sorted(value[name])]));
+}
+
+const place = (id) => `postfinch.test-data.${subaccount.value}.${id}`;
+
+/** The test data of a template as JSON text; it stays in this browser. */
+export const testData = (id) => localStorage.getItem(place(id)) ?? "{}";
+export const keepTestData = (id, text) => localStorage.setItem(place(id), text);
+export const dropTestData = (id) => localStorage.removeItem(place(id));
+
+/** The object in a JSON text, and what is wrong with the text. */
+export function parseData(text) {
+  try {
+    const value = JSON.parse(text.trim() || "{}");
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { value, problem: "" };
+    return { value: null, problem: "Test data is an object: { … }" };
+  } catch (error) {
+    return { value: null, problem: error.message };
+  }
+}
+
+const edits = new Map();
+const session = (id) => JSON.stringify([key.value, subaccount.value, id]);
+
+/** Edits that are not saved yet outlive a look at another page, not the tab. */
+export const unsaved = (id) => edits.get(session(id));
+export const keepUnsaved = (id, edit) => (edit ? edits.set(session(id), edit) : edits.delete(session(id)));
+
+window.addEventListener("beforeunload", (event) => { if (key.value && edits.size) event.preventDefault(); });

@@ -1,0 +1,49 @@
+// Create a recipient list, change what it is called, or replace its recipients.
+import { html, useState } from "../vendor/preact.js";
+import { post, put } from "../core/api.js";
+import { plural } from "../core/format.js";
+import { badRows } from "../core/recipients.js";
+import { go } from "../core/router.js";
+import { Button, TextField } from "../parts/controls.js";
+import { BadRows, RecipientsField } from "../parts/csv.js";
+import { Dialog } from "../parts/dialog.js";
+import { Notice, toast } from "../parts/feedback.js";
+import { PATH } from "./audience-lists.js";
+
+const MOST_ERRORS = 10000;
+
+/** Without `list` a new one is made; `fields` changes its name, otherwise its recipients are replaced. */
+export function ListForm({ list, fields, onClose, onSaved }) {
+  const [id, setId] = useState("");
+  const [name, setName] = useState(list?.name ?? "");
+  const [description, setDescription] = useState(list?.description ?? "");
+  const [read, setRead] = useState(null);
+  const [report, setReport] = useState(null);
+  const save = async () => {
+    const body = list && !fields ? {} : { name: name.trim(), description: description.trim() };
+    if (!list && id.trim()) body.id = id.trim();
+    if (!fields) body.recipients = read.recipients;
+    const query = { num_rcpt_errors: MOST_ERRORS };
+    const { results } = list ? await put(`${PATH}/${encodeURIComponent(list.id)}`, body, { query }) : await post(PATH, body, { query });
+    onSaved();
+    if (!list) go(["audience", "lists", results.id]);
+    const rows = fields ? [] : [...read.bad, ...badRows(results.rcpt_to_errors ?? [], read)];
+    if (!rows.length) {
+      toast("Saved");
+      return true;
+    }
+    setReport({ accepted: results.total_accepted_recipients, rows });
+    return false;
+  };
+  if (report) {
+    return html`<${Dialog} key="report" wide title="Recipients stored" onClose=${onClose} foot=${html`<div class="dialog-foot"><${Button} kind="primary" onClick=${onClose}>Done<//></div>`}>
+      <${Notice} tone="good" icon="circle-check">${plural(report.accepted, "recipient")} stored<//><${BadRows} rows=${report.rows} /><//>`;
+  }
+  const title = !list ? "New recipient list" : fields ? `Change ${list.name}` : `Replace the recipients of ${list.name}`;
+  const count = read?.recipients.length ?? 0;
+  return html`<${Dialog} key="form" wide title=${title} submit=${!list ? "Create list" : fields ? "Save" : "Replace recipients"} disabled=${!fields && !count} onClose=${onClose} onSubmit=${save}>
+    ${(!list || fields) && html`<div class="form-grid"><${TextField} label="Name" optional maxlength="64" value=${name} onInput=${setName} />
+      ${!list && html`<${TextField} label="Id" optional placeholder="newsletter" value=${id} onInput=${setId} spellcheck="false" autocapitalize="none" />`}
+      <${TextField} label="Description" optional value=${description} onInput=${setDescription} /></div>`}
+    ${!fields && html`<${RecipientsField} onChange=${setRead} />`}<//>`;
+}

@@ -1,0 +1,43 @@
+// What an empty service shows: the first send, ready to paste, and what arrives when it was pasted.
+import { html, useState } from "../vendor/preact.js";
+import { base } from "../core/api.js";
+import { local } from "../core/service.js";
+import { key } from "../core/session.js";
+import { TabPanel, Tabs } from "../parts/controls.js";
+import { Code } from "../parts/code.js";
+import { Card } from "../parts/page.js";
+import { Behaviours } from "./behaviours.js";
+
+const MESSAGE = {
+  content: { from: "hello@example.test", subject: "Hello", text: "It works." },
+  recipients: [{ address: "you@example.com" }],
+};
+const indent = (text, spaces) => text.replaceAll("\n", `\n${" ".repeat(spaces)}`);
+
+/** `[[id, name, lines], ...]`: the same message in each way to send it. */
+function ways(sender) {
+  const message = { ...MESSAGE, content: { ...MESSAGE.content, from: sender } };
+  const json = JSON.stringify(message, null, 2);
+  return [
+    ["curl", "curl", `curl -s ${base}api/v1/transmissions \\\n  -H 'Authorization: ${key.value}' \\\n  -H 'Content-Type: application/json' \\\n  -d '${json}'`],
+    ["python", "Python", `import json, urllib.request\n\nmessage = ${json}\nrequest = urllib.request.Request(\n    "${base}api/v1/transmissions",\n    json.dumps(message).encode(),\n    {"Authorization": "${key.value}", "Content-Type": "application/json"},\n)\nprint(urllib.request.urlopen(request).read().decode())`],
+    ["node", "Node", `const response = await fetch("${base}api/v1/transmissions", {\n  method: "POST",\n  headers: { Authorization: "${key.value}", "Content-Type": "application/json" },\n  body: JSON.stringify(${indent(json, 2)}),\n});\nconsole.log(await response.json());`],
+    ["smtp", "SMTP", `Host      ${new URL(base).hostname}\nPort      ${local.value ? "2525, or the SMTP port that make run printed" : "587"}\nSecurity  STARTTLS\nUser      SMTP_Injection\nPassword  ${key.value}\n\nswaks --server ${new URL(base).hostname}:${local.value ? 2525 : 587} --tls \\\n  --auth-user SMTP_Injection --auth-password '${key.value}' \\\n  --from ${sender} --to you@example.com \\\n  --header 'Subject: Hello' --body 'It works.'`],
+  ];
+}
+
+export function FirstSend() {
+  const [way, setWay] = useState("curl");
+  const all = ways(local.value ? "hello@example.test" : "hello@your-domain.example");
+  const [, name, text] = all.find(([id]) => id === way);
+  return html`<div class="stack">
+    <${Card} title="Send the first message" actions=${html`<span class="live on" role="status">Waiting for the first message</span>`}>
+      <div class="stack">
+        <p class="soft">Paste one of these. ${local.value ? "Nothing leaves this machine: the message is in the mailbox a moment later, and this page fills." : "This page fills as soon as the message is on its way."}</p>
+        <${Tabs} label="Ways to send" tabs=${all.map(([id, label]) => [id, label])} current=${way} onChange=${setWay} id="way" />
+        <${TabPanel} current=${way} id="way"><${Code} text=${text} label="${name} example" /><//>
+      </div>
+    <//>
+    ${local.value && html`<${Card} title="Recipients that behave"><${Behaviours} /><//>`}
+  </div>`;
+}

@@ -1,0 +1,141 @@
+// Mailbox: the mail that left through the local sink, as it arrives, and one message beside it.
+import { html, useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
+import { get, put, remove } from "../core/api.js";
+import { number, plural } from "../core/format.js";
+import { useKeys } from "../core/keys.js";
+import { useLive } from "../core/live.js";
+import { useSettled } from "../core/resource.js";
+import { go, href, route, setQuery } from "../core/router.js";
+import { subaccount } from "../core/session.js";
+import { Button, Icon, IconButton, SearchField, Time } from "../parts/controls.js";
+import { CurlButton } from "../parts/code.js";
+import { confirm } from "../parts/dialog.js";
+import { attempt, Empty, ErrorBox, SkeletonRows } from "../parts/feedback.js";
+import { List } from "../parts/list.js";
+import { MessageView } from "./mailbox-message.js";
+import { SearchHelp } from "./mailbox-search.js";
+
+const PAGE = 500;
+const MOST = 50000;
+const COLUMNS = [{ label: "Message", width: "minmax(0,1fr)" }];
+
+const listQuery = (q) => ({ q, details: true, limit: PAGE, subaccount: subaccount.value });
+
+export default function Mailbox() {
+  const { path, query } = route.value;
+  const selected = path[1];
+  const [state, setState] = useState({ rows: [], counts: null, next: null, loading: true, error: null });
+  const [text, setText] = useState(query.q ?? "");
+  const typed = useSettled(text, 250);
+  const q = query.q ?? "";
+
+  useEffect(() => { if (typed !== q) setQuery({ q: typed }); }, [typed]);
+  useEffect(() => { if (q !== typed) setText(q); }, [q]);
+
+  const load = useCallback(async () => {
+    try {
+      const answer = await get("local/mailbox", listQuery(route.value.query.q));
+      setState({ rows: answer.results, counts: answer.counts, next: answer.links?.next ?? null, loading: false, error: null });
+    } catch (error) {
+      setState((former) => ({ ...former, loading: false, error }));
+    }
+  }, []);
+  useEffect(() => { setState((former) => ({ ...former, loading: true })); load(); }, [q, subaccount.value]);
+
+  const loading = useRef(false);
+  const more = useCallback(async () => {
+    if (!state.next || loading.current || state.rows.length >= MOST) return;
+    loading.current = true;
+    try {
+      const answer = await get(state.next);
+      setState((former) => ({ ...former, rows: [...former.rows, ...answer.results], next: answer.links?.next ?? null }));
+    } catch (error) {
+      setState((former) => ({ ...former, error, next: null }));
+    } finally {
+      loading.current = false;
+    }
+  }, [state.next, state.rows.length]);
+
+  const arrivals = useArrivals((messages) => {
+    if (route.value.query.q || subaccount.value !== "") return load();
+    return setState((former) => {
+      const known = new Set(former.rows.slice(0, 1000).map((each) => each.id));
+      return { ...former, rows: [...messages.filter((each) => !known.has(each.id)), ...former.rows].slice(0, MOST), loading: false };
+    });
+  });
+  const connected = useLive({
+    message: arrivals,
+    mailbox: (counts) => setState((former) => (former.counts && counts.messages < former.counts.messages - 1 ? (load(), former) : { ...former, counts })),
+    gap: load,
+  });
+
+  const mark = (id, unread) => {
+    setState((former) => ({ ...former, rows: former.rows.map((each) => (each.id === id ? { ...each, unread } : each)) }));
+    return put(`local/mailbox/${id}`, { unread });
+  };
+  const neighbour = (step) => {
+    const index = state.rows.findIndex((each) => each.id === selected);
+    const row = state.rows[index + step];
+    if (index >= 0 && row) go(["mailbox", row.id], query);
+    return row;
+  };
+  const drop = async (id) => {
+    const index = state.rows.findIndex((each) => each.id === id);
+    const next = state.rows[index + 1] ?? state.rows[index - 1];
+    if (!await attempt(() => remove(`local/mailbox/${id}`), "Message deleted")) return;
+    setState((former) => ({ ...former, rows: former.rows.filter((each) => each.id !== id) }));
+    go(next ? ["mailbox", next.id] : ["mailbox"], query, { replace: true });
+  };
+  const empty = async () => {
+    const { messages = 0 } = state.counts ?? {};
+    if (!await confirm({ title: "Delete all mail?", text: `${plural(messages, "message")} of the local mailbox ${messages === 1 ? "is" : "are"} deleted, also those that the present search does not show.`, action: "Delete all", typed: messages > 100 ? String(messages) : undefined })) return;
+    if (await attempt(() => remove("local/mailbox"), "Mailbox emptied")) { go(["mailbox"]); load(); }
+  };
+  const readAll = async () => { if (await attempt(() => put("local/mailbox", { unread: false }))) load(); };
+  useKeys({
+    Escape: () => selected && go(["mailbox"], query),
+    n: () => neighbour(1), p: () => neighbour(-1),
+    u: () => selected && mark(selected, true), "#": () => selected && drop(selected), Delete: () => selected && drop(selected),
+  });
+
+  const { counts, rows } = state;
+  const nothing = !rows.length && !state.error && !state.loading;
+  return html`<div class="page full"><h1 class="visually-hidden">Mailbox</h1><div class="panes ${selected ? "open" : nothing && !q ? "alone" : ""}">
+    <section class="pane" aria-label="Messages">
+      <header class="pane-head"><span class="pane-title" aria-hidden="true">Mailbox</span>
+        <span class="live ${connected ? "on" : ""}">${connected ? "Live" : "Connecting"}</span>
+        ${counts?.unread > 0 && html`<${IconButton} icon="mail-check" kind="ghost small" label="Mark all as read" onClick=${readAll} />`}
+        <${IconButton} icon="trash-2" kind="ghost small" label="Delete all" disabled=${!counts?.messages} onClick=${empty} />
+        <${CurlButton} path="local/mailbox" query=${{ q, details: true }} />
+      </header>
+      <div class="pane-tools"><div class="toolbar"><${SearchField} label="Search mail" placeholder="Search, such as to:anna is:unread" value=${text} onInput=${setText} /><${SearchHelp} onPick=${(part) => setText(`${text} ${part}`.trim())} /></div></div>
+      ${state.error && html`<div class="pane-note"><${ErrorBox} error=${state.error} retry=${load} /></div>`}
+      ${state.loading && !rows.length ? html`<${SkeletonRows} rows=${8} height=${76} />`
+    : nothing ? (q ? html`<${Empty} icon="search" title="No message matches" actions=${html`<${Button} onClick=${() => setText("")}>Show all mail<//>`}>The search looks at addresses, subjects and texts of all mail.<//>`
+      : html`<${Empty} icon="inbox" title="No mail yet" actions=${html`<${Button} kind="primary" href=${href(["overview"])}>Send the first message<//>`}>Everything that this service sends is caught here, and nothing leaves this machine. New mail appears at once.<//>`)
+    : !state.error && html`<${List} label="Messages" rows=${rows} id=${(row) => row.id} link=${(row) => href(["mailbox", row.id], query)} active=${selected} columns=${COLUMNS} plain
+        rowHeight=${76} narrowHeight=${76} onEnd=${more} name=${(row) => `${row.unread ? "Unread: " : ""}${row.subject || "No subject"}, to ${row.to}`} cells=${(row) => html`<${Row} row=${row} />`}
+        foot=${html`<p class="grid-foot num">${q ? `${number(rows.length)} found` : plural(counts?.messages ?? rows.length, "message")}${counts?.unread ? `, ${number(counts.unread)} unread` : ""}</p>`} />`}
+    </section>
+    ${selected ? html`<section class="pane" aria-label="Message"><${MessageView} key=${selected} id=${selected} onClose=${() => go(["mailbox"], query)} onDrop=${() => drop(selected)} mark=${mark} neighbour=${neighbour} /></section>`
+    : !(nothing && !q) && html`<section class="pane wide-only" aria-label="Message"><${Empty} icon="mail-open" title="No message selected"><kbd>j</kbd> and <kbd>k</kbd> go through the list, <kbd>Enter</kbd> opens.<//></section>`}
+  </div></div>`;
+}
+
+function Row({ row }) {
+  return html`<span role="cell" class="mail-row ${row.unread ? "unread" : ""}">
+    <span class="row"><span class="clip grow who">${row.to}</span>${row.attachments > 0 && html`<${Icon} name="paperclip" label="${plural(row.attachments, "attachment")}" />`}<span class="soft"><${Time} at=${row.received_at} /></span></span>
+    <span class="clip subject">${row.subject || "(no subject)"}</span><span class="clip soft">${row.snippet || " "}</span></span>`;
+}
+
+/** Gather messages that arrive together, so that many of them are drawn at once. */
+function useArrivals(work) {
+  const latest = useRef(work);
+  latest.current = work;
+  const pending = useRef([]);
+  const timer = useRef(0);
+  return useCallback((message) => {
+    pending.current.unshift(message);
+    timer.current ||= setTimeout(() => { timer.current = 0; latest.current(pending.current.splice(0)); }, 120);
+  }, []);
+}

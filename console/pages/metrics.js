@@ -1,0 +1,102 @@
+// Metrics: what was sent and what became of it, over time and by whatever divides it.
+import { html, useMemo } from "../vendor/preact.js";
+import { number, share } from "../core/format.js";
+import { GROUPS, METRICS, series, sums, WINDOWS, windowQuery } from "../core/metrics.js";
+import { useResource } from "../core/resource.js";
+import { route, setQuery } from "../core/router.js";
+import { CheckField, Icon, SelectField } from "../parts/controls.js";
+import { CurlButton } from "../parts/code.js";
+import { ErrorBox, Skeleton } from "../parts/feedback.js";
+import { Card, PageHead, Tiles } from "../parts/page.js";
+import { Plot } from "../parts/plot.js";
+import { Breakdown } from "./metrics-breakdown.js";
+
+const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+const ZONES = [...new Set([HERE, "UTC", "America/Los_Angeles", "America/New_York", "America/Sao_Paulo", "Europe/London", "Europe/Berlin", "Asia/Kolkata", "Asia/Singapore", "Asia/Tokyo", "Australia/Sydney"])];
+const COLORS = ["--plot-1", "--plot-2", "--plot-3", "--plot-4", "--plot-5", "--plot-6"];
+const DEFAULT = "count_injected,count_delivered,count_bounce";
+
+/** The filters of the address as parameters of the reports. */
+export function filtersOf(query) {
+  return Object.fromEntries(Object.values(GROUPS).map(([, , filter]) => [filter, query[filter]]).filter(([, value]) => value));
+}
+
+export default function Metrics() {
+  const { query } = route.value;
+  const span = WINDOWS[query.window] ? query.window : "24h";
+  const zone = ZONES.includes(query.zone) ? query.zone : HERE;
+  const compared = query.compare === "1";
+  const chosen = (query.metrics || DEFAULT).split(",").filter((each) => METRICS[each]);
+  const filters = filtersOf(query);
+  const identity = JSON.stringify([span, zone, filters]);
+  const now = useResource((signal) => sums({ ...windowQuery(span, zone), ...filters }, signal), [identity]);
+  const before = useResource((signal) => sums({ ...windowQuery(span, zone, 1), ...filters }, signal), [identity]);
+  const lines = useResource(async (signal) => {
+    const load = (back) => series({ ...windowQuery(span, zone, back), ...filters }, chosen, WINDOWS[span].precision, signal);
+    const [present, former] = await Promise.all([load(0), compared ? load(1) : null]);
+    return { chosen, present, former };
+  }, [identity, chosen.join(), compared]);
+  const report = { ...windowQuery(span, zone), ...filters };
+  return html`<div class="page">
+    <${PageHead} title="Metrics" about="What was sent and what became of it. Counts are kept for six months.">
+      <div class="toolbar fit"><${SelectField} hideLabel label="Time" value=${span} options=${Object.entries(WINDOWS).map(([id, { label }]) => [id, label])} onChange=${(value) => setQuery({ window: value === "24h" ? "" : value })} />
+        <${SelectField} hideLabel label="Time zone" value=${zone} options=${ZONES.map((each) => [each, each === HERE ? `${each} (here)` : each])} onChange=${(value) => setQuery({ zone: value === HERE ? "" : value })} /></div>
+    <//>
+    <${Chips} query=${query} />
+    ${now.error && !now.data ? html`<${ErrorBox} error=${now.error} retry=${now.reload} />` : html`<${Figures} now=${now.data} before=${before.data} />`}
+    <${Card} title="Over time" actions=${html`<${CheckField} toggle label="Compare with the period before" checked=${compared} onChange=${(on) => setQuery({ compare: on ? "1" : "" })} />
+        <${CurlButton} path="api/v1/metrics/deliverability/time-series" query=${{ ...report, metrics: chosen, precision: WINDOWS[span].precision }} />`}>
+      <div class="stack"><${Choice} chosen=${chosen} />
+      ${lines.error && !lines.data ? html`<${ErrorBox} error=${lines.error} retry=${lines.reload} />` : lines.data ? html`<${Lines} data=${lines.data} />` : html`<${Skeleton} height=${294} />`}</div><//>
+    <${Breakdown} report=${report} identity=${identity} />
+  </div>`;
+}
+
+function Chips({ query }) {
+  const active = Object.entries(GROUPS).filter(([, [, , filter]]) => query[filter]);
+  return active.length > 0 && html`<div class="row wraps">${active.map(([id, [name, , filter]]) => html`<span class="chip" key=${id}><span class="clip"><span class="soft">${name}:</span> ${query[filter]}</span>
+    <button type="button" aria-label="Remove filter ${name}" onClick=${() => setQuery({ [filter]: "" })}><${Icon} name="x" /></button></span>`)}</div>`;
+}
+
+function Figures({ now, before }) {
+  const tile = (label, metric, base, baseName) => {
+    if (!now) return { label, value: html`<${Skeleton} width="64px" height=${22} />`, note: "" };
+    const count = now[metric] ?? 0;
+    const note = base ? `${share(count, now[base])} of ${baseName}` : change(count, before?.[metric]);
+    return { label, value: number(count), note: html`${note}${base && before ? html` <span title="Before: ${share(before[metric], before[base])}">${shift(count, now[base], before[metric], before[base])}</span>` : ""}` };
+  };
+  return html`<${Tiles} tiles=${[
+    tile("Sent", "count_injected"), tile("Delivered", "count_delivered", "count_injected", "sent"), tile("Bounced", "count_bounce", "count_injected", "sent"),
+    tile("Opened", "count_unique_confirmed_opened", "count_delivered", "delivered"), tile("Clicked", "count_unique_clicked", "count_delivered", "delivered"), tile("Complaints", "count_spam_complaint", "count_delivered", "delivered"),
+  ]} />`;
+}
+
+function change(count, former) {
+  if (former === undefined) return "";
+  if (!former) return count ? "none before" : "";
+  const percent = Math.round((100 * (count - former)) / former);
+  return percent === 0 ? "as before" : `${percent > 0 ? "+" : "−"}${Math.abs(percent)} % on before`;
+}
+
+/** By how many points a share has changed. */
+function shift(part, total, formerPart, formerTotal) {
+  if (!total || !formerTotal) return "";
+  const points = (100 * part) / total - (100 * formerPart) / formerTotal;
+  return Math.abs(points) < 0.05 ? "" : `(${points > 0 ? "+" : "−"}${Math.abs(points).toFixed(1)})`;
+}
+
+function Choice({ chosen }) {
+  const toggle = (metric) => {
+    const next = chosen.includes(metric) ? chosen.filter((each) => each !== metric) : [...chosen, metric].slice(-6);
+    if (next.length) setQuery({ metrics: next.join() === DEFAULT ? "" : next.join() });
+  };
+  return html`<div class="row wraps choices" role="group" aria-label="Lines of the plot">${Object.entries(METRICS).map(([id, label]) => html`
+    <button type="button" class="choice" key=${id} aria-pressed=${chosen.includes(id) ? "true" : "false"} onClick=${() => toggle(id)}>${label}</button>`)}</div>`;
+}
+
+function Lines({ data }) {
+  const times = useMemo(() => data.present.map((each) => Date.parse(each.ts)), [data]);
+  const drawn = data.chosen.map((metric, index) => ({ label: METRICS[metric], color: COLORS[index % COLORS.length], values: data.present.map((each) => each[metric] ?? 0) }));
+  const former = data.former ? data.chosen.map((metric, index) => ({ label: `${METRICS[metric]} before`, color: COLORS[index % COLORS.length], dash: [5, 4], values: times.map((_, place) => data.former[place]?.[metric] ?? 0) })) : [];
+  return html`<${Plot} label="Counts over time" times=${times} series=${[...drawn, ...former]} height=${260} />`;
+}

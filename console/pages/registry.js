@@ -1,0 +1,17 @@
+// The pages, in the order of the navigation. A page is a module whose default export is a component;
+// it is loaded when it is first opened. PAGES: `id` is the first part of the address, `key` the letter
+// after `g`, `grant` what the key needs for it (one of several is enough), `local` that only a local service has it.
+export const PAGES = [
+  { id: "overview", label: "Overview", icon: "layout-dashboard", key: "o", group: "", load: () => import("./overview.js") },
+  { id: "mailbox", label: "Mailbox", icon: "inbox", key: "m", group: "", local: true, load: () => import("./mailbox.js") },
+  { id: "activity", label: "Activity", icon: "activity", key: "a", group: "", grant: "message_events/view", load: () => import("./activity.js") },
+  { id: "metrics", label: "Metrics", icon: "chart-line", key: "c", group: "", grant: "metrics/view", load: () => import("./metrics.js") },
+  { id: "send", label: "Send", icon: "send", key: "e", group: "Send", grant: "transmissions/modify", load: () => import("./send.js") },
+  { id: "templates", label: "Templates", icon: "file-text", key: "t", group: "Send", grant: "templates/view", load: () => import("./templates.js") },
+  { id: "audience", label: "Audience", icon: "users", key: "u", group: "Send", grant: ["recipient_lists/manage", "suppression_lists/manage"], load: () => import("./audience.js") },
+  { id: "domains", label: "Domains", icon: "globe", key: "d", group: "Set up", grant: "tracking_domains/view", load: () => import("./domains.js") },
+  { id: "webhooks", label: "Webhooks", icon: "webhook", key: "w", group: "Set up", grant: "webhooks/view", load: () => import("./webhooks.js") },
+  { id: "settings", label: "Settings", icon: "settings", key: "s", group: "Set up", load: () => import("./settings.js") },
+  { id: "failures", label: "Failure lab", icon: "flask-conical", key: "f", group: "Local", local: true, load: () => import("./failures.js") },
+  { id: "inspector", label: "Webhook inspector", icon: "radio", key: "i", group: "Local", local: true, load: () => import("./inspector.js") },
+];

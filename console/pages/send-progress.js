@@ -1,0 +1,87 @@
+// A transmission on its way: its state, and what became of its messages, until the last has a fate.
+import { html, useState } from "../vendor/preact.js";
+import { get, remove } from "../core/api.js";
+import { exactTime, number, plural, share } from "../core/format.js";
+import { useLive } from "../core/live.js";
+import { useInterval, useResource } from "../core/resource.js";
+import { href } from "../core/router.js";
+import { local, may } from "../core/service.js";
+import { Badge, Button, Copyable } from "../parts/controls.js";
+import { BadRows, Progress } from "../parts/csv.js";
+import { CurlButton } from "../parts/code.js";
+import { confirm } from "../parts/dialog.js";
+import { attempt, Loaded, Notice } from "../parts/feedback.js";
+import { Card, PageHead, Tiles } from "../parts/page.js";
+
+const TEN_DAYS = 10 * 86400000;
+const SECONDS = 2;
+
+/** State of the API → its text, tone and icon. */
+const STATES = {
+  submitted: ["Scheduled", "info", "clock"], Generating: ["Sending", "info", "loader"], Success: ["Generated", "good", "circle-check"],
+  Canceled: ["Cancelled", "warn", "ban"],
+};
+
+/** Tile → the types of events that are counted in it. Each message ends in one of the first three. */
+const FATES = [
+  ["Delivered", "delivery"], ["Bounced", "bounce"], ["Rejected or failed", "policy_rejection,generation_failure,generation_rejection"],
+  ["Delayed", "delay"], ["Opened", "initial_open"], ["Clicked", "click"],
+];
+const FINAL = 3;
+
+async function load(id, signal) {
+  const transmission = may("transmissions/view") ? (await get(`api/v1/transmissions/${encodeURIComponent(id)}`, undefined, { signal })).results.transmission : null;
+  if (!may("message_events/view")) return { transmission, counts: null };
+  const counts = await Promise.all(FATES.map(async ([, events]) => {
+    const window = { from: new Date(Date.now() - TEN_DAYS).toISOString().slice(0, 19), to: new Date(Date.now() + 60000).toISOString().slice(0, 19) };
+    return (await get("api/v1/events/message", { ...window, transmissions: id, events, per_page: 1 }, { signal })).total_count;
+  }));
+  return { transmission, counts };
+}
+
+/** How far a transmission is: `{total, ended, over}`. */
+function extent({ transmission, counts }, report) {
+  const total = transmission?.num_rcpts ?? report?.accepted ?? 0;
+  const ended = counts ? counts.slice(0, FINAL).reduce((sum, each) => sum + each, 0) : 0;
+  const over = transmission?.state === "Canceled" || (total > 0 && ended >= total);
+  return { total, ended: Math.min(total, ended), over };
+}
+
+export function SendProgress({ id, report }) {
+  const resource = useResource((signal) => load(id, signal), [id]);
+  const [dirty, setDirty] = useState(true);
+  const over = resource.data ? extent(resource.data, report).over : false;
+  const mark = () => setDirty(true);
+  useLive({ event: (event) => { if (event.transmission_id === id) mark(); }, gap: mark });
+  // Events come by the thousand: the counts are read again at most every few seconds
+  useInterval(() => {
+    if (resource.loading || (over && !dirty)) return;
+    setDirty(false);
+    resource.reload();
+  }, SECONDS);
+  const path = `api/v1/transmissions/${encodeURIComponent(id)}`;
+  return html`<div class="page"><${PageHead} title="Transmission" back=${["Send", href(["send"])]}>
+      <${CurlButton} path=${path} /><${Button} icon="plus" href=${href(["send"])}>New transmission<//><//>
+    ${report && html`<${Notice} tone="good" icon="circle-check">${plural(report.accepted, "recipient")} accepted.<//><${BadRows} rows=${report.rows} />`}
+    <${Loaded} resource=${resource}>${(data) => html`<${Fates} id=${id} data=${data} report=${report} reload=${resource.reload} />`}<//></div>`;
+}
+
+function Fates({ id, data, report, reload }) {
+  const { transmission, counts } = data;
+  const { total, ended, over } = extent(data, report);
+  const [text, tone, icon] = STATES[transmission?.state] ?? ["Accepted", "", "circle"];
+  const cancel = async () => {
+    if (!(await confirm({ title: "Cancel this transmission?", text: "None of its messages is sent.", action: "Cancel transmission" }))) return;
+    if (await attempt(() => remove(`api/v1/transmissions/${encodeURIComponent(id)}`), "Cancelled")) reload();
+  };
+  const activity = (events) => href(["activity"], { transmissions: id, hours: "240", events });
+  return html`<${Card} title=${over ? "Done" : "On its way"} actions=${html`<span class="row"><${Badge} tone=${tone} icon=${icon}>${text}<//>
+      ${transmission?.state === "submitted" && may("transmissions/modify") && html`<${Button} kind="small danger" icon="ban" onClick=${cancel}>Cancel<//>`}</span>`}><div class="stack">
+      ${counts && html`<${Progress} label="Delivered, bounced or rejected" done=${ended} total=${total} />`}
+      ${transmission && html`<dl class="facts"><dt>Id</dt><dd><${Copyable} text=${id} /></dd><dt>Recipients</dt><dd class="num">${number(transmission.num_rcpts)}</dd><dt>Generated</dt><dd class="num">${number(transmission.num_generated ?? 0)}</dd>
+        ${transmission.num_failed_gen > 0 && html`<dt>Failed</dt><dd class="num">${number(transmission.num_failed_gen)}</dd>`}
+        ${transmission.campaign_id && html`<dt>Campaign</dt><dd>${transmission.campaign_id}</dd>`}${transmission.description && html`<dt>Description</dt><dd>${transmission.description}</dd>`}
+        ${transmission.generation_start_time && html`<dt>Start</dt><dd>${exactTime(transmission.generation_start_time)}</dd>`}</dl>`}
+      <div class="row wraps"><${Button} kind="small" icon="activity" href=${activity()}>All of its events<//>${local.value && html`<${Button} kind="small" icon="inbox" href=${href(["mailbox"])}>Mailbox<//>`}</div></div><//>
+    ${counts && html`<${Tiles} tiles=${FATES.map(([label, events], index) => ({ label, value: number(counts[index]), note: share(counts[index], total), href: activity(events) }))} />`}`;
+}

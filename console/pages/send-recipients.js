@@ -1,0 +1,17 @@
+// Who gets it: recipients typed or from CSV, or a recipient list.
+import { html } from "../vendor/preact.js";
+import { setQuery } from "../core/router.js";
+import { Segments } from "../parts/controls.js";
+import { RecipientsField } from "../parts/csv.js";
+import { Card } from "../parts/page.js";
+import { isToList, mayUseLists } from "./send-body.js";
+import { Choice } from "./send-content.js";
+
+const WAYS = [["here", "Typed or CSV"], ["list", "Recipient list"]];
+
+export function RecipientsForm({ query, onChange }) {
+  const way = isToList(query) ? "list" : "here";
+  return html`<${Card} title="Recipients" actions=${mayUseLists() && html`<${Segments} label="Where recipients come from" options=${WAYS} value=${way} onChange=${(each) => setQuery({ to: each === "list" ? "list" : "", list: "" })} />`}>
+    ${way === "list" ? html`<${Choice} name="list" label="Recipient list" path="api/v1/recipient-lists" value=${query.list} none="There is no recipient list yet. Make one under Audience." />`
+    : html`<${RecipientsField} onChange=${onChange} />`}<//>`;
+}

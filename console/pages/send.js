@@ -1,0 +1,83 @@
+// Send: compose a transmission, see it as a request, send it, and follow it to its last event.
+import { html, useState } from "../vendor/preact.js";
+import { post } from "../core/api.js";
+import { examples } from "../core/examples.js";
+import { plural } from "../core/format.js";
+import { badRows } from "../core/recipients.js";
+import { go, route } from "../core/router.js";
+import { Button, TabPanel, Tabs } from "../parts/controls.js";
+import { Code } from "../parts/code.js";
+import { confirm } from "../parts/dialog.js";
+import { ErrorBox } from "../parts/feedback.js";
+import { Card, PageHead } from "../parts/page.js";
+import { bodyOf, emptyContent, emptyOptions } from "./send-body.js";
+import { ContentForm } from "./send-content.js";
+import { OptionsForm } from "./send-options.js";
+import { SendProgress } from "./send-progress.js";
+import { RecipientsForm } from "./send-recipients.js";
+
+const PATH = "api/v1/transmissions";
+const QUERY = { num_rcpt_errors: 10000 };
+const SHOWN_RECIPIENTS = 3;
+const CONFIRMED_FROM = 100;
+
+export default function Send() {
+  const [report, setReport] = useState(null);
+  const id = route.value.path[1];
+  return id ? html`<${SendProgress} key=${id} id=${id} report=${report?.id === id ? report : null} />` : html`<${Compose} onSent=${setReport} />`;
+}
+
+function Compose({ onSent }) {
+  const [content, setContent] = useState(emptyContent);
+  const [options, setOptions] = useState(emptyOptions);
+  const [read, setRead] = useState(null);
+  // The key stays while the answer is unknown (also 409: the first is in progress), so that sending
+  // again sends nothing twice. After a
+  // refusal nothing was sent, and the corrected request is another one
+  const [idempotencyKey, setIdempotencyKey] = useState(newKey);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState(null);
+  const { query } = route.value;
+  const { body, problems } = bodyOf({ query, content, options, read });
+  const count = Array.isArray(body.recipients) ? body.recipients.length : 0;
+  const send = async () => {
+    if (count >= CONFIRMED_FROM && !(await confirm({ title: `Send to ${plural(count, "recipient")}?`, text: "Mail that is on its way cannot be called back.", action: "Send" }))) return;
+    setBusy(true);
+    setError(null);
+    try {
+      const { results } = await post(PATH, body, { query: QUERY, headers: { "Idempotency-Key": idempotencyKey } });
+      const rows = count ? [...read.bad, ...badRows(results.rcpt_to_errors ?? [], read)] : [];
+      onSent({ id: results.id, accepted: results.total_accepted_recipients, rows });
+      go(["send", results.id]);
+    } catch (problem) {
+      if (problem.status >= 400 && problem.status < 500 && problem.status !== 409) setIdempotencyKey(newKey());
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  return html`<div class="page"><${PageHead} title="Send" about="Compose a transmission, see the request, and follow what becomes of it." />
+    <div class="columns"><div class="stack"><${ContentForm} query=${query} content=${content} onChange=${setContent} />
+        <${RecipientsForm} query=${query} onChange=${setRead} /><${OptionsForm} options=${options} onChange=${setOptions} /></div>
+      <${Card} title="Request"><div class="stack">
+        <${Preview} body=${body} count=${count} idempotencyKey=${idempotencyKey} />
+        ${error && html`<${ErrorBox} error=${error} />`}
+        ${problems.length > 0 && html`<ul class="stack small" aria-label="Still to do">${problems.map((each) => html`<li class="soft" key=${each}>${each}</li>`)}</ul>`}
+        <div class="row"><${Button} kind="primary" icon="send" busy=${busy} disabled=${problems.length > 0} onClick=${send}>${options.start ? "Schedule" : "Send"}${count ? ` to ${plural(count, "recipient")}` : ""}<//></div></div><//></div>
+  </div>`;
+}
+
+/** A new idempotency key. Not randomUUID, which pages without TLS lack. */
+function newKey() {
+  return `console-${[...crypto.getRandomValues(new Uint8Array(16))].map((each) => each.toString(16).padStart(2, "0")).join("")}`;
+}
+
+function Preview({ body, count, idempotencyKey }) {
+  const [way, setWay] = useState("curl");
+  const short = count > SHOWN_RECIPIENTS ? { ...body, recipients: body.recipients.slice(0, SHOWN_RECIPIENTS) } : body;
+  const all = examples(PATH, { body: short, headers: { "Idempotency-Key": idempotencyKey } });
+  const [, name, text] = all.find(([id]) => id === way);
+  return html`<div class="stack small"><${Tabs} label="The request in" tabs=${all.map(([id, label]) => [id, label])} current=${way} onChange=${setWay} id="way" />
+    <${TabPanel} current=${way} id="way"><${Code} text=${text} label="${name} request" /><//>
+    ${short !== body && html`<p class="soft">With the first ${SHOWN_RECIPIENTS} of ${plural(count, "recipient")}.</p>`}
+    <p class="soft">The idempotency key makes it safe to repeat: the same key is not sent twice.</p></div>`;
+}

@@ -1,0 +1,28 @@
+// Settings: the account and what it used, API keys, subaccounts, IP pools with their warm-up.
+import { html } from "../vendor/preact.js";
+import { go, route } from "../core/router.js";
+import { may } from "../core/service.js";
+import { subaccount } from "../core/session.js";
+import { Tabs, TabPanel } from "../parts/controls.js";
+import { Empty } from "../parts/feedback.js";
+import { PageHead } from "../parts/page.js";
+import { Account } from "./settings-account.js";
+import { Keys } from "./settings-keys.js";
+import { Pools } from "./settings-pools.js";
+import { Subaccounts } from "./settings-subaccounts.js";
+
+const TABS = [
+  ["account", "Account", Account, "account/view"],
+  ["keys", "API keys", Keys, "api_keys/manage"],
+  ["subaccounts", "Subaccounts", Subaccounts, "subaccount/view"],
+  ["pools", "IP pools", Pools, "ip_pools/view"],
+];
+
+export default function Settings() {
+  const tabs = TABS.filter(([id, , , grant]) => may(grant) && !(subaccount.value !== "" && id === "subaccounts"));
+  const [current, , View] = tabs.find(([id]) => id === route.value.path[1]) ?? tabs[0] ?? [];
+  return html`<div class="page"><${PageHead} title="Settings" />
+    ${current ? html`<${Tabs} label="Settings" tabs=${tabs.map(([id, text]) => [id, text])} current=${current} onChange=${(id) => go(["settings", id])} />
+      <${TabPanel} current=${current}><${View} /><//>` : html`<${Empty} icon="key" title="This key may not see any settings">A key with the grants for it can be made by someone who manages API keys.<//>`}
+  </div>`;
+}

@@ -1,0 +1,54 @@
+// The fields of a template: subject and sender, an editor for each part, test data, settings.
+import { html, useEffect } from "../vendor/preact.js";
+import { route, setQuery } from "../core/router.js";
+import { partsOf, sender, withSender } from "../core/templates.js";
+import { SelectField, TabPanel, Tabs, TextField } from "../parts/controls.js";
+import { CodeEditor } from "../parts/editor.js";
+import { Card } from "../parts/page.js";
+
+const OPTIONS = [["open_tracking", "Open tracking"], ["click_tracking", "Click tracking"], ["transactional", "Transactional"], ["inline_css", "Inline CSS"]];
+const CHOICES = [["", "As the transmission says"], ["true", "On"], ["false", "Off"]];
+
+/** What is wrong with a part, in the words of the API. */
+export const faultText = (error) => error.description ?? error.message;
+const ofPart = (errors, part) => errors.filter((each) => each.part === part);
+
+export function Content({ edit, change, data, problem, onData, judged, jump, writable }) {
+  const { content } = edit;
+  const parts = partsOf(content);
+  const tabs = [...parts.map(([key, label]) => [key, label, ofPart(judged.errors, key).length || null]), ["data", "Test data"], ["settings", "Settings"]];
+  const current = tabs.find(([key]) => key === route.value.query.part)?.[0] ?? tabs[0][0];
+  const part = parts.find(([key]) => key === current);
+  const choose = (key) => setQuery({ part: key === tabs[0][0] ? "" : key });
+  useEffect(() => { if (parts.some(([key]) => key === jump?.part)) choose(jump.part); }, [jump]);
+  const set = (changes) => change({ content: { ...content, ...changes } });
+  return html`<div class="stack">
+    ${content.email_rfc822 === undefined && html`<${Card} title="Subject and sender"><${Heads} content=${content} set=${set} errors=${judged.errors} replace=${(next) => change({ content: next })} readonly=${!writable} /><//>`}
+    <section class="card" aria-label="Parts">
+      <div class="card-tabs"><${Tabs} id="part" label="Parts of the template" tabs=${tabs} current=${current} onChange=${choose} /></div>
+      <${TabPanel} id="part" current=${current}>
+        ${part && html`<${CodeEditor} key=${current} label=${part[1]} language=${part[2]} value=${content[current] ?? ""} readOnly=${!writable} onInput=${(text) => set({ [current]: text })}
+          problems=${ofPart(judged.errors, current).map((each) => ({ ...each, text: faultText(each) }))} jump=${jump?.part === current ? jump : null} />`}
+        ${current === "data" && html`<p class="pane-note soft">An object as JSON: the substitution data of the preview and of tests. It stays in this browser.</p>
+          ${problem && html`<p class="pane-note field"><span class="problem" role="alert">${problem}</span></p>`}
+          <${CodeEditor} key="data" label="Test data" language="json" value=${data} onInput=${onData} />`}
+        ${current === "settings" && html`<${Settings} edit=${edit} change=${change} disabled=${!writable} />`}<//>
+    </section></div>`;
+}
+
+function Heads({ content, set, replace, errors, readonly }) {
+  const { name, email } = sender(content);
+  const fault = (header) => ofPart(errors, `Header:${header}`).map(faultText).join(" ");
+  return html`<div class="stack small"><${TextField} label="Subject" problem=${fault("Subject")} value=${content.subject ?? ""} onInput=${(subject) => set({ subject })} readonly=${readonly} />
+    <div class="form-grid"><${TextField} label="From name" optional value=${name} onInput=${(text) => replace(withSender(content, { name: text, email }))} readonly=${readonly} />
+      <${TextField} label="From address" problem=${fault("From")} value=${email} onInput=${(text) => replace(withSender(content, { name, email: text }))} spellcheck="false" readonly=${readonly} />
+      <${TextField} label="Reply to" optional problem=${fault("Reply-To")} value=${content.reply_to ?? ""} onInput=${(text) => set({ reply_to: text })} spellcheck="false" readonly=${readonly} /></div></div>`;
+}
+
+function Settings({ edit, change, disabled }) {
+  const option = (name) => String(edit.options[name] ?? "");
+  const choose = (name, value) => change({ options: { ...edit.options, [name]: value === "" ? null : value === "true" } });
+  return html`<div class="pane-note stack"><div class="form-grid"><${TextField} label="Name" value=${edit.name} onInput=${(name) => change({ name })} readonly=${disabled} />
+      <${TextField} label="Description" optional value=${edit.description ?? ""} onInput=${(description) => change({ description })} readonly=${disabled} /></div>
+    <div class="form-grid">${OPTIONS.map(([name, label]) => html`<${SelectField} key=${name} label=${label} options=${CHOICES} value=${option(name)} onChange=${(value) => choose(name, value)} disabled=${disabled} />`)}</div></div>`;
+}

@@ -1,0 +1,60 @@
+// Dialogs over the page: the browser's own, so that focus stays inside and Escape closes.
+import { html, signal, useEffect, useRef, useState } from "../vendor/preact.js";
+import { Button, IconButton, TextField } from "./controls.js";
+
+/** A dialog with a form. `onSubmit` may be async: the button waits, and what it throws is shown. */
+export function Dialog({ title, onClose, onSubmit, submit = "Save", danger, disabled, wide, children, foot }) {
+  const element = useRef();
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    element.current.showModal();
+    element.current.querySelector("[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea")?.focus();
+  }, []);
+  const send = async (event) => {
+    event.preventDefault();
+    if (disabled || busy) return;
+    setBusy(true);
+    setProblem("");
+    try {
+      if ((await onSubmit()) !== false) onClose();
+    } catch (error) {
+      setProblem(error.message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return html`<dialog ref=${element} class=${wide ? "wide" : ""} aria-label=${title} onClose=${onClose}
+    onClick=${(event) => { if (event.target === element.current) element.current.close(); }}>
+    <form onSubmit=${send} novalidate>
+      <div class="dialog-head"><h2>${title}</h2><${IconButton} icon="x" label="Close" kind="ghost small" onClick=${() => element.current.close()} /></div>
+      <div class="dialog-body" tabindex="-1">${children}${problem && html`<p class="notice bad" role="alert">${problem}</p>`}</div>
+      ${foot ?? (onSubmit && html`<div class="dialog-foot"><${Button} onClick=${() => element.current.close()}>Cancel<//>
+        <${Button} type="submit" kind="primary ${danger ? "danger" : ""}" busy=${busy} disabled=${disabled}>${submit}<//></div>`)}
+    </form></dialog>`;
+}
+
+const question = signal(null);
+
+/**
+ * Ask before something is destroyed. Resolves to whether it may be. With `typed`, that text must be
+ * entered first.
+ */
+export function confirm({ title, text, action = "Delete", typed }) {
+  return new Promise((resolve) => { question.value = { title, text, action, typed, resolve }; });
+}
+
+export function Questions() {
+  const asked = question.value;
+  return asked && html`<${Question} key=${asked.title} ...${asked} />`;
+}
+
+function Question({ title, text, action, typed, resolve }) {
+  const [entry, setEntry] = useState("");
+  const end = (answer) => { question.value = null; resolve(answer); };
+  return html`<${Dialog} title=${title} submit=${action} danger disabled=${typed && entry !== typed}
+    onClose=${() => end(false)} onSubmit=${() => { end(true); return false; }}>
+    <p class="soft">${text}</p>
+    ${typed && html`<${TextField} label=${html`Type <code>${typed}</code> to go on`} value=${entry} onInput=${setEntry} autocomplete="off" spellcheck="false" />`}
+  <//>`;
+}

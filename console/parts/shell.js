@@ -1,0 +1,92 @@
+// The frame of every page: navigation, subaccount switch, theme, palette and help.
+import { html, useEffect, useState } from "../vendor/preact.js";
+import { destinations, useKeys } from "../core/keys.js";
+import { go, href, route } from "../core/router.js";
+import { account, discovered, local, may, subaccounts, version } from "../core/service.js";
+import { signOut, subaccount, theme } from "../core/session.js";
+import { PAGES } from "../pages/registry.js";
+import { Badge, Icon, IconButton, SelectField } from "./controls.js";
+import { Dialog, Questions } from "./dialog.js";
+import { ErrorBox, SkeletonRows, Toasts } from "./feedback.js";
+import { Palette } from "./palette.js";
+
+const THEMES = [["auto", "Theme of the system", "monitor"], ["light", "Light theme", "sun"], ["dark", "Dark theme", "moon"]];
+const SHORTCUTS = [
+  ["Command palette", ["Ctrl", "K"]], ["Search on this page", ["/"]], ["Next row", ["j"]], ["Row before", ["k"]],
+  ["Open the row", ["Enter"]], ["This help", ["?"]], ["Close", ["Esc"]],
+];
+
+/** The pages that this service and this key have. */
+const pages = () => PAGES.filter((each) => (!each.local || local.value) && may(each.grant));
+
+export function Shell() {
+  const [menu, setMenu] = useState(false);
+  const [palette, setPalette] = useState(false);
+  const [help, setHelp] = useState(false);
+  const available = pages();
+  const current = available.find((each) => each.id === (route.value.path[0] ?? "overview"));
+  const focusSearch = () => document.querySelector("[data-search]")?.focus();
+  useKeys({ "mod+k": () => setPalette(true), "?": () => setHelp(true), "/": focusSearch });
+  useEffect(() => {
+    destinations.clear();
+    for (const each of available) if (each.key) destinations.set(each.key, () => go([each.id]));
+  }, [available.length]);
+  useEffect(() => {
+    setMenu(false);
+    document.title = current ? `${current.label} · Postfinch` : "Postfinch";
+  }, [current?.id]);
+  const next = THEMES[(THEMES.findIndex(([id]) => id === theme.value) + 1) % THEMES.length];
+  const commands = [
+    ...available.map((each) => ({ label: each.label, icon: each.icon, run: () => go([each.id]), keys: each.key && ["g", each.key] })),
+    ...available.flatMap((each) => (each.actions ?? []).map((action) => ({ ...action, run: () => go(action.path, action.query) }))),
+    ...THEMES.map(([id, label, icon]) => ({ label, icon, run: () => { theme.value = id; } })),
+    { label: "Keyboard shortcuts", icon: "keyboard", run: () => setHelp(true), keys: ["?"] },
+    { label: "Sign out", icon: "log-out", run: signOut },
+  ];
+  return html`<div class="shell">
+    <a class="visually-hidden" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to content</a>
+    <header class="topbar"><${IconButton} icon="menu" label="Open navigation" aria-expanded=${menu ? "true" : "false"} onClick=${() => setMenu(true)} />
+      <a class="brand" href=${href(["overview"])}><img src="icon.svg" alt="" />Postfinch</a>
+      <${IconButton} icon="search" label="Command palette" onClick=${() => setPalette(true)} /></header>
+    <div class="scrim ${menu ? "open" : ""}" onClick=${() => setMenu(false)}></div>
+    <aside class="side ${menu ? "open" : ""}" aria-label="Sidebar" onKeyDown=${(event) => { if (event.key === "Escape") setMenu(false); }}>
+      <a class="brand" href=${href(["overview"])}><img src="icon.svg" alt="" />Postfinch${local.value && html`<span class="stage"><${Badge}>local<//></span>`}</a>
+      <button type="button" class="find" onClick=${() => setPalette(true)}><${Icon} name="search" />Find<kbd>Ctrl K</kbd></button>
+      <nav class="nav" aria-label="Pages">${available.map((each, index) => html`
+        ${each.group && each.group !== available[index - 1]?.group && html`<span class="nav-title" key=${each.group}>${each.group}</span>`}
+        <a key=${each.id} href=${href([each.id])} aria-current=${each === current ? "page" : undefined} onClick=${() => setMenu(false)}><${Icon} name=${each.icon} />${each.label}</a>`)}</nav>
+      <div class="side-foot">
+        ${subaccounts.value.length > 0 && html`<${SelectField} label="Act for" value=${subaccount.value} onChange=${(id) => { subaccount.value = id; }}
+          options=${[["", "Whole account"], ["0", "Primary account only"], ...subaccounts.value.map((each) => [String(each.id), each.name])]} />`}
+        <div class="row"><span class="clip soft" title=${account.value?.company_name}>${account.value?.company_name ?? "Signed in"}</span>
+          <span class="row"><${IconButton} icon=${THEMES.find(([id]) => id === theme.value)[2]} kind="ghost small" label="Change to: ${next[1]}" onClick=${() => { theme.value = next[0]; }} />
+          <${IconButton} icon="circle-help" kind="ghost small" label="Keyboard shortcuts" onClick=${() => setHelp(true)} />
+          <${IconButton} icon="log-out" kind="ghost small" label="Sign out" onClick=${signOut} /></span></div>
+      </div>
+    </aside>
+    <main class="main" id="main" tabindex="-1">${!discovered.value ? null : current ? html`<${Page} key=${current.id} page=${current} />` : local.value !== null && html`<${Missing} />`}</main>
+    ${palette && html`<${Palette} commands=${commands} onClose=${() => setPalette(false)} />`}
+    ${help && html`<${Help} pages=${available} onClose=${() => setHelp(false)} />`}
+    <${Questions} /><${Toasts} />
+  </div>`;
+}
+
+function Page({ page }) {
+  const [loaded, setLoaded] = useState({ component: null, error: null });
+  const load = () => page.load().then(({ default: component }) => setLoaded({ component, error: null }), (error) => setLoaded({ component: null, error }));
+  useEffect(() => { load(); }, []);
+  if (loaded.error) return html`<div class="page"><h1>${page.label}</h1><${ErrorBox} error=${loaded.error} retry=${load} /></div>`;
+  if (!loaded.component) return html`<div class="page"><h1>${page.label}</h1><${SkeletonRows} /></div>`;
+  return html`<${loaded.component} />`;
+}
+
+function Missing() {
+  return html`<div class="page"><h1>This page is not here</h1><p class="soft">The address names no page of this service that your key may open. The navigation lists those that there are.</p></div>`;
+}
+
+function Help({ pages: available, onClose }) {
+  const going = available.filter((each) => each.key).map((each) => [each.label, ["g", each.key]]);
+  return html`<${Dialog} title="Keyboard shortcuts" wide onClose=${onClose}>
+    <dl class="shortcuts">${[...SHORTCUTS, ...going].map(([label, keys]) => html`<div key=${label}><dt>${label}</dt><dd>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dd></div>`)}</dl>
+    <p class="faint">Postfinch ${version.value}</p><//>`;
+}

@@ -1,0 +1,88 @@
+"""Examine a message of the mailbox, and act as its recipient: links, checks and actions."""
+
+from __future__ import annotations
+
+import smtplib
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from http.client import HTTPException
+from typing import Any
+
+from infrastructure.local.gateway.local_api import (
+    LocalError,
+    LocalReply,
+    LocalRequest,
+    LocalRoute,
+    NoSuchThing,
+    results,
+)
+from infrastructure.local.messages.checks import checks_of
+from infrastructure.local.messages.links import links_of
+from infrastructure.local.messages.parts import StoredMessage
+from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.recipient import NothingToDo, Recipient, Step
+from infrastructure.local.sink.reports import Accepted
+
+_MESSAGE = "/local/mailbox/{id}"
+WAYS = ("one-click", "page")
+ACTIONS = ("open", "click", "unsubscribe", "complain", "bounce", "reply")
+
+
+class MessageEndpoint:
+    """The operations on one message. ``recipient`` acts over HTTP and SMTP."""
+
+    def __init__(self, mailbox: Mailbox, recipient: Recipient) -> None:
+        self._mailbox = mailbox
+        self._recipient = recipient
+
+    def routes(self) -> list[LocalRoute]:
+        """Return the routes."""
+        return [
+            LocalRoute("GET", f"{_MESSAGE}/links", self.list_links),
+            LocalRoute("GET", f"{_MESSAGE}/checks", self.check),
+            LocalRoute("POST", f"{_MESSAGE}/actions", self.act),
+        ]
+
+    def list_links(self, request: LocalRequest) -> LocalReply:
+        """List the links of a message, each tracked one with what it leads to."""
+        return results([asdict(link) for link in links_of(self._message(request))])
+
+    def check(self, request: LocalRequest) -> LocalReply:
+        """Check a message as a mailbox provider would."""
+        return results([check._asdict() for check in checks_of(self._message(request))])
+
+    def act(self, request: LocalRequest) -> LocalReply:
+        """Act as the recipient of a message."""
+        message, body = self._message(request), request.json()
+        action = self._action(body)
+        accepted = Accepted(message.sender, message.recipient, message.content, datetime.now(UTC))
+        try:
+            steps = action(accepted)
+        except NothingToDo as error:
+            raise LocalError(409, str(error)) from None
+        except (OSError, HTTPException, smtplib.SMTPException) as error:
+            raise LocalError(502, f"the service did not answer as expected: {error}") from None
+        return results({"action": body["action"], "steps": [step._asdict() for step in steps]})
+
+    def _action(self, body: dict[str, Any]) -> Callable[[Accepted], list[Step]]:
+        name, url, way = body.get("action"), body.get("url", ""), body.get("way", WAYS[0])
+        if name not in ACTIONS:
+            raise LocalError(400, f"action must be one of {', '.join(ACTIONS)}")
+        if not isinstance(url, str):
+            raise LocalError(400, "url must be a text")
+        if way not in WAYS:
+            raise LocalError(400, f"way must be one of {', '.join(WAYS)}")
+        recipient = self._recipient
+        if name == "click":
+            return lambda accepted: recipient.click(accepted, url)
+        if name == "unsubscribe" and way == "page":
+            return lambda accepted: recipient.unsubscribe_by_page(accepted, url)
+        action: Callable[[Accepted], list[Step]] = getattr(recipient, name)
+        return action
+
+    def _message(self, request: LocalRequest) -> StoredMessage:
+        source = self._mailbox.read(request.parameters["id"])
+        if source is None:
+            raise NoSuchThing
+        return StoredMessage(source)

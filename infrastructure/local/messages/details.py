@@ -1,0 +1,159 @@
+"""Work out the details of messages, when somebody wants to see or search them.
+
+Parsing a message takes about a millisecond, and its campaign, tags and subaccount are in the
+service's tables. So the sink leaves both alone; what is worked out here is stored in the index.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from email.utils import parseaddr
+from typing import Any, NamedTuple
+
+from chalicelib.core import ids
+from chalicelib.sending_domains import return_path
+from chalicelib.tracking import tokens
+from chalicelib.tracking.model import LIST_UNSUBSCRIBE
+from chalicelib.tracking.store import message_context
+from infrastructure.local.messages.html import Html
+from infrastructure.local.messages.parts import ATTACHMENT, HTML, TEXT, StoredMessage
+from infrastructure.local.sink.mail_client import one_click_url
+from infrastructure.local.sink.mailbox import Mailbox
+from infrastructure.local.sink.mailbox_rows import Details
+
+BATCH = 100
+_SNIPPET = 200
+_SEARCHED_CHARACTERS = 20_000
+
+
+class Reference(NamedTuple):
+    """The service's id of a message; ``first_index`` begins its work unit, if that is known."""
+
+    message_id: str
+    first_index: int | None = None
+
+
+#: Returns event fields of messages, by message id; unknown messages are left out
+Contexts = Callable[[Sequence[Reference]], Mapping[str, Mapping[str, Any]]]
+
+
+def contexts_of(references: Sequence[Reference]) -> dict[str, Mapping[str, Any]]:
+    """Read the message contexts from the service's tables."""
+    of_units = [
+        (ref.message_id, first) for ref in references if (first := ref.first_index) is not None
+    ]
+    contexts: dict[str, Mapping[str, Any]] = dict(message_context.of_messages(of_units))
+    for reference in references:
+        if reference.message_id not in contexts and (
+            context := message_context.of_message(reference.message_id)
+        ):
+            contexts[reference.message_id] = context
+    return contexts
+
+
+class Detailer:
+    """Adds details to the index of a mailbox. Any thread may call it."""
+
+    def __init__(self, mailbox: Mailbox, contexts: Contexts = contexts_of) -> None:
+        self._mailbox = mailbox
+        self._contexts = contexts
+        self._lock = threading.Lock()
+
+    def details(self, message_ids: Sequence[str]) -> dict[str, Details]:
+        """Return the details of messages by id; those of deleted messages are left out."""
+        known_details = self._mailbox.index.details(message_ids)
+        missing_ids = [each for each in message_ids if each not in known_details]
+        with self._lock:
+            fresh = [
+                details
+                for start in range(0, len(missing_ids), BATCH)
+                for details in self._work_out(missing_ids[start : start + BATCH])
+            ]
+        return known_details | {each.id: each for each in fresh}
+
+    def complete(self, before: str | None, seconds: float) -> str | None:
+        """Add what is missing, the newest messages first, for about some seconds.
+
+        Returns ``None`` if all messages older than ``before`` have details, else the oldest id from
+        which on they do.
+        """
+        deadline = time.monotonic() + seconds
+        bound = before
+        with self._lock:
+            while missing_ids := self._mailbox.index.undetailed(bound, BATCH):
+                self._work_out(missing_ids)
+                bound = missing_ids[-1]
+                if len(missing_ids) < BATCH:
+                    break
+                if time.monotonic() >= deadline:
+                    return bound
+        return None
+
+    def _work_out(self, message_ids: Sequence[str]) -> list[Details]:
+        messages: dict[str, StoredMessage] = {}
+        for message_id in message_ids:
+            source = self._mailbox.read(message_id)
+            # Without its file a message is about to be deleted
+            if source is not None:
+                messages[message_id] = StoredMessage(source)
+        references = {each: reference_of(message) for each, message in messages.items()}
+        contexts = self._contexts([each for each in references.values() if each])
+        details = [
+            details_of(message_id, message, references[message_id], contexts)
+            for message_id, message in messages.items()
+        ]
+        self._mailbox.index.add_details(details)
+        return details
+
+
+def reference_of(message: StoredMessage) -> Reference | None:
+    """Return the service's id of a message, ``None`` if the service did not send it."""
+    url = one_click_url(message.content)
+    if url is not None:
+        try:
+            subject, _ = tokens.read(LIST_UNSUBSCRIBE, url.rpartition("/")[2])
+        except ValueError:
+            pass
+        else:
+            return Reference(subject.message_id, subject.first_index)
+    for text in (message.sender.rpartition("@")[0], message.header(return_path.HEADER)):
+        if message_id := return_path.message_of(text):
+            return Reference(message_id)
+    return None
+
+
+def details_of(
+    message_id: str,
+    message: StoredMessage,
+    reference: Reference | None,
+    contexts: Mapping[str, Mapping[str, Any]],
+) -> Details:
+    """Return the details of one message."""
+    context = contexts.get(reference.message_id, {}) if reference else {}
+    text = readable_text(message)
+    tags = [str(tag) for tag in context.get("rcpt_tags") or []]
+    return Details(
+        id=message_id,
+        from_name=parseaddr(message.header("From"))[0],
+        snippet=text[:_SNIPPET],
+        attachments=sum(part.role == ATTACHMENT for part in message.parts),
+        message_id=reference.message_id if reference else "",
+        transmission_id=ids.transmission_of(reference.message_id)[0] if reference else "",
+        subaccount_id=int(context.get("subaccount_id") or 0),
+        campaign_id=str(context.get("campaign_id") or ""),
+        tags=json.dumps(tags),
+        tag_lines="\n".join(tags).casefold(),
+        body=text[:_SEARCHED_CHARACTERS].casefold(),
+    )
+
+
+def readable_text(message: StoredMessage) -> str:
+    """Return what a person reads in the message, with single blanks."""
+    text = message.body(TEXT)
+    if text and not text.isspace():
+        return " ".join(text.split())
+    html = message.body(HTML)
+    return Html(html).text if html else ""

@@ -1,0 +1,100 @@
+"""Use the console as a person does, and notice what a browser complains about."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+
+from tests.journey.service import KEY, Service
+
+WIDE = (1440, 900)
+NARROW = (360, 780)
+LOOKS = [(theme, size) for theme in ("light", "dark") for size in (WIDE, NARROW)]
+# Longer than anything takes on a busy machine: only what never happens fails
+PATIENCE_MS = 30_000
+expect.set_options(timeout=PATIENCE_MS)
+
+# The console has drawn the view at a new address once the listeners of `hashchange` have run
+_GO = """hash => new Promise((done) => {
+  const before = location.href;
+  addEventListener("hashchange", () => setTimeout(done), { once: true });
+  location.hash = hash;
+  if (location.href === before) done();
+})"""
+
+
+class Console:
+    """One tab of a browser, signed in to a service."""
+
+    def __init__(
+        self,
+        browser: Browser,
+        service: Service,
+        *,
+        key: str = KEY,
+        theme: str = "light",
+        size: tuple[int, int] = WIDE,
+        scale: float = 1,
+    ) -> None:
+        self.service = service
+        self.complaints: list[str] = []
+        self.expected: tuple[str, ...] = ()
+        width, height = size
+        self.context: BrowserContext = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=theme,  # type: ignore[arg-type]
+            device_scale_factor=scale,
+            reduced_motion="reduce",
+            accept_downloads=True,
+        )
+        self.context.set_default_timeout(PATIENCE_MS)
+        self.page: Page = self.context.new_page()
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(f"{self.url}#key={quote(key, safe='')}" if key else self.url)
+
+    @property
+    def url(self) -> str:
+        """The console's address."""
+        return f"http://127.0.0.1:{self.service.api_port}/console/"
+
+    def open(self, view: str) -> Page:
+        """Go to a view, such as ``activity?events=bounce``, and wait for what it shows."""
+        self.page.evaluate(_GO, f"#/{view}")
+        expect(self.page.locator("h1").first).to_be_attached()
+        expect(self.page.locator(".skeleton")).to_have_count(0)
+        return self.page
+
+    def violations(self) -> list[str]:
+        """Return what axe finds on the page as it is now."""
+        results: dict[str, Any] = Axe().run(self.page).response
+        return [
+            f"{each['id']}: {node['target']} {node['html'][:120]} {node['failureSummary'][:300]}"
+            for each in results["violations"]
+            for node in each["nodes"]
+        ]
+
+    def overflow(self) -> int:
+        """Return by how many pixels the page is wider than its window."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
+
+    def close(self) -> None:
+        """Close the tab; fail if the browser complained about anything."""
+        self.context.close()
+        assert not self.complaints, json.dumps(self.complaints, indent=1)
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type not in ("error", "warning") or _blocked_in_mail(message):
+            return
+        if not any(each in message.text for each in self.expected):
+            self.complaints.append(f"{message.text} ({message.location.get('url')})")
+
+
+def _blocked_in_mail(message: ConsoleMessage) -> bool:
+    """Tell whether this is an image of a mail that is not loaded until the reader asks for it."""
+    in_mail = "/local/mailbox/" in message.location.get("url", "")
+    return in_mail and 'directive: "img-src data:"' in message.text

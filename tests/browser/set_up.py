@@ -1,0 +1,98 @@
+"""Make what the views show: a template, domains, subaccounts, lists, a failing webhook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.http_target import Reply, serving
+from tests.journey.service import Service, eventually
+
+READERS = [
+    {
+        "address": {"email": f"reader{number}@list.example", "name": f"Reader {number}"},
+        "tags": ["monthly"],
+        "substitution_data": {"city": "Oslo"},
+    }
+    for number in range(12)
+]
+
+_TEMPLATE = {
+    "id": "receipt",
+    "name": "Receipt",
+    "description": "After each order",
+    "published": True,
+    "content": {
+        "from": {"email": "shop@example.test", "name": "Shop"},
+        "subject": "Your order {{order.number}}",
+        "text": "Thank you, {{name}}.\n{{each order.lines}}{{loop_var.title}}\n{{end}}",
+        "html": '<h1 class="head">Thank you, {{name}}</h1>\n<ul>\n{{each order.lines}}\n'
+        "  <li>{{loop_var.title}}</li>\n{{end}}\n</ul>\n",
+    },
+}
+
+
+def set_up(service: Service) -> None:
+    """Make one of each."""
+    for path, body in (
+        ("templates", _TEMPLATE),
+        ("sending-domains", {"domain": "news.example.org"}),
+        ("tracking-domains", {"domain": "click.example.org"}),
+        ("subaccounts", {"name": "Bakery", "setup_api_key": False}),
+        ("ip-pools", {"name": "Newsletters"}),
+        ("recipient-lists", {"id": "readers", "name": "Readers", "recipients": READERS}),
+    ):
+        response = service.request("POST", f"/api/v1/{path}", body)
+        assert response.status == 200, response.body
+
+
+def suppressed(service: Service, recipient: str) -> list[dict[str, Any]]:
+    """Return the entries of a recipient on the suppression list."""
+    response = service.request("GET", f"/api/v1/suppression-list/{recipient}")
+    return response.json["results"] if response.status == 200 else []
+
+
+def failure_rules(service: Service) -> None:
+    """Add rules to the failure lab, for domains that no test sends to."""
+    for rule in (
+        {"pattern": "*@full.view.example", "code": 452, "text": "4.2.2 Mailbox full", "times": 3},
+        {"pattern": "*@lost.view.example", "step": "data", "code": None, "delay": 2},
+        {"pattern": "*@paused.view.example", "step": "dot", "percent": 10, "enabled": False},
+    ):
+        response = service.request("POST", "/local/failures", rule)
+        assert response.status == 201, response.body
+
+
+def receiver_with_a_request(service: Service) -> dict[str, str]:
+    """Make a receiver of the webhook inspector that got one request; return their names."""
+    batch = [{"svc": {"message_event": {"type": "delivery", "rcpt_to": "anna@inbox.example"}}}]
+    response = service.request("POST", "/local/webhooks/view", batch)
+    assert response.status == 200, response.body
+    response = service.request("PUT", "/local/webhooks/view", {"status": 503, "times": 2})
+    assert response.status == 200, response.body
+    requests = service.request("GET", "/local/webhooks/view/requests").json["results"]
+    return {"receiver": "view", "request": str(requests[0]["id"])}
+
+
+@contextmanager
+def webhook_with_a_batch(service: Service) -> Iterator[dict[str, str]]:
+    """Make a webhook whose target takes the test only; yield the ids, complete after the block.
+
+    Events must happen within the block.
+    """
+    ids: dict[str, str] = {}
+    with serving() as target:
+        fields = {"name": "Orders", "target": target.url, "events": ["delivery", "bounce", "click"]}
+        response = service.request("POST", "/api/v1/webhooks", fields)
+        assert response.status == 200, response.body
+        ids["webhook"] = response.json["results"]["id"]
+        target.answer = lambda _: Reply(503, b"<h1>Closed for repair</h1>")
+        yield ids
+        ids["batch"] = eventually(lambda: _batches(service, ids["webhook"]))[0]["batch_id"]
+
+
+def _batches(service: Service, webhook: str) -> list[dict[str, Any]]:
+    path = f"/api/v1/webhooks/{webhook}/batch-status"
+    batches: list[dict[str, Any]] = service.request("GET", path).json["results"]
+    return batches

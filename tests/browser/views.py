@@ -1,0 +1,91 @@
+"""List the views that are looked at in every theme and size, with what they need to be full."""
+
+from __future__ import annotations
+
+from tests.browser.set_up import (
+    failure_rules,
+    receiver_with_a_request,
+    set_up,
+    suppressed,
+    webhook_with_a_batch,
+)
+from tests.journey.service import Service, eventually
+
+#: name of the picture → address after `#/`
+VIEWS = {
+    "overview": "overview",
+    "mailbox": "mailbox",
+    "message": "mailbox/{message}",
+    "timeline": "mailbox/{message}?tab=timeline",
+    "links": "mailbox/{message}?tab=links",
+    "checks": "mailbox/{message}?tab=checks",
+    "activity": "activity",
+    "event": "activity/{bounce}",
+    "metrics": "metrics?compare=1",
+    "send": "send",
+    "send-list": "send?to=list&list=readers&kind=template",
+    "transmission": "send/{transmission}",
+    "templates": "templates",
+    "template": "templates/edit/receipt",
+    "template-data": "templates/edit/receipt?part=data&view=text",
+    "template-settings": "templates/edit/receipt?part=settings&scheme=dark",
+    "lists": "audience",
+    "list": "audience/lists/readers",
+    "suppressions": "audience/suppressions",
+    "suppression": "audience/suppressions/bounce-hard@inbox.example",
+    "domains": "domains",
+    "domain": "domains/sending/news.example.org",
+    "tracking": "domains/tracking/click.example.org",
+    "webhooks": "webhooks",
+    "webhook": "webhooks/{webhook}",
+    "batch": "webhooks/{webhook}/{batch}",
+    "account": "settings",
+    "keys": "settings/keys",
+    "subaccounts": "settings/subaccounts",
+    "pools": "settings/pools",
+    "failures": "failures",
+    "receivers": "inspector",
+    "receiver": "inspector/{receiver}",
+    "request": "inspector/{receiver}/{request}",
+}
+
+
+def fill(service: Service) -> dict[str, str]:
+    """Send mail that meets every fate; return the views' addresses once its events are there."""
+    set_up(service)
+    failure_rules(service)
+    receiver = receiver_with_a_request(service)
+    with webhook_with_a_batch(service) as webhook:
+        ids = _mail(service)
+    return {name: view.format(**ids, **webhook, **receiver) for name, view in VIEWS.items()}
+
+
+def _mail(service: Service) -> dict[str, str]:
+    fates = ("anna@inbox.example", "bounce-hard@inbox.example", "click@inbox.example")
+    response = service.request(
+        "POST",
+        "/api/v1/transmissions",
+        {
+            "campaign_id": "welcome",
+            "metadata": {"plan": "pro"},
+            "recipients": [
+                {"address": address, "tags": ["trial"], "substitution_data": {"name": "Anna"}}
+                for address in (*fates, "complain@mail.example", "open@mail.example")
+            ],
+            "content": {
+                "from": {"email": "hello@example.test", "name": "Ada of Example"},
+                "subject": "Welcome, {{name}}",
+                "text": "Hello {{name}}",
+                "html": '<h1>Hello {{name}}</h1><p>Your trial has begun.</p><a href="https://example.com/start">Start</a>',
+            },
+        },
+    )
+    assert response.status == 200, response.body
+    eventually(lambda: service.events(events="spam_complaint", recipients="complain@mail.example"))
+    eventually(lambda: service.events(events="click", recipients="click@inbox.example"))
+    eventually(lambda: suppressed(service, "bounce-hard@inbox.example"))
+    return {
+        "message": service.mailbox(to="anna@inbox.example")[0]["id"],
+        "bounce": service.events(events="bounce")[0]["event_id"],
+        "transmission": response.json["results"]["id"],
+    }
