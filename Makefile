@@ -5,9 +5,11 @@ SHELL := /bin/sh
 PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint bench docs spec deploy deploy-local
+.PHONY: help run test quick fuzz lint audit sbom bench soak docs spec vendor screenshots deploy deploy-local
 
 STAGE ?= dev
+MINUTES ?= 5
+SEED ?= 1
 ARCHITECTURE ?= arm64
 
 help: ## List the targets
@@ -19,7 +21,13 @@ run: .venv/.local-stamp ## Run everything on this machine until Ctrl-C (API_PORT
 
 # Two at a time, each file of tests in one process: journeys start a service for theirs.
 test: .venv/.dev-stamp ## Run all tests
-	@exec $(PYTHON) -m pytest -n 2 --dist loadfile
+	@exec $(PYTHON) -m pytest -n 4 --dist loadfile
+
+quick: .venv/.dev-stamp ## Run the unit tests, which start no service and no container
+	@exec $(PYTHON) -m pytest -n 4 --dist loadfile tests/unit
+
+fuzz: .venv/.dev-stamp ## Give hostile bytes to every parser for MINUTES (5)
+	@exec $(PYTHON) -m tests.fuzz --minutes $(MINUTES)
 
 lint: .venv/.dev-stamp ## Check style, types and the CloudFormation template
 	$(PYTHON) -m ruff check .
@@ -27,14 +35,29 @@ lint: .venv/.dev-stamp ## Check style, types and the CloudFormation template
 	$(PYTHON) -m mypy
 	.venv/bin/cfn-lint infrastructure/template.yaml
 
+audit: .venv/.audit-stamp ## Check for vulnerable packages and for secrets
+	@exec .venv/audit/bin/python -m infrastructure.audit
+
+sbom: .venv/.audit-stamp ## Write the bills of materials (CycloneDX) of package and images to build/sbom
+	@exec .venv/audit/bin/python -m infrastructure.bill_of_materials build/sbom
+
 bench: .venv/.dev-stamp ## Measure throughput, requests per message and dollars per million
 	@exec $(PYTHON) -m tests.bench
+
+soak: .venv/.dev-stamp ## Kill processes under load for MINUTES (5), then count all mail (SEED)
+	@exec $(PYTHON) -m tests.soak --minutes $(MINUTES) --seed $(SEED)
 
 docs: .venv/.local-stamp ## Write the parts of the documentation that are generated
 	@exec $(PYTHON) -m infrastructure.docs
 
 spec: .venv/.dev-stamp ## List the statements of the specification that no test cites
 	@exec $(PYTHON) -m tests.spec_coverage
+
+vendor: .venv/.local-stamp ## Build console/vendor again from npm packages (needs npm)
+	@exec $(PYTHON) -m infrastructure.console_vendor
+
+screenshots: .venv/.dev-stamp ## Take pictures of every page of the console into build/screenshots (needs Chromium)
+	@exec $(PYTHON) -m tests.browser.screenshots build/screenshots
 
 deploy: .venv/.local-stamp ## Deploy to AWS as STAGE (dev), for ARCHITECTURE (arm64); see docs/deploying.md
 	@exec $(PYTHON) -m infrastructure.deploy --stage $(STAGE) --architecture $(ARCHITECTURE)
@@ -63,4 +86,11 @@ deploy-local: .venv/.local-stamp ## The same to the cloud that `make run` starte
 .venv/.dev-stamp: requirements-dev.txt .venv/.local-stamp
 	@echo "Installing what tests need (once)"
 	@$(PIP) -r requirements-dev.txt
+	@touch $@
+
+# An environment of its own: the tools' dependencies are no part of what they look at
+.venv/.audit-stamp: requirements-audit.txt | .venv/bin/python
+	@echo "Installing what audits need (once)"
+	@$(PYTHON) -m venv .venv/audit
+	@.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
 	@touch $@

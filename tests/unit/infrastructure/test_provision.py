@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
+from chalicelib.core import aws
 from chalicelib.core.settings import settings
 from infrastructure.provision import ProvisionFailed, provision
 from tests.unit.infrastructure.clouds import LocalCloud
@@ -12,8 +14,12 @@ STAGE = "test"
 
 
 @pytest.fixture(autouse=True)
-def aws_endpoint(local_cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+def clients(local_cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Point the clients of this process to the local cloud, and sign with the secret it knows."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", local_cloud.url)
+    aws.clear_cache()
+    yield
+    aws.clear_cache()
 
 
 def test_provisioning_creates_the_tables_queues_and_bucket_that_the_settings_name(
@@ -22,7 +28,8 @@ def test_provisioning_creates_the_tables_queues_and_bucket_that_the_settings_nam
     provision(STAGE)
     tables = {"config", "suppression", "transmissions", "messages"}
     tables |= {"events", "metrics", "webhooks"}
-    queues = ("generation", "delivery", "events", "webhook-events", "webhook-batches", "ingest")
+    queues = ("generation", "small-sends", "delivery", "events", "ingest")
+    queues += ("webhook-events", "webhook-batches")
     names = local_cloud.client("dynamodb").list_tables()["TableNames"]
     assert names == sorted(settings().table(name) for name in tables)
     urls = local_cloud.client("sqs").list_queues()["QueueUrls"]
