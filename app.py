@@ -15,6 +15,8 @@ import chalicelib
 import chalicelib.ab_tests.routes
 import chalicelib.accounts.routes
 import chalicelib.api_keys.routes
+import chalicelib.authentication.routes
+import chalicelib.console.routes
 import chalicelib.data_privacy.routes
 import chalicelib.events.routes
 import chalicelib.ingest.routes
@@ -22,6 +24,7 @@ import chalicelib.ip_pools.routes
 import chalicelib.ip_pools.signing
 import chalicelib.metrics.routes
 import chalicelib.recipient_lists.routes
+import chalicelib.resource_counts.routes
 import chalicelib.seeding.routes
 import chalicelib.sending_domains.lookup
 import chalicelib.sending_domains.mailboxes
@@ -50,12 +53,15 @@ app.register_middleware(invocations.of_schedule, "scheduled")
 app.register_blueprint(chalicelib.ab_tests.routes.routes)
 app.register_blueprint(chalicelib.accounts.routes.routes)
 app.register_blueprint(chalicelib.api_keys.routes.routes)
+app.register_blueprint(chalicelib.authentication.routes.routes)
+app.register_blueprint(chalicelib.console.routes.routes)
 app.register_blueprint(chalicelib.data_privacy.routes.routes)
 app.register_blueprint(chalicelib.events.routes.routes)
 app.register_blueprint(chalicelib.ingest.routes.routes)
 app.register_blueprint(chalicelib.ip_pools.routes.routes)
 app.register_blueprint(chalicelib.metrics.routes.routes)
 app.register_blueprint(chalicelib.recipient_lists.routes.routes)
+app.register_blueprint(chalicelib.resource_counts.routes.routes)
 app.register_blueprint(chalicelib.seeding.routes.routes)
 app.register_blueprint(chalicelib.sending_domains.routes.routes)
 app.register_blueprint(chalicelib.snippets.routes.routes)
@@ -106,10 +112,18 @@ Event = dict[str, Any]
 
 @app.on_sqs_message(queue=settings().queue("generation"), batch_size=1, name="generation")
 def generation(event: Any) -> Event:
-    """Generate chunks, start transmissions and send seed messages."""
+    """Generate the chunks of bulk mail, and send seed messages."""
     from chalicelib.generation_queue import generate_batch
 
     return generate_batch(event.to_dict())
+
+
+@app.on_sqs_message(queue=settings().queue("small-sends"), batch_size=10, name="small_sends")
+def small_sends(event: Any) -> Event:
+    """Start transmissions, and generate and deliver those of one chunk."""
+    from chalicelib.generation_queue import send_small_batch
+
+    return send_small_batch(event.to_dict())
 
 
 @app.on_sqs_message(queue=settings().queue("delivery"), batch_size=1, name="delivery")
@@ -226,11 +240,10 @@ def send_seeds(event: Any) -> None:
 
 @app.schedule(Rate(1, unit=Rate.MINUTES), name="roll_up_metrics")
 def roll_up_metrics(event: Any) -> None:
-    """Add pending deltas to the counters of metrics, and count accepted messages for seeding."""
-    from chalicelib.metrics.rollup import roll_up_pending
-    from chalicelib.seeding.counting import count
+    """Add pending deltas to the counters of metrics, of seeded campaigns and of the usage."""
+    from chalicelib.recording.rollup import roll_up
 
-    roll_up_pending([count])
+    roll_up()
 
 
 @app.schedule(Rate(1, unit=Rate.HOURS), name="clean_up")
@@ -245,6 +258,7 @@ def clean_up(event: Any) -> None:
 #: queue → its consumer, for the local runtime and for the test that every queue is consumed
 QUEUE_HANDLERS: dict[str, Callable[[Event, Any], Event]] = {
     "generation": generation,
+    "small-sends": small_sends,
     "delivery": delivery,
     "events": events,
     "ingest": ingest,

@@ -1,23 +1,27 @@
-"""Hand each message of the ``generation`` queue to the handler of its kind.
+"""Hand each message of the ``generation`` and ``small-sends`` queues to the handler of its kind.
 
-Three kinds of work share the queue: a chunk to generate, a stored transmission to start, a seed
-message to send. The head's ``kind`` says which it is.
+Three kinds of work share the queues: a chunk to generate, a stored transmission to start, a seed
+message to send. The head's ``kind`` says which it is. Both queues take all kinds: the version
+before had only ``generation``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chalicelib.core import queues
 from chalicelib.core.queues import MalformedMessage, Received
-from chalicelib.generation.worker import generate
+from chalicelib.generation.worker import generate, generate_together
 from chalicelib.seed_sending.worker import send_seed
 from chalicelib.seeding.seed_batches import SEED
 from chalicelib.transmissions.start import start
-from chalicelib.transmissions.submit import CHUNK, QUEUE, START
+from chalicelib.transmissions.submit import CHUNK, QUEUE, SMALL_SENDS, START
 
 Json = dict[str, Any]
+
+_log = logging.getLogger(__name__)
 
 _HANDLERS: dict[str, Callable[[Received], None]] = {
     CHUNK: generate,
@@ -27,8 +31,13 @@ _HANDLERS: dict[str, Callable[[Received], None]] = {
 
 
 def generate_batch(event: Json) -> Json:
-    """Do the work of one SQS batch; return those messages that failed."""
-    return queues.consume(QUEUE, event, queues.one_by_one(_handle))
+    """Do the work of one SQS batch of bulk sends; return those messages that failed."""
+    return queues.consume(QUEUE, event, _one_by_one)
+
+
+def send_small_batch(event: Json) -> Json:
+    """Do the work of one SQS batch of small sends; return those messages that failed."""
+    return queues.consume(SMALL_SENDS, event, _handle_together)
 
 
 def kind_of(head: Json) -> str:
@@ -43,8 +52,25 @@ def kind_of(head: Json) -> str:
     return START if "start" in head else CHUNK
 
 
+def _handle_together(messages: Sequence[Received]) -> Sequence[Received]:
+    """Generate chunks as a group, and do other work one by one; return the messages that failed."""
+    chunks = [message for message in messages if kind_of(message.head) == CHUNK]
+    others = [message for message in messages if kind_of(message.head) != CHUNK]
+    failed = list(_one_by_one(others))
+    if len(chunks) == 1:
+        return [*failed, *_one_by_one(chunks)]
+    try:
+        return [*failed, *generate_together(chunks)]
+    except Exception:
+        _log.exception("a group of %d chunks failed; each is tried alone", len(chunks))
+        return [*failed, *_one_by_one(chunks)]
+
+
 def _handle(message: Received) -> None:
     kind = kind_of(message.head)
     if kind not in _HANDLERS:
         raise MalformedMessage(f"unknown kind of work: {kind!r}")
     _HANDLERS[kind](message)
+
+
+_one_by_one = queues.one_by_one(_handle)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import resource
 import sys
@@ -30,6 +31,7 @@ def main() -> None:
     current = settings()
     _log_json_lines(current.log_level)
     _allow_many_files()
+    _find_garbage_early()
     # Before processes are forked, which then share the clients' models
     aws.make_clients()
     processes.run(listeners(current), current.relay_processes or processes.usable_cores())
@@ -41,6 +43,16 @@ def _log_json_lines(level: str) -> None:
     logging.basicConfig(level=level, handlers=[handler])
     for noisy in ("botocore", "mail.log"):  # aiosmtpd writes several lines for each connection
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def _find_garbage_early() -> None:
+    """Set how often Python looks for objects that refer to each other in circles.
+
+    The limit of ``chalicelib`` suits a short call. A server makes such objects for each connection
+    (``asyncio``'s transports), and lives for months.
+    """
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 def listeners(current: Settings) -> list[Listener]:

@@ -35,7 +35,7 @@ class ClientGone(Exception):
 class Connection(SMTP):
     """The connection of a session."""
 
-    transport: Any
+    transport: Any = None
 
     def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(
@@ -57,6 +57,7 @@ class Connection(SMTP):
         self._writable = asyncio.Event()
         self._writable.set()
         self._ended = False
+        self._linger: asyncio.TimerHandle | None = None
 
     # What the event loop calls.
 
@@ -66,12 +67,28 @@ class Connection(SMTP):
         self.context.counters.connections += 1
         self.admitted = self.context.connections.admit(self)
         super().connection_made(transport)
+        if not self.tls_active:
+            self._handler_coroutine.add_done_callback(self._release)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Count the client out; ends the handler task."""
         self.closing = True
         self.context.connections.remove(self)
+        if self._linger is not None:
+            self._linger.cancel()  # it would keep the TLS layer with its buffers
+        handler = self._handler_coroutine
         super().connection_lost(error)
+        if handler.done():
+            self._release(handler)
+
+    def _release(self, handler: asyncio.Task[None]) -> None:
+        """Forget everything once the client is gone and the handler has ended.
+
+        A session and what it refers to refer to each other in circles. Python would find those only
+        after some thousand connections, and each takes 100 KB until then.
+        """
+        if self.transport is None:
+            self.__dict__.clear()
 
     def data_received(self, data: bytes) -> None:
         """Add octets to the input, and stop receiving when the session does not keep up."""
@@ -121,7 +138,7 @@ class Connection(SMTP):
         self._flush()
         self.closing = True
         self.transport.close()
-        self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
+        self._linger = self.loop.call_later(_LINGER_SECONDS, self.transport.abort)
 
     def abort(self) -> None:
         """Close now, whatever is under way."""
@@ -198,7 +215,9 @@ class Connection(SMTP):
                 server_side=True,
                 ssl_handshake_timeout=self.config.idle_seconds,
             )
-        except OSError:
+        except OSError as error:
+            # The exception, its traceback and the TLS layer with its buffers refer to each other
+            error.__traceback__ = None
             self.transport = None
         finally:
             self.in_handshake = False

@@ -2,10 +2,13 @@
 
 Only CRLF ends a command line. A line that is too long, or has a bare CR, a bare LF or a NUL, gets
 one refusal, and reading goes on after its CRLF: no part of a refused line ever runs as a command.
-No I/O happens here.
+An HTTP request ends the connection: a browser sends it for any web page, whose fields or body may
+hold SMTP commands. No I/O happens here.
 """
 
 from __future__ import annotations
+
+import re
 
 from relay import replies
 from relay.errors import Refusal
@@ -13,6 +16,10 @@ from relay.errors import Refusal
 _CR = 0x0D
 # Octets of a refused line that are skipped before the connection is closed.
 _MAX_SKIPPED = 64 * 1024
+# The methods of RFC 9110 9.3 and RFC 5789, and HTTP/2's preface; none is an SMTP command.
+_HTTP_REQUEST = re.compile(
+    rb"(?:CONNECT|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PRI|PUT|TRACE) ", re.IGNORECASE
+)
 
 
 class InputBuffer:
@@ -53,10 +60,12 @@ class InputBuffer:
         """Return the next line without its CRLF, or None if its end has not arrived.
 
         `limit` counts the CRLF. Raises Refusal for an unacceptable line: 500, or 421 if the line
-        does not end.
+        does not end or begins as an HTTP request does.
         """
         if self._skipping and not self._skipped_to_end():
             return None
+        if _HTTP_REQUEST.match(self._octets):
+            raise Refusal(replies.HTTP_REQUEST)
         end = self._octets.find(b"\n")
         if end < 0 and len(self._octets) <= limit:
             return None

@@ -59,7 +59,8 @@ class MessageData:
     def _add(self, part: bytes) -> None:
         if not part:
             return
-        part = part.replace(b"\r\n.", b"\r\n")
+        if part.rfind(b"\r\n.") >= 0:  # looks for it three times as fast as `in`
+            part = part.replace(b"\r\n.", b"\r\n")
         if not self._has_started:
             part, self._has_started = part[2:], True
         self._size += len(part)

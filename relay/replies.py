@@ -124,4 +124,5 @@ TOO_MANY_MESSAGES = Reply(421, "4.7.0", "Message limit of a connection reached, 
 TOO_MANY_ERRORS = Reply(421, "4.7.0", "Too many errors, closing")
 TOO_MANY_FAILED_LOGINS = Reply(421, "4.7.0", "Too many failed logins, closing")
 ENDLESS_LINE = Reply(421, "4.7.0", "A command line without end, closing")
+HTTP_REQUEST = Reply(421, "4.7.0", "This is an SMTP server, not HTTP, closing")
 SHUTTING_DOWN = Reply(421, "4.3.2", "Service shutting down, connect again")

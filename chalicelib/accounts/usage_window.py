@@ -74,6 +74,10 @@ class Window:
             earlier -= recipients
         return replace(self, past=past, earlier=earlier)
 
+    def with_more(self, recipients: int, hour: int) -> Window:
+        """Return the counts with recipients that are counted in ``hour``."""
+        return self.without(-recipients, hour)
+
     @property
     def day(self) -> int:
         """Return the count of the rolling day."""

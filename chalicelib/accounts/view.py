@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.accounts.model import Account, Cancellation
 from chalicelib.accounts.plan import UNLIMITED, Plan
-from chalicelib.accounts.store import usage
+from chalicelib.accounts.store import sandbox, usage
 from chalicelib.accounts.usage_window import HOUR, Window, hour_of, month_bounds
 from chalicelib.core import clock
 
@@ -45,7 +45,7 @@ def usage_view(account: Account) -> Json:
     return {
         "timestamp": iso_date(clock.now()),
         **_periods(account, window),
-        "sandbox": {"used": sandbox_count, "limit": usage.SANDBOX_MESSAGES},
+        "sandbox": {"used": sandbox_count, "limit": sandbox.SANDBOX_MESSAGES},
     }
 
 

@@ -1,7 +1,8 @@
 """Read the clock for the whole service, and format times as the specification wants.
 
 Nothing else reads the wall clock, so that tests can replace it with :func:`use`. Times are seconds
-since the epoch as ``float``; names of milliseconds end in ``_ms``.
+since the epoch as ``float``; names of milliseconds end in ``_ms``. The wall clock may be set back
+or forward; how long something takes is measured with :func:`monotonic`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
 
+# On Linux the clock that goes on while the machine is suspended; elsewhere CLOCK_MONOTONIC does
+_BOOT_TIME: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def _boot_time() -> float:
+    return time.clock_gettime(_BOOT_TIME)
+
+
 _source: Callable[[], float] = time.time
+_monotonic_source: Callable[[], float] = _boot_time
 
 
 def now() -> float:
@@ -25,15 +35,26 @@ def now_ms() -> int:
     return int(_source() * 1000)
 
 
+def monotonic() -> float:
+    """Return the seconds of a clock that nobody sets; it counts the time of a suspended machine."""
+    return _monotonic_source()
+
+
 @contextmanager
-def use(source: Callable[[], float]) -> Iterator[None]:
-    """Take the time from ``source`` within the block, for tests and simulations."""
-    global _source
-    before, _source = _source, source
+def use(
+    source: Callable[[], float], monotonic_source: Callable[[], float] | None = None
+) -> Iterator[None]:
+    """Take the time from ``source`` within the block, for tests and simulations.
+
+    ``monotonic_source`` is for tests that set the clock back; without it both clocks agree.
+    """
+    global _source, _monotonic_source
+    before = _source, _monotonic_source
+    _source, _monotonic_source = source, monotonic_source or source
     try:
         yield
     finally:
-        _source = before
+        _source, _monotonic_source = before
 
 
 def iso_ms(moment_ms: int) -> str:

@@ -47,6 +47,11 @@ def read_one(key: Key) -> Item | None:
     return read([], maybe=[key]).get(key)
 
 
+def cached_item(key: Key) -> Item | None:
+    """Return an item if it is in the cache; this makes no request."""
+    return _cached([key], clock.now()).get(key) or None
+
+
 def missing_keys(keys: Iterable[Key]) -> list[Key]:
     """Return the keys that are not in the cache, for a caller that reads them with other items."""
     keys = list(keys)

@@ -74,13 +74,15 @@ def is_public_suffix(name: str) -> bool:
 def parents(name: str) -> tuple[str, ...]:
     """Return the names above ``name`` that one owner can have, the nearest first.
 
+    Names with empty labels, such as ``..``, are not domain names and do not count.
+
     >>> parents("a.b.example.co.uk")
     ('b.example.co.uk', 'example.co.uk')
     """
     above = []
-    while not is_public_suffix(name := name.partition(".")[2]):
+    while (name := name.partition(".")[2]) and not is_public_suffix(name):
         above.append(name)
-    return tuple(above)
+    return tuple(each for each in above if all(each.split(".")))
 
 
 def is_within(name: str, other: str) -> bool:

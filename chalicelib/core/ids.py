@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from functools import lru_cache
 
 from chalicelib.core import clock
 
@@ -40,6 +41,7 @@ def message_id(transmission: str, index: int) -> str:
     return f"{int(transmission):016x}{index:08x}"
 
 
+@lru_cache(maxsize=4096)  # recording an event asks for it several times
 def transmission_of(message: str) -> tuple[str, int]:
     """Return the transmission id and recipient index that ``message`` was derived from.
 

@@ -7,25 +7,22 @@ to end; the head holds the lengths of the bodies.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
+
+from chalicelib.core import compact_json
 
 
 def pack(head: Any, bodies: Sequence[bytes] = ()) -> bytes:
     """Return ``head`` (JSON) and ``bodies`` as one byte string."""
-    text = json.dumps(
-        {"head": head, "sizes": [len(body) for body in bodies]},
-        separators=(",", ":"),
-        ensure_ascii=False,
-    ).encode("utf-8", "surrogatepass")
+    text = compact_json.dumps({"head": head, "sizes": [len(body) for body in bodies]})
     return b"".join([len(text).to_bytes(4, "big"), text, *bodies])
 
 
 def unpack(data: bytes) -> tuple[Any, list[bytes]]:
     """Return the head and the bodies that :func:`pack` was given."""
     start = 4 + int.from_bytes(data[:4], "big")
-    text = json.loads(data[4:start].decode("utf-8", "surrogatepass"))
+    text = compact_json.loads(data[4:start])
     bodies = []
     for size in text["sizes"]:
         bodies.append(data[start : start + size])

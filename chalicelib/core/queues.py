@@ -3,9 +3,12 @@
 - SQS takes 256 KiB a message and a batch. A larger payload travels as an object under ``queue/``,
   which the message names. SQS may deliver any message again, so the payload cannot be deleted on
   receipt; the bucket's lifecycle removes it when no queue can hold the message any more.
-- SQS delays a message by at most 15 minutes. A message with ``not_before`` in its head is sent on
-  until that time.
+- SQS delays a message by at most 15 minutes. A message that waits for longer carries the ``rest``
+  of its seconds and is sent on until none is left. No clock is read for that, so a clock that is
+  set back delays nothing. Only a message for a certain time has ``not_before`` in its head.
 - SQS delivers at least once: a consumer must be able to handle any message twice.
+- A message names its tenant, so that SQS can deliver the messages of others ahead of a tenant's
+  backlog (fair queues: ``MessageGroupId`` on standard queues changes nothing else).
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import base64
 import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -30,6 +33,8 @@ _log = logging.getLogger(__name__)
 BATCH_ENTRIES = 10
 BATCH_BYTES = 256 * 1024
 LONGEST_DELAY = 900
+# A message that waits for longer than any queue keeps it is none of this service
+_LONGEST_REST = 14 * 86_400
 
 
 class MalformedMessage(ValueError):
@@ -38,11 +43,15 @@ class MalformedMessage(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One message to send: ``head`` is readable JSON, ``payload`` bytes are compressed."""
+    """One message to send: ``head`` is readable JSON, ``payload`` bytes are compressed.
+
+    ``tenant`` is the account whose work it is, 0 for work of several accounts.
+    """
 
     head: Json
     payload: bytes = b""
     delay: float = 0.0
+    tenant: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,8 @@ class Received:
     _inline: str = ""
     _blob: str = ""
     id: str = ""
+    _tenant: str = ""
+    rest: float = 0.0
 
     def payload(self) -> bytes:
         """Return the payload; raises :class:`blobs.BlobMissing` if its object has expired."""
@@ -61,17 +72,27 @@ class Received:
 
     def delayed(self, delay: float) -> _Entry:
         """Return the same message, to be seen again after ``delay`` seconds."""
-        return _Entry(_body(self.head, self._inline, self._blob), _whole_seconds(delay))
+        body = _body(self.head, self._inline, self._blob, delay)
+        return _Entry(body, _whole_seconds(delay), self._tenant)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
     body: str
-    delay: int = field(default=0)
+    delay: int = 0
+    tenant: str = ""
+
+    def parameters(self) -> Any:
+        """Return the parameters that ``SendMessage`` and ``SendMessageBatch`` share."""
+        group = {"MessageGroupId": self.tenant} if self.tenant else {}
+        return {"MessageBody": self.body, "DelaySeconds": self.delay, **group}
 
 
-def _body(head: Json, inline: str, blob: str) -> str:
-    message = {"head": head} | ({"blob": blob} if blob else {"payload": inline} if inline else {})
+def _body(head: Json, inline: str, blob: str, delay: float) -> str:
+    payload = {"blob": blob} if blob else {"payload": inline} if inline else {}
+    message: Json = {"head": head, **payload}
+    if delay > LONGEST_DELAY:
+        message["rest"] = delay - LONGEST_DELAY
     return json.dumps(message, separators=(",", ":"))
 
 
@@ -88,7 +109,8 @@ def _pack(queue: str, work: Work) -> _Entry:
             blobs.put(blob, compressed)
         else:
             inline = base64.b64encode(compressed).decode()
-    return _Entry(_body(work.head, inline, blob), _whole_seconds(work.delay))
+    tenant = str(work.tenant) if work.tenant else ""
+    return _Entry(_body(work.head, inline, blob, work.delay), _whole_seconds(work.delay), tenant)
 
 
 @cache
@@ -127,14 +149,9 @@ def _send_entries(queue: str, entries: Iterable[_Entry]) -> None:
 
 def _send_batch(queue: str, batch: Sequence[_Entry]) -> None:
     if len(batch) == 1:
-        aws.sqs().send_message(
-            QueueUrl=_url(queue), MessageBody=batch[0].body, DelaySeconds=batch[0].delay
-        )
+        aws.sqs().send_message(QueueUrl=_url(queue), **batch[0].parameters())
         return
-    pending: list[Any] = [
-        {"Id": str(i), "MessageBody": entry.body, "DelaySeconds": entry.delay}
-        for i, entry in enumerate(batch)
-    ]
+    pending: list[Any] = [{"Id": str(i), **entry.parameters()} for i, entry in enumerate(batch)]
     for _ in range(3):
         failed = aws.sqs().send_message_batch(QueueUrl=_url(queue), Entries=pending).get("Failed")
         if not failed:
@@ -144,8 +161,11 @@ def _send_batch(queue: str, batch: Sequence[_Entry]) -> None:
     raise aws.Overloaded(f"{queue}: {len(pending)} messages were not taken: {failed}")
 
 
-def read(body: str, message_id: str = "") -> Received:
-    """Read a queue message; raises :class:`MalformedMessage`."""
+def read(body: str, message_id: str = "", tenant: str = "") -> Received:
+    """Read a queue message; raises :class:`MalformedMessage`.
+
+    ``tenant`` is its ``MessageGroupId``, which it keeps when it is sent again.
+    """
     try:
         message = json.loads(body)
     except ValueError as error:
@@ -155,7 +175,10 @@ def read(body: str, message_id: str = "") -> Received:
     inline, blob = message.get("payload", ""), message.get("blob", "")
     if not isinstance(inline, str) or not isinstance(blob, str):
         raise MalformedMessage("the payload is not text")
-    return Received(message["head"], inline, blob, message_id)
+    rest = message.get("rest", 0.0)
+    if not isinstance(rest, int | float) or not 0 <= rest <= _LONGEST_REST:
+        raise MalformedMessage("the rest of the delay is not a number of seconds")
+    return Received(message["head"], inline, blob, message_id, tenant, rest)
 
 
 Handler = Callable[[Sequence[Received]], Sequence[Received]]
@@ -165,14 +188,15 @@ Handler = Callable[[Sequence[Received]], Sequence[Received]]
 def consume(queue: str, event: Json, handle: Handler) -> Json:
     """Hand the messages of an SQS event to ``handle``; return Lambda's partial batch response.
 
-    A message that cannot be read fails alone, and one whose ``not_before`` has not come is sent on.
+    A message that cannot be read fails alone, and one that still has to wait is sent on.
     A message that keeps failing ends in the queue's dead-letter queue.
     """
     failed: list[str] = []
     messages: list[Received] = []
     for record in event["Records"]:
         try:
-            message = read(record["body"], record["messageId"])
+            tenant = record.get("attributes", {}).get("MessageGroupId", "")
+            message = read(record["body"], record["messageId"], tenant)
             if not _postponed(queue, message):
                 messages.append(message)
         except Exception:
@@ -203,8 +227,8 @@ def all_together(handle: Callable[[list[Received]], None]) -> Handler:
 
 
 def _postponed(queue: str, message: Received) -> bool:
-    """Queue a message again if its ``not_before`` has not come."""
-    wait = message.head.get("not_before", 0) - clock.now()
+    """Queue a message again if its delay is not over or its ``not_before`` has not come."""
+    wait = message.rest or message.head.get("not_before", 0) - clock.now()
     if wait > 0:
         send_again(queue, message, wait)
     return bool(wait > 0)

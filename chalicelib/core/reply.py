@@ -8,11 +8,21 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from chalicelib.core.settings import settings
 
 Value = TypeVar("Value")
+
+#: What every reply tells browsers, unless it has its own: run nothing, load nothing, show it in no
+#: frame, guess no type, and tell no other site its URL, which may hold a token
+SECURITY_HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
 
 _JSON = "application/json"
 _UNSAFE = re.compile(r"[^\t\x20-\x7e]")
@@ -29,7 +39,7 @@ class Reply:
 
     def to_gateway(self, request_id: str) -> dict[str, Any]:
         """Return the API Gateway proxy response; raises ``ValueError`` on an unsafe header."""
-        headers = {**self.headers, "X-Request-ID": request_id}
+        headers = {**SECURITY_HEADERS, **self.headers, "X-Request-ID": request_id}
         for name, value in headers.items():
             if _UNSAFE.search(name) or _UNSAFE.search(value):
                 raise ValueError(f"unsafe reply header {name!r}: {value!r}")

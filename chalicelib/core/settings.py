@@ -118,6 +118,11 @@ class Settings:
     )
 
     # Engagement
+    tracking_hosts: str = _setting(
+        "",
+        "Further names at which the links of all accounts work, comma-separated, such as a former "
+        "host of `PUBLIC_URL`",
+    )
     tracking_patience: float = _setting(
         2.0, "How long the answer to a click or an open may wait until the event is queued"
     )
@@ -158,10 +163,12 @@ class Settings:
     )
     key_cache_seconds: float = _setting(
         5.0,
-        "How long a process trusts the API keys, accounts and subaccounts that it has read."
-        " A revoked key works at most this long",
+        "How long a process trusts the API keys, accounts, subaccounts and usable sending domains"
+        " that it has read. A revoked key works at most this long, and so does a sending domain"
+        " that was blocked or deleted",
         local=1.0,
     )
+    console: bool = _setting(True, "Whether the console is served at `/console/`")
     rate_limit_per_second: float = _setting(
         100.0,
         "Requests that an account may make per second to one process. Sending is not "

@@ -36,6 +36,7 @@ class DeliveryBatch:
 
     ``injected_ms`` is when they were generated; ``event`` holds the fields that all their events
     share; ``failed`` counts the recipients of the chunk for whom no message could be generated.
+    ``counts_in_usage`` says that the recipients' first events count in the account's usage.
     """
 
     unit: WorkUnit
@@ -44,6 +45,7 @@ class DeliveryBatch:
     event: Json
     messages: Sequence[FinishedMessage]
     failed: int = 0
+    counts_in_usage: bool = False
 
     @property
     def counts(self) -> Counts:
@@ -55,7 +57,7 @@ class DeliveryBatch:
         return self.event | message.event
 
 
-def to_work(batch: DeliveryBatch, *, not_before: float = 0.0, delay: float = 0.0) -> Work:
+def to_work(batch: DeliveryBatch, *, delay: float = 0.0) -> Work:
     """Return the queue message of ``batch``, to be seen after ``delay`` seconds."""
     head: Json = {
         "transmission": batch.unit.transmission_id,
@@ -64,13 +66,13 @@ def to_work(batch: DeliveryBatch, *, not_before: float = 0.0, delay: float = 0.0
         "injected_ms": batch.injected_ms,
         "generated": list(batch.counts),
     }
-    if not_before:
-        head["not_before"] = not_before
+    if batch.counts_in_usage:
+        head["counts_in_usage"] = True
     envelopes = [[m.index, m.sender, m.recipient, m.event] for m in batch.messages]
     payload = packing.pack(
         {"event": batch.event, "messages": envelopes}, [message.data for message in batch.messages]
     )
-    return Work(head, payload, delay)
+    return Work(head, payload, delay, tenant=int(batch.event["customer_id"]))
 
 
 def unit_of(message: Received) -> WorkUnit:
@@ -98,4 +100,5 @@ def from_received(message: Received) -> DeliveryBatch:
         content["event"],
         messages,
         counts_of(message)[1],
+        message.head.get("counts_in_usage", False),
     )

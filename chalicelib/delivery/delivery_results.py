@@ -15,6 +15,7 @@ from chalicelib.delivery.delivery_batch import DeliveryBatch, FinishedMessage
 from chalicelib.delivery.outcome import Delivered, Failed, Outcome, Retry, from_dict, internal
 from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.events.model import Event, make_event
+from chalicelib.metrics.model import COUNTS_IN_USAGE
 
 _EVENT_TYPES = {Delivered: "delivery", Retry: "delay", Failed: "bounce"}
 
@@ -34,8 +35,9 @@ def injections_of(batch: DeliveryBatch) -> list[Event]:
     """
     if not batch.unit.is_first:
         return []
+    usage = {COUNTS_IN_USAGE: True} if batch.counts_in_usage else {}
     return [
-        make_event("injection", batch.event_base(message), batch.injected_ms)
+        make_event("injection", batch.event_base(message), batch.injected_ms) | usage
         for message in batch.messages
     ]
 

@@ -4,29 +4,47 @@ This is the consumer of the ``delivery`` queue. It may get a batch twice, and it
 
 - the lease on the batch's work unit lets one worker at a time deliver it;
 - the journal holds the outcome of each message that was attempted;
+- a unit of which no message could be attempted is as it was before, and its queue message waits;
 - events and the next batch derive from the journal, so that doing it again does the same.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from chalicelib.core import clock, queues
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_batch, delivery_results
 from chalicelib.delivery.attempts import attempt_all
+from chalicelib.delivery.commits import UnitCommits
 from chalicelib.delivery.delivery_batch import DeliveryBatch
+from chalicelib.delivery.lease_holder import LeaseHolder
+from chalicelib.delivery.reports import Reports
 from chalicelib.delivery.route import routes_of
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.journal import Journal, open_journal
-from chalicelib.delivery.store.journal_files import Entry
-from chalicelib.delivery.store.work_units import Lease, LeaseStatus
+from chalicelib.delivery.store.work_units import Lease, LeaseLost, LeaseStatus, WorkUnit
 from chalicelib.events import stream
+from chalicelib.events.model import Event
 
 _log = logging.getLogger(__name__)
+
+# In so many parts a queue message waits for a lease of another worker
+_WAITS = 4
+_PAUSE_SECONDS = 0.5
+
+
+class NotAttempted(Exception):
+    """No message of the unit could be attempted; it is to be tried after ``delay`` seconds."""
+
+    def __init__(self, delay: float) -> None:
+        super().__init__()
+        self.delay = delay
 
 
 def deliver_batch(event: dict[str, Any]) -> dict[str, Any]:
@@ -37,20 +55,54 @@ def deliver_batch(event: dict[str, Any]) -> dict[str, Any]:
 def deliver(message: Received) -> None:
     """Deliver the batch of a queue message, if this worker gets the lease on its unit."""
     unit = delivery_batch.unit_of(message)
-    lease = work_units.acquire(unit, counts=delivery_batch.counts_of(message))
+    lease = work_units.acquire(
+        unit, counts=delivery_batch.counts_of(message), outlasted=_outlasted(message)
+    )
     if lease.status is LeaseStatus.BUSY:
-        queues.send_again(delivery_batch.QUEUE, message, settings().delivery_lease / 4)
+        _wait_for(message, lease)
     elif lease.status is not LeaseStatus.COMPLETED:
-        deliver_at_once(delivery_batch.from_received(message), lease)
+        try:
+            _deliver(delivery_batch.from_received(message), lease, Reports())
+        except NotAttempted as reason:
+            queues.send_again(delivery_batch.QUEUE, message, reason.delay)
+        except LeaseLost:
+            # Not deleted and not failed: its other worker may rely on it, and may die as well
+            _wait_for(message, lease)
 
 
-def deliver_at_once(batch: DeliveryBatch, lease: Lease) -> None:
+def deliver_at_once(batch: DeliveryBatch, lease: Lease, reports: Reports | None = None) -> None:
     """Deliver a batch under the lease on its unit.
 
-    A worker that generated a single message calls this itself: such a message is not worth the way
-    through the queue.
+    A worker that generated the only chunk of a transmission calls this itself: such messages do not
+    wait behind bulk mail, unless they cannot be attempted now.
     """
+    try:
+        _deliver(batch, lease, reports or Reports())
+    except NotAttempted as reason:
+        queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(batch, delay=reason.delay)])
+
+
+def _outlasted(message: Received) -> float | None:
+    """Return the end of the lease for which this message has waited as long as leases last."""
+    return message.head.get("lease") if message.head.get("waits", 0) > _WAITS else None
+
+
+def _wait_for(message: Received, lease: Lease) -> None:
+    """Queue a message again while another worker has the lease on its unit."""
+    waits = message.head.get("waits", 0) if message.head.get("lease") == lease.expires_at else 0
+    head = message.head | {"lease": lease.expires_at, "waits": waits + 1}
+    again = replace(message, head=head)
+    queues.send_again(delivery_batch.QUEUE, again, settings().delivery_lease / _WAITS)
+
+
+def _deliver(batch: DeliveryBatch, lease: Lease, reports: Reports) -> None:
+    """Attempt the messages of a batch and report their outcomes.
+
+    Raises :class:`NotAttempted` and :class:`LeaseLost`.
+    """
+    holder = LeaseHolder(batch.unit, lease)
     journal = open_journal(batch.unit)
+    commits = UnitCommits(journal, holder.renew)
     completed = False
     try:
         injections = delivery_results.injections_of(batch)
@@ -59,44 +111,80 @@ def deliver_at_once(batch: DeliveryBatch, lease: Lease) -> None:
             stream.emit(injections)
             injections.clear()
 
-        entries = _attempt(batch, lease, journal, when_slow=emit_injections)
-        work_units.renew(batch.unit, lease)
-        results = delivery_results.results_of(batch, entries)
-        stream.emit([*injections, *results.events])
-        _queue_rest(results.rest)
-        if not (lease.status is LeaseStatus.FIRST and entries and journal.lasts):
-            work_units.complete(batch.unit, counts=batch.counts)
+        if lease.status is LeaseStatus.FIRST:
+            _attempt(batch, journal, commits, when_slow=emit_injections)
+            if not commits.entries:
+                _give_up(batch.unit, holder, commits)
+        else:
+            _take_over(batch.unit, journal, commits)
+        _report(batch, holder, commits, reports, injections, lasts=journal.lasts)
         completed = True
     finally:
         journal.close(completed=completed)
 
 
 def _attempt(
-    batch: DeliveryBatch, lease: Lease, journal: Journal, when_slow: Callable[[], None]
-) -> dict[int, Entry]:
-    """Attempt the messages without a journal entry; return the entries of all attempted messages.
-
-    A worker that takes over an expired lease sends nothing itself; it only accounts for what the
-    journal says was sent. The worker before it may have died after it had queued the rest in a unit
-    of its own. Queued once more under the same name, that unit is known.
-    """
-    first = lease.status is LeaseStatus.FIRST
-    entries = journal.entries(first=first)
-    if not first:
-        _log.info("unit %s: taken over with %d messages attempted", batch.unit, len(entries))
-        return entries
-    pending = [message for message in batch.messages if message.index not in entries]
+    batch: DeliveryBatch, journal: Journal, commits: UnitCommits, when_slow: Callable[[], None]
+) -> None:
+    """Attempt the messages without a journal entry."""
+    commits.entries |= journal.entries(first=True)
+    pending = [message for message in batch.messages if message.index not in commits.entries]
     # Attempts that are under way at this time have the rest of the lease to come to their end
-    until = clock.now() + settings().delivery_lease / 4
+    until = clock.monotonic() + settings().delivery_lease / 4
     routes = routes_of(batch, len(pending))
-    return entries | attempt_all(pending, routes, journal, until=until, when_slow=when_slow)
+    attempt_all(pending, routes, commits, until=until, when_slow=when_slow)
+
+
+def _take_over(unit: WorkUnit, journal: Journal, commits: UnitCommits) -> None:
+    """Read what the worker with the expired lease has sent.
+
+    A worker that takes over sends nothing itself; it only accounts for what the journal says was
+    sent. The worker before it may have died after it had queued the rest in a unit of its own.
+    Queued once more under the same name, that unit is known.
+    """
+    commits.entries |= journal.entries(first=False)
+    _log.info("unit %s: taken over with %d messages attempted", unit, len(commits.entries))
+
+
+def _give_up(unit: WorkUnit, holder: LeaseHolder, commits: UnitCommits) -> NoReturn:
+    """Make the unit as it was before the lease, for another worker or for later."""
+    if isinstance(commits.failure, LeaseLost):
+        raise commits.failure
+    work_units.release(unit, holder.lease)
+    raise NotAttempted(settings().delivery_lease / _WAITS if commits.failure else 0.0)
+
+
+def _report(
+    batch: DeliveryBatch,
+    holder: LeaseHolder,
+    commits: UnitCommits,
+    reports: Reports,
+    injections: list[Event],
+    *,
+    lasts: bool,
+) -> None:
+    """Report the outcomes; if one is in memory only, try until the lease would have ended."""
+    lease = holder.lease
+    while True:
+        commits.record_again()
+        try:
+            holder.renew()
+            results = delivery_results.results_of(batch, commits.entries)
+            reports.emit([*injections, *results.events])
+            _queue_rest(results.rest)
+            is_first = holder.lease.status is LeaseStatus.FIRST
+            if not (is_first and commits.entries and lasts and not commits.unrecorded):
+                reports.complete(batch.unit, batch.counts)
+        except Exception as error:
+            if isinstance(error, LeaseLost) or not commits.unrecorded or lease.is_over:
+                raise
+            _log.warning("unit %s is reported again: %s", batch.unit, error)
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
 
 
 def _queue_rest(rest: Sequence[tuple[DeliveryBatch, float]]) -> None:
     """Queue the batches that are still to be delivered, each with its delay in seconds."""
-    now = clock.now()
-    works = [
-        delivery_batch.to_work(batch, not_before=now + delay if delay else 0.0, delay=delay)
-        for batch, delay in rest
-    ]
+    works = [delivery_batch.to_work(batch, delay=delay) for batch, delay in rest]
     queues.send(delivery_batch.QUEUE, works)

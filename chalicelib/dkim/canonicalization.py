@@ -12,8 +12,6 @@ from hashlib import sha256
 
 _PIECE = 1 << 16
 _RUN = re.compile(rb"  +")
-# A blank before another one or before a line end: removing these leaves one blank of each run
-_SURPLUS_BLANK = re.compile(rb" (?=[ \r])")
 _TAB_TO_BLANK = bytes.maketrans(b"\t", b" ")
 _BLANKS = b" \t\r\n"
 
@@ -57,13 +55,26 @@ def relaxed_body(message: bytes, start: int) -> Iterator[bytes]:
     while at < end:
         cut = message.find(b"\r\n", at + _PIECE, end)
         stop = end if cut < 0 else cut + 2
-        piece = message[at:stop]
-        if b"\t" in piece:
-            piece = piece.translate(_TAB_TO_BLANK)
-        yield _SURPLUS_BLANK.sub(b"", piece)
+        yield _relaxed_lines(message[at:stop])
         at = stop
     if end > start:
         yield b"\r\n"
+
+
+def _relaxed_lines(lines: bytes) -> bytes:
+    """Return whole lines with one blank for each run of blanks, and none at line ends.
+
+    CPython looks for two bytes three times as fast from the right as from the left.
+    """
+    if b"\t" in lines:
+        lines = lines.translate(_TAB_TO_BLANK)
+    first, *others = lines.rsplit(b"  ")
+    if others:
+        *between, last = others
+        # What is left of a run of blanks is at the end of the text before it, or a text of its own
+        texts = filter(None, [text.rstrip(b" ") for text in between])
+        lines = b" ".join([first.rstrip(b" "), *texts, last])
+    return lines if lines.rfind(b" \r") < 0 else lines.replace(b" \r\n", b"\r\n")
 
 
 def _end_of_text(message: bytes, start: int) -> int:

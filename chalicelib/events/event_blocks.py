@@ -16,9 +16,11 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from chalicelib.core import ids
+from chalicelib.core.compact_json import dumps
 from chalicelib.events.model import Event
 from chalicelib.events.positions import position_at
 
@@ -28,6 +30,10 @@ SPAN_MS: Final = 5_000
 MOST_EVENTS: Final = 100
 #: Most compressed bytes of a block of more than one event (an item holds 400 KB)
 MOST_BYTES: Final = 64_000
+
+#: Bytes that a small block and the dictionary fit in; zlib keeps some of them for itself
+_SMALL_WINDOW: Final = 4096
+_LOOKAHEAD: Final = 262
 
 #: Tests by field: whether a value passes, ``None`` where an event has no such field
 Conditions = Mapping[str, Callable[[Any], bool]]
@@ -100,15 +106,26 @@ def encode_parts(events: Sequence[Event]) -> Iterator[tuple[Sequence[Event], Enc
 
 def encode(events: Sequence[Event]) -> bytes:
     """Return the bytes of a block."""
-    derived = [name for name in _DERIVED if all(_is_derived(event, name) for event in events)]
-    names = dict.fromkeys(n for event in events for n, value in event.items() if value is not None)
-    columns = {n: [event.get(n) for event in events] for n in names if n not in derived}
-    constants = {name: column[0] for name, column in columns.items() if _is_constant(column)}
-    lines = [[len(events), derived, constants]]
-    lines += [[name, *column] for name, column in columns.items() if name not in constants]
-    compressor = zlib.compressobj(level=6, zdict=_DICTIONARY)
-    text = "\n".join(_to_json(line) for line in lines)
-    return compressor.compress(text.encode("utf-8", "surrogatepass")) + compressor.flush()
+    derived = [name for name in _DERIVED if _is_derived(events, name)]
+    constants: dict[str, Any] = {}
+    columns: list[list[Any]] = []
+    for name in dict.fromkeys(chain.from_iterable(events)):
+        if name in derived:
+            continue
+        column = [event.get(name) for event in events]
+        if not _is_constant(column):
+            columns.append([name, *column])
+        elif column[0] is not None:
+            constants[name] = column[0]
+    return _compress(b"\n".join(map(dumps, [[len(events), derived, constants], *columns])))
+
+
+def _compress(text: bytes) -> bytes:
+    # The memory of the usual window takes longer to get than a block of two events to compress
+    small = len(text) <= _SMALL_WINDOW - _LOOKAHEAD - len(_DICTIONARY)
+    wbits, memory_level = (_SMALL_WINDOW.bit_length() - 1, 6) if small else (zlib.MAX_WBITS, 8)
+    compressor = zlib.compressobj(6, zlib.DEFLATED, wbits, memory_level, zdict=_DICTIONARY)
+    return compressor.compress(text) + compressor.flush()
 
 
 class EventBlock:
@@ -167,19 +184,35 @@ class EventBlock:
         return [self._constants.get(name)] * self.count
 
 
-def _is_derived(event: Event, name: str) -> bool:
+def _is_derived(events: Sequence[Event], name: str) -> bool:
     source, derive = _DERIVED[name]
-    value = event.get(source)
-    return isinstance(value, str) and event.get(name) == derive(value)
+    last_value, last_derived = None, None
+    for event in events:
+        value = event.get(source)
+        if value is None or value != last_value:
+            if not isinstance(value, str):
+                return False
+            last_value, last_derived = value, derive(value)
+        if event.get(name) != last_derived:
+            return False
+    return True
 
 
 def _is_constant(column: list[Any]) -> bool:
+    """Tell whether all values are the same in JSON, where 1, 1.0 and true are not."""
     first = column[0]
-    if not all(value == first for value in column):
+    kind = type(first)
+    if column.count(first) < len(column):
         return False
-    # 1, 1.0 and True are equal in Python and differ in JSON
-    return isinstance(first, str) or len({_to_json(value) for value in column}) == 1
+    if kind is str:
+        return True
+    if len(set(map(type, column))) > 1:
+        return False
+    if kind in _SAME_IN_JSON or first in ([], {}):
+        return True
+    # 0.0 and -0.0 are equal, and so are mappings with their names in another order
+    return len(set(map(dumps, column))) == 1
 
 
-def _to_json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+#: Types whose equal values are the same in JSON
+_SAME_IN_JSON = frozenset({int, bool, type(None)})

@@ -56,6 +56,15 @@ class SendingIp:
 
 
 @dataclass(frozen=True, slots=True)
+class WarmupDay:
+    """What a warming IP was allowed to send on a day (days since 1970, UTC) in a stage."""
+
+    day: int
+    stage: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fleet:
     """The pools that an account created and its sending IPs. The store counts ``revision``."""
 

@@ -55,7 +55,7 @@ def _routes(fleet: Fleet, pool: IpPool, now: float, count: int, key: str) -> Ite
     ips = sorted(fleet.ips_of(pool.id), key=lambda ip: _rank(ip, key), reverse=True)
     for ip in ips:
         if ip.auto_warmup_enabled and count:
-            allowance = warmup.reserve(ip, now, count)
+            allowance = warmup.reserve(fleet.account_id, ip, now, count)
             yield from [_by(ip)] * allowance
             count -= allowance
     if not count:

@@ -11,6 +11,7 @@ Access patterns of ``config``:
   cached for ``KEY_CACHE_SECONDS``, even if there is none)
 - the account of a sending IP → ``sending-ip#<address>`` / ``sending-ip``
 - the messages that a warming IP was allowed to send on a day → ``warmup#<address>`` / ``<day>``
+- the same on each of the last 60 days → ``warmup#<address>`` / ``*``
 - the IPs whose next stage of warm-up begins → ``due#ip-warmup`` / ``<ms>#<account>/<address>``
 """
 
@@ -24,9 +25,12 @@ from chalicelib.core.config_cache import Key
 from chalicelib.core.due import Due
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
 from chalicelib.core.owner_keys import account_partition
-from chalicelib.fleet.model import Fleet, IpPool, SendingIp
+from chalicelib.fleet.model import Fleet, IpPool, SendingIp, WarmupDay
 
 CONCERN = "ip-warmup"
+HISTORY_DAYS = 60
+
+_DAY = 86_400
 
 _config = Table("config")
 
@@ -90,7 +94,7 @@ def due_entry(account_id: int, ip: SendingIp) -> Due:
 
 
 def count_allowance(
-    external_ip: str, day: int, count: int, volume: int, expires: int
+    account_id: int, ip: SendingIp, day: int, count: int, volume: int
 ) -> int | None:
     """Add to the messages that a warming IP may send on a day, and return the sum.
 
@@ -98,14 +102,34 @@ def count_allowance(
     """
     try:
         item = _config.update(
-            *_allowance_key(external_ip, day),
-            "SET #expires = :expires ADD #given :count",
-            values={"expires": expires, "count": count, "volume": volume},
+            *_allowance_key(ip.external_ip, day),
+            "SET #expires = :expires, #stage = :stage, #account_id = :account ADD #given :count",
+            values={
+                "expires": (day + HISTORY_DAYS + 1) * _DAY,
+                "stage": ip.auto_warmup_stage,
+                "account": account_id,
+                "count": count,
+                "volume": volume,
+            },
             condition="attribute_not_exists(#given) OR #given < :volume",
         )
     except ConditionFailed:
         return None
     return int(item["given"])
+
+
+def warmup_days(account_id: int, external_ip: str) -> list[WarmupDay]:
+    """Return the latest days on which an IP warmed up for an account, the newest first.
+
+    An account that had the IP before has its own days.
+    """
+    pk, _ = _allowance_key(external_ip, 0)
+    page = _config.query("#pk = :pk", {"pk": pk}, newest_first=True, limit=HISTORY_DAYS)
+    return [
+        WarmupDay(int(item["sk"]), item["stage"], item["given"])
+        for item in page.items
+        if item.get("account_id") == account_id
+    ]
 
 
 def has_allowance(external_ip: str, day: int) -> bool:

@@ -52,7 +52,7 @@ def tomorrow_ms(now: float) -> int:
     return (int(now // _DAY) + 1) * _DAY * 1000
 
 
-def reserve(ip: SendingIp, now: float, count: int) -> int:
+def reserve(account_id: int, ip: SendingIp, now: float, count: int) -> int:
     """Take up to ``count`` messages out of the day's volume; return how many may be sent.
 
     Takes one request, and none when this process knows that the volume is used up.
@@ -61,7 +61,7 @@ def reserve(ip: SendingIp, now: float, count: int) -> int:
     last_day, last_volume = _used_up.get(ip.external_ip, (0, 0))
     if last_day == day and last_volume >= volume:
         return 0
-    total = store.count_allowance(ip.external_ip, day, count, volume, (day + 8) * _DAY)
+    total = store.count_allowance(account_id, ip, day, count, volume)
     if total is None:
         _used_up[ip.external_ip] = (day, volume)
         return 0

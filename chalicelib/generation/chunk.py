@@ -3,12 +3,13 @@
 A chunk is some recipients of one transmission. One request for a hundred items reads the items that
 its generation needs: suppressions, the sending domain, tracking and bounce domains. It also reads
 those that are not cached of the account and the subaccount, and of what delivery needs soon after:
-the IP pools, and whether campaigns are seeded. So blocking a domain stops the next chunk, and
-suspending an account stops the chunks after ``KEY_CACHE_SECONDS``.
+the IP pools, and whether campaigns are seeded. So blocking a domain and
+suspending an account stop the chunks after ``KEY_CACHE_SECONDS``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chalicelib.core import config_cache, defaults
@@ -21,6 +22,7 @@ from chalicelib.fleet import store as fleets
 from chalicelib.generation import suppression
 from chalicelib.generation.faults import NotGenerated
 from chalicelib.generation.message import Generator
+from chalicelib.metrics.model import COUNTS_IN_USAGE
 from chalicelib.seeding.store import configs as seeding
 from chalicelib.sending_domains import store as domains
 from chalicelib.suppression.store.items import table as suppression_table
@@ -31,12 +33,17 @@ from chalicelib.transmissions.sender import keys_of_status
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Recipients of one transmission; the first has index ``first_index`` among all of them."""
+    """Recipients of one transmission; the first has index ``first_index`` among all of them.
+
+    The messages of a transmission's only chunk (``is_only``) are delivered by the worker that
+    generated them: the ``delivery`` queue may be full of bulk mail.
+    """
 
     unit: WorkUnit
     transmission: Transmission
     first_index: int
     recipients: list[Json]
+    is_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,54 +65,84 @@ class Lookups:
     suppression: Reads = field(default_factory=lambda: Reads(suppression_table, consistent=False))
 
 
-def generate_chunk(chunk: Chunk, injected_ms: int, *, was_sent: bool = False) -> GeneratedChunk:
-    """Generate the messages of a chunk, with ``injected_ms`` as the time of their generation.
+class ChunkGenerator:
+    """Generates the messages of a chunk, with ``injected_ms`` as the time of their generation."""
 
-    The same chunk at the same time gives the same messages and events again. If it ``was_sent``, no
-    message is held back: its bounce may have suppressed the recipient since.
+    def __init__(self, chunk: Chunk, injected_ms: int, lookups: Lookups) -> None:
+        self.chunk = chunk
+        self._injected_ms = injected_ms
+        self._lookups = lookups
+        self._generator = Generator(
+            chunk.transmission, injected_ms, chunk.first_index, lookups.config
+        )
+
+    @property
+    def sending_domain(self) -> str | None:
+        """Return the sending domain, if it is known before messages are rendered."""
+        return self._generator.sending_domain
+
+    def generate(self, *, was_sent: bool = False) -> GeneratedChunk:
+        """Return the messages, and the events of recipients without one.
+
+        If the chunk ``was_sent``, no message is held back: its bounce may have suppressed the
+        recipient since.
+        """
+        chunk, generator, injected_ms = self.chunk, self._generator, self._injected_ms
+        read = self._lookups.suppression
+        holds = suppression.holds_of(chunk.transmission, chunk.recipients, read)
+        counts_in_usage = not chunk.transmission.is_counted
+        usage = {COUNTS_IN_USAGE: True} if counts_in_usage else {}
+        messages: list[FinishedMessage] = []
+        events: list[Event] = []
+        for index, recipient in enumerate(chunk.recipients, start=chunk.first_index):
+            try:
+                message = generator.generate(index, recipient)
+            except NotGenerated as fault:
+                events.append(fault.event | usage)
+                continue
+            if not was_sent and suppression.holds_back(holds.get(recipient["email"]), message.data):
+                fields = generator.event | message.event
+                events.append(make_event("injection", fields, injected_ms) | usage)
+                events.append(suppression.bounce(fields, injected_ms))
+            else:
+                messages.append(message)
+        failed = len(chunk.recipients) - len(messages)
+        batch = DeliveryBatch(
+            chunk.unit, 1, injected_ms, generator.event, messages, failed, counts_in_usage
+        )
+        return GeneratedChunk(batch, events)
+
+
+def generate_chunk(chunk: Chunk, injected_ms: int, *, was_sent: bool = False) -> GeneratedChunk:
+    """Look up what a chunk needs, and generate it.
+
+    The same chunk at the same time gives the same messages and events again.
     """
     lookups = Lookups()
-    generator = Generator(chunk.transmission, injected_ms, chunk.first_index, lookups.config)
-    look_ahead(chunk, lookups, generator.sending_domain)
-    holds = suppression.holds_of(chunk.transmission, chunk.recipients, lookups.suppression)
-    messages: list[FinishedMessage] = []
-    events: list[Event] = []
-    for index, recipient in enumerate(chunk.recipients, start=chunk.first_index):
-        try:
-            message = generator.generate(index, recipient)
-        except NotGenerated as fault:
-            events.append(fault.event)
-            continue
-        if not was_sent and suppression.holds_back(holds.get(recipient["email"]), message.data):
-            fields = generator.event | message.event
-            events.append(make_event("injection", fields, injected_ms))
-            events.append(suppression.bounce(fields, injected_ms))
-        else:
-            messages.append(message)
-    without_message = len(chunk.recipients) - len(messages)
-    batch = DeliveryBatch(chunk.unit, 1, injected_ms, generator.event, messages, without_message)
-    return GeneratedChunk(batch, events)
+    generator = ChunkGenerator(chunk, injected_ms, lookups)
+    look_ahead([generator], lookups)
+    return generator.generate(was_sent=was_sent)
 
 
-def look_ahead(chunk: Chunk, lookups: Lookups, domain: str | None) -> None:
-    """Read the items that are needed in any case; ``domain`` is the sending domain, if known."""
-    transmission = chunk.transmission
-    if transmission.refusal:
-        return
-    needed_soon = config_cache.missing_keys(_cached_keys(transmission))
-    read_ahead(
-        {
-            lookups.config: [*_keys_of_sender(transmission, domain), *needed_soon],
-            lookups.suppression: suppression.keys_of(transmission, chunk.recipients),
-        }
-    )
+def look_ahead(generators: Sequence[ChunkGenerator], lookups: Lookups) -> None:
+    """Read the items that chunks need in any case, all in one request."""
+    config: list[Key] = []
+    suppressions: list[Key] = []
+    needed_soon: list[Key] = []
+    for generator in generators:
+        transmission = generator.chunk.transmission
+        if not transmission.refusal:
+            config += _keys_of_sender(transmission, generator.sending_domain)
+            needed_soon += config_cache.missing_keys(_cached_keys(transmission))
+            suppressions += suppression.keys_of(transmission, generator.chunk.recipients)
+    read_ahead({lookups.config: [*config, *needed_soon], lookups.suppression: suppressions})
     config_cache.learn(needed_soon, lookups.config(needed_soon))
 
 
 def _keys_of_sender(transmission: Transmission, domain: str | None) -> list[Key]:
     owner = transmission.account_id, transmission.subaccount_id
     return [
-        *([domains.key_of(domain)] if domain else []),
+        *(config_cache.missing_keys([domains.key_of(domain)]) if domain else []),
         *defaults.keys_of_sender(domains.BOUNCE, *owner),
         *defaults.keys_of_sender(tracking_domains.KIND, *owner),
     ]

@@ -46,7 +46,7 @@ def compose(
     own_headers = senders_headers(content.headers)
     own_names = {name.lower() for name in own_headers}
     headers = [
-        encode_addresses("From", [_address(content.sender)]),
+        _from_header(content.sender),
         _to_header(recipient),
         encode_header("Subject", content.subject),
     ]
@@ -67,6 +67,12 @@ def compose(
         inline_images=inline_images,
         boundary_seed=message_id,
     )
+
+
+@lru_cache(maxsize=256)
+def _from_header(sender: Mailbox) -> bytes:
+    """Return the From header: the same in most messages that a process composes."""
+    return encode_addresses("From", [_address(sender)])
 
 
 def _to_header(recipient: Mapping[str, str]) -> bytes:

@@ -14,8 +14,7 @@ from chalicelib.dkim.sealed_key import private_half
 from chalicelib.dkim.signing import Signer, load_signer
 from chalicelib.ip_pools.signing import fbl_key, pool_key
 from chalicelib.sending_domains import return_path
-from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key
+from chalicelib.sending_domains.lookup import bounce_domain_for, find_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.transmissions.model import Json, Transmission
 from chalicelib.transmissions.sender import check_may_send
@@ -63,9 +62,7 @@ class Origin:
 
     def _find_domain(self, name: str) -> SendingDomain:
         check_may_send(self._transmission.account_id, self._transmission.subaccount_id)
-        item = self._read([key := domains.key_of(name)]).get(key)
-        domain = domains.from_item(item) if item else None
-        return check_usable(domain, name, *self._transmission.domain_owner)
+        return find_usable(name, *self._transmission.domain_owner, self._read)
 
     def envelope(self, message_id: str, domain: SendingDomain, recipient: Json) -> Envelope:
         """Return the envelope sender: ours, at the domain that takes this sender's bounces.

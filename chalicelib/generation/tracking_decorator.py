@@ -8,7 +8,7 @@ are composed here and pre-built ones (spec 2.1, 2.2).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from chalicelib.core import ids
 from chalicelib.core.reading import Read
@@ -48,8 +48,10 @@ class MessageTracking:
         other = {name: value for name, value in content.headers.items() if name.lower() not in own}
         links, tokens, tracked = self.links, self.tokens, self.tracked
         text, html, amp_html = content.text, content.html, content.amp_html
-        return replace(
-            content,
+        return Rendered(
+            content.sender,
+            content.subject,
+            content.reply_to,
             text=text and links.text_chunks(text, tokens, tracked),
             html=html and links.html_chunks(html, tokens, tracked),
             amp_html=amp_html and links.amp_chunks(amp_html, tokens, tracked),

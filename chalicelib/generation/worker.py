@@ -7,7 +7,9 @@ queue message does no harm: the same events are stored again, and delivery knows
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 
 from chalicelib.core import clock, packing, queues
@@ -15,6 +17,7 @@ from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
 from chalicelib.delivery import delivery_batch
 from chalicelib.delivery.delivery_batch import FinishedMessage
+from chalicelib.delivery.reports import GroupReports, Reports
 from chalicelib.delivery.store import work_units
 from chalicelib.delivery.store.work_units import (
     SINGLE,
@@ -27,7 +30,14 @@ from chalicelib.delivery.worker import deliver_at_once
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.generation import suppression
-from chalicelib.generation.chunk import Chunk, GeneratedChunk, generate_chunk
+from chalicelib.generation.chunk import (
+    Chunk,
+    ChunkGenerator,
+    GeneratedChunk,
+    Lookups,
+    generate_chunk,
+    look_ahead,
+)
 from chalicelib.recipient_lists.stored_form import split
 from chalicelib.seeding.sampling import sample_messages
 from chalicelib.tracking.store import message_context
@@ -43,19 +53,77 @@ _HOLD_SECONDS = 1.0
 
 def generate(message: Received) -> None:
     """Generate one chunk, and hand its messages to delivery and its events to recording."""
+    if chunk := _read(message):
+        _finish(chunk, generate_chunk(chunk, clock.now_ms()), Reports())
+
+
+def generate_together(messages: Sequence[Received]) -> Sequence[Received]:
+    """Generate several small chunks as a group; return the messages that failed.
+
+    One request looks up what all of them need, and one emits the events of all. Between these, each
+    chunk is delivered in a thread of its own, as if it were alone.
+    """
+    failures = _Failures()
+    lookups, now_ms = Lookups(), clock.now_ms()
+    generators: list[tuple[Received, ChunkGenerator]] = []
+    for message in messages:
+        with failures.of(message):
+            if chunk := _read(message):
+                generators.append((message, ChunkGenerator(chunk, now_ms, lookups)))
+    look_ahead([generator for _, generator in generators], lookups)
+    works: list[tuple[Received, Chunk, GeneratedChunk]] = []
+    for message, generator in generators:
+        with failures.of(message):
+            works.append((message, generator.chunk, generator.generate()))
+    if not works:
+        return failures.messages
+    reports = GroupReports(len(works))
+
+    def finish(message: Received, chunk: Chunk, generated_chunk: GeneratedChunk) -> None:
+        with failures.of(message), reports.membership() as own_reports:
+            _finish(chunk, generated_chunk, own_reports)
+
+    with ThreadPoolExecutor(len(works), thread_name_prefix="small-send") as threads:
+        for each in [threads.submit(finish, *work) for work in works]:
+            each.result()
+    return failures.messages
+
+
+class _Failures:
+    """The messages that failed."""
+
+    def __init__(self) -> None:
+        self.messages: list[Received] = []
+
+    @contextmanager
+    def of(self, message: Received) -> Iterator[None]:
+        """Note and log that ``message`` failed if the block raises."""
+        try:
+            yield
+        except Exception:
+            _log.exception("message %s failed", message.id)
+            self.messages.append(message)
+
+
+def _read(message: Received) -> Chunk | None:
+    """Return the chunk of a message, unless its request is still being stored, or has died."""
     try:
-        chunk = read_chunk(message)
+        return read_chunk(message)
     except NotSubmitted:
         _hold_or_drop(message)
-        return
+        return None
+
+
+def _finish(chunk: Chunk, generated_chunk: GeneratedChunk, reports: Reports) -> None:
+    """Begin the unit of a chunk that was generated, and hand on its messages and events."""
     try:
-        _generate(chunk)
+        _begin(chunk, generated_chunk, reports)
     except BegunEarlier:
-        _generate(replace(chunk, unit=chunk.unit.as_chunk))
+        chunk = replace(chunk, unit=chunk.unit.as_chunk)
+        _begin(chunk, generate_chunk(chunk, clock.now_ms()), reports)
 
 
-def _generate(chunk: Chunk) -> None:
-    generated_chunk = generate_chunk(chunk, clock.now_ms())
+def _begin(chunk: Chunk, generated_chunk: GeneratedChunk, reports: Reports) -> None:
     generation = _record_generation(chunk, generated_chunk)
     if generation is None:
         return  # it has been delivered
@@ -63,7 +131,7 @@ def _generate(chunk: Chunk) -> None:
     if was_sent or generation.injected_ms != generated_chunk.delivery_batch.injected_ms:
         # An earlier worker began this unit and died: its time is that of the messages
         generated_chunk = generate_chunk(chunk, generation.injected_ms, was_sent=was_sent)
-    _hand_on(chunk, generated_chunk, generation)
+    _hand_on(chunk, generated_chunk, generation, reports)
 
 
 def read_chunk(message: Received) -> Chunk:
@@ -72,13 +140,14 @@ def read_chunk(message: Received) -> Chunk:
     _, (recipients, *inside) = packing.unpack(message.payload())
     transmission_id = head["transmission"]
     chunk_recipients = split(recipients)
-    # The transmission comes with its only chunk
-    is_single = bool(inside) and len(chunk_recipients) == 1
+    is_only = bool(inside)  # the transmission comes with its only chunk
+    is_single = is_only and len(chunk_recipients) == 1
     return Chunk(
         WorkUnit(transmission_id, SINGLE if is_single else str(head["chunk"])),
         unpack(inside[0]) if inside else transmissions.get_submitted(transmission_id),
         head["first_index"],
         chunk_recipients,
+        is_only,
     )
 
 
@@ -99,9 +168,8 @@ def _record_generation(chunk: Chunk, generated_chunk: GeneratedChunk) -> Generat
     batch = generated_chunk.delivery_batch
     fields = [(message.index, _context_of(message)) for message in batch.messages]
     context = message_context.item_of(chunk.transmission.id, chunk.first_index, batch.event, fields)
-    is_alone = len(chunk.recipients) == 1
     return work_units.record_generation(
-        chunk.unit, batch.injected_ms, to_deliver=is_alone, context=context
+        chunk.unit, batch.injected_ms, to_deliver=chunk.is_only, context=context
     )
 
 
@@ -111,13 +179,15 @@ def _context_of(message: FinishedMessage) -> Event:
     return message.event | ({"list_id": list_id} if list_id else {})
 
 
-def _hand_on(chunk: Chunk, generated_chunk: GeneratedChunk, generation: Generation) -> None:
+def _hand_on(
+    chunk: Chunk, generated_chunk: GeneratedChunk, generation: Generation, reports: Reports
+) -> None:
     """Hand the messages to delivery and the events to recording."""
     batch = generated_chunk.delivery_batch
     _sample_messages(chunk, batch.messages)
     stream.emit(generated_chunk.events)
     if batch.messages and generation.lease:
-        deliver_at_once(batch, generation.lease)
+        deliver_at_once(batch, generation.lease, reports)
     elif batch.messages:
         queues.send(delivery_batch.QUEUE, [delivery_batch.to_work(batch)])
     else:

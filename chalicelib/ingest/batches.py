@@ -45,7 +45,7 @@ def accept(scope: Scope, body: bytes) -> str:
         raise TooLarge(f"a batch has at most {MOST_BYTES} bytes")
     _check(body)
     batch = Batch(str(uuid4()), scope.account_id, scope.owner, clock.now_ms())
-    queues.send(QUEUE, [Work(batch.head(), body)])
+    queues.send(QUEUE, [Work(batch.head(), body, tenant=scope.account_id)])
     return batch.id
 
 

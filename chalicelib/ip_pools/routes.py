@@ -6,11 +6,14 @@ sees that pool only.
 
 from __future__ import annotations
 
+from chalicelib.core import clock
 from chalicelib.core.errors import Forbidden, NotFound, bare_errors
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
+from chalicelib.fleet import store
+from chalicelib.fleet.model import SendingIp
 from chalicelib.ip_pools import service
 from chalicelib.ip_pools.request import read_address, read_ip_change, read_pool
-from chalicelib.ip_pools.view import changed_pool_view, ip_view, pool_view
+from chalicelib.ip_pools.view import changed_pool_view, ip_view, pool_view, warmup_view
 
 routes = Routes(__name__)
 
@@ -74,12 +77,16 @@ def list_ips(request: Request) -> Reply:
 @bare_errors()
 def show_ip(request: Request, external_ip: str) -> Reply:
     """Show a sending IP."""
-    address = read_address(external_ip)
-    fleet, is_visible = service.visible_fleet(request.caller.scope)
-    ip = fleet.ip(address)
-    if ip is None or not is_visible(ip.ip_pool):
-        raise NotFound("Sending IP does not exist")
-    return ok(ip_view(ip))
+    return ok(ip_view(_visible_ip(request, external_ip)))
+
+
+@routes.get("/api/v1/sending-ips/{external_ip}/warmup", grant="ip_pools/view")
+@bare_errors()
+def show_warmup(request: Request, external_ip: str) -> Reply:
+    """Show what a sending IP sent on each day of its warm-up, and the limit of the day."""
+    ip = _visible_ip(request, external_ip)
+    days = store.warmup_days(request.caller.account_id, ip.external_ip)
+    return ok(warmup_view(ip, days, clock.now()))
 
 
 @routes.put("/api/v1/sending-ips/{external_ip}", grant="ip_pools/manage")
@@ -90,6 +97,15 @@ def update_ip(request: Request, external_ip: str) -> Reply:
     address = read_address(external_ip)
     service.update_ip(account_id, address, read_ip_change(request.json()))
     return ok({"message": "Updated Sending IP."})
+
+
+def _visible_ip(request: Request, external_ip: str) -> SendingIp:
+    address = read_address(external_ip)
+    fleet, is_visible = service.visible_fleet(request.caller.scope)
+    ip = fleet.ip(address)
+    if ip is None or not is_visible(ip.ip_pool):
+        raise NotFound("Sending IP does not exist")
+    return ip
 
 
 def _manager(request: Request) -> int:

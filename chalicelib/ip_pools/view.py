@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from chalicelib.fleet.model import Fleet, IpPool, SendingIp
+from chalicelib.core import clock
+from chalicelib.fleet.model import LAST_STAGE, Fleet, IpPool, SendingIp, WarmupDay
+from chalicelib.fleet.warmup import daily_volume
 
 Json = dict[str, Any]
+
+_DAY = 86_400
 
 
 def pool_view(fleet: Fleet, pool: IpPool) -> Json:
@@ -32,6 +37,31 @@ def ip_view(ip: SendingIp) -> Json:
     """Return a sending IP as ``/sending-ips`` shows it."""
     owner = {"ip_pool": ip.ip_pool, "customer_provided": ip.customer_provided}
     return _ip_in_pool_view(ip) | owner
+
+
+def warmup_view(ip: SendingIp, days: Sequence[WarmupDay], now: float) -> Json:
+    """Return the warm-up of an IP: today's count and limit, and those of the latest ``days``."""
+    view: Json = {"external_ip": ip.external_ip, "auto_warmup_enabled": ip.auto_warmup_enabled}
+    if ip.auto_warmup_enabled:
+        today = int(now // _DAY)
+        sent_today = next((each.count for each in days if each.day == today), 0)
+        view |= {
+            "auto_warmup_stage": ip.auto_warmup_stage,
+            "next_stage_time": clock.iso_offset(ip.advance_ms / 1000),
+            "today": _day_view(WarmupDay(today, ip.auto_warmup_stage, sent_today)),
+        }
+    return view | {"last_stage": LAST_STAGE, "history": [_day_view(each) for each in days]}
+
+
+def _day_view(day: WarmupDay) -> Json:
+    # The last reservation of a day may go beyond the limit; what goes beyond it is not sent
+    limit = daily_volume(day.stage)
+    return {
+        "date": clock.iso_offset(day.day * _DAY)[:10],
+        "stage": day.stage,
+        "sent": min(day.count, limit),
+        "limit": limit,
+    }
 
 
 def _ip_in_pool_view(ip: SendingIp) -> Json:

@@ -7,7 +7,9 @@ byte for byte, as ``encode_text`` for the joined text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from chalicelib.mail_format.transfer_encoding import (
@@ -19,12 +21,14 @@ from chalicelib.mail_format.transfer_encoding import (
 )
 
 _LINE = 75  # characters, and "=" where the line goes on
+_SHORT = 1000  # characters of a text whose lines are remembered
 _CACHE_ENTRIES = 8000
 _CACHE_CHARACTERS = 4_000_000
 
 # A blank or a dot is encoded if a line end follows it, which may be in the next piece
 _DEPENDS_ON_NEXT = " \t."
-_LINE_ENDS = "\r\n"
+# b2a_qp takes NUL for an end as well
+_LINE_ENDS = "\r\n\0"
 
 
 class _Form(NamedTuple):
@@ -127,11 +131,14 @@ def _quoted_printable(pieces: Sequence[str], length: int) -> bytes:
         if form is None:
             if "=" not in text and text.isascii() and text.isprintable():
                 # Each character stands for itself
-                cut = _LINE - column
-                column += len(text)
-                if column > _LINE:
-                    ends = range(cut, len(text), _LINE)
-                    lines = [text[:cut], *[text[at : at + _LINE] for at in ends]]
+                size = len(text)
+                if column + size <= _LINE:
+                    column += size
+                elif size <= _SHORT:
+                    lines_of, column = _breaks(column, size)
+                    text = "=\r\n".join(lines_of(text))
+                else:
+                    lines = [text[part] for part in _parts(column, size)]
                     text = "=\r\n".join(lines)
                     column = len(lines[-1])
                 output.append(text)
@@ -154,6 +161,24 @@ def _quoted_printable(pieces: Sequence[str], length: int) -> bytes:
         raise _Unclear
     output += form.texts
     return "".join(output).encode("ascii")
+
+
+def _parts(column: int, size: int) -> Iterator[slice]:
+    """Yield the lines of a text that starts in a column and goes on beyond its line."""
+    cut = _LINE - column
+    yield slice(0, cut)
+    for at in range(cut, size, _LINE):
+        yield slice(at, at + _LINE)
+
+
+@lru_cache(maxsize=4096)
+def _breaks(column: int, size: int) -> tuple[Callable[[str], Sequence[str]], int]:
+    """Return what cuts a text into its lines, and the column after it.
+
+    The values of many messages, such as the tokens of links, have the same few lengths.
+    """
+    *_, last = parts = list(_parts(column, size))
+    return itemgetter(*parts), size - last.start
 
 
 def _encoded(text: str, column: int, *, is_end: bool = False) -> tuple[str, int, int]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
 from chalicelib.metrics.counting import counts_of
-from chalicelib.metrics.model import Counts, Values, add, values_of
+from chalicelib.metrics.model import COUNTS_IN_USAGE, Counts, Values, add, values_of
 
 _MINUTE_MS = 60_000
 
@@ -27,17 +28,23 @@ class Cell(NamedTuple):
 
 
 class Delta:
-    """Counts of an account, by cell."""
+    """Counts of an account, by cell.
+
+    ``recipients`` are those whom the account's usage has not counted yet, by minute.
+    """
 
     def __init__(self) -> None:
         self._cells: dict[Cell, Counts] = {}
+        self.recipients: Counter[int] = Counter()
 
     def __bool__(self) -> bool:
-        return bool(self._cells)
+        return bool(self._cells or self.recipients)
 
     def add(self, event: Mapping[str, Any], first: Collection[str] = ()) -> None:
         """Count an event; ``first`` are those of its marks that are new (``counting``)."""
         minute, values = event["timestamp"] // _MINUTE_MS, values_of(event)
+        if event.get(COUNTS_IN_USAGE):
+            self.recipients[minute] += 1
         for facet, label, counts in counts_of(event, first):
             self._add(Cell(minute, values, facet, label), counts)
 
@@ -52,20 +59,25 @@ class Delta:
             (cell.minute, indexes.setdefault(cell.values, len(indexes)), *cell[2:], counts)
             for cell, counts in self._cells.items()
         ]
-        text = json.dumps([list(indexes), rows], ensure_ascii=False, separators=(",", ":"))
+        parts: list[Any] = [list(indexes), rows]
+        if self.recipients:
+            parts.append(list(self.recipients.items()))
+        text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         # JSON may hold half a surrogate pair, UTF-8 may not
         return zlib.compress(text.encode("utf-8", "replace"), 6)
 
     def pack_in_parts(self, largest: int) -> Iterator[bytes]:
         """Yield packed deltas of at most ``largest`` bytes; one cell is never divided."""
         data = self.pack()
-        if len(data) <= largest or len(self._cells) == 1:
+        if len(data) <= largest or len(self._cells) <= 1:
             yield data
             return
         cells = list(self._cells.items())
         for half_cells in (cells[: len(cells) // 2], cells[len(cells) // 2 :]):
             half = type(self)()
             half._cells = dict(half_cells)
+            if half_cells[0] == cells[0]:
+                half.recipients = self.recipients
             yield from half.pack_in_parts(largest)
 
     @classmethod
@@ -73,7 +85,9 @@ class Delta:
         """Return the sum of packed deltas."""
         delta = cls()
         for data in deltas:
-            values, rows = json.loads(zlib.decompress(data))
+            values, rows, *more = json.loads(zlib.decompress(data))
+            for recipients in more:
+                delta.recipients.update(dict(recipients))
             tuples = [tuple(each) for each in values]
             for minute, index, facet, label, counts in rows:
                 delta._add(Cell(minute, tuples[index], facet, label), counts)

@@ -79,6 +79,9 @@ _SUBACCOUNT = POSITION[SUBACCOUNT.name]
 LISTED: Final = tuple(each for each in DIMENSIONS if each is not SUBACCOUNT)
 """Dimensions whose values can be listed."""
 
+COUNTS_IN_USAGE: Final = "counts_in_usage"
+"""The field of a recipient's first event that says: it counts in the account's usage."""
+
 EVENT_COUNTERS: Final = {
     "injection": "i",
     "delivery": "d",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Final
 
@@ -24,10 +24,9 @@ from chalicelib.metrics.store.pending import PendingDeltas, Rollup
 #: Who sent: subaccount (``None`` for the primary account), campaign and sending domain
 Sending = tuple[int | None, str, str]
 
-#: Counts accepted messages elsewhere: called with the account, the number of the rollup and the
-#: numbers. It may be called again with the same ones, even after later ones, and must then change
-#: nothing.
-Applier = Callable[[int, int, Mapping[Sending, int]], None]
+#: Counts elsewhere: called with the account, the number of the rollup and its delta. It may be
+#: called again with the same ones, even after later ones, and must then change nothing.
+Applier = Callable[[int, int, Delta], None]
 
 MOST_ACTIONS: Final = 100
 
@@ -78,9 +77,8 @@ def _complete(rollup: Rollup, appliers: Sequence[Applier]) -> None:
     while batch := list(islice(actions, MOST_ACTIONS)):
         _apply(batch)
     dimension_values.add(rollup.account_id, delta)
-    numbers = injected(delta)
-    for apply in appliers if numbers else ():
-        apply(rollup.account_id, rollup.seq, numbers)
+    for apply in appliers:
+        apply(rollup.account_id, rollup.seq, delta)
     pending.finish_rollup(rollup)
 
 

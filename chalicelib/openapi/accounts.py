@@ -1,4 +1,4 @@
-"""Describe ``/account`` and ``/usage`` (spec 4.6)."""
+"""Describe ``/account`` and ``/usage`` (spec 4.6), and ``/counts``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from chalicelib.openapi.schema import (
     record,
     text,
 )
+from chalicelib.resource_counts.service import KINDS, MOST
 
 _PERIOD: Final = record(
     limit=integer(-1) | {"description": "-1: no limit"},
@@ -65,7 +66,13 @@ _ACCOUNT: Final = record(
     ),
 )
 
+_COUNT: Final = record(
+    count=integer(0),
+    more=flag() | {"description": f"There are more than {MOST}, at which counting stops"},
+)
+
 OPERATIONS: Final[Operations] = {
+    "GET /api/v1/counts": Operation(results(record(**dict.fromkeys(KINDS, Maybe(_COUNT))))),
     "GET /api/v1/account": Operation(
         results(_ACCOUNT),
         parameters=(comma_list("include", "What to show besides the account", one_of(["usage"])),),

@@ -28,14 +28,25 @@ _FIELDS: Final[dict[str, Schema]] = {
     "valid_ips": nullable(array(text(about="An IP address or a network"), most=MOST_ADDRESSES))
     | {"description": "Addresses that may use the key. An empty array or null: every address"},
 }
-_KEY: Final = record(
-    id=text(),
-    label=text(),
-    short_key=text(),
-    grants=array(text()),
-    valid_ips=array(text()),
-    created_at=moment(),
-    subaccount_id=Maybe(integer(1)),
+_SHOWN: Final[dict[str, Schema | Maybe]] = {
+    "id": text(),
+    "label": text(),
+    "short_key": text(),
+    "grants": array(text()),
+    "valid_ips": array(text()),
+    "created_at": moment(),
+    "subaccount_id": Maybe(integer(1)),
+}
+_KEY: Final = record(**_SHOWN)
+_SUBACCOUNT: Final = record(id=integer(1), name=Maybe(text()), status=Maybe(text()))
+_CURRENT_KEY: Final = record(
+    **_SHOWN,
+    customer_id=integer() | {"description": "The account"},
+    subaccount=nullable(_SUBACCOUNT)
+    | {
+        "description": "The subaccount that the request acts for: that of the key, or the one that "
+        "the header names. Null: the account itself"
+    },
 )
 
 OPERATIONS: Final[Operations] = {
@@ -57,6 +68,7 @@ OPERATIONS: Final[Operations] = {
         ),
         body=obj("label", "grants", **_FIELDS),
     ),
+    f"GET {_PATH}/current": Operation(results(_CURRENT_KEY)),
     f"GET {_PATH}/{{key_id}}": Operation(results(_KEY)),
     f"PUT {_PATH}/{{key_id}}": Operation(results(record(message=text())), body=obj(**_FIELDS)),
     f"DELETE {_PATH}/{{key_id}}": Operation(NO_CONTENT),

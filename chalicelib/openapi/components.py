@@ -33,11 +33,25 @@ _LINK: Final = record(
     method=Maybe(either(text(), array(text()))),
 )
 
+_DNS_RECORD: Final = record(
+    purpose=text(
+        about="`dkim` lets mail be signed. `cname` leads links of a tracking domain to the "
+        "service, and bounces of a sending domain; `mx` is another way for bounces. `dmarc` is a "
+        "policy that mailbox providers ask for"
+    ),
+    type=text(),
+    name=text(),
+    value=text(),
+    required=flag() | {"description": "The domain cannot be used without it"},
+    status=Maybe(text(about="The result of the last check; absent if it is not checked")),
+)
+
 SCHEMAS: Final[dict[str, Schema]] = {
     "Error": _ERROR,
     "Errors": record(errors=array({"$ref": "#/components/schemas/Error"}, least=1)),
     "Link": _LINK,
     "Links": array({"$ref": "#/components/schemas/Link"}),
+    "DnsRecord": _DNS_RECORD,
     "NextLink": record(next=Maybe(text(about="Path of the next page; absent on the last one"))),
 }
 

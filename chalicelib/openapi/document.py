@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from chalicelib import __version__
+from chalicelib.console.files import PREFIX as CONSOLE
 from chalicelib.core.http import AUTHENTICATED, PUBLIC, App, DeclaredRoute
 from chalicelib.openapi.catalogue import RESOURCES
 from chalicelib.openapi.components import components, refusal
@@ -64,8 +65,12 @@ def page(app: App) -> str:
 
 
 def documented_routes(app: App) -> Iterator[DeclaredRoute]:
-    """Yield the routes that belong into the document."""
-    return (each for each in app.declared_routes() if each.method != "HEAD")
+    """Yield the routes that belong into the document: not HEAD, and not the console's files."""
+    return (
+        each
+        for each in app.declared_routes()
+        if each.method != "HEAD" and not each.path.startswith(CONSOLE)
+    )
 
 
 def _description(app: App, route: DeclaredRoute, tag: str, operation: Operation) -> Json:

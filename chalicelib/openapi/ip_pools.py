@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from chalicelib.fleet.model import FIRST_STAGE, LAST_STAGE, SHARED
+from chalicelib.fleet.store import HISTORY_DAYS
 from chalicelib.ip_pools.request import MOST_NAME
 from chalicelib.openapi.operation import NO_CONTENT, Operation, Operations, results
 from chalicelib.openapi.schema import (
@@ -13,6 +14,7 @@ from chalicelib.openapi.schema import (
     array,
     flag,
     integer,
+    moment,
     nullable,
     obj,
     record,
@@ -43,6 +45,24 @@ _IN_POOL: Final[dict[str, Schema | Maybe]] = {
 _OPTIONAL: Final = {name: Maybe(text()) for name in _NAMES}
 _POOL: Final = record(id=text(), name=text(), ips=array(record(**_IN_POOL)), **_OPTIONAL)
 _IP: Final = record(**_IN_POOL, ip_pool=text(), customer_provided=flag())
+_WARMUP_DAY: Final = record(
+    date=text(about="Day in UTC, such as `2026-01-31`"),
+    stage=integer(FIRST_STAGE, LAST_STAGE),
+    sent=integer(0) | {"description": "Messages that were begun on this day"},
+    limit=integer(1),
+)
+_WARMUP: Final = record(
+    external_ip=text(),
+    auto_warmup_enabled=flag(),
+    auto_warmup_stage=Maybe(integer(FIRST_STAGE, LAST_STAGE)),
+    next_stage_time=Maybe(
+        moment() | {"description": "When the next stage begins, if the IP sends until then"}
+    ),
+    last_stage=integer(),
+    today=Maybe(_WARMUP_DAY),
+    history=array(_WARMUP_DAY, most=HISTORY_DAYS)
+    | {"description": "Days of the warm-up on which the IP sent, the newest first"},
+)
 
 OPERATIONS: Final[Operations] = {
     f"GET {_POOLS}": Operation(results(array(_POOL))),
@@ -55,6 +75,7 @@ OPERATIONS: Final[Operations] = {
     f"DELETE {_POOLS}/{{pool_id}}": Operation(NO_CONTENT, refusals=(409,)),
     f"GET {_IPS}": Operation(results(array(_IP))),
     f"GET {_IPS}/{{external_ip}}": Operation(results(_IP)),
+    f"GET {_IPS}/{{external_ip}}/warmup": Operation(results(_WARMUP), refusals=(400,)),
     f"PUT {_IPS}/{{external_ip}}": Operation(
         results(record(message=text())),
         body=obj(

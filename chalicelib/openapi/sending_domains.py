@@ -28,6 +28,7 @@ from chalicelib.openapi.schema import (
     of_model,
     one_of,
     record,
+    ref,
     text,
 )
 from chalicelib.sending_domains.dkim_request import DEFAULT_KEY_LENGTH, KEY_LENGTHS, DkimBody
@@ -107,6 +108,7 @@ OPERATIONS: Final[Operations] = {
         results(array(record(domain=text(), **_DOMAIN_FIELDS))), parameters=_FILTERS
     ),
     f"GET {_PATH}/{{domain}}": Operation(results(record(**_DOMAIN_FIELDS))),
+    f"GET {_PATH}/{{domain}}/dns-records": Operation(results(array(ref("DnsRecord")))),
     f"PUT {_PATH}/{{domain}}": Operation(
         results(record(message=text(), domain=text())),
         body=of_model(DomainUpdate),

@@ -64,6 +64,19 @@ OPERATIONS: Final[Operations] = {
             )
         )
     ),
+    f"GET {_PATH}/{{snippet_id}}/templates": Operation(
+        results(
+            array(
+                record(
+                    id=text(),
+                    name=text(),
+                    draft=flag() | {"description": "The draft names the snippet"},
+                    published=flag() | {"description": "The published version names the snippet"},
+                    subaccount_id=Maybe(integer(1)),
+                )
+            )
+        )
+    ),
     f"PUT {_PATH}/{{snippet_id}}": Operation(EMPTY, body=_body()),
     f"DELETE {_PATH}/{{snippet_id}}": Operation(NO_CONTENT),
 }

@@ -1,4 +1,4 @@
-"""Describe ``/templates`` and ``/utils/content-previewer`` (spec 4.2)."""
+"""Describe ``/templates`` and the previewer and the validator of content (spec 4.2)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ from chalicelib.openapi.schema import (
 )
 from chalicelib.templates.content import StorableContent
 from chalicelib.templates.model import LONGEST_TEXT
-from chalicelib.templates.request import ContentPreviewBody, PreviewBody, TemplateBody
+from chalicelib.templates.request import (
+    MOST_NAMES,
+    ContentPreviewBody,
+    ContentValidationBody,
+    PreviewBody,
+    TemplateBody,
+)
 
 _PATH: Final = "/api/v1/templates"
 
@@ -81,6 +87,45 @@ _PREVIEW: Final = obj(
     email_rfc822=text(),
 )
 
+_PLACE: Final[dict[str, Schema]] = {
+    "line": integer(1),
+    "column": integer(1) | {"description": "The first character of a line is 1"},
+    "length": integer(0)
+    | {"description": "Unicode characters; the place may go on in later lines"},
+}
+_NAME: Final[dict[str, Schema | Maybe]] = {
+    "part": text(about="`html`, `text`, `amp_html`, or a header such as `Header:Subject`"),
+    **_PLACE,
+}
+_VALIDATION: Final = record(
+    valid=flag() | {"description": "Whether a template, or snippet, could be stored with it"},
+    errors=array(
+        record(
+            message=text(),
+            code=text(),
+            description=text(),
+            part=Maybe(text()),
+            **{name: Maybe(schema) for name, schema in _PLACE.items()},
+        )
+    ),
+    variables=array(
+        record(
+            name=text(about="As templates write it, such as `user.names[1]`"),
+            **_NAME,
+            missing=Maybe(
+                flag() | {"description": "Whether `substitution_data` lacks it, if there is any"}
+            ),
+        ),
+        most=MOST_NAMES,
+    )
+    | {
+        "description": "The first place of each variable in each part, without those that the "
+        "service or a loop sets"
+    },
+    snippets=array(record(id=text(), **_NAME, exists=flag()), most=MOST_NAMES)
+    | {"description": "Snippets that the content names literally"},
+)
+
 OPERATIONS: Final[Operations] = {
     f"POST {_PATH}": Operation(results(record(id=text())), body=_body("content"), refusals=(409,)),
     f"GET {_PATH}": Operation(
@@ -112,6 +157,15 @@ OPERATIONS: Final[Operations] = {
         results(_PREVIEW),
         body=of_model(
             ContentPreviewBody, "content", "substitution_data", content=_TEMPLATE_CONTENT
+        ),
+    ),
+    "POST /api/v1/utils/content-validator": Operation(
+        results(_VALIDATION),
+        body=of_model(
+            ContentValidationBody,
+            "content",
+            content=_TEMPLATE_CONTENT,
+            snippet=flag() | {"description": "`true`: it is the content of a snippet"},
         ),
     ),
 }

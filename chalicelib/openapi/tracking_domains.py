@@ -24,6 +24,7 @@ from chalicelib.openapi.schema import (
     integer,
     obj,
     record,
+    ref,
     text,
 )
 from chalicelib.tracking_domains.verification import CHECK_PATH
@@ -59,6 +60,7 @@ OPERATIONS: Final[Operations] = {
         ),
     ),
     f"GET {_PATH}/{{domain}}": Operation(results(_DOMAIN)),
+    f"GET {_PATH}/{{domain}}/dns-records": Operation(results(array(ref("DnsRecord")))),
     f"PUT {_PATH}/{{domain}}": Operation(_ID_ONLY, body=obj(secure=flag(), default=flag())),
     f"DELETE {_PATH}/{{domain}}": Operation(NO_CONTENT, refusals=(409,)),
     f"POST {_PATH}/{{domain}}/verify": Operation(results(record(**_STATUS))),

@@ -14,9 +14,11 @@ from chalicelib.openapi.operation import (
 )
 from chalicelib.openapi.recipients import ACCEPTED_COUNTS, NUM_RCPT_ERRORS, RECIPIENTS, WITH_ERRORS
 from chalicelib.openapi.schema import (
+    Maybe,
     Schema,
     array,
     either,
+    flag,
     integer,
     mapping,
     moment,
@@ -28,6 +30,7 @@ from chalicelib.openapi.schema import (
     text,
 )
 from chalicelib.recipient_lists.limits import METADATA_BYTES, SUBSTITUTION_BYTES
+from chalicelib.transmissions.content_view import SOURCES
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, SUCCESS
 from chalicelib.transmissions.request import (
     CAMPAIGN_BYTES,
@@ -93,6 +96,24 @@ _TRANSMISSION: Final = record(
     metadata=mapping(),
     options=mapping() | {"description": "The options that the request set"},
 )
+_SENT_CONTENT: Final = record(
+    source=one_of(SOURCES),
+    final=flag()
+    | {"description": "False until a scheduled transmission starts: its template may change"},
+    template_id=Maybe(text()),
+    use_draft_template=Maybe(flag()),
+    template_version=Maybe(
+        integer(1) | {"description": "Which of the template's edits, counted from 1, was used"}
+    ),
+    ab_test_id=Maybe(text()),
+    content=mapping()
+    | {
+        "description": "The parts before substitution, or `email_rfc822`. Files have their size in "
+        "bytes (`size`) instead of their data. Until it is final: as the request named it"
+    },
+    truncated=array(text()) | {"description": "Names of parts that are too long and are cut"},
+    stored_until=moment(),
+)
 _CAMPAIGN_ID: Final = query("campaign_id", text(), "Only transmissions of this campaign")
 
 OPERATIONS: Final[Operations] = {
@@ -116,5 +137,6 @@ OPERATIONS: Final[Operations] = {
     ),
     f"DELETE {_PATH}": Operation(NO_CONTENT, parameters=(_CAMPAIGN_ID | {"required": True},)),
     f"GET {_PATH}/{{transmission_id}}": Operation(results(record(transmission=_TRANSMISSION))),
+    f"GET {_PATH}/{{transmission_id}}/content": Operation(results(_SENT_CONTENT)),
     f"DELETE {_PATH}/{{transmission_id}}": Operation(NO_CONTENT, refusals=(409,)),
 }

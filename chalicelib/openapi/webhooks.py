@@ -30,7 +30,9 @@ from chalicelib.openapi.schema import (
     text,
 )
 from chalicelib.webhooks import custom_headers
+from chalicelib.webhooks.attempts import MOST_ATTEMPTS
 from chalicelib.webhooks.model import AUTH_TYPES
+from chalicelib.webhooks.posting import LONGEST_ACCEPTANCE, LONGEST_REFUSAL
 from chalicelib.webhooks.request import LARGEST_DETAILS, LONGEST_NAME, MOST_EXCEPTIONS
 
 _PATH: Final = "/api/v1/webhooks"
@@ -80,15 +82,45 @@ _WEBHOOK: Final = record(
     links=ref("Links"),
 )
 _ID_ONLY: Final = results(record(id=text(), links=ref("Links")))
-_BATCH: Final = record(
-    webhook_id=text(),
-    batch_id=text(),
-    batch_size=integer(0),
-    ts=text(),
-    attempts=integer(0),
-    response_code=nullable(text()),
-    failure_code=nullable(text()),
-    latency=nullable(integer(0)),
+_RESULT: Final[dict[str, Schema | Maybe]] = {
+    "ts": text(),
+    "response_code": nullable(text()),
+    "failure_code": nullable(text()),
+    "latency": nullable(integer(0)),
+}
+_STATUS: Final[dict[str, Schema | Maybe]] = {
+    "webhook_id": text(),
+    "batch_id": text(),
+    "batch_size": integer(0),
+    "attempts": integer(0),
+    **_RESULT,
+}
+_ATTEMPT: Final = record(
+    **_RESULT,
+    response=Maybe(
+        text(
+            most=LONGEST_REFUSAL,
+            about="The beginning of the target's response: at most "
+            f"{LONGEST_ACCEPTANCE} characters if it accepted the batch, and {LONGEST_REFUSAL} if "
+            "not. Only for keys that may change webhooks, because a target may repeat its secrets",
+        )
+    ),
+    reason=Maybe(text(about="Why there was no response")),
+)
+_BATCH_DETAILS: Final = record(
+    **_STATUS,
+    delivered=flag(),
+    history=array(_ATTEMPT)
+    | {
+        "description": f"The attempts, also those before redeliveries, oldest first: the latest "
+        f"{MOST_ATTEMPTS + 1}"
+    },
+    payload=Maybe(
+        text(
+            about="The body that is posted, as text. Only for keys that may change webhooks or read"
+            " message events"
+        )
+    ),
 )
 _SAMPLE: Final = mapping(mapping(mapping()))
 
@@ -109,11 +141,12 @@ OPERATIONS: Final[Operations] = {
         optional_body=True,
     ),
     f"GET {_ONE}/batch-status": Operation(
-        results(array(_BATCH)),
+        results(array(record(**_STATUS))),
         parameters=(
             query("limit", integer(1, 10_000) | {"default": 1000}, "Most batches to return"),
         ),
     ),
+    f"GET {_ONE}/batches/{{batch_id}}": Operation(results(_BATCH_DETAILS)),
     f"POST {_ONE}/signing-secret": Operation(results(record(signing_secret=text()))),
     f"DELETE {_ONE}/signing-secret": Operation(NO_CONTENT),
     f"POST {_ONE}/batches/{{batch_id}}/redeliver": Operation(

@@ -19,7 +19,7 @@ from chalicelib.core.reading import Read, Reads, read_ahead
 from chalicelib.events import service, stream
 from chalicelib.events.model import Event
 from chalicelib.metrics.model import PLACEMENTS
-from chalicelib.recording import store
+from chalicelib.recording import observers, store
 from chalicelib.recording.commit import Records, commit
 from chalicelib.recording.deduplication import DeduplicationRecord, begins_block
 from chalicelib.recording.suppression import openers, suppress, without_suppressed_opens
@@ -47,6 +47,7 @@ def _record(messages: list[Received]) -> None:
     suppress(events)
     collect(events)
     commit(events, records)
+    observers.notify(events)
 
 
 def _distinct(events: Iterable[Event]) -> list[Event]:

@@ -61,4 +61,5 @@ def _works(seed_send: SeedSend, numbers: range) -> Iterator[Work]:
         send_time = seed_send.send_ms(number) / 1000
         seed = {"account_id": seed_send.account_id, "run": seed_send.id, "number": number}
         head = {"kind": SEED, "seed": seed, "not_before": send_time}
-        yield Work(head, delay=max(0.0, send_time - now))
+        delay = max(0.0, send_time - now)
+        yield Work(head, delay=delay, tenant=seed_send.account_id)

@@ -6,9 +6,10 @@ Acceptance and generation call this module. It raises the API errors of a choice
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from chalicelib.accounts.store import accounts
-from chalicelib.core import defaults
+from chalicelib.core import config_cache, defaults
 from chalicelib.core.addresses import domain_of
 from chalicelib.core.errors import ApiError, invalid_dkim_key, invalid_domain, resource_not_found
 from chalicelib.core.reading import Read, read_config
@@ -20,6 +21,24 @@ from chalicelib.sending_domains.further_keys import store as further_keys
 from chalicelib.sending_domains.model import VALID, SendingDomain
 
 _LONGEST_SELECTOR = 253
+
+
+def find_usable(
+    name: str, account_id: int, subaccount_id: int | None, read: Read = read_config
+) -> SendingDomain:
+    """Return the domain with this name if the sender may send from it; else raise 7001.
+
+    One that can be used is cached for ``KEY_CACHE_SECONDS``: a block, a deletion and a new key take
+    effect in other processes after that time. A domain that cannot be used is read each time.
+    """
+    key = store.key_of(name)
+    if item := config_cache.cached_item(key):
+        with suppress(ApiError):
+            return check_usable(store.from_item(item), name, account_id, subaccount_id)
+    item = read([key]).get(key)
+    domain = check_usable(store.from_item(item) if item else None, name, account_id, subaccount_id)
+    config_cache.learn([key], {key: item} if item else {})
+    return domain
 
 
 def check_usable(

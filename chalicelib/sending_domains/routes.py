@@ -5,9 +5,10 @@ from __future__ import annotations
 from chalicelib.core.http import PUBLIC, Reply, Request, Routes, empty, ok
 from chalicelib.sending_domains import service, verification_page
 from chalicelib.sending_domains.dkim_request import DkimBody
+from chalicelib.sending_domains.dns_records import dns_records
 from chalicelib.sending_domains.further_keys import service as further_keys
 from chalicelib.sending_domains.further_keys.request import NewKey
-from chalicelib.sending_domains.lookup import get_readable
+from chalicelib.sending_domains.lookup import get_owned, get_readable
 from chalicelib.sending_domains.mailboxes import PAGE_PATH
 from chalicelib.sending_domains.request import (
     DomainUpdate,
@@ -57,6 +58,12 @@ def show_domain(request: Request, domain: str) -> Reply:
     """Show a domain; a subaccount sees one that is shared with it without its key."""
     scope = request.caller.scope
     return ok(domain_view(get_readable(scope, domain), scope))
+
+
+@routes.get(_DOMAIN + "/dns-records", grant=_GRANT)
+def list_dns_records(request: Request, domain: str) -> Reply:
+    """List the DNS records to publish for a domain, with the result of their last check."""
+    return ok(list(dns_records(get_owned(request.caller.scope, domain))))
 
 
 @routes.put(_DOMAIN, grant=_GRANT)

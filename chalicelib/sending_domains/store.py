@@ -6,7 +6,8 @@ writer came first. Claims on names are in ``claims``, further DKIM keys in ``fur
 
 Access patterns of ``config``:
 
-- one domain of any owner → ``domain#<name>`` / ``domain``
+- one domain of any owner → ``domain#<name>`` / ``domain`` (one that can be used is cached for
+  ``KEY_CACHE_SECONDS`` where mail is accepted and generated)
 - all domains of an account → ``account#<account>/domains`` [by_owner]
 - the domains of one owner, by name → ``account#<account>/domains`` / ``<owner>#*`` [by_owner]
 - the default bounce domain of an owner → ``default#bounce-domain#<account>`` / ``<subaccount>``
@@ -21,7 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-from chalicelib.core import defaults, due, dynamo
+from chalicelib.core import config_cache, defaults, due, dynamo
 from chalicelib.core.config_cache import Key
 from chalicelib.core.domain_names import canonical, is_within, normalize, parents
 from chalicelib.core.due import Due
@@ -86,6 +87,7 @@ def save(before: SendingDomain, after: SendingDomain, *more: Write) -> None:
     if before.is_default_bounce_domain and not after.is_default_bounce_domain:
         writes.append(_no_default(before))
     dynamo.transact(writes)
+    config_cache.forget(key_of(after.domain))
     if after.check_ms != before.check_ms:
         _forget_due(before)
 
@@ -128,6 +130,7 @@ def delete(domain: SendingDomain) -> None:
     if domain.is_default_bounce_domain:
         writes.append(_no_default(domain))
     dynamo.transact(writes)
+    config_cache.forget(key_of(domain.domain))
     _forget_due(domain)
 
 

@@ -16,8 +16,6 @@ _HEADERS = {
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
         "frame-ancestors 'none'; base-uri 'none'"
     ),
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
     "X-Robots-Tag": "noindex",
 }
 

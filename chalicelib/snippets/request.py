@@ -97,6 +97,7 @@ def _check_content(content: Mapping[str, str]) -> None:
         HTML,
         TEXT,
         TemplateSyntaxError,
+        analyse,
         compile_snippet,
     )
 
@@ -107,8 +108,9 @@ def _check_content(content: Mapping[str, str]) -> None:
             raise bad_format(f"content.{name} is over {PART_BYTES} bytes")
         try:
             compile_snippet(source, parts[name])
-        except TemplateSyntaxError as fault:
-            faults.append(fault.as_dict())
+        except TemplateSyntaxError:
+            errors = analyse(source, parts[name], snippet=True).errors
+            faults.extend(located.error.as_dict() for located in errors)
     if faults:
         raise ApiErrors(422, faults)
 

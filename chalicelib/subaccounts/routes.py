@@ -34,9 +34,12 @@ def summarize_subaccounts(request: Request) -> Reply:
 
 @routes.post("/api/v1/subaccounts", grant="subaccount/manage")
 def create_subaccount(request: Request) -> Reply:
-    """Create a subaccount and, unless the body says otherwise, a key of its own."""
-    account_id = request.caller.account_id
-    return ok(create(account_id, read_new(account_id, request.json())))
+    """Create a subaccount and, unless the body says otherwise, a key of its own.
+
+    The key gets no grants that the caller does not hold, as for ``/api-keys``.
+    """
+    caller = request.caller
+    return ok(create(caller, read_new(caller.account_id, request.json())))
 
 
 @routes.get("/api/v1/subaccounts/{subaccount_id}", grant="subaccount/view")

@@ -6,19 +6,24 @@ from typing import Any
 
 from chalicelib.api_keys import model as key_model
 from chalicelib.api_keys import store as api_keys
+from chalicelib.api_keys.request import check_grants
 from chalicelib.core import clock
+from chalicelib.core.request import Caller
 from chalicelib.subaccounts import store
 from chalicelib.subaccounts.model import Subaccount
 from chalicelib.subaccounts.request import NewSubaccount
 
 
-def create(account_id: int, new: NewSubaccount) -> dict[str, Any]:
+def create(caller: Caller, new: NewSubaccount) -> dict[str, Any]:
     """Create a subaccount and its key, both or neither; return the results of the reply.
 
     They have ``subaccount_id`` and, if a key was requested, ``key`` (which is shown only once),
-    ``label`` and ``short_key``.
+    ``label`` and ``short_key``. Raises 403 if the key would get grants that the caller does not
+    hold.
     """
-    now = clock.now()
+    account_id, now = caller.account_id, clock.now()
+    if new.key is not None:
+        check_grants(new.key.grants, caller.grants)
     subaccount = Subaccount(
         id=store.draw_id(),
         account_id=account_id,

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from .parts import AMP_HTML, HTML, TEXT, Part, header
 
 if TYPE_CHECKING:
+    from .analysis import Analysis, LocatedError, Place, analyse
     from .budget import Budget
-    from .compiled import CompiledPart, compile_part, compile_snippet, syntax_errors
+    from .compiled import CompiledPart, compile_part, compile_snippet
     from .context import SnippetSource
     from .data import merge_data, reserved_keys
     from .errors import TemplateError, TemplateRenderError, TemplateSyntaxError
@@ -29,34 +30,40 @@ __all__ = [
     "AMP_HTML",
     "HTML",
     "TEXT",
+    "Analysis",
     "Budget",
     "CompiledPart",
+    "LocatedError",
     "Part",
+    "Place",
     "SnippetSource",
     "TemplateError",
     "TemplateRenderError",
     "TemplateSyntaxError",
+    "analyse",
     "compile_part",
     "compile_snippet",
     "header",
     "merge_data",
     "reserved_keys",
-    "syntax_errors",
 ]
 
 # Jinja2 takes a tenth of a function's cold start, and most calls render nothing.
 _MODULES = {
+    "Analysis": "analysis",
     "Budget": "budget",
     "CompiledPart": "compiled",
+    "LocatedError": "analysis",
+    "Place": "analysis",
     "SnippetSource": "context",
     "TemplateError": "errors",
     "TemplateRenderError": "errors",
     "TemplateSyntaxError": "errors",
+    "analyse": "analysis",
     "compile_part": "compiled",
     "compile_snippet": "compiled",
     "merge_data": "data",
     "reserved_keys": "data",
-    "syntax_errors": "compiled",
 }
 
 

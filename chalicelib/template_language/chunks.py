@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -15,7 +15,7 @@ class Chunks:
     """
 
     texts: Sequence[str]
-    literals: Set[str] = frozenset()
+    literals: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return "".join(self.texts)

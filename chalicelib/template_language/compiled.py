@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from types import TracebackType
 from typing import Any
@@ -77,6 +77,8 @@ class CompiledPart:
         own substitution data, the only source of dynamic content. ``budget`` limits this part, or
         several parts that share it. Raises TemplateRenderError.
         """
+        if self._static is not None:
+            return self._static
         budget = budget or Budget()
         budget.start()
         run = Run(self.part, budget, snippets, dynamic or {}, _compile, owner_snippets)
@@ -124,18 +126,6 @@ def compile_snippet(source: str, part: Part) -> CompiledPart:
     Raises TemplateSyntaxError.
     """
     return _compile(source, part, True)
-
-
-def syntax_errors(sources: Iterable[tuple[Part, str]]) -> list[TemplateSyntaxError]:
-    """Return the error of each bad part, so that a caller learns of all at once."""
-    return [error for part, source in sources for error in _syntax_error(source, part)]
-
-
-def _syntax_error(source: str, part: Part) -> Iterator[TemplateSyntaxError]:
-    try:
-        compile_part(source, part)
-    except TemplateSyntaxError as error:
-        yield error
 
 
 def _compile(source: str, part: Part, snippet: bool) -> CompiledPart:

@@ -6,24 +6,45 @@ Compiling a part raises `TemplateSyntaxError` (code 3000), rendering it `Templat
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 from .parts import Part
 
 _SHOWN = 60
 
 
-class Fault(Exception):
-    """A failure with its ``detail`` and, once known, its ``line``; never leaves the package."""
+class Span(NamedTuple):
+    """Where a piece of a source begins and ends, in characters from the source's beginning."""
 
-    def __init__(self, detail: str, line: int | None = None) -> None:
+    start: int
+    end: int
+
+
+class Fault(Exception):
+    """A failure with its ``detail`` and, once known, its ``line``; never leaves the package.
+
+    Faults of syntax also have their ``span``.
+    """
+
+    def __init__(self, detail: str, line: int | None = None, span: Span | None = None) -> None:
         self.detail = detail
         self.line = line
+        self.span = span
         super().__init__(detail)
 
     def located(self) -> str:
         """Return the detail, with its line in front if the line is known."""
         return self.detail if self.line is None else f"line {self.line}: {self.detail}"
+
+
+Report = Callable[[Fault], None]
+"""Gets each fault of syntax; reading goes on after it unless it raises an exception."""
+
+
+def stop_at(fault: Fault) -> None:
+    """Raise the first fault: for callers that need no other."""
+    raise fault
 
 
 class TemplateError(Exception):

@@ -57,7 +57,8 @@ class ExpressionParser(TokenReader):
         start = self.position
         node = self._operation(1)
         if self.position - start > DEEPEST_TREE and depth(node) > DEEPEST_TREE:
-            raise Fault("the expression is too deeply nested", self.tokens[start].line)
+            first = self.tokens[start]
+            raise Fault("the expression is too deeply nested", first.line, first.span)
         return node
 
     def _operation(self, loosest: int) -> nodes.Expr:
@@ -90,7 +91,7 @@ class ExpressionParser(TokenReader):
     def _operand(self) -> nodes.Expr:
         self._nesting += 1
         if self._nesting > MOST_NESTING:
-            raise Fault("the expression is too deeply nested", self.token.line)
+            raise Fault("the expression is too deeply nested", self.token.line, self.token.span)
         line = self.token.line
         if self.accept("not"):
             node: nodes.Expr = nodes.Not(condition(self._operand()), lineno=line)
@@ -131,8 +132,11 @@ class ExpressionParser(TokenReader):
             if node is not None:
                 self.position += 2 if self.at(".") else 3
                 return self._path(node, Path(shown(f"loop_vars.{name}"), name))
-        node = self._scope.variable(token.text, token.line)
-        return self._path(node, Path(shown(token.text), token.text))
+        root = self._scope.variable(token.text, token.line)
+        node = self._path(root, Path(shown(token.text), token.text))
+        if self._scope.mentions is not None and isinstance(root, nodes.Getitem):
+            self._scope.mentions.add_variable(token, (), node)
+        return node
 
     def _name_of_part(self) -> str | None:
         """Return NAME if `.NAME` or `['NAME']` comes next, without consuming it."""
@@ -174,29 +178,35 @@ class ExpressionParser(TokenReader):
             node = ask(name, self._operation(1), line=line)
         elif name in ("render_snippet", "render_dynamic_content"):
             if self._scope.snippet:
-                raise Fault(f"{name} cannot be used in a snippet", line)
+                raise Fault(f"{name} cannot be used in a snippet", line, token.span)
             node = self._snippet(line) if name == "render_snippet" else self._dynamic_content(line)
         else:
-            raise Fault(f"macro '{shown(name)}' does not exist", line)
+            raise Fault(f"macro '{shown(name)}' does not exist", line, token.span)
         self.expect(")")
         return node
 
     def _snippet(self, line: int) -> nodes.Expr:
-        snippet_id = self._operation(1)
-        is_literal = nodes.Const(string_of(snippet_id) is not None)
+        token, snippet_id = self.token, self._operation(1)
+        literal = string_of(snippet_id)
+        if self._scope.mentions is not None and literal is not None:
+            self._scope.mentions.add_snippet(token, literal)
+        is_literal = nodes.Const(literal is not None)
         loop = self._scope.loop_data(line)
         return call("render_snippet", self._required(snippet_id), is_literal, loop, line=line)
 
     def _dynamic_content(self, line: int) -> nodes.Expr:
-        name = self.token.text
+        token, name = self.token, self.token.text
         if name not in DYNAMIC or self.token.kind != "name":
             names = ", ".join(sorted(DYNAMIC))
-            raise Fault(f"render_dynamic_content takes a value of {names}", line)
+            text = f"render_dynamic_content takes a value of {names}"
+            raise Fault(text, line, self.token.span)
         self.position += 1
         path = Path(name, name)
         root = call("dynamic_root", nodes.Const(name), line=line)
         self.paths[root] = path
         node = self._path(self._required(root), path)
+        if self._scope.mentions is not None:
+            self._scope.mentions.add_variable(token, (name,), node)
         label = nodes.Const(self.paths[node].text)
         loop = self._scope.loop_data(line)
         return call("render_dynamic_content", self._required(node), label, loop, line=line)

@@ -1,7 +1,8 @@
 """Parse a template's blocks from tags to the tree that Jinja2 compiles, without recursion.
 
-Raises Fault with its line for errors of grammar, and for templates that are nested too deep for the
-compilers after this parser.
+Errors of grammar, and nesting too deep for the compilers after this parser, are reported as faults
+with their lines. The caller decides whether the first one ends the parse. If not, a bad expression
+counts as one, so that the blocks around it still match; the tree is then of no use.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from dataclasses import dataclass, field
 
 from jinja2 import nodes
 
-from .errors import Fault
+from .errors import Fault, Report, Span, stop_at
 from .expressions import ExpressionParser
 from .lexer import Tag
 from .links import in_link_after
+from .mentions import Mentions
 from .parts import Part
 from .reader import TokenReader
 from .scanner import Cuts
@@ -45,6 +47,7 @@ class Block:
 
     kind: str
     line: int
+    span: Span
     in_link: bool
     branches: list[Branch]
     array: nodes.Expr | None = None
@@ -52,13 +55,25 @@ class Block:
 
 
 class TemplateParser:
-    """Builds the tree of one template."""
+    """Builds the tree of one template.
 
-    def __init__(self, cuts: Cuts, part: Part, *, snippet: bool) -> None:
+    ``report`` gets each fault. ``mentions`` notes the variables and snippets, if anybody asks.
+    """
+
+    def __init__(
+        self,
+        cuts: Cuts,
+        part: Part,
+        *,
+        snippet: bool,
+        report: Report = stop_at,
+        mentions: Mentions | None = None,
+    ) -> None:
         self._cuts = cuts
         self._part = part
-        self._scope = Scope(snippet)
-        self._blocks = [Block("template", 1, False, [Branch()])]
+        self._report = report
+        self._scope = Scope(snippet, mentions=mentions)
+        self._blocks = [Block("template", 1, Span(0, 0), False, [Branch()])]
         self._in_link = False
 
     def parse(self) -> nodes.Template:
@@ -80,10 +95,9 @@ class TemplateParser:
                 case _:
                     self._next_branch(tag)
         self._read_text(len(self._cuts.tags), line)
-        if len(self._blocks) > 1:
-            block = self._blocks[-1]
-            raise Fault(f"'{block.kind}' is missing its 'end'", block.line)
-        return nodes.Template(self._branch.body, lineno=1)
+        for block in reversed(self._blocks[1:]):
+            self._report(Fault(f"'{block.kind}' is missing its 'end'", block.line, block.span))
+        return nodes.Template(self._blocks[0].branches[-1].body, lineno=1)
 
     @property
     def _branch(self) -> Branch:
@@ -120,50 +134,71 @@ class TemplateParser:
 
     def _expression(self, tag: Tag, position: int, *, then: bool = False) -> nodes.Expr:
         """Read the expression from ``position`` to the end of a tag; a `then` may follow it."""
+        return self._named_expression(tag, position, then=then)[0]
+
+    def _named_expression(
+        self, tag: Tag, position: int, *, then: bool = False
+    ) -> tuple[nodes.Expr, str]:
+        """Read an expression; return it and, if it is a path, its last name."""
         parser = ExpressionParser(tag.tokens, position, self._scope)
-        node = parser.parse()
-        parser.finish(then=then)
-        return node
+        try:
+            node = parser.parse()
+            parser.finish(then=then)
+        except Fault as fault:
+            if not tag.broken:  # otherwise its fault is reported
+                self._report(fault)
+            return nodes.Const(None, lineno=tag.line), ""
+        path = parser.paths.get(node)
+        return node, path.name if path else ""
+
+    def _finish(self, tag: Tag) -> None:
+        """Report a fault if a tag has more than its keyword."""
+        try:
+            TokenReader(tag.tokens, 1).finish()
+        except Fault as fault:
+            self._report(fault)
 
     def _open(self, block: Block) -> None:
         if len(self._blocks) > DEEPEST_BLOCKS:
-            raise Fault(f"blocks are nested more than {DEEPEST_BLOCKS} deep", block.line)
+            text = f"blocks are nested more than {DEEPEST_BLOCKS} deep"
+            self._report(Fault(text, block.line, block.span))
         self._blocks.append(block)
 
     def _open_if(self, tag: Tag) -> None:
         test = condition(self._expression(tag, 1, then=True))
-        self._open(Block("if", tag.line, self._in_link, [Branch(test)]))
+        self._open(Block("if", tag.line, tag.span, self._in_link, [Branch(test)]))
 
     def _open_each(self, tag: Tag) -> None:
-        parser = ExpressionParser(tag.tokens, 1, self._scope)
-        array = parser.parse()
-        parser.finish()
-        path = parser.paths.get(array)
-        self._scope.loops.append(path.name if path else "")
+        array, name = self._named_expression(tag, 1)
+        self._scope.loops.append(name)
         if len(self._scope.loops) > DEEPEST_LOOPS:
-            raise Fault(f"loops are nested more than {DEEPEST_LOOPS} deep", tag.line)
-        self._open(Block("each", tag.line, self._in_link, [Branch()], array))
+            text = f"loops are nested more than {DEEPEST_LOOPS} deep"
+            self._report(Fault(text, tag.line, tag.span))
+        self._open(Block("each", tag.line, tag.span, self._in_link, [Branch()], array))
 
     def _next_branch(self, tag: Tag) -> None:
         """Begin the branch of an `elseif` or `else`."""
         block = self._blocks[-1]
         if block.kind != "if" or block.branches[-1].test is None:
-            raise Fault(f"a lone '{tag.statement}' was detected", tag.line)
+            self._report(Fault(f"a lone '{tag.statement}' was detected", tag.line, tag.span))
+            return
         if sum(len(around.branches) for around in self._blocks) > MOST_BRANCHES:
-            raise Fault(f"more than {MOST_BRANCHES} branches in one another", tag.line)
+            text = f"more than {MOST_BRANCHES} branches in one another"
+            self._report(Fault(text, tag.line, tag.span))
         test = None
         if tag.statement == "elseif":
             test = condition(self._expression(tag, 1, then=True))
         else:
-            TokenReader(tag.tokens, 1).finish()
+            self._finish(tag)
         block.branches.append(Branch(test))
         block.left_in_link |= self._in_link
         self._in_link = block.in_link
 
     def _close(self, tag: Tag, *, joins: bool) -> None:
         if len(self._blocks) == 1:
-            raise Fault("a lone 'end' was detected", tag.line)
-        TokenReader(tag.tokens, 1).finish()
+            self._report(Fault("a lone 'end' was detected", tag.line, tag.span))
+            return
+        self._finish(tag)
         block = self._blocks.pop()
         self._branch.body.append(self._each(block) if block.kind == "each" else self._if(block))
         self._in_link |= block.left_in_link

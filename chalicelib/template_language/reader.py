@@ -42,4 +42,4 @@ class TokenReader:
 
     def unexpected(self) -> Fault:
         """Return the fault for an unexpected next token."""
-        return Fault(near(self.token.text), self.token.line)
+        return Fault(near(self.token.text), self.token.line, self.token.span)

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from .errors import Fault
+from .errors import Fault, Report, stop_at
 from .lexer import Tag, read_tag
 from .mustache import is_ours, mustache_spans
 
@@ -35,8 +35,10 @@ class Cuts:
     joins: set[int] = field(default_factory=set)
 
 
-def scan(source: str, *, mustache: bool) -> Cuts:
-    """Divide a template. ``mustache``: respect Mustache templates. Raises Fault with its line.
+def scan(source: str, *, mustache: bool, report: Report = stop_at) -> Cuts:
+    """Divide a template; report each fault with its line. ``mustache``: respect Mustache templates.
+
+    Raises Fault for a template with too many substitutions, which is not read further.
 
     Callers limit the length of the source; the time is linear in it.
     """
@@ -48,14 +50,14 @@ def scan(source: str, *, mustache: bool) -> Cuts:
             position = end
             continue
         line += source.count("\n", line_position, start)
-        tag = read_tag(source, start, line)
+        tag = read_tag(source, start, line, report)
         tokens += len(tag.tokens)
         if tokens > MOST_TOKENS:
-            raise Fault("the template has too many substitutions", line)
+            raise Fault("the template has too many substitutions", line, tag.span)
         cuts.sources.append(source[text_start:start])
         cuts.tags.append(tag)
-        line, line_position = tag.tokens[-1].line, tag.end
-        text_start = position = tag.end
+        text_start = position = line_position = tag.span.end
+        line = tag.tokens[-1].line
     cuts.sources.append(source[text_start:])
     _trim(cuts)
     return cuts

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from jinja2 import nodes
 
+from .mentions import Mentions
 from .tree import call
 
 
@@ -14,10 +15,12 @@ class Scope:
     """The names of the arrays of the loops around a place, outermost first.
 
     ``snippet`` is true for the content of a snippet, which may not include other content.
+    ``mentions`` notes the variables and snippets that the template names, if anybody asks.
     """
 
     snippet: bool
     loops: list[str] = field(default_factory=list)
+    mentions: Mentions | None = None
 
     def variable(self, name: str, line: int) -> nodes.Expr:
         """Return the node that reads a variable.

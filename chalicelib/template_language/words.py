@@ -33,6 +33,9 @@ KEYWORDS = frozenset(
 AUTOMATIC = frozenset({"address", "email", "email_id", "env_from", "return_path"})
 """Variables that come from the recipient and the envelope, never from substitution data."""
 
+LOOP_VARIABLES = frozenset({"loop_index", "loop_var", "loop_vars"})
+"""Variables that loops set; a snippet may name those of the loop around it."""
+
 RESERVED = KEYWORDS | AUTOMATIC
 """Names that may not be top-level keys of substitution data or metadata."""
 

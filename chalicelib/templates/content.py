@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -64,16 +64,22 @@ class StorableContent(Content):
 def read_content(body: StorableContent) -> Json:
     """Return the content of a template in its stored form; raises 422 for a broken rule.
 
-    Faults of the template language are reported all at once, one error for each part (code 3000).
+    Faults of the template language are reported all at once (code 3000).
     """
+    content = read_fields(body)
+    if "email_rfc822" not in content:
+        check_complete(body)
+    _check_parts(content)
+    return content
+
+
+def read_fields(body: StorableContent) -> Json:
+    """Return the content of a template in its stored form, its parts unchecked; raises 422."""
     if body.attachments or body.inline_images:
         raise invalid_combination("a template may not have attachments or inline images")
     content = _to_json(body)
     if (size := len(json.dumps(content, ensure_ascii=False).encode())) > CONTENT_BYTES:
         raise bad_format(f"field 'content' has length '{size}', max length is '{CONTENT_BYTES}'")
-    if "email_rfc822" not in content:
-        check_complete(body)
-    _check_parts(content)
     return content
 
 
@@ -86,32 +92,51 @@ def read_preview_content(body: StorableContent) -> Json:
 
 def check_complete(content: Content) -> None:
     """Raise 1400 for the first missing part that every message needs."""
+    for fault in missing_parts(content):
+        raise fault
+
+
+def missing_parts(content: Content) -> Iterator[ApiError]:
+    """Yield an error (1400) for each missing part that every message needs."""
     sender = content.from_
     if not (sender.email if isinstance(sender, FromAddress) else sender):
-        raise missing_field("content.from is a required field")
+        yield missing_field("content.from is a required field")
     if not content.subject:
-        raise missing_field("content.subject is a required field")
+        yield missing_field("content.subject is a required field")
     if not content.html and not content.text:
-        raise missing_field("At least one of 'text' or 'html' needs to exist in 'content'")
+        yield missing_field("At least one of 'text' or 'html' needs to exist in 'content'")
 
 
 def check_header_names(names: Collection[str]) -> None:
     """Raise 3002 for a header that no sender writes, or for one too many of a kind (RFC 5322)."""
+    for fault in _name_faults(names):
+        raise fault
+
+
+def header_faults(headers: Mapping[str, str]) -> Iterator[ApiError]:
+    """Yield an error (3002) for each bad name in ``headers``, and for each that has no content."""
+    yield from _name_faults(headers)
+    for name, value in headers.items():
+        if not value.strip():
+            yield invalid_header_name(f"header '{name}' has no content")
+
+
+def _name_faults(names: Collection[str]) -> Iterator[ApiError]:
     for name in names:
-        _check_header_name(name)
+        if text := _name_fault(name):
+            yield invalid_header_name(text)
     for name in header_rules.repeated(names):
-        raise invalid_header_name(f"header '{name}' may occur only once in content.headers")
+        yield invalid_header_name(f"header '{name}' may occur only once in content.headers")
 
 
-def _check_header_name(name: str) -> None:
+def _name_fault(name: str) -> str:
     if not header_rules.is_senders(name):
-        raise invalid_header_name(f"header '{name}' may not be set in content.headers")
+        return f"header '{name}' may not be set in content.headers"
     if len(name) > LONGEST_HEADER_NAME:
-        raise invalid_header_name(
-            f"header name '{name[:40]}...' is over {LONGEST_HEADER_NAME} characters"
-        )
+        return f"header name '{name[:40]}...' is over {LONGEST_HEADER_NAME} characters"
     if not name or not all(33 <= ord(character) <= 126 and character != ":" for character in name):
-        raise invalid_header_name(f"'{name}' is not a valid header name")
+        return f"'{name}' is not a valid header name"
+    return ""
 
 
 def _to_json(body: StorableContent) -> Json:
@@ -123,36 +148,28 @@ def _to_json(body: StorableContent) -> Json:
 
 
 def _check_parts(content: Json) -> None:
-    headers = content.get("headers", {})
-    check_header_names(headers)
-    for name, value in headers.items():
-        if not value.strip():
-            raise invalid_header_name(f"header '{name}' has no content")
+    for fault in header_faults(content.get("headers", {})):
+        raise fault
     if faults := _syntax_faults(content):
         raise ApiErrors(422, [fault.as_dict() for fault in faults])
 
 
 def _syntax_faults(content: Json) -> list[TemplateSyntaxError]:
     # The template language is slow to import, and few requests need it.
-    from chalicelib.template_language import TemplateSyntaxError, compile_part
+    from chalicelib.template_language import TemplateSyntaxError, analyse, compile_part
     from chalicelib.templates.parts import fill_parts
 
     faults: list[TemplateSyntaxError] = []
-    tags = 0
+    limit = limit_tags()
 
     def compiled(source: str, part: Part) -> str:
-        nonlocal tags
-        tags += source.count("{{")
-        if tags > MOST_TAGS:
-            raise bad_format(f"field 'content' has more than {MOST_TAGS} substitutions")
-        if part.kind == "header" and "{{" not in source and _LINE_END.search(source):
-            raise bad_format(
-                f"the {part.header} header must be one line without control characters"
-            )
+        limit(source)
+        if bad_header := unreadable_header(source, part):
+            raise bad_header
         try:
             compile_part(source, part)
-        except TemplateSyntaxError as fault:
-            faults.append(fault)
+        except TemplateSyntaxError:
+            faults.extend(located.error for located in analyse(source, part).errors)
         return ""
 
     try:
@@ -160,6 +177,26 @@ def _syntax_faults(content: Json) -> list[TemplateSyntaxError]:
     except MessageError as fault:
         raise bad_message(fault) from None
     return faults
+
+
+def limit_tags() -> Callable[[str], None]:
+    """Return a function that counts the tags of sources; it raises 422 when they are too many."""
+    tags = 0
+
+    def count(source: str) -> None:
+        nonlocal tags
+        tags += source.count("{{")
+        if tags > MOST_TAGS:
+            raise bad_format(f"field 'content' has more than {MOST_TAGS} substitutions")
+
+    return count
+
+
+def unreadable_header(source: str, part: Part) -> ApiError | None:
+    """Return the error (1300) of a header field that cannot be one line, whatever the data is."""
+    if part.kind == "header" and "{{" not in source and _LINE_END.search(source):
+        return bad_format(f"the {part.header} header must be one line without control characters")
+    return None
 
 
 def bad_message(fault: MessageError) -> ApiError:

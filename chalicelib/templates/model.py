@@ -24,7 +24,10 @@ LONGEST_TEXT = 1024
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version. ``number`` grows with every edit of the template; ``updated`` is in seconds."""
+    """One version. ``number`` grows with every edit of the template; ``updated`` is in seconds.
+
+    ``snippets`` are the ids that the content names literally. Older versions did not store them.
+    """
 
     published: bool
     number: int
@@ -33,6 +36,7 @@ class Version:
     description: str
     options: Mapping[str, bool]
     updated: float
+    snippets: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class Template:
 class Edit:
     """The changes that a request asks for; ``None`` leaves a field as it is.
 
-    ``of_published`` says that the edit is of the published
+    ``snippets`` belong to the content. ``of_published`` says that the edit is of the published
     version.
     """
 
@@ -83,6 +87,7 @@ class Edit:
     description: str | None = None
     options: Changes = field(default_factory=dict)
     content_ref: str | None = None
+    snippets: tuple[str, ...] = ()
     shared: bool | None = None
     published: bool | None = None
     of_published: bool = False
@@ -104,6 +109,7 @@ def new_template(scope: Scope, template_id: str, edit: Edit) -> Template:
         description=edit.description or "",
         options=changed({}, edit.options),
         updated=clock.now(),
+        snippets=edit.snippets,
     )
     return Template(
         account_id=scope.account_id,
@@ -176,6 +182,7 @@ def _edited_version(version: Version, edit: Edit, number: int) -> Version:
         name=version.name if edit.name is None else edit.name,
         description=version.description if edit.description is None else edit.description,
         content_ref=edit.content_ref or version.content_ref,
+        snippets=edit.snippets if edit.content_ref else version.snippets,
         options=changed(version.options, edit.options),
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from chalicelib.core.errors import ApiError, bad_format, missing_field
 from chalicelib.core.fields import Body
@@ -11,8 +12,12 @@ from chalicelib.core.resource_ids import NEW_ID_RULE, is_new_id
 from chalicelib.core.scope import Scope
 from chalicelib.templates.content import StorableContent, read_content, read_preview_content
 from chalicelib.templates.model import LONGEST_TEXT, Edit, draw_id
+from chalicelib.templates.snippet_names import snippets_in
 
 Json = dict[str, Any]
+
+#: Variables and snippets that one validation names, of each
+MOST_NAMES: Final = 1000
 
 
 class Options(Body):
@@ -52,6 +57,12 @@ class ContentPreviewBody(PreviewBody):
     content: StorableContent | None = None
 
 
+class ContentValidationBody(ContentPreviewBody):
+    """The body of the content validator; ``snippet`` says that it is the content of a snippet."""
+
+    snippet: bool | None = None
+
+
 def read_new(data: Any, scope: Scope) -> tuple[str, Edit, Json]:
     """Check the body of POST; return id, fields and content. Raises 422."""
     body = TemplateBody.parse(data)
@@ -61,7 +72,8 @@ def read_new(data: Any, scope: Scope) -> tuple[str, Edit, Json]:
         raise bad_format(f"field 'id' {NEW_ID_RULE}")
     if body.content is None:
         raise missing_field("content is a required field")
-    return body.id or draw_id(), _edit(body, scope), read_content(body.content)
+    edit, content = _edit(body, scope), read_content(body.content)
+    return body.id or draw_id(), replace(edit, snippets=snippets_in(content)), content
 
 
 def read_update(data: Any, scope: Scope, *, of_published: bool) -> tuple[Edit, Json | None]:
@@ -71,7 +83,10 @@ def read_update(data: Any, scope: Scope, *, of_published: bool) -> tuple[Edit, J
     """
     body = TemplateBody.parse(data)
     edit = _edit(body, scope, of_published)
-    return edit, read_content(body.content) if body.content else None
+    if not body.content:
+        return edit, None
+    content = read_content(body.content)
+    return replace(edit, snippets=snippets_in(content)), content
 
 
 def read_content_preview(data: Any) -> tuple[Json, Json]:
@@ -82,6 +97,14 @@ def read_content_preview(data: Any) -> tuple[Json, Json]:
             raise missing_field(f"{name} is a required field")
     assert body.content is not None
     return read_preview_content(body.content), body.substitution_data or {}
+
+
+def read_validation(data: Any) -> tuple[StorableContent, ContentValidationBody]:
+    """Check the body of the content validator; return its content, unchecked, and the body."""
+    body = ContentValidationBody.parse(data)
+    if body.content is None:
+        raise missing_field("content is a required field")
+    return body.content, body
 
 
 def _edit(body: TemplateBody, scope: Scope, of_published: bool = False) -> Edit:

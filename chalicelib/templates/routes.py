@@ -1,4 +1,4 @@
-"""Serve ``/templates`` and ``/utils/content-previewer`` (spec 4.2)."""
+"""Serve ``/templates``, and preview and validate content that is not stored (spec 4.2)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from chalicelib.core.errors import ApiError, Forbidden, resource_conflict, resource_not_found
+from chalicelib.core.errors import (
+    ApiError,
+    Forbidden,
+    NotFound,
+    resource_conflict,
+    resource_not_found,
+)
 from chalicelib.core.fields import boolean
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.core.scope import Scope
@@ -17,9 +23,10 @@ from chalicelib.templates.request import (
     read_content_preview,
     read_new,
     read_update,
+    read_validation,
 )
 from chalicelib.templates.store import leases, records
-from chalicelib.templates.view import template_view
+from chalicelib.templates.view import template_view, usage_view
 
 routes = Routes(__name__)
 
@@ -107,6 +114,33 @@ def preview_content(request: Request) -> Reply:
     scope = request.caller.scope
     content, data = read_content_preview(request.json())
     return ok(_preview(scope, content, data, scope.owner))
+
+
+@routes.post("/api/v1/utils/content-validator", grant="templates/preview")
+def validate_content(request: Request) -> Reply:
+    """Find all errors of a template's or snippet's content, its variables and snippets."""
+    scope = request.caller.scope
+    content, body = read_validation(request.json())
+    # The template language is slow to import, and few requests need it.
+    from chalicelib.templates.validation import validate
+
+    source = snippets.source(scope.account_id, scope.owner)
+    data = body.substitution_data
+    return ok(validate(content, data, source, as_snippet=bool(body.snippet)))
+
+
+@routes.get("/api/labs/snippets/{snippet_id}/templates", grant="templates/view")
+def list_templates_with_snippet(request: Request, snippet_id: str) -> Reply:
+    """List the templates whose draft or published version names a snippet literally."""
+    scope = request.caller.scope
+    if snippets.find(scope, snippet_id) is None:
+        raise NotFound("Snippet does not exist")
+    return ok(
+        [
+            usage_view(template, versions)
+            for template, versions in records.naming_snippet(scope, snippet_id)
+        ]
+    )
 
 
 def _preview(scope: Scope, content: Json, data: Json, owner: int | None) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from chalicelib.core import clock
@@ -26,3 +27,15 @@ def template_view(template: Template, version: Version) -> dict[str, Any]:
     if template.subaccount_id is not None:
         view["subaccount_id"] = template.subaccount_id
     return view
+
+
+def usage_view(template: Template, versions: Iterable[Version]) -> dict[str, Any]:
+    """Return which ``versions`` of a template use something."""
+    used = {version.published for version in versions}
+    view: dict[str, Any] = {
+        "id": template.id,
+        "name": template.draft.name,
+        "draft": False in used,
+        "published": True in used,
+    }
+    return view | ({"subaccount_id": template.subaccount_id} if template.subaccount_id else {})

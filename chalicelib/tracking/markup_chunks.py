@@ -15,88 +15,24 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking import links, markup
 from chalicelib.tracking.entities import decode
+from chalicelib.tracking.link_pieces import VALUE, OwnLink, TrackedLink, Unclear
 from chalicelib.tracking.links import MARK, LinkOptions
 from chalicelib.tracking.markup import BLANKS, Tag, Unfinished
-from chalicelib.tracking.model import Link
 from chalicelib.tracking.segments import Bound, without_options
-from chalicelib.tracking.token_forms import end_of_target, pack_start
-from chalicelib.tracking.tokens import LinkPart
-
-#: Stands for a value while an element is analysed: a code point that is no character
-VALUE = "\ufdd0"
 
 _TRANSITIONS = 4000
 _CHARACTERS = 1_000_000
 _MOST_VALUES = 20  # in one element
 _LONGEST_ELEMENT = 20_000  # characters
-_SHORT_TARGET = 500  # characters: no limit of a tracked URL is near
 
 # A reference that a value may complete, a host that is a value, and blanks that may end the URL
 _DEPENDS_ON_VALUES = re.compile(rf"&[#A-Za-z0-9]*{VALUE}|://{VALUE}|[\x00-\x20]")
-_URL_SAFE = re.compile(r"[A-Za-z0-9._~%-]*")
-
-
-class Unclear(Exception):
-    """The chunks have to be joined and read as a whole."""
-
-
-class TrackedLink:
-    """A link to track, whose target is the same in all messages."""
-
-    __slots__ = ("link", "middle")
-
-    def __init__(self, link: LinkPart) -> None:
-        self.link = link
-        self.middle = f".{link.text}."
-
-
-class OwnLink:
-    """A link to track whose target contains values.
-
-    ``start`` is the start of its tracked URL. ``link`` has ``VALUE`` in its target for each value;
-    the first of them is value number ``first_value`` of the element.
-    """
-
-    __slots__ = ("_end", "_first", "_kind", "_link", "_packed_start", "_start", "_texts")
-
-    def __init__(self, start: str, link: Link, first_value: int) -> None:
-        self._start = start
-        self._link = link
-        self._kind = link.kind
-        self._first = first_value
-        self._texts = link.target.split(VALUE)
-        # Where all values are in the end of the target, its start is packed once
-        cut = end_of_target(link.target)
-        is_short = len(link.target) <= _SHORT_TARGET and not links.may_be_tracked(link.target)
-        has_start = is_short and cut <= link.target.index(VALUE)
-        self._packed_start = pack_start(link, cut) if has_start else b""
-        self._end = link.target[cut:].split(VALUE)
-
-    def part(self, values: Sequence[str]) -> LinkPart:
-        """Return the link part of the link with these values. Raises :class:`Unclear`."""
-        texts = self._end if self._packed_start else self._texts
-        pieces = [texts[0]]
-        for number, text in enumerate(texts[1:], start=self._first):
-            value = values[number]
-            if not (value.isalnum() and value.isascii()) and not _URL_SAFE.fullmatch(value):
-                raise Unclear
-            pieces += (value, text)
-        text = "".join(pieces)
-        if self._packed_start and len(text) <= _SHORT_TARGET:
-            return LinkPart.of_packed(self._kind, self._packed_start + text.encode())
-        if self._packed_start or links.may_be_tracked(text):
-            raise Unclear
-        link = replace(self._link, target=text)
-        part = LinkPart(link)
-        if not links.fits(link) or links.is_too_long(self._start, part):
-            raise Unclear
-        return part
 
 
 #: A text, the number of a value, a link, or a bound of the body
@@ -104,17 +40,20 @@ Piece = str | int | TrackedLink | OwnLink | Bound
 _P = TypeVar("_P")
 
 
-class _State:
-    """What a chunk follows: text, or an ``element`` that is not finished yet."""
+class State:
+    """What a chunk follows: text, or an ``element`` that is not finished yet.
 
-    __slots__ = ("_accepted", "_behind_value", "element", "transitions", "values")
+    States with the same ``pattern`` (``markup.accepted_values``) accept the same values.
+    """
+
+    __slots__ = ("_behind_value", "element", "pattern", "transitions", "values")
 
     def __init__(self, element: str = "") -> None:
         self.element = element
         self.values = element.count(VALUE)
-        self.transitions: dict[str, _Transition] = {}
-        self._behind_value: _State | None = None
-        self._accepted = markup.accepted_values(element) if element else None
+        self.transitions: dict[str, Transition] = {}
+        self._behind_value: State | None = None
+        self.pattern = markup.accepted_values(element) if element else None
 
     def accepts(self, value: str) -> bool:
         """Tell whether a value stays within the element (or the text) and changes nothing else."""
@@ -122,25 +61,25 @@ class _State:
             return False
         if not self.element:
             return "<" not in value
-        return bool(self._accepted and self._accepted.fullmatch(value))
+        return bool(self.pattern and self.pattern.fullmatch(value))
 
-    def behind_value(self) -> _State:
+    def behind_value(self) -> State:
         """Return the state after a value."""
         if self._behind_value is None:
-            self._behind_value = _State(self.element + VALUE)
+            self._behind_value = State(self.element + VALUE)
         return self._behind_value
 
 
 @dataclass(frozen=True, slots=True)
-class _Transition:
+class Transition:
     """The pieces that a literal text completes, the values in them, and the state after it."""
 
     pieces: Sequence[Piece]
     values: int
-    state: _State
+    state: State
 
 
-_UNCLEAR = _Transition((), 0, _State())
+_UNCLEAR = Transition((), 0, State())
 
 
 class MarkupChunks:
@@ -152,7 +91,7 @@ class MarkupChunks:
         self._clear()
 
     def _clear(self) -> None:
-        self._text = _State()
+        self._text = State()
         self._count = self._size = 0
 
     def pieces(self, chunks: Chunks) -> Iterator[tuple[Sequence[Piece], Sequence[str]]]:
@@ -172,7 +111,7 @@ class MarkupChunks:
                     values.append(chunk)
                     state = state.behind_value()
                     continue
-                transition = self._transition(state, chunk)
+                transition = self.transition(state, chunk)
             yield transition.pieces, values
             if transition.values:
                 values = values[transition.values :]
@@ -180,8 +119,22 @@ class MarkupChunks:
         if state.element:
             raise Unclear
 
-    def _transition(self, state: _State, text: str) -> _Transition:
-        """Analyse a literal text, or a value with markup, in a state, and remember the result."""
+    @property
+    def start(self) -> State:
+        """The state before the first chunk: text."""
+        return self._text
+
+    def transition(self, state: State, text: str) -> Transition:
+        """Return what a literal text, or a value with markup, does in a state.
+
+        The result is remembered. Raises :class:`Unclear`.
+        """
+        transition = state.transitions.get(text)
+        if transition is _UNCLEAR:
+            raise Unclear
+        return transition or self._remembered(state, text)
+
+    def _remembered(self, state: State, text: str) -> Transition:
         self._size += len(state.element) + len(text)
         self._count += 1
         if self._count > _TRANSITIONS or self._size > _CHARACTERS:
@@ -190,15 +143,15 @@ class MarkupChunks:
         transition = state.transitions[text] = self._analysed(state, text)
         return transition
 
-    def _analysed(self, state: _State, text: str) -> _Transition:
+    def _analysed(self, state: State, text: str) -> Transition:
         is_long = state.values > _MOST_VALUES or len(state.element) > _LONGEST_ELEMENT
         if is_long or VALUE in text:
             raise Unclear
         joined = state.element + text
         tags, end = _finished_tags(joined)
         pieces: list[Piece] = list(merged(self._pieces(joined[:end], tags)))
-        following = _State(joined[end:]) if end < len(joined) else self._text
-        return _Transition(pieces, state.values - following.values, following)
+        following = State(joined[end:]) if end < len(joined) else self._text
+        return Transition(pieces, state.values - following.values, following)
 
     def _pieces(self, text: str, tags: Iterable[Tag]) -> Iterator[Piece]:
         counter = _ValueCounter()

@@ -34,19 +34,21 @@ _CONFIRM = """<p>Do you want to stop mailings like this one to {address}?</p>
 <button type="submit">Unsubscribe</button>
 </form>"""
 
-_HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action {form}; "
+    "frame-ancestors 'none'"
+)
+#  Browsers apply form-action to the redirect that answers the form, too
+_THEN_ANYWHERE: Final = "'self' https: http:"
 
 
-def confirm(address: str) -> Reply:
-    """Ask the recipient to confirm with a button, which posts to the same URL."""
-    return _page("Unsubscribe?", _CONFIRM.format(address=escape(address)))
+def confirm(address: str, *, then_redirects: bool = False) -> Reply:
+    """Ask the recipient to confirm with a button, which posts to the same URL.
+
+    ``then_redirects``: the answer to that leads to a page of the sender.
+    """
+    content = _CONFIRM.format(address=escape(address))
+    return _page("Unsubscribe?", content, form=_THEN_ANYWHERE if then_redirects else "'self'")
 
 
 def unsubscribed(address: str) -> Reply:
@@ -67,6 +69,7 @@ def too_many_visits() -> Reply:
     return _page("This link was followed too often", text, status=403)
 
 
-def _page(title: str, content: str, *, status: int = 200) -> Reply:
+def _page(title: str, content: str, *, status: int = 200, form: str = "'none'") -> Reply:
     page = _PAGE.format(title=title, content=content)
-    return raw(page.encode(), "text/html; charset=utf-8", status=status, headers=_HEADERS)
+    headers = {"Cache-Control": "no-store", "Content-Security-Policy": _POLICY.format(form=form)}
+    return raw(page.encode(), "text/html; charset=utf-8", status=status, headers=headers)

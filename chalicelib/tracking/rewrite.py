@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from chalicelib.template_language.chunks import Chunks
 from chalicelib.tracking import pixels
-from chalicelib.tracking.markup_chunks import MarkupChunks, OwnLink, TrackedLink, Unclear
+from chalicelib.tracking.link_pieces import Unclear
+from chalicelib.tracking.markup_chunks import MarkupChunks
+from chalicelib.tracking.markup_shapes import MarkupShapes
 from chalicelib.tracking.plain_text import TextLinks
 from chalicelib.tracking.segments import Bound, Segments
 from chalicelib.tracking.text_chunks import TextChunks
@@ -47,8 +49,8 @@ class LinkRewriter:
         self._html = Segments(base_url, amp=False, marked=marked)
         self._amp = Segments(base_url, amp=True, marked=marked)
         self._text = TextLinks(base_url, marked=marked)
-        self._html_chunks = MarkupChunks(base_url, amp=False)
-        self._amp_chunks = MarkupChunks(base_url, amp=True)
+        self._html_shapes = MarkupShapes(MarkupChunks(base_url, amp=False))
+        self._amp_shapes = MarkupShapes(MarkupChunks(base_url, amp=True))
         self._text_chunks = TextChunks(self._text)
         self._marked = marked
 
@@ -66,12 +68,12 @@ class LinkRewriter:
 
     def html_chunks(self, html: Chunks, issuer: MessageTokens, tracked: TrackingOptions) -> Chunks:
         """Return what :meth:`html` returns for a rendered part, faster."""
-        texts = self._chunks(self._html_chunks, html, issuer, tracked, amp=False)
+        texts = self._chunks(self._html_shapes, html, issuer, tracked, amp=False)
         return Chunks(texts or self._rewritten(self._html, str(html), issuer, tracked, amp=False))
 
     def amp_chunks(self, amp: Chunks, issuer: MessageTokens, tracked: TrackingOptions) -> Chunks:
         """Return what :meth:`amp` returns for a rendered part, faster."""
-        texts = self._chunks(self._amp_chunks, amp, issuer, tracked, amp=True)
+        texts = self._chunks(self._amp_shapes, amp, issuer, tracked, amp=True)
         return Chunks(texts or self._rewritten(self._amp, str(amp), issuer, tracked, amp=True))
 
     def text_chunks(self, text: Chunks, issuer: MessageTokens, tracked: TrackingOptions) -> Chunks:
@@ -85,7 +87,7 @@ class LinkRewriter:
 
     def _chunks(
         self,
-        markup: MarkupChunks,
+        shapes: MarkupShapes,
         chunks: Chunks,
         issuer: MessageTokens,
         tracked: TrackingOptions,
@@ -96,7 +98,7 @@ class LinkRewriter:
         if not self._marked or not tracked.clicks:
             return None
         try:
-            assembled = _assembled_chunks(markup, chunks, issuer)
+            assembled = shapes.assembled(chunks, issuer)
         except Unclear:
             return None
         return self._with_pixels(*assembled, issuer, tracked, amp=amp)
@@ -153,34 +155,6 @@ def _content_start(texts: list[str], end: int) -> int:
 
 def _place(pixel: tuple[int, Sequence[str]]) -> int:
     return pixel[0]
-
-
-def _assembled_chunks(
-    markup: MarkupChunks, chunks: Chunks, issuer: MessageTokens
-) -> tuple[list[str], int | None, int]:
-    """Return what :func:`_assembled` returns, for the chunks of a rendered part."""
-    texts: list[str] = []
-    begin = end = None
-    message, tag = issuer.text, issuer.tag
-    for pieces, values in markup.pieces(chunks):
-        for piece in pieces:
-            if isinstance(piece, str):
-                texts.append(piece)
-            elif isinstance(piece, TrackedLink):
-                texts.append(f"{message}{piece.middle}{tag(piece.link)}")
-            elif isinstance(piece, int):
-                texts.append(values[piece])
-            elif isinstance(piece, OwnLink):
-                link = piece.part(values)
-                texts.append(f"{message}.{link.text}.{tag(link)}")
-            else:
-                if piece is Bound.BODY_END:
-                    end = len(texts)
-                elif begin is None:
-                    begin = len(texts)
-                texts.append("")
-    texts.append("")
-    return texts, begin, len(texts) - 1 if end is None else end
 
 
 def _assembled(

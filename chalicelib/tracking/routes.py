@@ -31,6 +31,7 @@ from chalicelib.tracking.model import (
     Message,
 )
 from chalicelib.tracking.tokens import BadToken
+from chalicelib.tracking_domains import link_hosts
 
 routes = Routes(__name__)
 
@@ -134,7 +135,7 @@ def _follow(request: Request, kind: str, token: str) -> Reply:
     except BadToken:
         return pages.dead_link()
     if link.unsubscribes:
-        return pages.confirm(message.recipient)
+        return pages.confirm(message.recipient, then_redirects=True)
     if _is_too_many(request, token):
         return pages.too_many_visits()
     _report("amp_click" if link.amp else "click", request, message, link)
@@ -153,10 +154,16 @@ def _unsubscribe_by_link(request: Request, kind: str, token: str) -> Reply:
 
 
 def _read(request: Request, kind: str, token: str) -> tuple[Message, Link | None]:
-    """Read a token; raises ``BadToken``, also for a URL that is longer than any of ours."""
+    """Read a token; raises ``BadToken``.
+
+    Also for a URL that is longer than any of ours, and at a host that is not for this sender.
+    """
     if len(request.path) > links.LONGEST_URL:
         raise BadToken("the URL is too long")
-    return tokens.read(kind, token)
+    message, link = tokens.read(kind, token)
+    if not link_hosts.are_good_for(request.headers, message.account_id, message.subaccount_id):
+        raise BadToken("the host is another account's, or nobody's")
+    return message, link
 
 
 def _read_link(request: Request, kind: str, token: str) -> tuple[Message, Link]:

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from chalicelib.template_language.chunks import Chunks
+from chalicelib.tracking.link_pieces import TrackedLink, Unclear
 from chalicelib.tracking.links import MARK
-from chalicelib.tracking.markup_chunks import TrackedLink, Unclear, merged
+from chalicelib.tracking.markup_chunks import merged
 from chalicelib.tracking.plain_text import URL, URL_REST, TextLinks
 from chalicelib.tracking.tokens import MessageTokens
 
@@ -46,6 +47,8 @@ class TextChunks:
     def rewritten(self, chunks: Chunks, issuer: MessageTokens) -> Sequence[str]:
         """Return the texts of the part with tracked links. Raises :class:`Unclear`."""
         texts: list[str] = []
+        places: list[int] = []
+        links: list[TrackedLink] = []
         url = ""
         for chunk in chunks.texts:
             if chunk in chunks.literals or MARK in chunk:
@@ -61,10 +64,15 @@ class TextChunks:
                 if isinstance(piece, str):
                     texts.append(piece)
                 else:
-                    texts.append(f"{issuer.text}{piece.middle}{issuer.tag(piece.link)}")
+                    places.append(len(texts))
+                    links.append(piece)
+                    texts.append("")
             url = divided.open_url
         if url:
             texts += self._own_link(url, issuer)
+        tags = issuer.tags([piece.link.signed for piece in links])
+        for place, piece, tag in zip(places, links, tags, strict=True):
+            texts[place] = f"{issuer.text}{piece.middle}{tag}"
         return texts
 
     def _own_link(self, url: str, issuer: MessageTokens) -> Sequence[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import hmac
 from binascii import b2a_base64
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -29,6 +30,7 @@ LONGEST_MESSAGE_PART = 420
 _PURPOSE = "tracking"
 _DAY_SECONDS = 86_400
 _TAG_BYTES = 12  # a multiple of three: base64 of it has no spare bits
+_TAG_LENGTH = _TAG_BYTES // 3 * 4
 
 
 class BadToken(ValueError):
@@ -57,7 +59,7 @@ class LinkPart:
     def _encode(self, kind: str, packed: bytes) -> None:
         encoded = _encoded(packed)
         self.text = encoded.decode()
-        self.signed = _kind_before(kind) + encoded
+        self.signed = kind_before(kind) + encoded
 
 
 class MessageTokens:
@@ -77,9 +79,23 @@ class MessageTokens:
         """Return the last part of a link's token."""
         return _tag(self._key, link.signed)
 
+    def tags(self, signed: Iterable[bytes]) -> Iterator[str]:
+        """Yield the tag of each link part, of which ``signed`` has what is signed."""
+        key = self._key
+        digests = [blake2b(each, digest_size=_TAG_BYTES, key=key).digest() for each in signed]
+        # A digest fills its base64 to the last bit, so that of all is that of each, end to end
+        text = b2a_base64(b"".join(digests), newline=False).translate(_TO_URL).decode()
+        return (text[at : at + _TAG_LENGTH] for at in range(0, len(text), _TAG_LENGTH))
+
     def token_of(self, link: LinkPart) -> str:
         """Return the token of a link."""
         return f"{self.text}.{link.text}.{self.tag(link)}"
+
+
+def encoded_links(packed: Iterable[bytes]) -> list[bytes]:
+    """Return the text of the link part of each packed link (``token_forms.pack_link``)."""
+    lines = b"".join(map(b2a_base64, packed))
+    return lines.translate(_TO_URL, b"=").split(b"\n")[:-1]
 
 
 def last_day(injected_ms: int) -> int:
@@ -116,11 +132,12 @@ def _key(message_text: str) -> bytes:
 
 
 def _signed(kind: str, link_text: str) -> bytes:
-    return _kind_before(kind) + link_text.encode("utf-8", "surrogatepass")
+    return kind_before(kind) + link_text.encode("utf-8", "surrogatepass")
 
 
 @lru_cache(maxsize=64)
-def _kind_before(kind: str) -> bytes:
+def kind_before(kind: str) -> bytes:
+    """Return what stands before the text of a link part where it is signed."""
     # The length makes this unambiguous, because a kind may contain anything
     return f"{len(kind)}:{kind}".encode("utf-8", "surrogatepass")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from chalicelib.core.settings import settings
 
@@ -15,6 +15,17 @@ BLOCKED: Final = "blocked"
 
 HTTP_PORT: Final = 80
 HTTPS_PORT: Final = 443
+
+
+class Owner(NamedTuple):
+    """The owner of a domain; ``subaccount_id`` is ``None`` for the primary account."""
+
+    account_id: int
+    subaccount_id: int | None
+
+    def shares_with(self, account_id: int, subaccount_id: int | None) -> bool:
+        """Tell whether a sender may use the owner's domains."""
+        return account_id == self.account_id and self.subaccount_id in (None, subaccount_id or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,7 @@ class TrackingDomain:
 
     def usable_by(self, account_id: int, subaccount_id: int | None) -> bool:
         """Tell whether a sender may use it: it is the sender's own, or the primary account's."""
-        return account_id == self.account_id and self.subaccount_id in (None, subaccount_id or None)
+        return Owner(self.account_id, self.subaccount_id).shares_with(account_id, subaccount_id)
 
 
 def cname_target() -> str:

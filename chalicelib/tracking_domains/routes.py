@@ -10,7 +10,7 @@ from chalicelib.tracking_domains.request import (
     read_filters,
 )
 from chalicelib.tracking_domains.verification import CHECK_PATH, answer_to
-from chalicelib.tracking_domains.view import domain_view, status_view
+from chalicelib.tracking_domains.view import dns_record_view, domain_view, status_view
 
 routes = Routes(__name__)
 
@@ -38,6 +38,12 @@ def list_tracking_domains(request: Request) -> Reply:
 def show_tracking_domain(request: Request, domain: str) -> Reply:
     """Show one."""
     return ok(domain_view(service.get_owned(request.caller.scope, domain)))
+
+
+@routes.get(_DOMAIN + "/dns-records", grant=_VIEW)
+def list_tracking_dns_records(request: Request, domain: str) -> Reply:
+    """List the DNS record to publish for a tracking domain, with the result of its last check."""
+    return ok([dns_record_view(service.get_owned(request.caller.scope, domain))])
 
 
 @routes.put(_DOMAIN, grant=_MANAGE)

@@ -6,6 +6,7 @@ Names are in their canonical spelling (``core.domain_names``). Every write is co
 Access patterns of ``config``:
 
 - one domain of any owner → ``tracking-domain#<name>`` / ``domain``
+- who had a deleted domain, for a year → ``tracking-domain#<name>`` / ``former``
 - all domains of an account → ``account#<account>/tracking-domains`` [by_owner]
 - the domains of one owner, by name → ``account#<account>/tracking-domains`` / ``<owner>#*``
   [by_owner]
@@ -19,15 +20,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-from chalicelib.core import defaults, dynamo
+from chalicelib.core import clock, config_cache, defaults, dynamo
 from chalicelib.core.domain_names import normalize
 from chalicelib.core.dynamo import ConditionFailed, Table, Write
 from chalicelib.core.owner_keys import account_partition, owned_items, owner_digits, owner_prefix
 from chalicelib.core.reading import Read, read_config
 from chalicelib.core.scope import Scope
-from chalicelib.tracking_domains.model import TrackingDomain
+from chalicelib.tracking_domains.model import Owner, TrackingDomain
 
 KIND = "tracking-domain"
+#: How long the owner of a deleted domain is known: a day longer than tracking tokens live
+FORMER_SECONDS = 366 * 86_400
 
 _config = Table("config")
 _FIELDS = tuple(TrackingDomain.__slots__)
@@ -44,6 +47,17 @@ def get_all(domains: Iterable[str], read: Read = read_config) -> dict[str, Track
     """Return those of the domains that exist, by name."""
     items = read([(_pk(name), "domain") for name in map(normalize, domains) if name])
     return {item["domain"]: _from_item(item) for item in items.values()}
+
+
+def link_owner(name: str) -> Owner | None:
+    """Return whose links lead to a name: its owner, else who had it until it was deleted.
+
+    The answer may be ``KEY_CACHE_SECONDS`` old.
+    """
+    keys = [(_pk(name), "domain"), (_pk(name), "former")]
+    items = config_cache.read([], maybe=keys)
+    item = next((items[key] for key in keys if key in items), None)
+    return Owner(item["account_id"], item.get("subaccount_id")) if item else None
 
 
 def find(scope: Scope, domain: str) -> TrackingDomain | None:
@@ -66,6 +80,8 @@ def create(domain: TrackingDomain) -> bool:
         _config.create(_to_item(domain))
     except ConditionFailed:
         return False
+    finally:
+        config_cache.forget((_pk(domain.domain), "domain"))
     return True
 
 
@@ -94,7 +110,9 @@ def delete(scope: Scope, domain: str) -> bool:
             "domain",
             **dynamo.if_unchanged("revision", before.revision),
         )
-        dynamo.transact([deletion, *_default_writes(before, replace(before, default=False))])
+        defaults_cleared = _default_writes(before, replace(before, default=False))
+        dynamo.transact([deletion, _former(before), *defaults_cleared])
+        config_cache.forget((_pk(before.domain), "domain"), (_pk(before.domain), "former"))
         return True
 
     return dynamo.retry_conflicts(attempt)
@@ -123,6 +141,14 @@ def _default_writes(before: TrackingDomain, after: TrackingDomain) -> list[Write
     if former and (other := get(former)):
         writes.append(_saving(other, replace(other, default=False)))
     return writes
+
+
+def _former(domain: TrackingDomain) -> Write:
+    """Return the write that keeps whose a deleted domain was, as long as links of its mail work."""
+    owner = {"account_id": domain.account_id, "subaccount_id": domain.subaccount_id}
+    expires = int(clock.now()) + FORMER_SECONDS
+    keys = {"pk": _pk(domain.domain), "sk": "former"}
+    return dynamo.put(_config, keys | owner | {"expires": expires})
 
 
 def _pk(name: str) -> str:

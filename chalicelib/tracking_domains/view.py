@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.tracking_domains.model import HTTP_PORT, HTTPS_PORT, TrackingDomain
+from chalicelib.tracking_domains.model import HTTP_PORT, HTTPS_PORT, TrackingDomain, cname_target
 
 
 def domain_view(domain: TrackingDomain) -> dict[str, Any]:
@@ -19,6 +19,18 @@ def domain_view(domain: TrackingDomain) -> dict[str, Any]:
     if domain.subaccount_id is not None:
         view["subaccount_id"] = domain.subaccount_id
     return view
+
+
+def dns_record_view(domain: TrackingDomain) -> dict[str, Any]:
+    """Return the record to publish, with the stored result of its check."""
+    return {
+        "purpose": "cname",
+        "type": "CNAME",
+        "name": domain.domain,
+        "value": cname_target(),
+        "required": True,
+        "status": domain.cname_status,
+    }
 
 
 def status_view(domain: TrackingDomain) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.accounts.store.usage import Allowance
+from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.core import clock, ids
 from chalicelib.core.errors import ApiError, ServiceError, bad_format
 from chalicelib.core.request import Caller

@@ -62,12 +62,12 @@ def accept_message(account_id: int, subaccount_id: int | None, message: SmtpMess
     recipients = copies.recipients(message.recipients, message.copies, message.tags[:MOST_TAGS])
     transmission = _describe(account_id, subaccount_id, message)
     sender = _find_sender(transmission, fields, recipients, message)
-    sender.meter.check(len(recipients))
+    sender.plan_allowance.check(len(recipients))
     transmission = check_options(transmission, sender)
     transmission = _resolve(transmission, sender, message.mail_from)
     received = _received_field(transmission.id, message.peer_ip)
     transmission = replace(transmission, raw=received + rfc822.join(fields, body))
-    submit(transmission, RequestRecipients([*map(encode, recipients)]), sender.meter)
+    submit(transmission, RequestRecipients([*map(encode, recipients)]), sender.plan_allowance)
     return transmission.id
 
 

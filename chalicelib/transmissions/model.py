@@ -38,6 +38,8 @@ class Transmission:
     ``shares_template``: a subaccount sends a template that the primary account shares.
     ``refusal`` holds the fields of the one event that every recipient gets instead of a message;
     ``leases`` names the stored template and list on which the transmission has leases.
+    ``is_counted``: its recipients were counted in the account's usage when it was accepted, as
+    older versions always did; otherwise the first event of each recipient counts.
     """
 
     id: str
@@ -66,6 +68,7 @@ class Transmission:
     start_ms: int = 0
     refusal: Json = field(default_factory=dict)
     leases: Json = field(default_factory=dict)
+    is_counted: bool = True
 
     @property
     def scope(self) -> Scope:

@@ -17,6 +17,7 @@ from chalicelib.core import ids
 from chalicelib.core.errors import ServiceError, sandbox_template_changed
 from chalicelib.mail_format import rfc822
 from chalicelib.mail_format.from_field import from_text
+from chalicelib.recipient_lists.stored_form import decode
 from chalicelib.templates.content import bad_message
 from chalicelib.templates.model import Template
 from chalicelib.templates.prebuilt import MessageError, PrebuiltContent
@@ -193,7 +194,8 @@ def ab_test_recipient(record: Record) -> str:
     """Return the address of the one recipient for whom an A/B test chooses content, if one does."""
     if not record.transmission.content.get("ab_test_id"):
         return ""
-    return transmissions.get_recipients(record.transmission.id)[0]["email"]
+    first = next(transmissions.get_recipients(record.transmission.id))
+    return decode(first)["email"]
 
 
 def options_in_force(options: Json, template: Mapping[str, bool], account: Json) -> Json:

@@ -7,6 +7,7 @@ from chalicelib.core.fields import integer
 from chalicelib.core.http import Reply, Request, Routes, empty, ok
 from chalicelib.transmissions import scheduling
 from chalicelib.transmissions.accept import accept
+from chalicelib.transmissions.content_view import content_view
 from chalicelib.transmissions.store import idempotency, transmissions
 from chalicelib.transmissions.store.idempotency import Replay
 from chalicelib.transmissions.view import acceptance_reply, summary_view, transmission_view
@@ -48,6 +49,13 @@ def show_transmission(request: Request, transmission_id: str) -> Reply:
     """Show one transmission with its state and counts."""
     record = scheduling.get_in_scope(request.caller.scope, transmission_id)
     return ok({"transmission": transmission_view(record)})
+
+
+@routes.get("/api/v1/transmissions/{transmission_id}/content", grant="transmissions/view")
+def show_content(request: Request, transmission_id: str) -> Reply:
+    """Show the content of a transmission of the last 30 days, as it was sent."""
+    record = scheduling.get_in_scope(request.caller.scope, transmission_id)
+    return ok(content_view(record.transmission))
 
 
 @routes.delete("/api/v1/transmissions/{transmission_id}", grant="transmissions/modify")

@@ -1,7 +1,8 @@
-"""Find the account, subaccount and sending domain of a sender, and the meter of its mail.
+"""Find the account, subaccount and sending domain of a sender, and the allowance of its mail.
 
-One request reads all of them. An account or a subaccount that is in the config cache is not read
-again; the domain and the meter are always read.
+One request reads all of them, except those that are in the config cache: accounts, subaccounts and
+domains that can be used. The meter of an account with limits is always read. A busy sender without
+limits takes no request.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.accounts.model import Account
-from chalicelib.accounts.store import accounts, usage
-from chalicelib.accounts.store.usage import Allowance, Meter, SandboxMeter
+from chalicelib.accounts.store import accounts, meter
+from chalicelib.accounts.store.allowance import Allowance
+from chalicelib.accounts.store.sandbox import SandboxAllowance
 from chalicelib.core import config_cache
 from chalicelib.core.addresses import is_address, is_domain, read_mailbox
 from chalicelib.core.config_cache import Key
@@ -21,11 +23,12 @@ from chalicelib.core.errors import (
     invalid_domain,
     wrong_sandbox_template,
 )
+from chalicelib.core.reading import Read, read_config
 from chalicelib.core.settings import settings
 from chalicelib.fleet import store as fleets
 from chalicelib.fleet.model import Fleet, usable_pool
 from chalicelib.sending_domains import store as domains
-from chalicelib.sending_domains.lookup import bounce_domain_for, check_usable, signing_key
+from chalicelib.sending_domains.lookup import bounce_domain_for, find_usable, signing_key
 from chalicelib.sending_domains.model import SendingDomain
 from chalicelib.subaccounts import store as subaccounts
 from chalicelib.subaccounts.model import Subaccount
@@ -41,7 +44,7 @@ class Sender:
     subaccount: Subaccount | None
     domain: SendingDomain | None
     fleet: Fleet
-    meter: Meter
+    plan_allowance: Allowance
 
     def option(self, name: str) -> Any:
         """Return the account's choice for an option, or the service's default."""
@@ -49,7 +52,9 @@ class Sender:
 
     def allowance(self, transmission: Transmission) -> Allowance:
         """Return the allowance that recipients count against: plan or sandbox (spec 8)."""
-        return SandboxMeter(transmission.account_id) if transmission.is_sandbox else self.meter
+        if transmission.is_sandbox:
+            return SandboxAllowance(transmission.account_id)
+        return self.plan_allowance
 
     def ip_pool(self, pool_id: str | None) -> str:
         """Return the id of the pool to send by; raises 1300 for a pool that may not be used."""
@@ -80,14 +85,17 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
     Raises 403 when the account or the subaccount is suspended or terminated (spec 2.6, 2.7), and
     7001 for a domain that is not set up for it or not verified.
     """
-    account_key, usage_keys = accounts.key_of(account_id), usage.keys_to_read(account_id)
+    account_key = accounts.key_of(account_id)
+    item = config_cache.cached_item(account_key)
+    usage_keys = meter.keys_to_read(account_id, accounts.from_item(item) if item else None)
     subaccount_key = subaccounts.key_of(subaccount_id) if subaccount_id else None
     fleet_key = fleets.key_of(account_id)
-    domain_key = domains.key_of(domain) if domain else None
+    # A domain that can be used is cached by find_usable, any other is read again
+    domain_keys = config_cache.missing_keys([domains.key_of(domain)]) if domain else []
     items = config_cache.read(
         [account_key, *([subaccount_key] if subaccount_key else [])],
         maybe=[fleet_key],
-        uncached=[*usage_keys, *([domain_key] if domain_key else [])],
+        uncached=[*usage_keys, *domain_keys],
     )
     account = accounts.from_item(items[account_key])
     account.check_may_send()
@@ -96,13 +104,12 @@ def find_sender(account_id: int, subaccount_id: int | None, domain: str | None) 
         subaccount = subaccounts.from_item(items[subaccount_key])
         subaccount.check_may_send()
     sending_domain = None
-    if domain and domain_key:
-        item = items.get(domain_key)
-        record = domains.from_item(item) if item else None
-        sending_domain = check_usable(record, domain, account_id, subaccount_id)
+    if domain:
+        read: Read = (lambda _: items) if domain_keys else read_config
+        sending_domain = find_usable(domain, account_id, subaccount_id, read)
     fleet = fleets.from_item(account_id, items.get(fleet_key))
-    meter = usage.meter(account, usage_keys, items)
-    return Sender(account, subaccount, sending_domain, fleet, meter)
+    allowance = meter.allowance(account, usage_keys, items)
+    return Sender(account, subaccount, sending_domain, fleet, allowance)
 
 
 def keys_of_status(account_id: int, subaccount_id: int | None) -> list[Key]:

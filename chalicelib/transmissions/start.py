@@ -11,7 +11,6 @@ import logging
 from dataclasses import replace
 
 from chalicelib.core.errors import Forbidden, ServiceError
-from chalicelib.recipient_lists.stored_form import encode
 from chalicelib.transmissions.leases import lease_list, release
 from chalicelib.transmissions.model import CANCELLED, GENERATING, SUBMITTED, Json, Transmission
 from chalicelib.transmissions.recipients import ListRecipients, Recipients, RequestRecipients
@@ -74,8 +73,7 @@ def _is_changed(recipients: ListRecipients | None, record: Record) -> bool:
 
 
 def _stored_recipients(record: Record) -> Recipients:
-    recipients = transmissions.get_recipients(record.transmission.id)
-    return RequestRecipients([*map(encode, recipients)])
+    return RequestRecipients([*transmissions.get_recipients(record.transmission.id)])
 
 
 def _final(record: Record, recipients: ListRecipients | None) -> Record:

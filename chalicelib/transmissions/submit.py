@@ -1,5 +1,10 @@
 """Submit a transmission: store and queue it with its recipients, all of it or nothing.
 
+There are two queues for the work of generation. Chunks of transmissions with several chunks, and
+chunks of large messages, are on ``generation``. What is small or due is on ``small-sends``: the
+chunk of a transmission that has only one, and the starts of stored transmissions. So neither waits
+behind the rest of a bulk send.
+
 The common case, one chunk now, needs two requests: the record is stored, then the chunk is queued
 with the transmission inside it. Several chunks cannot be queued in one step, so the record is
 stored as ``accepting`` first; generation holds back the chunks until it is ``submitted``, and drops
@@ -14,9 +19,10 @@ knows chunks by their number.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 
-from chalicelib.accounts.store.usage import Allowance
+from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.core import clock, due, packing, queues
 from chalicelib.core.due import Due
 from chalicelib.core.errors import Unavailable
@@ -29,12 +35,15 @@ from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NewRecord
 
 QUEUE = "generation"
-#: The kinds of work on the queue that are queued here
+SMALL_SENDS = "small-sends"
+#: The kinds of work on the queues that are queued here
 CHUNK = "chunk"
 START = "start"
 
 CONCERN = "transmissions"
 
+# The function that consumes small sends has little memory
+_SMALL_BYTES = 1024 * 1024
 # Bytes that headers, encoding, signature and tracking add to a message
 _OVERHEAD_BYTES = 4096
 
@@ -45,6 +54,7 @@ def submit(transmission: Transmission, recipients: Recipients, allowance: Allowa
     The recipients count against ``allowance``, which raises 420 when they are too many. Raises 503
     when several chunks took too long to be queued; none of them will be sent.
     """
+    transmission = replace(transmission, is_counted=allowance.counts_at_acceptance)
     if transmission.start_ms or recipients.list_ref:
         _submit_for_start(transmission, recipients, allowance)
     else:
@@ -58,13 +68,29 @@ def due_of(transmission: Transmission) -> Due:
 
 def queue_start(transmission_id: str) -> None:
     """Queue the start of a stored transmission; queueing it again does no harm."""
-    # Older versions know no kinds and read ``start``; one may run while a stage is updated
-    queues.send(QUEUE, [Work({"kind": START, "transmission": transmission_id, "start": True})])
+    queues.send(SMALL_SENDS, [Work({"kind": START, "transmission": transmission_id})])
 
 
 def queue_chunks(transmission: Transmission, recipients: Recipients, size: int) -> None:
     """Queue all chunks of a transmission; they are generated when it is submitted."""
-    queues.send(QUEUE, _chunks(transmission, recipients, size))
+    if recipients.count <= size:
+        _queue_only_chunk(transmission, recipients, size, transmission.pack())
+    else:
+        queues.send(QUEUE, _chunks(transmission, recipients, size))
+
+
+def _queue_only_chunk(
+    transmission: Transmission, recipients: Recipients, size: int, data: bytes
+) -> None:
+    """Queue the only chunk of a transmission, with the transmission inside; ``data`` are its bytes.
+
+    Its place is among the small sends, unless its messages are large.
+    """
+    works = [_chunk(transmission, 0, size, list(recipients), [data])]
+    if recipients.count * len(data) > _SMALL_BYTES or len(works[0].payload) > _SMALL_BYTES:
+        queues.send(QUEUE, works)
+    else:
+        queues.send(SMALL_SENDS, works)
 
 
 def _submit_for_start(
@@ -88,11 +114,15 @@ def _submit_now(transmission: Transmission, recipients: Recipients, allowance: A
     data = transmission.pack()
     size = _chunk_size(len(data))
     state = SUBMITTED if recipients.count <= size else ACCEPTING
-    # When this request repeats one that died, its chunks are cut as they were then
+    # A request that repeats one that died cuts the same chunks, and counts as that one did
     record = NewRecord(transmission, data, state, recipients.count, size)
-    size = transmissions.put(record, allowance)
+    first = transmissions.put(record, allowance)
+    size = first.chunk_size
+    if first.is_counted != transmission.is_counted:
+        transmission = replace(transmission, is_counted=first.is_counted)
+        data = transmission.pack()
     if state == SUBMITTED and recipients.count <= size:
-        queues.send(QUEUE, [_chunk(transmission, 0, size, recipients, [data])])
+        _queue_only_chunk(transmission, recipients, size, data)
         return
     queue_chunks(transmission, recipients, size)
     _check_in_time(transmission)
@@ -134,4 +164,5 @@ def _chunk(
         "first_index": number * size,
         "created_ms": transmission.created_ms,
     }
-    return Work(head, packing.pack(None, [join(recipients), *inside]))
+    payload = packing.pack(None, [join(recipients), *inside])
+    return Work(head, payload, tenant=transmission.account_id)

@@ -45,4 +45,4 @@ def send(*, to: str, subject: str, text: str) -> None:
         resolved=True,
         content={"from": f"{LOCAL_PART}@{domain}", "subject": subject, "text": text},
     )
-    submit(transmission, RequestRecipients([encode({"email": to})]), sender.meter)
+    submit(transmission, RequestRecipients([encode({"email": to})]), sender.plan_allowance)

@@ -27,8 +27,8 @@ class BatchHead:
     """The head of a batch's message. Times are in milliseconds.
 
     ``attempts`` counts failed posts, ``waits`` how often the batch was postponed since the last of
-    them, and ``round`` the redeliveries that were requested. ``not_before`` is in seconds, as
-    ``core.queues`` reads it.
+    them, and ``round`` the redeliveries that were requested. Only messages of
+    an earlier version have a ``not_before``: delays are no part of the head any more.
     """
 
     account_id: int
@@ -60,7 +60,7 @@ def batches_of(
         digest = hashlib.sha256(f"{webhook_id}\0".encode() + body).hexdigest()
         batch_id = f"{at_ms:012x}{digest[:20]}"
         head = BatchHead(account_id, webhook_id, batch_id, len(part), at_ms)
-        yield Work(head.as_json(), body)
+        yield Work(head.as_json(), body, tenant=account_id)
 
 
 def _cut(elements: Sequence[bytes]) -> Iterator[list[bytes]]:

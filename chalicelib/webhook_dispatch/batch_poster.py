@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Final
 
-from chalicelib.core import clock
+from chalicelib.core import clock, shutdown
 from chalicelib.core.concurrency import PerKeyLimit
 from chalicelib.core.queues import Received
 from chalicelib.core.retry import Backoff
@@ -27,8 +27,8 @@ from chalicelib.webhook_dispatch import schedule
 from chalicelib.webhook_dispatch.batch import BatchHead
 from chalicelib.webhook_dispatch.store import DispatchState
 from chalicelib.webhook_dispatch.task import Task
-from chalicelib.webhooks import posting
-from chalicelib.webhooks.circuit_breaker import CLOSED, OPEN
+from chalicelib.webhooks import attempts, posting
+from chalicelib.webhooks.circuit_breaker import CLOSED, OPEN, claim_seconds
 from chalicelib.webhooks.model import Batch, Webhook
 from chalicelib.webhooks.posting import PostResult
 from chalicelib.webhooks.store import batches, circuit_breakers
@@ -46,7 +46,11 @@ _calls = PerKeyLimit(2)
 #: A failure that takes longer than this (seconds) holds up other batches, so it opens the breaker
 _SLOW = 1.0
 #  The result that is recorded for a batch that is discarded while the breaker is open
-_NOT_POSTED = PostResult(None, failure_code="ETIMEDOUT")
+_NOT_POSTED = PostResult(
+    None,
+    failure_code="ETIMEDOUT",
+    reason="not posted: the target did not answer other batches until the retry time was over",
+)
 
 
 class BatchPoster:
@@ -68,7 +72,7 @@ class BatchPoster:
             _log.error("webhook %s is gone: its batches are dropped", self._webhook_id)
             return []
         with _calls.place(self._webhook_id) as has_place:
-            if not has_place:
+            if not has_place or shutdown.is_requested():
                 return self._postpone_all(self._tasks)
             unfinished = (
                 self._post_all(self._webhook, self._tasks)
@@ -84,7 +88,7 @@ class BatchPoster:
         Of several workers one posts; to the others the breaker is open.
         """
         now = clock.now()
-        lease_until_ms = int((now + _lease()) * 1000)
+        lease_until_ms = int((now + claim_seconds()) * 1000)
         if self._breaker.state(now) == OPEN or not circuit_breakers.claim_half_open(
             webhook.id, self._breaker, lease_until_ms
         ):
@@ -93,10 +97,14 @@ class BatchPoster:
         return _unfinished(first, self._post, webhook) + self._post_all(webhook, others)
 
     def _post_all(self, webhook: Webhook, tasks: Sequence[Task]) -> list[Received]:
-        """Post batches side by side until one opens the breaker or the call's time is over."""
+        """Post batches side by side until one opens the breaker or the call's time is over.
+
+        A process that is to end begins no post: it queues the batches again.
+        """
 
         def post(task: Task) -> list[Received]:
-            if self._open_until or time.monotonic() > self._stop_at:
+            is_late = time.monotonic() > self._stop_at or shutdown.is_requested()
+            if self._open_until or is_late:
                 return self._postpone_all([task], self._open_until)
             return _unfinished(task, self._post, webhook)
 
@@ -117,7 +125,7 @@ class BatchPoster:
         else:
             self._fail(time.monotonic() - started)
             _queue_again(task, result)
-        batches.record(_after_attempt(head, result), None if record else body)
+        batches.record(_after_attempt(head, record, result), None if record else body)
 
     def _fail(self, took: float) -> None:
         self._failed = True
@@ -153,18 +161,13 @@ class BatchPoster:
         end = head.begun_ms / 1000 + settings().webhook_retry_expiry + _overtime()
         if now >= end:
             _log.warning("webhook %s: batch %s is discarded", head.webhook_id, head.batch_id)
-            batch = replace(_after_attempt(head, _NOT_POSTED), attempts=head.attempts)
-            body = None if head.batch_id in self._batches else task.message.payload()
-            batches.record(batch, body)
+            record = self._batches.get(head.batch_id)
+            batch = replace(_after_attempt(head, record, _NOT_POSTED), attempts=head.attempts)
+            batches.record(batch, None if record else task.message.payload())
             return
         backoff = Backoff(1.0, cap_seconds=settings().webhook_pause)
         wait = max(until - now, backoff.delay(head.waits + 1))
         task.send_again(replace(head, waits=head.waits + 1), min(wait, end - now))
-
-
-def _lease() -> float:
-    """Return for how many seconds the worker that claims a half-open breaker posts alone."""
-    return 2 * settings().webhook_timeout + 10
 
 
 def _overtime() -> float:
@@ -172,7 +175,7 @@ def _overtime() -> float:
 
     Its time may end just as the breaker opens; the post in the half-open state then decides.
     """
-    return settings().webhook_pause + 2 * _lease()
+    return settings().webhook_pause + 2 * claim_seconds()
 
 
 def _unfinished(task: Task, step: Callable[[Task, Any], None], argument: Any) -> list[Received]:
@@ -204,7 +207,8 @@ def _is_duplicate(record: Batch, head: BatchHead) -> bool:
     return record.delivered or record.attempts > head.attempts
 
 
-def _after_attempt(head: BatchHead, result: PostResult) -> Batch:
+def _after_attempt(head: BatchHead, record: Batch | None, result: PostResult) -> Batch:
+    """Return what is recorded after an attempt; ``record`` is what was recorded before it."""
     return Batch(
         webhook_id=head.webhook_id,
         batch_id=head.batch_id,
@@ -216,4 +220,6 @@ def _after_attempt(head: BatchHead, result: PostResult) -> Batch:
         latency=result.latency,
         delivered=result.is_accepted,
         round=head.round,
+        answer=result.answer,
+        earlier=attempts.pack(attempts.history(record)) if record else b"",
     )

@@ -62,4 +62,5 @@ def _work(account_id: int, selections: Sequence[Selection]) -> Work:
         for webhook_id in webhook_ids:
             indexes[webhook_id].append(index)
     head = {"account": account_id, "at": clock.now_ms(), "count": len(selections)}
-    return Work(head, packing.pack(indexes, [payload.element(event) for event, _ in selections]))
+    elements = [payload.element(event) for event, _ in selections]
+    return Work(head, packing.pack(indexes, elements), tenant=account_id)

@@ -15,10 +15,10 @@ def redeliver(webhook: Webhook, batch_id: str) -> bool:
     The new round has its full retry time and ends the attempts that are still to come. It is queued
     before it is recorded, so that a crash between the two does not lose both.
     """
-    next_round = batches.next_round(webhook.id, batch_id)
-    if next_round is None:
+    stored_batch = batches.find(webhook.id, batch_id)
+    if stored_batch is None:
         return False
-    batch, body = next_round
+    batch, body = batches.next_round(stored_batch[0]), stored_batch[1]
     head = BatchHead(
         webhook.account_id,
         webhook.id,

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from chalicelib.core import clock, queues
+from chalicelib.core import queues
 from chalicelib.core.queues import Received
 from chalicelib.webhook_dispatch.batch import QUEUE, BatchHead, read_head
 
@@ -22,7 +22,7 @@ class Task:
 
     def send_again(self, head: BatchHead, wait: float) -> None:
         """Queue the same batch under another head, to be seen after ``wait`` seconds."""
-        later = replace(head, not_before=clock.now() + wait)
+        later = replace(head, not_before=0.0)
         queues.send_again(QUEUE, replace(self.message, head=later.as_json()), wait)
 
 

@@ -72,8 +72,9 @@ class Webhook:
 class Batch:
     """A batch after an attempt. ``attempts`` counts failed posts, ``latency`` is milliseconds.
 
-    Without a response ``response_code`` is ``None`` and ``failure_code`` says why. ``round`` counts
-    the redeliveries that were requested.
+    Without a response ``response_code`` is ``None`` and ``failure_code`` says why; before the first
+    attempt of a redelivery there is neither. ``round`` counts the redeliveries that were requested.
+    ``answer`` and ``earlier`` are those of ``webhooks.attempts``.
     """
 
     webhook_id: str
@@ -86,6 +87,8 @@ class Batch:
     latency: int = 0
     delivered: bool = False
     round: int = 0
+    answer: str = ""
+    earlier: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

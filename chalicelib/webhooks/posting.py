@@ -6,6 +6,7 @@ import base64
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from chalicelib.core import clock, web_fetch
 from chalicelib.core.settings import settings
@@ -19,6 +20,10 @@ _OK = 200
 _REFUSED_TOKEN = (400, 401)
 _USER_AGENT = "Postfinch"
 
+#: Characters of a refusal that are kept
+LONGEST_REFUSAL: Final = 1000
+#: Characters of an acceptance that are kept: nobody needs more of "ok"
+LONGEST_ACCEPTANCE: Final = 100
 #: The ``failure_code`` when the token server gave no token
 NO_TOKEN = "ETOKEN"
 
@@ -42,6 +47,15 @@ class PostResult:
     def is_accepted(self) -> bool:
         """Tell whether the target took the batch (spec 6.3)."""
         return self.status == _OK
+
+    @property
+    def answer(self) -> str:
+        """Return the beginning of the response as text, or why there was none."""
+        if self.status is None:
+            return self.reason[:LONGEST_REFUSAL]
+        longest = LONGEST_ACCEPTANCE if self.is_accepted else LONGEST_REFUSAL
+        # A character has at most four bytes, and the last of the bytes may be half a character
+        return self.body[: 4 * longest].decode("utf-8", "ignore")[:longest]
 
 
 def post(webhook: Webhook, batch_id: str, body: bytes) -> PostResult:

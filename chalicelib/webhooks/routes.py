@@ -15,13 +15,14 @@ from chalicelib.webhooks.model import ALL, Webhook
 from chalicelib.webhooks.request import read_test_batch, read_time_zone
 from chalicelib.webhooks.store import batches, circuit_breakers, tokens
 from chalicelib.webhooks.store import webhooks as webhook_store
-from chalicelib.webhooks.view import batch_view, links, webhook_view
+from chalicelib.webhooks.view import batch_details, batch_view, links, webhook_view
 
 routes = Routes(__name__)
 
 _PATH = "/api/v1/webhooks"
 _VIEW = "webhooks/view"
 _MODIFY = "webhooks/modify"
+_EVENTS = "message_events/view"
 _DEFAULT_BATCHES = 1000
 _MOST_BATCHES = 10_000
 
@@ -76,6 +77,18 @@ def list_batches(request: Request, webhook_id: str) -> Reply:
     limit = integer(request.query, "limit", _DEFAULT_BATCHES, 1, _MOST_BATCHES)
     webhook = _find(request, webhook_id)
     return ok([batch_view(batch) for batch in batches.newest(webhook.id, limit)])
+
+
+@routes.get(_PATH + "/{webhook_id}/batches/{batch_id}", grant=_VIEW)
+def show_batch(request: Request, webhook_id: str, batch_id: str) -> Reply:
+    """Show a batch of the last day: its payload, and how each attempt to post it went."""
+    stored_batch = batches.find(_find(request, webhook_id).id, batch_id)
+    if stored_batch is None:
+        raise NotFound(f"batch '{batch_id[:100]}' could not be found")
+    grants = request.caller.grants
+    may_modify = _MODIFY in grants
+    payload = may_modify or _EVENTS in grants
+    return ok(batch_details(*stored_batch, payload=payload, answers=may_modify))
 
 
 @routes.post(_PATH + "/{webhook_id}/signing-secret", grant=_MODIFY)

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from chalicelib.core.settings import settings
@@ -45,9 +45,26 @@ def headers(
     if not secrets_in_use:
         return {}
     timestamp = str(now_ms // 1000)
-    content = b".".join([batch_id.encode(), timestamp.encode(), body])
+    content = _content(batch_id, timestamp, body)
     signature = " ".join(f"v1,{_signature(s.secret, content)}" for s in secrets_in_use)
     return dict(zip(HEADERS, (batch_id, timestamp, signature), strict=True))
+
+
+def is_valid(secret: str, request_headers: Mapping[str, str], body: bytes) -> bool:
+    """Tell whether one of a request's signatures was made with ``secret``.
+
+    ``request_headers`` have names in lower case. Raises ``ValueError`` for a malformed secret.
+    """
+    batch_id, timestamp, signature = (request_headers.get(name, "") for name in HEADERS)
+    expected = f"v1,{_signature(secret, _content(batch_id, timestamp, body))}"
+    return any(
+        hmac.compare_digest(expected.encode(), each.encode("utf-8", "surrogatepass"))
+        for each in signature.split()
+    )
+
+
+def _content(batch_id: str, timestamp: str, body: bytes) -> bytes:
+    return b".".join([batch_id.encode(), timestamp.encode(), body])
 
 
 def _in_use(signing: Iterable[SigningSecret], now_ms: int) -> list[SigningSecret]:

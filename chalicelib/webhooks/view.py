@@ -1,8 +1,9 @@
 """Show webhooks, batches and test responses as the API does (spec 2.10).
 
 A caller who may change a webhook sees its secrets, because that caller could have them sent
-anywhere; for other callers these fields are left out. A signing secret is shown once, when it is
-drawn.
+anywhere; for other callers these fields are left out. The same holds for what a target answered,
+which may repeat its secrets, and for a batch's payload, unless the caller may read events. A
+signing secret is shown once, when it is drawn.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from chalicelib.core import clock
 from chalicelib.core.settings import settings
+from chalicelib.webhooks.attempts import Attempt, history
 from chalicelib.webhooks.circuit_breaker import CircuitBreaker
 from chalicelib.webhooks.credentials import Credentials
 from chalicelib.webhooks.model import ALL, BASIC, OAUTH2, AccessToken, Batch, Webhook
@@ -82,6 +84,31 @@ def batch_view(batch: Batch) -> Json:
         "failure_code": batch.failure_code or None,
         "latency": batch.latency,
     }
+
+
+def batch_details(batch: Batch, body: bytes, *, payload: bool, answers: bool) -> Json:
+    """Return the batch status object with the attempts and, if the caller may see it, the payload.
+
+    ``answers`` says whether the caller may see what the target answered.
+    """
+    details = batch_view(batch) | {
+        "delivered": batch.delivered,
+        "history": [_attempt_view(attempt, answer=answers) for attempt in history(batch)],
+    }
+    return details | ({"payload": body.decode()} if payload else {})
+
+
+def _attempt_view(attempt: Attempt, *, answer: bool) -> Json:
+    code = attempt.response_code
+    view: Json = {
+        "ts": clock.iso_ms(attempt.at_ms),
+        "response_code": None if code is None else str(code),
+        "failure_code": attempt.failure_code or None,
+        "latency": attempt.latency,
+    }
+    if code is None:
+        return view | {"reason": attempt.answer}
+    return view | ({"response": attempt.answer} if answer else {})
 
 
 def response_view(result: PostResult) -> Json:

@@ -86,6 +86,8 @@ def _key(owner: Owner) -> None:
 def _template(owner: Owner) -> None:
     for name in ("t", "v"):
         body = _new_template(owner) | {"id": f"{name}-{owner.tag}", "name": owner.mark}
+        call = '{{ render_snippet("s-' + owner.tag + '") }}'
+        body["content"] = body["content"] | {"text": call}
         _hold(owner, "/api/v1/templates", body)
     owner.things["template_id"] = f"t-{owner.tag}"
 
@@ -284,9 +286,11 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/account"): Case(reach="account"),
     ("PUT", "/api/v1/account"): Case({"company_name": "taken over"}, reach="account"),
     ("GET", "/api/v1/usage"): Case(reach="account"),
+    ("GET", "/api/v1/counts"): Case(),
     ("GET", "/api/v1/authenticate/grants"): Case(),
     ("GET", "/api/v1/api-keys"): Case(),
     ("POST", "/api/v1/api-keys"): Case({"label": "new", "grants": ["smtp/inject"]}),
+    ("GET", "/api/v1/api-keys/current"): Case(),
     ("GET", "/api/v1/api-keys/{key_id}"): Case(names={"key_id": "api_key"}),
     ("PUT", "/api/v1/api-keys/{key_id}"): Case({"label": "taken"}, names={"key_id": "api_key"}),
     ("DELETE", "/api/v1/api-keys/{key_id}"): Case(names={"key_id": "api_key"}),
@@ -312,6 +316,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("GET", "/api/v1/webhooks/{webhook_id}/batch-status"): Case(),
     ("POST", "/api/v1/webhooks/{webhook_id}/signing-secret"): Case(),
     ("DELETE", "/api/v1/webhooks/{webhook_id}/signing-secret"): Case(),
+    ("GET", "/api/v1/webhooks/{webhook_id}/batches/{batch_id}"): Case(),
     ("POST", "/api/v1/webhooks/{webhook_id}/batches/{batch_id}/redeliver"): Case(),
     ("GET", "/api/v1/seeds"): Case(reach="account"),
     ("GET", "/api/v1/inline-seeds/config"): Case(reach="account"),
@@ -322,6 +327,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("PUT", "/api/v1/inline-seeds/options"): Case({"enabled": True}),
     ("GET", "/api/v1/transmissions"): Case(),
     ("GET", "/api/v1/transmissions/{transmission_id}"): Case(),
+    ("GET", "/api/v1/transmissions/{transmission_id}/content"): Case(),
     ("DELETE", "/api/v1/transmissions/{transmission_id}"): Case(),
     ("DELETE", "/api/v1/transmissions"): Case(query="?campaign_id={campaign_id}"),
     ("GET", "/api/v1/suppression-list"): Case(),
@@ -345,6 +351,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("DELETE", "/api/v1/ip-pools/{pool_id}"): Case(reach="account"),
     ("GET", "/api/v1/sending-ips"): Case(reach="account"),
     ("GET", "/api/v1/sending-ips/{external_ip}"): Case(reach="account"),
+    ("GET", "/api/v1/sending-ips/{external_ip}/warmup"): Case(reach="account"),
     ("PUT", "/api/v1/sending-ips/{external_ip}"): Case({"ip_pool": "default"}, reach="account"),
     ("GET", "/api/v1/ab-test"): Case(),
     ("POST", "/api/v1/ab-test"): Case(_new_ab_test),
@@ -373,9 +380,15 @@ CASES: dict[tuple[str, str], Case] = {
             },
         }
     ),
+    ("POST", "/api/v1/utils/content-validator"): Case(
+        lambda owner: {
+            "content": {"text": '{{ render_snippet("' + owner.things["snippet_id"] + '") }}'},
+        }
+    ),
     ("GET", "/api/labs/snippets"): Case(),
     ("POST", "/api/labs/snippets"): Case(_new_snippet),
     ("GET", "/api/labs/snippets/{snippet_id}"): Case(),
+    ("GET", "/api/labs/snippets/{snippet_id}/templates"): Case(),
     ("PUT", "/api/labs/snippets/{snippet_id}"): Case(_NAMED),
     ("DELETE", "/api/labs/snippets/{snippet_id}"): Case(),
     ("GET", "/api/v1/recipient-lists"): Case(primary_only=True),
@@ -388,6 +401,7 @@ CASES: dict[tuple[str, str], Case] = {
         lambda owner: {"domain": owner.things["domain"], "generate_dkim": False}
     ),
     ("GET", "/api/v1/sending-domains/{domain}"): Case(),
+    ("GET", "/api/v1/sending-domains/{domain}/dns-records"): Case(),
     ("PUT", "/api/v1/sending-domains/{domain}"): Case({"tracking_domain": ""}),
     ("DELETE", "/api/v1/sending-domains/{domain}"): Case(),
     ("POST", "/api/v1/sending-domains/{domain}/verify"): Case({"dkim_verify": True}),
@@ -406,6 +420,7 @@ CASES: dict[tuple[str, str], Case] = {
         lambda owner: {"domain": owner.things["tracking_domain"]}
     ),
     ("GET", "/api/v1/tracking-domains/{domain}"): Case(names=_TRACKING),
+    ("GET", "/api/v1/tracking-domains/{domain}/dns-records"): Case(names=_TRACKING),
     ("PUT", "/api/v1/tracking-domains/{domain}"): Case({"secure": True}, names=_TRACKING),
     ("DELETE", "/api/v1/tracking-domains/{domain}"): Case(names=_TRACKING),
     ("POST", "/api/v1/tracking-domains/{domain}/verify"): Case({}, names=_TRACKING),

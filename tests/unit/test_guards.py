@@ -59,6 +59,7 @@ BANDS = {
             "inbound",
             "ingest",
             "recording",
+            "resource_counts",
             "seed_sending",
             "tracking",
             "transmissions",
@@ -66,6 +67,7 @@ BANDS = {
         ],
         2,
     ),
+    "console": EDGE,
     "generation_queue": EDGE,
     "openapi": EDGE,
 }

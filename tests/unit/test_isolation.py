@@ -19,7 +19,7 @@ from app import app
 from chalicelib.core.caches import clear_caches
 from chalicelib.core.http import PUBLIC, DeclaredRoute
 from chalicelib.core.settings import settings
-from tests.fake_cloud import create_resources
+from tests.fake_cloud import aws_requests, create_resources
 from tests.unit.calling import Client, Response
 from tests.unit.core.gateway_events import event
 from tests.unit.isolation import CASES, SEEDS, Case, Owner
@@ -45,6 +45,8 @@ ROUTES = sorted(
 )
 PUBLIC_ROUTES = [route for route in app.declared_routes() if route.grant == PUBLIC]
 READS = ("GET", "HEAD")
+#: Operations of AWS that change nothing
+READ = re.compile(r"(Batch)?Get|Query|Head|List")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,19 @@ def test_no_caller_reaches_the_things_of_another_owner(world: World, route: Decl
                 unreached = [each for each in world.owners if not caller.reaches(each, route, case)]
                 check_response(call(caller.client, route, case, owner), route, caller, unreached)
         assert before == ([] if route.method in READS else view(owner, route))
+
+
+@pytest.mark.cost
+@pytest.mark.parametrize(
+    "route",
+    [route for route in ROUTES if route.method in READS],
+    ids=lambda route: f"{route.method} {route.path}",
+)
+def test_reading_changes_nothing(world: World, route: DeclaredRoute) -> None:
+    for owner in world.owners:
+        with aws_requests() as requests:
+            call(owner.client, route, case_of(route), owner)
+        assert [each.operation for each in requests if not READ.match(each.operation)] == []
 
 
 def check_response(

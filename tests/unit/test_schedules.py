@@ -93,14 +93,14 @@ def _transmission_id(number: int) -> str:
 
 def is_started(number: int, queue_messages: Queued) -> bool:
     """Tell whether a start message was sent; a second one does no harm (see ``start``)."""
-    head = {"kind": "start", "transmission": _transmission_id(number), "start": True}
-    return head in [message.head for message in queue_messages["generation"]]
+    head = {"kind": "start", "transmission": _transmission_id(number)}
+    return head in [message.head for message in queue_messages["small-sends"]]
 
 
 def warm_up(number: int, at_ms: int) -> None:
     ip = an_ip(number, auto_warmup_enabled=True, advance_ms=at_ms)
     fleets.change(1, lambda fleet: replace(fleet, ips=(*fleet.ips, ip)))
-    warmup.reserve(ip, (at_ms - DAY) / 1000, 10)
+    warmup.reserve(1, ip, (at_ms - DAY) / 1000, 10)
 
 
 def stage_of(number: int, _: Queued) -> int:
@@ -257,7 +257,8 @@ def call(name: str) -> None:
 
 def everything_queued() -> Queued:
     return {
-        queue: [queues.read(body) for body in queued(queue)] for queue in ("generation", "events")
+        queue: [queues.read(body) for body in queued(queue)]
+        for queue in ("generation", "small-sends", "events")
     }
 
 

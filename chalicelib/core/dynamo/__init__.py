@@ -24,6 +24,7 @@ from chalicelib.core.dynamo.transactions import (
     transact,
     try_transact,
     update,
+    write,
 )
 
 __all__ = [
@@ -49,4 +50,5 @@ __all__ = [
     "try_transact",
     "update",
     "update_record",
+    "write",
 ]

@@ -44,6 +44,13 @@ class Journal(Protocol):
         """
         ...
 
+    def reserve(self) -> None:
+        """Make sure that another entry can be recorded; raises OSError if the disk is full.
+
+        The journals in the table make no request: the lease was just written to the same table.
+        """
+        ...
+
     def record(self, index: int, entry: Entry) -> None:
         """Record ``entry`` durably for the recipient ``index``."""
         ...
@@ -86,6 +93,9 @@ class TableJournal:
         )
         return {int(item["sk"].rpartition("#")[2]): json.loads(item["entry"]) for item in items}
 
+    def reserve(self) -> None:
+        """Do nothing: the lease was just written to the same table."""
+
     def record(self, index: int, entry: Entry) -> None:
         """Put one item, which expires after a message's longest life."""
         _messages.put(
@@ -113,6 +123,9 @@ class RecordJournal:
         """Read the unit's record. A unit without an earlier lease has no outcome."""
         outcome = None if first else work_units.outcome_of(self._unit)
         return {0: json.loads(outcome)} if outcome else {}
+
+    def reserve(self) -> None:
+        """Do nothing: the lease was just written to the same record."""
 
     def record(self, index: int, entry: Entry) -> None:
         """Add the outcome to the unit's record; the only message has the index 0."""

@@ -1,29 +1,41 @@
 """Keep delivery journals in files, and remove the files that are no longer needed.
 
-A line that was written survives the death of every process. The file of a completed unit stays for
-``KEEP_SECONDS``: a local cloud that is killed forgets its last writes, and its queue then shows the
-unit once more. No table is used here, so the function that removes files may have access to none.
+A line that was written survives the death of every process. So does the unit's completion, once the
+cloud has answered: from then on its file is needless, unless the whole machine dies. Then the local
+cloud may forget its last second, and its queue shows the unit once more. So the file stays until a
+process has known it for ``KEEP_SECONDS``: time in which nothing runs does not count. No table is
+used here, so the function that removes files may have access to none.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
+import threading
+from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
 from pathlib import Path
 from typing import Any
 
+from chalicelib.core import caches, clock, compact_json
 from chalicelib.core.settings import settings
 
 Entry = dict[str, Any]
 """``at`` (epoch milliseconds), ``outcome`` and ``route`` of one attempt."""
 
 KEEP_SECONDS = 60.0
+ROOM = 1024 * 1024
+"""Bytes that the disk must have free before a message is sent: more than the records of all
+messages that the workers of a machine send at a time."""
 
 _DAY = 86_400
 _OPEN, _COMPLETED = ".jsonl", ".finished"
+
+# When this process first met the files of completed units (``clock.monotonic``), by path
+_completed: dict[Path, float] = {}
 
 _log = logging.getLogger(__name__)
 
@@ -36,15 +48,27 @@ def remove_stale(now: float) -> int:
     directory = settings().delivery_journal
     if not directory:
         return 0
-    oldest = {_OPEN: now - settings().retry_expiry - _DAY, _COMPLETED: now - KEEP_SECONDS}
-    stale = [
-        path
-        for path in Path(directory).glob("*")
-        if path.suffix in oldest and _changed_at(path) < oldest[path.suffix]
-    ]
+    oldest = now - settings().retry_expiry - _DAY
+    stale = [path for path in Path(directory).glob(f"*{_OPEN}") if _changed_at(path) < oldest]
+    stale += _needless(Path(directory).glob(f"*{_COMPLETED}"))
     for path in stale:
         path.unlink(missing_ok=True)
     return len(stale)
+
+
+def _needless(paths: Iterable[Path]) -> list[Path]:
+    """Return the files of completed units that this process has known for long enough."""
+    now = clock.monotonic()
+    earlier = dict(_completed)
+    forget_completed()
+    _completed.update({path: earlier.get(path, now) for path in paths})
+    return [path for path, since in _completed.items() if now - since >= KEEP_SECONDS]
+
+
+@caches.register
+def forget_completed() -> None:
+    """Forget the files of completed units, as a new process does."""
+    _completed.clear()
 
 
 def _changed_at(path: Path) -> float:
@@ -57,42 +81,61 @@ def _changed_at(path: Path) -> float:
 class FileJournal:
     """One file a unit, one JSON line a message, each appended by a single write.
 
-    The file has the unit's text as its name.
+    The file has the unit's text as its name. It is made when the first message is about to be sent.
     """
 
     lasts = False
 
     def __init__(self, directory: Path, unit: object) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
         self._path = directory / f"{unit}{_OPEN}"
         self._completed_path = directory / f"{unit}{_COMPLETED}"
-        with suppress(FileNotFoundError):
+        self._file: int | None = None
+        self._opening = threading.Lock()
+        with suppress(OSError):  # there is none, or :meth:`reserve` will fail as well
             self._completed_path.rename(self._path)
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
 
     def entries(self, *, first: bool) -> dict[int, Entry]:
         """Read the file even if ``first``: the table may have lost its last seconds.
 
         A last line that is cut short was never recorded.
         """
-        text = self._path.read_bytes()
+        try:
+            text = self._path.read_bytes()
+        except FileNotFoundError:
+            return {}
         lines, _, torn = text.rpartition(b"\n")
         if torn:
-            os.ftruncate(self._file, len(text) - len(torn))
+            os.truncate(self._path, len(text) - len(torn))
         return dict(filter(None, map(_read_line, lines.splitlines())))
+
+    def reserve(self) -> None:
+        """Open the file, and make sure that its disk has room; raises OSError."""
+        disk = os.fstatvfs(self._descriptor())
+        if disk.f_bavail * disk.f_frsize < ROOM:
+            raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {self._path.parent}")
 
     def record(self, index: int, entry: Entry) -> None:
         """Append one line."""
-        line = json.dumps([index, entry], separators=(",", ":")).encode() + b"\n"
-        if os.write(self._file, line) != len(line):
-            raise OSError("the delivery journal's disk is full")
+        line = compact_json.dumps([index, entry]) + b"\n"
+        if os.write(self._descriptor(), line) != len(line):
+            raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)}: {self._path.parent}")
 
     def close(self, *, completed: bool) -> None:
         """Close the file; that of a completed unit is removed after a while."""
-        os.close(self._file)
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
         if completed:
             with suppress(FileNotFoundError):
                 self._path.rename(self._completed_path)
+
+    def _descriptor(self) -> int:
+        with self._opening:
+            if self._file is None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+                self._file = os.open(self._path, flags, 0o600)
+            return self._file
 
 
 def _read_line(line: bytes) -> tuple[int, Entry] | None:

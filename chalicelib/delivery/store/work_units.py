@@ -6,7 +6,8 @@ that must wait go on in a unit of their own. A unit is named ``<chunk>`` at firs
 for messages that were deferred, and ``c`` for messages that the worker had no time to attempt.
 
 A worker acquires a lease for ``DELIVERY_LEASE`` seconds. Another worker may take an expired lease
-over; a completed unit is dropped when its queue message comes again.
+over; a completed unit is dropped when its queue message comes again. A worker that could attempt
+nothing releases its lease, and the unit is as it was before.
 
 The only message of a transmission that is sent at once is a unit named ``single``. Its record is in
 one item with the context of the message and the outcome of its attempt: that takes one write before
@@ -22,8 +23,11 @@ Access patterns of ``messages``:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 
 from chalicelib.core import clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed
@@ -36,6 +40,8 @@ _messages = Table("messages")
 SINGLE = "single"
 DEFERRED = "d"
 CONTINUED = "c"
+
+_COMPLETE = "SET #done = :yes, #messages = :messages, #failed = :failed"
 
 Counts = tuple[int, int]
 """How many messages a unit's generation made, and for how many recipients it made none."""
@@ -111,10 +117,20 @@ class LeaseStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A worker's lease; ``expires_at`` (seconds) tells it from later leases of the same unit."""
+    """A worker's lease; ``expires_at`` (seconds) tells it from later leases of the same unit.
+
+    ``asked_at`` (``clock.monotonic``) is when the worker asked for it: the lease ends later than
+    ``DELIVERY_LEASE`` seconds after that, whatever happens to this machine's clock.
+    """
 
     status: LeaseStatus
     expires_at: float = 0.0
+    asked_at: float = field(default_factory=clock.monotonic, compare=False)
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether another worker may have taken the unit over."""
+        return clock.monotonic() >= self.asked_at + settings().delivery_lease
 
 
 class BegunEarlier(Exception):
@@ -148,21 +164,23 @@ def record_generation(
     Raises :class:`BegunEarlier`.
     """
     record: Item = _key(unit) | {"injected_at": injected_ms, "expires": _expiry()}
-    expires_at = clock.now() + settings().delivery_lease
+    lease = _new_lease()
     if to_deliver:
-        record["lease"] = expires_at
+        record["lease"] = lease.expires_at
     if unit.is_single and context:
         existing = _create({**context, **record, "messages": 1, "failed": 0}, None)
     else:
         existing = _create(record, context)
     if existing is None:
-        return Generation(injected_ms, Lease(LeaseStatus.FIRST, expires_at) if to_deliver else None)
+        return Generation(injected_ms, lease if to_deliver else None)
     if existing.get("done"):
         return None
     if unit.is_single and "injected_at" not in existing:
         raise BegunEarlier
-    lease = Lease(LeaseStatus.TAKEN_OVER, existing["lease"]) if "outcome" in existing else None
-    return Generation(existing.get("injected_at", injected_ms), lease)
+    if "outcome" not in existing:
+        return Generation(existing.get("injected_at", injected_ms))
+    lease = Lease(LeaseStatus.TAKEN_OVER, existing["lease"], asked_at=-inf)
+    return Generation(existing["injected_at"], lease)
 
 
 def _create(record: Item, context: Item | None) -> Item | None:
@@ -180,13 +198,14 @@ def _create(record: Item, context: Item | None) -> Item | None:
     return None
 
 
-def acquire(unit: WorkUnit, *, counts: Counts) -> Lease:
+def acquire(unit: WorkUnit, *, counts: Counts, outlasted: float | None = None) -> Lease:
     """Ask for the lease to deliver ``unit``; the status of the answer says whether it is granted.
 
-    The first lease adds ``counts`` to the record.
+    The first lease adds ``counts`` to the record. A refusal names the end of the other worker's
+    lease as ``expires_at``. ``outlasted`` is such an end, after the caller has waited for as long
+    as a lease lasts: that lease counts as expired even if the clock was set back meanwhile.
     """
-    now = clock.now()
-    expires_at = now + settings().delivery_lease
+    lease = _new_lease()
     key = _key(unit)
     messages, failed = counts
     try:
@@ -195,7 +214,7 @@ def acquire(unit: WorkUnit, *, counts: Counts) -> Lease:
             key["sk"],
             "SET #lease = :until, #expires = :expires, #messages = :messages, #failed = :failed",
             values={
-                "until": expires_at,
+                "until": lease.expires_at,
                 "expires": _expiry(),
                 "messages": messages,
                 "failed": failed,
@@ -206,30 +225,50 @@ def acquire(unit: WorkUnit, *, counts: Counts) -> Lease:
         record = failure.item or {}
         if record.get("done"):
             return Lease(LeaseStatus.COMPLETED)
-        if record["lease"] == expires_at:  # the client repeated its own write
-            return Lease(LeaseStatus.FIRST, expires_at)
-        return _take_over(unit, record["lease"], now)
-    return Lease(LeaseStatus.FIRST, expires_at)
+        if record["lease"] == lease.expires_at:  # the client repeated its own write
+            return lease
+        return _take_over(unit, record["lease"], outlasted)
+    return lease
 
 
-def _take_over(unit: WorkUnit, current: float, now: float) -> Lease:
-    expires_at = now + settings().delivery_lease
-    if current > now or not _extended(unit, current, expires_at):
-        return Lease(LeaseStatus.BUSY)
-    return Lease(LeaseStatus.TAKEN_OVER, expires_at)
+def _new_lease(status: LeaseStatus = LeaseStatus.FIRST) -> Lease:
+    asked_at = clock.monotonic()
+    return Lease(status, clock.now() + settings().delivery_lease, asked_at)
 
 
-def renew(unit: WorkUnit, lease: Lease) -> None:
-    """Make sure of a lease before its last step; raises :class:`LeaseLost` if it is lost.
+def _take_over(unit: WorkUnit, current: float, outlasted: float | None) -> Lease:
+    lease = _new_lease(LeaseStatus.TAKEN_OVER)
+    is_over = current <= clock.now() or current == outlasted
+    if is_over and _extended(unit, current, lease.expires_at):
+        return lease
+    return Lease(LeaseStatus.BUSY, current)
+
+
+def renew(unit: WorkUnit, lease: Lease) -> Lease:
+    """Make sure of a lease; return the one in force, or raise :class:`LeaseLost`.
 
     In the first half of the lease no other worker can have taken it over, whatever its clock says,
     so this makes no request.
     """
-    now = clock.now()
-    if now < lease.expires_at - settings().delivery_lease / 2:
-        return
-    if not _extended(unit, lease.expires_at, now + settings().delivery_lease):
+    if clock.monotonic() < lease.asked_at + settings().delivery_lease / 2:
+        return lease
+    renewed = _new_lease(lease.status)
+    if not _extended(unit, lease.expires_at, renewed.expires_at):
         raise LeaseLost(str(unit))
+    return renewed
+
+
+def release(unit: WorkUnit, lease: Lease) -> None:
+    """Give back a first lease under which nothing was attempted; one that was lost stays so."""
+    key = _key(unit)
+    with suppress(ConditionFailed):
+        _messages.update(
+            key["pk"],
+            key["sk"],
+            "REMOVE #lease",
+            values={"current": lease.expires_at},
+            condition="#lease = :current AND attribute_not_exists(#done)",
+        )
 
 
 def _extended(unit: WorkUnit, current: float, expires_at: float) -> bool:
@@ -251,13 +290,27 @@ def _extended(unit: WorkUnit, current: float, expires_at: float) -> bool:
 def complete(unit: WorkUnit, *, counts: Counts) -> None:
     """Record that ``unit`` is completed; its queue message is dropped if it comes again."""
     key = _key(unit)
+    _messages.update(key["pk"], key["sk"], _COMPLETE, values=_completion(counts))
+
+
+def complete_all(units: Sequence[tuple[WorkUnit, Counts]]) -> None:
+    """Record that units are completed, all in one request, a transaction if they are several."""
+    if len(units) == 1:
+        complete(units[0][0], counts=units[0][1])
+        return
+    writes = []
+    for unit, counts in units:
+        key = _key(unit)
+        change = dynamo.update(
+            _messages, key["pk"], key["sk"], _COMPLETE, values=_completion(counts)
+        )
+        writes.append(change)
+    dynamo.transact(writes)
+
+
+def _completion(counts: Counts) -> Item:
     messages, failed = counts
-    _messages.update(
-        key["pk"],
-        key["sk"],
-        "SET #done = :yes, #messages = :messages, #failed = :failed",
-        values={"yes": True, "messages": messages, "failed": failed},
-    )
+    return {"yes": True, "messages": messages, "failed": failed}
 
 
 def record_outcome(unit: WorkUnit, outcome: str) -> None:

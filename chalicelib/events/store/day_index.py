@@ -17,6 +17,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from chalicelib.core import caches, clock
@@ -67,7 +68,13 @@ _lock = threading.Lock()
 
 def day_of(moment_ms: int) -> str:
     """Return the day (UTC) of a moment as ``yyyymmdd``."""
-    return datetime.fromtimestamp(moment_ms / 1000, UTC).strftime("%Y%m%d")
+    return _day(moment_ms // _DAY_MS)
+
+
+@lru_cache(maxsize=64)
+def _day(days: int) -> str:
+    """Return the day that is so many days after the first of 1970."""
+    return datetime.fromtimestamp(days * _DAY_MS // 1000, UTC).strftime("%Y%m%d")
 
 
 def campaign_entries(events: Iterable[Event]) -> Iterator[Entry]:

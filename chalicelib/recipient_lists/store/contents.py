@@ -21,7 +21,7 @@ from typing import Any
 
 from chalicelib.core import blobs
 from chalicelib.recipient_lists.model import PART_RECIPIENTS, RecipientList
-from chalicelib.recipient_lists.stored_form import join, split
+from chalicelib.recipient_lists.stored_form import decode, iterate, join
 
 Json = dict[str, Any]
 
@@ -61,13 +61,14 @@ def version_of(recipient_list: RecipientList) -> Version:
     )
 
 
-def read(version: Version, start: int = 0) -> Iterator[list[Json]]:
-    """Yield the recipients part by part, from part ``start`` on.
+def read(version: Version, start: int = 0) -> Iterator[Iterator[Json]]:
+    """Yield the recipients part by part, from part ``start`` on, and decode them one by one.
 
     Raises ``BlobMissing`` when the version was removed meanwhile.
     """
     for part in range(start, version.parts):
-        yield split(zlib.decompress(blobs.get(_key_of(version, part))))
+        array = zlib.decompress(blobs.get(_key_of(version, part)))
+        yield map(decode, iterate(array))
 
 
 def remove(version: Version) -> None:

@@ -44,7 +44,7 @@ def in_account(account_id: int) -> Iterator[RecipientList]:
     return map(_from_item, owned_items(_config, account_id, "recipient_lists"))
 
 
-def parts(recipient_list: RecipientList, start: int = 0) -> Iterator[list[Json]]:
+def parts(recipient_list: RecipientList, start: int = 0) -> Iterator[Iterator[Json]]:
     """Yield the recipients of a list, a thousand at a time, in their stored form.
 
     ``start`` is the number of the part to begin with; recipient ``n`` is in part ``n // 1000``.

@@ -27,6 +27,7 @@ from chalicelib.core.owned_records import OwnedRecords
 from chalicelib.core.scope import SYSTEM_ACCOUNT, Scope
 from chalicelib.core.settings import settings
 from chalicelib.templates.model import Template, Version, no_template, no_version
+from chalicelib.templates.snippet_names import snippets_in
 from chalicelib.templates.store import bodies
 from chalicelib.templates.store.bodies import ContentGone
 
@@ -104,6 +105,27 @@ def get_content(scope: Scope, template_id: str, draft: bool) -> StoredContent:
     return stored_content
 
 
+def naming_snippet(scope: Scope, snippet_id: str) -> Iterator[tuple[Template, list[Version]]]:
+    """Yield the templates in ``scope`` that name a snippet literally, with the versions that do.
+
+    Costs a list of the templates, and a read for each version that was last edited before versions
+    stored the names.
+    """
+    for template in _records.in_scope(scope, None):
+        versions = [each for each in template.versions if snippet_id in _snippets(template, each)]
+        if versions:
+            yield template, versions
+
+
+def _snippets(template: Template, version: Version) -> tuple[str, ...]:
+    if version.snippets is not None:
+        return version.snippets
+    try:
+        return snippets_in(content_of(template, version))
+    except ContentGone:  # edited meanwhile
+        return ()
+
+
 def content_of(template: Template, version: Version) -> Json:
     """Return the content of a version; raises ``ContentGone`` if it was replaced meanwhile."""
     return bodies.load(partition(template.account_id, template.id), version.content_ref)
@@ -165,11 +187,16 @@ def from_item(item: Item) -> Template:
         subaccount_id=item["subaccount_id"],
         id=item["id"],
         shared=item["shared"],
-        draft=Version(**item["draft"]),
-        published=Version(**item["published"]) if item["published"] else None,
+        draft=_version(item["draft"]),
+        published=_version(item["published"]) if item["published"] else None,
         revision=item["revision"],
         last_use=item.get("last_use"),
     )
+
+
+def _version(fields: Item) -> Version:
+    snippets = fields.get("snippets")
+    return Version(**fields | {"snippets": None if snippets is None else tuple(snippets)})
 
 
 def _write(old: Template, new: Template, body: bodies.Body | None) -> None:

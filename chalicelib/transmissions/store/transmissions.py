@@ -29,14 +29,14 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any
 
-from chalicelib.accounts.store import usage
-from chalicelib.accounts.store.usage import Allowance
+from chalicelib.accounts.store import sandbox, usage
+from chalicelib.accounts.store.allowance import Allowance
 from chalicelib.core import blobs, caches, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Item, Table, TransactionFailed, Write
 from chalicelib.core.errors import ApiError
 from chalicelib.core.owner_keys import account_partition
 from chalicelib.core.settings import settings
-from chalicelib.recipient_lists.stored_form import join, split
+from chalicelib.recipient_lists.stored_form import iterate, join
 from chalicelib.transmissions.model import (
     ACCEPTING,
     CANCELLED,
@@ -98,12 +98,23 @@ class NewRecord:
     list_ref: Json | None = None
 
 
-def put(new: NewRecord, allowance: Allowance, *, along: Sequence[Write] = ()) -> int:
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the request that stored a transmission decided: later ones repeat it.
+
+    ``is_counted`` says whether its recipients were counted with it.
+    """
+
+    chunk_size: int
+    is_counted: bool
+
+
+def put(new: NewRecord, allowance: Allowance, *, along: Sequence[Write] = ()) -> Stored:
     """Store a new transmission and count its recipients, both or neither.
 
     ``along`` are writes of the same transaction. Storing the same transmission again changes
-    nothing, so that an interrupted request can be repeated. Returns the size of its chunks, as it
-    was stored the first time. Raises 420 when a limit is exceeded.
+    nothing, so that an interrupted request can be repeated; the result is that of the first time.
+    Raises 420 when a limit is exceeded.
     """
     item = _to_item(new)
     write = dynamo.put(_transmissions, item, condition="attribute_not_exists(#pk)")
@@ -115,8 +126,8 @@ def put(new: NewRecord, allowance: Allowance, *, along: Sequence[Write] = ()) ->
         earlier = _transmissions.get(item["pk"], item["sk"])
         if earlier is None:
             raise
-        return earlier["chunk_size"]
-    return new.chunk_size
+        return Stored(earlier["chunk_size"], earlier.get("counted", True))
+    return Stored(new.chunk_size, new.transmission.is_counted)
 
 
 def exists(transmission_id: str) -> bool:
@@ -157,6 +168,8 @@ def start(record: Record) -> bool:
 def cancel(transmission: Transmission, recipients: int) -> bool:
     """Record that a transmission is cancelled and uncount its recipients, both or neither.
 
+    Recipients that were not counted when they were accepted have no event yet and are not counted.
+
     Returns ``False`` if it has started or was cancelled before.
     """
     change = dynamo.update(
@@ -164,7 +177,9 @@ def cancel(transmission: Transmission, recipients: int) -> bool:
     )
     try:
         if transmission.is_sandbox:
-            usage.give_back_sandbox(transmission.account_id, recipients, [change])
+            sandbox.give_back(transmission.account_id, recipients, [change])
+        elif not transmission.is_counted:
+            dynamo.transact([change])
         else:
             counted_at = transmission.created_ms / 1000
             usage.give_back(transmission.account_id, recipients, counted_at, [change])
@@ -246,9 +261,9 @@ def put_recipients(transmission_id: str, recipients: Iterable[bytes]) -> None:
     blobs.put(_recipients_key(transmission_id), zlib.compress(join(recipients), 1))
 
 
-def get_recipients(transmission_id: str) -> list[Json]:
-    """Return the recipients that :func:`put_recipients` stored."""
-    return split(zlib.decompress(blobs.get(_recipients_key(transmission_id))))
+def get_recipients(transmission_id: str) -> Iterator[bytes]:
+    """Yield the encoded recipients that :func:`put_recipients` stored."""
+    return iterate(zlib.decompress(blobs.get(_recipients_key(transmission_id))))
 
 
 def _to_item(new: NewRecord) -> Item:
@@ -271,6 +286,7 @@ def _to_item(new: NewRecord) -> Item:
         "recipients": new.recipients,
         "chunks": -(-new.recipients // new.chunk_size),
         "chunk_size": new.chunk_size,
+        "counted": transmission.is_counted,
         "list_ref": new.list_ref or {},
         "created_ms": transmission.created_ms,
         "expires": int(clock.now()) + RETENTION,

@@ -3,7 +3,7 @@
 Access patterns of ``webhooks``:
 
 - the batches of a webhook, newest first → ``webhook#<webhook id>`` / ``batch#*``
-- one batch → ``webhook#<webhook id>`` / ``batch#<batch id>`` (ids grow with time)
+- one batch, with its bytes → ``webhook#<webhook id>`` / ``batch#<batch id>`` (ids grow with time)
 
 The item holds the bytes when they are few; otherwise the bucket holds them under
 ``webhooks/<webhook id>/<batch id>``. A batch is recorded after its first attempt; before that only
@@ -14,14 +14,14 @@ replaces a record, and only a redelivery (``round``) replaces a delivered batch.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from chalicelib.core import blobs, clock
 from chalicelib.core.dynamo import ConditionFailed, Item, Key, Table
 from chalicelib.core.settings import settings
+from chalicelib.webhooks import attempts
 from chalicelib.webhooks.model import Batch
 
 _table = Table("webhooks")
@@ -29,6 +29,8 @@ _PREFIX = "batch#"
 _INLINE_BYTES = 4000
 _FIELDS = tuple(Batch.__slots__)
 _CHANGING_FIELDS = tuple(name for name in _FIELDS if name not in ("webhook_id", "batch_id"))
+#: Fields that are stored only if they hold something, and that earlier versions did not have
+_OPTIONAL_FIELDS = ("answer", "earlier")
 
 
 def key_of(webhook_id: str, batch_id: str) -> Key:
@@ -38,7 +40,7 @@ def key_of(webhook_id: str, batch_id: str) -> Key:
 
 def from_item(item: Item) -> Batch:
     """Return the batch in an item of the table."""
-    return Batch(**{name: item[name] for name in _FIELDS})
+    return Batch(**{name: item[name] for name in _FIELDS if name in item})
 
 
 def newest(webhook_id: str, limit: int) -> list[Batch]:
@@ -62,6 +64,9 @@ def record(batch: Batch, body: bytes | None) -> bool:
     Returns ``False`` if a later attempt is already on record.
     """
     values = {name: getattr(batch, name) for name in _CHANGING_FIELDS}
+    empty = [name for name in _OPTIONAL_FIELDS if not values[name]]
+    for name in empty:
+        del values[name]
     values["expires"] = batch.at_ms // 1000 + settings().webhook_batch_retention
     if body is not None:
         values |= _store_body(batch, body)
@@ -70,7 +75,7 @@ def record(batch: Batch, body: bytes | None) -> bool:
     try:
         _table.update(
             *key_of(batch.webhook_id, batch.batch_id),
-            "SET " + ", ".join(f"#{name} = :{name}" for name in names),
+            "SET " + ", ".join(f"#{name} = :{name}" for name in names) + _removal(empty),
             values=names | {"no": False},
             condition="attribute_not_exists(#pk) OR #round < :round OR "
             f"({earlier}#delivered = :no AND #round = :round)",
@@ -80,20 +85,34 @@ def record(batch: Batch, body: bytes | None) -> bool:
     return True
 
 
-def next_round(webhook_id: str, batch_id: str) -> tuple[Batch, bytes] | None:
-    """Return a batch as its redelivery begins, with its bytes; ``None`` if it has expired.
-
-    Recording that batch ends the attempts of earlier rounds.
-    """
-    item = _table.get(*key_of(webhook_id, batch_id))
+def find(webhook_id: str, batch_id: str) -> tuple[Batch, bytes] | None:
+    """Return a batch and its bytes; ``None`` if it has expired."""
+    item = _table.get(*key_of(webhook_id, batch_id), consistent=True)
     if item is None or not _is_current(item):
         return None
     try:
-        body = _body_of(item)
+        return from_item(item), _body_of(item)
     except blobs.BlobMissing:
         return None
-    first = {"round": item["round"] + 1, "attempts": 0, "delivered": False}
-    return replace(from_item(item), at_ms=clock.now_ms(), **first), body
+
+
+def next_round(batch: Batch) -> Batch:
+    """Return a batch as its redelivery begins.
+
+    Recording that batch ends the attempts of earlier rounds.
+    """
+    return Batch(
+        batch.webhook_id,
+        batch.batch_id,
+        batch.size,
+        clock.now_ms(),
+        round=batch.round + 1,
+        earlier=attempts.pack(attempts.history(batch)),
+    )
+
+
+def _removal(names: Sequence[str]) -> str:
+    return " REMOVE " + ", ".join(f"#{name}" for name in names) if names else ""
 
 
 def _is_current(item: Mapping[str, Any]) -> bool:

@@ -89,6 +89,11 @@ def test_any_text_has_a_short_ascii_spelling_or_none(text: str) -> None:
         ("someone.github.io", ()),
         ("a.unlisted.test", ("unlisted.test",)),
         ("a.xn--55qx5d.cn", ()),
+        ("", ()),
+        ("...", ()),
+        ("a...", ()),
+        ("a..example.com", ("example.com",)),
+        ("a.b..", ()),
     ],
 )
 def test_parents_end_below_the_public_suffix(name: str, above: tuple[str, ...]) -> None:

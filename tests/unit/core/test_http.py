@@ -302,7 +302,7 @@ def test_no_request_ends_in_an_internal_error(
 
 
 def test_requests_in_many_threads_do_not_see_each_other() -> None:
-    together = threading.Barrier(16, timeout=10)
+    together = threading.Barrier(16, timeout=120)
 
     def authenticate(request: Request, *, subaccount_header: bool) -> Caller:
         together.wait()  # every thread has its request before any thread's view runs

@@ -13,6 +13,7 @@ from chalicelib.core import aws, blobs, clock, compression, queues
 from chalicelib.core.queues import MalformedMessage, Received, Work
 from chalicelib.core.settings import settings
 from tests.fake_cloud import aws_requests, queued, sqs_event, stored_objects
+from tests.unit.moving_clock import moving_clock
 
 # Bytes that do not compress, so that a payload's size is known
 NOISE = random.Random(1).randbytes(400_000)
@@ -52,6 +53,20 @@ def test_a_message_arrives_with_its_head_and_its_payload() -> None:
 def test_a_message_may_be_a_head_only() -> None:
     queues.send("events", [Work({"n": 1})])
     assert queued("events") == ['{"head":{"n":1}}']
+
+
+def test_a_message_names_its_tenant_also_when_it_is_sent_again() -> None:
+    works = [Work({"n": 1}, tenant=7), Work({"n": 2})]
+    queues.send("events", works)
+    event = sqs_event(['{"head":{"n":1}}', '{"head":{"n":2}}'])
+    event["Records"][0]["attributes"]["MessageGroupId"] = "7"
+    again = queues.one_by_one(lambda message: queues.send_again("events", message, 0))
+    with aws_requests() as requests:
+        queues.send("events", works)
+        queues.consume("events", event, again)
+    batch, *singles = [each.parameters for each in requests]
+    for messages_of_request in (batch["Entries"], singles):
+        assert [each.get("MessageGroupId") for each in messages_of_request] == ["7", None]
 
 
 @pytest.mark.cost
@@ -213,10 +228,34 @@ def test_a_batch_whose_messages_all_failed_raises_nothing() -> None:
 
 
 def test_a_malformed_message_fails_alone() -> None:
-    bodies = ["nonsense", body_of({"n": 1}), '{"head":{"n":2},"payload":"%%"}']
+    bodies = ["nonsense", body_of({"n": 1}), '{"head":{"n":2},"payload":"%%"}', "[" * 100_000]
     seen: list[bytes] = []
-    assert consume(bodies, lambda message: seen.append(message.payload())) == ["m-0", "m-2"]
+    failed = consume(bodies, lambda message: seen.append(message.payload()))
+    assert sorted(failed) == ["m-0", "m-2", "m-3"]
     assert seen == [b""]
+
+
+@pytest.mark.parametrize("rest", ['"1"', "-1", "1e308", "1e999", "NaN", "[]", "null"])
+def test_a_delay_that_nobody_sets_is_malformed(rest: str) -> None:
+    with pytest.raises(MalformedMessage):
+        queues.read(f'{{"head": {{}}, "rest": {rest}}}')
+
+
+def test_a_long_delay_passes_also_when_the_clock_is_set_back() -> None:
+    handled: list[Received] = []
+    delays: list[int] = []
+    with moving_clock(10_000.0) as now:
+        with aws_requests() as requests:
+            queues.send("events", [Work({"n": 1}, b"payload", delay=2000.5)])
+        for _ in range(3):
+            (message,) = [each.parameters for each in requests if "MessageBody" in each.parameters]
+            delays.append(message["DelaySeconds"])
+            now.passes(delays[-1] - 3_600)
+            assert handled == []
+            with aws_requests() as requests:
+                assert consume([message["MessageBody"]], handled.append) == []
+    assert delays == [900, 900, 201]
+    assert [(each.head, each.payload()) for each in handled] == [({"n": 1}, b"payload")]
 
 
 def test_a_message_that_is_not_due_yet_is_sent_again_with_a_delay() -> None:

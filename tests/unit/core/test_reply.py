@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core.reply import Reply, empty, ok, raw, redirect
+from chalicelib.core.reply import SECURITY_HEADERS, Reply, empty, ok, raw, redirect
 from chalicelib.core.settings import settings
 
 
@@ -19,7 +19,8 @@ def _body(reply: Reply) -> Any:
 def test_a_success_is_json_under_results() -> None:
     response = ok([1], total_count=1, links={}).to_gateway("r")
     assert response["statusCode"] == 200
-    assert response["headers"] == {"Content-Type": "application/json", "X-Request-ID": "r"}
+    own = {"Content-Type": "application/json", "X-Request-ID": "r"}
+    assert response["headers"] == SECURITY_HEADERS | own
     assert json.loads(response["body"]) == {"results": [1], "total_count": 1, "links": {}}
 
 

@@ -61,7 +61,7 @@ def test_a_url_is_split_into_its_parts(url: str, address: WebAddress, authority:
         "http://a..test/",
         "http://-a.test/",
         "http://user@a.test/",
-        "http://user:password@a.test/",
+        "http://user:password@a.test/",  # pragma: allowlist secret
         "http://a.test@127.0.0.1/",
         "http://a.test:0/",
         "http://a.test:65536/",

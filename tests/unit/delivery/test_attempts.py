@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from chalicelib.core import clock
+from chalicelib.core import clock, shutdown
 from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.settings import settings
 from chalicelib.delivery import attempts
 from chalicelib.delivery.attempts import attempt_all
+from chalicelib.delivery.commits import UnitCommits
+from chalicelib.delivery.delivery_batch import FinishedMessage
 from chalicelib.delivery.outcome import Outcome, Retry, to_dict
 from chalicelib.delivery.store.journal_files import Entry
 from chalicelib.delivery.transports import Commit, OutboundMessage
@@ -34,6 +36,9 @@ class MemoryJournal:
 
     def forget(self, *, first: bool) -> dict[int, Entry]:
         return dict(self.entries)
+
+    def reserve(self) -> None:
+        pass
 
     def record(self, index: int, entry: Entry) -> None:
         self._wait(index)
@@ -56,7 +61,18 @@ def attempt(
     count: int, journal: MemoryJournal | None = None, route: Route = ROUTE, until: float = FOREVER
 ) -> dict[int, Entry]:
     messages = [message(index) for index in range(count)]
-    return attempt_all(messages, [route] * count, journal or MemoryJournal(), until=until)
+    return attempt_messages(messages, journal, route, until)
+
+
+def attempt_messages(
+    messages: Sequence[FinishedMessage],
+    journal: MemoryJournal | None = None,
+    route: Route = ROUTE,
+    until: float = FOREVER,
+) -> dict[int, Entry]:
+    commits = UnitCommits(journal or MemoryJournal())
+    attempt_all(messages, [route] * len(messages), commits, until=until)
+    return commits.entries
 
 
 def test_every_message_is_attempted_and_recorded(host: MailHost) -> None:
@@ -110,7 +126,7 @@ def test_a_host_that_is_slow_to_answer_does_not_hold_up_the_others(
     def wait_for_others(outbound: OutboundMessage) -> None:
         if outbound.recipient == "R0@example.test":
             for _ in range(3):
-                assert others.acquire(timeout=10)
+                assert others.acquire(timeout=120)
         else:
             others.release()
 
@@ -132,7 +148,7 @@ def test_a_slow_host_does_not_delay_attempts_to_other_domains(host: MailHost) ->
     slow = [message(index) for index in range(3 * current.delivery_connections)]
     other = replace(message(len(slow)), recipient="ann@elsewhere.test")
     messages = [*slow, other]
-    entries = attempt_all(messages, [ROUTE] * len(messages), MemoryJournal(), until=FOREVER)
+    entries = attempt_messages(messages)
     assert len(entries) == len(messages)
 
 
@@ -179,15 +195,13 @@ def test_no_attempt_starts_after_the_time_limit(
     assert len(host.recipients) == 2
 
 
-@pytest.mark.parametrize("where", ["journal", "transport"])
-def test_a_fault_is_raised_after_all_other_attempts_have_ended(where: str, host: MailHost) -> None:
-    def broken(subject: Any) -> None:
-        if subject in (3, message(3).recipient):
+def test_a_fault_is_raised_after_all_other_attempts_have_ended(host: MailHost) -> None:
+    def broken(outbound: OutboundMessage) -> None:
+        if outbound.recipient == message(3).recipient:
             raise OSError("broken")
 
-    journal = MemoryJournal(broken if where == "journal" else lambda _: None)
-    if where == "transport":
-        host.before = lambda outbound: broken(outbound.recipient)
+    journal = MemoryJournal()
+    host.before = broken
     with pytest.raises(OSError, match="broken"):
         attempt(10, journal)
     assert sorted(journal.entries) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
@@ -202,3 +216,58 @@ def test_the_width_of_the_commit_lock_is_a_setting(
     together = threading.Barrier(3)
     host.after = lambda outbound: together.wait(10)
     assert sorted(attempt(3)) == [0, 1, 2]
+
+
+class TestStopping:
+    """A process that is to end sends nothing more, and waits only for hosts that got a dot."""
+
+    @pytest.fixture(autouse=True)
+    def ends(self) -> Iterator[None]:
+        yield
+        shutdown.withdraw()
+
+    def test_no_attempt_begins(self, host: MailHost, monkeypatch: pytest.MonkeyPatch) -> None:
+        executor = PerKeyExecutor(1, 1)
+        monkeypatch.setattr(attempts, "_executor", lambda: executor)
+        host.after = lambda _: shutdown.request()
+        journal = MemoryJournal()
+        assert sorted(attempt(5, journal)) == sorted(journal.entries) == [0]
+        assert len(host.recipients) == 1
+
+    def test_an_attempt_before_its_final_dot_is_abandoned(self, host: MailHost) -> None:
+        is_blocked, go_on = threading.Event(), threading.Event()
+
+        def block(outbound: OutboundMessage) -> None:
+            is_blocked.set()
+            assert go_on.wait(10)
+
+        host.before_commit = block
+        threading.Thread(target=lambda: is_blocked.wait(10) and shutdown.request()).start()
+        commits = UnitCommits(MemoryJournal())
+        attempt_all([message(0)], [ROUTE], commits, until=FOREVER)
+        assert commits.entries == {}
+        go_on.set()
+        attempts._executor().submit("another.test", lambda: None).result(10)
+        assert (host.recipients, commits.entries) == ([], {})
+
+    def test_the_reply_to_a_final_dot_is_awaited_and_recorded(self, host: MailHost) -> None:
+        looks = 0
+
+        def look_twice(commits: UnitCommits) -> bool:
+            nonlocal looks
+            looks += 1
+            if looks == 2:
+                answer.set()
+            return real(commits)
+
+        def answer_late(_: OutboundMessage) -> None:
+            shutdown.request()
+            assert answer.wait(10)
+
+        real, answer = UnitCommits.close, threading.Event()
+        host.after = answer_late
+        journal = MemoryJournal()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(UnitCommits, "close", look_twice)
+            assert sorted(attempt(1, journal)) == [0]
+        assert sorted(journal.entries) == [0]

@@ -26,9 +26,10 @@ BATCHES = st.builds(
     unit=st.builds(WorkUnit, st.from_regex(r"[0-9]{18}", fullmatch=True), st.sampled_from("0d")),
     attempt=st.integers(1, 99),
     injected_ms=st.integers(0, 2**43),
-    event=FIELDS,
+    event=FIELDS.map(lambda fields: fields | {"customer_id": "1"}),
     messages=st.lists(MESSAGES, max_size=4),
     failed=st.integers(0, 100),
+    counts_in_usage=st.booleans(),
 )
 
 
@@ -53,11 +54,8 @@ def test_the_unit_and_its_counts_are_read_without_the_payload() -> None:
 
 
 def test_a_batch_waits_for_its_time() -> None:
-    work = delivery_batch.to_work(batch_of(1), not_before=5000.5, delay=30.0)
-    assert (work.head["not_before"], work.delay) == (5000.5, 30.0)
-    at_once = delivery_batch.to_work(batch_of(1))
-    assert "not_before" not in at_once.head
-    assert at_once.delay == 0.0
+    assert delivery_batch.to_work(batch_of(1), delay=30.0).delay == 30.0
+    assert delivery_batch.to_work(batch_of(1)).delay == 0.0
 
 
 def test_the_events_of_a_message_carry_the_shared_fields_under_its_own() -> None:

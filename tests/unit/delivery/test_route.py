@@ -13,6 +13,7 @@ from chalicelib.core import clock
 from chalicelib.core.settings import settings
 from chalicelib.delivery import route
 from chalicelib.delivery.attempts import attempt_all
+from chalicelib.delivery.commits import UnitCommits
 from chalicelib.delivery.delivery_batch import DeliveryBatch
 from chalicelib.delivery.outcome import Failed
 from chalicelib.delivery.route import routes_of, transport
@@ -141,7 +142,9 @@ def test_each_message_leaves_by_its_own_route_and_the_journal_names_it(tmp_path:
         ]
         journal = FileJournal(tmp_path, UNIT)
         messages = [message(index) for index in range(3)]
-        entries = attempt_all(messages, routes, journal, until=clock.now() + 20)
+        commits = UnitCommits(journal)
+        attempt_all(messages, routes, commits, until=clock.monotonic() + 20)
+        entries = commits.entries
     assert (len(one.contents), len(two.contents)) == (2, 1)
     assert {each.client for each in one.conversations} == {"127.0.0.2"}
     assert two.conversations[0].client == "127.0.0.1"

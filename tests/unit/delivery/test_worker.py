@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from chalicelib.core import queues
+from chalicelib.core import aws, clock, queues, shutdown
 from chalicelib.core.concurrency import PerKeyExecutor
 from chalicelib.core.queues import Received
 from chalicelib.core.settings import settings
@@ -22,8 +24,8 @@ from chalicelib.delivery.store.journal import TableJournal
 from chalicelib.delivery.store.journal_files import FileJournal
 from chalicelib.delivery.store.work_units import (
     ChunkRecord,
+    Generation,
     Lease,
-    LeaseLost,
     LeaseStatus,
     WorkUnit,
 )
@@ -134,7 +136,7 @@ class TestDelivering:
             each for each in requests if "delivery" in each.parameters.get("QueueUrl", "")
         ]
         rest = queues.read(request.parameters["MessageBody"])
-        assert rest.head["not_before"] == pytest.approx(time.now + 1200, rel=0, abs=121)
+        assert rest.rest == pytest.approx(300, rel=0, abs=121)
         assert request.parameters["DelaySeconds"] == 900  # as long as the queue can
         deferred = delivery_batch.from_received(rest)
         assert (deferred.unit, deferred.attempt) == (UNIT.deferred, 2)
@@ -147,18 +149,23 @@ class TestDelivering:
     def test_a_message_deferred_for_72_hours_bounces(
         self, host: MailHost, time: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
-        host.answers = {"R0@example.test": [DEFERRED] * 99}
-        message = received(batch_from(1))
         waits: list[float] = []
+
+        def note(delay: float) -> int:
+            if delay:
+                waits.append(delay)
+            return 0
+
+        monkeypatch.setattr(queues, "_whole_seconds", note)
+        host.answers = {"R0@example.test": [DEFERRED] * 99}
+        message, start = received(batch_from(1)), time.now
         history: list[Event] = []
         while not history or history[-1]["type"] == "delay":
             deliver(message)
             history += [each for each in queued_events() if each["type"] != "injection"]
             for each in queued("delivery"):
                 message = queues.read(each)
-                waits.append(message.head["not_before"] - time.now)
-                time.now = message.head["not_before"]
+                time.now = start + sum(waits)
         doubling = [min(1200 * 2.0**n, 12 * 3600) for n in range(len(waits) - 1)]
         assert waits[:-1] == [pytest.approx(plain, rel=0.1) for plain in doubling]
         assert sum(waits) == pytest.approx(72 * 3600, abs=1)
@@ -199,7 +206,8 @@ class TestDelivering:
         with aws_requests() as requests:
             deliver(queues.read(text))
         (again,) = [each for each in requests if each.operation == "SendMessage"]
-        assert again.parameters["MessageBody"] == text
+        head = queues.read(again.parameters["MessageBody"]).head
+        assert head.items() > queues.read(text).head.items()
         assert again.parameters["DelaySeconds"] == LEASE / 4
         assert (host.recipients, events()) == ([], [])
 
@@ -226,7 +234,7 @@ class TestDelivering:
         deliver(received())
         assert [each for each in all_events() if each[0] == "injection"] == injected(0, 1, 2)
         (rest,) = queued("delivery")
-        deliver(replace(queues.read(rest), head=queues.read(rest).head | {"not_before": 0}))
+        deliver(replace(queues.read(rest), rest=0.0))
         assert all_events() == delivered(1)
 
     def test_the_injections_come_first_and_once_when_attempts_are_slow(
@@ -357,7 +365,7 @@ class TestTakingOver:
 
 
 class TestLosingTheLease:
-    def test_the_message_fails_without_events(
+    def test_the_message_goes_back_to_the_queue_without_events(
         self, host: MailHost, time: Clock, journal: str
     ) -> None:
         leases: list[Lease] = []
@@ -368,24 +376,62 @@ class TestLosingTheLease:
                 leases.append(work_units.acquire(UNIT, counts=(1, 0)))
 
         host.after = overtaken
-        text = body(batch_from(1))
-        with pytest.raises(LeaseLost):
-            deliver(queues.read(text))
+        with aws_requests() as requests:
+            response = deliver_batch(sqs_event([body(batch_from(1))]))
+        assert response == {"batchItemFailures": []}  # it would count as a try
         assert leases[0].status is LeaseStatus.TAKEN_OVER
-        assert (events(), queued("delivery")) == ([], [])
-        failed = deliver_batch(sqs_event([text]))  # redelivered: the other worker has the lease
-        assert failed == {"batchItemFailures": []}
+        assert events() == []
+        *_, again = [each for each in requests if each.operation == "SendMessage"]
+        assert again.parameters["DelaySeconds"] == LEASE / 4
+        deliver(queues.read(again.parameters["MessageBody"]))  # the other worker has the lease
         assert host.recipients == ["R0@example.test"]
 
-    def test_the_response_names_the_message_so_that_it_is_redelivered(
-        self, time: Clock, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("is_taken_over", [True, False])
+    def test_a_worker_that_was_paused_notices_before_the_next_final_dot(
+        self,
+        is_taken_over: bool,
+        host: MailHost,
+        time: Clock,
+        journal: str,
+        one_at_a_time: None,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        def lost(unit: WorkUnit, _: Lease) -> None:
-            raise LeaseLost(str(unit))
+        monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
+        text = body()
 
-        monkeypatch.setattr(work_units, "renew", lost)
-        response = deliver_batch(sqs_event([body()]))
-        assert response == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
+        def pause(outbound: OutboundMessage) -> None:
+            if outbound.recipient == "R1@example.test":
+                host.before_commit = lambda _: None
+                time.now += LEASE
+                if is_taken_over:
+                    deliver(queues.read(text))
+
+        host.before_commit = pause
+        deliver(queues.read(text))
+        assert host.counts["R1@example.test"] == (0 if is_taken_over else 1)
+        for _ in range(5):
+            for each in queued("delivery"):
+                deliver(queues.read(each))
+            time.now += LEASE
+        assert host.counts == {f"R{number}@example.test": 1 for number in range(3)}
+        assert set(events()) == set(delivered(0, 1, 2))
+
+    def test_the_lease_of_a_worker_that_died_ends_even_if_the_clock_is_set_back(
+        self, journal: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
+        text = body()
+        now = INJECTED / 1000
+        with clock.use(lambda: now):
+            work_units.acquire(UNIT, counts=(3, 0))
+        waits = 0
+        with clock.use(lambda: now - 3600):
+            while queues.read(text).head["unit"] == UNIT.name and waits < 9:
+                deliver(queues.read(text))
+                (text,) = queued("delivery")
+                waits += 1
+        assert queues.read(text).head["unit"] == UNIT.continued.name
+        assert waits == 6  # five quarters of a lease, and the takeover
 
     def test_a_slow_worker_that_was_not_overtaken_completes_the_unit(
         self, host: MailHost, time: Clock, journal: str
@@ -396,6 +442,189 @@ class TestLosingTheLease:
         host.after = slow
         deliver(received(batch_from(1)))
         assert events() == delivered(0)
+
+
+class TestAJournalThatCannotBeWritten:
+    """No host gets a message that could not be recorded, and none gets a message again."""
+
+    @pytest.fixture
+    def fails_after(self, monkeypatch: pytest.MonkeyPatch, journal: str) -> Callable[[int], None]:
+        """Let the journal fail after some records."""
+
+        def install(records: int) -> None:
+            kind = FileJournal if journal == "file" else TableJournal
+            real, done = kind.record, [0]
+
+            def record(self: Any, index: int, entry: Any) -> None:
+                done[0] += 1
+                if done[0] > records:
+                    raise OSError("No space left on device")
+                real(self, index, entry)
+
+            monkeypatch.setattr(kind, "record", record)
+
+        return install
+
+    def test_no_other_message_of_the_unit_is_sent_and_the_outcomes_are_reported(
+        self, fails_after: Callable[[int], None], host: MailHost, one_at_a_time: None
+    ) -> None:
+        fails_after(1)
+        message = received(batch_from(4))
+        deliver(message)
+        assert len(host.recipients) == 2  # one is recorded and one is only known to this worker
+        assert events() == delivered(0, 1)
+        (text,) = queued("delivery")
+        rest = delivery_batch.from_received(queues.read(text))
+        assert [each.index for each in rest.messages] == [2, 3]
+        deliver(message)
+        assert (len(host.recipients), events()) == (2, [])
+
+    def test_nobody_gets_a_message_twice_however_long_it_lasts(
+        self, fails_after: Callable[[int], None], host: MailHost, time: Clock
+    ) -> None:
+        fails_after(0)
+        texts = [body(batch_from(8))]
+        for _ in range(20):
+            for text in texts:
+                assert deliver_batch(sqs_event([text])) == {"batchItemFailures": []}
+            texts = queued("delivery")
+            time.now += LEASE
+        assert texts == []
+        assert host.counts == {f"R{number}@example.test": 1 for number in range(8)}
+        assert events() == delivered(*range(8))
+
+    def test_an_outcome_in_memory_is_reported_as_soon_as_that_is_possible(
+        self,
+        fails_after: Callable[[int], None],
+        host: MailHost,
+        time: Clock,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        fails_after(0)
+        failures = 3
+        emit = stream.emit
+
+        def overloaded(some: list[Event]) -> None:
+            nonlocal failures
+            failures -= 1
+            if failures >= 0:
+                raise aws.Overloaded("events")
+            emit(some)
+
+        monkeypatch.setattr(stream, "emit", overloaded)
+        monkeypatch.setattr(worker, "_PAUSE_SECONDS", 0.0)
+        deliver(received(batch_from(1)))
+        assert events() == delivered(0)
+        assert host.recipients == ["R0@example.test"]
+
+    def test_a_report_that_fails_until_the_lease_ends_fails_the_message(
+        self,
+        fails_after: Callable[[int], None],
+        time: Clock,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        def fail(_: list[Event]) -> None:
+            time.passes(LEASE / 3)
+            raise aws.Overloaded("events")
+
+        fails_after(0)
+        monkeypatch.setattr(stream, "emit", fail)
+        monkeypatch.setattr(worker, "_PAUSE_SECONDS", 0.0)
+        began = time.now
+        response = deliver_batch(sqs_event([body(batch_from(1))]))
+        assert response == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
+        assert time.now - began >= LEASE
+
+    def test_an_outcome_is_recorded_later_if_that_is_possible_again(
+        self, host: MailHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
+        settings.cache_clear()
+        real, failures = FileJournal.record, [1]
+
+        def record(self: FileJournal, index: int, entry: Any) -> None:
+            if failures:
+                failures.pop()
+                raise OSError("No space left on device")
+            real(self, index, entry)
+
+        monkeypatch.setattr(FileJournal, "record", record)
+        monkeypatch.setattr(delivery_results, "results_of", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            deliver(received(batch_from(1)))
+        assert list(FileJournal(tmp_path, UNIT).entries(first=False)) == [0]
+
+    def test_the_outcome_of_a_single_message_without_a_record_completes_its_unit(
+        self, host: MailHost, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(work_units, "record_outcome", lambda *_: 1 / 0)
+        unit = WorkUnit(TRANSMISSION, work_units.SINGLE)
+        generation = work_units.record_generation(unit, INJECTED, to_deliver=True)
+        assert generation is not None
+        assert generation.lease is not None
+        deliver_at_once(batch_from(1, unit), generation.lease)
+        assert events() == delivered(0)
+        assert work_units.record_generation(unit, INJECTED, to_deliver=True) is None
+
+
+class TestAJournalWithoutRoom:
+    """Nothing is sent, and the unit waits for the disk as if no worker had begun it."""
+
+    @pytest.fixture
+    def full(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+        """Whether the disk is full: a list with one value."""
+        monkeypatch.setenv("DELIVERY_JOURNAL", str(tmp_path))
+        settings.cache_clear()
+        real, full = os.fstatvfs, [True]
+
+        def fstatvfs(file: int) -> Any:
+            return SimpleNamespace(f_bavail=0, f_frsize=4096) if full[0] else real(file)
+
+        monkeypatch.setattr(os, "fstatvfs", fstatvfs)
+        return full
+
+    def test_a_batch_of_the_queue_is_tried_again_later(
+        self, full: list[bool], host: MailHost, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
+        text = body()
+        for _ in range(10):
+            assert deliver_batch(sqs_event([text])) == {"batchItemFailures": []}
+            assert queued("delivery") == [text]
+        assert (host.recipients, all_events()) == ([], [])
+        full[0] = False
+        deliver(queues.read(text))
+        assert sorted(all_events()) == [*delivered(0, 1, 2), *injected(0, 1, 2)]
+
+    def test_a_message_that_was_just_generated_goes_through_the_queue(
+        self, full: list[bool], host: MailHost, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(queues, "_whole_seconds", lambda _: 0)
+        unit = WorkUnit(TRANSMISSION, work_units.SINGLE)
+        generation = work_units.record_generation(unit, INJECTED, to_deliver=True)
+        assert generation is not None
+        assert generation.lease is not None
+        deliver_at_once(batch_from(1, unit), generation.lease)
+        assert (host.recipients, all_events()) == ([], [])
+        again = work_units.record_generation(unit, INJECTED, to_deliver=True)
+        assert again == Generation(INJECTED)  # it has not been delivered
+        full[0] = False
+        (text,) = queued("delivery")
+        deliver(queues.read(text))
+        assert host.recipients == ["R0@example.test"]
+        assert all_events() == [*delivered(0), *injected(0)]
+
+
+def test_a_process_that_is_to_end_leaves_the_unit_to_another(host: MailHost) -> None:
+    text = body()
+    shutdown.request()
+    try:
+        deliver(queues.read(text))
+    finally:
+        shutdown.withdraw()
+    assert queued("delivery") == [text]
+    deliver(queues.read(text))
+    assert host.counts == {f"R{number}@example.test": 1 for number in range(3)}
 
 
 def test_the_journal_outlives_a_failure_but_not_the_completion(

@@ -22,6 +22,7 @@ from chalicelib.dkim.key_pair import (
     generate_key,
     public_from_private,
 )
+from tests.unit.linear_time import assert_linear
 
 PAIR = generate_key(1024)
 OTHER = generate_key(1024)
@@ -172,3 +173,21 @@ def test_a_short_key_is_refused() -> None:
 def test_a_pair_does_not_show_its_private_half() -> None:
     assert "PRIVATE" not in repr(PAIR)
     assert isinstance(PAIR, KeyPair)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "\n" * 16_000 + "x",
+        "-----BEGIN " + "A " * 8_000,
+        "-----BEGIN " + "A" * 8_000 + "-----\n-----END " + "A" * 7_900,
+        "-----BEGIN PUBLIC KEY-----" + "a" * 16_000,
+        "-----BEGIN PUBLIC KEY-----a-----END PUBLIC KEY-----" + " " * 16_000 + "x",
+    ],
+)
+def test_hostile_keys_take_linear_time(hostile: str) -> None:
+    def read(key: str) -> None:
+        with pytest.raises(DkimKeyError):
+            check_pair(PAIR.private_pem, key)
+
+    assert_linear(read, hostile)

@@ -151,3 +151,12 @@ def test_a_hundred_events_of_a_bulk_send_take_less_than_50_bytes_each() -> None:
     ]
     assert len(event_blocks.encode(events)) < 5000
     assert len(event_blocks.encode(events[:1])) < 400
+
+
+@pytest.mark.parametrize("length", [100, 2_100, 2_200, 30_000])
+def test_blocks_of_any_length_are_read(length: int) -> None:
+    """Short ones are compressed in a smaller window."""
+    subject = "".join(random.Random(1).choices("abcdefgh", k=length))
+    events = [{**event_at(NINE), "subject": subject}]
+    block = EventBlock(event_blocks.encode(events))
+    assert block.event(0) == events[0]

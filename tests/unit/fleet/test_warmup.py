@@ -10,7 +10,7 @@ from chalicelib.core import clock, due
 from chalicelib.core.dynamo import Table
 from chalicelib.fleet import sending_ips, store, warmup
 from chalicelib.fleet.model import LAST_STAGE, SendingIp
-from chalicelib.fleet.warmup import DAILY_VOLUMES, advance_due, daily_volume, reserve
+from chalicelib.fleet.warmup import DAILY_VOLUMES, advance_due, daily_volume
 from tests.fake_cloud import aws_requests
 from tests.unit.fleet.examples import DAY, NOON, add, warming
 
@@ -20,6 +20,10 @@ NEVER = 9 * 10**12
 def reserved_count(ip: SendingIp, now: float) -> int:
     item = Table("config").get(f"warmup#{ip.external_ip}", str(int(now // DAY)))
     return item["given"] if item else 0
+
+
+def reserve(ip: SendingIp, now: float, count: int) -> int:
+    return warmup.reserve(1, ip, now, count)
 
 
 def stored_ip(last: int = 1) -> SendingIp:

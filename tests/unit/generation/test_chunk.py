@@ -11,7 +11,7 @@ from chalicelib.transmissions.model import ACCEPTING, SUBMITTED, Transmission
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NewRecord, NotSubmitted
 from chalicelib.transmissions.submit import queue_chunks, submit
-from tests.fake_cloud import aws_requests, queued
+from tests.fake_cloud import aws_requests, queued_work
 from tests.unit.transmissions.examples import (
     CREATED,
     make_transmission,
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 
 
 def read() -> list[Chunk]:
-    return [read_chunk(queues.read(each)) for each in queued("generation")]
+    return [read_chunk(queues.read(each)) for each in queued_work()]
 
 
 def keep(transmission: Transmission, state: str = SUBMITTED) -> None:
@@ -47,7 +47,7 @@ def test_recipients_are_read_from_the_queue_unchanged(email: str) -> None:
 def test_chunks_of_one_transmission_read_it_once() -> None:
     keep(make_transmission())
     queue_chunks(make_transmission(), recipients(6), 2)
-    bodies = [queues.read(each) for each in queued("generation")]
+    bodies = [queues.read(each) for each in queued_work()]
     with aws_requests() as requests:
         chunks = [read_chunk(each) for each in bodies]
     assert [each.operation for each in requests] == ["GetItem"]
@@ -60,6 +60,6 @@ def test_a_chunk_of_an_unsubmitted_transmission_raises_not_submitted(state: str)
         keep(make_transmission(), ACCEPTING)
     elif state == "unresolved":
         keep(make_transmission(resolved=False, start_ms=CREATED))
-    queue_chunks(make_transmission(), recipients(1), 2)
+    queue_chunks(make_transmission(), recipients(2), 1)
     with pytest.raises(NotSubmitted, match=make_transmission().id):
         read()

@@ -10,9 +10,13 @@ import pytest
 from chalicelib.core import config_cache
 from chalicelib.delivery.store.work_units import WorkUnit
 from chalicelib.fleet import store as fleets
-from chalicelib.generation.chunk import Chunk, Lookups, generate_chunk, look_ahead
-from chalicelib.generation.faults import NotGenerated
-from chalicelib.generation.message import Generator
+from chalicelib.generation.chunk import (
+    Chunk,
+    ChunkGenerator,
+    Lookups,
+    generate_chunk,
+    look_ahead,
+)
 from chalicelib.sending_domains import store as domains
 from chalicelib.sending_domains.model import DomainStatus
 from chalicelib.suppression import service as suppression
@@ -90,7 +94,8 @@ def test_the_next_chunk_sees_changes() -> None:
 
 
 def test_items_that_delivery_needs_are_remembered() -> None:
-    look_ahead(chunk(), Lookups(), NAME)
+    lookups = Lookups()
+    look_ahead([ChunkGenerator(chunk(), INJECTED, lookups)], lookups)
     assert config_cache.missing_keys([fleets.key_of(1)]) == []
 
 
@@ -98,9 +103,11 @@ def test_items_that_delivery_needs_are_remembered() -> None:
 def test_an_unusable_domain_makes_an_event_for_each_recipient() -> None:
     lookups = Lookups()
     templated_chunk = chunk(content=body()["content"] | {"from": "a@unknown.test"})
-    chunk_generator = Generator(templated_chunk.transmission, INJECTED, 0, lookups.config)
-    look_ahead(templated_chunk, lookups, chunk_generator.sending_domain)
-    with aws_requests() as requests, pytest.raises(NotGenerated, match="Unconfigured"):
-        chunk_generator.generate(0, templated_chunk.recipients[0])
+    chunk_generator = ChunkGenerator(templated_chunk, INJECTED, lookups)
+    look_ahead([chunk_generator], lookups)
+    with aws_requests() as requests:
+        generated_chunk = chunk_generator.generate()
+    assert len(generated_chunk.events) == 3
+    assert all("Unconfigured" in event["reason"] for event in generated_chunk.events)
     assert requests == []
     assert chunk_generator.sending_domain == "unknown.test"

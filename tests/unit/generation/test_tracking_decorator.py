@@ -253,6 +253,7 @@ class TestTrackingDomain:
         store_tracking_domain("account.test", default=True)
         check_may_send(1, None)  # each chunk reads it ahead
         counts = []
+        generator(content=INLINE, options=OPTIONS).generate(0, TO)  # the sending domain is cached
         for options in (UNTRACKED, OPTIONS):
             chunk_generator = generator(content=INLINE, options=options)
             with aws_requests() as requests:

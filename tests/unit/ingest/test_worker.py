@@ -70,6 +70,13 @@ def test_events_that_cannot_be_ingested_are_reported_and_stop_no_others() -> Non
     assert "json" in lines[1]["error"]
 
 
+def test_an_event_nested_without_end_stops_no_others() -> None:
+    deep = ['{"a":' * 20_000, "[" * 20_000]
+    event, result = process(accept(deep[0], outside_event(), deep[1]))
+    assert event["rcpt_to"] == "ann0@inbox.test"
+    assert summary(result) == ("error", 1, 2, 0)
+
+
 def test_an_event_is_ingested_once() -> None:
     first = process(accept(outside_event(), outside_event(1, subject="first"), outside_event(1)))
     assert summary(first[-1]) == ("success", 2, 0, 1)

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.fleet import store
+from chalicelib.core import clock
+from chalicelib.fleet import sending_ips, store, warmup
 from chalicelib.sending_domains import store as domains
 from tests.unit.calling import Client, Response
-from tests.unit.fleet.examples import add, an_ip, make_pool, warming
+from tests.unit.fleet.examples import DAY, NOON, add, an_ip, make_pool, warming
 from tests.unit.people import make_account, make_key, make_subaccount
 from tests.unit.sending_domains.examples import domain
 
@@ -304,3 +305,57 @@ def test_reading_and_changing_need_a_grant_each(owner: Client, grant: str, allow
     assert created == (403 if allowed == 200 else 200)
     changed = client.put(f"{IPS}/192.0.2.1", {"ip_pool": "default"}).status
     assert changed == created
+
+
+def test_the_warm_up_of_an_ip_is_shown_day_by_day(owner: Client) -> None:
+    path = f"{IPS}/192.0.2.1/warmup"
+    with clock.use(lambda: NOON):
+        add(warming(1))
+        assert owner.get(path).results == {
+            "external_ip": "192.0.2.1",
+            "auto_warmup_enabled": True,
+            "auto_warmup_stage": 1,
+            "next_stage_time": "2024-10-05T00:00:00+00:00",
+            "last_stage": 29,
+            "today": {"date": "2024-10-04", "stage": 1, "sent": 0, "limit": 200},
+            "history": [],
+        }
+        for _ in range(3):
+            warmup.reserve(1, warming(1), NOON, 90)
+    with clock.use(lambda: NOON + DAY):
+        warmup.advance_due(NOON + DAY)
+        warmup.reserve(1, warming(1, stage=2), NOON + DAY, 30)
+        results = owner.get(path).results
+    assert results["today"] == {"date": "2024-10-05", "stage": 2, "sent": 30, "limit": 280}
+    first_day = {"date": "2024-10-04", "stage": 1, "sent": 200, "limit": 200}
+    assert results["history"] == [results["today"], first_day]
+
+
+def test_an_ip_that_is_warm_has_only_the_history_of_its_warm_up(owner: Client) -> None:
+    add(an_ip(1))
+    assert owner.get(f"{IPS}/192.0.2.1/warmup").results == {
+        "external_ip": "192.0.2.1",
+        "auto_warmup_enabled": False,
+        "last_stage": 29,
+        "history": [],
+    }
+
+
+def test_the_history_of_an_ip_stays_with_the_account_that_had_it(owner: Client) -> None:
+    make_account(2)
+    add(warming(1))
+    warmup.reserve(1, warming(1), clock.now(), 5)
+    sending_ips.remove(1, "192.0.2.1")
+    add(warming(1), account=2)
+    results = make_key(2).get(f"{IPS}/192.0.2.1/warmup").results
+    assert (results["today"]["sent"], results["history"]) == (0, [])
+    assert owner.get(f"{IPS}/192.0.2.1/warmup").status == 404
+
+
+def test_a_warm_up_is_visible_to_those_who_see_the_ip(owner: Client) -> None:
+    make_pool("other")
+    add(warming(1))
+    subaccount = make_subaccount(ip_pool="other")
+    assert owner.on_behalf_of(subaccount.id).get(f"{IPS}/192.0.2.1/warmup").status == 404
+    assert owner.get(f"{IPS}/192.0.2.9/warmup").status == 404
+    assert owner.get(f"{IPS}/nonsense/warmup").status == 400

@@ -24,6 +24,8 @@ pieces_of_text = st.lists(st.one_of(st.sampled_from(SCRAPS), st.text(max_size=90
 @example(["é\n", ".", "\n"])
 @example(["é", "a" * 73, " ", "b"])
 @example(["é", "a" * 74, "b"])
+@example([".", "\0" + "a" * 75, "é"])
+@example(["é", "t" * 170, "b", "t" * 1000, "c", "t" * 1001, "d", "t" * 75])
 def test_pieces_are_encoded_like_their_joined_text(pieces: list[str]) -> None:
     expected = encode_text("".join(pieces))
     for _ in range(2):  # with and without cached forms

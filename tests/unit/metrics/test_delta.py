@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from chalicelib.metrics.counting import MAIN
 from chalicelib.metrics.delta import Delta
-from chalicelib.metrics.model import values_of
+from chalicelib.metrics.model import COUNTS_IN_USAGE, values_of
 from tests.unit.metrics.examples import mail, random_events
 
 MINUTE = 60_000
@@ -37,6 +37,24 @@ def test_packed_deltas_merge_into_their_sum() -> None:
     parts = [delta_of(*events[i : i + 7]).pack() for i in range(0, 60, 7)]
     assert counts(Delta.merged(parts)) == counts(total)
     assert counts(Delta.merged([total.pack()])) == counts(total)
+
+
+def test_recipients_that_usage_has_not_counted_are_kept_by_minute() -> None:
+    uncounted = {COUNTS_IN_USAGE: True}
+    messages = [mail(1, n, campaign=f"c{n}") for n in range(40)]
+    delta = delta_of(
+        *(
+            each.event("injection", (5 + n % 2) * MINUTE, **uncounted)
+            for n, each in enumerate(messages)
+        ),
+        messages[0].event("delivery", 6 * MINUTE),
+    )
+    assert delta.recipients == {5: 20, 6: 20}
+    assert Delta.merged([delta.pack(), delta.pack()]).recipients == {5: 40, 6: 40}
+    parts = list(delta.pack_in_parts(300))
+    assert len(parts) > 1
+    assert Delta.merged(parts).recipients == delta.recipients
+    assert counts(Delta.merged(parts)) == counts(delta)
 
 
 def test_a_delta_without_counts_is_false() -> None:

@@ -12,6 +12,7 @@ from chalicelib.metrics.filters import Filter
 from chalicelib.metrics.levels import spans
 from chalicelib.metrics.reading import rows
 from chalicelib.metrics.rollup import Sending, roll_up_pending
+from chalicelib.metrics.rollup import injected as injected_by_sender
 from chalicelib.metrics.store import pending
 from tests.fake_cloud import aws_requests
 from tests.unit.metrics.examples import mail
@@ -141,26 +142,30 @@ def test_an_account_that_cannot_be_counted_does_not_hold_up_the_others(
 
 def test_appliers_get_the_senders_and_numbers_of_each_rollup() -> None:
     calls: list[tuple[int, int, Mapping[Sending, int]]] = []
+
+    def note(account: int, seq: int, delta: Delta) -> None:
+        calls.append((account, seq, injected_by_sender(delta)))
+
     message = mail(1, subaccount=7, campaign="spring")
     delta = Delta()
     for event in (message.event("injection", NOON), message.event("delivery", NOON)):
         delta.add(event)
     dynamo.transact(pending.additions(1, delta))
     add_pending(1, ("spring", "a.test"), ("spring", "b.test"), ("", "b.test"))
-    roll_up_pending([lambda *step: calls.append(step)])
+    roll_up_pending([note])
     counts = {(7, "spring", "s.test"): 1, (None, "spring", "s.test"): 2, (None, "", "s.test"): 1}
     assert calls == [(1, 1, counts)]
     open_delta = Delta()
     open_delta.add(message.event("open", NOON))
     dynamo.transact(pending.additions(1, open_delta))
-    roll_up_pending([lambda *step: calls.append(step)])
-    assert len(calls) == 1
+    roll_up_pending([note])
+    assert calls[1:] == [(1, 2, {})]
 
 
 def test_appliers_that_fail_are_called_again() -> None:
     calls: list[int] = []
 
-    def fail_once(account: int, seq: int, counts: Mapping[Sending, int]) -> None:
+    def fail_once(account: int, seq: int, delta: Delta) -> None:
         calls.append(seq)
         if len(calls) == 1:
             raise RuntimeError("not now")

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from relay import replies
 from relay.command_arguments import MailCommand, is_mailbox, parse_mail, parse_recipient
 from relay.errors import Refusal
+from tests.unit.linear_time import assert_linear
 
 
 def refusal_of_mail(argument: str) -> replies.Reply:
@@ -94,10 +93,18 @@ def test_no_mailbox_has_a_line_end_or_nul(ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "argument", ['FROM:<"' + '\\"' * 6000, "FROM:<" + '""' * 6000, "FROM:<" + "a." * 6000]
+    "argument",
+    [
+        'FROM:<"' + '\\"' * 6000,
+        "FROM:<" + '""' * 6000,
+        "FROM:<" + "a." * 6000,
+        "FROM:<a@" + "a-" * 6000,
+        "FROM:<a>" + " a" * 6000,
+    ],
 )
-def test_hostile_paths_are_read_quickly(argument: str) -> None:
-    started = time.process_time()
-    with pytest.raises(Refusal):
-        parse_mail(argument)
-    assert time.process_time() - started < 0.5
+def test_hostile_paths_take_linear_time(argument: str) -> None:
+    def parse(argument: str) -> None:
+        with pytest.raises(Refusal):
+            parse_mail(argument)
+
+    assert_linear(parse, argument)

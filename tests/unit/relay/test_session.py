@@ -434,6 +434,32 @@ def test_errors_of_a_connection_are_capped(relay: RunningRelay) -> None:
     assert client.reply() == ""
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"POST / HTTP/1.1\r\n",
+        b"GET /?q HTTP/1.1\r\n",
+        b"OPTIONS * HTTP/1.1\r\n",
+        b"PRI * HTTP/2.0\r\n",
+        b"POST /" + b"x" * 9000 + b" HTTP/1.1\r\n",
+        b"NOOP\nPOST / HTTP/1.1\r\nPOST / HTTP/1.1\r\n",
+    ],
+)
+def test_an_http_request_ends_the_connection_before_its_body_is_read(
+    inbound_relay: RunningRelay, inbound_store: FakeInboundStore, first: bytes
+) -> None:
+    client = inbound_relay.client()
+    body = b"EHLO page.test\r\nMAIL FROM:<>\r\nRCPT TO:<report@bounce.test>\r\nDATA\r\n"
+    client.say(first + b"Host: localhost\r\n\r\n" + body + MESSAGE + b".\r\n")
+    reply = client.reply()
+    if first.startswith(b"NOOP"):
+        assert reply.startswith("500 5.5.2")
+        reply = client.reply()
+    assert reply == "421 4.7.0 This is an SMTP server, not HTTP, closing"
+    assert client.reply() == ""
+    assert inbound_store.envelopes == []
+
+
 def test_failed_logins_count_as_errors(start_submission: Callable[..., RunningRelay]) -> None:
     client = start_submission(require_tls=False, max_errors=3).client()
     assert [client.log_in("wrong")[:3] for _ in range(3)] == ["535"] * 3

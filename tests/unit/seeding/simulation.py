@@ -14,15 +14,20 @@ from typing import Any
 import pytest
 
 from chalicelib.core import aws, clock, queues
+from chalicelib.core.settings import settings
 from chalicelib.delivery.worker import deliver_batch
 from chalicelib.events import stream
-from chalicelib.generation_queue import generate_batch
+from chalicelib.generation_queue import generate_batch, send_small_batch
 from tests.fake_cloud import sqs_event
 from tests.unit.delivery.mail_host import MailHost
 
 TICK = 60.0
 
-_HANDLERS = {"generation": generate_batch, "delivery": deliver_batch}
+_HANDLERS = {
+    "generation": generate_batch,
+    "small-sends": send_small_batch,
+    "delivery": deliver_batch,
+}
 
 
 class Queues:
@@ -33,9 +38,11 @@ class Queues:
         self._numbers = count()
 
     def get_queue_url(self, QueueName: str) -> dict[str, str]:
-        return {"QueueUrl": QueueName.rpartition("-")[2]}
+        return {"QueueUrl": QueueName.removeprefix(settings().queue(""))}
 
-    def send_message(self, QueueUrl: str, MessageBody: str, DelaySeconds: int) -> None:
+    def send_message(
+        self, QueueUrl: str, MessageBody: str, DelaySeconds: int, MessageGroupId: str = ""
+    ) -> None:
         message = clock.now() + DelaySeconds, next(self._numbers), QueueUrl, MessageBody
         heapq.heappush(self.messages, message)
 

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.core import config_cache
 from chalicelib.generation_queue import generate_batch
 from chalicelib.transmissions.submit import submit
-from tests.fake_cloud import aws_requests, queued, sqs_event
+from tests.fake_cloud import aws_requests, queued_work, sqs_event
 from tests.unit.delivery.mail_host import MailHost
 from tests.unit.generation.examples import make_sender
 from tests.unit.moving_clock import Clock, moving_clock
@@ -29,7 +29,7 @@ def generated(number: int, campaign: str) -> list[str]:
     """Generate three messages of a campaign; return the requests that it took."""
     new = make_transmission(id=f"19193000000000000{number}", campaign_id=campaign, created_ms=START)
     submit(new, recipients(3), meter())
-    bodies = queued("generation")
+    bodies = queued_work()
     with aws_requests() as requests:
         assert generate_batch(sqs_event(bodies)) == {"batchItemFailures": []}
     return [request.operation for request in requests if request.operation != "GetQueueUrl"]

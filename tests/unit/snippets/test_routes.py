@@ -118,11 +118,15 @@ def test_each_kind_of_content_has_at_most_100_kb(api: Api, kind: str) -> None:
 
 @pytest.mark.spec("7-t24")
 def test_syntax_errors_are_reported_by_message_part_and_line(api: Api) -> None:
-    content = {"html": "ok", "text": "a\n{{if}}", "amp_html": "{{end}}"}
+    content = {"html": "ok", "text": "a\n{{if}}{{end}}\n{{ ? }}", "amp_html": "{{end}}"}
     response = api.post(SNIPPETS, {"content": content})
     messages = plain_messages(response, 422)
     assert messages[0].startswith("Error while compiling part text: line 2: ")
-    assert [(e["part"], e["line"]) for e in response.errors] == [("text", 2), ("amp_html", 1)]
+    assert [(e["part"], e["line"]) for e in response.errors] == [
+        ("text", 2),
+        ("text", 3),
+        ("amp_html", 1),
+    ]
 
 
 @pytest.mark.spec("2.4-t3")

@@ -43,6 +43,16 @@ def test_a_subaccount_can_be_created_without_a_key(owner: Client) -> None:
     assert owner.on_behalf_of(result["subaccount_id"]).get("/api/v1/api-keys").results == []
 
 
+def test_a_new_subaccounts_key_gets_no_grants_that_the_callers_key_lacks(owner: Client) -> None:
+    manager = make_key(grants=["subaccount/manage", "subaccount/view", "webhooks/view"])
+    refusal = manager.post(PATH, NEW | {"key_grants": ["webhooks/view", "transmissions/modify"]})
+    assert refusal.status == 403
+    assert "transmissions/modify" in str(refusal.error)
+    assert owner.get(f"{PATH}/summary").results == {"total": 0}
+    assert manager.post(PATH, NEW | {"key_grants": ["webhooks/view"]}).status == 200
+    assert manager.post(PATH, {"name": "South", "setup_api_key": False}).status == 200
+
+
 @pytest.mark.spec("4.5-t1")
 @pytest.mark.spec("5-r4")
 def test_the_key_can_be_limited_to_addresses(owner: Client) -> None:

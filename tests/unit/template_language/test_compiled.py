@@ -8,7 +8,6 @@ import threading
 import pytest
 
 from chalicelib.template_language import (
-    AMP_HTML,
     HTML,
     TEXT,
     TemplateRenderError,
@@ -17,7 +16,6 @@ from chalicelib.template_language import (
     compile_snippet,
     compiled,
     header,
-    syntax_errors,
 )
 
 from .rendering import render
@@ -37,41 +35,6 @@ def test_a_source_without_tags_is_static_and_is_returned_unchanged(source: str) 
     assert part.is_static
     assert part.render({}) == source
     assert not compile_part(source + "{{n}}", HTML).is_static
-
-
-def test_every_bad_part_is_reported() -> None:
-    errors = syntax_errors(
-        [
-            (HTML, "x\n{{end}}"),
-            (TEXT, "fine {{n}}"),
-            (AMP_HTML, "{{if}}"),
-            (header("Subject"), "{{ n"),
-        ]
-    )
-    assert [error.as_dict() for error in errors] == [
-        {
-            "message": "substitution language syntax error in template content",
-            "code": "3000",
-            "description": "Error while compiling part html: line 2: a lone 'end' was detected",
-            "part": "html",
-            "line": 2,
-        },
-        {
-            "message": "substitution language syntax error in template content",
-            "code": "3000",
-            "description": "Error while compiling part amp_html: line 1: syntax error near '}}'",
-            "part": "amp_html",
-            "line": 1,
-        },
-        {
-            "message": "substitution language syntax error in template content",
-            "code": "3000",
-            "description": "Error while compiling header Subject: line 1: "
-            "substitution statement missing ending '}}'",
-            "part": "Header:Subject",
-            "line": 1,
-        },
-    ]
 
 
 @pytest.mark.parametrize(

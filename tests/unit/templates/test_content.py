@@ -212,11 +212,11 @@ def test_a_pre_built_message_that_may_not_be_sent_is_refused(raw: str, descripti
 
 @pytest.mark.spec("7-t24")
 def test_syntax_errors_of_a_pre_built_message_are_reported_by_part() -> None:
-    raw = "Subject: {{if}}\nContent-Type: text/html\n\n<p>\n{{end}}\n"
+    raw = "Subject: {{if}}{{end}}\nContent-Type: text/html\n\n<p>\n{{end}}\n{{ ? }}\n"
     with pytest.raises(ServiceError) as error:
         read_content(StorableContent.parse({"email_rfc822": raw}))
     places = [(each["code"], each["part"], each["line"]) for each in error.value.errors]
-    assert places == [("3000", "Header:Subject", 1), ("3000", "html", 2)]
+    assert places == [("3000", "Header:Subject", 1), ("3000", "html", 2), ("3000", "html", 3)]
 
 
 # --- previews

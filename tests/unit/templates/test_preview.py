@@ -102,7 +102,7 @@ def test_a_render_error_is_reported_by_part_and_line(api: Api) -> None:
 
 @pytest.mark.spec("7-t24")
 def test_a_syntax_error_in_previewed_content_is_reported(api: Api) -> None:
-    body = {"content": {"text": "{{if}}", "html": "{{end}}"}, "substitution_data": {}}
+    body = {"content": {"text": "{{if}}{{end}}", "html": "{{end}}"}, "substitution_data": {}}
     response = api.post(PREVIEWER, body)
     assert (response.status, response.codes) == (422, ["3000", "3000"])
 

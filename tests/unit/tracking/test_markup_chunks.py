@@ -182,4 +182,4 @@ def test_what_is_remembered_has_a_limit() -> None:
     for number in range(5000):
         chunks = Chunks([f"<p>{number}</p>", "<a title='"], frozenset(["<a title='"]))
         rewriter.html_chunks(chunks, issuer(), ALL)
-    assert rewriter._html_chunks._count <= markup_chunks._TRANSITIONS
+    assert rewriter._html_shapes._markup._count <= markup_chunks._TRANSITIONS

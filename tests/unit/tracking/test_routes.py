@@ -17,12 +17,14 @@ from chalicelib.core.settings import settings
 from chalicelib.events import stream
 from chalicelib.events.model import Event
 from chalicelib.tracking import flood, pixels, tokens
-from chalicelib.tracking.model import Link, Message
+from chalicelib.tracking.model import LIST_UNSUBSCRIBE, Link, Message
 from chalicelib.tracking.routes import routes
 from chalicelib.tracking.tokens import LinkPart
 from tests.fake_cloud import aws_requests, queued
 from tests.unit.core.gateway_events import event
+from tests.unit.strict_headers import check_strict_headers
 from tests.unit.tracking.examples import NINE, issuer
+from tests.unit.tracking_domains.examples import store_tracking_domain
 
 pytestmark = pytest.mark.usefixtures("cloud")
 
@@ -107,6 +109,23 @@ def test_a_pixel_reports_its_open(browser: Browser, event_type: str, kind: str) 
     assert event["rcpt_to"] == "ann@example.test"
     assert event["ip_address"] == "192.0.2.1"
     assert event["user_agent"] == "Mozilla/5.0 Firefox/128.0"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize("host", ["their.test", "nobody.test:8080", "evil.example"])
+def test_no_link_works_at_the_tracking_domain_of_another_account(
+    browser: Browser, method: str, host: str
+) -> None:
+    store_tracking_domain("our.test")
+    store_tracking_domain("their.test", account=2)
+    paths = [pixel_path(kind) for kind in (*PIXELS.values(), LIST_UNSUBSCRIBE)]
+    paths += [link_path(CLICK), link_path(Link(TARGET, sub="ios")), link_path(UNSUBSCRIBE_LINK)]
+    for path in paths:
+        refusal = browser.request(method, path, Host=host)
+        assert refusal["statusCode"] in ((404, 405) if method == "POST" else (404,))
+        assert "Location" not in refusal["headers"]
+        reply = browser.request(method, path, Host="our.test")
+        assert reply["statusCode"] in ((200, 303, 405) if method == "POST" else (200, 302))
 
 
 def test_each_fetch_is_an_open_of_its_own(browser: Browser) -> None:
@@ -250,7 +269,9 @@ def test_a_get_shows_a_button_and_unsubscribes_nobody(browser: Browser, name: st
     page = body_of(reply).decode()
     assert reply["statusCode"] == 200
     assert reply["headers"]["Content-Type"] == "text/html; charset=utf-8"
-    assert "frame-ancestors 'none'" in reply["headers"]["Content-Security-Policy"]
+    may_post_to = check_strict_headers(reply)["form-action"]
+    # Browsers apply it to the redirect to the sender's page, too
+    assert may_post_to == {"list": "'self'"}.get(name, "'self' https: http:")
     assert '<form method="post">' in page
     assert "<button" in page
     assert "<script" not in page
@@ -293,6 +314,17 @@ def test_the_button_of_an_unsubscribe_link_unsubscribes_and_redirects(
     (event,) = browser.events()
     assert event["type"] == "link_unsubscribe"
     assert (event["target_link_url"], event["target_link_name"]) == (TARGET, "Bye")
+
+
+@pytest.mark.parametrize("name", ["list", "unsubscribe link", "click"])
+def test_what_recipients_see_has_strict_headers(browser: Browser, name: str) -> None:
+    for reply in (
+        browser.get(any_path(name)),
+        browser.post(any_path(name)),
+        browser.get(any_path(name) + "x"),
+    ):
+        check_strict_headers(reply)
+    assert check_strict_headers(browser.post(any_path(name)))["form-action"] == "'none'"
 
 
 def test_a_post_to_an_ordinary_link_does_nothing(browser: Browser) -> None:

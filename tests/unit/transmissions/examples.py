@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from chalicelib.accounts.plan import Limits
-from chalicelib.accounts.store.usage import Counter, Meter, Share
+from chalicelib.accounts.store.meter import Meter
+from chalicelib.accounts.store.usage_items import Counter, Share
 from chalicelib.recipient_lists.stored_form import decode, encode
 from chalicelib.transmissions.model import Transmission
 from chalicelib.transmissions.recipients import Recipients, RequestRecipients

@@ -17,9 +17,9 @@ from chalicelib.transmissions import routes as transmission_routes
 from chalicelib.transmissions.routes import create_transmission
 from chalicelib.transmissions.store import idempotency, transmissions
 from chalicelib.transmissions.submit import submit
-from tests.fake_cloud import queued
+from tests.fake_cloud import queued_work
 from tests.unit.calling import Client, Response
-from tests.unit.people import make_account, make_key, make_subaccount
+from tests.unit.people import limit, make_account, make_key, make_subaccount
 from tests.unit.refusals import refusal_code
 from tests.unit.sending_domains.examples import domain
 from tests.unit.transmissions.examples import CREATED, body, make_transmission, meter, recipients
@@ -110,13 +110,14 @@ class Caller:
 
 def ids() -> list[str]:
     """Take the generation queue's messages; return their transmissions."""
-    return [queues.read(each).head["transmission"] for each in queued("generation")]
+    return [queues.read(each).head["transmission"] for each in queued_work()]
 
 
 class TestIdempotency:
     @pytest.mark.spec("4.1-r3")
     @pytest.mark.parametrize("to", [[GOOD], [GOOD, BAD]])
     def test_a_repeat_gets_the_same_status_and_body_and_sends_nothing(self, to: Any) -> None:
+        limit(monthly=10**9)
         first = Caller().post(recipients=to)
         assert len(ids()) == 1
         for _ in range(2):
@@ -177,6 +178,7 @@ class TestIdempotency:
     def test_the_repeat_of_a_request_that_died_has_the_same_transmission_id(
         self, step: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        limit(monthly=10**9)
         place: Any = transmission_routes if step == "accept" else idempotency
         with monkeypatch.context() as broken:
             broken.setattr(place, step, lambda *_: 1 / 0)

@@ -18,7 +18,7 @@ from chalicelib.transmissions.accept import accept
 from chalicelib.transmissions.start import start
 from chalicelib.transmissions.store import transmissions
 from infrastructure.bootstrap import first_start
-from tests.fake_cloud import queued
+from tests.fake_cloud import queued_work
 from tests.unit.people import make_account, make_subaccount
 from tests.unit.refusals import refusal_code
 from tests.unit.transmissions.examples import body
@@ -46,13 +46,13 @@ def sandbox(**fields: Any) -> dict[str, Any]:
 
 def refused(data: Any, sender: Caller) -> tuple[int, str | None]:
     code = refusal_code(accept, sender, data)
-    assert queued("generation") == []
+    assert queued_work() == []
     assert usage.get(sender.account_id)[1] == 0
     return code
 
 
 def generated_message() -> bytes:
-    (queue_message,) = queued("generation")
+    (queue_message,) = queued_work()
     chunk = generate_chunk(read_chunk(queues.read(queue_message)), clock.now_ms())
     (message,) = chunk.delivery_batch.messages
     return message.data

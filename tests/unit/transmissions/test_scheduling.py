@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from chalicelib.accounts.store import usage
-from chalicelib.accounts.store.usage import SandboxMeter
+from chalicelib.accounts.store.allowance import Unlimited
+from chalicelib.accounts.store.sandbox import SandboxAllowance
 from chalicelib.core import due, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.scope import Scope
@@ -28,7 +29,7 @@ from chalicelib.transmissions.scheduling import cancel, cancel_campaign, get_in_
 from chalicelib.transmissions.start import start as start_transmission
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.submit import submit
-from tests.fake_cloud import aws_requests, queued
+from tests.fake_cloud import aws_requests, queued_work
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.recipient_lists.examples import saved
 from tests.unit.refusals import refusal_code
@@ -66,8 +67,8 @@ def start(transmission_id: str = FIRST) -> bool:
 
 def starts() -> list[str]:
     """Return which transmissions the queue asks to start."""
-    heads = [queues.read(each).head for each in queued("generation")]
-    assert all(head["start"] is True for head in heads)
+    heads = [queues.read(each).head for each in queued_work()]
+    assert {head["kind"] for head in heads} <= {"start"}
     return [head["transmission"] for head in heads]
 
 
@@ -163,7 +164,7 @@ class TestCancelling:
             cancel(ACCOUNT, FIRST)
         assert starts() == [FIRST]
         start_transmission(FIRST)
-        (work,) = queued("generation")
+        (work,) = queued_work()
         events = generate_chunk(read_chunk(queues.read(work)), CREATED).events
         assert [event["rcpt_to"] for event in events] == [
             f"r{number}@example.test" for number in range(3)
@@ -188,11 +189,21 @@ class TestCancelling:
                     cancel(ACCOUNT, FIRST)
             assert usage.get(1)[0].day == 3
 
+    def test_recipients_that_were_not_counted_are_not_given_back(self) -> None:
+        transmission = make_transmission(start_ms=CREATED + 3_600_000, resolved=False)
+        submit(transmission, recipients(3), Unlimited())
+        usage.count(1, 1, {CREATED // 60_000: 5})
+        cancel(ACCOUNT, FIRST)
+        assert usage.get(1)[0].day == 5
+        record = transmissions.get(FIRST)
+        assert record is not None
+        assert record.state == "Canceled"
+
     def test_the_messages_of_a_sandbox_send_can_be_used_again(self) -> None:
         transmission = make_transmission(
             start_ms=CREATED + 3_600_000, resolved=False, options={"sandbox": True}
         )
-        submit(transmission, recipients(3), SandboxMeter(1))
+        submit(transmission, recipients(3), SandboxAllowance(1))
         assert usage.get(1)[1] == 3
         cancel(ACCOUNT, FIRST)
         assert usage.get(1)[1] == 0
@@ -322,7 +333,7 @@ class TestCancellingACampaign:
         submit(
             make_transmission(id="191930000000000004", campaign_id="spring"), recipients(1), meter()
         )
-        queued("generation")
+        queued_work()
         cancel_campaign(Scope(1, 0), "spring")
         assert starts() == [FIRST]
         record = transmissions.get(FIRST)

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from chalicelib.accounts.store import accounts, usage
-from chalicelib.core import aws, config_cache, queues
+from chalicelib.compliance import service as compliance
+from chalicelib.core import aws, clock, config_cache, queues
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.generation.worker import read_chunk
 from chalicelib.subaccounts import store as subaccounts
-from tests.fake_cloud import aws_requests, queued
+from tests.fake_cloud import aws_requests, queued_work
 from tests.unit.calling import Client
 from tests.unit.people import (
     limit,
@@ -37,7 +38,7 @@ def owner(cloud: None) -> Client:
 def options_of(client: Client, **data: Any) -> dict[str, Any]:
     """Send, and return the options in force."""
     assert client.post(PATH, transmission() | {"options": data}).status == 200
-    (message,) = queued("generation")
+    (message,) = queued_work()
     options = read_chunk(queues.read(message)).transmission.options
     return {name: options[name] for name in sorted(options)}
 
@@ -50,19 +51,19 @@ def stored() -> int:
 @pytest.mark.cost
 def test_one_recipient_costs_four_requests_when_nothing_is_cached(owner: Client) -> None:
     number = make_subaccount().id
-    queues.send("generation", [queues.Work({})])  # finds the queue's address
+    queues.send("small-sends", [queues.Work({})])  # finds the queue's address
     for client in (owner, owner.on_behalf_of(number), make_key(subaccount=number)):
         config_cache.clear_cache()
         with aws_requests() as requests:
             assert client.post(PATH, transmission()).status == 200
         assert [request.operation for request in requests][1:] == [
             "BatchGetItem",
-            "TransactWriteItems",
+            "PutItem",
             "SendMessage",
         ]
         with aws_requests() as requests:
             client.post(PATH, transmission())
-        assert len(requests) == 3
+        assert [request.operation for request in requests] == ["PutItem", "SendMessage"]
 
 
 @pytest.mark.cost
@@ -73,6 +74,42 @@ def test_limits_cost_no_further_request(owner: Client) -> None:
         with aws_requests() as requests:
             assert owner.post(PATH, transmission()).status == 200
     assert len(requests) == 4
+    with aws_requests() as requests:
+        assert owner.post(PATH, transmission()).status == 200
+    assert len(requests) == 3
+
+
+def test_a_domain_that_can_be_used_is_trusted_for_a_while(
+    owner: Client,
+) -> None:
+    assert owner.post(PATH, transmission()).status == 200
+    item = Table("config").get("domain#example.test", "domain")
+    assert item is not None
+    blocked = item | {"status": item["status"] | {"compliance_status": "blocked"}}
+    Table("config").put(blocked)  # by another process
+    assert owner.post(PATH, transmission()).status == 200
+    now = clock.now() + settings().key_cache_seconds
+    with clock.use(lambda: now):
+        assert owner.post(PATH, transmission()).status == 400
+    Table("config").put(item)
+    assert owner.post(PATH, transmission()).status == 200  # a refusal is not cached
+
+
+def test_this_process_notices_a_block_and_a_deletion_at_once(owner: Client) -> None:
+    assert owner.post(PATH, transmission()).status == 200
+    compliance.block("example.test")
+    assert owner.post(PATH, transmission()).status == 400
+    compliance.unblock("example.test")
+    assert owner.post(PATH, transmission()).status == 200
+    assert owner.delete("/api/v1/sending-domains/example.test").status == 204
+    assert owner.post(PATH, transmission()).status == 400
+
+
+def test_a_cached_domain_is_checked_for_each_sender(owner: Client) -> None:
+    make_account(2)
+    other = make_key(account=2)
+    assert owner.post(PATH, transmission()).status == 200
+    assert other.post(PATH, transmission()).status == 400
 
 
 @pytest.mark.spec("2.7-t11")
@@ -127,7 +164,7 @@ def test_nothing_of_a_transmission_is_sent_when_a_limit_would_be_exceeded(owner:
     limit(hourly=3)
     two = transmission("me@example.test", "a@inbox.test", "b@inbox.test")
     assert owner.post(PATH, two).status == 200
-    assert len(queued("generation")) == stored() == 1
+    assert len(queued_work()) == stored() == 1
     response = owner.post(PATH, two)
     assert response.status == 420
     assert response.body == {
@@ -139,7 +176,7 @@ def test_nothing_of_a_transmission_is_sent_when_a_limit_would_be_exceeded(owner:
             }
         ]
     }
-    assert queued("generation") == []
+    assert queued_work() == []
     assert stored() == 1
     assert usage.get(1)[0].day == 2
     assert owner.post(PATH, transmission()).status == 200
@@ -148,6 +185,7 @@ def test_nothing_of_a_transmission_is_sent_when_a_limit_would_be_exceeded(owner:
 def test_only_recipients_that_are_accepted_count_and_once_each(
     owner: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    limit(monthly=10**9)
     monkeypatch.setenv("CHUNK_RECIPIENTS", "2")
     settings.cache_clear()
     many = transmission("me@example.test", *(f"r{n}@inbox.test" for n in range(5)), "nonsense")

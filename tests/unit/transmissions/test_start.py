@@ -31,7 +31,7 @@ from chalicelib.transmissions.recipients import ListRecipients
 from chalicelib.transmissions.resolve import refuse
 from chalicelib.transmissions.start import start
 from chalicelib.transmissions.store import transmissions
-from tests.fake_cloud import queued
+from tests.fake_cloud import queued_work
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.people import make_account, make_subaccount
 from tests.unit.recipient_lists.examples import saved
@@ -72,8 +72,8 @@ def keep(transmission: Transmission, to: Any = None) -> None:
 
 def chunks() -> list[Chunk]:
     """Take the chunks off the queue; return them in the order of their numbers."""
-    chunk = [read_chunk(queues.read(each)) for each in queued("generation")]
-    return sorted(chunk, key=lambda each: int(each.unit.name))
+    chunk = [read_chunk(queues.read(each)) for each in queued_work()]
+    return sorted(chunk, key=lambda each: each.unit.chunk)
 
 
 def names(result: list[Chunk]) -> list[tuple[str, list[str]]]:

@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.accounts.plan import Limits
 from chalicelib.accounts.store import usage
+from chalicelib.accounts.store.allowance import Unlimited
 from chalicelib.core import aws, due, queues
 from chalicelib.core.errors import ServiceError
 from chalicelib.core.queues import Received
@@ -19,8 +20,8 @@ from chalicelib.recipient_lists.model import RecipientList
 from chalicelib.transmissions.recipients import ListRecipients
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NotSubmitted
-from chalicelib.transmissions.submit import submit
-from tests.fake_cloud import aws_requests, queued, stored_objects
+from chalicelib.transmissions.submit import queue_chunks, submit
+from tests.fake_cloud import aws_requests, queued, queued_work, stored_objects
 from tests.unit.moving_clock import Clock, moving_clock
 from tests.unit.transmissions.examples import (
     CREATED,
@@ -44,7 +45,7 @@ def chunks_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def transmission() -> list[Received]:
-    messages = [queues.read(body) for body in queued("generation")]
+    messages = [queues.read(body) for body in queued_work()]
     return sorted(messages, key=lambda message: int(message.head["chunk"]))
 
 
@@ -54,7 +55,7 @@ def chunks() -> list[Chunk]:
 
 @pytest.mark.cost
 def test_one_chunk_costs_exactly_two_requests() -> None:
-    queues.send("generation", [queues.Work({})])  # finds the queue's address
+    queues.send("small-sends", [queues.Work({})])  # finds the queue's address
     with aws_requests() as requests:
         submit(make_transmission(), recipients(settings().chunk_recipients), meter())
     assert [request.operation for request in requests] == ["TransactWriteItems", "SendMessage"]
@@ -64,7 +65,7 @@ def test_the_record_is_stored_before_the_chunk_is_queued(monkeypatch: pytest.Mon
     monkeypatch.setattr(transmissions, "put", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         submit(make_transmission(), recipients(1), meter())
-    assert queued("generation") == []
+    assert queued_work() == []
 
 
 @pytest.mark.cost
@@ -78,6 +79,33 @@ def test_a_single_chunk_carries_its_transmission() -> None:
     assert chunk.transmission == make_transmission(metadata={"k": "é"})
     assert (str(chunk.unit), chunk.first_index) == (f"{make_transmission().id}-0", 0)
     assert chunk.recipients == records(recipients(3))
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "queue"),
+    [
+        (10, 1, "small-sends"),
+        (10, 2, "small-sends"),
+        (10, 3, "generation"),
+        (600_000, 1, "small-sends"),
+        (600_000, 2, "generation"),
+        (1_100_000, 1, "generation"),
+    ],
+)
+@pytest.mark.usefixtures("chunks_of_two")
+def test_what_fits_one_small_chunk_does_not_wait_behind_bulk_mail(
+    size: int, count: int, queue: str
+) -> None:
+    submit(make_transmission(raw=b"x" * size, content={}), recipients(count), meter())
+    for name in ("small-sends", "generation"):
+        assert bool(queued(name)) is (name == queue)
+
+
+def test_the_only_chunk_of_a_transmission_that_starts_later_goes_ahead_too() -> None:
+    queue_chunks(make_transmission(), recipients(3), 3)
+    assert queued("generation") == []
+    (message,) = [queues.read(body) for body in queued("small-sends")]
+    assert read_chunk(message).is_only
 
 
 @pytest.mark.usefixtures("chunks_of_two")
@@ -189,7 +217,7 @@ def test_content_that_does_not_fit_a_queue_message_travels_in_the_bucket() -> No
     raw = random.Random(1).randbytes(400_000)
     submit(make_transmission(raw=raw, content={}), recipients(2), meter())
     assert len(stored_objects("transmissions/")) == 1
-    assert len(stored_objects("queue/generation/")) == 1
+    assert len(stored_objects("queue/small-sends/")) == 1
     (queued_chunks,) = chunks()
     assert queued_chunks.transmission.raw == raw
 
@@ -212,6 +240,21 @@ class TestRepeating:
         assert {each.unit.name: each for each in queued_chunks[::2]} == {
             each.unit.name: each for each in queued_chunks[1::2]
         }
+        assert usage.get(1)[0].day == count
+
+    @pytest.mark.usefixtures("chunks_of_two")
+    @pytest.mark.parametrize("count", [1, 5])
+    def test_a_repeat_counts_as_the_first_request_did_though_limits_have_changed(
+        self, count: int
+    ) -> None:
+        for number, allowances in enumerate([(meter(), Unlimited()), (Unlimited(), meter())]):
+            for allowance in allowances:
+                transmission = make_transmission(id=f"19193000000000000{number}")
+                submit(transmission, recipients(count), allowance)
+        are_counted = {
+            (each.unit.transmission_id[-1], each.transmission.is_counted) for each in chunks()
+        }
+        assert are_counted == {("0", True), ("1", False)}
         assert usage.get(1)[0].day == count
 
     @pytest.mark.parametrize("count", [1, 5])
@@ -267,11 +310,11 @@ class TestLater:
         transmission = make_transmission(start_ms=CREATED + 1000, resolved=False)
         for _ in range(2):
             submit(transmission, recipients(3), meter())
-        assert queued("generation") == []
+        assert queued_work() == []
         assert [entry.key for entry in due.find("transmissions", CREATED + 1000)] == [
             transmission.id
         ]
-        assert transmissions.get_recipients(transmission.id) == records(recipients(3))
+        assert [*transmissions.get_recipients(transmission.id)] == [*recipients(3)]
         record = transmissions.get(transmission.id)
         assert record is not None
         assert (record.recipients, record.chunks, record.list_ref) == (3, 1, {})
@@ -294,8 +337,8 @@ class TestLater:
         assert record is not None
         assert record.list_ref == {"id": "friends", "version": "v1"}
         assert (record.recipients, record.chunks) == (250, 3)
-        heads = [queues.read(each).head for each in queued("generation")]
-        starts = [{"kind": "start", "transmission": make_transmission().id, "start": True}]
+        heads = [queues.read(each).head for each in queued_work()]
+        starts = [{"kind": "start", "transmission": make_transmission().id}]
         assert heads == ([] if start_ms else starts)
         assert len(due.find("transmissions", CREATED + 1000)) == (1 if start_ms else 0)
 

@@ -11,7 +11,7 @@ from chalicelib.suppression import service as suppression
 from chalicelib.suppression.model import BLOCKING
 from chalicelib.transmissions.system_mail import send
 from infrastructure.bootstrap import first_start
-from tests.fake_cloud import queued
+from tests.fake_cloud import queued_work
 from tests.unit.suppression.examples import entry
 
 pytestmark = pytest.mark.usefixtures("cloud")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("cloud")
 def test_system_mail_is_queued_like_other_mail() -> None:
     first_start("a-key")
     send(to="abuse@shop.test", subject="Verify", text="Open this: http://x/{not a template}")
-    assert len(queued("generation")) == 1
+    assert len(queued_work()) == 1
 
 
 def test_system_mail_goes_to_mailboxes_that_bounced_before() -> None:
@@ -29,7 +29,7 @@ def test_system_mail_goes_to_mailboxes_that_bounced_before() -> None:
     for kind in BLOCKING:
         suppression.add_all(0, None, [entry(to, kind, "Bounce Rule")])
     send(to=to, subject="Verify", text="text")
-    (queue_message,) = queued("generation")
+    (queue_message,) = queued_work()
     chunk = generate_chunk(read_chunk(queues.read(queue_message)), clock.now_ms())
     assert [message.recipient for message in chunk.delivery_batch.messages] == [to]
 
@@ -42,4 +42,4 @@ def test_a_deployment_without_a_system_domain_refuses_system_mail(
     settings.cache_clear()
     with pytest.raises(ServiceError):
         send(to="abuse@shop.test", subject="Verify", text="text")
-    assert queued("generation") == []
+    assert queued_work() == []

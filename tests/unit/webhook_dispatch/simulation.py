@@ -91,6 +91,18 @@ class Simulation:
                 self._handle(queue, [body])
         self.now = max(self.now, until or 0.0)
 
+    def merge_each(self) -> None:
+        """Pass each message of ``webhook-events`` to its consumer alone, which makes a batch."""
+        bodies = [body for *_, queue, body in self._messages if queue == "webhook-events"]
+        self._messages = [each for each in self._messages if each[2] != "webhook-events"]
+        for body in bodies:
+            self._handle("webhook-events", [body])
+
+    def set_back(self, seconds: float) -> None:
+        """Set the clock back; the queues count their delays on."""
+        self.now -= seconds
+        self._messages = [(at - seconds, *rest) for at, *rest in self._messages]  # type: ignore[misc]
+
     def run_together(self) -> None:
         """Pass all messages that are due to the consumer of each queue, in one call."""
         for queue in _HANDLERS:

@@ -5,6 +5,7 @@ from typing import NoReturn
 import pytest
 
 from chalicelib.webhook_dispatch import redelivery
+from chalicelib.webhooks.attempts import MOST_ATTEMPTS, history
 from chalicelib.webhooks.store import batches
 from tests.http_target import Reply, Target
 from tests.unit.events.examples import event_at
@@ -52,3 +53,51 @@ def test_a_crash_before_the_redelivery_is_queued_leaves_the_remaining_attempts(
 
 def test_an_unknown_batch_is_not_posted_again(world: Simulation, target: Target) -> None:
     assert not redelivery.redeliver(make_webhook(target.url), "none")
+
+
+def test_the_history_of_a_batch_goes_on_with_its_redeliveries(
+    world: Simulation, target: Target
+) -> None:
+    webhook = make_webhook(target.url)
+    target.answer = lambda _: Reply(500, b"out of order")
+    world.record([event_at(int(NINE * 1000), 1)])
+    world.run(NINE + 30)
+    target.answer = lambda _: Reply(200, b"ok")
+    (batch,) = batches.newest("w", 10)
+    failures = history(batch)
+    assert [(each.response_code, each.answer) for each in failures] == [(500, "out of order")] * 2
+    assert [each.at_ms for each in failures] == sorted({each.at_ms for each in failures})
+    with world.watched():
+        assert redelivery.redeliver(webhook, batch.batch_id)
+    (queued_batch,) = batches.newest("w", 10)
+    assert history(queued_batch) == failures
+    world.run()
+    (after,) = batches.newest("w", 10)
+    assert history(after)[:-1] == failures
+    assert (history(after)[-1].response_code, history(after)[-1].answer) == (200, "ok")
+
+
+def test_requesting_a_redelivery_twice_posts_once(world: Simulation, target: Target) -> None:
+    webhook = make_webhook(target.url)
+    failed_once(world, target)
+    (batch,) = batches.newest("w", 10)
+    with world.watched():
+        assert redelivery.redeliver(webhook, batch.batch_id)
+        assert redelivery.redeliver(webhook, batch.batch_id)
+    world.run()
+    assert len(target.posts) == 2
+
+
+def test_the_history_is_bounded_however_often_a_batch_is_redelivered(
+    world: Simulation, target: Target
+) -> None:
+    webhook = make_webhook(target.url)
+    failed_once(world, target)
+    (batch,) = batches.newest("w", 10)
+    for _ in range(MOST_ATTEMPTS + 5):
+        with world.watched():
+            assert redelivery.redeliver(webhook, batch.batch_id)
+        world.run()
+    (after,) = batches.newest("w", 10)
+    assert len(target.posts) == MOST_ATTEMPTS + 6
+    assert [each.response_code for each in history(after)] == [200] * (MOST_ATTEMPTS + 1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.core import clock, queues
+from chalicelib.core import clock, queues, shutdown
 from chalicelib.core.concurrency import PerKeyLimit
 from chalicelib.core.scope import Scope
 from chalicelib.core.settings import settings
@@ -332,6 +332,49 @@ def test_large_batches_are_kept_in_the_bucket(world: Simulation, target: Target)
     assert stored_objects("webhooks/") == [f"webhooks/w/{batch_status['batch_id']}"]
 
 
+def test_a_process_that_is_to_end_begins_no_post_and_queues_its_batches_again(
+    world: Simulation, target: Target
+) -> None:
+    make_webhook(target.url)
+    happened: set[str] = set()
+    for n in range(7):
+        happened |= record(world, n)
+    world.merge_each()
+
+    def answer(_: Post) -> Reply:
+        shutdown.request()
+        return Reply(200)
+
+    target.answer = answer
+    world.run_together()
+    first = len(target.posts)
+    assert 1 <= first <= batch_poster.ABREAST
+    world.run_together()
+    assert len(target.posts) == first
+    target.answer = lambda _: Reply(200)
+    shutdown.withdraw()
+    world.run(until=NINE + 60)
+    assert target.event_ids() == happened
+    assert len(target.posts) == 7
+    assert all(each["attempts"] == 0 for each in statuses())
+
+
+def test_a_process_that_is_to_end_does_not_try_a_target_again(
+    world: Simulation, target: Target
+) -> None:
+    make_webhook(target.url)
+    circuit_breakers.open_until("w", CircuitBreaker(), NOW, NOW - 1)
+    happened = record(world, 1)
+    world.merge_each()
+    shutdown.request()
+    world.run_together()
+    assert target.posts == []
+    assert state_of().open_until_ms == NOW - 1
+    shutdown.withdraw()
+    world.run(until=NINE + 60)
+    assert target.event_ids() == happened
+
+
 def test_unreadable_messages_fail(world: Simulation, target: Target) -> None:
     make_webhook(target.url)
     record(world, 1)
@@ -463,9 +506,26 @@ class TestSlowTargets:
         assert {each["failure_code"] for each in batch_statuses} == {"ETIMEDOUT"}
         assert 60 <= world.handled[-1][0] - NINE < 300
 
-    def test_a_batch_that_was_never_tried_is_posted_when_the_breaker_lets_it(
+    def test_a_clock_that_is_set_back_does_not_keep_the_breaker_open(
         self, world: Simulation, target: Target
     ) -> None:
+        make_webhook(target.url)
+        target.answer = lambda _: Reply(never_sent=True)
+        happened = record(world, 1)
+        world.run(until=NINE + 0.5)
+        assert state_of().timeouts == 1
+        target.answer = lambda _: Reply(200)
+        world.run(until=NINE + 0.5)
+        world.set_back(3_600)
+        world.run(until=world.now + 300)
+        assert target.event_ids() == happened
+        assert (state_of().timeouts, state_of().open_until_ms) == (0, 0)
+
+    def test_a_batch_that_was_never_tried_is_posted_when_the_breaker_lets_it(
+        self, world: Simulation, target: Target, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("WEBHOOK_PAUSE", str(EIGHT_HOURS + 100))
+        settings.cache_clear()
         make_webhook(target.url)
         until = NINE + EIGHT_HOURS + 100
         circuit_breakers.open_until("w", CircuitBreaker(), NOW, int(until * 1000))
@@ -507,7 +567,7 @@ class TestSlowTargets:
     ) -> None:
         monkeypatch.setenv("WEBHOOK_TIMEOUT", "10")
         settings.cache_clear()
-        together = threading.Barrier(3, timeout=5)
+        together = threading.Barrier(3, timeout=120)
 
         def answer(_: Post) -> Reply:
             together.wait()  # fails unless all three posts are in progress

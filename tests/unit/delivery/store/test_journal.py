@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,9 +13,17 @@ from chalicelib.core import clock, ids
 from chalicelib.core.dynamo import Table
 from chalicelib.core.settings import settings
 from chalicelib.delivery.store.journal import Journal, TableJournal, open_journal
-from chalicelib.delivery.store.journal_files import KEEP_SECONDS, Entry, FileJournal, remove_stale
+from chalicelib.delivery.store.journal_files import (
+    KEEP_SECONDS,
+    ROOM,
+    Entry,
+    FileJournal,
+    forget_completed,
+    remove_stale,
+)
 from chalicelib.delivery.store.work_units import WorkUnit
 from tests.fake_cloud import aws_requests
+from tests.unit.moving_clock import moving_clock
 
 UNIT = WorkUnit("191930000000000001", "0")
 ENTRY = {
@@ -141,6 +150,30 @@ class TestFileJournal:
         monkeypatch.undo()
         assert recorded(FileJournal(path.parent, UNIT)) == {}
 
+    def test_room_is_shown_before_a_message_is_sent(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        journal, free = FileJournal(path.parent, UNIT), [ROOM]
+        monkeypatch.setattr(os, "fstatvfs", lambda _: SimpleNamespace(f_bavail=free[0], f_frsize=1))
+        journal.reserve()
+        free[0] -= 1
+        with pytest.raises(OSError, match="No space left"):
+            journal.reserve()
+
+    def test_a_directory_that_cannot_be_made_is_an_error_before_a_message_is_sent(
+        self, path: Path
+    ) -> None:
+        path.parent.joinpath("file").touch()
+        with pytest.raises(OSError, match="exists"):
+            FileJournal(path.parent / "file", UNIT).reserve()
+
+    def test_a_worker_that_takes_over_needs_no_room(self, path: Path) -> None:
+        directory = path.parent / "none"
+        journal = FileJournal(directory, UNIT)
+        assert recorded(journal) == {}
+        journal.close(completed=True)
+        assert not directory.exists()
+
     def test_several_threads_record_without_loss(self, path: Path) -> None:
         journal = FileJournal(path.parent, UNIT)
         begin = threading.Barrier(4)
@@ -157,22 +190,27 @@ class TestFileJournal:
             thread.join()
         assert sorted(recorded(FileJournal(path.parent, UNIT))) == list(range(40))
 
-    def test_the_journal_of_a_completed_unit_stays_for_a_while(
+    def test_the_journal_of_a_completed_unit_stays_for_a_while_in_which_the_service_runs(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        # a local cloud that was killed has lost the record that the unit was completed
+        # a cloud whose machine died may have lost the record that the unit was completed
         monkeypatch.setenv("DELIVERY_JOURNAL", str(path.parent))
         settings.cache_clear()
-        for _ in range(2):
-            journal = FileJournal(path.parent, UNIT)
-            journal.record(1, ENTRY)
-            journal.close(completed=True)
-            assert FileJournal(path.parent, UNIT).entries(first=True) == {1: ENTRY}
-        FileJournal(path.parent, UNIT).close(completed=True)
-        (path_,) = path.parent.iterdir()
-        os.utime(path_, (1e9, 1e9))
-        assert remove_stale(1e9 + KEEP_SECONDS - 1) == 0
-        assert remove_stale(1e9 + KEEP_SECONDS + 1) == 1
+        with moving_clock(1e9) as time:
+            for _ in range(2):
+                journal = FileJournal(path.parent, UNIT)
+                journal.record(1, ENTRY)
+                journal.close(completed=True)
+                assert FileJournal(path.parent, UNIT).entries(first=True) == {1: ENTRY}
+            FileJournal(path.parent, UNIT).close(completed=True)
+            assert remove_stale(time.now) == 0
+            time.passes(KEEP_SECONDS - 1)
+            assert remove_stale(time.now) == 0
+            forget_completed()  # every process was killed, and the service starts an hour later
+            time.passes(3600)
+            assert remove_stale(time.now) == 0
+            time.passes(KEEP_SECONDS)
+            assert remove_stale(time.now) == 1
         assert list(path.parent.iterdir()) == []
         settings.cache_clear()
 
@@ -182,7 +220,7 @@ class TestFileJournal:
         assert FileJournal(path.parent, UNIT).entries(first=True) == {1: ENTRY}
 
     def test_only_its_owner_may_read_the_file(self, path: Path) -> None:
-        FileJournal(path.parent, UNIT)
+        FileJournal(path.parent, UNIT).reserve()
         assert path.stat().st_mode & 0o777 == 0o600
 
 

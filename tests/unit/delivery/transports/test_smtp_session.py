@@ -95,11 +95,11 @@ def test_a_host_that_writes_its_replies_one_by_one_is_not_waited_for() -> None:
     with ScriptedServer() as host:  # it leaves Nagle's algorithm on
         session = session_with(host)
         times = []
-        for _ in range(20):
+        for _ in range(40):
             started = time.monotonic()
             session.deliver(message(), commit_at_once)
             times.append(time.monotonic() - started)
-        assert sorted(times)[5] < 0.03  # 40 ms otherwise, and a busy machine slows some of them
+        assert min(times) < 0.04, "each takes at least 40 ms with delayed acknowledgements"
         session.close()
 
 
@@ -313,7 +313,7 @@ def test_most_of_a_large_message_goes_out_before_the_commit_window() -> None:
         session = session_with(host)
 
         def commit(finish: Callable[[], Outcome]) -> Outcome:
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + 60
             while sum(map(len, host.conversations[0].batches)) < len(LARGE) - 33_000:
                 assert time.monotonic() < deadline
             before.append(sum(map(len, host.conversations[0].batches)))

@@ -27,7 +27,7 @@ def write(list_id: str, records: Iterable[dict[str, Any]]) -> Version:
 def test_recipients_are_read_in_order_a_thousand_at_a_time(count: int, sizes: list[int]) -> None:
     version = write("friends", recipients(count))
     assert (version.count, version.parts) == (count, len(sizes))
-    parts = list(contents.read(version))
+    parts = [list(part) for part in contents.read(version)]
     assert [len(part) for part in parts] == sizes
     assert [each for part in parts for each in part] == list(recipients(count))
 
@@ -36,8 +36,8 @@ def test_recipients_are_read_in_order_a_thousand_at_a_time(count: int, sizes: li
 def test_reading_may_begin_at_any_part_and_fetches_only_the_parts_that_are_used() -> None:
     version = write("friends", recipients(3500))
     with aws_requests() as requests:
-        first = next(contents.read(version, 2))
-    assert first[0]["email"] == "r2000@example.test"
+        first = next(next(contents.read(version, 2)))
+    assert first["email"] == "r2000@example.test"
     assert len(requests) == 1
     assert list(contents.read(version, 4)) == []
 
@@ -47,7 +47,7 @@ def test_any_data_of_a_recipient_is_read_back() -> None:
         "email": "ü@example.test",
         "substitution_data": {"": [1.5, None, {"𝄞": True}], "deep": {"a": {"b": "\u2028"}}},
     }
-    assert list(contents.read(write("friends", [recipient]))) == [[recipient]]
+    assert [*next(contents.read(write("friends", [recipient])))] == [recipient]
 
 
 def test_every_version_has_objects_of_its_own() -> None:
@@ -55,7 +55,7 @@ def test_every_version_has_objects_of_its_own() -> None:
     other = write("friends", recipients(3))
     assert one.name != other.name
     contents.remove(one)
-    assert [len(part) for part in contents.read(other)] == [3]
+    assert [len([*part]) for part in contents.read(other)] == [3]
     with pytest.raises(BlobMissing):
         list(contents.read(one))
 
@@ -75,7 +75,7 @@ def test_writing_and_reading_hold_a_few_parts_whatever_the_number() -> None:
     def peak(count: int) -> int:
         tracemalloc.start()
         version = write(f"of-{count}", large(count))
-        assert sum(len(part) for part in contents.read(version)) == count
+        assert sum(len([*part]) for part in contents.read(version)) == count
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most

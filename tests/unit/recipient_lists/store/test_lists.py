@@ -62,8 +62,8 @@ def test_an_account_sees_its_own_lists_only() -> None:
 
 def test_the_recipients_are_read_part_by_part() -> None:
     recipient_list = saved("friends", 1500)
-    assert [len(part) for part in lists.parts(recipient_list)] == [1000, 500]
-    assert next(iter(lists.parts(recipient_list, 1)))[0] == {"email": "r1000@example.test"}
+    assert [len([*part]) for part in lists.parts(recipient_list)] == [1000, 500]
+    assert next(next(lists.parts(recipient_list, 1))) == {"email": "r1000@example.test"}
 
 
 def test_a_change_returns_the_list_before_and_after() -> None:

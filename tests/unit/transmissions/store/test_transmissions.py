@@ -10,7 +10,7 @@ from chalicelib.accounts.store import usage
 from chalicelib.core import blobs, clock, dynamo
 from chalicelib.core.dynamo import ConditionFailed, Table, TransactionFailed
 from chalicelib.core.settings import settings
-from chalicelib.recipient_lists.stored_form import encode
+from chalicelib.recipient_lists.stored_form import decode, encode
 from chalicelib.transmissions.model import ACCEPTING, CANCELLED, GENERATING, SUBMITTED, Transmission
 from chalicelib.transmissions.store import transmissions
 from chalicelib.transmissions.store.transmissions import NewRecord, Record
@@ -244,7 +244,7 @@ class TestListing:
 def test_the_recipients_of_a_scheduled_transmission_are_read_back(email: str) -> None:
     bulk_recipients = [{"email": email, "metadata": {"k": [1, None]}}, {"email": "r@example.test"}]
     transmissions.put_recipients("77", map(encode, bulk_recipients))
-    assert transmissions.get_recipients("77") == bulk_recipients
+    assert [*map(decode, transmissions.get_recipients("77"))] == bulk_recipients
     assert stored_objects() == ["transmissions/77/recipients"]
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.core import clock
+from chalicelib.core import blobs, clock
+from chalicelib.core.dynamo import Table
 from chalicelib.webhooks.model import Batch
 from chalicelib.webhooks.store import batches
 from tests.fake_cloud import aws_requests, stored_objects
@@ -54,16 +55,15 @@ def test_a_delivery_replaces_the_failure_of_a_duplicate_with_more_attempts() -> 
 
 def test_a_new_round_starts_without_attempts_and_with_the_same_bytes() -> None:
     assert batches.record(TAKEN, BODY)
-    again = batches.next_round("w", "b")
-    assert again is not None
-    batch, body = again
-    assert (batch.round, batch.attempts, batch.delivered, body) == (1, 0, False, BODY)
+    batch = batches.next_round(recorded())
+    assert (batch.round, batch.attempts, batch.delivered) == (1, 0, False)
     assert recorded() == TAKEN
     assert batches.record(batch, None)
     assert not batches.record(replace(FAILED, attempts=9), None)
     failed_again = replace(FAILED, attempts=1, round=1)
     assert batches.record(failed_again, None)
     assert recorded() == failed_again
+    assert batches.find("w", "b") == (failed_again, BODY)
 
 
 def test_only_large_payloads_are_stored_in_the_bucket() -> None:
@@ -73,9 +73,9 @@ def test_only_large_payloads_are_stored_in_the_bucket() -> None:
     batches.record(replace(TAKEN, batch_id="c"), noise)
     assert stored_objects("webhooks/") == ["webhooks/w/c"]
     for batch_id, body in (("b", BODY), ("c", noise)):
-        again = batches.next_round("w", batch_id)
-        assert again is not None
-        assert again[1] == body
+        stored_batch = batches.find("w", batch_id)
+        assert stored_batch is not None
+        assert stored_batch[1] == body
 
 
 @pytest.mark.spec("6-r4")
@@ -83,10 +83,10 @@ def test_a_batch_is_kept_for_a_day_after_its_last_attempt() -> None:
     batches.record(TAKEN, BODY)
     with clock.use(lambda: NINE + 86_399):
         assert batches.newest("w", 10) == [TAKEN]
-        assert batches.next_round("w", "b")
+        assert batches.find("w", "b") == (TAKEN, BODY)
     with clock.use(lambda: NINE + 2 * 86_400):
         assert batches.newest("w", 10) == []
-        assert batches.next_round("w", "b") is None
+        assert batches.find("w", "b") is None
 
 
 @pytest.mark.spec("6-r4")
@@ -97,6 +97,27 @@ def test_the_day_that_a_batch_is_kept_starts_with_its_last_attempt() -> None:
     batches.record(late, None)
     with clock.use(lambda: NINE + 25 * 3600):
         assert batches.newest("w", 10) == [late]
+
+
+def test_a_batch_whose_bytes_are_gone_is_not_found() -> None:
+    batches.record(TAKEN, random.Random(1).randbytes(6000))
+    blobs.delete("webhooks/w/b")
+    assert batches.find("w", "b") is None
+
+
+@pytest.mark.cost
+def test_a_batch_that_is_accepted_at_once_stores_nothing_but_its_status() -> None:
+    batches.record(TAKEN, BODY)
+    item = Table("webhooks").get(*batches.key_of("w", "b"))
+    assert item is not None
+    attributes = {*Batch.__slots__, "data", "expires", "pk", "sk"}
+    assert item.keys() == attributes - {"answer", "earlier"}
+
+
+def test_an_attempt_without_an_answer_replaces_the_answer_of_the_one_before() -> None:
+    batches.record(replace(FAILED, answer="busy"), BODY)
+    batches.record(replace(TAKEN, earlier=b"x"), None)
+    assert recorded() == replace(TAKEN, earlier=b"x")
 
 
 @pytest.mark.cost

@@ -1,0 +1,1 @@
+"""How many resources of each kind a caller has (``/counts``)."""
